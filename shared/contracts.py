@@ -1,0 +1,113 @@
+"""What services say to each other: closed, frozen, bounded messages.
+
+A room's `contract.py` builds its request and its report on these; the gateway reads them to make
+the API, the worker to decode a job. Pydantic only: whoever imports this loads no model code.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+Variant = Literal["robust", "paper", "reference"]
+Direction = Literal["higher_is_better", "lower_is_better"]
+ModelKind = Literal["classifier", "causal", "similarity", "cross-encoder"]
+
+MetadataKey = Annotated[str, StringConstraints(min_length=1, max_length=64)]
+MetadataValue = Annotated[str, StringConstraints(max_length=512)]
+ModelName = Annotated[str, StringConstraints(min_length=1, max_length=128)]
+AuditField = Annotated[str, StringConstraints(max_length=500)]
+
+MAX_TEXT = 20_000  # characters (Unicode code points)
+
+
+class Message(BaseModel):
+    """Frozen, closed to unknown fields, and free of NaN and infinity."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+class Context(Message):
+    """Audit fields of the caller (DSA Art. 17): carried with the job, never interpreted."""
+
+    puid: AuditField | None = None
+    decision_ground: AuditField | None = None
+    automated_detection: AuditField | None = None
+    automated_decision: AuditField | None = None
+    content_language: AuditField | None = None
+
+
+class ScoreRequest(Message):
+    """What every metric's request has in common."""
+
+    model: ModelName | None = Field(
+        default=None, description="a configured model's name; the metric's default if absent"
+    )
+    variant: Variant = Field(
+        default="robust",
+        description="`robust`: what the paper means, defects mended; `paper`: the equations as "
+        "printed; `reference`: what the released code does",
+    )
+    seed: int = Field(default=0, ge=0, le=2**63 - 1, description="of every random draw")
+    metadata: dict[MetadataKey, MetadataValue] = Field(
+        default_factory=dict, max_length=16, description="at most 16 pairs, returned with the job"
+    )
+    context: Context | None = Field(default=None, description="audit fields, returned with the job")
+
+
+class ModelUse(Message):
+    """Which weights answered: enough to ask the same model again."""
+
+    name: str
+    revision: str
+    sha256: str
+    device: str
+    dtype: str
+
+
+class Provenance(Message):
+    """How a score came about."""
+
+    metric_version: str
+    variant: Variant
+    seed: int
+    parameters: dict[str, Any] = Field(description="the parameters in force, defaults included")
+    models: tuple[ModelUse, ...] = Field(description="empty where no model was called")
+    service_version: str
+
+
+class Evidence(Message):
+    """A span that the score rests on."""
+
+    kind: str
+    start: int | None = Field(ge=0, description="character offset into the text as sent")
+    end: int | None = Field(ge=0, description="character offset, exclusive")
+    text: str
+    value: float | None = None
+
+
+class Report(Message):
+    """The envelope of every result; a room narrows `components`, `evidence` and `control`."""
+
+    metric: str
+    score: float | None = Field(description="null where the metric is undefined; see `warnings`")
+    range: tuple[float, float]
+    direction: Direction = "higher_is_better"
+    warnings: tuple[str, ...] = ()
+    provenance: Provenance
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A room's door sign: its name and the two messages that pass through the door."""
+
+    name: str
+    version: str
+    summary: str
+    request: type[ScoreRequest]
+    report: type[Report]
+    model_kind: ModelKind
+    default_model: str
+    examples: dict[str, dict[str, Any]] = field(default_factory=dict)

@@ -1,0 +1,54 @@
+"""The errors, drawn once.
+
+ScoringError
+├── BadInput             422  the caller must change the request; never retried
+│   └── DegenerateInput  422  valid shape, but the metric is undefined on it
+├── UnknownJob           404
+└── Unavailable          503  a model or a store is down or slow; retried with backoff
+"""
+
+from __future__ import annotations
+
+
+class ScoringError(Exception):
+    """Base of everything that we raise on purpose. `pointer` is a JSON pointer into the request."""
+
+    status = 500
+    slug = "internal"
+    title = "Something went wrong on our side"
+
+    def __init__(self, detail: str, *, pointer: str | None = None) -> None:
+        super().__init__(detail)
+        self.detail = detail
+        self.pointer = pointer
+
+
+class BadInput(ScoringError):
+    """The caller must change the request."""
+
+    status = 422
+    slug = "invalid-request"
+    title = "The request is not valid"
+
+
+class DegenerateInput(BadInput):
+    """The request has the right shape, but the metric is undefined on it."""
+
+    slug = "degenerate-input"
+    title = "The metric is undefined on this input"
+
+
+class UnknownJob(ScoringError):
+    """No job has this id."""
+
+    status = 404
+    slug = "unknown-job"
+    title = "No such job"
+
+
+class Unavailable(ScoringError):
+    """A model, the ledger or the broker is away or too slow; the same request may succeed later."""
+
+    status = 503
+    slug = "unavailable"
+    title = "A part of the service is away"
