@@ -1,0 +1,1 @@
+"""The gateway: HTTP in, ledger rows and queue messages out. It loads no model code."""

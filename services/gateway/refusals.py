@@ -1,0 +1,112 @@
+"""Refusals that only HTTP knows, and the handlers that turn every error into a problem."""
+
+from __future__ import annotations
+
+import secrets
+from typing import Self
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
+
+from shared import log
+from shared.errors import BadInput, ScoringError, Unavailable
+from shared.problems import Problem, internal, invalid, make, problem
+
+MEDIA_TYPE = "application/problem+json"
+RETRY_AFTER_SECONDS = "5"
+
+logger = log.logger(__name__)
+
+
+class InvalidBody(BadInput):
+    """The body is not what the contract asks for; carries the finished problem."""
+
+    def __init__(self, found: Problem) -> None:
+        super().__init__(found["detail"])
+        self.problem = found
+
+    @classmethod
+    def at_root(cls, detail: str) -> Self:
+        """A fault of the body as a whole."""
+        return cls(invalid([{"loc": (), "type": "json", "msg": detail}], None))
+
+
+class BodyTooLarge(ScoringError):
+    """More bytes than allowed."""
+
+    status = 413
+    slug = "body-too-large"
+    title = "The body is too large"
+
+
+class UnsupportedMediaType(ScoringError):
+    """Not JSON."""
+
+    status = 415
+    slug = "unsupported-media-type"
+    title = "The body's type is not supported"
+
+
+class UnknownMetric(ScoringError):
+    """No room has this name."""
+
+    status = 404
+    slug = "unknown-metric"
+    title = "No such metric"
+
+
+class AlreadyFinal(ScoringError):
+    """The job has ended and cannot be cancelled any more."""
+
+    status = 409
+    slug = "already-final"
+    title = "The job has already ended"
+
+
+def answer(found: Problem, headers: dict[str, str] | None = None) -> JSONResponse:
+    """A problem as a response; its status is the problem's."""
+    return JSONResponse(found, found["status"], headers=headers, media_type=MEDIA_TYPE)
+
+
+def scoring_error(_request: Request, error: Exception) -> JSONResponse:
+    """One of our own errors."""
+    if isinstance(error, InvalidBody):
+        return answer(error.problem)
+    if not isinstance(error, ScoringError):
+        raise error
+    retry = {"Retry-After": RETRY_AFTER_SECONDS} if isinstance(error, Unavailable) else None
+    return answer(problem(error), retry)
+
+
+def invalid_parameters(_request: Request, error: Exception) -> JSONResponse:
+    """A path or query parameter that FastAPI refused."""
+    if not isinstance(error, RequestValidationError):
+        raise error
+    found = [entry | {"loc": entry["loc"][1:], "type": "missing"} for entry in error.errors()]
+    return answer(invalid(found, None))
+
+
+def http_error(_request: Request, error: Exception) -> JSONResponse:
+    """Unknown path, wrong method: what the router itself refuses."""
+    if not isinstance(error, HTTPException):
+        raise error
+    found = make("http", str(error.detail), error.status_code, str(error.detail))
+    found["type"] = "about:blank"
+    return answer(found, dict(error.headers or {}))
+
+
+def unexpected(request: Request, error: Exception) -> JSONResponse:
+    """Anything else is our fault: an id for the caller, the story for the log."""
+    error_id = f"err_{secrets.token_hex(8)}"
+    logger.error("request.crashed", error_id=error_id, path=request.url.path, exc_info=error)
+    return answer(internal(error_id))
+
+
+def install(app: FastAPI) -> None:
+    """Answer every error as RFC 9457 asks."""
+    app.add_exception_handler(ScoringError, scoring_error)
+    app.add_exception_handler(RequestValidationError, invalid_parameters)
+    app.add_exception_handler(HTTPException, http_error)
+    app.add_exception_handler(Exception, unexpected)

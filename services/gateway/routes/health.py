@@ -1,0 +1,77 @@
+"""Is the process alive, are its stores there, and what do the counters say?"""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+from fastapi.responses import JSONResponse, Response
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Gauge, generate_latest
+from sqlalchemy import text
+from starlette.concurrency import run_in_threadpool
+
+from services.gateway.refusals import answer
+from services.gateway.state import Gateway, State
+from shared import queue
+from shared.errors import Unavailable
+from shared.ledger import jobs
+from shared.problems import make
+
+router = APIRouter(tags=["health"])
+
+
+@router.get("/healthz", operation_id="healthz", summary="The process is alive")
+async def healthz() -> JSONResponse:
+    """Nothing but this process is asked."""
+    return JSONResponse({"status": "ok"})
+
+
+@router.get("/readyz", operation_id="readyz", summary="Ledger and broker can be reached")
+async def readyz(gateway: Gateway) -> JSONResponse:
+    """503 names what is away."""
+    away = [
+        name
+        for name, reached in (("ledger", _ledger), ("broker", _broker))
+        if not await reached(gateway)
+    ]
+    if away:
+        detail = f"cannot be reached: {', '.join(away)}"
+        return answer(make("unavailable", "A part of the service is away", 503, detail))
+    return JSONResponse({"status": "ok", "ledger": "ok", "broker": "ok"})
+
+
+async def _ledger(gateway: State) -> bool:
+    try:
+        await gateway.in_ledger(lambda connection: connection.execute(text("SELECT 1")).all())
+    except Unavailable:
+        return False
+    return True
+
+
+async def _broker(_gateway: State) -> bool:
+    try:
+        await run_in_threadpool(queue.ping)
+    except Unavailable:
+        return False
+    return True
+
+
+@router.get("/metrics", operation_id="metrics", summary="Prometheus", include_in_schema=False)
+async def metrics(gateway: Gateway) -> Response:
+    """This process's counters, and the ledger's open jobs."""
+    return Response(
+        generate_latest() + generate_latest(await _open_jobs(gateway)),
+        media_type=CONTENT_TYPE_LATEST,
+    )
+
+
+async def _open_jobs(gateway: State) -> CollectorRegistry:
+    registry = CollectorRegistry()
+    gauge = Gauge(
+        "touchstone_jobs_open", "Jobs not yet final", ["metric", "status"], registry=registry
+    )
+    try:
+        counts = await gateway.in_ledger(jobs.open_counts)
+    except Unavailable:  # the process's own counters are still worth a scrape
+        return registry
+    for (metric, status), count in counts.items():
+        gauge.labels(metric, status).set(count)
+    return registry

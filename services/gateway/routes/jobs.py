@@ -1,0 +1,96 @@
+"""/v1/jobs: look one up, list them, cancel one."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query
+from fastapi.responses import JSONResponse
+
+from services.gateway import views
+from services.gateway.refusals import AlreadyFinal
+from services.gateway.rooms import rooms
+from services.gateway.state import Gateway
+from shared.contracts import Report
+from shared.errors import BadInput, UnknownJob
+from shared.ledger import jobs
+from shared.ledger.jobs import JobStatus, Page
+
+MOST_ON_A_PAGE = 100
+JOB_ID = re.compile(r"job_[0-9a-f]{32}")
+PROBLEM: dict[str, Any] = {"model": views.ProblemView}
+
+router = APIRouter(prefix="/v1/jobs", tags=["jobs"])
+
+
+def known(job_id: str) -> str:
+    """An id that could be one of ours, or UnknownJob."""
+    if not JOB_ID.fullmatch(job_id):
+        raise UnknownJob(f"there is no job {job_id[:64]!r}")
+    return job_id
+
+
+@router.get(
+    "/{job_id}",
+    operation_id="get_job",
+    summary="A job, and its result once it has ended",
+    response_model=None,
+    responses={200: {"model": views.JobView[Report]}, 404: PROBLEM, 503: PROBLEM},
+)
+async def get_job(job_id: str, gateway: Gateway) -> JSONResponse:
+    """The job with this id."""
+    job = await gateway.in_ledger(lambda connection: jobs.find(connection, known(job_id)))
+    return JSONResponse(views.shown(job), headers={} if job.is_final else {"Retry-After": "1"})
+
+
+@router.get(
+    "",
+    operation_id="list_jobs",
+    summary="Jobs, newest first",
+    response_model=None,
+    responses={200: {"model": views.JobList[Report]}, 422: PROBLEM, 503: PROBLEM},
+)
+async def list_jobs(
+    gateway: Gateway,
+    status: JobStatus | None = None,
+    metric: str | None = None,
+    limit: Annotated[int, Query(ge=1, description="coerced to 100 at most")] = 20,
+    after: Annotated[str | None, Query(description="the `last_id` of the page before")] = None,
+) -> JSONResponse:
+    """A page of jobs."""
+    if after is not None and not JOB_ID.fullmatch(after):
+        raise BadInput("`after` must be the last_id of an earlier page", pointer="/after")
+    if metric is not None and metric not in rooms():
+        raise BadInput(f"there is no metric {metric!r}", pointer="/metric")
+    page = Page(limit=min(limit, MOST_ON_A_PAGE), after=after, status=status, metric=metric)
+    found, has_more = await gateway.in_ledger(lambda connection: jobs.page_of(connection, page))
+    return JSONResponse(
+        {
+            "object": "list",
+            "data": [views.shown(job) for job in found],
+            "first_id": found[0].id if found else None,
+            "last_id": found[-1].id if found else None,
+            "has_more": has_more,
+        }
+    )
+
+
+@router.post(
+    "/{job_id}/cancel",
+    operation_id="cancel_job",
+    summary="Cancel an open job; its result, if one still comes, is dropped",
+    response_model=None,
+    responses={
+        200: {"model": views.JobView[Report]},
+        404: PROBLEM,
+        409: PROBLEM,
+        503: PROBLEM,
+    },
+)
+async def cancel_job(job_id: str, gateway: Gateway) -> JSONResponse:
+    """Cancel; a second time changes nothing."""
+    job = await gateway.in_ledger(lambda connection: jobs.cancel(connection, known(job_id)))
+    if job.status != "cancelled":
+        raise AlreadyFinal(f"the job has {job.status}")
+    return JSONResponse(views.shown(job))

@@ -1,0 +1,17 @@
+"""GET /v1/models: what a request may name."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+from fastapi.responses import JSONResponse
+
+from services.gateway.state import Gateway
+
+router = APIRouter(tags=["models"])
+
+
+@router.get("/v1/models", operation_id="list_models", summary="The configured models")
+def list_models(gateway: Gateway) -> JSONResponse:
+    """Name, kind, revision, file hash, languages, and what each can do."""
+    cards = [card.model_dump(mode="json") for card in gateway.catalogue.describe()]
+    return JSONResponse({"object": "list", "data": cards})

@@ -1,0 +1,170 @@
+"""POST /v1/scores/{metric}: commit a job, hint to the queue, answer 202, or wait for the end."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import timedelta
+from functools import partial
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Header, Request, Response
+from fastapi.responses import JSONResponse
+from starlette.concurrency import run_in_threadpool
+
+from services.gateway import body, views
+from services.gateway.idempotency_key import key_of
+from services.gateway.preference import wait_seconds
+from services.gateway.refusals import UnknownMetric
+from services.gateway.rooms import rooms
+from services.gateway.state import Gateway, State
+from shared import log, metrics, queue
+from shared.contracts import Metric, ScoreRequest
+from shared.errors import BadInput, Unavailable
+from shared.ledger import idempotency, jobs
+from shared.ledger.idempotency import Accepted
+
+LOOK_AGAIN_SECONDS = 2.0  # a notice may be lost; the ledger is asked at this pace
+
+logger = log.logger(__name__)
+
+Prefer = Annotated[
+    str | None, Header(description="`wait=N`: answer 200 with the ended job within N ≤ 30 s")
+]
+IdempotencyKey = Annotated[
+    str | None, Header(description="the same key and body again answer with the first job")
+]
+
+
+async def take(
+    metric: Metric, request: Request, gateway: State, key: str | None, prefer: str | None
+) -> Response:
+    """The way of a request: read it, commit it, hint, and wait if the caller prefers to."""
+    asked = await body.parse(request, metric.request, limit=gateway.settings.max_body_bytes)
+    check_model(metric, asked, gateway)
+    accepted = await commit(metric, asked, gateway, key_of(key))
+    seconds = wait_seconds(prefer, most=gateway.settings.max_wait_seconds)
+    headers = {"Location": f"/v1/jobs/{accepted.job.id}"}
+    if accepted.replayed:
+        headers["Idempotent-Replayed"] = "true"
+    if seconds:
+        headers["Preference-Applied"] = f"wait={seconds}"
+    job = await ended(accepted, gateway, seconds)
+    if seconds and job.is_final:
+        return JSONResponse(views.shown(job), 200, headers)
+    return JSONResponse(views.shown(job), 202, headers | {"Retry-After": "1"})
+
+
+def check_model(metric: Metric, asked: ScoreRequest, gateway: State) -> None:
+    """The named model, or the metric's own, is configured and of the right kind, or BadInput."""
+    entry = gateway.catalogue.entry(asked.model or metric.default_model)
+    if entry.kind != metric.model_kind:
+        raise BadInput(
+            f"{metric.name} needs a {metric.model_kind}; {entry.name} is a {entry.kind}",
+            pointer="/model",
+        )
+
+
+async def commit(metric: Metric, asked: ScoreRequest, gateway: State, key: str | None) -> Accepted:
+    """Write the job into the ledger; from here on it cannot be lost."""
+    request = asked.model_dump(mode="json")
+    resend_after = timedelta(seconds=gateway.settings.resend_seconds)
+    accepted = await gateway.in_ledger(
+        lambda connection: idempotency.accept(
+            connection, metric.name, request, key=key, resend_after=resend_after
+        )
+    )
+    if not accepted.replayed:
+        metrics.JOBS_ACCEPTED.labels(metric.name).inc()
+    return accepted
+
+
+async def ended(accepted: Accepted, gateway: State, seconds: int) -> jobs.Job:
+    """Hint to the queue, then the job as it is at its end or after this many seconds."""
+    job = accepted.job
+    look = partial(jobs.find, job_id=job.id)
+    async with gateway.finishes.expecting(job.id) as event:
+        if not accepted.replayed:
+            await run_in_threadpool(hint, job)
+        deadline = asyncio.get_running_loop().time() + seconds
+        while not job.is_final and (left := deadline - asyncio.get_running_loop().time()) > 0:
+            await _set_within(event, min(left, LOOK_AGAIN_SECONDS))
+            event.clear()
+            job = await gateway.in_ledger(look)
+    return job
+
+
+def hint(job: jobs.Job) -> None:
+    """Tell the queue; where it is away the commit stands and the scheduler sends later."""
+    try:
+        queue.send(job.metric, job.id)
+    except Unavailable as error:
+        logger.warning("job.not_sent", job=job.id, detail=error.detail)
+
+
+async def _set_within(event: asyncio.Event, seconds: float) -> None:
+    try:
+        await asyncio.wait_for(event.wait(), seconds)
+    except TimeoutError:
+        return
+
+
+def add_room(router: APIRouter, metric: Metric) -> None:
+    """This metric's own operation, so that OpenAPI shows its own messages."""
+
+    async def score(
+        request: Request,
+        gateway: Gateway,
+        idempotency_key: IdempotencyKey = None,
+        prefer: Prefer = None,
+    ) -> Response:
+        return await take(metric, request, gateway, idempotency_key, prefer)
+
+    view = views.JobView[metric.report]  # type: ignore[name-defined]
+    problem = {"model": views.ProblemView}
+    accepted: dict[str, Any] = {
+        "model": view,
+        "description": "committed; poll `Location`",
+        "headers": {"Location": {"schema": {"type": "string"}}},
+    }
+    router.add_api_route(
+        f"/v1/scores/{metric.name}",
+        score,
+        methods=["POST"],
+        operation_id=f"score_{metric.name}",
+        summary=metric.summary,
+        tags=["scores"],
+        status_code=202,
+        response_model=None,
+        responses={
+            200: {"model": view, "description": "ended within `Prefer: wait`"},
+            202: accepted,
+            **dict.fromkeys((413, 415, 422, 503), problem),
+        },
+        openapi_extra={"requestBody": _request_body(metric)},
+    )
+
+
+def _request_body(metric: Metric) -> dict[str, Any]:
+    reference = {"$ref": f"#/components/schemas/{metric.request.__name__}"}
+    examples = {name: {"value": value} for name, value in metric.examples.items()}
+    content = {"schema": reference, "examples": examples}
+    return {"required": True, "content": {"application/json": content}}
+
+
+async def unknown_metric(metric: str) -> Response:
+    """Any other name."""
+    raise UnknownMetric(
+        f"there is no metric {metric!r}; there are: {', '.join(sorted(rooms()))}",
+        pointer="/metric",
+    )
+
+
+def make_router() -> APIRouter:
+    """A route for every room found."""
+    router = APIRouter()
+    for metric in rooms().values():
+        add_room(router, metric)
+    router.add_api_route(
+        "/v1/scores/{metric}", unknown_metric, methods=["POST"], include_in_schema=False
+    )
+    return router

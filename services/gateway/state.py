@@ -1,0 +1,45 @@
+"""What the routes share: the ledger, the models that may be named, who waits for what."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, TypeVar, cast
+
+from fastapi import Depends, Request
+from sqlalchemy import Connection, Engine
+from starlette.concurrency import run_in_threadpool
+
+from services.gateway.waiting import Finishes
+from shared.catalogue import Catalogue
+from shared.ledger.engine import transaction
+from shared.settings import Settings
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class State:
+    """One gateway process's belongings."""
+
+    settings: Settings
+    engine: Engine
+    catalogue: Catalogue
+    finishes: Finishes
+
+    async def in_ledger(self, work: Callable[[Connection], T]) -> T:
+        """Do this in one transaction, off the event loop. Raises Unavailable."""
+
+        def run() -> T:
+            with transaction(self.engine) as connection:
+                return work(connection)
+
+        return await run_in_threadpool(run)
+
+
+def state_of(request: Request) -> State:
+    """The running gateway's state."""
+    return cast(State, request.app.state.gateway)
+
+
+Gateway = Annotated[State, Depends(state_of)]

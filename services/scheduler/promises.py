@@ -1,0 +1,76 @@
+"""One round of promises: find what was lost, end what is exhausted, forget what is old.
+
+Source: design.md §3. Several schedulers may run: every pick is FOR UPDATE SKIP LOCKED, and a
+message too many finds nothing to claim.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from sqlalchemy import Engine
+
+from shared import log, metrics, queue
+from shared.ledger import idempotency, recovery
+from shared.ledger.engine import transaction
+from shared.problems import attempts_exhausted
+from shared.settings import Settings
+
+logger = log.logger(__name__)
+
+MOST_AT_ONCE = 1_000  # messages re-sent for a metric in one round
+
+
+def keep(engine: Engine, chosen: Settings) -> None:
+    """One round. Raises Unavailable where the ledger or the broker is away."""
+    end_exhausted(engine, chosen)
+    for metric in open_metrics(engine):
+        resend(engine, metric, chosen)
+
+
+def end_exhausted(engine: Engine, chosen: Settings) -> None:
+    """Fail the jobs whose worker died in the last allowed attempt."""
+    error = attempts_exhausted(chosen.max_attempts, "the worker died or lost its lease")
+    with transaction(engine) as connection:
+        ended = recovery.fail_exhausted(connection, max_attempts=chosen.max_attempts, error=error)
+    for job_id, metric in ended:
+        metrics.JOBS_FINISHED.labels(metric, "failed").inc()
+        logger.warning("job.exhausted", job=job_id)
+
+
+def open_metrics(engine: Engine) -> list[str]:
+    """Which rooms have unfinished jobs."""
+    with transaction(engine) as connection:
+        return recovery.open_metrics(connection)
+
+
+def resend(engine: Engine, metric: str, chosen: Settings) -> int:
+    """Send the lost messages of a room again; how many.
+
+    A job that merely waits its turn is not lost. The lane holds a message for each such job, so
+    no more are sent than the lane is short of: a long queue does not breed duplicates.
+    """
+    again_after = timedelta(seconds=chosen.resend_seconds)
+    in_lane = queue.waiting(metric)
+    with transaction(engine) as connection:
+        missing = recovery.queued_counts(connection).get(metric, 0) - in_lane
+        lost = recovery.take_orphans(
+            connection, metric, limit=MOST_AT_ONCE, again_after=again_after
+        )
+        if missing > 0:
+            limit = min(missing, MOST_AT_ONCE)
+            lost += recovery.take_unclaimed(
+                connection, metric, limit=limit, again_after=again_after
+            )
+    for job_id in lost:
+        queue.send(metric, job_id)
+        metrics.JOBS_RESENT.labels(metric).inc()
+    if lost:
+        logger.info("jobs.resent", metric=metric, count=len(lost))
+    return len(lost)
+
+
+def purge(engine: Engine, chosen: Settings) -> int:
+    """Forget idempotency keys past their term; how many."""
+    with transaction(engine) as connection:
+        return idempotency.purge(connection, timedelta(hours=chosen.idempotency_hours))

@@ -1,0 +1,59 @@
+"""One process that we started, and how to end it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO
+
+TERM_SECONDS = 15
+
+
+@dataclass
+class Child:
+    """A command with a name; started, watched and stopped by the supervisor."""
+
+    name: str
+    command: tuple[str, ...]
+    environment: Mapping[str, str] = field(default_factory=dict)
+    process: subprocess.Popen[bytes] | None = None
+    started: float = 0.0  # monotonic seconds
+
+    def start(self, logs: Path) -> None:
+        """Start it in a session of its own, so that Ctrl-C reaches us first."""
+        log: IO[bytes]
+        with (logs / f"{self.name}.log").open("ab") as log:
+            self.process = subprocess.Popen(  # noqa: S603 - our own command line
+                self.command,
+                env={**os.environ, **self.environment},
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+        self.started = time.monotonic()
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the process lives."""
+        return self.process is not None and self.process.poll() is None
+
+    @property
+    def pid(self) -> int | None:
+        """The process's number, once started."""
+        return self.process.pid if self.process else None
+
+    def stop(self) -> None:
+        """Ask it to end, and insist after a while."""
+        if self.process is None or not self.is_running:
+            return
+        self.process.terminate()
+        try:
+            self.process.wait(TERM_SECONDS)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()

@@ -1,0 +1,58 @@
+"""Who dies is started again: the little that an init system or Kubernetes does elsewhere."""
+
+from __future__ import annotations
+
+import threading
+import time
+from pathlib import Path
+
+from services.stack.child import Child
+from services.stack.postgres_server import Postgres
+from shared import log
+
+LOOK_SECONDS = 0.5
+FASTEST_RESTART_SECONDS = 2.0  # a process that dies at once is not started more often
+
+logger = log.logger(__name__)
+
+
+class Supervisor:
+    """Watches the children and PostgreSQL from a thread of its own."""
+
+    def __init__(self, postgres: Postgres | None, logs: Path) -> None:
+        self.children: list[Child] = []
+        self._postgres = postgres
+        self._logs = logs
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._watch, name="supervisor", daemon=True)
+
+    def start(self, *children: Child) -> None:
+        """Start these and keep them running from now on."""
+        for child in children:
+            child.start(self._logs)
+            self.children.append(child)
+        if not self._thread.is_alive():
+            self._thread.start()
+
+    def stop(self) -> None:
+        """Stop all, last started first."""
+        self._stopping.set()
+        if self._thread.is_alive():
+            self._thread.join()
+        for child in reversed(self.children):
+            child.stop()
+        if self._postgres is not None:
+            self._postgres.stop()
+
+    def _watch(self) -> None:
+        while not self._stopping.wait(LOOK_SECONDS):
+            for child in list(self.children):
+                self._revive(child)
+            if self._postgres is not None:
+                self._postgres.ensure_running()
+
+    def _revive(self, child: Child) -> None:
+        if child.is_running or time.monotonic() - child.started < FASTEST_RESTART_SECONDS:
+            return
+        logger.warning("child.died", name=child.name, code=child.process and child.process.poll())
+        child.start(self._logs)

@@ -1,0 +1,55 @@
+"""The connection pool to the ledger, one a process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+
+from sqlalchemy import Connection, Engine, create_engine
+from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
+
+from shared.errors import Unavailable
+from shared.settings import settings
+
+CONNECT_SECONDS = 5
+
+
+def sqlalchemy_url(url: str) -> str:
+    """The same address, spoken to through psycopg 3."""
+    scheme, rest = url.split("://", 1)
+    return f"postgresql+psycopg://{rest}" if scheme in {"postgres", "postgresql"} else url
+
+
+def connect(url: str, *, pool_size: int = 10) -> Engine:
+    """An engine for this address; connections are checked before use, so a restart is survived."""
+    return create_engine(
+        sqlalchemy_url(url),
+        pool_size=pool_size,
+        max_overflow=pool_size,
+        pool_pre_ping=True,
+        connect_args={"connect_timeout": CONNECT_SECONDS},
+    )
+
+
+@lru_cache(maxsize=1)
+def ledger() -> Engine:
+    """This process's engine."""
+    chosen = settings()
+    return connect(
+        chosen.database_url.get_secret_value(), pool_size=max(10, chosen.worker_threads + 2)
+    )
+
+
+@contextmanager
+def transaction(engine: Engine) -> Iterator[Connection]:
+    """A transaction; a server that is away or restarts becomes `Unavailable`."""
+    try:
+        with engine.begin() as connection:
+            yield connection
+    except (OperationalError, InterfaceError) as error:
+        raise Unavailable("the ledger cannot be reached") from error
+    except DBAPIError as error:
+        if not error.connection_invalidated:
+            raise
+        raise Unavailable("the ledger closed the connection") from error

@@ -1,0 +1,108 @@
+"""Jobs from the worker's side: claim by compare-and-set, renew, finish behind a fence.
+
+A claim is (job, attempt). Everything that a worker writes later names its attempt, so a worker
+that was thought dead and comes back can change nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
+
+from sqlalchemy import Connection, and_, func, or_, tuple_, update
+
+from shared.ledger.jobs import FINISHED_CHANNEL
+from shared.ledger.tables import jobs
+
+
+@dataclass(frozen=True)
+class Claim:
+    """The right to finish one job, until the lease runs out."""
+
+    job_id: str
+    attempt: int
+    request: Mapping[str, Any] = field(compare=False)
+    waited_seconds: float = field(compare=False)
+
+
+def claim(
+    connection: Connection, job_id: str, *, lease: timedelta, max_attempts: int
+) -> Claim | None:
+    """Take the job if it is queued, or running on an expired lease; else None."""
+    free = or_(
+        jobs.c.status == "queued",
+        and_(jobs.c.status == "running", jobs.c.lease_expires_at < func.now()),
+    )
+    row = connection.execute(
+        update(jobs)
+        .where(jobs.c.id == job_id, free, jobs.c.attempts < max_attempts)
+        .values(
+            status="running",
+            attempts=jobs.c.attempts + 1,
+            started_at=func.coalesce(jobs.c.started_at, func.now()),
+            lease_expires_at=func.now() + lease,
+        )
+        .returning(
+            jobs.c.attempts,
+            jobs.c.request,
+            func.extract("epoch", func.now() - jobs.c.created_at).label("waited"),
+        )
+    ).one_or_none()
+    if row is None:
+        return None
+    return Claim(
+        job_id=job_id, attempt=row.attempts, request=row.request, waited_seconds=float(row.waited)
+    )
+
+
+def renew(connection: Connection, claims: Collection[Claim], *, lease: timedelta) -> set[str]:
+    """Extend these leases; the ids that are still ours (not cancelled, not taken over)."""
+    mine = [(claim.job_id, claim.attempt) for claim in claims]
+    rows = connection.execute(
+        update(jobs)
+        .where(tuple_(jobs.c.id, jobs.c.attempts).in_(mine), jobs.c.status == "running")
+        .values(lease_expires_at=func.now() + lease)
+        .returning(jobs.c.id)
+    )
+    return {row.id for row in rows}
+
+
+def succeed(connection: Connection, claim: Claim, result: Mapping[str, Any]) -> bool:
+    """Finish with a result; False where the claim is no longer ours."""
+    return _finish(connection, claim, {"status": "succeeded", "result": result})
+
+
+def fail(connection: Connection, claim: Claim, error: Mapping[str, Any]) -> bool:
+    """Finish with a problem; False where the claim is no longer ours."""
+    return _finish(connection, claim, {"status": "failed", "error": error})
+
+
+def release(connection: Connection, claim: Claim, *, resend_after: timedelta) -> bool:
+    """Give the job back to the queue; the scheduler sends it again after this time."""
+    row = connection.execute(
+        update(jobs)
+        .where(*_ours(claim))
+        .values(status="queued", lease_expires_at=None, resend_at=func.now() + resend_after)
+        .returning(jobs.c.id)
+    ).one_or_none()
+    return row is not None
+
+
+def _ours(claim: Claim) -> tuple[Any, ...]:
+    return (
+        jobs.c.id == claim.job_id,
+        jobs.c.attempts == claim.attempt,
+        jobs.c.status == "running",
+    )
+
+
+def _finish(connection: Connection, claim: Claim, final: Mapping[str, Any]) -> bool:
+    row = connection.execute(
+        update(jobs)
+        .where(*_ours(claim))
+        .values(finished_at=func.now(), lease_expires_at=None, **final)
+        .returning(func.pg_notify(FINISHED_CHANNEL, jobs.c.id))
+    ).one_or_none()
+    return row is not None

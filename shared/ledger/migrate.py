@@ -1,0 +1,42 @@
+"""Bring the ledger's schema up to date: `python -m shared.ledger.migrate`.
+
+Safe to run from several processes at once: the migration holds an advisory lock.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from alembic import command
+from alembic.config import Config
+from sqlalchemy import Engine
+
+from shared import log
+from shared.ledger.engine import ledger
+from shared.settings import settings
+
+MIGRATIONS = Path(__file__).parent / "migrations"
+
+
+def configuration(engine: Engine) -> Config:
+    """Alembic's configuration for this engine; there is no alembic.ini."""
+    config = Config()
+    config.set_main_option("script_location", str(MIGRATIONS))
+    config.attributes["engine"] = engine
+    return config
+
+
+def migrate(engine: Engine) -> None:
+    """Apply the migrations that this ledger lacks."""
+    command.upgrade(configuration(engine), "head")
+
+
+def main() -> None:
+    """The command: migrate the ledger of `DATABASE_URL`."""
+    log.configure(settings().log_level, settings().log_format)
+    migrate(ledger())
+    log.logger(__name__).info("ledger.migrated")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,92 @@
+"""Jobs from the scheduler's side: what was lost is found again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, func, literal, select, update
+
+from shared.ledger.jobs import FINISHED_CHANNEL
+from shared.ledger.tables import jobs
+
+EXPIRED = (jobs.c.status == "running", jobs.c.lease_expires_at < func.now())
+
+
+def queued_counts(connection: Connection) -> dict[str, int]:
+    """metric → how many jobs wait to be claimed."""
+    rows = connection.execute(
+        select(jobs.c.metric, func.count()).where(jobs.c.status == "queued").group_by(jobs.c.metric)
+    )
+    return {metric: count for metric, count in rows}
+
+
+def take_unclaimed(
+    connection: Connection, metric: str, *, limit: int, again_after: timedelta
+) -> list[str]:
+    """Queued jobs of this metric whose message seems lost, oldest first, at most `limit`."""
+    return _take(
+        connection,
+        (jobs.c.status == "queued", jobs.c.metric == metric),
+        limit=limit,
+        again_after=again_after,
+    )
+
+
+def take_orphans(
+    connection: Connection, metric: str, *, limit: int, again_after: timedelta
+) -> list[str]:
+    """Running jobs of this metric whose worker let the lease expire."""
+    return _take(
+        connection, (*EXPIRED, jobs.c.metric == metric), limit=limit, again_after=again_after
+    )
+
+
+def fail_exhausted(
+    connection: Connection, *, max_attempts: int, error: Mapping[str, Any]
+) -> list[tuple[str, str]]:
+    """End the jobs whose last attempt died too: (id, metric) of each."""
+    rows = connection.execute(
+        update(jobs)
+        .where(*EXPIRED, jobs.c.attempts >= max_attempts)
+        .values(
+            status="failed",
+            error=literal(error, jobs.c.error.type),
+            finished_at=func.now(),
+            lease_expires_at=None,
+        )
+        .returning(jobs.c.id, jobs.c.metric, func.pg_notify(FINISHED_CHANNEL, jobs.c.id))
+    )
+    return [(row.id, row.metric) for row in rows]
+
+
+def open_metrics(connection: Connection) -> list[str]:
+    """The metrics that have queued or running jobs."""
+    rows = connection.execute(
+        select(jobs.c.metric).where(jobs.c.status.in_(("queued", "running"))).distinct()
+    )
+    return sorted(row.metric for row in rows)
+
+
+def _take(
+    connection: Connection,
+    conditions: tuple[ColumnElement[bool], ...] | tuple[Any, ...],
+    *,
+    limit: int,
+    again_after: timedelta,
+) -> list[str]:
+    due = (
+        select(jobs.c.id)
+        .where(*conditions, jobs.c.resend_at <= func.now())
+        .order_by(jobs.c.resend_at)
+        .limit(limit)
+        .with_for_update(skip_locked=True)
+    )
+    rows = connection.execute(
+        update(jobs)
+        .where(jobs.c.id.in_(due))
+        .values(resend_at=func.now() + again_after)
+        .returning(jobs.c.id)
+    )
+    return [row.id for row in rows]

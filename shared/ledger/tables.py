@@ -1,0 +1,80 @@
+"""What the ledger keeps: constraints, not code, see to it that a job has one final state."""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    JSON,
+    CheckConstraint,
+    Column,
+    DateTime,
+    ForeignKey,
+    Index,
+    Integer,
+    MetaData,
+    String,
+    Table,
+    func,
+    text,
+)
+
+metadata = MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_name)s",
+        "ck": "ck_%(table_name)s_%(constraint_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+Instant = DateTime(timezone=True)
+Json = JSON(none_as_null=True)
+
+FINAL = ("succeeded", "failed", "cancelled")
+
+jobs = Table(
+    "jobs",
+    metadata,
+    Column("id", String, primary_key=True),  # sorts by time of acceptance
+    Column("metric", String, nullable=False),
+    Column("status", String, nullable=False, server_default="queued"),
+    Column("request", Json, nullable=False),
+    Column("attempts", Integer, nullable=False, server_default="0"),
+    Column("result", Json),
+    Column("error", Json),
+    Column("created_at", Instant, nullable=False, server_default=func.now()),
+    Column("started_at", Instant),
+    Column("finished_at", Instant),
+    Column("lease_expires_at", Instant),
+    Column("resend_at", Instant, nullable=False),  # when the scheduler looks after it
+    CheckConstraint(
+        "status IN ('queued', 'running', 'succeeded', 'failed', 'cancelled')", name="status"
+    ),
+    CheckConstraint(
+        "(status IN ('succeeded', 'failed', 'cancelled')) = (finished_at IS NOT NULL)",
+        name="finished",
+    ),
+    CheckConstraint("(status = 'succeeded') = (result IS NOT NULL)", name="result"),
+    CheckConstraint("(status = 'failed') = (error IS NOT NULL)", name="error"),
+    CheckConstraint("(status = 'running') = (lease_expires_at IS NOT NULL)", name="lease"),
+)
+Index("ix_jobs_status", jobs.c.status, jobs.c.id)
+Index("ix_jobs_metric", jobs.c.metric, jobs.c.id)
+Index(
+    "ix_jobs_open",
+    jobs.c.resend_at,
+    postgresql_where=text("status IN ('queued', 'running')"),
+)
+
+idempotency_keys = Table(
+    "idempotency_keys",
+    metadata,
+    Column("key", String, primary_key=True),
+    Column("fingerprint", String, nullable=False),  # SHA-256 of the request that first used it
+    Column(
+        "job_id",
+        ForeignKey("jobs.id", ondelete="CASCADE", deferrable=True, initially="DEFERRED"),
+        nullable=False,
+    ),
+    Column("created_at", Instant, nullable=False, server_default=func.now()),
+    Index("ix_idempotency_keys_created_at", "created_at"),
+    Index("ix_idempotency_keys_job_id", "job_id"),
+)

@@ -1,0 +1,28 @@
+"""What Prometheus may know of us. Base units, no ids or free text in labels."""
+
+from __future__ import annotations
+
+from prometheus_client import Counter, Histogram
+
+SECONDS = (0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 30, 60, 300)
+
+JOBS_ACCEPTED = Counter("touchstone_jobs_accepted_total", "Jobs committed", ["metric"])
+JOBS_FINISHED = Counter(
+    "touchstone_jobs_finished_total", "Jobs that reached a final state", ["metric", "status"]
+)
+JOBS_FENCED = Counter(
+    "touchstone_jobs_fenced_total", "Results that came too late and were dropped", ["metric"]
+)
+JOBS_RESENT = Counter("touchstone_jobs_resent_total", "Messages sent again", ["metric"])
+SCORE_SECONDS = Histogram(
+    "touchstone_score_seconds", "From claim to result", ["metric"], buckets=SECONDS
+)
+QUEUE_SECONDS = Histogram(
+    "touchstone_queue_seconds", "From acceptance to claim", ["metric"], buckets=SECONDS
+)
+REQUEST_SECONDS = Histogram(
+    "touchstone_http_request_seconds",
+    "HTTP requests",
+    ["method", "route", "status"],
+    buckets=SECONDS,
+)

@@ -1,0 +1,81 @@
+"""RFC 9457 problems: the one shape of every error, in an answer and in a failed job."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from pydantic import ValidationError
+
+from shared.errors import BadInput, ScoringError
+
+Problem = dict[str, Any]
+
+TYPE_BASE = "https://touchstone.dev/problems/"
+
+
+def make(slug: str, title: str, status: int, detail: str) -> Problem:
+    """A problem with our type URI."""
+    return {"type": TYPE_BASE + slug, "title": title, "status": status, "detail": detail}
+
+
+def problem(error: ScoringError) -> Problem:
+    """One of our own errors."""
+    made = make(error.slug, error.title, error.status, error.detail)
+    if error.pointer is not None:
+        made["errors"] = [{"detail": error.detail, "pointer": "#" + error.pointer}]
+    return made
+
+
+def validation_problem(error: ValidationError, body: Any) -> Problem:
+    """What pydantic found wrong with this body, a JSON pointer each."""
+    found = error.errors(include_url=False, include_context=False, include_input=False)
+    return invalid(found, body)
+
+
+def invalid(found: Iterable[Mapping[str, Any]], body: Any) -> Problem:
+    """A 422 from entries of pydantic's shape: `loc`, `type` and `msg`."""
+    errors = [
+        {"detail": entry["msg"], "pointer": pointer(places(entry["loc"], entry["type"], body))}
+        for entry in found
+    ]
+    count = len(errors)
+    detail = errors[0]["detail"] if count == 1 else f"{count} fields are not valid"
+    return make(BadInput.slug, BadInput.title, BadInput.status, detail) | {"errors": errors}
+
+
+def places(location: Sequence[str | int], kind: str, body: Any) -> list[str | int]:
+    """The steps of a pydantic location that are places in the body: union tags are left out."""
+    steps: list[str | int] = []
+    here = body
+    for step in location:
+        try:
+            here = here[step]
+        except (KeyError, IndexError, TypeError):
+            if kind != "missing" or step != location[-1]:
+                continue
+        steps.append(step)
+    return steps
+
+
+def pointer(steps: Iterable[str | int]) -> str:
+    """A JSON pointer (RFC 6901, as a URI fragment) to this place in the body."""
+    escaped = [str(step).replace("~", "~0").replace("/", "~1") for step in steps]
+    return "#" + "".join(f"/{step}" for step in escaped)
+
+
+def attempts_exhausted(attempts: int, last: str) -> Problem:
+    """The job was tried as often as allowed."""
+    return make(
+        "attempts-exhausted",
+        "The job was tried as often as allowed",
+        503,
+        f"{attempts} attempts ended without a result; the last one: {last}",
+    )
+
+
+def internal(error_id: str) -> Problem:
+    """Our fault: the log has the whole story under this id."""
+    return make(
+        "internal", "Something went wrong on our side", 500, f"quote {error_id} when you ask"
+    ) | {"error_id": error_id}

@@ -1,0 +1,101 @@
+"""The queue: Celery over Redis, carrying job ids and nothing else.
+
+The broker is only a hint; the ledger is the truth. A message may be lost or come twice, and
+neither matters. Sources: specs "conventions" C1 for every option set here.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import redis
+from celery import Celery
+from kombu import Queue
+from kombu.exceptions import OperationalError
+from redis.exceptions import RedisError
+
+from shared.errors import Unavailable
+from shared.settings import settings
+
+PUBLISH_SECONDS = 3  # a broker that takes longer counts as away
+CONSUME_SECONDS = 30  # longer than Celery's blocking read
+VISIBILITY_SECONDS = 3_600
+
+
+def options() -> dict[str, Any]:
+    """Early acknowledgement, no results, JSON only, one message ahead a thread."""
+    return {
+        "broker_url": settings().redis_url.get_secret_value(),
+        "accept_content": ["json"],
+        "task_serializer": "json",
+        "task_ignore_result": True,
+        "task_acks_late": False,
+        "worker_prefetch_multiplier": 1,
+        "worker_hijack_root_logger": False,
+        "worker_send_task_events": False,
+        "broker_connection_retry_on_startup": True,
+        "broker_connection_max_retries": None,
+        "broker_transport_options": {
+            "visibility_timeout": VISIBILITY_SECONDS,
+            "queue_order_strategy": "priority",  # interactive lanes are named first
+            "socket_timeout": CONSUME_SECONDS,
+            "socket_connect_timeout": PUBLISH_SECONDS,
+            "socket_keepalive": True,
+            "health_check_interval": 25,
+            "unacked_restore_throttle": 1,
+        },
+    }
+
+
+app = Celery("touchstone")
+app.add_defaults(options)  # read when first needed, not when imported
+
+
+def task_name(metric: str) -> str:
+    """The Celery task, and the interactive lane, of a room."""
+    return f"score.{metric}"
+
+
+def batch_lane(metric: str) -> str:
+    """The lane that waits while the interactive one has work."""
+    return f"{task_name(metric)}.batch"
+
+
+def lanes(metrics: list[str]) -> list[Queue]:
+    """The queues of these rooms, all interactive lanes first."""
+    names = [task_name(metric) for metric in metrics] + [batch_lane(metric) for metric in metrics]
+    return [Queue(name, routing_key=name) for name in names]
+
+
+def send(metric: str, job_id: str) -> None:
+    """Hint to the room's workers that this job waits. Raises Unavailable; the job is safe then."""
+    try:
+        app.send_task(task_name(metric), args=(job_id,), queue=task_name(metric), retry=False)
+    except (OperationalError, RedisError, OSError) as error:
+        raise Unavailable("the broker cannot be reached") from error
+
+
+@lru_cache(maxsize=1)
+def _redis() -> redis.Redis:
+    return redis.Redis.from_url(
+        settings().redis_url.get_secret_value(),
+        socket_timeout=PUBLISH_SECONDS,
+        socket_connect_timeout=PUBLISH_SECONDS,
+    )
+
+
+def waiting(metric: str) -> int:
+    """How many messages wait in the room's interactive lane. Raises Unavailable."""
+    try:
+        return int(_redis().llen(task_name(metric)))
+    except RedisError as error:
+        raise Unavailable("the broker cannot be reached") from error
+
+
+def ping() -> None:
+    """Ask the broker for a sign of life. Raises Unavailable."""
+    try:
+        _redis().ping()
+    except RedisError as error:
+        raise Unavailable("the broker cannot be reached") from error

@@ -1,0 +1,57 @@
+"""Settings: read once at start, frozen, typed. Only this module looks at the environment."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field, SecretStr
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+
+class Settings(BaseSettings):
+    """Every knob of every process; each is `TOUCHSTONE_<NAME>` unless an alias is given."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="TOUCHSTONE_", frozen=True, extra="ignore", populate_by_name=True
+    )
+
+    redis_url: SecretStr = Field(
+        default=SecretStr("redis://127.0.0.1:6379/0"), validation_alias="REDIS_URL"
+    )
+    database_url: SecretStr = Field(
+        default=SecretStr("postgresql://postgres@127.0.0.1:5432/postgres"),
+        validation_alias="DATABASE_URL",
+    )
+    models_file: Path = Path("models.toml")
+
+    host: str = "127.0.0.1"
+    port: int = Field(default=8000, ge=0, le=65_535)
+    max_body_bytes: int = Field(default=1_048_576, ge=1_024)
+    max_wait_seconds: int = Field(default=30, ge=0, le=30, description="cap of Prefer: wait=N")
+    idempotency_hours: int = Field(default=24, ge=1)
+
+    lease_seconds: float = Field(default=60, gt=0)
+    heartbeat_seconds: float = Field(default=15, gt=0)
+    resend_seconds: float = Field(default=15, gt=0, description="unclaimed for this long: re-send")
+    max_attempts: int = Field(default=3, ge=1)
+    max_run_seconds: float = Field(
+        default=900, gt=0, description="a single attempt's lease is not renewed beyond this"
+    )
+    retry_seconds: float = Field(
+        default=5, gt=0, description="back-off after a model was away, doubled for each attempt"
+    )
+    tick_seconds: float = Field(default=1, gt=0, description="the scheduler's pace")
+
+    worker_threads: int = Field(default=8, ge=1, le=256)
+    metrics_port: int | None = Field(default=None, description="workers and scheduler; none: off")
+
+    log_level: Literal["debug", "info", "warning", "error"] = "info"
+    log_format: Literal["json", "console"] = "json"
+
+
+@lru_cache(maxsize=1)
+def settings() -> Settings:
+    """The settings of this process."""
+    return Settings()

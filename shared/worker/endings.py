@@ -1,0 +1,79 @@
+"""Which exception means which end. Two words decide: the caller's fault, or worth a retry.
+
+Bad input fails at once with a problem; a model that is away gives the job back, until its
+attempts are used up; anything else fails with an id that the log repeats in full.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from pydantic import ValidationError
+
+from shared import log
+from shared.contracts import Metric, Report
+from shared.errors import BadInput, Unavailable
+from shared.ledger.leases import Claim
+from shared.problems import attempts_exhausted, internal, problem, validation_problem
+from shared.settings import settings
+
+logger = log.logger(__name__)
+
+
+@dataclass(frozen=True)
+class Success:
+    """The job has a result."""
+
+    result: dict[str, Any]
+    status: Literal["succeeded"] = "succeeded"
+
+
+@dataclass(frozen=True)
+class Failure:
+    """The job ends with a problem."""
+
+    problem: dict[str, Any]
+    status: Literal["failed"] = "failed"
+
+
+@dataclass(frozen=True)
+class Retry:
+    """The job goes back to the queue for this many seconds."""
+
+    seconds: float
+    status: Literal["retried"] = "retried"
+
+
+def ending(
+    metric: Metric, score: Callable[[Any], Report], claim: Claim
+) -> Success | Failure | Retry:
+    """Score the claimed job and name its end. Raises nothing but what ends the process."""
+    try:
+        request = metric.request.model_validate(claim.request)
+    except ValidationError as error:  # accepted by another version of the contract
+        return Failure(validation_problem(error, claim.request))
+    try:
+        return Success(score(request).model_dump(mode="json"))
+    except BadInput as error:
+        return Failure(problem(error))
+    except Unavailable as error:
+        return _again(claim, error)
+    except Exception as error:  # noqa: BLE001 - the boundary: every job must end
+        return _unexpected(claim, metric.name, error)
+
+
+def _again(claim: Claim, error: Unavailable) -> Failure | Retry:
+    logger.warning("job.unavailable", job=claim.job_id, attempt=claim.attempt, detail=error.detail)
+    chosen = settings()
+    if claim.attempt >= chosen.max_attempts:
+        return Failure(attempts_exhausted(chosen.max_attempts, error.detail))
+    return Retry(chosen.retry_seconds * 2 ** (claim.attempt - 1))
+
+
+def _unexpected(claim: Claim, metric: str, error: Exception) -> Failure:
+    error_id = f"err_{secrets.token_hex(8)}"
+    logger.error("job.crashed", job=claim.job_id, metric=metric, error_id=error_id, exc_info=error)
+    return Failure(internal(error_id))

@@ -1,0 +1,62 @@
+"""Fixtures for every test: real PostgreSQL and Redis, started once when a test first asks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import redis
+from sqlalchemy import Engine, text
+
+from services.stack.postgres_server import Postgres
+from shared.ledger.engine import connect, ledger
+from shared.ledger.migrate import migrate
+from shared.settings import Settings, settings
+from tests.servers import redis_server
+
+
+@pytest.fixture(scope="session")
+def _postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    server = Postgres(tmp_path_factory.mktemp("ledger") / "postgres")
+    yield server.url
+    server.stop()
+
+
+@pytest.fixture(scope="session")
+def _redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with redis_server(tmp_path_factory.mktemp("broker")) as url:
+        yield url
+
+
+@pytest.fixture(scope="session")
+def _settings(_postgres: str, _redis: str) -> Iterator[Settings]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DATABASE_URL", _postgres)
+        patch.setenv("REDIS_URL", _redis)
+        patch.setenv("TOUCHSTONE_MODELS_FILE", str(Path(__file__).parents[1] / "models.toml"))
+        settings.cache_clear()
+        ledger.cache_clear()
+        migrate(ledger())
+        yield settings()
+        ledger().dispose()
+        settings.cache_clear()
+        ledger.cache_clear()
+
+
+@pytest.fixture
+def chosen(_settings: Settings, _redis: str) -> Settings:
+    """The settings of these servers, with an empty ledger and an empty broker behind them."""
+    with ledger().begin() as connection:
+        connection.execute(text("TRUNCATE jobs, idempotency_keys"))
+    with redis.Redis.from_url(_redis) as client:
+        client.flushall()
+    return _settings
+
+
+@pytest.fixture
+def engine(chosen: Settings) -> Iterator[Engine]:
+    """A pool of the test's own."""
+    pool = connect(chosen.database_url.get_secret_value(), pool_size=60)
+    yield pool
+    pool.dispose()
