@@ -17,7 +17,9 @@ import services
 from services.inference.local import LocalModels
 from shared import log, models, queue
 from shared.catalogue import load_catalogue
+from shared.errors import Unavailable
 from shared.settings import Settings, settings
+from shared.worker import rooms
 
 logger = log.logger(__name__)
 
@@ -31,10 +33,15 @@ def rooms_with_a_door() -> list[str]:
     )
 
 
-def open_doors(rooms: list[str]) -> None:
+def open_doors(names: list[str]) -> None:
     """Register the rooms' Celery tasks, and load what they need before the first job comes."""
-    for room in rooms:
-        importlib.import_module(f"services.{room}.task")
+    for name in names:
+        importlib.import_module(f"services.{name}.task")
+    for room in rooms.values():
+        try:
+            room.warm_up()
+        except Unavailable as error:  # the model may be back when a job comes
+            logger.warning("room.cold", metric=room.metric.name, detail=error.detail)
 
 
 def parse(arguments: list[str] | None) -> list[str]:
@@ -49,9 +56,9 @@ def parse(arguments: list[str] | None) -> list[str]:
     return chosen or known
 
 
-def serve(rooms: list[str], chosen: Settings) -> None:
+def serve(names: list[str], chosen: Settings) -> None:
     """Take jobs from the rooms' lanes, interactive before batch, until SIGTERM."""
-    lanes = ",".join(lane.name for lane in queue.lanes(rooms))
+    lanes = ",".join(lane.name for lane in queue.lanes(names))
     quiet = ("--without-gossip", "--without-mingle", "--without-heartbeat")
     threads = ("--pool", "threads", "--concurrency", str(chosen.worker_threads))
     queue.app.worker_main(
@@ -61,15 +68,15 @@ def serve(rooms: list[str], chosen: Settings) -> None:
 
 def main(arguments: list[str] | None = None) -> None:
     """The command."""
-    rooms = parse(arguments)
+    names = parse(arguments)
     chosen = settings()
     log.configure(chosen.log_level, chosen.log_format)
     if chosen.metrics_port is not None:
         start_http_server(chosen.metrics_port)
     models.bind(LocalModels(load_catalogue(chosen.models_file)))
-    open_doors(rooms)
-    logger.info("worker.started", rooms=rooms, threads=chosen.worker_threads)
-    serve(rooms, chosen)
+    open_doors(names)
+    logger.info("worker.started", rooms=names, threads=chosen.worker_threads)
+    serve(names, chosen)
 
 
 if __name__ == "__main__":

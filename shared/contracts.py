@@ -26,7 +26,12 @@ MAX_TEXT = 20_000  # characters (Unicode code points)
 class Message(BaseModel):
     """Frozen, closed to unknown fields, and free of NaN and infinity."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    model_config = ConfigDict(
+        frozen=True,
+        extra="forbid",
+        allow_inf_nan=False,
+        hide_input_in_errors=True,  # the texts that we score do not belong into logs
+    )
 
 
 class Context(Message):

@@ -50,6 +50,11 @@ class Settings(BaseSettings):
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     log_format: Literal["json", "console"] = "json"
 
+    @property
+    def names_servers(self) -> bool:
+        """Whether both servers were named, so that embedded ones are not wanted."""
+        return self.model_fields_set >= {"redis_url", "database_url"}
+
 
 @lru_cache(maxsize=1)
 def settings() -> Settings:

@@ -5,12 +5,16 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import redis
+from sqlalchemy import Engine
 
 from services.stack.child import Child
 from services.stack.redis_server import HOST, free_port, redis_child
+from shared.ledger import jobs, leases
 
 
 @contextmanager
@@ -38,3 +42,19 @@ def _await_redis(url: str) -> None:
             client.close()
             return
     raise RuntimeError("Redis did not start")
+
+
+def finish_next(engine: Engine, result: dict[str, Any]) -> None:
+    """Do a worker's work on the next job that appears: claim it, and succeed with this result."""
+    for _ in range(200):
+        with engine.begin() as connection:
+            found, _more = jobs.page_of(connection, jobs.Page(limit=1, status="queued"))
+            if found:
+                claim = leases.claim(
+                    connection, found[0].id, lease=timedelta(minutes=1), max_attempts=3
+                )
+                assert claim is not None
+                assert leases.succeed(connection, claim, result)
+                return
+        time.sleep(0.05)
+    raise RuntimeError("no job appeared")

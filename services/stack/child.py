@@ -42,11 +42,6 @@ class Child:
         """Whether the process lives."""
         return self.process is not None and self.process.poll() is None
 
-    @property
-    def pid(self) -> int | None:
-        """The process's number, once started."""
-        return self.process.pid if self.process else None
-
     def stop(self) -> None:
         """Ask it to end, and insist after a while."""
         if self.process is None or not self.is_running:

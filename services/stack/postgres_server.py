@@ -22,12 +22,6 @@ class Postgres:
         """Where it listens, as libpq understands it."""
         return str(self._server.get_uri())
 
-    @property
-    def pid(self) -> int | None:
-        """The postmaster's process."""
-        pid: int | None = self._server.get_pid()
-        return pid
-
     def ensure_running(self) -> None:
         """Start it again where it died."""
         self._server.ensure_postgres_running()

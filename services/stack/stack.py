@@ -37,29 +37,21 @@ class Stack:
     folder: Path
     supervisor: Supervisor
 
-    @property
-    def pids(self) -> dict[str, int | None]:
-        """name → process, of those that we started."""
-        return {child.name: child.pid for child in self.supervisor.children}
-
     def describe(self) -> None:
-        """Leave a note for other processes: addresses and pids, in `stack.json`."""
+        """Leave a note for other processes, in `stack.json`: the addresses."""
         note = {"url": self.url, "redis_url": self.redis_url, "database_url": self.database_url}
         target = self.folder / "stack.json"
-        target.write_text(json.dumps({**note, "pids": self.pids}))
-        target.chmod(0o600)
+        target.touch(mode=0o600)
+        target.write_text(json.dumps(note))
 
 
 @contextmanager
-def running(folder: Path, chosen: Settings, *, external: bool = False) -> Iterator[Stack]:
-    """Start everything, wait until it is ready, and stop everything at the end.
-
-    external: use the Redis and PostgreSQL of the settings instead of our own.
-    """
+def running(folder: Path, chosen: Settings) -> Iterator[Stack]:
+    """Start everything, wait until it is ready, and stop everything at the end."""
     folder = folder.resolve()
     logs = folder / "logs"
     logs.mkdir(parents=True, exist_ok=True)
-    postgres = None if external else Postgres(folder / "postgres")
+    postgres = None if chosen.names_servers else Postgres(folder / "postgres")
     supervisor = Supervisor(postgres, logs)
     try:
         stack = _assembled(folder, chosen, postgres, supervisor)

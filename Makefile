@@ -1,0 +1,46 @@
+# Two commands: `make demo` (or `make serve`) and `make test`. Python 3.11 is all they need.
+PYTHON ?= python3.11
+VENV := .venv
+BIN := $(VENV)/bin
+RUN := HF_HUB_OFFLINE=1 PYTHONUNBUFFERED=1 $(BIN)/python
+
+.PHONY: help venv demo serve test lint bench lock clean
+
+help:  ## what there is
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-8s %s\n", $$1, $$2}'
+
+$(VENV)/runtime: requirements.lock pyproject.toml
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --requirement requirements.lock
+	$(BIN)/python -m pip install --quiet --no-deps --editable .
+	touch $@
+
+$(VENV)/dev: $(VENV)/runtime requirements-dev.lock
+	$(BIN)/python -m pip install --quiet --requirement requirements-dev.lock
+	touch $@
+
+venv: $(VENV)/dev  ## the virtual environment, with what developers need
+
+demo: $(VENV)/runtime  ## score examples/posts.jsonl through the whole service, print a table, stop
+	$(RUN) -m services.stack demo
+
+serve: $(VENV)/runtime  ## the same service, until Ctrl-C
+	$(RUN) -m services.stack serve
+
+test: $(VENV)/dev  ## the whole suite: real Redis, real PostgreSQL, no network, no GPU
+	HF_HUB_OFFLINE=1 $(BIN)/pytest
+
+lint: $(VENV)/dev  ## ruff, mypy --strict, import borders
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(VENV)/dev  ## measured comparisons; the last line of each is JSON
+	$(RUN) -m bench.hatexscore
+
+lock:  ## pin every version anew from pyproject.toml
+	sh requirements.sh
+
+clean:  ## forget the environment and the data of the embedded servers
+	rm -rf $(VENV) var

@@ -1,0 +1,79 @@
+"""`python -m services.stack serve` and `python -m services.stack demo`."""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import sys
+import threading
+from contextlib import ExitStack
+from pathlib import Path
+
+from rich.console import Console
+
+from services.stack import demo
+from services.stack.stack import NotReady, Stack, running
+from shared import log
+from shared.settings import Settings, settings
+
+EXAMPLES = Path("examples/posts.jsonl")
+PIPED_WIDTH = 132  # columns, where nobody's terminal says
+
+
+def parse(arguments: list[str] | None) -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(
+        prog="python -m services.stack",
+        description="Touchstone on one machine. REDIS_URL and DATABASE_URL, both set, point it at "
+        "real servers; otherwise it starts its own, with their data in --var.",
+    )
+    parser.add_argument("command", choices=("serve", "demo"), help="stay, or score and stop")
+    parser.add_argument("--var", type=Path, default=Path("var"), help="data and logs (default var)")
+    parser.add_argument("--port", type=int, help="of the gateway; 0: any free one")
+    parser.add_argument("--examples", type=Path, default=EXAMPLES, help="JSONL for the demo")
+    return parser.parse_args(arguments)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command; 0 if all went well."""
+    asked = parse(arguments)
+    chosen = settings()
+    if asked.port is not None:
+        chosen = chosen.model_copy(update={"port": asked.port})
+    elif asked.command == "demo":
+        chosen = chosen.model_copy(update={"port": 0})  # never in the way of a running service
+    log.configure("warning", "console")
+    console = Console(soft_wrap=False)
+    if not console.is_terminal:
+        console.width = max(console.width, PIPED_WIDTH)
+    try:
+        _run(asked, chosen, console)
+    except (NotReady, demo.DemoFailed) as error:
+        console.print(f"[bold red]{error}[/bold red]")
+        return 1
+    return 0
+
+
+def _run(asked: argparse.Namespace, chosen: Settings, console: Console) -> None:
+    folder = asked.var / "demo" if asked.command == "demo" else asked.var
+    with ExitStack() as stack:
+        with console.status("starting Redis, PostgreSQL, gateway, scheduler, worker …"):
+            started = stack.enter_context(running(folder, chosen))
+        _use(asked, started, console)
+
+
+def _use(asked: argparse.Namespace, stack: Stack, console: Console) -> None:
+    console.print(f"Touchstone listens on [bold]{stack.url}[/bold], API page {stack.url}/docs")
+    if asked.command == "demo":
+        demo.run(stack.url, asked.examples, console)
+        return
+    console.print(f"logs in {stack.folder / 'logs'}; Ctrl-C stops")
+    stop = threading.Event()
+    for name in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(name, lambda *_: stop.set())
+    stop.wait()
+    console.print("stopping")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

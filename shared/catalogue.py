@@ -1,0 +1,202 @@
+"""The allow-list of models: a request can only name what `models.toml` configures.
+
+Source: design.md §5. Revisions of hub models are pinned to a full commit; the file is read once,
+at start, and a mistake in it stops the start. Pydantic and the standard library only, since the
+gateway answers `GET /v1/models` from here.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, StringConstraints, ValidationError, field_validator, model_validator
+
+from shared.contracts import Message, ModelKind, ModelName
+from shared.errors import BadInput
+from shared.weights import folder_sha256
+
+EMBEDDED = Path(__file__).parents[1] / "services" / "inference" / "embedded"
+NOTE = "embedded.json"  # beside an adapter's weights
+
+COMMIT = re.compile(r"[0-9a-f]{40}")
+LOCAL = "local"  # revision of what has no revision of its own: look at the hash
+CAPABILITIES: dict[ModelKind, tuple[str, ...]] = {"classifier": ("probabilities",)}
+
+Dtype = Literal["float32", "bfloat16", "float16"]
+Scheme = Literal["embedded", "hf", "path", "openai"]
+Label = Annotated[str, StringConstraints(min_length=1, max_length=64)]
+Language = Annotated[str, StringConstraints(pattern=r"^[a-z]{2}$")]
+Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
+
+
+def embedded_adapters() -> list[str]:
+    """The adapters that the project ships."""
+    return sorted(note.parent.name for note in EMBEDDED.glob(f"*/{NOTE}"))
+
+
+class EmbeddedNote(Message):
+    """What training wrote beside an embedded adapter's weights."""
+
+    revision: str
+    labels: tuple[Label, ...] = Field(min_length=2)
+    languages: tuple[Language, ...]
+    temperature: float = Field(gt=0, description="logits are divided by it")
+    base_sha256: Sha256
+    adapter_sha256: Sha256
+
+
+class ModelEntry(Message):
+    """One configured model."""
+
+    name: ModelName
+    kind: ModelKind
+    source: str = Field(
+        description="`embedded:NAME`, `hf:REPO@COMMIT`, `path:FOLDER` or `openai:URL`"
+    )
+    dtype: Dtype = "float32"
+    device: str = Field(default="auto", pattern=r"^(auto|cpu|cuda(:\d+)?)$")
+    labels: tuple[Label, ...] | None = Field(
+        default=None, min_length=2, description="in the order of the model's outputs; else its own"
+    )
+    languages: tuple[Language, ...] | None = Field(default=None, description="ISO 639-1")
+    sha256: Sha256 | None = Field(
+        default=None, description="of the weights; others are refused. As `folder_sha256` says"
+    )
+
+    @field_validator("source")
+    @classmethod
+    def _source_is_readable(cls, source: str) -> str:
+        scheme, _, rest = source.partition(":")
+        if scheme not in ("embedded", "hf", "path", "openai") or not rest:
+            raise ValueError("must be embedded:NAME, hf:REPO@COMMIT, path:FOLDER or openai:URL")
+        if scheme == "hf" and not COMMIT.fullmatch(rest.partition("@")[2]):
+            raise ValueError("must pin a full commit of 40 hex digits, as in hf:org/repo@<commit>")
+        if scheme == "openai" and not rest.startswith(("http://", "https://")):
+            raise ValueError("must name an http(s) address, as in openai:http://vllm:8000/v1")
+        if scheme == "embedded" and rest not in embedded_adapters():
+            raise ValueError(f"must be an embedded adapter: {', '.join(embedded_adapters())}")
+        return source
+
+    @model_validator(mode="after")
+    def _kind_fits_source(self) -> Self:
+        if self.scheme == "openai" and self.kind != "causal":
+            raise ValueError("an openai: source can only be of kind causal")
+        return self
+
+    @property
+    def scheme(self) -> Scheme:
+        """Where the weights come from."""
+        return self.source.partition(":")[0]  # type: ignore[return-value]  # validated above
+
+    @property
+    def location(self) -> str:
+        """What stands after the scheme, without the commit."""
+        rest = self.source.partition(":")[2]
+        return rest.partition("@")[0] if self.scheme == "hf" else rest
+
+    @property
+    def commit(self) -> str | None:
+        """The pinned commit of a hub model."""
+        return self.source.partition("@")[2] if self.scheme == "hf" else None
+
+
+class ModelCard(Message):
+    """What `GET /v1/models` says about a model."""
+
+    name: str
+    kind: ModelKind
+    revision: str
+    sha256: str | None = Field(description="of the weights; null where they are not on this disk")
+    capabilities: tuple[str, ...]
+    labels: tuple[str, ...] | None
+    languages: tuple[str, ...] | None
+    dtype: Dtype
+    device: str
+
+
+@dataclass(frozen=True)
+class Catalogue:
+    """The configured models. `root`: folder that relative `path:` sources start from."""
+
+    entries: tuple[ModelEntry, ...]
+    root: Path
+    _by_name: dict[str, ModelEntry] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_by_name", {entry.name: entry for entry in self.entries})
+
+    def entry(self, name: str) -> ModelEntry:
+        """The model configured under this name. Raises BadInput for an unknown one."""
+        if name not in self._by_name:
+            known = ", ".join(sorted(self._by_name)) or "none"
+            raise BadInput(
+                f"no model {name!r} is configured; configured: {known}", pointer="/model"
+            )
+        return self._by_name[name]
+
+    def folder(self, entry: ModelEntry) -> Path | None:
+        """Where the weights lie on this disk; None for a source that is elsewhere."""
+        if entry.scheme == "embedded":
+            return EMBEDDED / entry.location
+        return self.root / entry.location if entry.scheme == "path" else None
+
+    def note(self, entry: ModelEntry) -> EmbeddedNote | None:
+        """What training wrote beside an embedded adapter; None for every other source."""
+        if entry.scheme != "embedded":
+            return None
+        return EmbeddedNote.model_validate_json((EMBEDDED / entry.location / NOTE).read_bytes())
+
+    def revision(self, entry: ModelEntry) -> str:
+        """The pinned commit, an adapter's own revision, or `local`."""
+        note = self.note(entry)
+        return entry.commit or (note.revision if note else LOCAL)
+
+    def describe(self) -> list[ModelCard]:
+        """Every model's public card, in the order of the file."""
+        return [self._card(entry) for entry in self.entries]
+
+    def _card(self, entry: ModelEntry) -> ModelCard:
+        folder, note = self.folder(entry), self.note(entry)
+        return ModelCard(
+            name=entry.name,
+            kind=entry.kind,
+            revision=self.revision(entry),
+            sha256=entry.sha256 or (folder_sha256(folder) if folder else None),
+            capabilities=CAPABILITIES.get(entry.kind, ()),
+            labels=entry.labels or (note.labels if note else None),
+            languages=entry.languages or (note.languages if note else None),
+            dtype=entry.dtype,
+            device=entry.device,
+        )
+
+
+class _File(Message):
+    models: tuple[ModelEntry, ...]
+
+
+def load_catalogue(path: Path) -> Catalogue:
+    """Read `models.toml`. Raises ValueError with the file, the place in it and the reason."""
+    try:
+        entries = _File.model_validate(tomllib.loads(path.read_text(encoding="utf-8"))).models
+    except OSError as error:
+        raise ValueError(f"{path}: cannot be read: {error.strerror}") from error
+    except tomllib.TOMLDecodeError as error:
+        raise ValueError(f"{path}: not TOML: {error}") from error
+    except ValidationError as error:
+        raise ValueError(f"{path}: {_reasons(error)}") from error
+    for name, count in Counter(entry.name for entry in entries).items():
+        if count > 1:
+            raise ValueError(f"{path}: the model {name!r} is configured {count} times")
+    return Catalogue(entries, path.parent.resolve())
+
+
+def _reasons(error: ValidationError) -> str:
+    return "; ".join(
+        f"{'.'.join(str(step) for step in found['loc'])}: {found['msg']}"
+        for found in error.errors()
+    )

@@ -1,0 +1,82 @@
+"""A running service as a user starts it, and the faults that we do to it."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+import psutil
+import redis
+
+START_SECONDS = 90
+ROOT = Path(__file__).parents[2]
+
+
+@dataclass(frozen=True)
+class Service:
+    """Addresses of a running stack."""
+
+    url: str
+    redis_url: str
+    database_url: str
+    folder: Path
+
+    def kill(self, *modules: str) -> None:
+        """`kill -9` these processes of ours."""
+        killed = []
+        for process in psutil.process_iter(["cmdline", "environ"]):
+            line = process.info["cmdline"] or []
+            environment = process.info["environ"] or {}
+            if environment.get("REDIS_URL") == self.redis_url and set(modules) & set(line):
+                process.kill()
+                killed.append(process.pid)
+        if len(killed) < len(modules):
+            raise RuntimeError(f"not all of {modules} were running")
+
+    def flush_redis(self) -> None:
+        """`FLUSHALL`: every message is gone."""
+        with redis.Redis.from_url(self.redis_url) as client:
+            client.flushall()
+
+    def crash_postgres(self) -> None:
+        """An immediate shutdown of the postmaster: every connection breaks at once."""
+        pid_file = self.folder / "postgres" / "postmaster.pid"
+        os.kill(int(pid_file.read_text().split()[0]), signal.SIGQUIT)
+
+
+@contextmanager
+def serving(folder: Path) -> Iterator[Service]:
+    """`python -m services.stack serve`, ready."""
+    environment = {
+        name: value
+        for name, value in os.environ.items()
+        if name not in ("REDIS_URL", "DATABASE_URL")
+    }
+    command = [sys.executable, "-m", "services.stack", "serve", "--var", str(folder), "--port", "0"]
+    process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL)
+    try:
+        yield _ready(process, folder)
+    finally:
+        process.terminate()
+        process.wait(60)
+
+
+def _ready(process: subprocess.Popen[bytes], folder: Path) -> Service:
+    note = folder / "stack.json"
+    deadline = time.monotonic() + START_SECONDS
+    while time.monotonic() < deadline and process.poll() is None:
+        if note.exists() and note.stat().st_size:
+            service = Service(**json.loads(note.read_text()), folder=folder)
+            httpx.get(f"{service.url}/readyz").raise_for_status()
+            return service
+        time.sleep(0.2)
+    raise RuntimeError("the service did not start")

@@ -1,0 +1,90 @@
+"""What the gateway says of itself: OpenAPI, models, health, metrics; and what it does not load."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import httpx
+import pytest
+
+from services.gateway.preference import wait_seconds
+
+
+def test_openapi_names_every_operation_and_message(client: httpx.Client) -> None:
+    described = client.get("/openapi.json").json()
+    operations = {
+        operation["operationId"]
+        for methods in described["paths"].values()
+        for operation in methods.values()
+    }
+    assert operations >= {
+        "score_hatexscore",
+        "get_job",
+        "list_jobs",
+        "cancel_job",
+        "list_models",
+        "healthz",
+        "readyz",
+    }
+    body = described["paths"]["/v1/scores/hatexscore"]["post"]["requestBody"]
+    content = body["content"]["application/json"]
+    assert content["schema"]["$ref"].rpartition("/")[2] in described["components"]["schemas"]
+    assert content["examples"]
+
+
+def test_every_reference_of_openapi_resolves(client: httpx.Client) -> None:
+    raw = client.get("/openapi.json")
+    schemas = raw.json()["components"]["schemas"]
+    named = {part.partition('"')[0] for part in raw.text.split("#/components/schemas/")[1:]}
+    assert named <= set(schemas)
+
+
+def test_models_carry_their_hash(client: httpx.Client) -> None:
+    data = client.get("/v1/models").json()["data"]
+    hate = next(card for card in data if card["name"] == "embedded-hate")
+    assert len(hate["sha256"]) == 64
+    assert hate["languages"] == ["en"]
+
+
+def test_health(client: httpx.Client) -> None:
+    assert client.get("/healthz").json() == {"status": "ok"}
+    assert client.get("/readyz").status_code == 200
+    assert "touchstone_http_request_seconds" in client.get("/metrics").text
+
+
+def test_unknown_paths_and_methods_are_problems_too(client: httpx.Client) -> None:
+    for answer in (client.get("/v2/nothing"), client.put("/v1/jobs")):
+        assert answer.status_code in (404, 405)
+        assert answer.headers["content-type"] == "application/problem+json"
+
+
+def test_the_gateway_starts_without_model_code() -> None:
+    probe = (
+        "import sys; from services.gateway.app import create_app;"
+        "from shared.settings import Settings; create_app(Settings());"
+        "heavy = {'torch', 'numpy', 'scipy', 'transformers', 'sentence_transformers', 'spacy',"
+        " 'jieba', 'kiwipiepy', 'peft'};"
+        "print(sorted(heavy & set(sys.modules)))"
+    )
+    ran = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)
+    assert ran.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(
+    ("prefer", "seconds"),
+    [
+        (None, 0),
+        ("", 0),
+        ("wait=5", 5),
+        ("respond-async, wait=10", 10),
+        ('wait="7"; foo', 7),
+        ("wait=999", 30),
+        ("wait=-1", 0),
+        ("wait=x", 0),
+        ("await=5", 0),
+        ("WAIT = 3", 3),
+    ],
+)
+def test_prefer_wait(prefer: str | None, seconds: int) -> None:
+    assert wait_seconds(prefer, most=30) == seconds

@@ -1,0 +1,230 @@
+"""POST /v1/scores/{metric}: what is committed, what is refused, and what a key means."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from typing import Any
+
+import httpx
+import pytest
+from sqlalchemy import Engine, text
+
+from services.gateway.rooms import rooms
+from shared import queue
+from shared.ledger import leases
+from tests.servers import finish_next
+
+GOOD: dict[str, Any] = {
+    "text": "Those people never return their library books.",
+    "explanation": '"never return their library books" is a complaint. Conclusion: non-hateful.',
+    "predicted_label": "non-hateful",
+}
+URL = "/v1/scores/hatexscore"
+
+
+def nothing_happened(engine: Engine) -> bool:
+    with engine.connect() as connection:
+        rows = connection.execute(text("SELECT count(*) FROM jobs")).scalar()
+    return rows == 0 and queue.waiting("hatexscore") == 0
+
+
+def test_a_job_is_committed_and_the_queue_gets_a_hint(client: httpx.Client) -> None:
+    answer = client.post(URL, json=GOOD | {"metadata": {"a": "b"}, "context": {"puid": "p1"}})
+    assert answer.status_code == 202
+    job = answer.json()
+    assert answer.headers["Location"] == f"/v1/jobs/{job['id']}"
+    assert int(answer.headers["Retry-After"]) >= 1
+    assert (job["status"], job["metadata"], job["context"]["puid"]) == ("queued", {"a": "b"}, "p1")
+    assert client.get(answer.headers["Location"]).json() == job
+    assert queue.waiting("hatexscore") == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "pointer"),
+    [
+        ({"nonsense": 1}, "#/nonsense"),
+        ({"text": ""}, "#/text"),
+        ({"text": "x" * 20_001}, "#/text"),
+        ({"explanation": "x" * 20_001}, "#/explanation"),
+        ({"explanation": None}, "#/explanation"),
+        ({"language": "xx"}, "#/language"),
+        ({"policy": {"group": []}}, "#/policy"),
+        ({"policy": {}}, "#/policy"),
+        ({"policy": "nobody"}, "#/policy"),
+        ({"probabilities": {"original": 1.5, "masked": 0.5}}, "#/probabilities/original"),
+        ({"probabilities": {"original": 0.5, "masked": -0.1}}, "#/probabilities/masked"),
+        ({"probabilities": {"original": 0.5}}, "#/probabilities/masked"),
+        ({"tau": 2}, "#/tau"),
+        ({"seed": -1}, "#/seed"),
+        ({"control_draws": 201}, "#/control_draws"),
+        ({"variant": "best"}, "#/variant"),
+        ({"model": "somebody-elses"}, "#/model"),
+        ({"metadata": {str(n): "x" for n in range(17)}}, "#/metadata"),
+        ({"text": "\ud800"}, "#/text"),
+    ],
+)
+def test_bad_input_gets_a_pointer_and_enqueues_nothing(
+    client: httpx.Client, engine: Engine, change: dict[str, Any], pointer: str
+) -> None:
+    answer = client.post(
+        URL, content=json.dumps(GOOD | change), headers={"Content-Type": "application/json"}
+    )
+    problem = answer.json()
+    assert answer.status_code == problem["status"] == 422
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert pointer in {entry["pointer"] for entry in problem["errors"]}
+    assert nothing_happened(engine)
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"",
+        b"{",
+        b"[]",
+        b"null",
+        b'{"text": "\xff"}',
+        b'{"text": NaN}',
+        b'{"seed": 1e999}',
+        b"[" * 100_000,
+        b'{"seed": ' + b"9" * 5_000 + b"}",
+    ],
+)
+def test_what_is_no_json_object_is_refused(
+    client: httpx.Client, engine: Engine, raw: bytes
+) -> None:
+    answer = client.post(URL, content=raw, headers={"Content-Type": "application/json"})
+    assert answer.status_code == 422
+    assert answer.json()["errors"][0]["pointer"].startswith("#")
+    assert nothing_happened(engine)
+
+
+def test_an_unknown_metric_is_not_found_and_the_known_ones_are_named(client: httpx.Client) -> None:
+    answer = client.post("/v1/scores/astrology", json=GOOD)
+    assert answer.status_code == 404
+    assert "hatexscore" in answer.json()["detail"]
+    assert answer.json()["errors"][0]["pointer"] == "#/metric"
+
+
+def test_a_large_body_is_refused_before_it_is_read_whole(client: httpx.Client) -> None:
+    answer = client.post(URL, json=GOOD | {"text": "x" * 2_000_000})
+    assert (answer.status_code, answer.json()["type"].rpartition("/")[2]) == (413, "body-too-large")
+
+
+def test_only_json_is_read(client: httpx.Client) -> None:
+    assert client.post(URL, data={"text": "x"}).status_code == 415
+
+
+def test_the_same_key_and_body_is_the_same_job(client: httpx.Client, engine: Engine) -> None:
+    key = {"Idempotency-Key": '"one"'}
+    first = client.post(URL, json=GOOD, headers=key)
+    second = client.post(URL, json=GOOD, headers={"Idempotency-Key": "one"})
+    assert first.json()["id"] == second.json()["id"]
+    assert second.headers["Idempotent-Replayed"] == "true"
+    assert queue.waiting("hatexscore") == 1
+
+
+def test_the_same_key_with_another_body_is_refused(client: httpx.Client) -> None:
+    key = {"Idempotency-Key": '"one"'}
+    client.post(URL, json=GOOD, headers=key)
+    answer = client.post(URL, json=GOOD | {"seed": 7}, headers=key)
+    assert answer.status_code == 422
+    assert answer.json()["type"].endswith("idempotency-key-reused")
+
+
+@pytest.mark.parametrize("key", ['""', "x" * 256])
+def test_an_unusable_key_is_refused(client: httpx.Client, key: str) -> None:
+    answer = client.post(URL, json=GOOD, headers={"Idempotency-Key": key})
+    assert answer.status_code == 422
+
+
+def test_fifty_at_once_with_one_key_are_one_job(client: httpx.Client, engine: Engine) -> None:
+    def post(_: int) -> httpx.Response:
+        return client.post(URL, json=GOOD, headers={"Idempotency-Key": '"crowd"'})
+
+    with ThreadPoolExecutor(50) as pool:
+        answers = list(pool.map(post, range(50)))
+    assert {answer.status_code for answer in answers} == {202}
+    assert len({answer.json()["id"] for answer in answers}) == 1
+    with engine.connect() as connection:
+        assert connection.execute(text("SELECT count(*) FROM jobs")).scalar() == 1
+
+
+def test_who_waits_gets_the_ended_job(client: httpx.Client, engine: Engine) -> None:
+    worker = threading.Thread(target=finish_next, args=(engine, {"score": 0.25}))
+    worker.start()
+    started = time.monotonic()
+    answer = client.post(URL, json=GOOD, headers={"Prefer": "respond-async, wait=20"})
+    worker.join()
+    assert answer.status_code == 200
+    assert answer.headers["Preference-Applied"] == "wait=20"
+    assert answer.json()["result"] == {"score": 0.25}
+    assert time.monotonic() - started < 10
+
+
+def test_who_waits_in_vain_gets_the_open_job(client: httpx.Client) -> None:
+    answer = client.post(URL, json=GOOD, headers={"Prefer": "wait=1"})
+    assert (answer.status_code, answer.json()["status"]) == (202, "queued")
+
+
+def test_without_a_broker_the_job_is_accepted_all_the_same(
+    client: httpx.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def away(*_: object, **__: object) -> None:
+        raise OSError("connection refused")
+
+    monkeypatch.setattr(queue.app, "send_task", away)
+    answer = client.post(URL, json=GOOD)
+    assert answer.status_code == 202
+    assert client.get(answer.headers["Location"]).json()["status"] == "queued"
+
+
+def test_jobs_are_listed_by_state_and_cancelled_once(client: httpx.Client, engine: Engine) -> None:
+    ids = [client.post(URL, json=GOOD).json()["id"] for _ in range(3)]
+    cancelled = client.post(f"/v1/jobs/{ids[0]}/cancel")
+    again = client.post(f"/v1/jobs/{ids[0]}/cancel")
+    assert (cancelled.status_code, again.status_code) == (200, 200)
+    assert cancelled.json() == again.json()
+    open_jobs = client.get("/v1/jobs", params={"status": "queued", "limit": 1}).json()
+    assert (len(open_jobs["data"]), open_jobs["has_more"]) == (1, True)
+    rest = client.get("/v1/jobs", params={"status": "queued", "after": open_jobs["last_id"]}).json()
+    assert {open_jobs["last_id"], rest["last_id"]} == set(ids[1:])
+    assert rest["has_more"] is False
+
+
+def test_an_ended_job_cannot_be_cancelled(client: httpx.Client, engine: Engine) -> None:
+    job_id = client.post(URL, json=GOOD).json()["id"]
+    with engine.begin() as connection:
+        claim = leases.claim(connection, job_id, lease=timedelta(minutes=1), max_attempts=3)
+        assert claim is not None
+        leases.succeed(connection, claim, {"score": 1})
+    answer = client.post(f"/v1/jobs/{job_id}/cancel")
+    assert (answer.status_code, answer.json()["type"].rpartition("/")[2]) == (409, "already-final")
+
+
+@pytest.mark.parametrize("job_id", ["job_0", "x", "job_" + "0" * 32, "%00", "..%5c"])
+def test_an_unknown_job_is_not_found(client: httpx.Client, job_id: str) -> None:
+    answer = client.get(f"/v1/jobs/{job_id}")
+    assert answer.status_code == 404
+    assert answer.headers["content-type"] == "application/problem+json"
+
+
+@pytest.mark.parametrize(
+    "query", ["after=x", "metric=%00", "status=lost", "limit=0", "limit=x", "after=job_%00"]
+)
+def test_a_bad_list_query_is_refused(client: httpx.Client, query: str) -> None:
+    answer = client.get(f"/v1/jobs?{query}")
+    assert answer.status_code == 422
+    assert answer.json()["errors"][0]["pointer"] == "#/" + query.partition("=")[0]
+
+
+def test_every_example_of_every_room_is_accepted(client: httpx.Client) -> None:
+    for metric in rooms().values():
+        assert metric.examples
+        for example in metric.examples.values():
+            answer = client.post(f"/v1/scores/{metric.name}", json=example)
+            assert answer.status_code == 202
