@@ -1,0 +1,153 @@
+"""HateXScore: does an explanation of a hate-speech decision conclude, quote, name and cohere?
+
+Source: Hu & Lee, EACL 2026, arXiv:2601.13547, section 3. Messages only; the card is README.md.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, StringConstraints, ValidationInfo, field_validator, model_validator
+
+from services.hatexscore.report import HatexscoreReport, Label, Language
+from shared.contracts import MAX_TEXT, Message, Metric, ScoreRequest
+
+ConsistencyRule = Literal["causal", "eq5", "reference"]
+PolicyName = Literal["un", "meta", "twitter", "youtube"]
+
+Probability = Annotated[float, Field(ge=0, le=1)]
+Term = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=100)]
+Terms = Annotated[list[Term], Field(max_length=2_000)]
+CustomPolicy = Annotated[dict[Term, Terms], Field(min_length=1, max_length=100)]
+
+# The paper's appendix prints a UN list in three languages and the platforms' in English only.
+POLICY_LANGUAGES: dict[PolicyName, tuple[Language, ...]] = {
+    "un": ("en", "zh", "ko"),
+    "meta": ("en",),
+    "twitter": ("en",),
+    "youtube": ("en",),
+}
+
+
+class Weights(Message):
+    """Of the four components in the score; the paper's mean (Eq. 6) is the default."""
+
+    htc: float = Field(default=1.0, ge=0, le=1_000, description="of the Hate-Type Check")
+    qf: float = Field(default=1.0, ge=0, le=1_000, description="of Quotation Faithfulness")
+    tgi: float = Field(default=1.0, ge=0, le=1_000, description="of Target-Group Identification")
+    cc: float = Field(default=1.0, ge=0, le=1_000, description="of the Consistency Check")
+
+    @model_validator(mode="after")
+    def _some_weight(self) -> Self:
+        if not self.htc + self.qf + self.tgi + self.cc > 0:
+            raise ValueError("at least one weight must be positive")
+        return self
+
+
+class Probabilities(Message):
+    """P(hateful) that the caller measured; `null` means that the model gave none."""
+
+    original: Probability | None = Field(description="P(hateful) of the text, [0, 1]")
+    masked: Probability | None = Field(
+        description="P(hateful) of the text with the quoted spans masked, [0, 1]"
+    )
+
+
+class HatexscoreRequest(ScoreRequest):
+    """A text, and the explanation that some model gave for its decision about it."""
+
+    text: str = Field(min_length=1, max_length=MAX_TEXT, description="the moderated text")
+    explanation: str = Field(
+        max_length=MAX_TEXT, description="of the decision; an empty one is legal and earns nothing"
+    )
+    predicted_label: Label | None = Field(
+        default=None,
+        description="the explained decision; if absent, the one that the explanation states",
+    )
+    language: Literal["en", "zh", "ko", "auto"] = Field(
+        default="auto",
+        description="ISO 639-1, of text and explanation; `auto` detects each by itself",
+    )
+    policy: PolicyName | CustomPolicy = Field(
+        default="un",
+        description='protected groups: a named list, or your own `{"category": ["term", ...]}`',
+    )
+    tau: float = Field(
+        default=0.3, ge=0, le=1, description="threshold of the Consistency Check, probability"
+    )
+    consistency_rule: ConsistencyRule | None = Field(
+        default=None,
+        description="what coherence asks of a non-hateful decision without a group: `causal` "
+        "|dp| < tau, `eq5` QF < tau, `reference` QF >= tau; absent: the variant's own",
+    )
+    weights: Weights = Field(default_factory=Weights)
+    short_text_max_words: int = Field(
+        default=5, ge=0, le=50, description="a text of at most so many words may be quoted whole"
+    )
+    probabilities: Probabilities | None = Field(
+        default=None, description="bring your own: no model is called, and there is no control"
+    )
+    control_draws: int = Field(
+        default=20, ge=0, le=200, description="random spans masked to measure chance"
+    )
+
+    @field_validator("policy")
+    @classmethod
+    def _lists_something(
+        cls, policy: PolicyName | CustomPolicy, info: ValidationInfo
+    ) -> PolicyName | CustomPolicy:
+        if isinstance(policy, dict):
+            if not any(policy.values()):
+                raise ValueError("the policy has no terms")
+            return policy
+        language = info.data.get("language", "auto")
+        if language != "auto" and language not in POLICY_LANGUAGES[policy]:
+            raise ValueError(f"the policy {policy} has no list in {language}; send your own")
+        return policy
+
+
+_HATEFUL = {
+    "text": "Those immigrants are ruining our town",
+    "explanation": 'It says "immigrants are ruining our town", blaming immigrants for what goes '
+    "wrong. Conclusion: hateful.",
+    "predicted_label": "hateful",
+}
+_CHINESE = {
+    "text": "今天和同事一起看了一场很好的电影。",
+    "explanation": "“很好的电影”只是对电影的评价，没有攻击任何人。结论：非仇恨。",
+    "predicted_label": "non-hateful",
+}
+_KOREAN = {
+    "text": "오늘 도서관에서 좋은 책을 빌렸다.",
+    "explanation": '"좋은 책을 빌렸다"는 일상을 말할 뿐이다. 이 글은 혐오 표현이 아닙니다.',
+    "predicted_label": "non-hateful",
+}
+_OWN_PROBABILITIES = {
+    "text": "Muslims are kind neighbours",
+    "explanation": 'The phrase "kind neighbours" praises Muslim people. The text is not hateful.',
+    "predicted_label": "non-hateful",
+    "probabilities": {"original": 0.02, "masked": 0.02},
+}
+_OWN_POLICY = {
+    "text": "We lost the match again, cyclists everywhere",
+    "explanation": '"cyclists everywhere" is a complaint about traffic. This is not hate speech.',
+    "policy": {"road users": ["cyclist", "pedestrian"]},
+    "language": "en",
+}
+
+METRIC = Metric(
+    name="hatexscore",
+    version="1.0",
+    summary="Does the explanation of a hate-speech decision conclude, quote, name and cohere?",
+    request=HatexscoreRequest,
+    report=HatexscoreReport,
+    model_kind="classifier",
+    default_model="embedded-hate",
+    examples={
+        "a hateful text": _HATEFUL,
+        "in Chinese": _CHINESE,
+        "in Korean": _KOREAN,
+        "your own probabilities": _OWN_PROBABILITIES,
+        "your own groups": _OWN_POLICY,
+    },
+)

@@ -1,0 +1,148 @@
+"""Which texts go to which model: originals, masked and control texts of many requests at once.
+
+One call a model, every text once; a model's row does not depend on the others (shared.models), so
+that a request scores the same alone and in a batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from services.hatexscore import control
+from services.hatexscore.contract import METRIC, HatexscoreRequest
+from services.hatexscore.kernel import Floats
+from services.hatexscore.masking import mask
+from services.hatexscore.reading import Reading
+from shared.contracts import ModelUse
+from shared.errors import BadInput
+from shared.models import Classifier, models
+
+HATEFUL = "hateful"  # the label whose probability is asked for
+UNAVAILABLE = "probability unavailable: QF needs P(hateful) of the text and of the masked text"
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """P(hateful) with and without the quotes, and of the control texts ((R,), or None)."""
+
+    original: float | None
+    masked: float | None
+    control: Floats | None
+    models: tuple[ModelUse, ...]
+    warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """The texts of one request that a model is asked about."""
+
+    model: str
+    text: str
+    masked: str
+    control: tuple[str, ...]
+    warnings: tuple[str, ...]
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """All of them, the original first."""
+        return (self.text, self.masked, *self.control)
+
+
+def measure(requests: Sequence[HatexscoreRequest], readings: Sequence[Reading]) -> list[Measured]:
+    """The probabilities of every request. Raises BadInput for a model without the label."""
+    questions = [_question(*pair) for pair in zip(requests, readings, strict=True)]
+    answers = {
+        name: _Answers(name, [q for q in questions if q is not None and q.model == name])
+        for name in dict.fromkeys(q.model for q in questions if q is not None)
+    }
+    return [
+        _sent(request, reading)
+        if question is None
+        else answers[question.model].of(question, reading)
+        for request, reading, question in zip(requests, readings, questions, strict=True)
+    ]
+
+
+def _question(request: HatexscoreRequest, reading: Reading) -> Question | None:
+    """What to ask for this request; None where nothing is quoted or the caller measured."""
+    quoting = reading.quoting
+    if request.probabilities is not None or not quoting.counts or quoting.masked is None:
+        return None
+    name = request.model or METRIC.default_model
+    obstacle = _obstacle(request, reading)
+    if obstacle is not None:
+        return Question(name, request.text, quoting.masked, (), (f"no control: {obstacle}",))
+    drawn = control.placements(request.text, quoting.spans, request.seed, request.control_draws)
+    texts = tuple(mask(request.text, spans) for spans in drawn)
+    return Question(name, request.text, quoting.masked, texts, ())
+
+
+def _obstacle(request: HatexscoreRequest, reading: Reading) -> str | None:
+    if request.variant == "reference":
+        return "variant reference masks letters inside words, which has no random counterpart"
+    if request.control_draws == 0:
+        return "no draws were asked for"
+    return control.obstacle(request.text, reading.quoting.spans)
+
+
+def _sent(request: HatexscoreRequest, reading: Reading) -> Measured:
+    """What the caller measured, or nothing where nothing is needed."""
+    sent = request.probabilities
+    original = sent.original if sent else None
+    masked = sent.masked if sent else None
+    warnings = [f"no control: {_why_unasked(reading)}"]
+    if reading.quoting.counts and (original is None or masked is None):
+        warnings.append(UNAVAILABLE)
+    return Measured(original, masked, None, (), tuple(warnings))
+
+
+def _why_unasked(reading: Reading) -> str:
+    if reading.quoting.trivial:
+        return "the quotation is the text itself"
+    if reading.quoting.masked is None:
+        return "nothing is quoted"
+    return "the probabilities were sent, no model was asked"
+
+
+class _Answers:
+    """One model's answers to all questions that name it: asked once, looked up by text."""
+
+    def __init__(self, name: str, questions: Sequence[Question]) -> None:
+        self._model = models().classifier(name)
+        column = _hateful_column(self._model, name)
+        texts = list(dict.fromkeys(text for question in questions for text in question.texts))
+        rows = self._model.probabilities(texts)
+        self._probability = dict(zip(texts, rows[:, column].tolist(), strict=True))
+        pairs = list(dict.fromkeys(text for q in questions for text in (q.text, q.masked)))
+        self._cut = dict(zip(pairs, self._model.truncated(pairs), strict=True))
+
+    def of(self, question: Question, reading: Reading) -> Measured:
+        """The answers to one question."""
+        null = [self._probability[text] for text in question.control]
+        return Measured(
+            original=self._probability[question.text],
+            masked=self._probability[question.masked],
+            control=np.array(null, dtype=np.float64) if null else None,
+            models=(self._model.use,),
+            warnings=(*question.warnings, *self._doubts(question, reading)),
+        )
+
+    def _doubts(self, question: Question, reading: Reading) -> list[str]:
+        """Why the probabilities may mean less than they seem to."""
+        doubts: list[str] = []
+        spoken = reading.languages.text
+        if spoken not in self._model.languages:
+            known = ", ".join(self._model.languages)
+            doubts.append(f"the text's language is {spoken}; {question.model} learned {known}")
+        if self._cut[question.text] or self._cut[question.masked]:
+            doubts.append(f"{question.model} read only the beginning: the text is too long for it")
+        return doubts
+
+
+def _hateful_column(model: Classifier, name: str) -> int:
+    if HATEFUL not in model.labels:
+        raise BadInput(f"the model {name} has no label {HATEFUL!r}", pointer="/model")
+    return model.labels.index(HATEFUL)

@@ -1,0 +1,90 @@
+"""The formulas of HateXScore: QF, CC, the weighted mean, and the control against chance.
+
+Source: Hu & Lee, EACL 2026, arXiv:2601.13547, Eqs. 3, 5 and 6; the rule `reference` follows
+`metrics/cc.py` of the released code. Pure functions: numbers in, numbers out; None is "undefined".
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from services.hatexscore.contract import ConsistencyRule
+from services.hatexscore.report import Label
+from shared.errors import DegenerateInput
+
+Floats = NDArray[np.float64]
+
+TIE = 1e-12  # probabilities: equal in theory, unequal in floats
+
+
+def drop(original: float, masked: float) -> float:
+    """|p_orig - p_mask|, probability units [0, 1]: how much masking moved P(hateful)."""
+    return abs(original - masked)
+
+
+def quotation_faithfulness(label: Label, quoted_drop: float) -> float:
+    """Eq. 3 for a non-trivial quotation, [0, 1], higher = more faithful.
+
+    quoted_drop: |p_orig - p_mask| of masking every quoted span, [0, 1].
+
+    A hateful decision should rest on what is quoted, a non-hateful one should not hang on it.
+    """
+    return quoted_drop if label == "hateful" else 1.0 - quoted_drop
+
+
+def consistency(
+    rule: ConsistencyRule, label: Label | None, qf: float | None, tgi: float, tau: float
+) -> float | None:
+    """Eq. 5 under one of three readings: 1 where decision, evidence and group cohere, else 0.
+
+    Hateful, every rule: QF >= tau and TGI = 1. Non-hateful, TGI = 0 and
+    `causal`: |dp| < tau, what the prose means (1 - QF, so an unquoted text has no such evidence);
+    `eq5`: QF < tau, as printed; `reference`: QF >= tau, as released.
+
+    None where QF is undefined, or where the label is unknown and the two labels disagree.
+    """
+    if qf is None:
+        return None
+    hateful = float(_at_least(qf, tau) and tgi == 1)
+    without_evidence = {
+        "causal": not _at_least(1.0 - qf, tau),
+        "eq5": not _at_least(qf, tau),
+        "reference": _at_least(qf, tau),
+    }[rule]
+    harmless = float(without_evidence and tgi == 0)
+    if label is None:
+        return hateful if hateful == harmless else None
+    return hateful if label == "hateful" else harmless
+
+
+def _at_least(value: float, threshold: float) -> bool:
+    """Is value >= threshold? 0.7 - 0.4 is meant to reach 0.3."""
+    return value >= threshold - TIE
+
+
+def weighted_mean(parts: Sequence[float | None], weights: Sequence[float]) -> float | None:
+    """Eq. 6 with weights >= 0 of positive sum; None where a part that has weight is undefined."""
+    counted = [(part, weight) for part, weight in zip(parts, weights, strict=True) if weight > 0]
+    if not counted:
+        raise DegenerateInput("every weight is zero", pointer="/weights")
+    known = [part * weight for part, weight in counted if part is not None]
+    if len(known) < len(counted):
+        return None
+    return math.fsum(known) / math.fsum(weight for _, weight in counted)
+
+
+def share_beaten(observed: float, null: Floats) -> float:
+    """Mid-rank of the observed drop among random ones, [0, 1]; higher = better, chance is 0.5.
+
+    observed: drop of the quoted spans, [0, 1].
+    null:     (R,) drops of R random placements, [0, 1]; a tie counts half.
+    """
+    if null.size == 0:
+        raise DegenerateInput("there is no random placement to compare with")
+    below = np.count_nonzero(null < observed - TIE)
+    tied = np.count_nonzero(np.abs(null - observed) <= TIE)
+    return float((below + tied / 2) / null.size)

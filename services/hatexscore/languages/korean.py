@@ -1,0 +1,42 @@
+"""Korean morphemes by kiwipiepy (the paper names KoNLPy, which needs a Java runtime and is slower).
+
+A word here is a morpheme, so that a noun stands apart from its particle: 무슬림은 is 무슬림 + 은.
+Kiwi counts code points, as Python does. Morphemes of a contraction share characters (한 is 하 + ㄴ),
+so neighbours may overlap; one that owns no character at all is dropped.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from threading import Lock
+from typing import Any
+
+from services.hatexscore.languages.word import Word, is_word
+
+# Particles, endings, suffixes, copula, auxiliary verbs, determiners, pronouns.
+FUNCTION_TAGS = ("J", "E", "XS", "VCP", "VX", "MM", "NP")
+
+_lock = Lock()
+
+
+@lru_cache(maxsize=1)
+def _kiwi() -> Any:
+    """Load the model once (about two seconds, on one thread: the worker has threads of its own)."""
+    from kiwipiepy import Kiwi
+
+    return Kiwi(num_workers=1)
+
+
+def words(text: str) -> list[Word]:
+    """Morphemes of `text`; verbs and adjectives have the dictionary form (…다) as lemma."""
+    with _lock:
+        kiwi = _kiwi()
+    found = (_word(text, token) for token in kiwi.tokenize(text))
+    return [word for word in found if word.start < word.end]
+
+
+def _word(text: str, token: Any) -> Word:
+    start, end = int(token.start), int(token.start + token.len)
+    cut = text[start:end]
+    is_stop = str(token.tag).startswith(FUNCTION_TAGS)
+    return Word(cut, str(token.lemma).lower(), start, end, is_stop, is_word(cut))

@@ -1,0 +1,120 @@
+"""Quotations of an explanation, and where they occur in the text.
+
+Source: Hu & Lee, arXiv:2601.13547, section 3.2 (quoted spans, exact and fuzzy matching).
+Deviates: a quotation is what stands in quotation marks; the released code takes every token that
+text and explanation share, "the" included, so that no explanation is ever without a quotation.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from services.hatexscore.folding import Folded, fold
+from services.hatexscore.fuzzy import nearest
+from services.hatexscore.languages import Language, Span, words
+from services.hatexscore.quotation_marks import quoted_spans
+from services.hatexscore.units import may_begin, may_end
+
+_ELLIPSIS = re.compile(r"\s*(?:\[\s*(?:\.{3,}|\u2026)\s*\]|\.{3,}|\u2026+)\s*")
+_LONGEST_WORD = 20  # characters of a function word, generously
+_EDGES = " \t\r\n\u3000*_~`.,;:!?\u3002\uff0c\u3001\uff1b\uff1a\uff01\uff1f-"
+
+
+@dataclass(frozen=True, slots=True)
+class Quotation:
+    """The inside of quotation marks: `text == explanation[start:end]`."""
+
+    start: int
+    end: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """Where a quotation occurs in the text: `text == original[start:end]`.
+
+    similarity: 1 - edit distance / longer length, [0, 1]; 1 for an exact match.
+    """
+
+    start: int
+    end: int
+    text: str
+    quoted_as: str
+    match: Literal["exact", "fuzzy"]
+    similarity: float
+
+
+def quotations(explanation: str) -> list[Quotation]:
+    """What is quoted, in order; an ellipsis separates two quotations; punctuation only is none."""
+    return [
+        quotation
+        for start, end in quoted_spans(explanation)
+        for quotation in _parts(explanation, start + 1, end - 1)
+    ]
+
+
+def _parts(explanation: str, start: int, end: int) -> Iterator[Quotation]:
+    """The stretches between ellipses, without punctuation and mark-up at their edges."""
+    borders = [match.span() for match in _ELLIPSIS.finditer(explanation, start, end)]
+    starts = [start, *(after for _, after in borders)]
+    ends = [*(before for before, _ in borders), end]
+    for left, right in zip(starts, ends, strict=True):
+        part = explanation[left:right]
+        text = part.strip(_EDGES)
+        if text:
+            offset = left + len(part) - len(part.lstrip(_EDGES))
+            yield Quotation(offset, offset + len(text), text)
+
+
+def is_trivial(quotation: Quotation, language: Language) -> bool:
+    """Is it a function word alone? Quoting "the" points at nothing (section 3.2, "non-trivial")."""
+    if len(quotation.text) > _LONGEST_WORD:
+        return False
+    found = [word for word in words(quotation.text, language) if word.is_word]
+    return len(found) == 1 and found[0].is_stop
+
+
+def locate(text: str, quoted: Sequence[Quotation]) -> tuple[list[Quote], list[Quotation]]:
+    """Every occurrence of each quotation in the text, and the quotations that have none.
+
+    Exact after folding and at word borders; else the nearest passage within 15 % edits.
+    """
+    folded = fold(text)
+    found: dict[str, list[Quote]] = {}
+    missing: list[Quotation] = []
+    for quotation in quoted:
+        needle = fold(quotation.text).text
+        if needle not in found:
+            found[needle] = _occurrences(text, folded, needle, quotation.text)
+        if not found[needle]:
+            missing.append(quotation)
+    quotes = {(q.start, q.end): q for hits in reversed(found.values()) for q in hits}
+    return [quotes[span] for span in sorted(quotes)], missing
+
+
+def _occurrences(text: str, folded: Folded, needle: str, quoted_as: str) -> list[Quote]:
+    exact = [
+        Quote(start, end, text[start:end], quoted_as, "exact", 1.0)
+        for start, end in exact_spans(text, folded, needle)
+    ]
+    near = None if exact else nearest(text, folded, needle)
+    if near is None:
+        return exact
+    (start, end), similarity = near
+    return [Quote(start, end, text[start:end], quoted_as, "fuzzy", similarity)]
+
+
+def exact_spans(text: str, folded: Folded, needle: str) -> list[Span]:
+    """Occurrences of a folded needle that begin and end at word borders of the text."""
+    spans: list[Span] = []
+    position = folded.text.find(needle) if needle else -1
+    while position >= 0:
+        start, end = folded.span(position, position + len(needle))
+        fits = may_begin(text, start) and may_end(text, end)
+        if fits:
+            spans.append((start, end))
+        position = folded.text.find(needle, position + (len(needle) if fits else 1))
+    return spans

@@ -1,0 +1,111 @@
+"""What HateXScore reports: the parts, the evidence they rest on, and the control.
+
+Source: Hu & Lee, EACL 2026, arXiv:2601.13547, section 3. Part of the contract: pydantic only.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from shared.contracts import Evidence, Message, Report
+
+Label = Literal["hateful", "non-hateful"]
+Language = Literal["en", "zh", "ko"]
+Offset = Annotated[int, Field(ge=0, description="character offset (Unicode code points)")]
+
+
+class Components(Message):
+    """The four parts of the score; null where undefined, with the reason in `warnings`."""
+
+    htc: float | None = Field(ge=0, le=1, description="1: the explanation states a conclusion")
+    qf: float | None = Field(
+        ge=0,
+        le=1,
+        description="|dp| of masking the quotes if hateful, else 1 - |dp|; 0: no quote",
+    )
+    tgi: float | None = Field(ge=0, le=1, description="1: it names a protected group as the target")
+    cc: float | None = Field(ge=0, le=1, description="1: decision, QF and TGI cohere")
+
+
+class QuoteEvidence(Evidence):
+    """A span of the text that the explanation quotes."""
+
+    kind: Literal["quote"] = "quote"
+    offsets_into: Literal["text"] = "text"
+    match: Literal["exact", "fuzzy"] = Field(description="exact: equal after normalisation")
+    quoted_as: str = Field(description="how the explanation writes it")
+    value: float | None = Field(
+        default=None, ge=0, le=1, description="similarity: 1 - edit distance / longer length"
+    )
+
+
+class GroupEvidence(Evidence):
+    """A mention of a protected group in the explanation. Offsets are into the explanation."""
+
+    kind: Literal["group"] = "group"
+    offsets_into: Literal["explanation"] = "explanation"
+    start: int | None = Field(ge=0, description="character offset into the explanation as sent")
+    end: int | None = Field(ge=0, description="character offset, exclusive")
+    group: str = Field(description="the list's name of the group")
+    category: str = Field(description="the list's category")
+    found_as: str = Field(description="how the mention matches the list")
+    counts: bool = Field(description="whether it counts as identification of the target")
+    reason: str = Field(description="why it counts, or why it does not")
+
+
+class HallucinatedQuote(Message):
+    """A quotation that does not occur in the text. Offsets are into the explanation."""
+
+    start: Offset
+    end: Offset
+    text: str
+
+
+class Conclusion(Message):
+    """The sentence that states the decision. Offsets are into the explanation."""
+
+    start: Offset
+    end: Offset
+    text: str
+
+
+class RandomSpans(Message):
+    """The control: what masking random spans of the same lengths does to P(hateful)."""
+
+    draws: int = Field(ge=1, description="random placements, the quoted one excluded")
+    quoted_drop: float = Field(ge=0, le=1, description="|dp| of masking the quotes, probability")
+    mean_drop: float = Field(ge=0, le=1, description="mean |dp| over the draws, probability")
+    sd_drop: float | None = Field(
+        ge=0, le=1, description="standard deviation of |dp| (n - 1); null for a single draw"
+    )
+    share_beaten: float = Field(
+        ge=0, le=1, description="draws with a smaller |dp|, ties half; 0.5 is chance"
+    )
+
+
+class HatexscoreReport(Report):
+    """Higher is better; the parts are worth more than their mean."""
+
+    range: tuple[float, float] = (0.0, 1.0)
+    components: Components
+    evidence: tuple[Annotated[QuoteEvidence | GroupEvidence, Field(discriminator="kind")], ...]
+    hallucinated_quotes: tuple[HallucinatedQuote, ...]
+    masked_text: str | None = Field(description="null where nothing is quoted")
+    probability_original: float | None = Field(
+        ge=0, le=1, description="P(hateful) of the text; null where it was not needed or not given"
+    )
+    probability_masked: float | None = Field(
+        ge=0, le=1, description="P(hateful) of the masked text; null likewise"
+    )
+    predicted_label: Label | None = Field(description="in force: as sent, else as stated")
+    stated_label: Label | None = Field(description="what the explanation concludes")
+    label_match: bool | None = Field(
+        description="whether the stated label is the one sent; null where either is absent"
+    )
+    conclusion: Conclusion | None
+    language: Language = Field(description="of the text")
+    explanation_language: Language
+    groups: tuple[str, ...] = Field(description="groups that count as identified, sorted")
+    control: RandomSpans | None = Field(description="null where undefined; see `warnings`")

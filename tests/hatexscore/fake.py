@@ -1,0 +1,65 @@
+"""Classifiers that need no weights: deterministic functions of one text."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from shared.contracts import ModelUse
+from shared.errors import BadInput
+from shared.models import Classifier, Floats, bind
+
+
+def by_hash(text: str) -> float:
+    """A probability that looks random and depends on the whole text."""
+    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+    return int.from_bytes(digest[:4], "big") / 2**32
+
+
+@dataclass
+class FakeClassifier:
+    """P(hateful) by a function; counts its calls."""
+
+    hateful: Callable[[str], float] = by_hash
+    labels: tuple[str, ...] = ("non-hateful", "hateful")
+    languages: tuple[str, ...] = ("en", "zh", "ko")
+    max_length: int = 20_000
+    calls: list[list[str]] = field(default_factory=list)
+
+    @property
+    def use(self) -> ModelUse:
+        return ModelUse(name="fake", revision="1", sha256="0" * 64, device="cpu", dtype="float64")
+
+    def probabilities(self, texts: Sequence[str]) -> Floats:
+        self.calls.append(list(texts))
+        hateful = np.array([self.hateful(text) for text in texts], dtype=np.float64)
+        return np.stack([1 - hateful, hateful], axis=1)
+
+    def truncated(self, texts: Sequence[str]) -> list[bool]:
+        return [len(text) > self.max_length for text in texts]
+
+
+@dataclass
+class FakeModels:
+    """The port, with one model under its default name."""
+
+    model: Classifier
+
+    def classifier(self, name: str) -> Classifier:
+        if name != "embedded-hate":
+            raise BadInput(f"no model {name}", pointer="/model")
+        return self.model
+
+
+@contextmanager
+def bound(model: FakeClassifier) -> Iterator[FakeClassifier]:
+    """Bind the model for a while."""
+    bind(FakeModels(model))
+    try:
+        yield model
+    finally:
+        bind(None)

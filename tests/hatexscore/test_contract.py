@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from services.hatexscore.contract import METRIC, POLICY_LANGUAGES, HatexscoreRequest
+from services.hatexscore.lexicons import available
+
+
+def request(**fields: Any) -> HatexscoreRequest:
+    return HatexscoreRequest(**{"text": "a", "explanation": "b", **fields})
+
+
+def locations(fields: dict[str, Any]) -> set[tuple[str | int, ...]]:
+    with pytest.raises(ValidationError) as caught:
+        request(**fields)
+    return {error["loc"][:1] for error in caught.value.errors()}
+
+
+@pytest.mark.parametrize("name", METRIC.examples)
+def test_every_example_is_a_valid_request_that_survives_the_wire(name: str) -> None:
+    sent = METRIC.request.model_validate(METRIC.examples[name])
+    assert METRIC.request.model_validate_json(sent.model_dump_json()) == sent
+
+
+def test_an_empty_explanation_is_legal_and_an_empty_text_is_not() -> None:
+    assert request(explanation="").explanation == ""
+    assert locations({"text": ""}) == {("text",)}
+
+
+@pytest.mark.parametrize(
+    ("fields", "where"),
+    [
+        ({"policy": {}}, "policy"),
+        ({"policy": {"group": []}}, "policy"),
+        ({"policy": "meta", "language": "ko"}, "policy"),
+        ({"policy": "nobody"}, "policy"),
+        ({"policy": {"group": ["x" * 101]}}, "policy"),
+        ({"tau": 1.01}, "tau"),
+        ({"tau": float("nan")}, "tau"),
+        ({"weights": {"htc": 0, "qf": 0, "tgi": 0, "cc": 0}}, "weights"),
+        ({"weights": {"htc": -1}}, "weights"),
+        ({"short_text_max_words": 51}, "short_text_max_words"),
+        ({"control_draws": -1}, "control_draws"),
+        ({"control_draws": 201}, "control_draws"),
+        ({"probabilities": {"original": 1.2, "masked": 0}}, "probabilities"),
+        ({"probabilities": {"original": 0.2}}, "probabilities"),
+        ({"predicted_label": "offensive"}, "predicted_label"),
+        ({"text": "x" * 20_001}, "text"),
+        ({"explanation": "x" * 20_001}, "explanation"),
+        ({"surprise": 1}, "surprise"),
+    ],
+)
+def test_a_bad_field_is_named(fields: dict[str, Any], where: str) -> None:
+    assert locations(fields) == {(where,)}
+
+
+def test_a_policy_of_your_own_is_not_bound_to_a_language() -> None:
+    assert request(policy={"road users": ["cyclist"]}, language="ko").language == "ko"
+
+
+def test_the_contract_knows_the_lists_that_exist() -> None:
+    assert {name: set(known) for name, known in POLICY_LANGUAGES.items()} == {
+        name: set(known) for name, known in available().items()
+    }
+
+
+def test_the_contract_loads_no_model_code() -> None:
+    heavy = "{'numpy', 'scipy', 'torch', 'spacy', 'jieba', 'kiwipiepy', 'rapidfuzz'}"
+    program = f"import sys, services.hatexscore.contract; assert not {heavy} & set(sys.modules)"
+    subprocess.run([sys.executable, "-c", program], check=True)

@@ -1,0 +1,94 @@
+"""The 27 acceptance cases. Texts are never printed: a failure names the case and the component."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from services.hatexscore.contract import HatexscoreRequest
+from services.hatexscore.report import HatexscoreReport
+from services.hatexscore.score import score
+
+GOLDEN = Path(__file__).parents[3] / "shared" / "golden" / "hatexscore_cases.json"
+
+pytestmark = pytest.mark.skipif(not GOLDEN.exists(), reason="no golden numbers on this machine")
+
+
+def cases() -> dict[str, dict[str, Any]]:
+    if not GOLDEN.exists():
+        return {}
+    return {case["id"]: case for case in json.loads(GOLDEN.read_text(encoding="utf-8"))["cases"]}
+
+
+CASES = cases()
+
+
+def scored(name: str, variant: str) -> HatexscoreReport:
+    case = CASES[name]
+    fields = {key: case[key] for key in ("text", "explanation", "predicted_label", "language")}
+    probabilities = {"original": case["p_orig"], "masked": case["p_mask"]}
+    return score(HatexscoreRequest(**fields, variant=variant, probabilities=probabilities))
+
+
+def differences(report: HatexscoreReport, expected: dict[str, Any]) -> dict[str, Any]:
+    """Component -> (ours, expected), where they differ by more than 1e-9."""
+    parts = report.components
+    ours = {"HTC": parts.htc, "QF": parts.qf, "TGI": parts.tgi, "CC": parts.cc}
+    pairs = {
+        name: (value, expected[name]) for name, value in (*ours.items(), ("score", report.score))
+    }
+    return {
+        name: (value, wanted)
+        for name, (value, wanted) in pairs.items()
+        if (value is None) != (wanted is None) or abs((value or 0) - (wanted or 0)) > 1e-9
+    }
+
+
+def quoted(report: HatexscoreReport) -> set[str]:
+    return {item.quoted_as.lower() for item in report.evidence if item.kind == "quote"}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_robust_scores_what_is_expected(name: str) -> None:
+    case, report = CASES[name], scored(name, "robust")
+    assert differences(report, case["expected"]) == {}
+    same_quotes = quoted(report) == {quote.lower() for quote in case["expected_quotes"]}
+    assert same_quotes
+    same_masked = report.masked_text == case.get("expected_masked", report.masked_text)
+    assert same_masked
+    match = case["expected"].get("HTC_label_match")
+    assert match is None or report.label_match == bool(match)
+
+
+@pytest.mark.parametrize("name", [n for n, case in CASES.items() if "reference_code" in case])
+def test_reference_reproduces_the_released_code(name: str) -> None:
+    expected, report = CASES[name]["reference_code"], scored(name, "reference")
+    assert differences(report, expected) == {}
+    same_quotes = quoted(report) == set(expected["quotes"])
+    assert same_quotes
+    same_masked = report.masked_text == expected["masked"]
+    assert same_masked
+
+
+# Table 7 row 3 prints QF = 0, which Eq. 3 gives for |dp| = 1 only. Table 4, perturbed 2 needs group
+# words inside quotations ignored, which Eq. 4 as printed does not.
+CONTRADICT_THEIR_EQUATIONS = {"table7_row3", "table4_perturbed2"}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [n for n, c in CASES.items() if "paper_reported" in c and n not in CONTRADICT_THEIR_EQUATIONS],
+)
+def test_paper_scores_what_the_tables_print_or_eq3_demands(name: str) -> None:
+    case = CASES[name]
+    expected = case.get("expected_strict_eq3", case["paper_reported"])
+    assert differences(scored(name, "paper"), expected) == {}
+
+
+def test_a_refused_probability_is_missing_and_not_zero() -> None:
+    report = scored("syn_refused_probability", "robust")
+    assert (report.components.qf, report.components.cc, report.score) == (None, None, None)
+    assert any("probability unavailable" in warning for warning in report.warnings)

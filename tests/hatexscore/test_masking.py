@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from services.hatexscore.languages import Span
+from services.hatexscore.masking import MASK, mask, merge
+
+TEXTS = st.text(max_size=60)
+
+
+@st.composite
+def text_and_spans(draw: st.DrawFn) -> tuple[str, list[Span]]:
+    text = draw(st.text(min_size=1, max_size=60))
+    starts = st.integers(0, len(text) - 1)
+    spans = draw(st.lists(st.tuples(starts, st.integers(1, 10)), max_size=5))
+    return text, [(start, min(len(text), start + length)) for start, length in spans]
+
+
+@given(text_and_spans())
+def test_all_other_characters_stay(case: tuple[str, list[Span]]) -> None:
+    text, spans = case
+    covered = {i for start, end in spans for i in range(start, end)}
+    kept = [character for i, character in enumerate(text) if i not in covered]
+    merged = merge(spans)
+    assert len(mask(text, spans)) == len(kept) + len(MASK) * len(merged)
+    borders = [0, *(border for span in merged for border in span), len(text)]
+    pieces = [text[a:b] for a, b in zip(borders[::2], borders[1::2], strict=True)]
+    assert MASK.join(pieces) == mask(text, spans)
+    assert "".join(pieces) == "".join(kept)
+
+
+@given(text_and_spans())
+def test_masking_is_idempotent_and_blind_to_order(case: tuple[str, list[Span]]) -> None:
+    text, spans = case
+    assert mask(text, spans + spans) == mask(text, spans[::-1]) == mask(text, merge(spans))
+    assert merge(merge(spans)) == merge(spans)
+
+
+@given(TEXTS)
+def test_no_span_no_change(text: str) -> None:
+    assert mask(text, []) == text
+
+
+def test_a_mask_inside_the_text_is_left_alone() -> None:
+    assert mask("a [MASK] b", [(0, 1)]) == "[MASK] [MASK] b"
+
+
+def test_overlaps_merge_and_neighbours_stay_two() -> None:
+    assert mask("abcdef", [(0, 3), (2, 4)]) == "[MASK]ef"
+    assert mask("abcdef", [(0, 2), (2, 4)]) == "[MASK][MASK]ef"

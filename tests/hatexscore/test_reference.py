@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+import pytest
+
+from services.hatexscore.contract import HatexscoreRequest
+from services.hatexscore.lexicons import load
+from services.hatexscore.reference import TAU, last_keyword, mask_tokens, read, shared_tokens
+from services.hatexscore.reference_groups import prefix_matches
+
+
+@pytest.mark.parametrize(
+    ("explanation", "keyword"),
+    [
+        ("The text is not hateful.", "hateful"),
+        ("This is not hate speech.", "hate speech"),
+        ("Conclusion: hateful. There is no ambiguity.", "no"),
+        ("Conclusion: non-hateful", "non-hateful"),
+        ("Conclusion: nonhateful", None),
+        ("결론: 증오적입니다", None),
+        ("결론: 비증오적인 글", "비증오적인"),
+        ("结论：仇恨", None),
+        ("", None),
+    ],
+)
+def test_the_last_keyword_counts_and_negation_does_not(
+    explanation: str, keyword: str | None
+) -> None:
+    assert last_keyword(explanation) == keyword
+
+
+def test_letters_are_masked_inside_words_and_inside_masks() -> None:
+    tokens = shared_tokens("a cat is a friend", "A cat is a friend", "en")
+    assert tokens == ["friend", "cat", "is", "a"]
+    word, letter = "[M[MASK]SK]", "[MASK]"
+    assert mask_tokens("a cat is a friend", tokens) == f"{letter} {word} {word} {letter} {word}"
+    assert mask_tokens("this is his thesis", ["this", "his", "is"]).endswith("thes[MASK]")
+
+
+def test_a_prefix_of_a_term_is_a_group() -> None:
+    lexicon = load("un", "en")
+    for innocent in ("It looks down on it", "A non-hateful remark", "whatever the age of it"):
+        assert prefix_matches(innocent, "en", lexicon)
+    assert not prefix_matches("lost the match is sports talk", "en", lexicon)
+
+
+def test_its_threshold_is_fixed_and_says_so() -> None:
+    reading = read(
+        HatexscoreRequest(text="a b", explanation="a. hateful", variant="reference", tau=0.9)
+    )
+    assert reading.tau == TAU
+    assert any("0.45" in warning for warning in reading.warnings)

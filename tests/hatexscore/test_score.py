@@ -1,0 +1,217 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from services.hatexscore.contract import METRIC, HatexscoreRequest
+from services.hatexscore.report import HatexscoreReport
+from services.hatexscore.score import score, score_batch
+from shared.errors import BadInput, Unavailable
+from tests.hatexscore.fake import FakeClassifier, bound
+
+TEXT = "The old bridge near our village was closed by lazy tourists again"
+EXPLANATION = (
+    'It says "lazy tourists" and "closed bye lazy tourists again", blaming foreigners for it. '
+    "Conclusion: hateful."
+)
+
+FRAGMENTS = st.sampled_from(
+    ["town", "go home", "the", "“", "”", '"', "'", "移民", "结论：仇恨", "혐오 표현입니다",
+     "이민자", "Conclusion: hateful.", "not hateful", "immigrants", "[MASK]", "\x00", "🙂",
+     "\n\n", " ", "…"]
+)  # fmt: skip
+WRITING = st.one_of(st.text(max_size=40), st.lists(FRAGMENTS, max_size=12).map(" ".join))
+
+
+@st.composite
+def requests(draw: st.DrawFn) -> HatexscoreRequest:
+    return HatexscoreRequest(
+        text=draw(WRITING.filter(bool)),
+        explanation=draw(WRITING),
+        variant=draw(st.sampled_from(["robust", "paper", "reference"])),
+        predicted_label=draw(st.sampled_from(["hateful", "non-hateful", None])),
+        language=draw(st.sampled_from(["auto", "en", "zh", "ko"])),
+        seed=draw(st.integers(0, 3)),
+    )
+
+
+def ask(**fields: Any) -> HatexscoreRequest:
+    return HatexscoreRequest(**{"text": TEXT, "explanation": EXPLANATION, **fields})
+
+
+@settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.too_slow])
+@given(requests())
+def test_any_request_is_survived_and_stays_in_its_ranges(request: HatexscoreRequest) -> None:
+    with bound(FakeClassifier()):
+        report = score(request)
+    parts = report.components
+    for value in (report.score, parts.htc, parts.qf, parts.tgi, parts.cc):
+        assert value is None or 0 <= value <= 1
+    assert (report.score is None) == (None in (parts.qf, parts.cc))
+    assert report.score is not None or report.warnings
+    assert HatexscoreReport.model_validate_json(report.model_dump_json()) == report
+    for item in report.evidence:
+        whole = request.text if item.offsets_into == "text" else request.explanation
+        if item.start is not None and item.end is not None:
+            assert whole[item.start : item.end] == item.text
+    for quotation in report.hallucinated_quotes:
+        assert request.explanation[quotation.start : quotation.end] == quotation.text
+
+
+@settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow])
+@given(st.lists(requests(), min_size=1, max_size=5))
+def test_alone_is_as_in_a_batch_byte_for_byte(batch: list[HatexscoreRequest]) -> None:
+    with bound(FakeClassifier()):
+        together = [report.model_dump_json() for report in score_batch(batch)]
+        backwards = [report.model_dump_json() for report in score_batch(batch[::-1])]
+        alone = [score(request).model_dump_json() for request in batch]
+    assert together == alone == backwards[::-1]
+
+
+def test_one_call_a_model_and_no_text_twice() -> None:
+    with bound(FakeClassifier()) as model:
+        score_batch([ask(), ask(), ask(seed=1), ask(explanation="nothing quoted")])
+    assert len(model.calls) == 1
+    assert len(model.calls[0]) == len(set(model.calls[0])) > 2
+
+
+def test_the_whole_report_of_a_good_explanation() -> None:
+    with bound(FakeClassifier(lambda text: 0.9 if "lazy" in text else 0.2)):
+        report = score(ask(predicted_label="hateful"))
+    assert report.components.model_dump() == {
+        "htc": 1.0,
+        "qf": pytest.approx(0.7),
+        "tgi": 1.0,
+        "cc": 1.0,
+    }
+    assert report.score == pytest.approx(3.7 / 4)
+    assert report.masked_text == "The old bridge near our village was [MASK]"
+    kinds = [(item.kind, getattr(item, "match", None)) for item in report.evidence]
+    assert ("quote", "exact") in kinds
+    assert ("quote", "fuzzy") in kinds
+    assert report.groups
+    assert report.label_match is True
+    assert report.conclusion is not None
+    assert report.conclusion.text == "Conclusion: hateful."
+    assert report.control is not None
+    assert report.provenance.models[0].name == "fake"
+    assert report.provenance.parameters["consistency_rule"] == "causal"
+    assert report.warnings == ()
+
+
+def test_few_draws_are_reported_as_few() -> None:
+    with bound(FakeClassifier()) as model:
+        none, one = score_batch([ask(control_draws=0), ask(control_draws=1)])
+    assert none.control is None
+    assert "no control: no draws were asked for" in none.warnings
+    assert one.control is not None
+    assert (one.control.draws, one.control.sd_drop) == (1, None)
+    assert len(model.calls[0]) == 3
+
+
+def test_brought_probabilities_need_no_model() -> None:
+    report = score(ask(probabilities={"original": 0.9, "masked": 0.2}))
+    assert report.components.qf == pytest.approx(0.7)
+    assert report.control is None
+    assert report.provenance.models == ()
+    assert any("no model was asked" in warning for warning in report.warnings)
+
+
+def test_nothing_quoted_needs_no_model_and_earns_no_faithfulness() -> None:
+    report = score(ask(explanation="Conclusion: hateful."))
+    assert report.components.qf == 0
+    assert report.probability_original is None
+
+
+def test_an_empty_explanation_scores_zero() -> None:
+    for label in ("hateful", "non-hateful", None):
+        assert score(ask(explanation="", predicted_label=label)).score == 0
+
+
+def test_a_text_may_be_explained_in_another_language() -> None:
+    with bound(FakeClassifier()):
+        report = score(
+            ask(
+                text="이민자들은 돌아가라", explanation='It says "이민자들은", immigrants. Hateful.'
+            )
+        )
+    assert (report.language, report.explanation_language) == ("ko", "en")
+    assert report.stated_label == "hateful"
+
+
+def test_an_unknown_label_leaves_faithfulness_undefined() -> None:
+    with bound(FakeClassifier()):
+        report = score(ask(explanation='It says "lazy tourists" of foreigners.'))
+    assert (report.predicted_label, report.components.qf, report.score) == (None, None, None)
+    assert any("label is unknown" in warning for warning in report.warnings)
+
+
+def test_quotations_that_the_text_does_not_hold_are_listed() -> None:
+    with bound(FakeClassifier()):
+        report = score(ask(explanation='"lazy tourists" and "greedy lords", so it is "hateful".'))
+    assert [quotation.text for quotation in report.hallucinated_quotes] == ["greedy lords"]
+
+
+def test_doubts_about_the_probabilities_are_said() -> None:
+    with bound(FakeClassifier(languages=("de",), max_length=10)):
+        warnings = score(ask()).warnings
+    assert any("language is en" in warning for warning in warnings)
+    assert any("too long" in warning for warning in warnings)
+
+
+def test_a_model_without_the_label_is_the_callers_mistake() -> None:
+    with bound(FakeClassifier(labels=("negative", "positive"))), pytest.raises(BadInput) as caught:
+        score(ask())
+    assert caught.value.pointer == "/model"
+
+
+def test_a_policy_without_a_list_in_the_detected_language_is_the_callers_mistake() -> None:
+    with pytest.raises(BadInput) as caught:
+        score(ask(explanation="结论：仇恨，文本攻击移民。", policy="meta"))
+    assert caught.value.pointer == "/policy"
+
+
+def test_without_models_a_quotation_must_wait() -> None:
+    with pytest.raises(Unavailable):
+        score(ask())
+
+
+@pytest.mark.parametrize("name", METRIC.examples)
+def test_the_examples_of_the_contract_score(name: str) -> None:
+    with bound(FakeClassifier()):
+        report = score(HatexscoreRequest.model_validate(METRIC.examples[name]))
+    assert report.score is not None
+    assert report.components.htc == 1
+    json.dumps(report.model_dump(mode="json"), allow_nan=False)
+
+
+@pytest.mark.parametrize("variant", ["robust", "paper", "reference"])
+def test_every_variant_takes_groups_of_your_own(variant: str) -> None:
+    report = score(
+        ask(
+            explanation='"lazy tourists" attacks the tourists. Conclusion: hateful.',
+            policy={"visitors": ["tourist"]},
+            probabilities={"original": 0.9, "masked": 0.2},
+            variant=variant,
+        )
+    )
+    assert report.groups == ("tourist",)
+    assert report.components.tgi == 1
+
+
+def test_the_paper_takes_shared_runs_for_quotes_and_shows_no_character_twice() -> None:
+    report = score(
+        ask(
+            text="the old bridge was closed by lazy tourists",
+            explanation="old bridge was closed, was closed by tourists, so the text is hateful.",
+            probabilities={"original": 0.9, "masked": 0.2},
+            variant="paper",
+        )
+    )
+    quotes = [item.text for item in report.evidence if item.kind == "quote"]
+    assert quotes == ["old bridge was closed", "by"]
+    assert report.masked_text == "the [MASK] lazy tourists"
