@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
@@ -125,19 +125,14 @@ class Catalogue:
 
     entries: tuple[ModelEntry, ...]
     root: Path
-    _by_name: dict[str, ModelEntry] = field(init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "_by_name", {entry.name: entry for entry in self.entries})
 
     def entry(self, name: str) -> ModelEntry:
         """The model configured under this name. Raises BadInput for an unknown one."""
-        if name not in self._by_name:
-            known = ", ".join(sorted(self._by_name)) or "none"
-            raise BadInput(
-                f"no model {name!r} is configured; configured: {known}", pointer="/model"
-            )
-        return self._by_name[name]
+        for entry in self.entries:
+            if entry.name == name:
+                return entry
+        known = ", ".join(sorted(entry.name for entry in self.entries)) or "none"
+        raise BadInput(f"no model {name!r} is configured; configured: {known}", pointer="/model")
 
     def folder(self, entry: ModelEntry) -> Path | None:
         """Where the weights lie on this disk; None for a source that is elsewhere."""

@@ -18,8 +18,7 @@ from redis.exceptions import RedisError
 from shared.errors import Unavailable
 from shared.settings import settings
 
-PUBLISH_SECONDS = 3  # a broker that takes longer counts as away
-CONSUME_SECONDS = 30  # longer than Celery's blocking read
+SOCKET_SECONDS = 5  # a broker that takes longer counts as away; kombu's blocking read takes 1
 VISIBILITY_SECONDS = 3_600
 
 
@@ -39,8 +38,8 @@ def options() -> dict[str, Any]:
         "broker_transport_options": {
             "visibility_timeout": VISIBILITY_SECONDS,
             "queue_order_strategy": "priority",  # interactive lanes are named first
-            "socket_timeout": CONSUME_SECONDS,
-            "socket_connect_timeout": PUBLISH_SECONDS,
+            "socket_timeout": SOCKET_SECONDS,
+            "socket_connect_timeout": SOCKET_SECONDS,
             "socket_keepalive": True,
             "health_check_interval": 25,
             "unacked_restore_throttle": 1,
@@ -80,8 +79,8 @@ def send(metric: str, job_id: str) -> None:
 def _redis() -> redis.Redis:
     return redis.Redis.from_url(
         settings().redis_url.get_secret_value(),
-        socket_timeout=PUBLISH_SECONDS,
-        socket_connect_timeout=PUBLISH_SECONDS,
+        socket_timeout=SOCKET_SECONDS,
+        socket_connect_timeout=SOCKET_SECONDS,
     )
 
 

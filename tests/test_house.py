@@ -1,0 +1,40 @@
+"""The house is in order: every room has its files, its tests and its doors."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from services.gateway.rooms import rooms
+from services.worker import rooms_with_a_door
+
+ROOT = Path(__file__).parents[1]
+ROOM_FILES = ("README.md", "contract.py", "score.py", "gather.py", "kernel.py", "task.py")
+NO_NOUNS = {"utils", "helpers", "common", "core", "manager", "misc"}
+
+
+def test_every_room_with_a_contract_has_a_door() -> None:
+    assert sorted(rooms()) == rooms_with_a_door()
+
+
+@pytest.mark.parametrize("name", sorted(rooms()))
+def test_a_room_is_complete(name: str) -> None:
+    folder = ROOT / "services" / name
+    missing = [file for file in ROOM_FILES if not (folder / file).exists()]
+    assert missing == []
+    assert list((ROOT / "tests" / name).glob("test_*.py")), f"tests/{name} has no tests"
+    assert f"services/{name}/README.md" in (ROOT / "README.md").read_text("utf-8")
+
+
+def test_files_are_named_by_what_they_are_about() -> None:
+    names = {
+        path.stem for folder in ("services", "shared") for path in ROOT.glob(f"{folder}/**/*.py")
+    }
+    assert names & NO_NOUNS == set()
+
+
+def test_every_requirement_is_pinned() -> None:
+    lines = (ROOT / "requirements.lock").read_text().split()
+    assert all("==" in line and "+" not in line for line in lines)
+    assert "torch==2.13.0" in lines
