@@ -1,0 +1,118 @@
+"""Training an adapter: cross-entropy against soft targets, AdamW, linear warm-up and decay.
+
+Deterministic: the same recipe, examples, threads and machine give the same weights, bit for bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from peft import LoraConfig
+from transformers import AutoTokenizer
+
+from services.inference.embedded.adapter import fresh_adapter
+from services.inference.embedded.base import base_folder
+from services.inference.embedded.examples import LABELS, Example
+
+MATRICES = ["query", "key", "value", "dense"]  # attention, feed-forward and pooler
+POOL = 16  # batches whose rows are sorted by length together
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How to train. Chosen on the calibration posts, never on the held-back ones."""
+
+    epochs: int = 4
+    batch: int = 32
+    learning_rate: float = 4e-4
+    weight_decay: float = 0.01
+    warm_up: float = 0.1  # share of the steps
+    rank: int = 16
+    scale: int = 32  # LoRA's alpha
+    dropout: float = 0.1  # of the adapter's input
+    longest: int = 128  # tokens
+    clip: float = 1.0  # norm of the gradient
+    seed: int = 0
+
+
+def train(
+    examples: Sequence[Example], recipe: Recipe, progress: Callable[[int, int, float], None]
+) -> Any:
+    """A trained adapter on the base, in evaluation mode.
+
+    progress: told (steps done, steps in all, loss) after each step.
+    """
+    torch.manual_seed(recipe.seed)
+    torch.use_deterministic_algorithms(True)
+    model = fresh_adapter(LABELS, _lora(recipe)).train()
+    rows = _tokens([example.text for example in examples], recipe.longest)
+    targets = torch.tensor([example.target for example in examples])
+    order = torch.Generator().manual_seed(recipe.seed)
+    steps = recipe.epochs * -(-len(rows) // recipe.batch)
+    optimizer, schedule = _optimizer(model, recipe, steps)
+    done = 0
+    for _ in range(recipe.epochs):
+        for batch in _batches([len(row) for row in rows], recipe.batch, order):
+            loss = _loss(model, [rows[row] for row in batch], targets[batch])
+            optimizer.zero_grad()
+            loss.backward()  # type: ignore[no-untyped-call]  # torch leaves it unannotated
+            torch.nn.utils.clip_grad_norm_(model.parameters(), recipe.clip)
+            optimizer.step()
+            schedule.step()
+            done += 1
+            progress(done, steps, loss.item())
+    return model.eval()
+
+
+def _lora(recipe: Recipe) -> LoraConfig:
+    return LoraConfig(
+        task_type="SEQ_CLS",  # so the head, `classifier`, is trained and saved too
+        r=recipe.rank,
+        lora_alpha=recipe.scale,
+        lora_dropout=recipe.dropout,
+        target_modules=MATRICES,
+    )
+
+
+def _tokens(texts: list[str], longest: int) -> list[list[int]]:
+    tokenizer = AutoTokenizer.from_pretrained(base_folder(), local_files_only=True)
+    rows: list[list[int]] = tokenizer(texts, truncation=True, max_length=longest)["input_ids"]
+    return rows
+
+
+def _optimizer(
+    model: Any, recipe: Recipe, steps: int
+) -> tuple[torch.optim.AdamW, torch.optim.lr_scheduler.LambdaLR]:
+    trained = [weight for weight in model.parameters() if weight.requires_grad]
+    optimizer = torch.optim.AdamW(
+        trained, lr=recipe.learning_rate, weight_decay=recipe.weight_decay
+    )
+
+    def pace(step: int) -> float:
+        return min(1.0, (step + 1) / (recipe.warm_up * steps)) * (steps - step) / steps
+
+    return optimizer, torch.optim.lr_scheduler.LambdaLR(optimizer, pace)
+
+
+def _batches(lengths: Sequence[int], size: int, order: torch.Generator) -> Iterator[list[int]]:
+    """Row numbers of each step of an epoch: shuffled, rows of similar length together."""
+    shuffled = torch.randperm(len(lengths), generator=order).tolist()
+    batches: list[list[int]] = []
+    for start in range(0, len(shuffled), size * POOL):
+        pool = sorted(shuffled[start : start + size * POOL], key=lambda row: lengths[row])
+        batches += [pool[first : first + size] for first in range(0, len(pool), size)]
+    for place in torch.randperm(len(batches), generator=order).tolist():
+        yield batches[place]
+
+
+def _loss(model: Any, rows: list[list[int]], targets: torch.Tensor) -> torch.Tensor:
+    """Mean cross-entropy of (N, 2) logits against the probability of the second label."""
+    width = max(len(row) for row in rows)
+    tokens = torch.tensor([row + [0] * (width - len(row)) for row in rows])  # BERT pads with 0
+    mask = torch.arange(width) < torch.tensor([len(row) for row in rows])[:, None]
+    logits = model(input_ids=tokens, attention_mask=mask.long()).logits
+    wanted = torch.stack([1 - targets, targets], dim=1)
+    return torch.nn.functional.cross_entropy(logits, wanted)

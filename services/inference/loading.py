@@ -1,0 +1,122 @@
+"""From an entry of the catalogue to weights in memory.
+
+Safetensors only, a model's own code is never run, and what is loaded is hashed first.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import torch
+from huggingface_hub import snapshot_download
+from huggingface_hub.errors import LocalEntryNotFoundError
+from safetensors import SafetensorError
+from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+from services.inference.classifier import Weights
+from services.inference.embedded.adapter import load_adapter
+from services.inference.embedded.base import base_folder, quiet
+from shared.catalogue import Catalogue, ModelEntry
+from shared.contracts import ModelUse
+from shared.errors import ScoringError, Unavailable
+from shared.weights import folder_sha256
+
+FILES = ["*.json", "*.safetensors", "*.txt", "*.model"]  # weights, settings, vocabulary
+NO_LIMIT = 100_000  # a tokenizer without a length limit states some 1e30
+
+
+def load_classifier(catalogue: Catalogue, entry: ModelEntry) -> Weights:
+    """A classifier's weights, on its device.
+
+    Raises Unavailable where the hub is out of reach or the GPU is full (a retry can help),
+    ScoringError where the files are missing, altered or no sequence classifier.
+    """
+    try:
+        return _load(catalogue, entry)
+    except (LocalEntryNotFoundError, torch.OutOfMemoryError) as error:
+        raise Unavailable(f"the model {entry.name!r} cannot be loaded now: {error}") from error
+    except (OSError, ValueError, SafetensorError) as error:
+        raise ScoringError(f"the model {entry.name!r} cannot be loaded: {error}") from error
+
+
+def _load(catalogue: Catalogue, entry: ModelEntry) -> Weights:
+    device = _device(entry.device)
+    folder = catalogue.folder(entry) or _from_hub(entry)
+    sha256 = _checked_hash(folder, entry)
+    note = catalogue.note(entry)
+    if note is None:
+        model, words = _from_folder(folder), folder
+    else:
+        model, words = load_adapter(folder, note), base_folder()
+    model = model.to(device=device, dtype=getattr(torch, entry.dtype)).eval()
+    tokenizer = AutoTokenizer.from_pretrained(words, trust_remote_code=False, local_files_only=True)
+    return Weights(
+        model=model,
+        tokenizer=tokenizer,
+        longest=_longest(model.config, tokenizer),
+        labels=_labels(entry.labels or (note.labels if note else None), model.config),
+        languages=entry.languages or (note.languages if note else ()),
+        temperature=note.temperature if note else 1.0,
+        use=ModelUse(
+            name=entry.name,
+            revision=catalogue.revision(entry),
+            sha256=sha256,
+            device=str(device),
+            dtype=entry.dtype,
+        ),
+    )
+
+
+def _device(name: str) -> torch.device:
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    if name != "cpu" and not torch.cuda.is_available():
+        raise ValueError(f"it is configured for {name}, and this machine has no GPU")
+    return torch.device(name)
+
+
+def _from_hub(entry: ModelEntry) -> Path:
+    """The folder of a hub model's files at its commit, fetched if they are not in the cache."""
+    return Path(snapshot_download(entry.location, revision=entry.commit, allow_patterns=FILES))
+
+
+def _checked_hash(folder: Path, entry: ModelEntry) -> str:
+    found = folder_sha256(folder)
+    if found is None:
+        raise ValueError(f"there are no safetensors files in {folder}")
+    if entry.sha256 not in (None, found):
+        raise ValueError(f"its weights have SHA-256 {found}, configured is {entry.sha256}")
+    return found
+
+
+def _from_folder(folder: Path) -> Any:
+    with quiet():
+        model, report = AutoModelForSequenceClassification.from_pretrained(
+            folder,
+            use_safetensors=True,
+            trust_remote_code=False,
+            local_files_only=True,
+            output_loading_info=True,
+        )
+    if report["missing_keys"]:  # they would be filled with random numbers
+        raise ValueError(f"its files lack the weights {sorted(report['missing_keys'])}")
+    return model
+
+
+def _labels(configured: tuple[str, ...] | None, config: Any) -> tuple[str, ...]:
+    labels = configured or tuple(config.id2label[place] for place in range(config.num_labels))
+    if len(labels) != config.num_labels or config.num_labels < 2:
+        raise ValueError(f"it has {config.num_labels} outputs, and {len(labels)} labels are named")
+    return labels
+
+
+def _longest(config: Any, tokenizer: Any) -> int:
+    """Tokens that the model reads. Raises ValueError where nothing says so, or nothing pads."""
+    if tokenizer.pad_token_id is None:
+        raise ValueError("its tokenizer has no padding token")
+    limits = [tokenizer.model_max_length, getattr(config, "max_position_embeddings", NO_LIMIT)]
+    longest = min(limit for limit in limits if limit is not None)
+    if longest >= NO_LIMIT:
+        raise ValueError("neither its tokenizer nor its configuration says how much it reads")
+    return int(longest)

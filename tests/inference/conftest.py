@@ -1,0 +1,58 @@
+"""The shipped classifier, loaded once, and small models of our own to load from a folder."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from transformers import AutoTokenizer, BertConfig, BertForSequenceClassification
+
+from services.inference.classifier import LocalClassifier
+from services.inference.embedded.base import base_folder
+from services.inference.local import LocalModels
+from shared.catalogue import load_catalogue
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="session")
+def hate() -> LocalClassifier:
+    """The shipped `embedded-hate`."""
+    return LocalModels(load_catalogue(ROOT / "models.toml")).classifier("embedded-hate")
+
+
+@pytest.fixture
+def tiny(tmp_path: Path) -> Path:
+    """A folder with a random two-layer BERT of three labels that reads 32 tokens."""
+    torch.manual_seed(0)
+    config = BertConfig(
+        hidden_size=32,
+        intermediate_size=64,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        max_position_embeddings=32,
+        id2label={0: "no", 1: "perhaps", 2: "yes"},
+        label2id={"no": 0, "perhaps": 1, "yes": 2},
+    )
+    folder = tmp_path / "tiny"
+    BertForSequenceClassification(config).save_pretrained(folder)
+    AutoTokenizer.from_pretrained(base_folder()).save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture
+def configured(tmp_path: Path) -> Callable[..., LocalModels]:
+    """Local models over one entry, `m`."""
+
+    def models(source: str, **more: Any) -> LocalModels:
+        lines = [f"{key} = {json.dumps(value)}" for key, value in more.items()]
+        kind = [] if "kind" in more else ['kind = "classifier"']
+        text = "\n".join(["[[models]]", 'name = "m"', f'source = "{source}"', *kind, *lines])
+        (tmp_path / "models.toml").write_text(text, encoding="utf-8")
+        return LocalModels(load_catalogue(tmp_path / "models.toml"))
+
+    return models

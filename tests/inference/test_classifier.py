@@ -1,0 +1,176 @@
+"""The classifier's laws: probabilities, bits that no neighbour changes, honest truncation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from huggingface_hub.errors import LocalEntryNotFoundError
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from transformers import AutoTokenizer
+
+from services.inference import loading
+from services.inference.classifier import LocalClassifier, softmax
+from services.inference.embedded.base import base_folder, quiet
+from services.inference.local import LocalModels
+from shared.errors import BadInput, ScoringError, Unavailable
+from shared.weights import folder_sha256
+
+WORDS = ["the", "a", "garden", "people", "walk", "rain", "slowly", "under", "green", "windows"]
+SHORT = [" ".join(WORDS[n % 7 : n % 7 + 1 + n % 8]) for n in range(60)]
+LONG = " ".join(WORDS * 60)  # more than 512 tokens
+texts = st.lists(
+    st.lists(st.sampled_from(WORDS), max_size=40).map(" ".join), min_size=1, max_size=24
+)
+
+
+def test_rows_are_probabilities(hate: LocalClassifier) -> None:
+    rows = hate.probabilities([*SHORT, "", LONG, "你好", "\u200b", "🙂" * 300])
+    assert rows.dtype == np.float64
+    assert rows.shape == (65, len(hate.labels))
+    assert np.all((rows >= 0) & (rows <= 1))
+    assert rows.sum(axis=1) == pytest.approx(np.ones(65), abs=1e-15)
+
+
+def test_no_texts_are_no_rows(hate: LocalClassifier) -> None:
+    assert hate.probabilities([]).shape == (0, 2)
+    assert hate.truncated([]) == []
+
+
+@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(texts)
+def test_a_row_has_the_same_bits_alone_and_in_any_company(
+    hate: LocalClassifier, batch: list[str]
+) -> None:
+    together = hate.probabilities(batch)
+    alone = np.concatenate([hate.probabilities([text]) for text in batch])
+    assert np.array_equal(together, alone)
+    assert np.array_equal(hate.probabilities(batch[::-1])[::-1], together)
+
+
+@pytest.mark.parametrize("words", [1, 13, 14, 15, 29, 30, 31, 62, 126, 300, 509, 510, 511, 600])
+def test_no_length_and_no_number_of_rows_changes_a_bit(hate: LocalClassifier, words: int) -> None:
+    text = " ".join(["rain"] * words)  # 14 and 30 words fill a width: attention without a mask
+    shorter = " ".join(["green"] * max(1, words - 1))
+    alone = hate.probabilities([text])[0]
+    for rows in (2, 3, 5, 9, 17):
+        mixed = hate.probabilities([shorter] * (rows // 2) + [text] * rows + [shorter])
+        assert np.all(mixed[rows // 2 : rows // 2 + rows] == alone)
+
+
+def test_threads_get_the_answers_of_one_thread(hate: LocalClassifier) -> None:
+    calls = [SHORT[n : n + 5] for n in range(0, 40, 5)]
+    expected = [hate.probabilities(call) for call in calls]
+    with ThreadPoolExecutor(8) as threads:
+        got = list(threads.map(hate.probabilities, calls))
+        cut = list(threads.map(hate.truncated, [[LONG, "rain"]] * 8))
+    assert all(np.array_equal(a, b) for a, b in zip(expected, got, strict=True))
+    assert cut == [[True, False]] * 8
+
+
+def test_a_long_text_is_cut_and_said_to_be(hate: LocalClassifier) -> None:
+    tokens = 510  # and two special ones
+    fits, over = " ".join(["rain"] * tokens), " ".join(["rain"] * (tokens + 1))
+    assert hate.truncated([fits, over, "rain"]) == [False, True, False]
+    assert np.array_equal(hate.probabilities([over]), hate.probabilities([fits]))
+
+
+def test_agrees_with_plain_transformers(hate: LocalClassifier) -> None:
+    model = hate._weights.model
+    tokenizer = AutoTokenizer.from_pretrained(base_folder())
+    batch = tokenizer(SHORT, padding=True, return_tensors="pt")
+    with torch.inference_mode():
+        oracle = torch.softmax(model(**batch).logits / hate._weights.temperature, dim=1)
+    assert hate.probabilities(SHORT) == pytest.approx(oracle.numpy(), abs=1e-5)
+
+
+def test_softmax_survives_large_logits() -> None:
+    assert softmax(np.array([[1e4, 0.0], [-1e4, -1e4]])).tolist() == [[1, 0], [0.5, 0.5]]
+
+
+def test_a_folder_of_ones_own(tiny: Path, configured: Callable[..., LocalModels]) -> None:
+    models = configured("path:tiny")
+    classifier = models.classifier("m")
+    assert classifier.labels == ("no", "perhaps", "yes")
+    assert classifier.use.revision == "local"
+    assert classifier.truncated([" ".join(["rain"] * 31)]) == [True]
+    together = classifier.probabilities(SHORT)
+    assert np.array_equal(together[7], classifier.probabilities([SHORT[7]])[0])
+    assert models.classifier("m") is classifier
+
+
+def test_a_hub_model_is_fetched_at_its_commit(
+    tiny: Path, configured: Callable[..., LocalModels], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[str, str]] = []
+
+    def hub(repository: str, *, revision: str, allow_patterns: list[str]) -> str:
+        asked.append((repository, revision))
+        assert not any(pattern.endswith((".py", ".bin")) for pattern in allow_patterns)
+        return str(tiny)
+
+    monkeypatch.setattr(loading, "snapshot_download", hub)
+    use = configured(f"hf:org/repo@{'a' * 40}").classifier("m").use
+    assert asked == [("org/repo", "a" * 40)]
+    assert (use.revision, use.sha256) == ("a" * 40, folder_sha256(tiny))
+
+
+def test_a_hub_out_of_reach_may_be_back_later(
+    configured: Callable[..., LocalModels], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def hub(*_: object, **__: object) -> str:
+        raise LocalEntryNotFoundError("no network")
+
+    monkeypatch.setattr(loading, "snapshot_download", hub)
+    with pytest.raises(Unavailable, match="cannot be loaded now"):
+        configured(f"hf:org/repo@{'a' * 40}").classifier("m")
+
+
+def test_an_unknown_model_and_one_of_another_kind_are_the_callers_fault(
+    configured: Callable[..., LocalModels],
+) -> None:
+    models = configured("openai:http://127.0.0.1:1/v1", kind="causal")
+    for name, reason in (("n", "configured: m"), ("m", "of kind causal")):
+        with pytest.raises(BadInput, match=reason) as caught:
+            models.classifier(name)
+        assert caught.value.pointer == "/model"
+
+
+@pytest.mark.parametrize(
+    ("more", "reason"),
+    [
+        ({"sha256": "0" * 64}, "configured is 000"),
+        ({"device": "cuda:7"}, "no GPU"),
+        ({"labels": ["no", "yes"]}, "3 outputs, and 2 labels"),
+    ],
+)
+def test_weights_that_cannot_be_used_are_refused(
+    tiny: Path, configured: Callable[..., LocalModels], more: dict[str, Any], reason: str
+) -> None:
+    if "device" in more and torch.cuda.is_available():
+        pytest.skip("there is a GPU")
+    with pytest.raises(ScoringError, match=reason):
+        configured("path:tiny", **more).classifier("m")
+
+
+def test_a_headless_model_is_refused(configured: Callable[..., LocalModels]) -> None:
+    with quiet(), pytest.raises(ScoringError, match=r"lack the weights .*classifier"):
+        configured(f"path:{base_folder()}").classifier("m")
+
+
+def test_pickled_weights_are_refused(tiny: Path, configured: Callable[..., LocalModels]) -> None:
+    (tiny / "model.safetensors").rename(tiny / "pytorch_model.bin")
+    with pytest.raises(ScoringError, match="no safetensors"):
+        configured("path:tiny").classifier("m")
+
+
+def test_a_damaged_file_is_refused(tiny: Path, configured: Callable[..., LocalModels]) -> None:
+    (tiny / "model.safetensors").write_bytes(b"not weights")
+    with pytest.raises(ScoringError, match="cannot be loaded"):
+        configured("path:tiny").classifier("m")

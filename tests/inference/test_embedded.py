@@ -1,0 +1,129 @@
+"""The shipped adapter is the file that was measured, on the base that was hashed."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from services.inference.classifier import LocalClassifier
+from services.inference.embedded.adapter import CONFIG, WEIGHTS, load_adapter
+from services.inference.embedded.base import base_folder, checked
+from services.inference.embedded.card import render
+from services.inference.embedded.evaluation import Metrics, evaluate
+from services.inference.embedded.examples import FILES, read
+from services.inference.embedded.split import Split, split
+from services.inference.embedded.train import METRICS
+from shared.catalogue import EMBEDDED, NOTE, EmbeddedNote
+
+SHIPPED = EMBEDDED / "hate"
+DATA = Path(__file__).parents[3] / "shared" / "data"
+needs_data = pytest.mark.skipif(not (DATA / FILES[0]).exists(), reason="../shared/data is absent")
+
+
+@pytest.fixture(scope="module")
+def note() -> EmbeddedNote:
+    return EmbeddedNote.model_validate_json((SHIPPED / NOTE).read_bytes())
+
+
+@pytest.fixture(scope="module")
+def metrics() -> Metrics:
+    return Metrics.model_validate_json((SHIPPED / METRICS).read_bytes())
+
+
+@pytest.fixture(scope="module")
+def parts() -> Split:
+    return split(read(DATA / name for name in FILES))
+
+
+def test_the_shipped_adapter_meets_its_targets(metrics: Metrics) -> None:
+    assert metrics.held_back.rows == 400
+    assert metrics.held_back.accuracy.share >= 0.77
+    assert metrics.held_back.calibration_error <= 0.05
+
+
+def test_the_card_is_rendered_from_the_measured_numbers(
+    note: EmbeddedNote, metrics: Metrics
+) -> None:
+    assert (SHIPPED / "README.md").read_text(encoding="utf-8") == render(note, metrics)
+
+
+def test_the_adapter_is_small() -> None:
+    assert (SHIPPED / WEIGHTS).stat().st_size < 1_600_000
+
+
+def test_the_base_is_the_known_one_and_a_tampered_copy_is_refused(tmp_path: Path) -> None:
+    copy = Path(shutil.copy(base_folder() / "model.safetensors", tmp_path))
+    assert checked(tmp_path) == tmp_path
+    with copy.open("r+b") as file:
+        file.seek(-1, 2)
+        last = file.read(1)[0]
+        file.seek(-1, 2)
+        file.write(bytes([last ^ 1]))
+    with pytest.raises(ValueError, match="other weights"):
+        checked(tmp_path)
+
+
+def test_a_tampered_adapter_is_refused(tmp_path: Path, note: EmbeddedNote) -> None:
+    shutil.copy(SHIPPED / CONFIG, tmp_path)
+    (tmp_path / WEIGHTS).write_bytes((SHIPPED / WEIGHTS).read_bytes()[:-1] + b"\x00")
+    with pytest.raises(ValueError, match="not the file that training wrote"):
+        load_adapter(tmp_path, note)
+
+
+def test_an_adapter_of_another_base_is_refused(note: EmbeddedNote) -> None:
+    with pytest.raises(ValueError, match="another base"):
+        load_adapter(SHIPPED, note.model_copy(update={"base_sha256": "0" * 64}))
+
+
+def test_the_provenance_names_the_adapter(hate: LocalClassifier, note: EmbeddedNote) -> None:
+    assert hate.use.name == "embedded-hate"
+    assert (hate.use.revision, hate.use.sha256) == (note.revision, note.adapter_sha256)
+    assert (hate.use.dtype, hate.languages) == ("float32", ("en",))
+
+
+@needs_data
+def test_the_metrics_are_those_of_the_shipped_weights(
+    hate: LocalClassifier, note: EmbeddedNote, metrics: Metrics, parts: Split
+) -> None:
+    again = evaluate(hate, parts, note.temperature)
+    for ours, theirs in (
+        (again.held_back, metrics.held_back),
+        (again.hatecheck, metrics.hatecheck),
+    ):
+        assert ours.rows == theirs.rows
+        # One row whose probability is next to 0.5 may turn over on another processor
+        assert ours.accuracy.share == pytest.approx(theirs.accuracy.share, abs=1.5 / ours.rows)
+        for name in ("macro_f1", "calibration_error", "calibration_error_before", "brier"):
+            assert getattr(ours, name) == pytest.approx(getattr(theirs, name), abs=5e-3), name
+    assert again.rows == metrics.rows
+
+
+@needs_data
+def test_the_parts_are_disjoint_and_hold_back_a_fifth_of_every_label(parts: Split) -> None:
+    groups = (parts.train, parts.calibration, parts.held_back, parts.held_back_cases)
+    ids = [{example.id for example in group} for group in groups]
+    assert sum(map(len, ids)) == len(set().union(*ids)) == 5_728
+    held_back = [post.original_label for post in parts.held_back]
+    assert {label: held_back.count(label) for label in set(held_back)} == {
+        "hatespeech": 124,
+        "normal": 163,
+        "offensive": 113,
+    }
+
+
+@needs_data
+def test_no_family_of_templates_is_on_both_sides(parts: Split) -> None:
+    trained = {example.family for example in parts.train if example.family}
+    assert not trained & {example.family for example in parts.held_back_cases}
+
+
+@needs_data
+def test_the_split_does_not_depend_on_the_order_of_the_file(parts: Split) -> None:
+    examples = read(DATA / name for name in FILES)
+    shuffled = [examples[i] for i in np.random.default_rng(1).permutation(len(examples))]
+    other = split(shuffled)
+    assert {e.id for e in other.held_back} == {e.id for e in parts.held_back}
+    assert {e.id for e in other.calibration} == {e.id for e in parts.calibration}

@@ -1,0 +1,118 @@
+"""Training is a function of its recipe, its examples and the machine: same in, same bits out."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from rich.console import Console
+
+from services.inference.embedded.adapter import CONFIG, WEIGHTS
+from services.inference.embedded.evaluation import Metrics
+from services.inference.embedded.examples import FILES, read
+from services.inference.embedded.split import split
+from services.inference.embedded.train import METRICS, main, make
+from services.inference.embedded.training import Recipe
+from shared.catalogue import EMBEDDED, NOTE, EmbeddedNote
+
+DATA = Path(__file__).parents[3] / "shared" / "data"
+VOTES = (["hatespeech"] * 3, ["normal"] * 3, ["offensive", "offensive", "hatespeech"])
+
+
+@pytest.fixture(autouse=True)
+def _own_settings() -> Iterator[None]:
+    """Training pins torch's settings for its process; other tests keep theirs."""
+    threads, deterministic = torch.get_num_threads(), torch.are_deterministic_algorithms_enabled()
+    yield
+    torch.set_num_threads(threads)
+    torch.use_deterministic_algorithms(deterministic)
+
+
+@pytest.fixture
+def mild(tmp_path: Path) -> list[Path]:
+    """Made-up data of both shapes, without a rude word."""
+    posts: list[dict[str, Any]] = [
+        {
+            "id": f"post-{n}",
+            "text": f"{('stormy', 'sunny', 'cloudy')[n % 3]} day number {n}",
+            "label": VOTES[n % 3][0],
+            "annotator_labels": VOTES[n % 3],
+        }
+        for n in range(60)
+    ]
+    cases: list[dict[str, Any]] = [
+        {
+            "id": f"hatecheck-{n}",
+            "functionality": "weather",
+            "text": f"it is {'stormy' if n % 2 else 'sunny'} in town {n // 4}",
+            "label": "hateful" if n % 2 else "non-hateful",
+            "target_group": "sailors" if n % 4 else None,
+            "templ_id": str(n // 2),
+            "ref_case_id": str(n - 2) if n % 4 > 1 else None,
+        }
+        for n in range(80)
+    ]
+    paths = [tmp_path / name for name in FILES]
+    for path, rows in zip(paths, (posts, cases), strict=True):
+        path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    return paths
+
+
+def test_two_runs_write_the_same_bytes_and_a_third_seed_does_not(
+    mild: list[Path], tmp_path: Path
+) -> None:
+    parts = split(read(mild))
+    console = Console(file=io.StringIO())
+    for name, seed in (("a", 0), ("b", 0), ("c", 1)):
+        make(parts, tmp_path / name, Recipe(epochs=1, rank=2, seed=seed), console)
+    for file in (WEIGHTS, CONFIG, NOTE, METRICS, "README.md"):
+        assert (tmp_path / "a" / file).read_bytes() == (tmp_path / "b" / file).read_bytes()
+    assert (tmp_path / "a" / WEIGHTS).read_bytes() != (tmp_path / "c" / WEIGHTS).read_bytes()
+    note = EmbeddedNote.model_validate_json((tmp_path / "a" / NOTE).read_bytes())
+    assert note.temperature > 0
+
+
+def test_offensive_is_not_hateful_and_the_target_is_the_share_of_votes(mild: list[Path]) -> None:
+    hate, normal, offensive = read(mild[:1])[:3]
+    assert [post.hateful for post in (hate, normal, offensive)] == [True, False, False]
+    assert [post.target for post in (hate, normal, offensive)] == [1, 0, 1 / 3]
+
+
+def test_a_family_holds_a_template_and_what_was_derived_from_it(mild: list[Path]) -> None:
+    families = [case.family for case in read(mild[1:])]
+    assert families[:8] == ["0", "0", "0", "0", "2", "2", "2", "2"]
+
+
+def test_a_file_of_another_shape_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "other.jsonl"
+    path.write_text('{"text": "a"}\n', encoding="utf-8")
+    with pytest.raises(ValueError, match=r"other\.jsonl: neither HateXplain nor HateCheck"):
+        read([path])
+
+
+def test_help_says_what_is_needed(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    assert "--data-folder" in capsys.readouterr().out
+
+
+@pytest.mark.training
+@pytest.mark.timeout(3_600)
+@pytest.mark.skipif("TOUCHSTONE_TRAINING" not in os.environ, reason="set TOUCHSTONE_TRAINING=1")
+@pytest.mark.skipif(not (DATA / FILES[0]).exists(), reason="../shared/data is absent")
+def test_training_anew_reproduces_the_shipped_numbers(tmp_path: Path) -> None:
+    main(["hate", "--data-folder", str(DATA), "--out", str(tmp_path)])
+    shipped = Metrics.model_validate_json((EMBEDDED / "hate" / METRICS).read_bytes())
+    anew = Metrics.model_validate_json((tmp_path / "hate" / METRICS).read_bytes())
+    # Identical on the machine that trained the shipped one; elsewhere rounding takes another path
+    assert anew.held_back.accuracy.share == pytest.approx(
+        shipped.held_back.accuracy.share, abs=0.02
+    )
+    assert anew.held_back.accuracy.share >= 0.77
+    assert anew.held_back.calibration_error <= 0.06

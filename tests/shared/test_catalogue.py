@@ -1,0 +1,120 @@
+"""The allow-list: what may be configured, what is refused, and what is shown."""
+
+from __future__ import annotations
+
+import hashlib
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from shared.catalogue import Catalogue, load_catalogue
+from shared.errors import BadInput
+from shared.weights import file_sha256, folder_sha256
+
+ROOT = Path(__file__).parents[2]
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "models.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def model(source: str, kind: str = "classifier", more: str = "") -> str:
+    return f'[[models]]\nname = "m"\nkind = "{kind}"\nsource = "{source}"\n{more}\n'
+
+
+def loaded(folder: Path, text: str) -> Catalogue:
+    return load_catalogue(written(folder, text))
+
+
+def test_the_shipped_file_names_the_embedded_classifier() -> None:
+    card = load_catalogue(ROOT / "models.toml").describe()[0]
+    weights = ROOT / "services/inference/embedded/hate/adapter_model.safetensors"
+    assert card.name == "embedded-hate"
+    assert card.capabilities == ("probabilities",)
+    assert card.labels == ("non-hateful", "hateful")
+    assert card.languages == ("en",)
+    assert card.sha256 == hashlib.sha256(weights.read_bytes()).hexdigest()
+
+
+def test_an_unknown_name_is_the_callers_fault_and_the_known_ones_are_named() -> None:
+    with pytest.raises(BadInput, match="configured: embedded-hate") as caught:
+        load_catalogue(ROOT / "models.toml").entry("gpt-9")
+    assert caught.value.pointer == "/model"
+
+
+def test_a_pinned_hub_model_is_shown_with_its_commit_and_no_hash(tmp_path: Path) -> None:
+    catalogue = loaded(tmp_path, model(f"hf:org/repo@{COMMIT}"))
+    card = catalogue.describe()[0]
+    assert (card.revision, card.sha256) == (COMMIT, None)
+    assert catalogue.entry("m").location == "org/repo"
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (model("hf:org/repo@main"), "full commit of 40 hex digits"),
+        (model("hf:org/repo"), "full commit of 40 hex digits"),
+        (model(f"hf:org/repo@{COMMIT.upper()}"), "full commit of 40 hex digits"),
+        (model("embedded:../../etc"), "must be an embedded adapter: hate"),
+        (model("pickle:model.bin"), "models.0.source: .*must be embedded:NAME"),
+        (model("path:"), "must be embedded:NAME"),
+        (model("openai:vllm:8000", kind="causal"), "http"),
+        (model("openai:http://vllm:8000/v1"), "only be of kind causal"),
+        (model("embedded:hate", more="trust_remote_code = true"), "models.0.trust_remote_code"),
+        (model("embedded:hate", more='dtype = "int4"'), "models.0.dtype"),
+        (model("embedded:hate", more='device = "tpu"'), "models.0.device"),
+        (model("embedded:hate") * 2, "'m' is configured 2 times"),
+        ("[[models]", "not TOML"),
+        ("", "models: Field required"),
+    ],
+)
+def test_a_mistake_is_named_with_its_place(tmp_path: Path, text: str, reason: str) -> None:
+    with pytest.raises(ValueError, match=reason) as caught:
+        loaded(tmp_path, text)
+    assert "models.toml" in str(caught.value)
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"nowhere.toml: cannot be read"):
+        load_catalogue(tmp_path / "nowhere.toml")
+
+
+def test_relative_folders_start_at_the_file(tmp_path: Path) -> None:
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "model.safetensors").write_bytes(b"weights")
+    catalogue = loaded(tmp_path, model("path:model"))
+    assert catalogue.describe()[0].sha256 == hashlib.sha256(b"weights").hexdigest()
+    assert catalogue.describe()[0].revision == "local"
+
+
+def test_a_sharded_models_hash_names_every_shard(tmp_path: Path) -> None:
+    for name in ("b.safetensors", "a.safetensors", "config.json"):
+        (tmp_path / name).write_text(name)
+    listed = subprocess.run(
+        ["sha256sum", "a.safetensors", "b.safetensors"],
+        cwd=tmp_path,
+        capture_output=True,
+        check=True,
+    ).stdout
+    assert folder_sha256(tmp_path) == hashlib.sha256(listed).hexdigest()
+
+
+def test_a_hash_follows_a_changed_file(tmp_path: Path) -> None:
+    file = tmp_path / "model.safetensors"
+    file.write_bytes(b"one")
+    before = file_sha256(file)
+    file.write_bytes(b"other")
+    assert file_sha256(file) == hashlib.sha256(b"other").hexdigest() != before
+
+
+def test_the_catalogue_loads_no_model_code() -> None:
+    script = "import sys, shared.catalogue; print(*sys.modules)"
+    names = subprocess.run(
+        [sys.executable, "-c", script], cwd=ROOT, capture_output=True, check=True, text=True
+    ).stdout.split()
+    assert not {"torch", "transformers", "numpy", "scipy"} & set(names)

@@ -1,0 +1,165 @@
+"""The shell: every exception has its end, a lost claim changes nothing, a lease is kept alive."""
+
+from __future__ import annotations
+
+import time
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import Engine, text
+from structlog.testing import capture_logs
+
+from shared.contracts import Report
+from shared.ledger import idempotency, jobs, leases
+from shared.ledger.jobs import Job
+from shared.settings import Settings
+from shared.worker import heartbeat as heartbeat_module
+from shared.worker.heartbeat import Heartbeat
+from shared.worker.shell import carry
+from tests.rooms import ECHO, EchoRequest, echo
+
+MINUTE = timedelta(minutes=1)
+
+
+def accept(engine: Engine, content: str, **more: Any) -> str:
+    request = EchoRequest(text=content).model_dump(mode="json") | more
+    with engine.begin() as connection:
+        return idempotency.accept(connection, "echo", request, key=None, resend_after=MINUTE).job.id
+
+
+def find(engine: Engine, job_id: str) -> Job:
+    with engine.begin() as connection:
+        return jobs.find(connection, job_id)
+
+
+def test_a_job_is_scored_once(engine: Engine) -> None:
+    job_id = accept(engine, "hello")
+    carry(job_id, ECHO, echo)
+    carry(job_id, ECHO, echo)  # the message came twice
+    job = find(engine, job_id)
+    assert (job.status, job.attempts) == ("succeeded", 1)
+    assert job.result is not None
+    assert job.result["echo"] == "hello"
+
+
+def test_bad_input_fails_at_once_with_a_pointer(engine: Engine) -> None:
+    job_id = accept(engine, "bad")
+    carry(job_id, ECHO, echo)
+    job = find(engine, job_id)
+    assert (job.status, job.attempts) == ("failed", 1)
+    assert job.error is not None
+    assert job.error["status"] == 422
+    assert job.error["errors"] == [{"detail": "too bad", "pointer": "#/text"}]
+
+
+def test_a_request_that_the_contract_refuses_fails_with_a_pointer(engine: Engine) -> None:
+    job_id = accept(engine, "hello", nonsense=1)
+    carry(job_id, ECHO, echo)
+    error = find(engine, job_id).error
+    assert error is not None
+    assert error["errors"][0]["pointer"] == "#/nonsense"
+
+
+def test_a_model_that_is_away_is_asked_again_until_the_attempts_are_used_up(
+    engine: Engine, chosen: Settings
+) -> None:
+    job_id = accept(engine, "away")
+    for attempt in range(1, chosen.max_attempts):
+        carry(job_id, ECHO, echo)
+        job = find(engine, job_id)
+        assert (job.status, job.attempts) == ("queued", attempt)
+    carry(job_id, ECHO, echo)
+    job = find(engine, job_id)
+    assert job.status == "failed"
+    assert job.error is not None
+    assert job.error["type"].endswith("attempts-exhausted")
+    assert "the model is away" in job.error["detail"]
+
+
+@pytest.mark.parametrize("content", ["crash", "nan"])
+def test_a_crash_is_told_in_the_log_and_only_there(engine: Engine, content: str) -> None:
+    job_id = accept(engine, content)
+    with capture_logs() as events:
+        carry(job_id, ECHO, echo)
+    job = find(engine, job_id)
+    assert job.status == "failed"
+    assert job.error is not None
+    assert job.error["status"] == 500
+    assert "secret" not in str(job.error)
+    told = [event for event in events if event.get("error_id") == job.error["error_id"]]
+    assert isinstance(told[0]["exc_info"], Exception)
+
+
+def test_a_cancelled_job_drops_its_late_result(engine: Engine) -> None:
+    job_id = accept(engine, "hello")
+
+    def score(request: Any) -> Report:
+        with engine.begin() as connection:
+            jobs.cancel(connection, job_id)
+        return echo(request)
+
+    carry(job_id, ECHO, score)
+    job = find(engine, job_id)
+    assert (job.status, job.result) == ("cancelled", None)
+
+
+def expire(engine: Engine, job_id: str) -> None:
+    with engine.begin() as connection:
+        connection.execute(
+            text("UPDATE jobs SET lease_expires_at = now() - interval '1 s' WHERE id = :id"),
+            {"id": job_id},
+        )
+
+
+def is_leased(engine: Engine, job_id: str) -> bool:
+    with engine.begin() as connection:
+        return bool(
+            connection.execute(
+                text("SELECT lease_expires_at > now() FROM jobs WHERE id = :id"), {"id": job_id}
+            ).scalar()
+        )
+
+
+def claimed(engine: Engine) -> leases.Claim:
+    job_id = accept(engine, "hello")
+    with engine.begin() as connection:
+        claim = leases.claim(connection, job_id, lease=MINUTE, max_attempts=3)
+    assert claim is not None
+    return claim
+
+
+def test_a_held_lease_is_renewed_and_a_released_one_is_not(engine: Engine) -> None:
+    claim = claimed(engine)
+    heart = Heartbeat()
+    with heart.held(claim):
+        expire(engine, claim.job_id)
+        heart.beat()
+        assert is_leased(engine, claim.job_id)
+    expire(engine, claim.job_id)
+    heart.beat()
+    assert not is_leased(engine, claim.job_id)
+
+
+def test_an_attempt_that_never_ends_loses_its_lease(
+    engine: Engine, chosen: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hasty = chosen.model_copy(update={"max_run_seconds": 0.01})
+    monkeypatch.setattr(heartbeat_module, "settings", lambda: hasty)
+    claim = claimed(engine)
+    heart = Heartbeat()
+    with heart.held(claim):
+        expire(engine, claim.job_id)
+        time.sleep(0.02)
+        heart.beat()
+        assert not is_leased(engine, claim.job_id)
+
+
+def test_a_claim_that_was_lost_is_no_longer_renewed(engine: Engine) -> None:
+    claim = claimed(engine)
+    heart = Heartbeat()
+    with heart.held(claim):
+        with engine.begin() as connection:
+            jobs.cancel(connection, claim.job_id)
+        heart.beat()
+        assert heart._held == {}
