@@ -14,12 +14,12 @@ from services.hatexscore.languages import Span
 class Claims:
     """One sentence: the spans that it denies, its attack predicates, does it reject somebody?"""
 
-    denied: tuple[Span, ...]
+    denied: tuple[Span, ...]  # from after the negator: 非 in 非裔 denies nothing
     attacks: tuple[Span, ...]
     rejects: bool
 
     def denies(self, position: int) -> bool:
-        """Does a denial hold at `position`? (It opens after its negator: 非 in 非裔 denies nothing.)"""
+        """Does a denial hold at `position`?"""
         return _inside(self.denied, position)
 
 

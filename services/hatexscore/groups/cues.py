@@ -1,8 +1,8 @@
 """The words that decide whether a mention counts, per language: data, not code.
 
-`cues.{language}.json` is our own work; the paper says only "NER and part-of-speech patterns to check
-for direct relationships (e.g., verbs, adjectives)" (§3.3). Each pattern there is a `form` whose `%s`
-stands for the alternatives in `any`.
+`cues.{language}.json` is our own work; the paper says only "NER and part-of-speech patterns to
+check for direct relationships (e.g., verbs, adjectives)" (§3.3). Each pattern there is a `form`
+whose `%s` stands for the alternatives in `any`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Chinese and Korean: expressions as sequences of characters between word borders.
 
-Spaces are skipped (이주 노동자 is 이주노동자), borders are not: 非 is no group in 非仇恨, nor 印度教 in
-印度|教育. A term may stop inside the analyser's word if a person suffix or an attack is left over
-(黑人|群, 种族|歧视).
+Spaces are skipped (이주 노동자 is 이주노동자), borders are not: 非 is no group in 非仇恨, nor
+印度教 in 印度|教育. A term may stop inside the analyser's word if a person suffix or an attack is
+left over (黑人|群, 种族|歧视).
 """
 
 from __future__ import annotations

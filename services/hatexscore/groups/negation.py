@@ -2,7 +2,8 @@
 
 In English and Chinese a denial runs forward from its negator to the end of the clause, and a
 mention may be denied afterwards ("Muslims are not attacked"). In Korean the negator stands at the
-end, so a denial runs backward. "not only", "no doubt" deny nothing; "does not respect" is an attack.
+end, so a denial runs backward. "not only" and "no doubt" deny nothing; "does not respect" is an
+attack.
 """
 
 from __future__ import annotations
@@ -71,14 +72,15 @@ def _backward(found: Sequence[Word], known: Cues) -> Iterator[Span]:
         if not _opens(found, place, known):
             continue
         before = found[max(opened, place - REACH_DENIABLE) : place]
-        deniable = any(
-            known.says("predicates", w.text)
-            or w.text in known.deniable
-            or w.lemma in known.deniable
-            for w in before
-        )
+        deniable = any(_is_deniable(morpheme, known) for morpheme in before)
         first = opened if deniable else max(opened, place - REACH_DIRECT)
         yield found[min(first, place)].start, word.end
+
+
+def _is_deniable(word: Word, known: Cues) -> bool:
+    """What a Korean explanation denies: an attack, or being the object or the content of one."""
+    listed = word.text in known.deniable or word.lemma in known.deniable
+    return listed or known.says("predicates", word.text)
 
 
 def _closes_backward(found: Sequence[Word], place: int, known: Cues) -> bool:

@@ -1,7 +1,7 @@
 """Terms that are ordinary words as well: is it people that are named here?
 
-"black", "blind", "orthodox", "turkey", "aids", 수단 (Sudan, or a means): they name a group only with a
-person noun, as a plural, with the right capitals, or as "the blind". Reasons are for a reader.
+"black", "blind", "orthodox", "turkey", "aids", 수단 (Sudan, or a means): they name a group only
+with a person noun, as a plural, with the right capitals, or as "the blind".
 """
 
 from __future__ import annotations

@@ -1,12 +1,13 @@
 """TGI of variant `paper`: Eq. 4 as printed.
 
-Source: Hu & Lee, EACL 2026 (arXiv:2601.13547), §3.3. Lemma n-grams up to trigrams against the printed
-terms, slurs among them, and nothing that we add. Quotations are not taken out and a denial is not
-seen, because the paper speaks of neither; so the printed 0 of table 4, perturbed 2, is not met: its
-group word stands inside a quoted slur.
+Source: Hu & Lee, EACL 2026 (arXiv:2601.13547), §3.3. Lemma n-grams up to trigrams against the
+printed terms, slurs among them, and nothing that we add. Quotations are not taken out and a denial
+is not seen, because the paper speaks of neither; so the printed 0 of table 4, perturbed 2, is not
+met: its group word stands inside a quoted slur.
 
 Without `hateful` this is Eq. 4 alone. With it, the hateful-context check is ours (`linking`), as
-"NER and part-of-speech patterns" names no rule. Terms of more than three words cannot be found, which is the paper's limit.
+"NER and part-of-speech patterns" names no rule. Terms of more than three words
+cannot be found; that is the paper's limit.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ def mentions_paper(
     hateful: bool = False,
     quotations: Sequence[Span] = (),
 ) -> list[GroupMention]:
-    """Every printed term among the n-grams; of overlapping ones the first, and the longest there."""
+    """Every printed term among the n-grams, in order; of overlapping ones the first and longest."""
     context = understand(read(explanation, language, quotations))
     found = []
     for match in _matches(context.passage, lexicon):

@@ -77,7 +77,7 @@ def _judge(context: Context, match: Match, hateful: bool) -> tuple[bool, str]:
 
 
 def _objection(context: Context, match: Match) -> str | None:
-    """Why the mention identifies nobody, whatever the prediction; None if nothing speaks against."""
+    """Why the mention identifies nobody, whatever the prediction; None if nothing is against it."""
     passage, known = context.passage, context.known
     if match.entry.kind == "slur_alias":
         return SLUR

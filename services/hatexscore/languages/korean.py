@@ -1,8 +1,8 @@
 """Korean morphemes by kiwipiepy (the paper names KoNLPy, which needs a Java runtime and is slower).
 
 A word here is a morpheme, so that a noun stands apart from its particle: 무슬림은 is 무슬림 + 은.
-Kiwi counts code points, as Python does. Morphemes of a contraction share characters (한 is 하 + ㄴ),
-so neighbours may overlap; one that owns no character at all is dropped.
+Kiwi counts code points, as Python does. Morphemes of a contraction share characters (한 is 하 and
+ㄴ), so neighbours may overlap; one that owns no character at all is dropped.
 """
 
 from __future__ import annotations
@@ -27,11 +27,19 @@ def _kiwi() -> Any:
     return Kiwi(num_workers=1)
 
 
+@lru_cache(maxsize=1)
+def _match_options() -> Any:
+    """All but serial numbers: kiwi takes "1. 1." for one, across the end of a sentence."""
+    from kiwipiepy import Match
+
+    return Match.ALL & ~Match.SERIAL
+
+
 def words(text: str) -> list[Word]:
     """Morphemes of `text`; verbs and adjectives have the dictionary form (…다) as lemma."""
     with _lock:
         kiwi = _kiwi()
-    found = (_word(text, token) for token in kiwi.tokenize(text))
+    found = (_word(text, token) for token in kiwi.tokenize(text, match_options=_match_options()))
     return [word for word in found if word.start < word.end]
 
 

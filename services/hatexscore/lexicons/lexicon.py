@@ -1,7 +1,7 @@
 """A policy's list of protected groups in one language.
 
-Source: Hu & Lee, EACL 2026 (arXiv:2601.13547), §3.3 and appendix A.6: lists of the UN, Meta, Twitter
-and YouTube, or a dictionary of the user's own. Printed terms and our additions stay apart.
+Source: Hu & Lee, EACL 2026 (arXiv:2601.13547), §3.3 and appendix A.6: lists of the UN, Meta,
+Twitter and YouTube, or a dictionary of the user's own. What is printed and what we add stay apart.
 """
 
 from __future__ import annotations

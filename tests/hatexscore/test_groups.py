@@ -1,0 +1,179 @@
+"""Laws of target-group identification, then the golden cases. Examples are mild on purpose."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from services.hatexscore.groups import mentions, mentions_paper, target_group_identified
+from services.hatexscore.groups.cues import cues
+from services.hatexscore.languages import Language, detect
+from services.hatexscore.lexicons import available, custom, load
+from tests.hatexscore.naming import found_in, identified, quoted
+
+GOLDEN = Path(__file__).parents[3] / "shared" / "golden" / "hatexscore_cases.json"
+CASES: list[dict[str, Any]] = (
+    json.loads(GOLDEN.read_text(encoding="utf-8"))["cases"] if GOLDEN.exists() else []
+)
+LANGUAGES: list[Language] = ["en", "zh", "ko"]
+PAIRS = [(policy, language) for policy, found in available().items() for language in found]
+
+ATTACK = {
+    "en": "The phrase attacks {} people.",
+    "zh": "这段文字攻击{}，属于仇恨言论。",
+    "ko": "이 글은 {} 집단을 공격한다.",
+}
+DENIAL = {
+    "en": "The phrase does not attack {} people.",
+    "zh": "这段文字没有攻击{}。",
+    "ko": "이 글은 {} 집단을 공격하지 않는다.",
+}
+AFTERWARDS = {
+    "en": 'I like tea. {} people live here. "x" is a word.',
+    "zh": "我喜欢茶。{}住在这里。天气很好。",
+    "ko": "나는 차를 좋아한다. {} 사람이 여기 산다. 날씨가 좋다.",
+}
+
+
+def written(term: str, language: Language) -> str:
+    """As one writes it: "Turkey", "AIDS"; other terms stand as they do in the list."""
+    known = cues(language)
+    if term in known.needs_upper:
+        return term.upper()
+    return term.capitalize() if term in known.needs_capital else term
+
+
+@pytest.mark.parametrize(("policy", "language"), PAIRS)
+@pytest.mark.parametrize("kind", ["term", "added", "demonym"])
+def test_every_group_of_a_list_is_found_when_attacked(
+    policy: str, language: Language, kind: str
+) -> None:
+    missed = []
+    for entry in load(policy, language).entries():
+        if entry.kind != kind:
+            continue
+        term = written(entry.term, language)
+        text = ATTACK[language].format(term)
+        start = text.index(term)
+        found = found_in(text, policy, language=language)
+        if not any(m.counts and m.start == start and m.end >= start + len(term) for m in found):
+            missed.append(entry.term)
+    assert missed == []
+
+
+@pytest.mark.parametrize(("policy", "language"), PAIRS)
+@pytest.mark.parametrize("hateful", [True, False])
+def test_a_denied_group_never_counts(policy: str, language: Language, hateful: bool) -> None:
+    wrong = []
+    for entry in load(policy, language).entries():
+        text = DENIAL[language].format(written(entry.term, language))
+        found = found_in(text, policy, hateful=hateful, language=language)
+        wrong += [entry.kind for mention in found if mention.counts]
+    assert wrong == []
+
+
+@pytest.mark.parametrize(("policy", "language"), PAIRS)
+def test_a_group_away_from_any_attack_is_no_target(policy: str, language: Language) -> None:
+    wrong = []
+    for entry in load(policy, language).entries():
+        if entry.kind in ("term", "demonym"):
+            text = AFTERWARDS[language].format(written(entry.term, language))
+            found = found_in(text, policy, language=language)
+            wrong += [entry.term for mention in found if mention.counts]
+    assert wrong == []
+
+
+@pytest.mark.parametrize(("policy", "language"), PAIRS)
+def test_a_slur_identifies_nobody(policy: str, language: Language) -> None:
+    for entry in load(policy, language).entries():
+        if entry.kind == "slur_alias":
+            (mention,) = found_in(ATTACK[language].format(entry.term), policy, language=language)
+            assert (mention.found_as, mention.group) == ("slur_alias", entry.group)
+            assert not mention.counts
+
+
+ENGLISH = ["Muslims ", "black ", "people", " not ", "attacks ", ", ", ". ", '"', "non-", "race "]
+OTHERS = ["穆斯林", "没有", "攻击", "种族", "女", "。", "무슬림을 ", "공격하지 ", "않는다", "인종 "]
+FRAGMENTS = st.lists(
+    st.one_of(st.text(max_size=6), st.sampled_from(ENGLISH + OTHERS)), max_size=15
+).map("".join)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+@settings(deadline=None, max_examples=80)
+@given(text=FRAGMENTS, hateful=st.booleans())
+def test_any_text_is_survived_and_offsets_are_exact(
+    language: Language, text: str, hateful: bool
+) -> None:
+    lexicon, spans = load("un", language), quoted(text)
+    for judge in (mentions, mentions_paper):
+        found = judge(text, language, lexicon, hateful=hateful, quotations=spans)
+        assert all(text[m.start : m.end] == m.text and m.reason for m in found)
+        ends = [0, *(m.end for m in found)]
+        assert all(m.start >= end for m, end in zip(found, ends[:-1], strict=True))
+
+
+@pytest.mark.parametrize(
+    ("text", "around"),
+    [
+        ("The phrase attacks Muslims and whites.", "Tea is nice.\n"),
+        ("这段文字攻击穆斯林。", "茶很好。\n"),
+        ("이 글은 무슬림을 공격한다.", "차가 좋다.\n"),
+    ],
+)
+def test_unrelated_text_moves_offsets_and_nothing_else(text: str, around: str) -> None:
+    language = detect(text)
+    alone = found_in(text, language=language)
+    framed = found_in(f"{around}{text}\n{around}", language=language)
+    assert alone
+    assert [(m.start - len(around), m.text, m.counts, m.reason) for m in framed] == [
+        (m.start, m.text, m.counts, m.reason) for m in alone
+    ]
+
+
+@settings(deadline=None, max_examples=40)
+@given(text=FRAGMENTS)
+def test_a_hateful_prediction_asks_for_more(text: str) -> None:
+    for language in LANGUAGES:
+        strict = found_in(text, hateful=True, language=language)
+        lenient = found_in(text, hateful=False, language=language)
+        assert [m.start for m in strict] == [m.start for m in lenient]
+        assert all(
+            easy.counts or not hard.counts for hard, easy in zip(strict, lenient, strict=True)
+        )
+
+
+def test_groups_of_ones_own() -> None:
+    lexicon = custom({"teams": ["red fan", "左撇子"]})
+    english = mentions("It mocks Red Fans.", "en", lexicon, hateful=True, quotations=[])
+    chinese = mentions("该文本侮辱左撇子。", "zh", lexicon, hateful=True, quotations=[])
+    assert [(m.text, m.counts) for m in english + chinese] == [("Red Fans", True), ("左撇子", True)]
+
+
+def test_paper_reads_trigrams_of_printed_terms_only() -> None:
+    lexicon = load("un", "en")
+    text = "It does not mock Muslims, women or the Democratic Republic of the Congo."
+    found = mentions_paper(text, "en", lexicon, hateful=True, quotations=[])
+    assert [m.text for m in found] == ["Muslims"]
+    assert not found[0].counts  # its sentence denies the attack
+    assert mentions_paper(text, "en", lexicon)[0].counts  # Eq. 4 alone
+
+
+def test_paper_looks_inside_quotations() -> None:
+    text = 'The phrase "white bubble" is an insult.'
+    lexicon = load("un", "en")
+    found = mentions_paper(text, "en", lexicon, hateful=True, quotations=quoted(text))
+    assert target_group_identified(found)
+    assert not identified(text)
+
+
+@pytest.mark.skipif(not CASES, reason="golden data is not shipped")
+@pytest.mark.parametrize("case", CASES, ids=[case["id"] for case in CASES])
+def test_golden(case: dict[str, Any]) -> None:
+    hateful = case["predicted_label"] == "hateful"
+    assert identified(case["explanation"], hateful=hateful) == bool(case["expected"]["TGI"])
