@@ -16,6 +16,7 @@ from services.hatexscore.folding import fold
 from services.hatexscore.groups import mentions_paper, target_group_identified
 from services.hatexscore.languages import Language, Span, Word, words
 from services.hatexscore.masking import mask, merge
+from services.hatexscore.quotation_marks import quoted_spans
 from services.hatexscore.quotes import Quote, locate, quotations
 from services.hatexscore.reading import (
     LABEL_UNKNOWN,
@@ -39,7 +40,13 @@ def read(request: HatexscoreRequest) -> Reading:
     stated = statement.label if statement else None
     label = request.predicted_label or stated
     lexicon = lexicon_of(request, languages.explanation)
-    found = mentions_paper(request.explanation, languages.explanation, lexicon)
+    found = mentions_paper(
+        request.explanation,
+        languages.explanation,
+        lexicon,
+        hateful=label != "non-hateful",  # section 3.3: tied to hateful context, or no target
+        quotations=quoted_spans(request.explanation),
+    )
     return Reading(
         languages=languages,
         statement=statement,

@@ -59,7 +59,7 @@ def test_no_length_and_no_number_of_rows_changes_a_bit(hate: LocalClassifier, wo
     text = " ".join(["rain"] * words)  # 14 and 30 words fill a width: attention without a mask
     shorter = " ".join(["green"] * max(1, words - 1))
     alone = hate.probabilities([text])[0]
-    for rows in (2, 3, 5, 9, 17):
+    for rows in (2, 3, 17) if words < 100 else (2, 3):
         mixed = hate.probabilities([shorter] * (rows // 2) + [text] * rows + [shorter])
         assert np.all(mixed[rows // 2 : rows // 2 + rows] == alone)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import warnings
 from functools import lru_cache
+from tempfile import TemporaryDirectory
 from threading import Lock
 from typing import Any
 
@@ -61,7 +62,9 @@ def _tokenizer() -> Any:
 
         jieba.setLogLevel(logging.ERROR)
         tokenizer = jieba.Tokenizer()
-        tokenizer.initialize()
+        with TemporaryDirectory() as private:  # it would trust a cache file that others can write
+            tokenizer.tmp_dir = private
+            tokenizer.initialize()
     return tokenizer
 
 

@@ -52,6 +52,7 @@ class Metrics(Message):
     false_positives: dict[str, Share] = Field(
         description="by protected group: non-hateful HateCheck cases that are called hateful"
     )
+    functionalities: dict[str, Share] = Field(description="HateCheck cases answered rightly")
     rows: dict[str, int] = Field(description="examples in each part")
 
 
@@ -75,6 +76,10 @@ def evaluate(classifier: LocalClassifier, parts: Split, temperature: float) -> M
         false_positives=_shares(
             [cases[number].group or NO_GROUP for number in harmless],
             [called[number] for number in harmless],
+        ),
+        functionalities=_shares(
+            [str(case.functionality) for case in cases],
+            [case.hateful == hit for case, hit in zip(cases, called, strict=True)],
         ),
         rows=parts.sizes,
     )

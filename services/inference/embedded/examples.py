@@ -20,7 +20,7 @@ FILES = ("hatexplain.jsonl", "hatecheck.jsonl")
 
 @dataclass(frozen=True)
 class Example:
-    """One labelled text. `family` and `group` are of HateCheck only."""
+    """One labelled text. The last three are of HateCheck only."""
 
     id: str
     text: str
@@ -30,6 +30,7 @@ class Example:
     original_label: str
     family: str | None = None  # template that the case's template was derived from
     group: str | None = None  # protected group that the case names
+    functionality: str | None = None  # what the case tests
 
 
 def read(paths: Iterable[Path]) -> list[Example]:
@@ -76,6 +77,7 @@ def _cases(rows: list[dict[str, Any]]) -> list[Example]:
             original_label=row["label"],
             family=family(row),
             group=row["target_group"],
+            functionality=row["functionality"],
         )
         for row in rows
     ]
