@@ -100,7 +100,10 @@ class Report(Message):
     score: float | None = Field(description="null where the metric is undefined; see `warnings`")
     range: tuple[float, float]
     direction: Direction = "higher_is_better"
-    warnings: tuple[str, ...] = ()
+    components: Message = Field(description="what the score is made of")
+    evidence: tuple[Evidence, ...] = Field(description="the spans that it rests on")
+    control: Message | None = Field(description="the chance baseline; null where undefined")
+    warnings: tuple[str, ...] = Field(default=(), description="why something is null or doubtful")
     provenance: Provenance
 
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from services.hatexscore.contract import METRIC, HatexscoreRequest
 from services.hatexscore.report import HatexscoreReport
 from services.hatexscore.score import score, score_batch
+from shared.contracts import Report
 from shared.errors import BadInput, Unavailable
 from tests.hatexscore.fake import FakeClassifier, bound
 
@@ -70,6 +71,12 @@ def test_alone_is_as_in_a_batch_byte_for_byte(batch: list[HatexscoreRequest]) ->
         backwards = [report.model_dump_json() for report in score_batch(batch[::-1])]
         alone = [score(request).model_dump_json() for request in batch]
     assert together == alone == backwards[::-1]
+
+
+def test_the_report_begins_as_every_metric_s_report_does() -> None:
+    with bound(FakeClassifier()):
+        wire = score(ask()).model_dump(mode="json")
+    assert list(wire)[:9] == list(Report.model_fields)
 
 
 def test_one_call_a_model_and_no_text_twice() -> None:

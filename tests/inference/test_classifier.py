@@ -26,7 +26,7 @@ WORDS = ["the", "a", "garden", "people", "walk", "rain", "slowly", "under", "gre
 SHORT = [" ".join(WORDS[n % 7 : n % 7 + 1 + n % 8]) for n in range(60)]
 LONG = " ".join(WORDS * 60)  # more than 512 tokens
 texts = st.lists(
-    st.lists(st.sampled_from(WORDS), max_size=40).map(" ".join), min_size=1, max_size=24
+    st.lists(st.sampled_from(WORDS), max_size=40).map(" ".join), min_size=1, max_size=12
 )
 
 
@@ -43,7 +43,7 @@ def test_no_texts_are_no_rows(hate: LocalClassifier) -> None:
     assert hate.truncated([]) == []
 
 
-@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(texts)
 def test_a_row_has_the_same_bits_alone_and_in_any_company(
     hate: LocalClassifier, batch: list[str]

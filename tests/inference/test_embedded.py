@@ -94,10 +94,9 @@ def test_the_metrics_are_those_of_the_shipped_weights(
         (again.hatecheck, metrics.hatecheck),
     ):
         assert ours.rows == theirs.rows
-        # One row whose probability is next to 0.5 may turn over on another processor
-        assert ours.accuracy.share == pytest.approx(theirs.accuracy.share, abs=1.5 / ours.rows)
+        assert ours.accuracy.share == pytest.approx(theirs.accuracy.share, abs=1e-3)
         for name in ("macro_f1", "calibration_error", "calibration_error_before", "brier"):
-            assert getattr(ours, name) == pytest.approx(getattr(theirs, name), abs=5e-3), name
+            assert getattr(ours, name) == pytest.approx(getattr(theirs, name), abs=1e-3), name
     assert again.rows == metrics.rows
 
 

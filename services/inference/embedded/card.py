@@ -96,6 +96,8 @@ Answered rightly, by what a HateCheck case tests (`_h`: hateful, `_nh`: not; hel
   of 1 is out of reach.
 - HateXplain's posts were gathered with lexicons, so slurs correlate with its labels: look at the
   rows on slurs, counter speech and identity terms above before trusting it near those.
+- It hardly reads negation, nor what a second sentence says about the first: rows `negate_*` and
+  `ref_subs_sent_h`.
 - Cases per group are few: read the intervals, not the ranks. A rate on templates is not a rate on
   people's posts.
 - Implicit hate, irony, and hate that needs context or an image are not covered.

@@ -1,0 +1,69 @@
+"""A room for tests: it echoes, or fails in whatever way the text asks for."""
+
+from __future__ import annotations
+
+from shared.contracts import Evidence, Message, Metric, Provenance, Report, ScoreRequest
+from shared.errors import BadInput, Unavailable
+
+
+class EchoRequest(ScoreRequest):
+    """What to echo."""
+
+    text: str
+
+
+class EchoReport(Report):
+    """The echo."""
+
+    components: Message = Message()
+    evidence: tuple[Evidence, ...] = ()
+    control: Message | None = None
+    echo: str
+
+
+ECHO = Metric(
+    name="echo",
+    version="1.0",
+    summary="Echo.",
+    request=EchoRequest,
+    report=EchoReport,
+    model_kind="classifier",
+    default_model="none",
+)
+
+
+def echo(request: EchoRequest) -> EchoReport:
+    """The text back, or the error that it names."""
+    match request.text:
+        case "bad":
+            raise BadInput("too bad", pointer="/text")
+        case "away":
+            raise Unavailable("the model is away")
+        case "crash":
+            raise ZeroDivisionError("a secret detail")
+        case "nan":
+            EchoReport(
+                metric="echo",
+                score=float("nan"),
+                range=(0, 1),
+                provenance=_provenance(request),
+                echo="",
+            )
+    return EchoReport(
+        metric="echo",
+        score=1.0,
+        range=(0, 1),
+        provenance=_provenance(request),
+        echo=request.text,
+    )
+
+
+def _provenance(request: EchoRequest) -> Provenance:
+    return Provenance(
+        metric_version="1.0",
+        variant=request.variant,
+        seed=request.seed,
+        parameters={},
+        models=(),
+        service_version="0",
+    )
