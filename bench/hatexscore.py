@@ -60,11 +60,12 @@ class Turn:
 
 
 def bodies(number: int) -> list[Json]:
-    """This many requests, each a little different so that nothing can be answered twice."""
+    """This many requests, all of different texts: no row of one can answer another."""
     rows = [json.loads(line) for line in EXAMPLES.read_text("utf-8").splitlines()]
     made = []
-    for seed, row in enumerate(islice(cycle(rows), number)):
-        made.append({name: value for name, value in row.items() if name != "id"} | {"seed": seed})
+    for place, row in enumerate(islice(cycle(rows), number)):
+        body = {name: value for name, value in row.items() if name != "id"}
+        made.append(body | {"text": f"{place} {row['text']}", "seed": place})
     return made
 
 

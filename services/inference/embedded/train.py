@@ -103,7 +103,7 @@ def _weights(folder: Path, note: EmbeddedNote) -> Weights:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m services.inference.embedded.train",
-        description="Train an embedded adapter (about 5 minutes on two idle cores), measure it on "
+        description="Train an embedded adapter (5 to 12 minutes on two cores), measure it on "
         "what was held back, and write its model card.",
     )
     parser.add_argument("task", choices=["hate"], help="which adapter")
