@@ -44,7 +44,9 @@ class Settings(BaseSettings):
     )
     tick_seconds: float = Field(default=1, gt=0, description="the scheduler's pace")
 
-    worker_threads: int = Field(default=8, ge=1, le=256)
+    worker_threads: int = Field(
+        default=32, ge=1, le=256, description="jobs in one worker at a time: they share its batches"
+    )
     metrics_port: int | None = Field(default=None, description="workers and scheduler; none: off")
 
     log_level: Literal["debug", "info", "warning", "error"] = "info"

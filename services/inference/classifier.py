@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from services.inference.packing import batches
+from services.inference.microbatcher import Device, MicroBatcher
+from services.inference.packing import kind
 from services.inference.row_by_row import RowByRow
 from shared.contracts import ModelUse
 from shared.models import Floats
@@ -37,15 +38,22 @@ class Weights:
 class LocalClassifier:
     """The port `shared.models.Classifier` over weights in this process.
 
-    Any number of threads may call it; one forward pass runs at a time.
+    Any number of threads may call it; their rows share forward passes.
     """
 
     def __init__(self, weights: Weights) -> None:
         self._weights = weights
         self._device = torch.device(weights.use.device)
-        self._budget = PADDED_TOKENS[self._device.type]
         self._tokenizing = Lock()  # a fast tokenizer keeps its truncation in itself
-        self._running = Lock()
+        self._batcher: MicroBatcher[list[int], Floats] = MicroBatcher(
+            Device(
+                kind=self._kind,
+                cost=lambda row: self._kind(row)[0],
+                run=self._forward,
+                budget=PADDED_TOKENS[self._device.type],
+                full=torch.OutOfMemoryError,
+            )
+        )
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -68,13 +76,8 @@ class LocalClassifier:
 
     def logits(self, texts: Sequence[str]) -> Floats:
         """(N, L) raw outputs of the head, before the temperature."""
-        rows = self._tokens(texts, cut=True)
-        logits = np.empty((len(rows), len(self.labels)))
-        lengths = [len(row) for row in rows]
-        with self._running, torch.inference_mode():
-            for width, numbers in batches(lengths, self._weights.longest, self._budget):
-                logits[numbers] = self._forward([rows[number] for number in numbers], width)
-        return logits
+        answers = self._batcher.submit(self._tokens(texts, cut=True)).result()
+        return np.array(answers, dtype=np.float64).reshape(len(texts), len(self.labels))
 
     def truncated(self, texts: Sequence[str]) -> list[bool]:
         """(N,) which texts are longer than the model reads."""
@@ -90,8 +93,13 @@ class LocalClassifier:
             ]
         return rows
 
-    def _forward(self, rows: list[list[int]], width: int) -> Floats:
-        """(N, L) logits of rows that share a padded width."""
+    def _kind(self, row: list[int]) -> tuple[int, bool]:
+        return kind(len(row), self._weights.longest)
+
+    @torch.inference_mode()
+    def _forward(self, rows: list[list[int]]) -> Floats:
+        """(N, L) logits of rows of one kind."""
+        width, _ = self._kind(rows[0])
         padding = self._weights.tokenizer.pad_token_id
         tokens = torch.tensor([row + [padding] * (width - len(row)) for row in rows])
         lengths = torch.tensor([len(row) for row in rows])

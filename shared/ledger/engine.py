@@ -8,6 +8,7 @@ from functools import lru_cache
 
 from sqlalchemy import Connection, Engine, create_engine
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from shared.errors import Unavailable
 from shared.settings import settings
@@ -35,19 +36,16 @@ def connect(url: str, *, pool_size: int = 10) -> Engine:
 @lru_cache(maxsize=1)
 def ledger() -> Engine:
     """This process's engine."""
-    chosen = settings()
-    return connect(
-        chosen.database_url.get_secret_value(), pool_size=max(10, chosen.worker_threads + 2)
-    )
+    return connect(settings().database_url.get_secret_value())
 
 
 @contextmanager
 def transaction(engine: Engine) -> Iterator[Connection]:
-    """A transaction; a server that is away or restarts becomes `Unavailable`."""
+    """A transaction; a server that is away, restarts or is overrun becomes `Unavailable`."""
     try:
         with engine.begin() as connection:
             yield connection
-    except (OperationalError, InterfaceError) as error:
+    except (OperationalError, InterfaceError, PoolTimeoutError) as error:
         raise Unavailable("the ledger cannot be reached") from error
     except DBAPIError as error:
         if not error.connection_invalidated:

@@ -1,0 +1,119 @@
+"""Laws of the micro-batcher: every row is answered once, to its caller, whoever fails beside it."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from services.inference.microbatcher import Device, MicroBatcher
+
+BUDGET = 40
+
+
+class Full(Exception):
+    """No memory."""
+
+
+class Recorder:
+    """A device that squares numbers, and remembers what it was given."""
+
+    def __init__(self, most_rows: int = 1_000) -> None:
+        self.batches: list[list[int]] = []
+        self.free = threading.Event()
+        self.free.set()
+        self.most_rows = most_rows
+
+    def run(self, rows: list[int]) -> list[int]:
+        self.free.wait(10)
+        self.batches.append(rows)
+        if len(rows) > self.most_rows:
+            raise Full
+        if 13 in rows:
+            raise ZeroDivisionError("13")
+        return [row * row for row in rows]
+
+    def batcher(self) -> MicroBatcher[int, int]:
+        return MicroBatcher(
+            Device(
+                kind=lambda row: row % 3,
+                cost=lambda row: row % 3 + 1,
+                run=self.run,
+                budget=BUDGET,
+                full=Full,
+            )
+        )
+
+
+calls = st.lists(st.lists(st.integers(20, 99), max_size=30), min_size=1, max_size=8)
+
+
+@settings(deadline=None, max_examples=50)
+@given(calls)
+def test_every_caller_gets_its_own_answers_in_order(calls: list[list[int]]) -> None:
+    recorder = Recorder()
+    batcher = recorder.batcher()
+    with ThreadPoolExecutor(8) as pool:
+        got = list(pool.map(lambda rows: batcher.submit(rows).result(10), calls))
+    assert got == [[row * row for row in rows] for rows in calls]
+    seen = [row for batch in recorder.batches for row in batch]
+    assert sorted(seen) == sorted(row for rows in calls for row in rows)
+    for batch in recorder.batches:
+        assert len({row % 3 for row in batch}) == 1
+        assert sum(row % 3 + 1 for row in batch) <= BUDGET
+
+
+def test_callers_that_wait_share_a_batch() -> None:
+    recorder = Recorder()
+    batcher = recorder.batcher()
+    recorder.free.clear()
+    first = batcher.submit([30])
+    others = [batcher.submit([30 + 3 * n]) for n in range(1, 10)]
+    recorder.free.set()
+    assert [one.result(10) for one in (first, *others)]
+    assert len(recorder.batches) == 2  # the one that ran, and all that came meanwhile
+
+
+def test_only_the_caller_whose_row_fails_gets_the_exception() -> None:
+    recorder = Recorder()
+    batcher = recorder.batcher()
+    recorder.free.clear()
+    batcher.submit([30])
+    good, bad, other = batcher.submit([40]), batcher.submit([16, 13]), batcher.submit([43])
+    recorder.free.set()
+    with pytest.raises(ZeroDivisionError):
+        bad.result(10)
+    assert (good.result(10), other.result(10)) == ([1600], [1849])
+    assert batcher.submit([5]).result(10) == [25]  # the device goes on
+
+
+def test_what_does_not_fit_into_memory_is_halved() -> None:
+    recorder = Recorder(most_rows=3)
+    rows = list(range(30, 60, 3))
+    assert recorder.batcher().submit(rows).result(10) == [row * row for row in rows]
+
+
+def test_a_row_that_never_fits_fails_its_caller() -> None:
+    recorder = Recorder(most_rows=0)
+    with pytest.raises(Full):
+        recorder.batcher().submit([30]).result(10)
+
+
+def test_a_cancelled_caller_costs_nothing_more() -> None:
+    recorder = Recorder()
+    batcher = recorder.batcher()
+    recorder.free.clear()
+    running = batcher.submit([30])
+    dropped = batcher.submit([31])
+    assert dropped.cancel()
+    recorder.free.set()
+    assert running.result(10) == [900]
+    assert batcher.submit([32]).result(10) == [1024]
+    assert [31] not in recorder.batches
+
+
+def test_no_rows_are_no_answers() -> None:
+    assert Recorder().batcher().submit([]).result(1) == []
