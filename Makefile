@@ -36,8 +36,8 @@ lint: $(VENV)/dev  ## ruff, mypy --strict, import borders
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: $(VENV)/dev  ## measured comparisons; the last line of each is JSON
-	$(RUN) -m bench.hatexscore
+bench: $(VENV)/dev  ## measured comparisons; written to bench/RESULTS.md
+	$(RUN) -m bench
 
 lock:  ## pin every version anew from pyproject.toml
 	sh requirements.sh
