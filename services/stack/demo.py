@@ -113,4 +113,5 @@ def evidence(result: Json) -> str:
         before, after = result["probability_original"], result["probability_masked"]
         parts.append(f"“{quotes[0]}” masked: p {before:.2f} → {after:.2f}")
     parts.append(f"names {', '.join(result['groups'])}" if result["groups"] else "names no group")
+    parts += [warning for warning in result["warnings"] if not warning.startswith("no control")]
     return "; ".join(parts)
