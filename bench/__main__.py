@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import subprocess
 import sys
@@ -16,6 +17,7 @@ MARK = "<!-- measured: rewritten by `make bench` -->"
 
 def main() -> int:
     """Each bench in a process of its own; the last line that it prints is its JSON."""
+    argparse.ArgumentParser(prog="python -m bench", description=__doc__).parse_args()
     sections = [measured(name) for name in BENCHES]
     kept = RESULTS.read_text("utf-8").partition(MARK)[0]
     RESULTS.write_text(f"{kept}{MARK}\n\n" + "\n".join(sections), "utf-8")

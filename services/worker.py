@@ -11,15 +11,16 @@ import importlib
 import importlib.util
 import pkgutil
 
-from prometheus_client import start_http_server
-
 import services
 from services.inference.local import LocalModels
 from shared import log, models, queue
-from shared.catalogue import load_catalogue
-from shared.errors import Unavailable
+from shared.catalogue import Catalogue, load_catalogue
+from shared.errors import ScoringError
 from shared.settings import Settings, settings
-from shared.worker import rooms
+from shared.worker import doors
+from shared.worker.health import Health
+from shared.worker.health import serve as health_door
+from shared.worker.preloading import preload
 
 logger = log.logger(__name__)
 
@@ -34,14 +35,25 @@ def rooms_with_a_door() -> list[str]:
 
 
 def open_doors(names: list[str]) -> None:
-    """Register the rooms' Celery tasks, and load what they need before the first job comes."""
+    """Register the rooms' Celery tasks."""
     for name in names:
         importlib.import_module(f"services.{name}.task")
-    for room in rooms.values():
+
+
+def needed(names: list[str], catalogue: Catalogue) -> list[str]:
+    """The models without which this worker cannot work: the rooms' default ones."""
+    known = {entry.name for entry in catalogue.entries}
+    default = [doors[name].room.default_model for name in names]
+    return [name for name in dict.fromkeys(default) if name in known]
+
+
+def warm_up() -> None:
+    """Score every open room's examples, so that no caller waits for what loads lazily."""
+    for door in doors.values():
         try:
-            room.warm_up()
-        except Unavailable as error:  # the model may be back when a job comes
-            logger.warning("room.cold", metric=room.metric.name, detail=error.detail)
+            door.warm_up()
+        except ScoringError as error:  # an example's model may be away, or not configured at all
+            logger.warning("room.cold", room=door.room.name, detail=error.detail)
 
 
 def parse(arguments: list[str] | None) -> list[str]:
@@ -58,7 +70,7 @@ def parse(arguments: list[str] | None) -> list[str]:
 
 def serve(names: list[str], chosen: Settings) -> None:
     """Take jobs from the rooms' lanes, interactive before batch, until SIGTERM."""
-    lanes = ",".join(lane.name for lane in queue.lanes(names))
+    lanes = ",".join(queue.lanes(names))
     quiet = ("--without-gossip", "--without-mingle", "--without-heartbeat")
     threads = ("--pool", "threads", "--concurrency", str(chosen.worker_threads))
     queue.app.worker_main(
@@ -71,10 +83,16 @@ def main(arguments: list[str] | None = None) -> None:
     names = parse(arguments)
     chosen = settings()
     log.configure(chosen.log_level, chosen.log_format)
+    health = Health()
     if chosen.metrics_port is not None:
-        start_http_server(chosen.metrics_port)
-    models.bind(LocalModels(load_catalogue(chosen.models_file)))
+        health_door(health, chosen.metrics_host, chosen.metrics_port)
+    catalogue = load_catalogue(chosen.models_file)
+    held = LocalModels(catalogue)
+    models.bind(held)
     open_doors(names)
+    preload(held.classifier, needed(names, catalogue), health)
+    warm_up()
+    health.clear("worker")
     logger.info("worker.started", rooms=names, threads=chosen.worker_threads)
     serve(names, chosen)
 

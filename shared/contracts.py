@@ -44,22 +44,27 @@ class Context(Message):
     content_language: AuditField | None = None
 
 
-class ScoreRequest(Message):
-    """What every metric's request has in common."""
+class JobRequest(Message):
+    """What every request that becomes a job has in common."""
 
     model: ModelName | None = Field(
-        default=None, description="a configured model's name; the metric's default if absent"
+        default=None, description="a configured model's name; the room's default if absent"
     )
+    metadata: dict[MetadataKey, MetadataValue] = Field(
+        default_factory=dict, max_length=16, description="at most 16 pairs, returned with the job"
+    )
+    context: Context | None = Field(default=None, description="audit fields, returned with the job")
+
+
+class ScoreRequest(JobRequest):
+    """What every metric's request has in common."""
+
     variant: Variant = Field(
         default="robust",
         description="`robust`: what the paper means, defects mended; `paper`: the equations as "
         "printed; `reference`: what the released code does",
     )
     seed: int = Field(default=0, ge=0, le=2**63 - 1, description="of every random draw")
-    metadata: dict[MetadataKey, MetadataValue] = Field(
-        default_factory=dict, max_length=16, description="at most 16 pairs, returned with the job"
-    )
-    context: Context | None = Field(default=None, description="audit fields, returned with the job")
 
 
 class ModelUse(Message):
@@ -107,15 +112,33 @@ class Report(Message):
     provenance: Provenance
 
 
-@dataclass(frozen=True)
-class Metric:
+@dataclass(frozen=True, kw_only=True)
+class Room:
     """A room's door sign: its name and the two messages that pass through the door."""
 
     name: str
-    version: str
     summary: str
+    request: type[JobRequest]
+    report: type[Message]
+    model_kinds: tuple[ModelKind, ...]  # any of these will do
+    default_model: str | None
+    examples: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    @property
+    def path(self) -> str:
+        """Where its jobs are posted."""
+        return f"/v1/{self.name}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Metric(Room):
+    """A room that scores explanations."""
+
+    version: str
     request: type[ScoreRequest]
     report: type[Report]
-    model_kind: ModelKind
-    default_model: str
-    examples: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    @property
+    def path(self) -> str:
+        """Where its jobs are posted."""
+        return f"/v1/scores/{self.name}"

@@ -11,7 +11,6 @@ from typing import Any
 
 import redis
 from celery import Celery
-from kombu import Queue
 from kombu.exceptions import OperationalError
 from redis.exceptions import RedisError
 
@@ -61,10 +60,9 @@ def batch_lane(metric: str) -> str:
     return f"{task_name(metric)}.batch"
 
 
-def lanes(metrics: list[str]) -> list[Queue]:
+def lanes(rooms: list[str]) -> list[str]:
     """The queues of these rooms, all interactive lanes first."""
-    names = [task_name(metric) for metric in metrics] + [batch_lane(metric) for metric in metrics]
-    return [Queue(name, routing_key=name) for name in names]
+    return [task_name(room) for room in rooms] + [batch_lane(room) for room in rooms]
 
 
 def send(metric: str, job_id: str) -> None:

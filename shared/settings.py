@@ -47,7 +47,11 @@ class Settings(BaseSettings):
     worker_threads: int = Field(
         default=32, ge=1, le=256, description="jobs in one worker at a time: they share its batches"
     )
-    metrics_port: int | None = Field(default=None, description="workers and scheduler; none: off")
+    metrics_host: str = "127.0.0.1"
+    metrics_port: int | None = Field(
+        default=None,
+        description="of workers (/healthz, /readyz, /metrics) and scheduler; none: off",
+    )
 
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     log_format: Literal["json", "console"] = "json"

@@ -27,7 +27,7 @@ ECHO = Metric(
     summary="Echo.",
     request=EchoRequest,
     report=EchoReport,
-    model_kind="classifier",
+    model_kinds=("classifier",),
     default_model="none",
 )
 

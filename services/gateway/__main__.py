@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import argparse
+
 import uvicorn
 
 from services.gateway.app import create_app
@@ -11,6 +13,7 @@ from shared.settings import settings
 
 def main() -> None:
     """Serve until SIGTERM; open requests are finished first."""
+    argparse.ArgumentParser(prog="python -m services.gateway", description=__doc__).parse_args()
     chosen = settings()
     log.configure(chosen.log_level, chosen.log_format)
     uvicorn.run(

@@ -16,7 +16,7 @@ from services.gateway.state import State
 from services.gateway.timing import Timing
 from services.gateway.waiting import Finishes
 from shared.catalogue import load_catalogue
-from shared.ledger.engine import connect
+from shared.ledger.engine import connect, libpq_url
 from shared.settings import Settings
 from shared.version import SERVICE_VERSION
 
@@ -34,7 +34,7 @@ def create_app(settings: Settings) -> FastAPI:
     """The gateway for these settings."""
     database_url = settings.database_url.get_secret_value()
     engine = connect(database_url, pool_size=LEDGER_CONNECTIONS)
-    finishes = Finishes(database_url)
+    finishes = Finishes(libpq_url(database_url))
     app = FastAPI(
         title="Touchstone",
         version=SERVICE_VERSION,

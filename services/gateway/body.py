@@ -17,11 +17,22 @@ M = TypeVar("M", bound=Message)
 
 async def parse(request: Request, message: type[M], *, limit: int) -> M:
     """The body as this message. Raises InvalidBody, BodyTooLarge, UnsupportedMediaType."""
-    body = decode(await read(request, limit=limit))
+    raw = await read(request, limit=limit)
+    body = decode(raw)
     try:
-        return message.model_validate(body)
+        return message.model_validate_json(raw, strict=True)
     except ValidationError as error:
-        raise InvalidBody(validation_problem(error, body)) from None
+        raise InvalidBody(validation_problem(_placed(error, message, body), body)) from None
+
+
+def _placed(error: ValidationError, message: type[Message], body: Any) -> ValidationError:
+    """The complaint with its place: a lone surrogate is a str to Python, but not to pydantic."""
+    if error.errors()[0]["type"] == "json_invalid":
+        try:
+            message.model_validate(body)
+        except ValidationError as placed:
+            return placed
+    return error
 
 
 async def read(request: Request, *, limit: int) -> bytes:
@@ -29,6 +40,8 @@ async def read(request: Request, *, limit: int) -> bytes:
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/json" and not kind.endswith("+json"):
         raise UnsupportedMediaType("send the body as Content-Type: application/json")
+    if request.headers.get("content-encoding", "identity").lower() != "identity":
+        raise UnsupportedMediaType("send the body without Content-Encoding")
     chunks: list[bytes] = []
     size = 0
     async for chunk in request.stream():

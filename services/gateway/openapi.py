@@ -33,7 +33,7 @@ def _described(app: FastAPI) -> dict[str, Any]:
         routes=app.routes,
         tags=app.openapi_tags,
     )
-    requests = [(metric.request, "validation") for metric in rooms().values()]
+    requests = [(room.request, "validation") for room in rooms().values()]
     _, definitions = models_json_schema(requests, ref_template=TEMPLATE)  # type: ignore[arg-type]
     schemas = described.setdefault("components", {}).setdefault("schemas", {})
     for name, definition in definitions.get("$defs", {}).items():

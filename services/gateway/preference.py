@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-WAIT = re.compile(r"(?:^|[,;\s])wait\s*=\s*\"?(\d{1,9})\"?(?=$|[,;\s])", re.IGNORECASE)
+WAIT = re.compile(r"(?:^|[,;\s])wait\s*=\s*\"?(\d{1,18})\"?(?=$|[,;\s])", re.IGNORECASE)
 
 
 def wait_seconds(prefer: str | None, *, most: int) -> int:

@@ -9,6 +9,7 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 
 from shared import log
 from shared.errors import BadInput, ScoringError, Unavailable
@@ -84,6 +85,7 @@ def invalid_parameters(_request: Request, error: Exception) -> JSONResponse:
     """A path or query parameter that FastAPI refused."""
     if not isinstance(error, RequestValidationError):
         raise error
+    # no body to look the place up in: "missing" lets the parameter's own name stand
     found = [entry | {"loc": entry["loc"][1:], "type": "missing"} for entry in error.errors()]
     return answer(invalid(found, None))
 
@@ -95,6 +97,11 @@ def http_error(_request: Request, error: Exception) -> JSONResponse:
     found = make("http", str(error.detail), error.status_code, str(error.detail))
     found["type"] = "about:blank"
     return answer(found, dict(error.headers or {}))
+
+
+def gone(_request: Request, _error: Exception) -> JSONResponse:
+    """The client hung up while it was sending; nobody reads this."""
+    return answer(make("http", "The body broke off", 400, "the client disconnected"))
 
 
 def unexpected(request: Request, error: Exception) -> JSONResponse:
@@ -109,4 +116,5 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(ScoringError, scoring_error)
     app.add_exception_handler(RequestValidationError, invalid_parameters)
     app.add_exception_handler(HTTPException, http_error)
+    app.add_exception_handler(ClientDisconnect, gone)
     app.add_exception_handler(Exception, unexpected)

@@ -8,6 +8,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from shared.metrics import REQUEST_SECONDS
 
+METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
+
 
 class Timing:
     """ASGI middleware around everything."""
@@ -33,4 +35,5 @@ class Timing:
         finally:
             route = getattr(scope.get("route"), "path", "unmatched")
             seconds = time.perf_counter() - started
-            REQUEST_SECONDS.labels(scope["method"], route, status).observe(seconds)
+            method = scope["method"] if scope["method"] in METHODS else "other"
+            REQUEST_SECONDS.labels(method, route, status).observe(seconds)

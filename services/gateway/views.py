@@ -7,10 +7,10 @@ from typing import Any, Generic, Literal, TypeVar
 
 from pydantic import BaseModel, Field
 
-from shared.contracts import Context, Report
+from shared.contracts import Context, Message
 from shared.ledger.jobs import Job, JobStatus
 
-R = TypeVar("R", bound=Report)
+R = TypeVar("R", bound=Message)
 
 
 class FieldError(BaseModel):

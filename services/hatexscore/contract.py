@@ -12,6 +12,8 @@ from pydantic import Field, StringConstraints, ValidationInfo, field_validator, 
 from services.hatexscore.report import HatexscoreReport, Label, Language
 from shared.contracts import MAX_TEXT, Message, Metric, ScoreRequest
 
+DEFAULT_MODEL = "embedded-hate"
+
 ConsistencyRule = Literal["causal", "eq5", "reference"]
 PolicyName = Literal["un", "meta", "twitter", "youtube"]
 
@@ -141,8 +143,8 @@ METRIC = Metric(
     summary="Does the explanation of a hate-speech decision conclude, quote, name and cohere?",
     request=HatexscoreRequest,
     report=HatexscoreReport,
-    model_kind="classifier",
-    default_model="embedded-hate",
+    model_kinds=("classifier",),
+    default_model=DEFAULT_MODEL,
     examples={
         "a hateful text": _HATEFUL,
         "in Chinese": _CHINESE,

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from services.hatexscore import control
-from services.hatexscore.contract import METRIC, HatexscoreRequest
+from services.hatexscore.contract import DEFAULT_MODEL, HatexscoreRequest
 from services.hatexscore.kernel import Floats
 from services.hatexscore.masking import mask
 from services.hatexscore.reading import Reading
@@ -71,7 +71,7 @@ def _question(request: HatexscoreRequest, reading: Reading) -> Question | None:
     quoting = reading.quoting
     if request.probabilities is not None or not quoting.counts or quoting.masked is None:
         return None
-    name = request.model or METRIC.default_model
+    name = request.model or DEFAULT_MODEL
     obstacle = _obstacle(request, reading)
     if obstacle is not None:
         return Question(name, request.text, quoting.masked, (), (f"no control: {obstacle}",))

@@ -1,23 +1,23 @@
 """Rows of many callers through one model, together: the micro-batcher.
 
-No timer: while the device is busy, calls queue up; when it is free, the oldest waiting row picks
-the kind of batch, and rows of the same kind from any caller fill it up to the budget. One thread
-runs the device; an exception reaches only the callers whose rows raise it, and a batch that the
-device has no memory for is halved. Source: design.md §3, after text-embeddings-inference.
+No timer: while the device is busy, calls queue up; when it is free, the kind of rows that waited
+longest has its turn, and rows of that kind from all callers, one each in turn, fill the batch up to
+the budget. One thread runs the device; an exception reaches only the callers whose rows raise it,
+and a batch that the device has no memory for is halved.
+Source: design.md §3, after text-embeddings-inference.
 """
 
 from __future__ import annotations
 
 import threading
-from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import groupby
-from typing import Generic, TypeVar
+from typing import Generic
 
-Row = TypeVar("Row")
-Answer = TypeVar("Answer")
+from services.inference.measures import BATCH_ROWS, QUEUED_ROWS, timed
+from services.inference.waiting import Answer, Call, Lane, Row, Waiting
 
 
 @dataclass(frozen=True)
@@ -28,6 +28,7 @@ class Device(Generic[Row, Answer]):
     cost:  of one row of this kind, in padded tokens.
     run:   a batch of one kind to its answers, in order; called from one thread only.
     full:  what `run` raises where the batch needs more memory than there is.
+    name:  of the model, for what is measured.
     """
 
     kind: Callable[[Row], Hashable]
@@ -35,37 +36,7 @@ class Device(Generic[Row, Answer]):
     run: Callable[[list[Row]], Iterable[Answer]]
     budget: int
     full: type[Exception]
-
-
-@dataclass
-class Call(Generic[Row, Answer]):
-    """One caller's rows, answered when the last one is."""
-
-    answers: list[Answer | None]
-    missing: int
-    future: Future[list[Answer]] = field(default_factory=Future)
-
-    @property
-    def is_over(self) -> bool:
-        """Whether nobody waits for its rows: answered, failed or cancelled."""
-        return self.future.done()
-
-    def take(self, place: int, answer: Answer) -> None:
-        """The answer of one row."""
-        self.answers[place] = answer
-        self.missing -= 1
-        if self.missing == 0 and not self.is_over:
-            self.future.set_result(self.answers)  # type: ignore[arg-type]  # all are filled
-
-
-@dataclass(frozen=True)
-class Waiting(Generic[Row, Answer]):
-    """A row in the queue."""
-
-    number: int  # of arrival
-    call: Call[Row, Answer]
-    place: int
-    row: Row
+    name: str = ""
 
 
 class MicroBatcher(Generic[Row, Answer]):
@@ -73,8 +44,8 @@ class MicroBatcher(Generic[Row, Answer]):
 
     def __init__(self, device: Device[Row, Answer]) -> None:
         self._device = device
-        self._queues: dict[Hashable, deque[Waiting[Row, Answer]]] = {}
-        self._arrived = 0
+        self._lanes: dict[Hashable, Lane[Row, Answer]] = {}
+        self._turns = 0
         self._something = threading.Condition()
         self._thread: threading.Thread | None = None
 
@@ -86,12 +57,18 @@ class MicroBatcher(Generic[Row, Answer]):
             return call.future
         with self._something:
             for place, row in enumerate(rows):
-                queue = self._queues.setdefault(self._device.kind(row), deque())
-                queue.append(Waiting(self._arrived, call, place, row))
-                self._arrived += 1
+                self._lane(row).add(Waiting(call, place, row))
+            self._count()
             self._ensure_running()
             self._something.notify()
         return call.future
+
+    def _lane(self, row: Row) -> Lane[Row, Answer]:
+        kind = self._device.kind(row)
+        if kind not in self._lanes:
+            self._turns += 1
+            self._lanes[kind] = Lane(self._turns)
+        return self._lanes[kind]
 
     def _ensure_running(self) -> None:
         if self._thread is None or not self._thread.is_alive():
@@ -103,37 +80,40 @@ class MicroBatcher(Generic[Row, Answer]):
             with self._something:
                 while not (batch := self._next_batch()):
                     self._something.wait()
+                self._count()
             self._run(batch)
 
+    def _count(self) -> None:
+        QUEUED_ROWS.labels(self._device.name).set(sum(map(len, self._lanes.values())))
+
     def _next_batch(self) -> list[Waiting[Row, Answer]]:
-        """Rows of the kind of the oldest one, up to the budget; rows nobody waits for are gone."""
-        for kind in list(self._queues):
-            queue = self._queues[kind]
-            while queue and queue[0].call.is_over:
-                queue.popleft()
-            if not queue:
-                del self._queues[kind]
-        if not self._queues:
-            return []
-        queue = min(self._queues.values(), key=lambda waiting: waiting[0].number)
-        most = max(1, self._device.budget // self._device.cost(queue[0].row))
-        batch: list[Waiting[Row, Answer]] = []
-        while queue and len(batch) < most:
-            waiting = queue.popleft()
-            if not waiting.call.is_over:
-                batch.append(waiting)
-        return batch
+        """Rows of the kind whose turn it is, up to the budget; none where nobody waits."""
+        for kind in sorted(self._lanes, key=lambda kind: self._lanes[kind].turn):
+            lane = self._lanes[kind]
+            first = lane.first()
+            if first is None:
+                del self._lanes[kind]
+                continue
+            self._turns += 1
+            lane.turn = self._turns
+            return lane.take(max(1, self._device.budget // self._device.cost(first.row)))
+        return []
 
     def _run(self, batch: list[Waiting[Row, Answer]]) -> None:
+        name = self._device.name
+        BATCH_ROWS.labels(name).observe(len(batch))
         try:
-            answers = self._device.run([waiting.row for waiting in batch])
+            with timed(name, "run"):
+                rows = [waiting.row for waiting in batch]
+                answered = list(zip(batch, self._device.run(rows), strict=True))
         except self._device.full as error:
             self._in_halves(batch, error)
         except Exception as error:  # noqa: BLE001 - the callers get it
             self._one_by_one(batch, error)
         else:
-            for waiting, answer in zip(batch, answers, strict=True):
-                waiting.call.take(waiting.place, answer)
+            with timed(name, "finish"):
+                for waiting, answer in answered:
+                    waiting.call.take(waiting.place, answer)
 
     def _in_halves(self, batch: list[Waiting[Row, Answer]], error: Exception) -> None:
         if len(batch) == 1:
@@ -145,7 +125,8 @@ class MicroBatcher(Generic[Row, Answer]):
 
     def _one_by_one(self, batch: list[Waiting[Row, Answer]], error: Exception) -> None:
         """Each caller's rows alone: only whose rows raise gets the exception."""
-        callers = [list(rows) for _, rows in groupby(batch, key=lambda waiting: id(waiting.call))]
+        ordered = sorted(batch, key=lambda waiting: id(waiting.call))
+        callers = [list(rows) for _, rows in groupby(ordered, lambda waiting: id(waiting.call))]
         if len(callers) == 1:
             _fail(batch[0].call, error)
             return

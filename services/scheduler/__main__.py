@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import signal
 import threading
 import time
@@ -34,10 +35,11 @@ def run(stop: threading.Event, chosen: Settings) -> None:
 
 def main() -> None:
     """Run until SIGTERM or SIGINT."""
+    argparse.ArgumentParser(prog="python -m services.scheduler", description=__doc__).parse_args()
     chosen = settings()
     log.configure(chosen.log_level, chosen.log_format)
     if chosen.metrics_port is not None:
-        start_http_server(chosen.metrics_port)
+        start_http_server(chosen.metrics_port, chosen.metrics_host)
     stop = threading.Event()
     for name in (signal.SIGTERM, signal.SIGINT):
         signal.signal(name, lambda *_: stop.set())

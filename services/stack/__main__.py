@@ -5,18 +5,19 @@ from __future__ import annotations
 import argparse
 import signal
 import sys
-import threading
 from contextlib import ExitStack
 from pathlib import Path
 
 from rich.console import Console
 
 from services.stack import demo
-from services.stack.stack import NotReady, Stack, running
+from services.stack.occupancy import NotReady
+from services.stack.stack import Stack, running
 from shared import log
 from shared.settings import Settings, settings
 
 EXAMPLES = Path("examples/posts.jsonl")
+SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 PIPED_WIDTH = 132  # columns, where nobody's terminal says
 
 
@@ -37,6 +38,8 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
 def main(arguments: list[str] | None = None) -> int:
     """Run the command; 0 if all went well."""
     asked = parse(arguments)
+    for name in SIGNALS:
+        signal.signal(name, _leave)
     chosen = settings()
     if asked.port is not None:
         chosen = chosen.model_copy(update={"port": asked.port})
@@ -48,8 +51,11 @@ def main(arguments: list[str] | None = None) -> int:
         console.width = max(console.width, PIPED_WIDTH)
     try:
         _run(asked, chosen, console)
+    except SystemExit:
+        if asked.command != "serve":
+            raise  # a demo that was interrupted showed nothing
     except (NotReady, demo.DemoFailed) as error:
-        console.print(f"[bold red]{error}[/bold red]")
+        console.print(f"[bold red]{error}[/bold red]", soft_wrap=True)
         return 1
     return 0
 
@@ -68,11 +74,14 @@ def _use(asked: argparse.Namespace, stack: Stack, console: Console) -> None:
         demo.run(stack.url, asked.examples, console)
         return
     console.print(f"logs in {stack.folder / 'logs'}; Ctrl-C stops")
-    stop = threading.Event()
-    for name in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(name, lambda *_: stop.set())
-    stop.wait()
-    console.print("stopping")
+    signal.pause()
+
+
+def _leave(number: int, _frame: object) -> None:
+    """Unwind whatever stands, once: a second signal must not break the unwinding."""
+    for name in SIGNALS:
+        signal.signal(name, signal.SIG_IGN)
+    raise SystemExit(128 + number)
 
 
 if __name__ == "__main__":

@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
+import signal
 import subprocess
+import sys
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
-TERM_SECONDS = 15
+TERM_SECONDS = 40  # longer than the gateway lets open requests end
+PR_SET_PDEATHSIG = 1
+
+_libc = ctypes.CDLL(None) if sys.platform == "linux" else None
+
+
+def _die_with_parent() -> None:
+    """Linux: end when the process that started us is gone, however it went."""
+    if _libc is not None:
+        _libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
 @dataclass
@@ -22,6 +34,7 @@ class Child:
     environment: Mapping[str, str] = field(default_factory=dict)
     process: subprocess.Popen[bytes] | None = None
     started: float = 0.0  # monotonic seconds
+    deaths: int = 0
 
     def start(self, logs: Path) -> None:
         """Start it in a session of its own, so that Ctrl-C reaches us first."""
@@ -34,6 +47,7 @@ class Child:
                 stdout=log,
                 stderr=log,
                 start_new_session=True,
+                preexec_fn=_die_with_parent,
             )
         self.started = time.monotonic()
 

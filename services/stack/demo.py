@@ -29,13 +29,20 @@ class DemoFailed(RuntimeError):
 
 def run(url: str, examples: Path, console: Console) -> None:
     """Score every example and show it. Raises DemoFailed if one has no score."""
-    lines = [json.loads(line) for line in examples.read_text("utf-8").splitlines() if line]
+    lines = _lines(examples)
     with httpx.Client(base_url=url, timeout=30) as client:
         jobs = list(_scored(client, lines, console))
     console.print(table(lines, jobs))
     failed = [job["error"] for job in jobs if job["status"] != "succeeded"]
     if failed:
         raise DemoFailed(f"{len(failed)} of {len(jobs)} examples have no score: {failed[0]}")
+
+
+def _lines(examples: Path) -> list[Json]:
+    try:
+        return [json.loads(line) for line in examples.read_text("utf-8").splitlines() if line]
+    except (OSError, ValueError) as error:
+        raise DemoFailed(f"{examples} cannot be read: {error}") from None
 
 
 def _scored(client: httpx.Client, lines: Sequence[Json], console: Console) -> Iterator[Json]:

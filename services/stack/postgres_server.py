@@ -15,6 +15,9 @@ class Postgres:
 
     def __init__(self, folder: Path) -> None:
         folder.parent.mkdir(parents=True, exist_ok=True)
+        # who else used this server is no matter: the stack holds the folder alone, and a process
+        # that died without a word would keep the server from ever being stopped
+        (folder / ".handle_pids.json").unlink(missing_ok=True)
         self._server: PostgresServer = get_server(folder)
 
     @property

@@ -6,60 +6,82 @@ import json
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import httpx
 
 from services.stack.child import Child
+from services.stack.occupancy import NotReady, demand_free, occupied
 from services.stack.postgres_server import Postgres
 from services.stack.redis_server import HOST, free_port, redis_child
 from services.stack.supervisor import Supervisor
+from shared.catalogue import load_catalogue
 from shared.ledger.engine import connect
 from shared.ledger.migrate import migrate
 from shared.settings import Settings
 
-READY_SECONDS = 60
-
-
-class NotReady(RuntimeError):
-    """The service did not come up in time; its logs say why."""
+READY_SECONDS = 120
 
 
 @dataclass(frozen=True)
 class Stack:
-    """A running service."""
+    """A running service. `probes`: what answers 200 once everything is ready."""
 
     url: str
     redis_url: str
     database_url: str
     folder: Path
     supervisor: Supervisor
-
-    def describe(self) -> None:
-        """Leave a note for other processes, in `stack.json`: the addresses."""
-        note = {"url": self.url, "redis_url": self.redis_url, "database_url": self.database_url}
-        target = self.folder / "stack.json"
-        target.touch(mode=0o600)
-        target.write_text(json.dumps(note))
+    probes: tuple[str, ...]
 
 
 @contextmanager
 def running(folder: Path, chosen: Settings) -> Iterator[Stack]:
-    """Start everything, wait until it is ready, and stop everything at the end."""
+    """Start everything, wait until it is ready, and stop everything at the end.
+
+    Raises NotReady, with the reason, where it cannot be.
+    """
     folder = folder.resolve()
     logs = folder / "logs"
     logs.mkdir(parents=True, exist_ok=True)
-    postgres = None if chosen.names_servers else Postgres(folder / "postgres")
-    supervisor = Supervisor(postgres, logs)
-    try:
+    check(chosen)
+    with ExitStack() as held:
+        held.enter_context(occupied(folder))
+        postgres = None if chosen.names_servers else Postgres(folder / "postgres")
+        supervisor = Supervisor(postgres, logs)
+        held.callback(supervisor.stop)
         stack = _assembled(folder, chosen, postgres, supervisor)
         _await_ready(stack)
-        stack.describe()
+        held.enter_context(_noted(stack))
         yield stack
+
+
+def check(chosen: Settings) -> None:
+    """What can be said before anything starts. Raises NotReady."""
+    try:
+        load_catalogue(chosen.models_file)
+    except ValueError as error:
+        raise NotReady(str(error)) from None
+    if {"redis_url", "database_url"} & chosen.model_fields_set and not chosen.names_servers:
+        raise NotReady("set both REDIS_URL and DATABASE_URL, or neither")
+    if chosen.port:
+        demand_free(chosen.host, chosen.port)
+
+
+@contextmanager
+def _noted(stack: Stack) -> Iterator[None]:
+    """A note for other processes while the stack runs: the addresses, in `stack.json`."""
+    note = {"url": stack.url, "redis_url": stack.redis_url, "database_url": stack.database_url}
+    target = stack.folder / "stack.json"
+    target.unlink(missing_ok=True)
+    target.touch(mode=0o600)
+    target.write_text(json.dumps(note))
+    try:
+        yield
     finally:
-        supervisor.stop()
+        target.unlink(missing_ok=True)
 
 
 def _assembled(
@@ -72,31 +94,39 @@ def _assembled(
         redis_url, database_url = f"redis://{HOST}:{redis_port}/0", postgres.url
         supervisor.start(redis_child(folder / "redis", redis_port))
     migrate(connect(database_url))
-    port = chosen.port or free_port()
-    environment = {
-        "REDIS_URL": redis_url,
-        "DATABASE_URL": database_url,
-        "TOUCHSTONE_PORT": str(port),
-    }
+    port, probe_port, scheduler_port = chosen.port or free_port(), free_port(), free_port()
+    servers = {"REDIS_URL": redis_url, "DATABASE_URL": database_url}
     supervisor.start(
-        _module("gateway", "services.gateway", environment),
-        _module("scheduler", "services.scheduler", environment),
-        _module("worker", "services.worker", environment),
+        _module("gateway", servers | {"TOUCHSTONE_PORT": str(port)}),
+        _module("scheduler", servers | {"TOUCHSTONE_METRICS_PORT": str(scheduler_port)}),
+        _module("worker", servers | {"TOUCHSTONE_METRICS_PORT": str(probe_port)}),
     )
-    return Stack(f"http://{chosen.host}:{port}", redis_url, database_url, folder, supervisor)
+    url = f"http://{chosen.host}:{port}"
+    probes = (f"{url}/readyz", f"http://{chosen.metrics_host}:{probe_port}/readyz")
+    return Stack(url, redis_url, database_url, folder, supervisor, probes)
 
 
-def _module(name: str, module: str, environment: dict[str, str]) -> Child:
-    return Child(name, (sys.executable, "-m", module), environment)
+def _module(name: str, environment: dict[str, str]) -> Child:
+    return Child(name, (sys.executable, "-m", f"services.{name}"), environment)
 
 
 def _await_ready(stack: Stack) -> None:
     deadline = time.monotonic() + READY_SECONDS
-    while time.monotonic() < deadline:
-        try:
-            if httpx.get(f"{stack.url}/readyz", timeout=5).is_success:
-                return
-        except httpx.TransportError:
-            pass
+    waiting = list(stack.probes)
+    while waiting and time.monotonic() < deadline:
+        waiting = [probe for probe in waiting if not _answers(probe)]
+        for child in stack.supervisor.children:
+            if child.deaths or not child.is_running:
+                log = stack.folder / "logs" / f"{child.name}.log"
+                raise NotReady(f"{child.name} died while starting; see {log}")
         time.sleep(0.1)
-    raise NotReady(f"not ready after {READY_SECONDS} s; see {stack.folder / 'logs'}")
+    if waiting:
+        logs = stack.folder / "logs"
+        raise NotReady(f"not ready after {READY_SECONDS} s; see {logs}")
+
+
+def _answers(probe: str) -> bool:
+    try:
+        return httpx.get(probe, timeout=5).is_success
+    except httpx.TransportError:
+        return False

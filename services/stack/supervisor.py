@@ -29,16 +29,19 @@ class Supervisor:
     def start(self, *children: Child) -> None:
         """Start these and keep them running from now on."""
         for child in children:
-            child.start(self._logs)
             self.children.append(child)
+            child.start(self._logs)
         if not self._thread.is_alive():
             self._thread.start()
 
     def stop(self) -> None:
-        """Stop all, last started first."""
+        """Stop all at once, then PostgreSQL, which they need to end their work."""
         self._stopping.set()
         if self._thread.is_alive():
             self._thread.join()
+        for child in self.children:
+            if child.process is not None and child.is_running:
+                child.process.terminate()
         for child in reversed(self.children):
             child.stop()
         if self._postgres is not None:
@@ -46,13 +49,17 @@ class Supervisor:
 
     def _watch(self) -> None:
         while not self._stopping.wait(LOOK_SECONDS):
-            for child in list(self.children):
-                self._revive(child)
-            if self._postgres is not None:
-                self._postgres.ensure_running()
+            try:
+                for child in list(self.children):
+                    self._revive(child)
+                if self._postgres is not None:
+                    self._postgres.ensure_running()
+            except Exception:  # a failed revival is tried again at the next look
+                logger.exception("supervisor.failed")
 
     def _revive(self, child: Child) -> None:
         if child.is_running or time.monotonic() - child.started < FASTEST_RESTART_SECONDS:
             return
+        child.deaths += 1
         logger.warning("child.died", name=child.name, code=child.process and child.process.poll())
         child.start(self._logs)

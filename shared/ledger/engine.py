@@ -14,12 +14,17 @@ from shared.errors import Unavailable
 from shared.settings import settings
 
 CONNECT_SECONDS = 5
+AWAY = {"25", "53", "57", "58"}  # SQLSTATE classes: read-only, out of resources, stopped, system
 
 
 def sqlalchemy_url(url: str) -> str:
     """The same address, spoken to through psycopg 3."""
-    scheme, rest = url.split("://", 1)
-    return f"postgresql+psycopg://{rest}" if scheme in {"postgres", "postgresql"} else url
+    return f"postgresql+psycopg://{url.split('://', 1)[1]}"
+
+
+def libpq_url(url: str) -> str:
+    """The same address as libpq and psycopg itself know it."""
+    return f"postgresql://{url.split('://', 1)[1]}"
 
 
 def connect(url: str, *, pool_size: int = 10) -> Engine:
@@ -29,6 +34,7 @@ def connect(url: str, *, pool_size: int = 10) -> Engine:
         pool_size=pool_size,
         max_overflow=pool_size,
         pool_pre_ping=True,
+        hide_parameters=True,  # requests and keys do not belong into logs
         connect_args={"connect_timeout": CONNECT_SECONDS},
     )
 
@@ -48,6 +54,7 @@ def transaction(engine: Engine) -> Iterator[Connection]:
     except (OperationalError, InterfaceError, PoolTimeoutError) as error:
         raise Unavailable("the ledger cannot be reached") from error
     except DBAPIError as error:
-        if not error.connection_invalidated:
+        state = getattr(error.orig, "sqlstate", None) or ""
+        if not error.connection_invalidated and state[:2] not in AWAY:
             raise
-        raise Unavailable("the ledger closed the connection") from error
+        raise Unavailable("the ledger cannot be written to") from error

@@ -64,18 +64,22 @@ def accept(
             .on_conflict_do_nothing()
             .returning(idempotency_keys.c.key)
         ).one_or_none()
-        if claimed is None:
-            return Accepted(job=_earlier(connection, key, mark), replayed=True)
+        earlier = None if claimed else _earlier(connection, key, mark)
+        if earlier is not None:
+            return Accepted(job=earlier, replayed=True)
     job = insert_job(connection, job_id, metric, request, resend_after)
     return Accepted(job=job, replayed=False)
 
 
-def _earlier(connection: Connection, key: str, mark: str) -> Job:
+def _earlier(connection: Connection, key: str, mark: str) -> Job | None:
+    """The job of this key; None where the key was purged this very moment."""
     row = connection.execute(
         select(idempotency_keys.c.fingerprint, idempotency_keys.c.job_id).where(
             idempotency_keys.c.key == key
         )
-    ).one()
+    ).one_or_none()
+    if row is None:
+        return None
     if row.fingerprint != mark:
         raise KeyReused("the first request with this key had another body", pointer="")
     return find(connection, row.job_id)

@@ -5,6 +5,7 @@ Safe to run from several processes at once: the migration holds an advisory lock
 
 from __future__ import annotations
 
+import argparse
 from pathlib import Path
 
 from alembic import command
@@ -33,6 +34,9 @@ def migrate(engine: Engine) -> None:
 
 def main() -> None:
     """The command: migrate the ledger of `DATABASE_URL`."""
+    argparse.ArgumentParser(
+        prog="python -m shared.ledger.migrate", description=__doc__
+    ).parse_args()
     log.configure(settings().log_level, settings().log_format)
     migrate(ledger())
     log.logger(__name__).info("ledger.migrated")

@@ -71,7 +71,7 @@ def open_metrics(connection: Connection) -> list[str]:
 
 def _take(
     connection: Connection,
-    conditions: tuple[ColumnElement[bool], ...] | tuple[Any, ...],
+    conditions: tuple[ColumnElement[bool], ...],
     *,
     limit: int,
     again_after: timedelta,

@@ -4,6 +4,6 @@ Read in this order: `door` (a room's Celery task), `shell` (the way of one job),
 exception means which end), `heartbeat` (leases kept alive while threads compute).
 """
 
-from shared.worker.door import door, rooms
+from shared.worker.door import door, doors
 
-__all__ = ["door", "rooms"]
+__all__ = ["door", "doors"]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from shared import log
-from shared.contracts import Metric
+from shared.contracts import Room
 from shared.queue import app, task_name
 from shared.worker.shell import Score, carry
 
@@ -15,31 +15,31 @@ logger = log.logger(__name__)
 
 
 @dataclass(frozen=True)
-class Room:
+class OpenDoor:
     """A room whose door is open in this process."""
 
-    metric: Metric
+    room: Room
     score: Score
 
     def warm_up(self) -> None:
         """Score the contract's examples once, so that no caller waits for what loads lazily."""
         started = time.perf_counter()
-        for example in self.metric.examples.values():
-            self.score(self.metric.request.model_validate(example))
+        for example in self.room.examples.values():
+            self.score(self.room.request.model_validate(example))
         seconds = round(time.perf_counter() - started, 2)
-        logger.info("room.warm", metric=self.metric.name, seconds=seconds)
+        logger.info("room.warm", room=self.room.name, seconds=seconds)
 
 
-rooms: dict[str, Room] = {}
+doors: dict[str, OpenDoor] = {}
 
 
-def door(metric: Metric, score: Score) -> Any:
-    """Register `score.<metric>`; the body is `shell.carry`, which tests call directly."""
+def door(room: Room, score: Score) -> Any:
+    """Register `score.<room>`; the body is `shell.carry`, which tests call directly."""
 
-    rooms[metric.name] = Room(metric, score)
+    doors[room.name] = OpenDoor(room, score)
 
-    @app.task(name=task_name(metric.name), ignore_result=True)  # type: ignore[untyped-decorator]
+    @app.task(name=task_name(room.name), ignore_result=True)  # type: ignore[untyped-decorator]
     def task(job_id: str) -> None:
-        carry(job_id, metric, score)
+        carry(job_id, room, score)
 
     return task

@@ -14,7 +14,7 @@ from typing import Any, Literal
 from pydantic import ValidationError
 
 from shared import log
-from shared.contracts import Metric, Report
+from shared.contracts import Message, Room
 from shared.errors import BadInput, Unavailable
 from shared.ledger.leases import Claim
 from shared.problems import attempts_exhausted, internal, problem, validation_problem
@@ -47,12 +47,10 @@ class Retry:
     status: Literal["retried"] = "retried"
 
 
-def ending(
-    metric: Metric, score: Callable[[Any], Report], claim: Claim
-) -> Success | Failure | Retry:
+def ending(room: Room, score: Callable[[Any], Message], claim: Claim) -> Success | Failure | Retry:
     """Score the claimed job and name its end. Raises nothing but what ends the process."""
     try:
-        request = metric.request.model_validate(claim.request)
+        request = room.request.model_validate(claim.request)
     except ValidationError as error:  # accepted by another version of the contract
         return Failure(validation_problem(error, claim.request))
     try:
@@ -62,7 +60,7 @@ def ending(
     except Unavailable as error:
         return _again(claim, error)
     except Exception as error:  # noqa: BLE001 - the boundary: every job must end
-        return _unexpected(claim, metric.name, error)
+        return _unexpected(claim, room.name, error)
 
 
 def _again(claim: Claim, error: Unavailable) -> Failure | Retry:

@@ -10,7 +10,7 @@ from typing import Any
 from tenacity import retry, retry_if_exception_type, stop_after_delay, wait_random_exponential
 
 from shared import log, metrics
-from shared.contracts import Metric, Report
+from shared.contracts import Message, Room
 from shared.errors import Unavailable
 from shared.ledger import leases
 from shared.ledger.engine import ledger, transaction
@@ -19,7 +19,7 @@ from shared.settings import settings
 from shared.worker.endings import Failure, Retry, Success, ending
 from shared.worker.heartbeat import heartbeat
 
-Score = Callable[[Any], Report]
+Score = Callable[[Any], Message]
 
 logger = log.logger(__name__)
 
@@ -31,18 +31,18 @@ patiently = retry(
 )
 
 
-def carry(job_id: str, metric: Metric, score: Score) -> None:
+def carry(job_id: str, room: Room, score: Score) -> None:
     """Carry one job to its end; a job that is not ours to take is left alone, quietly."""
     claim = claimed(job_id)
     if claim is None:
         return
-    metrics.QUEUE_SECONDS.labels(metric.name).observe(claim.waited_seconds)
+    metrics.QUEUE_SECONDS.labels(room.name).observe(claim.waited_seconds)
     started = time.perf_counter()
     with heartbeat.held(claim):
-        end = ending(metric, score, claim)
+        end = ending(room, score, claim)
         kept = finish(claim, end)
-    metrics.SCORE_SECONDS.labels(metric.name).observe(time.perf_counter() - started)
-    account(claim, metric.name, end, kept=kept)
+    metrics.SCORE_SECONDS.labels(room.name).observe(time.perf_counter() - started)
+    account(claim, room.name, end, kept=kept)
 
 
 @patiently

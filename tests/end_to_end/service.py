@@ -53,16 +53,17 @@ class Service:
         os.kill(int(pid_file.read_text().split()[0]), signal.SIGQUIT)
 
 
+def environment() -> dict[str, str]:
+    """Ours, but for the servers that other tests use."""
+    ours = ("REDIS_URL", "DATABASE_URL", "TOUCHSTONE_MODELS_FILE")
+    return {name: value for name, value in os.environ.items() if name not in ours}
+
+
 @contextmanager
 def serving(folder: Path) -> Iterator[Service]:
     """`python -m services.stack serve`, ready."""
-    environment = {
-        name: value
-        for name, value in os.environ.items()
-        if name not in ("REDIS_URL", "DATABASE_URL")
-    }
     command = [sys.executable, "-m", "services.stack", "serve", "--var", str(folder), "--port", "0"]
-    process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL)
+    process = subprocess.Popen(command, cwd=ROOT, env=environment(), stdout=subprocess.DEVNULL)
     try:
         yield _ready(process, folder)
     finally:

@@ -6,12 +6,13 @@ import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import cast
 
 import numpy as np
 
 from shared.contracts import ModelUse
 from shared.errors import BadInput
-from shared.models import Classifier, Floats, bind
+from shared.models import Floats, Models, bind
 
 
 def by_hash(text: str) -> float:
@@ -47,9 +48,9 @@ class FakeClassifier:
 class FakeModels:
     """The port, with one model under its default name."""
 
-    model: Classifier
+    model: FakeClassifier
 
-    def classifier(self, name: str) -> Classifier:
+    def classifier(self, name: str) -> FakeClassifier:
         if name != "embedded-hate":
             raise BadInput(f"no model {name}", pointer="/model")
         return self.model
@@ -58,7 +59,7 @@ class FakeModels:
 @contextmanager
 def bound(model: FakeClassifier) -> Iterator[FakeClassifier]:
     """Bind the model for a while."""
-    bind(FakeModels(model))
+    bind(cast(Models, FakeModels(model)))
     try:
         yield model
     finally:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Query, Request
 from fastapi.responses import JSONResponse
 
 from services.gateway import views
 from services.gateway.refusals import AlreadyFinal
 from services.gateway.rooms import rooms
 from services.gateway.state import Gateway
-from shared.contracts import Report
+from shared.contracts import Message
 from shared.errors import BadInput, UnknownJob
 from shared.ledger import jobs
 from shared.ledger.jobs import JobStatus, Page
@@ -36,7 +36,7 @@ def known(job_id: str) -> str:
     operation_id="get_job",
     summary="A job, and its result once it has ended",
     response_model=None,
-    responses={200: {"model": views.JobView[Report]}, 404: PROBLEM, 503: PROBLEM},
+    responses={200: {"model": views.JobView[Message]}, 404: PROBLEM, 503: PROBLEM},
 )
 async def get_job(job_id: str, gateway: Gateway) -> JSONResponse:
     """The job with this id."""
@@ -49,9 +49,10 @@ async def get_job(job_id: str, gateway: Gateway) -> JSONResponse:
     operation_id="list_jobs",
     summary="Jobs, newest first",
     response_model=None,
-    responses={200: {"model": views.JobList[Report]}, 422: PROBLEM, 503: PROBLEM},
+    responses={200: {"model": views.JobList[Message]}, 422: PROBLEM, 503: PROBLEM},
 )
 async def list_jobs(
+    request: Request,
     gateway: Gateway,
     status: JobStatus | None = None,
     metric: str | None = None,
@@ -59,6 +60,9 @@ async def list_jobs(
     after: Annotated[str | None, Query(description="the `last_id` of the page before")] = None,
 ) -> JSONResponse:
     """A page of jobs."""
+    unknown = sorted(set(request.query_params) - {"status", "metric", "limit", "after"})
+    if unknown:
+        raise BadInput(f"there is no filter {unknown[0]!r}", pointer=f"/{unknown[0]}")
     if after is not None and not JOB_ID.fullmatch(after):
         raise BadInput("`after` must be the last_id of an earlier page", pointer="/after")
     if metric is not None and metric not in rooms():
@@ -82,7 +86,7 @@ async def list_jobs(
     summary="Cancel an open job; its result, if one still comes, is dropped",
     response_model=None,
     responses={
-        200: {"model": views.JobView[Report]},
+        200: {"model": views.JobView[Message]},
         404: PROBLEM,
         409: PROBLEM,
         503: PROBLEM,

@@ -7,23 +7,26 @@ from datetime import timedelta
 from functools import partial
 from typing import Annotated, Any
 
+from anyio import CapacityLimiter, to_thread
 from fastapi import APIRouter, Header, Request, Response
 from fastapi.responses import JSONResponse
-from starlette.concurrency import run_in_threadpool
 
 from services.gateway import body, views
 from services.gateway.idempotency_key import key_of
 from services.gateway.preference import wait_seconds
 from services.gateway.refusals import UnknownMetric
-from services.gateway.rooms import rooms
+from services.gateway.rooms import metrics, rooms
 from services.gateway.state import Gateway, State
-from shared import log, metrics, queue
-from shared.contracts import Metric, ScoreRequest
+from shared import log, queue
+from shared.contracts import JobRequest, Metric, Room
 from shared.errors import BadInput, Unavailable
 from shared.ledger import idempotency, jobs
 from shared.ledger.idempotency import Accepted
+from shared.metrics import JOBS_ACCEPTED
 
 LOOK_AGAIN_SECONDS = 2.0  # a notice may be lost; the ledger is asked at this pace
+
+HINTS = CapacityLimiter(8)  # threads of their own: a stuck broker must not keep the ledger waiting
 
 logger = log.logger(__name__)
 
@@ -36,12 +39,12 @@ IdempotencyKey = Annotated[
 
 
 async def take(
-    metric: Metric, request: Request, gateway: State, key: str | None, prefer: str | None
+    room: Room, request: Request, gateway: State, key: str | None, prefer: str | None
 ) -> Response:
     """The way of a request: read it, commit it, hint, and wait if the caller prefers to."""
-    asked = await body.parse(request, metric.request, limit=gateway.settings.max_body_bytes)
-    check_model(metric, asked, gateway)
-    accepted = await commit(metric, asked, gateway, key_of(key))
+    asked = await body.parse(request, room.request, limit=gateway.settings.max_body_bytes)
+    check_model(room, asked, gateway)
+    accepted = await commit(room, asked, gateway, key_of(key))
     seconds = wait_seconds(prefer, most=gateway.settings.max_wait_seconds)
     headers = {"Location": f"/v1/jobs/{accepted.job.id}"}
     if accepted.replayed:
@@ -54,27 +57,30 @@ async def take(
     return JSONResponse(views.shown(job), 202, headers | {"Retry-After": "1"})
 
 
-def check_model(metric: Metric, asked: ScoreRequest, gateway: State) -> None:
-    """The named model, or the metric's own, is configured and of the right kind, or BadInput."""
-    entry = gateway.catalogue.entry(asked.model or metric.default_model)
-    if entry.kind != metric.model_kind:
+def check_model(room: Room, asked: JobRequest, gateway: State) -> None:
+    """The named model, or the room's own, is configured and of the right kind, or BadInput."""
+    name = asked.model or room.default_model
+    if name is None:
+        raise BadInput("name a model", pointer="/model")
+    entry = gateway.catalogue.entry(name)
+    if entry.kind not in room.model_kinds:
+        needed = " or ".join(room.model_kinds)
         raise BadInput(
-            f"{metric.name} needs a {metric.model_kind}; {entry.name} is a {entry.kind}",
-            pointer="/model",
+            f"{room.name} needs a {needed}; {entry.name} is a {entry.kind}", pointer="/model"
         )
 
 
-async def commit(metric: Metric, asked: ScoreRequest, gateway: State, key: str | None) -> Accepted:
+async def commit(room: Room, asked: JobRequest, gateway: State, key: str | None) -> Accepted:
     """Write the job into the ledger; from here on it cannot be lost."""
     request = asked.model_dump(mode="json")
     resend_after = timedelta(seconds=gateway.settings.resend_seconds)
     accepted = await gateway.in_ledger(
         lambda connection: idempotency.accept(
-            connection, metric.name, request, key=key, resend_after=resend_after
+            connection, room.name, request, key=key, resend_after=resend_after
         )
     )
     if not accepted.replayed:
-        metrics.JOBS_ACCEPTED.labels(metric.name).inc()
+        JOBS_ACCEPTED.labels(room.name).inc()
     return accepted
 
 
@@ -84,7 +90,7 @@ async def ended(accepted: Accepted, gateway: State, seconds: int) -> jobs.Job:
     look = partial(jobs.find, job_id=job.id)
     async with gateway.finishes.expecting(job.id) as event:
         if not accepted.replayed:
-            await run_in_threadpool(hint, job)
+            await to_thread.run_sync(hint, job, limiter=HINTS)
         deadline = asyncio.get_running_loop().time() + seconds
         while not job.is_final and (left := deadline - asyncio.get_running_loop().time()) > 0:
             await _set_within(event, min(left, LOOK_AGAIN_SECONDS))
@@ -108,7 +114,7 @@ async def _set_within(event: asyncio.Event, seconds: float) -> None:
         return
 
 
-def add_room(router: APIRouter, metric: Metric) -> None:
+def add_room(router: APIRouter, room: Room) -> None:
     """This metric's own operation, so that OpenAPI shows its own messages."""
 
     async def score(
@@ -117,9 +123,9 @@ def add_room(router: APIRouter, metric: Metric) -> None:
         idempotency_key: IdempotencyKey = None,
         prefer: Prefer = None,
     ) -> Response:
-        return await take(metric, request, gateway, idempotency_key, prefer)
+        return await take(room, request, gateway, idempotency_key, prefer)
 
-    view = views.JobView[metric.report]  # type: ignore[name-defined]
+    view = views.JobView[room.report]  # type: ignore[name-defined]
     problem = {"model": views.ProblemView}
     accepted: dict[str, Any] = {
         "model": view,
@@ -127,12 +133,12 @@ def add_room(router: APIRouter, metric: Metric) -> None:
         "headers": {"Location": {"schema": {"type": "string"}}},
     }
     router.add_api_route(
-        f"/v1/scores/{metric.name}",
+        room.path,
         score,
         methods=["POST"],
-        operation_id=f"score_{metric.name}",
-        summary=metric.summary,
-        tags=["scores"],
+        operation_id=f"score_{room.name}" if isinstance(room, Metric) else room.name,
+        summary=room.summary,
+        tags=["scores"] if isinstance(room, Metric) else ["models"],
         status_code=202,
         response_model=None,
         responses={
@@ -140,13 +146,13 @@ def add_room(router: APIRouter, metric: Metric) -> None:
             202: accepted,
             **dict.fromkeys((413, 415, 422, 503), problem),
         },
-        openapi_extra={"requestBody": _request_body(metric)},
+        openapi_extra={"requestBody": _request_body(room)},
     )
 
 
-def _request_body(metric: Metric) -> dict[str, Any]:
-    reference = {"$ref": f"#/components/schemas/{metric.request.__name__}"}
-    examples = {name: {"value": value} for name, value in metric.examples.items()}
+def _request_body(room: Room) -> dict[str, Any]:
+    reference = {"$ref": f"#/components/schemas/{room.request.__name__}"}
+    examples = {name: {"value": value} for name, value in room.examples.items()}
     content = {"schema": reference, "examples": examples}
     return {"required": True, "content": {"application/json": content}}
 
@@ -154,7 +160,7 @@ def _request_body(metric: Metric) -> dict[str, Any]:
 async def unknown_metric(metric: str) -> Response:
     """Any other name."""
     raise UnknownMetric(
-        f"there is no metric {metric!r}; there are: {', '.join(sorted(rooms()))}",
+        f"there is no metric {metric!r}; there are: {', '.join(sorted(metrics()))}",
         pointer="/metric",
     )
 
@@ -162,8 +168,8 @@ async def unknown_metric(metric: str) -> Response:
 def make_router() -> APIRouter:
     """A route for every room found."""
     router = APIRouter()
-    for metric in rooms().values():
-        add_room(router, metric)
+    for room in rooms().values():
+        add_room(router, room)
     router.add_api_route(
         "/v1/scores/{metric}", unknown_metric, methods=["POST"], include_in_schema=False
     )

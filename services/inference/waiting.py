@@ -1,0 +1,80 @@
+"""Rows that wait for a device: whose they are, and in which order they get their turn.
+
+Callers take turns row by row: a call of thousands of rows delays a call of ten by little.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+Row = TypeVar("Row")
+Answer = TypeVar("Answer")
+
+
+@dataclass
+class Call(Generic[Row, Answer]):
+    """One caller's rows, answered when the last one is."""
+
+    answers: list[Answer | None]
+    missing: int
+    future: Future[list[Answer]] = field(default_factory=Future)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nobody waits for its rows: answered, failed or cancelled."""
+        return self.future.done()
+
+    def take(self, place: int, answer: Answer) -> None:
+        """The answer of one row."""
+        self.answers[place] = answer
+        self.missing -= 1
+        if self.missing == 0 and not self.is_over:
+            self.future.set_result(self.answers)  # type: ignore[arg-type]  # all are filled
+
+
+@dataclass(frozen=True)
+class Waiting(Generic[Row, Answer]):
+    """A row in the queue."""
+
+    call: Call[Row, Answer]
+    place: int
+    row: Row
+
+
+class Lane(Generic[Row, Answer]):
+    """Waiting rows of one kind. `turn`: when it was last served, or made; the lowest is next."""
+
+    def __init__(self, turn: int) -> None:
+        self.turn = turn
+        self._calls: dict[int, deque[Waiting[Row, Answer]]] = {}
+
+    def __len__(self) -> int:
+        return sum(map(len, self._calls.values()))
+
+    def add(self, waiting: Waiting[Row, Answer]) -> None:
+        """One more row, behind those of its call."""
+        self._calls.setdefault(id(waiting.call), deque()).append(waiting)
+
+    def first(self) -> Waiting[Row, Answer] | None:
+        """A row that somebody waits for; what nobody waits for is dropped."""
+        while self._calls:
+            key = next(iter(self._calls))
+            row = self._calls[key][0]
+            if not row.call.is_over:
+                return row
+            del self._calls[key]
+        return None
+
+    def take(self, most: int) -> list[Waiting[Row, Answer]]:
+        """At most so many rows, one of each call in turn."""
+        taken: list[Waiting[Row, Answer]] = []
+        while len(taken) < most and self.first() is not None:
+            key = next(iter(self._calls))
+            rows = self._calls.pop(key)
+            taken.append(rows.popleft())
+            if rows:
+                self._calls[key] = rows  # to the end of the round
+        return taken

@@ -1,0 +1,69 @@
+"""A worker's own door for probes: `/healthz`, `/readyz`, `/metrics` on `TOUCHSTONE_METRICS_PORT`.
+
+Ready means: every model that this worker must hold is loaded. Until then it takes no jobs, so that
+they wait in the queue instead of dying.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+
+
+class Health:
+    """What stands between this worker and readiness: name → reason; nothing when ready."""
+
+    def __init__(self) -> None:
+        self._obstacles: dict[str, str] = {"worker": "is starting"}
+        self._lock = threading.Lock()
+
+    def obstruct(self, name: str, reason: str) -> None:
+        """Not ready, for this reason."""
+        with self._lock:
+            self._obstacles[name] = reason
+
+    def clear(self, name: str) -> None:
+        """This no longer stands in the way."""
+        with self._lock:
+            self._obstacles.pop(name, None)
+
+    @property
+    def obstacles(self) -> dict[str, str]:
+        """A copy of what stands in the way."""
+        with self._lock:
+            return dict(self._obstacles)
+
+
+def serve(health: Health, host: str, port: int) -> ThreadingHTTPServer:
+    """Answer probes from a thread of its own; returns the server, to be shut down."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            status, kind, body = _answer(self.path, health)
+            self.send_response(status)
+            self.send_header("Content-Type", kind)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            """Probes are not worth a line each."""
+
+    server = ThreadingHTTPServer((host, port), Handler)
+    threading.Thread(target=server.serve_forever, name="health", daemon=True).start()
+    return server
+
+
+def _answer(path: str, health: Health) -> tuple[int, str, bytes]:
+    if path == "/metrics":
+        return 200, CONTENT_TYPE_LATEST, generate_latest()
+    if path == "/healthz":
+        return 200, "application/json", b'{"status": "ok"}'
+    if path == "/readyz":
+        obstacles = health.obstacles
+        body = {"status": "ok"} if not obstacles else {"status": "not ready", **obstacles}
+        return (503 if obstacles else 200), "application/json", json.dumps(body).encode()
+    return 404, "application/json", b'{"status": "not found"}'

@@ -1,0 +1,132 @@
+"""The commands as a newcomer types them: they show, refuse with a reason, and leave nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.end_to_end.service import ROOT, environment
+
+pytestmark = [pytest.mark.end_to_end, pytest.mark.timeout(200)]
+
+
+def start(*arguments: str, **more: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "services.stack", *arguments],
+        cwd=ROOT,
+        env=environment() | more,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+def ended(*arguments: str, **more: str) -> tuple[int, str]:
+    process = start(*arguments, **more)
+    said, _ = process.communicate(timeout=150)
+    return process.returncode, said
+
+
+def left_behind(folder: Path) -> list[str]:
+    """Processes that still work for the stack of this folder."""
+    return [
+        " ".join(process.info["cmdline"] or [])
+        for process in psutil.process_iter(["cmdline", "environ"])
+        if str(folder) in " ".join(process.info["cmdline"] or [])
+        or str(folder) in (process.info["environ"] or {}).get("DATABASE_URL", "")
+    ]
+
+
+@pytest.fixture
+def running(tmp_path: Path) -> Iterator[Path]:
+    """A folder in which a stack runs."""
+    process = start("serve", "--var", str(tmp_path), "--port", "0")
+    while not (note := tmp_path / "stack.json").exists() or not note.stat().st_size:
+        assert process.poll() is None, process.communicate()[0]
+        time.sleep(0.1)
+    yield tmp_path
+    process.terminate()
+    process.communicate(timeout=60)
+    assert process.returncode == 0
+    assert left_behind(tmp_path) == []
+
+
+def test_the_demo_scores_every_example_and_leaves_nothing(tmp_path: Path) -> None:
+    code, said = ended("demo", "--var", str(tmp_path))
+    assert code == 0, said
+    lines = (ROOT / "examples" / "posts.jsonl").read_text("utf-8").splitlines()
+    assert len(lines) == 12
+    assert all(json.loads(line)["id"] in said for line in lines)
+    assert left_behind(tmp_path) == []
+
+
+@pytest.mark.parametrize("seconds", [0.7, 2.5, 4.0])
+def test_who_is_stopped_while_starting_leaves_nothing(tmp_path: Path, seconds: float) -> None:
+    process = start("serve", "--var", str(tmp_path), "--port", "0")
+    time.sleep(seconds)
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=60)
+    assert left_behind(tmp_path) == []
+
+
+def test_a_second_stack_in_the_same_folder_is_refused(running: Path) -> None:
+    code, said = ended("serve", "--var", str(running), "--port", "0")
+    assert code == 1
+    assert "another stack uses" in said
+    assert (running / "stack.json").exists()
+
+
+def test_a_taken_port_is_said_at_once(tmp_path: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = str(taken.getsockname()[1])
+        code, said = ended("serve", "--var", str(tmp_path), "--port", port)
+    assert code == 1
+    assert f"cannot listen on 127.0.0.1:{port}" in said
+
+
+def test_a_broken_models_file_is_said_at_once(tmp_path: Path) -> None:
+    broken = tmp_path / "models.toml"
+    broken.write_text("[[models]]\nname = 'x'\n")
+    code, said = ended("serve", "--var", str(tmp_path), TOUCHSTONE_MODELS_FILE=str(broken))
+    assert code == 1
+    assert "models.toml" in said
+
+
+def test_half_of_the_servers_named_is_refused(tmp_path: Path) -> None:
+    code, said = ended("serve", "--var", str(tmp_path), REDIS_URL="redis://127.0.0.1:1/0")
+    assert code == 1
+    assert "set both" in said
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="PR_SET_PDEATHSIG is Linux's")
+def test_the_processes_end_with_a_stack_that_is_killed(tmp_path: Path) -> None:
+    process = start("serve", "--var", str(tmp_path), "--port", "0")
+    while not (tmp_path / "stack.json").exists():
+        assert process.poll() is None
+        time.sleep(0.1)
+    os.kill(process.pid, signal.SIGKILL)
+    process.communicate()
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        ours = [line for line in left_behind(tmp_path) if "services." in line or "redis" in line]
+        if not ours:
+            break
+        time.sleep(0.5)
+    assert ours == []
+    code, _ = ended("demo", "--var", str(tmp_path / "other"))  # and nothing is in the way
+    assert code == 0
+    for line in psutil.process_iter(["pid", "cmdline"]):  # PostgreSQL waits for its next stack
+        if str(tmp_path) in " ".join(line.info["cmdline"] or []):
+            line.terminate()

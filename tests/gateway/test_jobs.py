@@ -1,0 +1,52 @@
+"""/v1/jobs: found, listed and cancelled, or refused with a reason."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import httpx
+import pytest
+from sqlalchemy import Engine
+
+from shared.ledger import leases
+from tests.gateway.test_scores import GOOD, URL
+
+
+def test_jobs_are_listed_by_state_and_cancelled_once(client: httpx.Client, engine: Engine) -> None:
+    ids = [client.post(URL, json=GOOD).json()["id"] for _ in range(3)]
+    cancelled = client.post(f"/v1/jobs/{ids[0]}/cancel")
+    again = client.post(f"/v1/jobs/{ids[0]}/cancel")
+    assert (cancelled.status_code, again.status_code) == (200, 200)
+    assert cancelled.json() == again.json()
+    open_jobs = client.get("/v1/jobs", params={"status": "queued", "limit": 1}).json()
+    assert (len(open_jobs["data"]), open_jobs["has_more"]) == (1, True)
+    rest = client.get("/v1/jobs", params={"status": "queued", "after": open_jobs["last_id"]}).json()
+    assert {open_jobs["last_id"], rest["last_id"]} == set(ids[1:])
+    assert rest["has_more"] is False
+
+
+def test_an_ended_job_cannot_be_cancelled(client: httpx.Client, engine: Engine) -> None:
+    job_id = client.post(URL, json=GOOD).json()["id"]
+    with engine.begin() as connection:
+        claim = leases.claim(connection, job_id, lease=timedelta(minutes=1), max_attempts=3)
+        assert claim is not None
+        leases.succeed(connection, claim, {"score": 1})
+    answer = client.post(f"/v1/jobs/{job_id}/cancel")
+    assert (answer.status_code, answer.json()["type"].rpartition("/")[2]) == (409, "already-final")
+
+
+@pytest.mark.parametrize("job_id", ["job_0", "x", "job_" + "0" * 32, "%00", "..%5c"])
+def test_an_unknown_job_is_not_found(client: httpx.Client, job_id: str) -> None:
+    answer = client.get(f"/v1/jobs/{job_id}")
+    assert answer.status_code == 404
+    assert answer.headers["content-type"] == "application/problem+json"
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["after=x", "metric=%00", "status=lost", "limit=0", "limit=x", "after=job_%00", "batch=x"],
+)
+def test_a_bad_list_query_is_refused(client: httpx.Client, query: str) -> None:
+    answer = client.get(f"/v1/jobs?{query}")
+    assert answer.status_code == 422
+    assert answer.json()["errors"][0]["pointer"] == "#/" + query.partition("=")[0]
