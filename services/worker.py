@@ -10,12 +10,14 @@ import argparse
 import importlib
 import importlib.util
 import pkgutil
+from functools import partial
 
 import services
-from services.inference.local import LocalModels
+from services.bindings import MODEL_ROOMS, models_for
 from shared import log, models, queue
 from shared.catalogue import Catalogue, load_catalogue
 from shared.errors import ScoringError
+from shared.performing import describe
 from shared.settings import Settings, settings
 from shared.worker import doors
 from shared.worker.health import Health
@@ -41,10 +43,17 @@ def open_doors(names: list[str]) -> None:
 
 
 def needed(names: list[str], catalogue: Catalogue) -> list[str]:
-    """The models without which this worker cannot work: the rooms' default ones."""
+    """The models without which this worker cannot work: the rooms' default ones, and of a model
+    room all that it holds."""
     known = {entry.name for entry in catalogue.entries}
     default = [doors[name].room.default_model for name in names]
-    return [name for name in dict.fromkeys(default) if name in known]
+    held = [
+        entry.name
+        for name in MODEL_ROOMS & set(names)
+        for entry in catalogue.entries
+        if entry.kind in doors[name].room.model_kinds
+    ]
+    return list(dict.fromkeys([*(name for name in default if name in known), *held]))
 
 
 def warm_up() -> None:
@@ -70,7 +79,8 @@ def parse(arguments: list[str] | None) -> list[str]:
 
 def serve(names: list[str], chosen: Settings) -> None:
     """Take jobs from the rooms' lanes, interactive before batch, until SIGTERM."""
-    lanes = ",".join(queue.lanes(names))
+    calls = [f"model.{name}" for name in names if name in MODEL_ROOMS]  # a metric waits for them
+    lanes = ",".join([*calls, *queue.lanes(names)])
     quiet = ("--without-gossip", "--without-mingle", "--without-heartbeat")
     threads = ("--pool", "threads", "--concurrency", str(chosen.worker_threads))
     queue.app.worker_main(
@@ -87,10 +97,9 @@ def main(arguments: list[str] | None = None) -> None:
     if chosen.metrics_port is not None:
         health_door(health, chosen.metrics_host, chosen.metrics_port)
     catalogue = load_catalogue(chosen.models_file)
-    held = LocalModels(catalogue)
-    models.bind(held)
+    models.bind(models_for(names, catalogue, chosen))
     open_doors(names)
-    preload(held.classifier, needed(names, catalogue), health)
+    preload(partial(describe, models.models()), needed(names, catalogue), health)
     warm_up()
     health.clear("worker")
     logger.info("worker.started", rooms=names, threads=chosen.worker_threads)

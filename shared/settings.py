@@ -44,6 +44,12 @@ class Settings(BaseSettings):
     )
     tick_seconds: float = Field(default=1, gt=0, description="the scheduler's pace")
 
+    binding: Literal["local", "queue"] = Field(
+        default="local", description="where a metric's worker finds models: in itself, or by queue"
+    )
+    call_seconds: float = Field(
+        default=120, gt=0, description="deadline of a call to a model worker; sent thrice at most"
+    )
     worker_threads: int = Field(
         default=32, ge=1, le=256, description="jobs in one worker at a time: they share its batches"
     )

@@ -1,38 +1,33 @@
-"""Label probabilities from a sequence classifier in this process.
+"""Label probabilities and attributions from a sequence classifier in this process.
 
-A text's row has the same bits alone and in any batch: see `packing` and `row_by_row`.
+In float32 on a CPU a row has the same bits alone and in any batch (`packing`, `row_by_row`); in
+bfloat16 or on a GPU it moves by rounding: to 1e-5 in float32, to 0.02 in bfloat16 and float16.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from itertools import accumulate
 from threading import Lock
-from typing import Any
 
 import numpy as np
 import torch
 
+from services.inference.asking import by_lime, column
+from services.inference.attribution import Asked, attribute
+from services.inference.budget import padded_tokens
+from services.inference.encoder_inside import EncoderInside
+from services.inference.encoder_reading import EncoderReader, EncoderRow
+from services.inference.measures import PADDED_SHARE, timed
 from services.inference.microbatcher import Device, MicroBatcher
 from services.inference.packing import kind
 from services.inference.row_by_row import RowByRow
+from services.inference.weights import Weights
+from shared.calls import AttributionMethod, Attributions, Example, Row, Rows, Tokens
 from shared.contracts import ModelUse
 from shared.models import Floats
 
-PADDED_TOKENS = {"cpu": 4_096, "cuda": 65_536}  # of one forward pass; measured in bench/
-
-
-@dataclass(frozen=True)
-class Weights:
-    """A model as loaded, ready to answer. `temperature` divides its logits."""
-
-    model: Any
-    tokenizer: Any
-    longest: int  # tokens, special ones included
-    labels: tuple[str, ...]
-    languages: tuple[str, ...]
-    temperature: float
-    use: ModelUse
+__all__ = ["LocalClassifier", "Weights", "softmax"]
 
 
 class LocalClassifier:
@@ -41,17 +36,21 @@ class LocalClassifier:
     Any number of threads may call it; their rows share forward passes.
     """
 
-    def __init__(self, weights: Weights) -> None:
+    def __init__(self, weights: Weights, budget: int | None = None) -> None:
+        """`budget`: padded tokens of one forward pass; found from the free memory if absent."""
         self._weights = weights
         self._device = torch.device(weights.use.device)
-        self._tokenizing = Lock()  # a fast tokenizer keeps its truncation in itself
-        self._batcher: MicroBatcher[list[int], Floats] = MicroBatcher(
+        self._reader = EncoderReader(weights)
+        self._lock = Lock()  # one pass at a time: attributions go beside the batcher
+        self._budget = budget or padded_tokens(self._device, self._probe)
+        self._batcher: MicroBatcher[EncoderRow, Floats] = MicroBatcher(
             Device(
                 kind=self._kind,
                 cost=lambda row: self._kind(row)[0],
                 run=self._forward,
-                budget=PADDED_TOKENS[self._device.type],
+                budget=self._budget,
                 full=torch.OutOfMemoryError,
+                name=weights.use.name,
             )
         )
 
@@ -70,46 +69,104 @@ class LocalClassifier:
         """Name, revision, hash, device and dtype, for the provenance."""
         return self._weights.use
 
+    def labels_of(self, example: Example) -> tuple[str, ...]:
+        """The same labels for every example."""
+        return self.labels
+
+    def tokens(self, examples: Sequence[Example]) -> list[Tokens]:
+        """How the model reads each example; long ones are cut."""
+        return [reading.tokens for reading in self._reader.read(examples)]
+
+    def judge(self, examples: Sequence[Example]) -> list[Floats]:
+        """For each example (L,) calibrated probabilities in [0, 1], of sum 1."""
+        asked = [Rows(example=example, rows=(Row(),)) for example in examples]
+        return [rows[0] for rows in self.judge_rows(asked)]
+
+    def judge_rows(self, asked: Sequence[Rows]) -> list[Floats]:
+        """For each example (R, L) calibrated probabilities of its variations."""
+        with timed(self.use.name, "tokenize"):
+            readings = self._reader.read([one.example for one in asked])
+            rows = [
+                reading.row(row)
+                for reading, one in zip(readings, asked, strict=True)
+                for row in one.rows
+            ]
+        probabilities = self._judged(rows)
+        ends = list(accumulate(len(one.rows) for one in asked))
+        return np.split(probabilities, ends[:-1]) if ends else []
+
+    def attributions(
+        self, examples: Sequence[Example], targets: Sequence[str], method: AttributionMethod
+    ) -> list[Attributions]:
+        """For each example (T,) the importance of its tokens for its target's raw logit.
+
+        Attention is [CLS]'s. LIME explains the calibrated probability instead.
+        """
+        return [
+            self._attributed(example, column(self.labels, target), method)
+            for example, target in zip(examples, targets, strict=True)
+        ]
+
+    def _attributed(self, example: Example, place: int, method: AttributionMethod) -> Attributions:
+        reading = self._reader.read([example])[0]
+        if method.name == "lime":
+            return by_lime(self, example, reading.tokens, place, method)
+        inside = EncoderInside(self._weights.model, self._lock, reading, place)
+        return attribute(Asked(inside, reading.tokens, self._budget), method)
+
     def probabilities(self, texts: Sequence[str]) -> Floats:
         """(N, L) calibrated probabilities in [0, 1], rows sum to 1; long texts are cut."""
         return softmax(self.logits(texts) / self._weights.temperature)
 
     def logits(self, texts: Sequence[str]) -> Floats:
         """(N, L) raw outputs of the head, before the temperature."""
-        answers = self._batcher.submit(self._tokens(texts, cut=True)).result()
-        return np.array(answers, dtype=np.float64).reshape(len(texts), len(self.labels))
+        with timed(self.use.name, "tokenize"):
+            rows = [EncoderRow(ids) for ids in self._reader.ids(texts, cut=True)]
+        return self._logits(rows)
 
     def truncated(self, texts: Sequence[str]) -> list[bool]:
         """(N,) which texts are longer than the model reads."""
-        return [len(row) > self._weights.longest for row in self._tokens(texts, cut=False)]
+        return [len(row) > self._weights.longest for row in self._reader.ids(texts, cut=False)]
 
-    def _tokens(self, texts: Sequence[str], *, cut: bool) -> list[list[int]]:
-        if not texts:
-            return []
-        limit = {"truncation": True, "max_length": self._weights.longest} if cut else {}
-        with self._tokenizing:
-            rows: list[list[int]] = self._weights.tokenizer(list(texts), verbose=False, **limit)[
-                "input_ids"
-            ]
-        return rows
+    def _judged(self, rows: list[EncoderRow]) -> Floats:
+        return softmax(self._logits(rows) / self._weights.temperature)
 
-    def _kind(self, row: list[int]) -> tuple[int, bool]:
-        return kind(len(row), self._weights.longest)
+    def _logits(self, rows: list[EncoderRow]) -> Floats:
+        answers = self._batcher.submit(rows).result()
+        return np.array(answers, dtype=np.float64).reshape(len(rows), len(self.labels))
+
+    def _kind(self, row: EncoderRow) -> tuple[int, bool]:
+        return kind(len(row.ids), self._weights.longest)
+
+    def _probe(self, tokens: int) -> Floats:
+        row = EncoderRow([0] * min(tokens, self._weights.longest))
+        return self._forward([row] * (tokens // len(row.ids)))
 
     @torch.inference_mode()
-    def _forward(self, rows: list[list[int]]) -> Floats:
+    def _forward(self, rows: list[EncoderRow]) -> Floats:
         """(N, L) logits of rows of one kind."""
         width, _ = self._kind(rows[0])
         padding = self._weights.tokenizer.pad_token_id
-        tokens = torch.tensor([row + [padding] * (width - len(row)) for row in rows])
-        lengths = torch.tensor([len(row) for row in rows])
+        tokens = torch.tensor([[*row.ids, *[padding] * (width - len(row.ids))] for row in rows])
+        lengths = torch.tensor([len(row.ids) for row in rows])
         mask = (torch.arange(width) < lengths[:, None]).long()  # (N, width)
-        with RowByRow(len(rows)):
+        more = {"token_type_ids": _segments(rows, width).to(self._device)} if _paired(rows) else {}
+        with self._lock, RowByRow(len(rows)):
             logits = self._weights.model(
-                input_ids=tokens.to(self._device), attention_mask=mask.to(self._device)
+                input_ids=tokens.to(self._device), attention_mask=mask.to(self._device), **more
             ).logits
+        PADDED_SHARE.labels(self.use.name).observe(1 - float(mask.float().mean()))
         answer: Floats = logits.double().cpu().numpy()
         return answer
+
+
+def _paired(rows: Sequence[EncoderRow]) -> bool:
+    return any(row.segments for row in rows)
+
+
+def _segments(rows: Sequence[EncoderRow], width: int) -> torch.Tensor:
+    """(N, width) 0 for the text, 1 for its pair."""
+    return torch.tensor([[*row.segments, *[0] * (width - len(row.segments))] for row in rows])
 
 
 def softmax(logits: Floats) -> Floats:

@@ -5,6 +5,7 @@ Safetensors only, a model's own code is never run, and what is loaded is hashed 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,18 +13,22 @@ import torch
 from huggingface_hub import snapshot_download
 from huggingface_hub.errors import LocalEntryNotFoundError
 from safetensors import SafetensorError
-from transformers import AutoModelForSequenceClassification, AutoTokenizer
+from transformers import (
+    AutoModelForCausalLM,
+    AutoModelForSequenceClassification,
+    AutoTokenizer,
+)
 
-from services.inference.classifier import Weights
 from services.inference.embedded.adapter import load_adapter
 from services.inference.embedded.base import base_folder, quiet
+from services.inference.weights import Weights
 from shared.catalogue import Catalogue, ModelEntry
 from shared.contracts import ModelUse
 from shared.errors import ScoringError, Unavailable
 from shared.weights import folder_sha256
 
-FILES = ["*.json", "*.safetensors", "*.txt", "*.model"]  # weights, settings, vocabulary
-NO_LIMIT = 100_000  # a tokenizer without a length limit states some 1e30
+FILES = ["*.json", "*.jinja", "*.safetensors", "*.txt", "*.model"]  # weights, settings, words
+NO_LIMIT = 100_000_000  # a tokenizer without a length limit states some 1e30
 
 
 def load_classifier(catalogue: Catalogue, entry: ModelEntry) -> Weights:
@@ -32,39 +37,82 @@ def load_classifier(catalogue: Catalogue, entry: ModelEntry) -> Weights:
     Raises Unavailable where the hub is out of reach or the GPU is full (a retry can help),
     ScoringError where the files are missing, altered or no sequence classifier.
     """
+    return _loaded(_classifier, catalogue, entry)
+
+
+def load_causal(catalogue: Catalogue, entry: ModelEntry) -> Weights:
+    """A causal language model's weights, on its device. Raises as `load_classifier` does."""
+    return _loaded(_causal, catalogue, entry)
+
+
+def _loaded(
+    load: Callable[[Catalogue, ModelEntry], Weights], catalogue: Catalogue, entry: ModelEntry
+) -> Weights:
     try:
-        return _load(catalogue, entry)
+        return load(catalogue, entry)
     except (LocalEntryNotFoundError, torch.OutOfMemoryError) as error:
         raise Unavailable(f"the model {entry.name!r} cannot be loaded now: {error}") from error
     except (OSError, ValueError, SafetensorError) as error:
         raise ScoringError(f"the model {entry.name!r} cannot be loaded: {error}") from error
 
 
-def _load(catalogue: Catalogue, entry: ModelEntry) -> Weights:
-    device = _device(entry.device)
+def _classifier(catalogue: Catalogue, entry: ModelEntry) -> Weights:
     folder = catalogue.folder(entry) or _from_hub(entry)
     sha256 = _checked_hash(folder, entry)
     note = catalogue.note(entry)
     if note is None:
-        model, words = _from_folder(folder), folder
+        model, words = _from_folder(folder, AutoModelForSequenceClassification), folder
     else:
         model, words = load_adapter(folder, note), base_folder()
-    model = model.to(device=device, dtype=getattr(torch, entry.dtype)).eval()
-    tokenizer = AutoTokenizer.from_pretrained(words, trust_remote_code=False, local_files_only=True)
+    tokenizer = _tokenizer(words)
+    if tokenizer.pad_token_id is None:
+        raise ValueError("its tokenizer has no padding token")
     return Weights(
-        model=model,
+        model=_placed(model, entry),
         tokenizer=tokenizer,
         longest=_longest(model.config, tokenizer),
         labels=_labels(entry.labels or (note.labels if note else None), model.config),
         languages=entry.languages or (note.languages if note else ()),
         temperature=note.temperature if note else 1.0,
-        use=ModelUse(
-            name=entry.name,
-            revision=catalogue.revision(entry),
-            sha256=sha256,
-            device=str(device),
-            dtype=entry.dtype,
-        ),
+        use=_use(catalogue, entry, sha256),
+    )
+
+
+def _causal(catalogue: Catalogue, entry: ModelEntry) -> Weights:
+    folder = catalogue.folder(entry) or _from_hub(entry)
+    sha256 = _checked_hash(folder, entry)
+    tokenizer = _tokenizer(folder)
+    if not tokenizer.is_fast:
+        raise ValueError("its tokenizer gives no character offsets")
+    model = _from_folder(folder, AutoModelForCausalLM)
+    return Weights(
+        model=_placed(model, entry),
+        tokenizer=tokenizer,
+        longest=_longest(model.config, tokenizer),
+        labels=(),
+        languages=entry.languages or (),
+        temperature=1.0,
+        use=_use(catalogue, entry, sha256),
+    )
+
+
+def _placed(model: Any, entry: ModelEntry) -> Any:
+    """The model on its device, for answers only: attributions need no gradient of its weights."""
+    model = model.to(device=_device(entry.device), dtype=getattr(torch, entry.dtype))
+    return model.eval().requires_grad_(requires_grad=False)
+
+
+def _tokenizer(folder: Path) -> Any:
+    return AutoTokenizer.from_pretrained(folder, trust_remote_code=False, local_files_only=True)
+
+
+def _use(catalogue: Catalogue, entry: ModelEntry, sha256: str) -> ModelUse:
+    return ModelUse(
+        name=entry.name,
+        revision=catalogue.revision(entry),
+        sha256=sha256,
+        device=str(_device(entry.device)),
+        dtype=entry.dtype,
     )
 
 
@@ -90,9 +138,9 @@ def _checked_hash(folder: Path, entry: ModelEntry) -> str:
     return found
 
 
-def _from_folder(folder: Path) -> Any:
+def _from_folder(folder: Path, kind: Any) -> Any:
     with quiet():
-        model, report = AutoModelForSequenceClassification.from_pretrained(
+        model, report = kind.from_pretrained(
             folder,
             use_safetensors=True,
             trust_remote_code=False,
@@ -112,9 +160,7 @@ def _labels(configured: tuple[str, ...] | None, config: Any) -> tuple[str, ...]:
 
 
 def _longest(config: Any, tokenizer: Any) -> int:
-    """Tokens that the model reads. Raises ValueError where nothing says so, or nothing pads."""
-    if tokenizer.pad_token_id is None:
-        raise ValueError("its tokenizer has no padding token")
+    """Tokens that the model reads. Raises ValueError where nothing says so."""
     limits = [tokenizer.model_max_length, getattr(config, "max_position_embeddings", NO_LIMIT)]
     longest = min(limit for limit in limits if limit is not None)
     if longest >= NO_LIMIT:

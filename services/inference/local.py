@@ -2,34 +2,81 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from threading import Lock
+from typing import TypeVar
 
+from services.inference.causal import LocalLanguageModel
 from services.inference.classifier import LocalClassifier
-from services.inference.loading import load_classifier
-from shared.catalogue import Catalogue
+from services.inference.loading import load_causal, load_classifier
+from services.inference.weights import Weights
+from shared.catalogue import Catalogue, ModelEntry
+from shared.contracts import ModelKind
 from shared.errors import BadInput
+from shared.models import Similarity, Writer
+
+Model = TypeVar("Model")
 
 
 class LocalModels:
-    """The port `shared.models.Models` over the catalogue, for any number of threads."""
+    """The port `shared.models.Models` over the catalogue, for any number of threads.
 
-    def __init__(self, catalogue: Catalogue) -> None:
+    Its methods raise BadInput for an unknown name or a model of another kind, Unavailable where
+    the weights cannot be had now, ScoringError where they can never be used.
+    """
+
+    def __init__(
+        self, catalogue: Catalogue, similarity: Callable[[str], Similarity] | None = None
+    ) -> None:
+        """`similarity`: where similarity models come from: another room has them."""
         self._catalogue = catalogue
+        self._similarity = similarity
         self._classifiers: dict[str, LocalClassifier] = {}
+        self._language_models: dict[str, LocalLanguageModel] = {}
         self._loading = {entry.name: Lock() for entry in catalogue.entries}
 
-    def classifier(self, name: str) -> LocalClassifier:
-        """The classifier of this name.
+    def kind(self, name: str) -> ModelKind:
+        """What is configured under this name."""
+        return self._catalogue.entry(name).kind
 
-        Raises BadInput for an unknown name or a model of another kind, Unavailable where its
-        weights cannot be had now, ScoringError where they can never be used.
-        """
+    def classifier(self, name: str) -> LocalClassifier:
+        """The classifier of this name."""
+        entry = self._entry(name, "classifier")
+        return self._once(self._classifiers, entry, LocalClassifier, load_classifier)
+
+    def language_model(self, name: str) -> LocalLanguageModel:
+        """The causal model of this name."""
+        entry = self._entry(name, "causal")
+        if entry.scheme == "openai":
+            raise BadInput(f"{name!r} is on another server, not in here", pointer="/model")
+        return self._once(self._language_models, entry, LocalLanguageModel, load_causal)
+
+    def writer(self, name: str) -> Writer:
+        """The causal model of this name, as a writer."""
+        return self.language_model(name)
+
+    def similarity(self, name: str) -> Similarity:
+        """The similarity model of this name, from where the constructor was told."""
+        if self._similarity is None:
+            raise BadInput(f"{name!r}: this process has no similarity models", pointer="/model")
+        return self._similarity(name)
+
+    def _entry(self, name: str, kind: ModelKind) -> ModelEntry:
         entry = self._catalogue.entry(name)
-        if entry.kind != "classifier":
+        if entry.kind != kind:
             raise BadInput(
-                f"{name!r} is of kind {entry.kind}; a classifier is needed", pointer="/model"
+                f"{name!r} is of kind {entry.kind}; one of kind {kind} is needed", pointer="/model"
             )
-        with self._loading[name]:
-            if name not in self._classifiers:
-                self._classifiers[name] = LocalClassifier(load_classifier(self._catalogue, entry))
-            return self._classifiers[name]
+        return entry
+
+    def _once(
+        self,
+        loaded: dict[str, Model],
+        entry: ModelEntry,
+        build: Callable[[Weights], Model],
+        load: Callable[[Catalogue, ModelEntry], Weights],
+    ) -> Model:
+        with self._loading[entry.name]:
+            if entry.name not in loaded:
+                loaded[entry.name] = build(load(self._catalogue, entry))
+            return loaded[entry.name]

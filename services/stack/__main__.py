@@ -31,6 +31,9 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("command", choices=("serve", "demo"), help="stay, or score and stop")
     parser.add_argument("--var", type=Path, default=Path("var"), help="data and logs (default var)")
     parser.add_argument("--port", type=int, help="of the gateway; 0: any free one")
+    parser.add_argument(
+        "--apart", action="store_true", help="a worker for each room, as in a cluster"
+    )
     parser.add_argument("--examples", type=Path, default=EXAMPLES, help="JSONL for the demo")
     return parser.parse_args(arguments)
 
@@ -64,7 +67,7 @@ def _run(asked: argparse.Namespace, chosen: Settings, console: Console) -> None:
     folder = asked.var / "demo" if asked.command == "demo" else asked.var
     with ExitStack() as stack:
         with console.status("starting Redis, PostgreSQL, gateway, scheduler, worker …"):
-            started = stack.enter_context(running(folder, chosen))
+            started = stack.enter_context(running(folder, chosen, apart=asked.apart))
         _use(asked, started, console)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -12,9 +11,9 @@ from pathlib import Path
 
 import httpx
 
-from services.stack.child import Child
 from services.stack.occupancy import NotReady, demand_free, occupied
 from services.stack.postgres_server import Postgres
+from services.stack.processes import ours
 from services.stack.redis_server import HOST, free_port, redis_child
 from services.stack.supervisor import Supervisor
 from shared.catalogue import load_catalogue
@@ -27,20 +26,20 @@ READY_SECONDS = 120
 
 @dataclass(frozen=True)
 class Stack:
-    """A running service. `probes`: what answers 200 once everything is ready."""
+    """A running service."""
 
     url: str
     redis_url: str
     database_url: str
     folder: Path
     supervisor: Supervisor
-    probes: tuple[str, ...]
 
 
 @contextmanager
-def running(folder: Path, chosen: Settings) -> Iterator[Stack]:
+def running(folder: Path, chosen: Settings, *, apart: bool = False) -> Iterator[Stack]:
     """Start everything, wait until it is ready, and stop everything at the end.
 
+    apart: a worker for each room, as in a cluster, instead of one for all.
     Raises NotReady, with the reason, where it cannot be.
     """
     folder = folder.resolve()
@@ -52,8 +51,18 @@ def running(folder: Path, chosen: Settings) -> Iterator[Stack]:
         postgres = None if chosen.names_servers else Postgres(folder / "postgres")
         supervisor = Supervisor(postgres, logs)
         held.callback(supervisor.stop)
-        stack = _assembled(folder, chosen, postgres, supervisor)
-        _await_ready(stack)
+        servers = _servers(folder, chosen, postgres, supervisor)
+        port = chosen.port or free_port()
+        processes = ours(servers, chosen, port, apart=apart)
+        supervisor.start(*(process.child for process in processes))
+        stack = Stack(
+            url=f"http://{chosen.host}:{port}",
+            redis_url=servers["REDIS_URL"],
+            database_url=servers["DATABASE_URL"],
+            folder=folder,
+            supervisor=supervisor,
+        )
+        _await_ready(stack, [process.probe for process in processes if process.probe])
         held.enter_context(_noted(stack))
         yield stack
 
@@ -84,35 +93,23 @@ def _noted(stack: Stack) -> Iterator[None]:
         target.unlink(missing_ok=True)
 
 
-def _assembled(
+def _servers(
     folder: Path, chosen: Settings, postgres: Postgres | None, supervisor: Supervisor
-) -> Stack:
+) -> dict[str, str]:
+    """Where Redis and PostgreSQL are, as environment; ours are started, and the ledger migrated."""
     redis_url = chosen.redis_url.get_secret_value()
     database_url = chosen.database_url.get_secret_value()
     if postgres is not None:
-        redis_port = free_port()
-        redis_url, database_url = f"redis://{HOST}:{redis_port}/0", postgres.url
-        supervisor.start(redis_child(folder / "redis", redis_port))
+        port = free_port()
+        redis_url, database_url = f"redis://{HOST}:{port}/0", postgres.url
+        supervisor.start(redis_child(folder / "redis", port))
     migrate(connect(database_url))
-    port, probe_port, scheduler_port = chosen.port or free_port(), free_port(), free_port()
-    servers = {"REDIS_URL": redis_url, "DATABASE_URL": database_url}
-    supervisor.start(
-        _module("gateway", servers | {"TOUCHSTONE_PORT": str(port)}),
-        _module("scheduler", servers | {"TOUCHSTONE_METRICS_PORT": str(scheduler_port)}),
-        _module("worker", servers | {"TOUCHSTONE_METRICS_PORT": str(probe_port)}),
-    )
-    url = f"http://{chosen.host}:{port}"
-    probes = (f"{url}/readyz", f"http://{chosen.metrics_host}:{probe_port}/readyz")
-    return Stack(url, redis_url, database_url, folder, supervisor, probes)
+    return {"REDIS_URL": redis_url, "DATABASE_URL": database_url}
 
 
-def _module(name: str, environment: dict[str, str]) -> Child:
-    return Child(name, (sys.executable, "-m", f"services.{name}"), environment)
-
-
-def _await_ready(stack: Stack) -> None:
+def _await_ready(stack: Stack, probes: list[str]) -> None:
     deadline = time.monotonic() + READY_SECONDS
-    waiting = list(stack.probes)
+    waiting = probes
     while waiting and time.monotonic() < deadline:
         waiting = [probe for probe in waiting if not _answers(probe)]
         for child in stack.supervisor.children:

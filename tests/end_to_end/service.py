@@ -60,10 +60,15 @@ def environment() -> dict[str, str]:
 
 
 @contextmanager
-def serving(folder: Path) -> Iterator[Service]:
+def serving(folder: Path, *options: str, **settings: str) -> Iterator[Service]:
     """`python -m services.stack serve`, ready."""
     command = [sys.executable, "-m", "services.stack", "serve", "--var", str(folder), "--port", "0"]
-    process = subprocess.Popen(command, cwd=ROOT, env=environment(), stdout=subprocess.DEVNULL)
+    process = subprocess.Popen(
+        [*command, *options],
+        cwd=ROOT,
+        env=environment() | settings,
+        stdout=subprocess.DEVNULL,
+    )
     try:
         yield _ready(process, folder)
     finally:

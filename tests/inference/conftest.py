@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,12 @@ import pytest
 import torch
 from transformers import AutoTokenizer, BertConfig, BertForSequenceClassification
 
+from services.inference.causal import LocalLanguageModel
 from services.inference.classifier import LocalClassifier
 from services.inference.embedded.base import base_folder
 from services.inference.local import LocalModels
 from shared.catalogue import load_catalogue
+from tests.inference.shapes import save_bert, save_gpt2, save_llama
 
 ROOT = Path(__file__).parents[2]
 
@@ -56,3 +59,38 @@ def configured(tmp_path: Path) -> Callable[..., LocalModels]:
         return LocalModels(load_catalogue(tmp_path / "models.toml"))
 
     return models
+
+
+def _only(folder: Path, source: str, kind: str) -> LocalModels:
+    text = f'[[models]]\nname = "m"\nkind = "{kind}"\nsource = "path:{source}"\ndevice = "cpu"\n'
+    (folder / "models.toml").write_text(text, encoding="utf-8")
+    return LocalModels(load_catalogue(folder / "models.toml"))
+
+
+@pytest.fixture(scope="session")
+def shaped(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], LocalLanguageModel]:
+    """Random causal models by their shape, `gpt2` or `llama`, loaded from their folders."""
+
+    @cache
+    def load(shape: str) -> LocalLanguageModel:
+        folder = tmp_path_factory.mktemp(shape)
+        (save_gpt2 if shape == "gpt2" else save_llama)(folder / "weights")
+        return _only(folder, "weights", "causal").language_model("m")
+
+    return load
+
+
+@pytest.fixture(scope="session", params=["gpt2", "llama"])
+def causal(
+    request: pytest.FixtureRequest, shaped: Callable[[str], LocalLanguageModel]
+) -> LocalLanguageModel:
+    """Each of these shapes."""
+    return shaped(request.param)
+
+
+@pytest.fixture(scope="session")
+def bert(tmp_path_factory: pytest.TempPathFactory) -> LocalClassifier:
+    """A random BERT of three labels that reads pairs."""
+    folder = tmp_path_factory.mktemp("bert")
+    save_bert(folder / "weights", AutoTokenizer.from_pretrained(base_folder()))
+    return _only(folder, "weights", "classifier").classifier("m")

@@ -1,0 +1,30 @@
+"""Where a worker's rooms get their models from: in this process, or over the queue.
+
+A process that serves a model room holds models; one that serves metrics only asks for them, unless
+it is told to hold them too. Only the former loads torch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from shared.catalogue import Catalogue
+from shared.models import Models
+from shared.remote.models import QueueModels
+from shared.settings import Settings
+
+MODEL_ROOMS = frozenset({"inference"})
+
+
+def models_for(rooms: Collection[str], catalogue: Catalogue, chosen: Settings) -> Models:
+    """The models for a worker that serves these rooms."""
+    if chosen.binding == "queue" and not MODEL_ROOMS & set(rooms):
+        return QueueModels(catalogue)
+    return local(catalogue)
+
+
+def local(catalogue: Catalogue) -> Models:
+    """Models that live in this process."""
+    from services.inference.local import LocalModels  # torch: only where models are held
+
+    return LocalModels(catalogue)

@@ -1,0 +1,138 @@
+"""Label probabilities, attributions, log-probabilities and text from a causal model here.
+
+Labels are scored at the last position of `prefix + text + suffix`: softmax over the labels of the
+logit of each verbalizer's token, where every verbalizer is one token; else softmax of the sum of
+log-probabilities of each verbalizer's tokens (longer ones are then less likely by nature).
+A row moves with its company by rounding only: to 1e-5 in float32, to 0.02 in bfloat16 and float16.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import torch
+
+from services.inference.asking import by_lime, column
+from services.inference.attribution import Asked, attribute
+from services.inference.budget import padded_tokens
+from services.inference.causal_inside import CausalInside
+from services.inference.causal_pass import CausalPass, CausalRow, sharing
+from services.inference.causal_reading import CausalReader, CausalReading
+from services.inference.classifier import softmax
+from services.inference.encoding import Encoder
+from services.inference.measures import timed
+from services.inference.microbatcher import Device, MicroBatcher
+from services.inference.variations import Ids
+from services.inference.weights import Weights
+from services.inference.writing import LocalWriter
+from shared.calls import AttributionMethod, Attributions, Example, Row, Rows, Tokens
+from shared.contracts import ModelUse
+from shared.models import Floats
+
+
+class LocalLanguageModel(LocalWriter):
+    """The port `shared.models.LanguageModel` over weights in this process."""
+
+    def __init__(self, weights: Weights, budget: int | None = None) -> None:
+        """`budget`: tokens of one forward pass; found from the free memory if absent."""
+        self._weights = weights
+        causal = CausalPass(weights.model, weights.use.name)
+        self._budget = budget or padded_tokens(
+            torch.device(weights.use.device),
+            lambda tokens: causal.run(_probe(tokens, weights.longest)),
+        )
+        batcher: MicroBatcher[CausalRow, Floats] = MicroBatcher(
+            Device(
+                kind=lambda row: row.kind,
+                cost=lambda row: row.cost,
+                run=causal.run,
+                budget=self._budget,
+                full=torch.OutOfMemoryError,
+                name=weights.use.name,
+            )
+        )
+        encoder = Encoder(weights.tokenizer)
+        super().__init__(weights, causal, batcher, encoder)
+        self._reader = CausalReader(weights, encoder)
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """ISO 639-1 codes of the languages that it was trained on."""
+        return self._weights.languages
+
+    @property
+    def use(self) -> ModelUse:
+        """Name, revision, hash, device and dtype, for the provenance."""
+        return self._weights.use
+
+    def labels_of(self, example: Example) -> tuple[str, ...]:
+        """The labels of its template. Raises BadInput where the model cannot tell them apart."""
+        return self._reader.read([example])[0].labels
+
+    def tokens(self, examples: Sequence[Example]) -> list[Tokens]:
+        """How the model reads each example."""
+        return [reading.tokens for reading in self._reader.read(examples)]
+
+    def judge(self, examples: Sequence[Example]) -> list[Floats]:
+        """For each example (L,) probabilities of its labels, in [0, 1], of sum 1."""
+        asked = [Rows(example=example, rows=(Row(),)) for example in examples]
+        return [rows[0] for rows in self.judge_rows(asked)]
+
+    def judge_rows(self, asked: Sequence[Rows]) -> list[Floats]:
+        """For each example (R, L) probabilities; rows with a common beginning read it once."""
+        with timed(self.use.name, "tokenize"):
+            readings = self._reader.read([one.example for one in asked])
+            groups = [
+                sharing(list(_asked(reading, map(reading.row, one.rows))))
+                for reading, one in zip(readings, asked, strict=True)
+            ]
+        futures = [self._batcher.submit(group) for group in groups]
+        return [
+            _probabilities(reading, future.result())
+            for reading, future in zip(readings, futures, strict=True)
+        ]
+
+    def attributions(
+        self, examples: Sequence[Example], targets: Sequence[str], method: AttributionMethod
+    ) -> list[Attributions]:
+        """For each example (T,) the importance of its tokens for its target's score.
+
+        The score is the verbalizer's logit, or its log-probability where one has several tokens.
+        Attention is the last position's. LIME explains the probability instead.
+        """
+        return [
+            self._attributed(example, target, method)
+            for example, target in zip(examples, targets, strict=True)
+        ]
+
+    def _attributed(self, example: Example, target: str, method: AttributionMethod) -> Attributions:
+        reading = self._reader.read([example])[0]
+        place = column(reading.labels, target)
+        if method.name == "lime":
+            return by_lime(self, example, reading.tokens, place, method)
+        inside = CausalInside(self._causal, reading, place)
+        return attribute(Asked(inside, reading.tokens, self._budget), method)
+
+
+def _asked(reading: CausalReading, rows: Iterable[Ids]) -> Iterable[CausalRow]:
+    """One row each, or one a label where verbalizers have several tokens."""
+    for ids in rows:
+        if reading.single:
+            yield CausalRow((), ids, candidates=tuple(ids for (ids,) in reading.verbalizers))
+        else:
+            for verbalizer in reading.verbalizers:
+                yield CausalRow((), ids + verbalizer[:-1], followed=verbalizer)
+
+
+def _probabilities(reading: CausalReading, answers: list[Floats]) -> Floats:
+    """(R, L) from (L,) logits a row, or from a label's log-probabilities a row."""
+    if not reading.single:
+        answers = [np.array(answer.sum()) for answer in answers]
+    scores = np.array(answers, dtype=np.float64).reshape(-1, len(reading.labels))
+    return softmax(scores)
+
+
+def _probe(tokens: int, longest: int) -> list[CausalRow]:
+    row = CausalRow((), (0,) * min(tokens, longest), candidates=(0, 1))
+    return [row] * (tokens // len(row.rest))

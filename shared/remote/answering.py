@@ -1,0 +1,80 @@
+"""The model worker's side of a call: perform it on the models of this process, and reply."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from pydantic import ValidationError
+from redis.exceptions import RedisError
+
+from shared import log
+from shared.errors import ScoringError
+from shared.models import models
+from shared.performing import perform
+from shared.queue import app
+from shared.remote.call import (
+    ERRORS,
+    Call,
+    ModelRoom,
+    Refusal,
+    Reply,
+    replies,
+    reply_list,
+    task_name,
+)
+
+REPLY_SECONDS = 300  # an answer that nobody takes is forgotten
+
+logger = log.logger(__name__)
+
+
+def answers_calls(room: ModelRoom) -> Any:
+    """Register `model.<room>`; the body is `answer`, which tests call directly."""
+
+    @app.task(name=task_name(room), ignore_result=True)  # type: ignore[untyped-decorator]
+    def task(message: str) -> None:
+        answer(message)
+
+    return task
+
+
+def answer(message: str) -> None:
+    """Perform one call, unless nobody waits for it any more."""
+    try:
+        call = Call.model_validate_json(message)
+    except ValidationError:  # sent by another version of us: its sender runs into its deadline
+        logger.exception("call.unreadable")
+        return
+    if call.deadline < time.time():
+        logger.info("call.too_late", call=call.id)
+        return
+    _send(call, _reply(call))
+
+
+def _reply(call: Call) -> Reply:
+    try:
+        return Reply(answer=perform(call.operation, models(), call.model))
+    except ScoringError as error:
+        return _refused(error)
+    except Exception as error:
+        logger.exception("call.crashed", call=call.id, model=call.model)
+        return _refused(ScoringError(f"the model room failed: {type(error).__name__}"))
+
+
+def _refused(error: ScoringError) -> Reply:
+    """The error under the nearest name that the wire knows."""
+    name = next(kind.__name__ for kind in type(error).__mro__ if kind.__name__ in ERRORS)
+    refusal = {"error": name, "detail": error.detail, "pointer": error.pointer}
+    return Reply(refusal=Refusal.model_validate(refusal))
+
+
+def _send(call: Call, reply: Reply) -> None:
+    target = reply_list(call.id)
+    try:
+        with replies().pipeline(transaction=True) as pipe:
+            pipe.rpush(target, reply.model_dump_json())
+            pipe.expire(target, REPLY_SECONDS)
+            pipe.execute()
+    except RedisError:  # the caller's deadline passes, and it asks again
+        logger.exception("call.reply_lost", call=call.id)

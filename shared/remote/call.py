@@ -1,0 +1,126 @@
+"""One call over the queue: a small message out, an answer on a reply list that expires.
+
+A repeated call changes nothing, so that a call without an answer by its deadline is sent again,
+twice at most. Source: design.md §3.
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from functools import lru_cache
+from typing import Any, Literal
+
+import redis
+from kombu.exceptions import OperationalError
+from pydantic import Field, TypeAdapter
+from redis.exceptions import RedisError
+
+from shared import log
+from shared.contracts import Message, ModelKind, ModelName
+from shared.errors import BadInput, DegenerateInput, ScoringError, Unavailable
+from shared.operations import Operation
+from shared.queue import SOCKET_SECONDS, app
+from shared.settings import settings
+
+ModelRoom = Literal["inference", "similarity"]
+
+SENDINGS = 3
+LONGEST_BLOCK_SECONDS = 3_600
+
+logger = log.logger(__name__)
+
+
+class Call(Message):
+    """What a model worker is asked. `deadline` in unix seconds: later nobody waits any more."""
+
+    id: str
+    model: ModelName
+    operation: Operation
+    deadline: float
+
+
+class Refusal(Message):
+    """An error that crosses the wire."""
+
+    error: Literal["BadInput", "DegenerateInput", "Unavailable", "ScoringError"]
+    detail: str
+    pointer: str | None = None
+
+
+class Reply(Message):
+    """An answer, as JSON of the operation's answer type, or a refusal."""
+
+    answer: Any = None
+    refusal: Refusal | None = Field(default=None)
+
+
+ERRORS: dict[str, type[ScoringError]] = {
+    error.__name__: error for error in (BadInput, DegenerateInput, Unavailable, ScoringError)
+}
+
+
+def room_of(kind: ModelKind) -> ModelRoom:
+    """Which workers hold models of this kind."""
+    return "similarity" if kind in ("similarity", "cross-encoder") else "inference"
+
+
+def task_name(room: ModelRoom) -> str:
+    """The Celery task, and the queue, of a model room's calls."""
+    return f"model.{room}"
+
+
+def reply_list(call_id: str) -> str:
+    """The Redis list on which the answer comes."""
+    return f"reply:{call_id}"
+
+
+@lru_cache(maxsize=1)
+def replies() -> redis.Redis:
+    """Connections for blocking reads: their socket waits longer than any read blocks."""
+    return redis.Redis.from_url(
+        settings().redis_url.get_secret_value(),
+        socket_timeout=LONGEST_BLOCK_SECONDS,
+        socket_connect_timeout=SOCKET_SECONDS,
+        socket_keepalive=True,
+    )
+
+
+def ask(room: ModelRoom, model: str, operation: Any) -> Any:
+    """The answer to one operation. Raises what the model raised, or Unavailable."""
+    raw = _answered(room, model, operation)
+    reply = Reply.model_validate_json(raw)
+    if reply.refusal is not None:
+        refusal = reply.refusal
+        raise ERRORS[refusal.error](refusal.detail, pointer=refusal.pointer)
+    answer: TypeAdapter[Any] = type(operation).answer
+    return answer.validate_python(reply.answer)
+
+
+def _answered(room: ModelRoom, model: str, operation: Any) -> bytes:
+    seconds = settings().call_seconds
+    call_id = secrets.token_hex(16)
+    for sending in range(SENDINGS):
+        call = Call(
+            id=call_id,
+            model=model,
+            operation=operation,
+            deadline=time.time() + seconds,
+        )
+        raw = _sent_and_waited(room, call, seconds)
+        if raw is not None:
+            return raw
+        logger.warning("call.unanswered", model=model, call=call_id, sending=sending + 1)
+    raise Unavailable(f"the model {model!r} gave no answer in {SENDINGS} x {seconds:g} s")
+
+
+def _sent_and_waited(room: ModelRoom, call: Call, seconds: float) -> bytes | None:
+    queue = task_name(room)
+    try:
+        app.send_task(queue, args=(call.model_dump_json(),), queue=queue, retry=False)
+        found = replies().blpop([reply_list(call.id)], timeout=seconds)
+    except (RedisError, OperationalError, OSError) as error:
+        logger.warning("call.broken", call=call.id, error=type(error).__name__)
+        time.sleep(1)  # the broker restarts; the next sending may find it
+        return None
+    return None if found is None else found[1]  # type: ignore[return-value]  # not decoded

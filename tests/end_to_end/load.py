@@ -1,0 +1,85 @@
+"""Jobs sent while a fault is done to the service, and what must hold when they have ended."""
+
+from __future__ import annotations
+
+import json
+import time
+import uuid
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import httpx
+from sqlalchemy import text
+from sqlalchemy.exc import OperationalError
+
+from shared.ledger.engine import connect
+from tests.end_to_end.service import ROOT, Service
+
+PATIENCE_SECONDS = 180
+
+
+def examples() -> list[dict[str, Any]]:
+    lines = (ROOT / "examples" / "posts.jsonl").read_text("utf-8").splitlines()
+    rows = [json.loads(line) for line in lines]
+    return [{k: v for k, v in row.items() if k != "id"} | {"control_draws": 5} for row in rows]
+
+
+def submit(client: httpx.Client, body: dict[str, Any]) -> str:
+    """Post until accepted: the key makes that safe."""
+    key = {"Idempotency-Key": f'"{uuid.uuid4()}"'}
+    for _ in range(100):
+        try:
+            answer = client.post("/v1/scores/hatexscore", json=body, headers=key)
+        except httpx.TransportError:
+            time.sleep(0.2)
+            continue
+        if answer.status_code == 202:
+            return str(answer.json()["id"])
+        assert answer.status_code == 503, answer.text
+        time.sleep(0.2)
+    raise AssertionError("never accepted")
+
+
+def counts(service: Service) -> dict[str, int]:
+    """status → how many of all jobs, straight from the ledger; empty while it is away."""
+    engine = connect(service.database_url)
+    try:
+        with engine.connect() as connection:
+            rows = connection.execute(text("SELECT status, count(*) FROM jobs GROUP BY status"))
+            return {status: count for status, count in rows}
+    except OperationalError:  # the fault under test
+        return {}
+    finally:
+        engine.dispose()
+
+
+def wait_for(service: Service, status: str, number: int) -> None:
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while counts(service).get(status, 0) < number:
+        assert time.monotonic() < deadline, counts(service)
+        time.sleep(0.25)
+
+
+def all_succeed_once(
+    service: Service, jobs: int, fault_after: int, fault: Callable[[Service], None]
+) -> list[str]:
+    """Send jobs, do the fault when some have ended; every one succeeds, with the same bytes for
+    the same request. Returns the result of each example, as JSON."""
+    before = counts(service).get("succeeded", 0)
+    bodies = examples()
+    with httpx.Client(base_url=service.url, timeout=30) as client, ThreadPoolExecutor(16) as pool:
+        sent = [pool.submit(submit, client, bodies[number % len(bodies)]) for number in range(jobs)]
+        sent[0].result()  # accepted, or the reason why not
+        wait_for(service, "succeeded", before + fault_after)
+        fault(service)
+        ids = [one.result() for one in sent]
+        wait_for(service, "succeeded", before + jobs)
+        ended = [client.get(f"/v1/jobs/{job_id}").json() for job_id in ids]
+    assert counts(service) == {"succeeded": before + jobs}
+    assert len(set(ids)) == jobs
+    results: dict[int, set[str]] = {}
+    for number, job in enumerate(ended):
+        results.setdefault(number % len(bodies), set()).add(json.dumps(job["result"]))
+    assert all(len(same) == 1 for same in results.values())  # the same bytes, whoever scored it
+    return [same.pop() for same in results.values()]

@@ -1,0 +1,45 @@
+"""A worker for each room, models asked over the queue: the same bytes, and nothing is lost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.end_to_end.load import all_succeed_once
+from tests.end_to_end.service import Service, serving
+
+pytestmark = [pytest.mark.end_to_end, pytest.mark.timeout(400)]
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """Workers apart; a lost call is asked again after five seconds."""
+    folder: Path = tmp_path_factory.mktemp("apart")
+    with serving(folder, "--apart", TOUCHSTONE_CALL_SECONDS="5") as running:
+        yield running
+
+
+def test_the_same_bytes_apart_and_together_though_the_inference_worker_is_killed(
+    service: Service, tmp_path: Path
+) -> None:
+    apart = all_succeed_once(service, 100, 20, lambda running: running.kill("inference"))
+    with serving(tmp_path) as together:
+        assert all_succeed_once(together, 12, 1, lambda _: None) == apart
+
+
+def test_the_inference_room_answers_jobs_of_its_own(service: Service) -> None:
+    body = {
+        "model": "embedded-hate",
+        "ask": {"operation": "judge", "examples": [{"text": "a lovely day"}, {"text": "rain"}]},
+    }
+    with httpx.Client(base_url=service.url, timeout=60) as client:
+        job = client.post("/v1/inference", json=body, headers={"Prefer": "wait=30"}).json()
+        refused = client.post("/v1/inference", json=body | {"ask": {"operation": "dance"}})
+    assert job["status"] == "succeeded", job["error"]
+    assert job["result"]["labels"] == ["non-hateful", "hateful"]
+    assert [sum(row) for row in job["result"]["answer"]] == pytest.approx([1, 1])
+    assert refused.status_code == 422
+    assert refused.json()["errors"][0]["pointer"] == "#/ask"

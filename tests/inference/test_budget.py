@@ -1,0 +1,73 @@
+"""The budget of a pass, the kinds of models, and what a head does after its product."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from transformers import Gemma2Config, Gemma2ForCausalLM
+
+from services.inference.budget import CPU_TOKENS, LEAST, MOST, fitting, padded_tokens
+from services.inference.local import LocalModels
+from services.inference.readout import Readout
+from shared.errors import BadInput
+from tests.inference.loops import next_logits
+from tests.inference.shapes import save_gpt2
+
+
+def test_a_cpu_has_a_fixed_budget() -> None:
+    assert padded_tokens(torch.device("cpu"), lambda _: 1 / 0) == CPU_TOKENS
+
+
+def test_more_memory_fits_no_fewer_tokens() -> None:
+    sizes = [fitting(free, 50_000) for free in (0, 1e8, 1e9, 1e12)]
+    assert sizes == sorted(sizes)
+    assert (sizes[0], sizes[-1]) == (LEAST, MOST)
+    assert fitting(2e9, 50_000) == 20_000
+
+
+def test_each_kind_has_its_door(tmp_path: Path, configured: Callable[..., LocalModels]) -> None:
+    save_gpt2(tmp_path / "weights")
+    models = configured("path:weights", kind="causal")
+    assert models.kind("m") == "causal"
+    assert models.writer("m") is models.language_model("m")
+    asked: list[Callable[[str], Any]] = [models.classifier, models.similarity]
+    for door in asked:
+        with pytest.raises(BadInput) as caught:
+            door("m")
+        assert caught.value.pointer == "/model"
+
+
+def test_a_server_has_no_inside(configured: Callable[..., LocalModels]) -> None:
+    models = configured("openai:http://127.0.0.1:1/v1", kind="causal")
+    with pytest.raises(BadInput, match="another server"):
+        models.language_model("m")
+
+
+def test_a_head_that_caps_its_logits_answers_by_itself() -> None:
+    torch.manual_seed(0)
+    config = Gemma2Config(
+        vocab_size=50,
+        hidden_size=16,
+        intermediate_size=32,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        num_key_value_heads=1,
+        head_dim=8,
+        final_logit_softcapping=0.5,
+    )
+    model = Gemma2ForCausalLM(config).eval()
+    readout = Readout(model)
+    assert not readout.plain
+    with torch.no_grad():
+        ids = torch.tensor([[4, 5, 6]])
+        states, _ = readout.states(2, input_ids=ids, use_cache=False)
+        chosen = readout.chosen(states[:, -1], torch.tensor([7, 9]))[0]
+        followed = readout.log_probabilities(states, torch.tensor([[6, 3]]))[0]
+    oracle = next_logits(model, [4, 5, 6])
+    assert chosen.numpy() == pytest.approx(oracle[[7, 9]], abs=1e-5)
+    logs = torch.tensor(oracle).log_softmax(dim=0)
+    assert float(followed[1]) == pytest.approx(float(logs[3]), abs=1e-5)

@@ -1,0 +1,159 @@
+"""Models behind the queue answer as models in the process do, bit for bit, or fail as they do."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+import redis
+
+from shared import models, operations, queue
+from shared.calls import AttributionMethod, Example, Pair, Prompt, Row, Rows, Sampling, Template
+from shared.catalogue import Catalogue, ModelEntry
+from shared.errors import BadInput, ScoringError, Unavailable
+from shared.remote import call as call_module
+from shared.remote.answering import answer
+from shared.remote.call import Call, ask, reply_list
+from shared.remote.models import QueueModels
+from shared.settings import Settings
+from tests.fakes import KINDS, FakeModel, FakeModels
+
+TEXTS = ["a", "Grüße 🙂", "\x00", "x" * 200]
+TEMPLATE = Template(prefix="p", suffix="s", verbalizers={"a": " a", "b": " b", "c": " c"})
+CATALOGUE = Catalogue(
+    tuple(ModelEntry(name=name, kind=kind, source="path:none") for name, kind in KINDS.items()),
+    Path(),
+)
+
+
+@pytest.fixture
+def worker(chosen: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    """A thread that answers calls as a model worker does; the messages that it saw."""
+    seen: list[str] = []
+
+    def send_task(name: str, args: tuple[str], **_: object) -> None:
+        assert name == args_queue(name)
+        seen.append(args[0])
+        threading.Thread(target=answer, args=args).start()
+
+    def args_queue(name: str) -> str:
+        return name if name in ("model.inference", "model.similarity") else ""
+
+    monkeypatch.setattr(queue.app, "send_task", send_task)
+    monkeypatch.setattr(call_module, "settings", lambda: hasty(chosen))
+    models.bind(FakeModels())
+    call_module.replies.cache_clear()
+    yield seen
+    models.bind(None)
+
+
+def hasty(chosen: Settings) -> Settings:
+    return chosen.model_copy(update={"call_seconds": 0.5})
+
+
+@pytest.mark.usefixtures("worker")
+def test_every_port_answers_over_the_queue_as_in_the_process() -> None:
+    here, there = FakeModel(), QueueModels(CATALOGUE)
+    classifier, writer = there.classifier("fake"), there.language_model("lm")
+    examples = [Example(text=text) for text in TEXTS]
+    rows = [Rows(example=example, rows=(Row(kept=(0,)), Row())) for example in examples]
+    method = AttributionMethod(name="gradient")
+    prompts = [Prompt(text="p")] * 2
+    assert np.array_equal(classifier.probabilities(TEXTS), here.probabilities(TEXTS))
+    assert classifier.truncated(TEXTS) == here.truncated(TEXTS)
+    assert classifier.tokens(examples) == here.tokens(examples)
+    assert np.array_equal(classifier.judge(examples), here.judge(examples))
+    assert np.array_equal(classifier.judge_rows(rows), here.judge_rows(rows))
+    targets = ["yes"] * len(examples)
+    assert classifier.attributions(examples, targets, method) == here.attributions(
+        examples, targets, method
+    )
+    assert (classifier.use, classifier.labels, classifier.languages) == (
+        here.use,
+        here.labels,
+        here.languages,
+    )
+    sampling = Sampling(seed=7)
+    assert writer.generate(prompts, sampling) == here.generate(prompts, sampling)
+    assert writer.score(prompts, ["x", "y"]) == here.score(prompts, ["x", "y"])
+    assert writer.labels_of(Example(text="", template=TEMPLATE)) == ("a", "b", "c")
+    pairs = [Pair(a="a", b="b"), Pair(a="", b="")]
+    assert np.array_equal(there.similarity("alike").similarities(pairs), here.similarities(pairs))
+
+
+def test_nothing_asked_sends_nothing(worker: list[str]) -> None:
+    model = QueueModels(CATALOGUE).language_model("lm")
+    assert model.judge([]) == model.tokens([]) == model.judge_rows([]) == []
+    assert model.score([], []) == model.generate([], Sampling()) == []
+    assert worker == []
+
+
+@pytest.mark.usefixtures("worker")
+@pytest.mark.parametrize(
+    ("text", "error"), [("bad", BadInput), ("away", Unavailable), ("crash", ScoringError)]
+)
+def test_errors_cross_the_wire(text: str, error: type[ScoringError]) -> None:
+    with pytest.raises(ScoringError) as caught:
+        ask("inference", "fake", operations.Probabilities(texts=(text,)))
+    assert type(caught.value) is error
+    if error is BadInput:
+        assert caught.value.pointer == "/texts"
+
+
+def test_an_unknown_model_and_another_kind_are_refused_before_anything_is_sent(
+    worker: list[str],
+) -> None:
+    there = QueueModels(CATALOGUE)
+    for ask_for, name in [
+        (there.classifier, "lm"),
+        (there.language_model, "fake"),
+        (there.similarity, "fake"),
+        (there.classifier, "nobody"),
+    ]:
+        with pytest.raises(BadInput, match=r"no model|of kind"):
+            ask_for(name)
+    assert worker == []
+
+
+def test_a_lost_call_is_sent_again(worker: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    deliver = queue.app.send_task
+    lost: list[str] = []
+
+    def lossy(name: str, args: tuple[str], **options: object) -> None:
+        if not lost:
+            lost.append(name)
+            return
+        deliver(name, args=args, **options)
+
+    monkeypatch.setattr(queue.app, "send_task", lossy)
+    found = ask("inference", "fake", operations.Truncated(texts=("a",)))
+    assert (found, len(lost), len(worker)) == ((False,), 1, 1)
+
+
+def test_without_any_answer_the_model_counts_as_away(
+    worker: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(queue.app, "send_task", lambda *_, **__: None)
+    with pytest.raises(Unavailable, match="no answer"):
+        ask("inference", "fake", operations.Describe())
+
+
+@pytest.mark.usefixtures("worker")
+def test_nobody_works_on_a_call_that_nobody_waits_for(chosen: Settings) -> None:
+    late = Call(id="late", model="fake", operation=operations.Describe(), deadline=time.time() - 1)
+    answer(late.model_dump_json())
+    answer("not a call")
+    with redis.Redis.from_url(chosen.redis_url.get_secret_value()) as client:
+        assert client.exists(reply_list("late")) == 0
+
+
+@pytest.mark.usefixtures("worker")
+def test_an_answer_that_nobody_takes_is_forgotten(chosen: Settings) -> None:
+    call = Call(id="left", model="fake", operation=operations.Describe(), deadline=time.time() + 9)
+    answer(call.model_dump_json())
+    with redis.Redis.from_url(chosen.redis_url.get_secret_value()) as client:
+        assert 0 < client.ttl(reply_list("left")) <= 300
