@@ -1,0 +1,49 @@
+"""Similarities that live in this process: each model is loaded once, when it is first asked for."""
+
+from __future__ import annotations
+
+from threading import Lock
+
+from services.similarity.bi_encoder import BiEncoder
+from services.similarity.cache import Cache
+from services.similarity.cross_encoder import CrossEncoder
+from services.similarity.loading import load
+from shared.catalogue import Catalogue, ModelEntry
+from shared.contracts import ModelKind
+from shared.errors import BadInput
+from shared.models import Similarity
+
+ENCODERS: dict[ModelKind, type[BiEncoder | CrossEncoder]] = {
+    "similarity": BiEncoder,
+    "cross-encoder": CrossEncoder,
+}
+
+
+class LocalSimilarities:
+    """The similarities of the catalogue, with one cache, for any number of threads."""
+
+    def __init__(self, catalogue: Catalogue, cache: Cache | None = None) -> None:
+        self._catalogue = catalogue
+        self._cache = Cache() if cache is None else cache
+        self._loaded: dict[str, Similarity] = {}
+        self._loading = {entry.name: Lock() for entry in catalogue.entries}
+
+    def similarity(self, name: str) -> Similarity:
+        """The bi-encoder or cross-encoder of this name.
+
+        Raises BadInput for an unknown name or a model of another kind, Unavailable where its
+        weights cannot be had now, ScoringError where they can never be used.
+        """
+        entry = self._catalogue.entry(name)
+        if entry.kind not in ENCODERS:
+            raise BadInput(
+                f"{name!r} is of kind {entry.kind}; a similarity or cross-encoder is needed",
+                pointer="/model",
+            )
+        with self._loading[name]:
+            if name not in self._loaded:
+                self._loaded[name] = self._load(entry)
+            return self._loaded[name]
+
+    def _load(self, entry: ModelEntry) -> Similarity:
+        return ENCODERS[entry.kind](load(self._catalogue, entry), self._cache)
