@@ -13,7 +13,7 @@ from shared.models import Models
 from shared.remote.models import QueueModels
 from shared.settings import Settings
 
-MODEL_ROOMS = frozenset({"inference"})
+MODEL_ROOMS = frozenset({"inference", "similarity"})
 
 
 def models_for(rooms: Collection[str], catalogue: Catalogue, chosen: Settings) -> Models:
@@ -26,5 +26,6 @@ def models_for(rooms: Collection[str], catalogue: Catalogue, chosen: Settings) -
 def local(catalogue: Catalogue) -> Models:
     """Models that live in this process."""
     from services.inference.local import LocalModels  # torch: only where models are held
+    from services.similarity.local import LocalSimilarities
 
-    return LocalModels(catalogue)
+    return LocalModels(catalogue, LocalSimilarities(catalogue).similarity)

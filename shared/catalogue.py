@@ -17,6 +17,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, StringConstraints, ValidationError, field_validator, model_validator
 
 from shared.contracts import Message, ModelKind, ModelName
+from shared.embedded_base import BASE_REVISION, BASE_SHA256
 from shared.errors import BadInput
 from shared.weights import folder_sha256
 
@@ -25,7 +26,15 @@ NOTE = "embedded.json"  # beside an adapter's weights
 
 COMMIT = re.compile(r"[0-9a-f]{40}")
 LOCAL = "local"  # revision of what has no revision of its own: look at the hash
-CAPABILITIES: dict[ModelKind, tuple[str, ...]] = {"classifier": ("probabilities",)}
+BASE = "embedded:base"  # the bare base: a similarity
+JUDGES = ("tokens", "judge", "judge_rows", "attributions")
+CAPABILITIES: dict[ModelKind, tuple[str, ...]] = {
+    "classifier": ("probabilities", "truncated", *JUDGES),
+    "causal": (*JUDGES, "generate", "score"),
+    "similarity": ("similarities",),
+    "cross-encoder": ("similarities",),
+}
+BEHIND_HTTP = ("generate", "score")  # what an OpenAI-compatible server can do of them
 
 Dtype = Literal["float32", "bfloat16", "float16"]
 Scheme = Literal["embedded", "hf", "path", "openai"]
@@ -78,14 +87,17 @@ class ModelEntry(Message):
             raise ValueError("must pin a full commit of 40 hex digits, as in hf:org/repo@<commit>")
         if scheme == "openai" and not rest.startswith(("http://", "https://")):
             raise ValueError("must name an http(s) address, as in openai:http://vllm:8000/v1")
-        if scheme == "embedded" and rest not in embedded_adapters():
-            raise ValueError(f"must be an embedded adapter: {', '.join(embedded_adapters())}")
+        if scheme == "embedded" and rest not in (shipped := ["base", *embedded_adapters()]):
+            raise ValueError(f"must be an embedded model: {', '.join(shipped)}")
         return source
 
     @model_validator(mode="after")
     def _kind_fits_source(self) -> Self:
         if self.scheme == "openai" and self.kind != "causal":
             raise ValueError("an openai: source can only be of kind causal")
+        fitting = "similarity" if self.source == BASE else "classifier"
+        if self.scheme == "embedded" and self.kind != fitting:
+            raise ValueError(f"{self.source} can only be of kind {fitting}")
         return self
 
     @property
@@ -136,18 +148,20 @@ class Catalogue:
 
     def folder(self, entry: ModelEntry) -> Path | None:
         """Where the weights lie on this disk; None for a source that is elsewhere."""
-        if entry.scheme == "embedded":
+        if entry.scheme == "embedded" and entry.source != BASE:
             return EMBEDDED / entry.location
         return self.root / entry.location if entry.scheme == "path" else None
 
     def note(self, entry: ModelEntry) -> EmbeddedNote | None:
         """What training wrote beside an embedded adapter; None for every other source."""
-        if entry.scheme != "embedded":
+        if entry.scheme != "embedded" or entry.source == BASE:
             return None
         return EmbeddedNote.model_validate_json((EMBEDDED / entry.location / NOTE).read_bytes())
 
     def revision(self, entry: ModelEntry) -> str:
-        """The pinned commit, an adapter's own revision, or `local`."""
+        """The pinned commit, an embedded model's own revision, or `local`."""
+        if entry.source == BASE:
+            return BASE_REVISION
         note = self.note(entry)
         return entry.commit or (note.revision if note else LOCAL)
 
@@ -156,18 +170,24 @@ class Catalogue:
         return [self._card(entry) for entry in self.entries]
 
     def _card(self, entry: ModelEntry) -> ModelCard:
-        folder, note = self.folder(entry), self.note(entry)
+        note = self.note(entry)
         return ModelCard(
             name=entry.name,
             kind=entry.kind,
             revision=self.revision(entry),
-            sha256=entry.sha256 or (folder_sha256(folder) if folder else None),
-            capabilities=CAPABILITIES.get(entry.kind, ()),
+            sha256=entry.sha256 or self._sha256(entry),
+            capabilities=BEHIND_HTTP if entry.scheme == "openai" else CAPABILITIES[entry.kind],
             labels=entry.labels or (note.labels if note else None),
             languages=entry.languages or (note.languages if note else None),
             dtype=entry.dtype,
             device=entry.device,
         )
+
+    def _sha256(self, entry: ModelEntry) -> str | None:
+        folder = self.folder(entry)
+        if entry.source == BASE:
+            return BASE_SHA256
+        return folder_sha256(folder) if folder else None
 
 
 class _File(Message):

@@ -20,10 +20,11 @@ from transformers import (
 )
 
 from services.inference.embedded.adapter import load_adapter
-from services.inference.embedded.base import base_folder, quiet
+from services.inference.quiet import quiet
 from services.inference.weights import Weights
 from shared.catalogue import Catalogue, ModelEntry
 from shared.contracts import ModelUse
+from shared.embedded_base import base_folder
 from shared.errors import ScoringError, Unavailable
 from shared.weights import folder_sha256
 

@@ -15,17 +15,18 @@ from huggingface_hub import snapshot_download
 from huggingface_hub.errors import LocalEntryNotFoundError
 from safetensors import SafetensorError, safe_open
 
-from services.similarity.base import base_folder, base_revision
+from services.similarity.first_token import read_first_token_only
 from services.similarity.forward import Weights
 from services.similarity.quiet import quiet
-from shared.catalogue import LOCAL, Catalogue, ModelEntry
+from services.similarity.repeated_tokens import compute_repeats_once
+from shared.catalogue import BASE, Catalogue, ModelEntry
 from shared.contracts import ModelUse
+from shared.embedded_base import base_folder
 from shared.errors import ScoringError, Unavailable
 from shared.weights import folder_sha256
 
 FILES = ["*.json", "*.safetensors", "*.txt"]  # settings, weights, vocabulary
 PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt")
-BASE = "embedded:base"
 
 
 def load(catalogue: Catalogue, entry: ModelEntry) -> Weights:
@@ -45,7 +46,7 @@ def load(catalogue: Catalogue, entry: ModelEntry) -> Weights:
 def _load(catalogue: Catalogue, entry: ModelEntry) -> Weights:
     device = _device(entry.device)
     folder = _folder(catalogue, entry)
-    sha256 = _checked_hash(folder, entry)
+    sha256, revision = _checked_hash(folder, entry), catalogue.revision(entry)
     settings = {
         "device": str(device),
         "trust_remote_code": False,
@@ -61,7 +62,7 @@ def _load(catalogue: Catalogue, entry: ModelEntry) -> Weights:
         output="sentence_embedding" if entry.kind == "similarity" else "scores",
         use=ModelUse(
             name=entry.name,
-            revision=base_revision() if entry.source == BASE else entry.commit or LOCAL,
+            revision=revision,
             sha256=sha256,
             device=str(device),
             dtype=entry.dtype,
@@ -120,6 +121,8 @@ def _cross_encoder(folder: Path, settings: dict[str, Any]) -> Any:
     stored = {name for file in folder.glob("*.safetensors") for name in _names(file)}
     if not any(name.split(".")[0] in ("classifier", "score") for name in stored):
         raise ValueError("its files hold no classification head")  # it would be random
+    read_first_token_only(model[0].auto_model)
+    compute_repeats_once(model[0].auto_model)
     return model
 
 

@@ -4,19 +4,13 @@ from __future__ import annotations
 
 from threading import Lock
 
-from services.similarity.bi_encoder import BiEncoder
 from services.similarity.cache import Cache
-from services.similarity.cross_encoder import CrossEncoder
-from services.similarity.loading import load
 from shared.catalogue import Catalogue, ModelEntry
 from shared.contracts import ModelKind
 from shared.errors import BadInput
 from shared.models import Similarity
 
-ENCODERS: dict[ModelKind, type[BiEncoder | CrossEncoder]] = {
-    "similarity": BiEncoder,
-    "cross-encoder": CrossEncoder,
-}
+KINDS: tuple[ModelKind, ...] = ("similarity", "cross-encoder")
 
 
 class LocalSimilarities:
@@ -35,7 +29,7 @@ class LocalSimilarities:
         weights cannot be had now, ScoringError where they can never be used.
         """
         entry = self._catalogue.entry(name)
-        if entry.kind not in ENCODERS:
+        if entry.kind not in KINDS:
             raise BadInput(
                 f"{name!r} is of kind {entry.kind}; a similarity or cross-encoder is needed",
                 pointer="/model",
@@ -46,4 +40,11 @@ class LocalSimilarities:
             return self._loaded[name]
 
     def _load(self, entry: ModelEntry) -> Similarity:
-        return ENCODERS[entry.kind](load(self._catalogue, entry), self._cache)
+        # here, so that a worker without such a model does not wait for the library
+        from services.similarity.bi_encoder import BiEncoder
+        from services.similarity.cross_encoder import CrossEncoder
+        from services.similarity.loading import load
+
+        weights = load(self._catalogue, entry)
+        encoder = BiEncoder if entry.kind == "similarity" else CrossEncoder
+        return encoder(weights, self._cache)

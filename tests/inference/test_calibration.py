@@ -46,16 +46,30 @@ def test_certainty_that_is_right_is_perfect_and_wrong_is_worst() -> None:
 
 
 def test_agrees_with_scikit_learn() -> None:
-    probability = softmax(LOGITS)[:, 1]
-    predicted = (probability > 0.5).astype(np.int64)
-    assert macro_f1(predicted, TRUTH) == pytest.approx(f1_score(TRUTH, predicted, average="macro"))
-    assert brier_score(probability, TRUTH) == pytest.approx(brier_score_loss(TRUTH, probability))
+    probabilities = softmax(LOGITS)
+    predicted = probabilities.argmax(axis=1).astype(np.int64)
+    assert macro_f1(predicted, TRUTH, 2) == pytest.approx(
+        f1_score(TRUTH, predicted, average="macro")
+    )
+    oracle = brier_score_loss(TRUTH, probabilities[:, 1])
+    assert brier_score(probabilities, TRUTH) == pytest.approx(oracle)
+
+
+def test_agrees_with_scikit_learn_on_three_labels() -> None:
+    draws = np.random.default_rng(11)
+    probabilities = softmax(draws.normal(size=(500, 3)))
+    truth = draws.integers(0, 3, size=500)
+    predicted = probabilities.argmax(axis=1).astype(np.int64)
+    f1 = f1_score(truth, predicted, average="macro")
+    brier = brier_score_loss(truth, probabilities, labels=[0, 1, 2], scale_by_half=True)
+    assert macro_f1(predicted, truth, 3) == pytest.approx(f1)
+    assert brier_score(probabilities, truth) == pytest.approx(brier)
 
 
 def test_undefined_is_never_a_number() -> None:
     nothing = np.zeros(3, dtype=np.int64)
     with pytest.raises(ValueError, match="label 1 is undefined"):
-        macro_f1(nothing, nothing)
+        macro_f1(nothing, nothing, 2)
     with pytest.raises(ValueError, match="share of nothing"):
         wilson(0, 0)
 

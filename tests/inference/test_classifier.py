@@ -17,8 +17,9 @@ from transformers import AutoTokenizer
 
 from services.inference import loading
 from services.inference.classifier import LocalClassifier, softmax
-from services.inference.embedded.base import base_folder, quiet
 from services.inference.local import LocalModels
+from services.inference.quiet import quiet
+from shared.embedded_base import base_folder
 from shared.errors import BadInput, ScoringError, Unavailable
 from shared.weights import folder_sha256
 

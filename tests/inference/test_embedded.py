@@ -1,8 +1,9 @@
-"""The shipped adapter is the file that was measured, on the base that was hashed."""
+"""The shipped adapters are the files that were measured, on the base that was hashed."""
 
 from __future__ import annotations
 
 import shutil
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -10,13 +11,14 @@ import pytest
 
 from services.inference.classifier import LocalClassifier
 from services.inference.embedded.adapter import CONFIG, WEIGHTS, load_adapter
-from services.inference.embedded.base import base_folder, checked
-from services.inference.embedded.card import render
-from services.inference.embedded.evaluation import Metrics, evaluate
-from services.inference.embedded.examples import FILES, read
-from services.inference.embedded.split import Split, split
+from services.inference.embedded.answers import logits
+from services.inference.embedded.examples import Example
+from services.inference.embedded.split import Split
+from services.inference.embedded.tasks.hate import FILES, evaluate, read, split
+from services.inference.embedded.tasks.hate_card import HateMetrics, render
 from services.inference.embedded.train import METRICS
 from shared.catalogue import EMBEDDED, NOTE, EmbeddedNote
+from shared.embedded_base import base_folder, checked
 
 SHIPPED = EMBEDDED / "hate"
 DATA = Path(__file__).parents[3] / "shared" / "data"
@@ -29,8 +31,8 @@ def note() -> EmbeddedNote:
 
 
 @pytest.fixture(scope="module")
-def metrics() -> Metrics:
-    return Metrics.model_validate_json((SHIPPED / METRICS).read_bytes())
+def metrics() -> HateMetrics:
+    return HateMetrics.model_validate_json((SHIPPED / METRICS).read_bytes())
 
 
 @pytest.fixture(scope="module")
@@ -38,14 +40,14 @@ def parts() -> Split:
     return split(read(DATA / name for name in FILES))
 
 
-def test_the_shipped_adapter_meets_its_targets(metrics: Metrics) -> None:
+def test_the_shipped_adapter_meets_its_targets(metrics: HateMetrics) -> None:
     assert metrics.held_back.rows == 400
     assert metrics.held_back.accuracy.share >= 0.77
     assert metrics.held_back.calibration_error <= 0.05
 
 
 def test_the_card_is_rendered_from_the_measured_numbers(
-    note: EmbeddedNote, metrics: Metrics
+    note: EmbeddedNote, metrics: HateMetrics
 ) -> None:
     assert (SHIPPED / "README.md").read_text(encoding="utf-8") == render(note, metrics)
 
@@ -84,11 +86,21 @@ def test_the_provenance_names_the_adapter(hate: LocalClassifier, note: EmbeddedN
     assert (hate.use.dtype, hate.languages) == ("float32", ("en",))
 
 
+def test_the_card_asks_the_weights_as_the_service_does(
+    hate: LocalClassifier, note: EmbeddedNote
+) -> None:
+    texts = ["rain", "the rain falls on the green garden", " ".join(["rain"] * 600), ""]
+    examples = [Example(id=text, text=text, label=0, target=(1, 0)) for text in texts]
+    ours = logits(load_adapter(SHIPPED, note).eval(), examples)
+    assert ours == pytest.approx(hate.logits(texts), abs=1e-6)
+
+
 @needs_data
 def test_the_metrics_are_those_of_the_shipped_weights(
-    hate: LocalClassifier, note: EmbeddedNote, metrics: Metrics, parts: Split
+    note: EmbeddedNote, metrics: HateMetrics, parts: Split
 ) -> None:
-    again = evaluate(hate, parts, note.temperature)
+    ask = partial(logits, load_adapter(SHIPPED, note).eval())
+    again = evaluate(ask, parts, note.temperature)
     for ours, theirs in (
         (again.held_back, metrics.held_back),
         (again.hatecheck, metrics.hatecheck),

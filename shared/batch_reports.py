@@ -1,0 +1,96 @@
+"""Reports over many results of one metric: a room's `batch_report.py` answers these messages.
+
+A report over a batch, or a list of jobs, is itself a job: `POST /v1/reports/{metric}`. Pydantic
+only: the gateway reads this.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Generic, Self, TypeVar
+
+from pydantic import Field, model_validator
+
+from shared.contracts import JobRequest, Message, Report, Room, ScoreRequest
+
+MOST_JOBS = 50_000
+
+Asked = TypeVar("Asked", bound=ScoreRequest)
+Answered = TypeVar("Answered", bound=Report)
+
+
+class BatchReportRequest(JobRequest):
+    """Whose results are summed up, and how."""
+
+    batch: str | None = Field(default=None, max_length=64, description="a batch's id")
+    jobs: tuple[str, ...] | None = Field(
+        default=None, min_length=1, max_length=MOST_JOBS, description="ids of jobs of this metric"
+    )
+    seed: int = Field(default=0, ge=0, le=2**63 - 1, description="of the bootstrap")
+    resamples: int = Field(default=2_000, ge=100, le=100_000, description="of the bootstrap")
+    confidence: float = Field(default=0.95, gt=0.5, lt=1, description="level of every interval")
+
+    @model_validator(mode="after")
+    def _one_of_two(self) -> Self:
+        if (self.batch is None) == (self.jobs is None):
+            raise ValueError("give either `batch` or `jobs`")
+        return self
+
+
+class Interval(Message):
+    """An estimate with its interval and the number of observations behind it."""
+
+    value: float | None = Field(description="null where nothing was observed")
+    low: float | None = Field(description="null for fewer than two observations")
+    high: float | None
+    of: int = Field(ge=0, description="observations")
+
+
+class Plot(Message):
+    """One picture, in both formats."""
+
+    name: str
+    title: str
+    svg: str
+    png_base64: str
+
+
+class BatchReport(Message):
+    """What every metric's batch report has in common; a room adds its own tables."""
+
+    metric: str
+    scored: int = Field(ge=0, description="results that this report rests on")
+    undefined: int = Field(ge=0, description="of these, results without a score")
+    left_out: dict[str, int] = Field(
+        default_factory=dict, description="jobs without a result, by status; filled in by the door"
+    )
+    score: Interval = Field(description="mean score, bootstrap interval over results")
+    warnings: tuple[str, ...] = ()
+    plots: tuple[Plot, ...] = ()
+    seed: int
+    resamples: int
+    confidence: float
+    service_version: str
+
+
+@dataclass(frozen=True)
+class Scored(Generic[Asked, Answered]):
+    """One succeeded job: what was asked and what was answered."""
+
+    job_id: str
+    custom_id: str | None
+    request: Asked
+    report: Answered
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportRoom(Room):
+    """The door sign of a metric's batch reports; its name is `<metric>-report`."""
+
+    metric: str
+    report: type[BatchReport]
+
+    @property
+    def path(self) -> str:
+        """Where its jobs are posted."""
+        return f"/v1/reports/{self.metric}"

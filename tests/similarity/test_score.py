@@ -1,0 +1,51 @@
+"""The room's own jobs: the default model, the order of the pairs, the provenance."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from services.inference.local import LocalModels
+from services.similarity.contract import ROOM, SimilarityRequest
+from services.similarity.local import LocalSimilarities
+from services.similarity.score import score
+from shared import models
+from shared.catalogue import load_catalogue
+from shared.embedded_base import BASE_SHA256
+from shared.errors import BadInput
+from shared.performing import describe
+from shared.settings import settings
+
+
+@pytest.fixture(autouse=True)
+def _bound() -> Iterator[None]:
+    catalogue = load_catalogue(settings().models_file)
+    models.bind(LocalModels(catalogue, LocalSimilarities(catalogue).similarity))
+    yield
+    models.bind(None)
+
+
+def test_the_embedded_similarity_knows_a_paraphrase() -> None:
+    request = SimilarityRequest.model_validate(ROOM.examples["two pairs"])
+    report = score(request)
+    alike, apart = report.similarities
+    assert 0.6 < alike <= 1
+    assert 0 <= apart < 0.3
+    assert report.model.name == "embedded-similarity"
+    assert report.model.sha256 == BASE_SHA256
+    backwards = request.model_copy(update={"pairs": request.pairs[::-1]})
+    assert score(backwards).similarities == (apart, alike)
+
+
+def test_a_classifier_does_not_compare() -> None:
+    request = SimilarityRequest.model_validate(
+        ROOM.examples["two pairs"] | {"model": "embedded-hate"}
+    )
+    with pytest.raises(BadInput, match="of kind classifier"):
+        score(request)
+
+
+def test_it_describes_itself() -> None:
+    description = describe(models.models(), "embedded-similarity")
+    assert (description.kind, description.labels) == ("similarity", ())
