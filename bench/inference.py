@@ -5,6 +5,7 @@ Paired: in every round each way takes its turn on the same rows; medians over ro
 texts in this process that 64 threads of two short texts each reach (target 0.8).
 `deletion_vs_loop`: 51 deletion rows (8 of 40 tokens kept) of a random GPT-2 124M against one
 forward pass a row (target 8); `template_vs_loop`: the same with 23 tokens of template (target 6).
+`similarity_f32`, `similarity_bf16`: see `bench.similarity_pairs` (targets 1.15 and 2.5).
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ import torch
 from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
 
+from bench import similarity_pairs
 from bench.environment import environment
 from services.inference.causal import LocalLanguageModel
 from services.inference.classifier import LocalClassifier
@@ -57,11 +59,15 @@ def main() -> None:
         "deletion_vs_loop": deletions(model, PLAIN),
         "template_vs_loop": deletions(model, FRAMED),
     }
-    ratios, figures = {}, {}
+    ratios: dict[str, float | None] = {}
+    figures: dict[str, Any] = {}
     for name, (ours, other) in pairs.items():
         seconds = paired(ours, other, rounds)
         ratios[name] = round(seconds[1] / seconds[0], 2)
         figures[name] = {"our_seconds": seconds[0], "other_seconds": seconds[1]}
+    similarity = similarity_pairs.measure(rounds)
+    ratios |= similarity["ratios"]
+    figures["similarity"] = similarity["figures"]
     about = environment(torch=torch.__version__, dtype="float32", rounds=rounds)
     found = {"bench": "inference", "ratios": ratios, "figures": figures, "environment": about}
     print(json.dumps(found))

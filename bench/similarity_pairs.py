@@ -3,8 +3,10 @@
 `python -m bench.similarity_pairs`: the last line is JSON. A pair is a reason and the same reason
 with a word, or two in a row, left out: 20 pairs of about 30 tokens a reason. The model has the
 shape of distilroberta (6 layers, 768 numbers) and random weights. Paired: in every round both take
-their turn on the same pairs, ours with an empty cache; ratios are medians over rounds. Target:
-1.15 in float32. bfloat16 is measured (both sides) only where the processor multiplies it.
+their turn on the same pairs, ours with an empty cache; ratios are medians over rounds.
+`similarity_f32`: both in float32 (target 1.15). `similarity_bf16`: ours in bfloat16 against
+`predict` as it comes, in float32 (target 2.5), only where the processor multiplies bfloat16;
+`predict` in bfloat16 is among the figures.
 """
 
 from __future__ import annotations
@@ -37,43 +39,10 @@ REASONS, WORDS, PAIRS = 16, 14, 20
 HIDDEN, INNER, LAYERS = 768, 3_072, 6
 SIDE = 2_048  # of the matrices that measure the peak
 IN_HARDWARE = {"avx512_bf16", "amx_bf16"}
-VOCABULARY = [
-    "the",
-    "post",
-    "says",
-    "that",
-    "people",
-    "from",
-    "one",
-    "small",
-    "town",
-    "should",
-    "never",
-    "have",
-    "come",
-    "here",
-    "because",
-    "they",
-    "are",
-    "all",
-    "loud",
-    "lazy",
-    "dirty",
-    "and",
-    "cruel",
-    "while",
-    "an",
-    "honest",
-    "reader",
-    "would",
-    "ask",
-    "who",
-    "was",
-    "hurt",
-    "by",
-    "these",
-    "words",
-]
+VOCABULARY = (
+    "the post says that people from one small town should never have come here because they are "
+    "all loud lazy dirty and cruel while an honest reader would ask who was hurt by these words"
+)
 
 Dtype = Literal["float32", "bfloat16"]
 Reason = list[tuple[str, str]]  # its pairs
@@ -86,13 +55,12 @@ class Turns:
     ours: list[float] = field(default_factory=list)
     theirs: list[float] = field(default_factory=list)
     peak: list[float] = field(default_factory=list)
-    apart: float = 0  # largest difference of a score
+    scores: Any = None  # (N,) ours, the last round's
 
-    @property
-    def ratio(self) -> float:
-        """Median of (their time) / (our time)."""
-        both = zip(self.theirs, self.ours, strict=True)
-        return round(statistics.median(theirs / ours for theirs, ours in both), 3)
+    def ratio(self, theirs: Turns) -> float:
+        """Median of (their time) / (our time), round by round."""
+        both = zip(theirs.theirs, self.ours, strict=True)
+        return round(statistics.median(other / own for other, own in both), 3)
 
     def figures(self, tokens: int, rows: int) -> dict[str, float]:
         """Medians, and shares of the peak: multiplications that were needed, not those saved."""
@@ -107,23 +75,35 @@ class Turns:
             share = statistics.median(flop / (time_ * peak) for time_, peak in both)
             found[f"{who}_share_of_peak"] = round(share, 3)
         found["peak_gflops"] = round(statistics.median(self.peak) / 1e9, 1)
-        return found | {"largest_difference": self.apart}
+        return found
 
 
 def measure(rounds: int) -> dict[str, Any]:
     """`ratios` and `figures` of both dtypes; null with a reason where there is none."""
     reasons = made_reasons()
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        tokens = made_model(folder, reasons)
-        turns = {"f32": taken(folder, "float32", reasons, rounds)}
-        if bf16_in_hardware():
-            turns["bf16"] = taken(folder, "bfloat16", reasons, rounds)
-    rows = sum(map(len, reasons))
-    figures: dict[str, Any] = {key: turn.figures(tokens, rows) for key, turn in turns.items()}
-    figures.setdefault("bf16", "null: this processor has neither avx512_bf16 nor amx_bf16")
-    figures |= {"rounds": rounds, "pairs": rows, "tokens_per_pair": round(tokens / rows, 1)}
-    ratios = {f"similarity_{k}": turns[k].ratio if k in turns else None for k in ("f32", "bf16")}
+        tokens = made_model(Path(name), reasons)
+        dtypes: list[Dtype] = ["float32", "bfloat16"] if bf16_in_hardware() else ["float32"]
+        ways = [Ways(Path(name), dtype) for dtype in dtypes]
+        taken = [Turns() for _ in ways]
+        for number in range(rounds + 1):  # the first is thrown away
+            for way, turns in zip(ways, taken, strict=True):
+                way.take(reasons, turns if number else Turns())
+    return summed_up(taken, tokens, sum(map(len, reasons)))
+
+
+def summed_up(taken: list[Turns], tokens: int, pairs: int) -> dict[str, Any]:
+    """Ratios, and what stands behind them."""
+    plain, *half = taken
+    ratios = {"similarity_f32": plain.ratio(plain), "similarity_bf16": None}
+    figures: dict[str, Any] = {"f32": plain.figures(tokens, pairs)}
+    figures["bf16"] = "null: this processor has neither avx512_bf16 nor amx_bf16"
+    for turns in half:
+        ratios["similarity_bf16"] = turns.ratio(plain)
+        same, apart = turns.ratio(turns), float(np.abs(turns.scores - plain.scores).max())
+        more = {"against_predict_in_bf16": same, "largest_difference_to_f32": apart}
+        figures["bf16"] = turns.figures(tokens, pairs) | more
+    figures |= {"pairs": pairs, "tokens_per_pair": round(tokens / pairs, 1)}
     return {"ratios": ratios, "figures": figures}
 
 
@@ -132,7 +112,7 @@ def made_reasons() -> list[Reason]:
     rng = np.random.default_rng(0)
     reasons = []
     for _ in range(REASONS):
-        words = [str(word) for word in rng.choice(VOCABULARY, WORDS, replace=False)]
+        words = [str(word) for word in rng.choice(VOCABULARY.split(), WORDS, replace=False)]
         cuts = [(k, k + 1) for k in range(WORDS)] + [(k, k + 2) for k in range(PAIRS - WORDS)]
         reason = " ".join(words)
         reasons.append([(reason, " ".join(words[:a] + words[b:])) for a, b in cuts])
@@ -159,28 +139,33 @@ def made_model(folder: Path, reasons: list[Reason]) -> int:
     return sum(len(tokenizer(*pair)["input_ids"]) for reason in reasons for pair in reason)
 
 
-def taken(folder: Path, dtype: Dtype, reasons: list[Reason], rounds: int) -> Turns:
-    """Both ways in turn, the first round thrown away."""
-    entry = ModelEntry(
-        name="bench", kind="cross-encoder", source=f"path:{folder}", dtype=dtype, device="cpu"
-    )
-    weights = load(Catalogue((entry,), folder), entry)
-    with quiet():
+class Ways:
+    """Ours and `predict`, of one dtype."""
+
+    def __init__(self, folder: Path, dtype: Dtype) -> None:
+        entry = ModelEntry(
+            name="bench", kind="cross-encoder", source=f"path:{folder}", dtype=dtype, device="cpu"
+        )
+        self._weights = load(Catalogue((entry,), folder), entry)
         kwargs = {"dtype": getattr(torch, dtype)}
-        plain = sentence_transformers.CrossEncoder(str(folder), device="cpu", model_kwargs=kwargs)
-    pairs = [Pair(a=a, b=b) for reason in reasons for a, b in reason]
-    square = torch.rand(SIDE, SIDE, dtype=getattr(torch, dtype))
-    turns = Turns()
-    for number in range(rounds + 1):
-        ours, found = timed(lambda: CrossEncoder(weights, Cache()).similarities(pairs))
-        theirs, wanted = timed(lambda: [plain.predict(reason) for reason in reasons])
-        peak = 2 * SIDE**3 / min(timed(lambda: square @ square)[0] for _ in range(3))
-        turns.apart = max(turns.apart, float(np.abs(found - np.concatenate(wanted)).max()))
-        if number > 0:
-            turns.ours.append(ours)
-            turns.theirs.append(theirs)
-            turns.peak.append(peak)
-    return turns
+        with quiet():
+            self._plain = sentence_transformers.CrossEncoder(
+                str(folder), device="cpu", model_kwargs=kwargs
+            )
+        self._square = torch.rand(SIDE, SIDE, dtype=getattr(torch, dtype))
+
+    def take(self, reasons: list[Reason], turns: Turns) -> None:
+        """One turn of each, and of a large matrix product."""
+        pairs = [Pair(a=a, b=b) for reason in reasons for a, b in reason]
+        ours, found = timed(lambda: CrossEncoder(self._weights, Cache()).similarities(pairs))
+        theirs, wanted = timed(lambda: [self._plain.predict(reason) for reason in reasons])
+        if not np.allclose(found, np.concatenate(wanted), atol=1e-5):
+            raise ValueError("the two ways do not agree")
+        products = [timed(lambda: self._square @ self._square)[0] for _ in range(3)]
+        turns.ours.append(ours)
+        turns.theirs.append(theirs)
+        turns.peak.append(2 * SIDE**3 / min(products))
+        turns.scores = found
 
 
 def timed(work: Callable[[], Any]) -> tuple[float, Any]:
@@ -199,8 +184,9 @@ def main() -> None:
     """The command."""
     parser = argparse.ArgumentParser(prog="python -m bench.similarity_pairs", description=__doc__)
     parser.add_argument("--rounds", type=int, default=7)
-    found = measure(parser.parse_args().rounds)
-    about = environment(torch=torch.__version__, dtype="float32, bfloat16")
+    rounds = parser.parse_args().rounds
+    found = measure(rounds)
+    about = environment(torch=torch.__version__, dtype="float32, bfloat16", rounds=rounds)
     print(json.dumps({"bench": "similarity_pairs", **found, "environment": about}))
 
 

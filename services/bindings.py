@@ -20,12 +20,12 @@ def models_for(rooms: Collection[str], catalogue: Catalogue, chosen: Settings) -
     """The models for a worker that serves these rooms."""
     if chosen.binding == "queue" and not MODEL_ROOMS & set(rooms):
         return QueueModels(catalogue)
-    return local(catalogue)
+    return local(catalogue, chosen.padded_tokens)
 
 
-def local(catalogue: Catalogue) -> Models:
-    """Models that live in this process."""
+def local(catalogue: Catalogue, budget: int | None = None) -> Models:
+    """Models that live in this process. `budget`: padded tokens of a forward pass."""
     from services.inference.local import LocalModels  # torch: only where models are held
     from services.similarity.local import LocalSimilarities
 
-    return LocalModels(catalogue, LocalSimilarities(catalogue).similarity)
+    return LocalModels(catalogue, LocalSimilarities(catalogue).similarity, budget)

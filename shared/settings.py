@@ -50,6 +50,12 @@ class Settings(BaseSettings):
     call_seconds: float = Field(
         default=120, gt=0, description="deadline of a call to a model worker; sent thrice at most"
     )
+    padded_tokens: int | None = Field(
+        default=None,
+        ge=16,
+        le=16_777_216,
+        description="of one forward pass of the inference room; else found from the free memory",
+    )
     worker_threads: int = Field(
         default=32, ge=1, le=256, description="jobs in one worker at a time: they share its batches"
     )

@@ -15,6 +15,7 @@ import torch
 
 from services.inference.asking import by_lime, column
 from services.inference.attribution import Asked, attribute
+from services.inference.beside import beside_the_batcher
 from services.inference.budget import padded_tokens
 from services.inference.causal_inside import CausalInside
 from services.inference.causal_pass import CausalPass, CausalRow, sharing
@@ -112,7 +113,8 @@ class LocalLanguageModel(LocalWriter):
         if method.name == "lime":
             return by_lime(self, example, reading.tokens, place, method)
         inside = CausalInside(self._causal, reading, place)
-        return attribute(Asked(inside, reading.tokens, self._budget), method)
+        with beside_the_batcher(self.use.name):
+            return attribute(Asked(inside, reading.tokens, self._budget), method)
 
 
 def _asked(reading: CausalReading, rows: Iterable[Ids]) -> Iterable[CausalRow]:

@@ -69,13 +69,13 @@ class CausalPass:
         self.model = model
         self.readout = Readout(model)
         self.lock = Lock()
-        self._name = name
+        self.name = name
         self._last: tuple[Ids, Any] | None = None  # a prefix and its keys and values
 
     @torch.no_grad()
     def run(self, rows: list[CausalRow]) -> list[Floats]:
         """For each row (C,) logits of its candidates or (K,) log-probabilities of the followed."""
-        PADDED_SHARE.labels(self._name).observe(0)
+        PADDED_SHARE.labels(self.name).observe(0)
         keep = max(1, len(rows[0].followed))
         with self.lock:
             past = self._past(rows[0].prefix, len(rows))

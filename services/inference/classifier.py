@@ -15,6 +15,7 @@ import torch
 
 from services.inference.asking import by_lime, column
 from services.inference.attribution import Asked, attribute
+from services.inference.beside import beside_the_batcher
 from services.inference.budget import padded_tokens
 from services.inference.encoder_inside import EncoderInside
 from services.inference.encoder_reading import EncoderReader, EncoderRow
@@ -112,7 +113,8 @@ class LocalClassifier:
         if method.name == "lime":
             return by_lime(self, example, reading.tokens, place, method)
         inside = EncoderInside(self._weights.model, self._lock, reading, place)
-        return attribute(Asked(inside, reading.tokens, self._budget), method)
+        with beside_the_batcher(self.use.name):
+            return attribute(Asked(inside, reading.tokens, self._budget), method)
 
     def probabilities(self, texts: Sequence[str]) -> Floats:
         """(N, L) calibrated probabilities in [0, 1], rows sum to 1; long texts are cut."""

@@ -26,10 +26,17 @@ class LocalModels:
     """
 
     def __init__(
-        self, catalogue: Catalogue, similarity: Callable[[str], Similarity] | None = None
+        self,
+        catalogue: Catalogue,
+        similarity: Callable[[str], Similarity] | None = None,
+        budget: int | None = None,
     ) -> None:
-        """`similarity`: where similarity models come from: another room has them."""
+        """`similarity`: where similarity models come from: another room has them.
+
+        `budget`: padded tokens of one forward pass; found from the free memory if absent.
+        """
         self._catalogue = catalogue
+        self._budget = budget
         self._similarity = similarity
         self._classifiers: dict[str, LocalClassifier] = {}
         self._language_models: dict[str, LocalLanguageModel] = {}
@@ -73,10 +80,10 @@ class LocalModels:
         self,
         loaded: dict[str, Model],
         entry: ModelEntry,
-        build: Callable[[Weights], Model],
+        build: Callable[[Weights, int | None], Model],
         load: Callable[[Catalogue, ModelEntry], Weights],
     ) -> Model:
         with self._loading[entry.name]:
             if entry.name not in loaded:
-                loaded[entry.name] = build(load(self._catalogue, entry))
+                loaded[entry.name] = build(load(self._catalogue, entry), self._budget)
             return loaded[entry.name]

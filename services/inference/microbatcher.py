@@ -18,6 +18,7 @@ from typing import Generic
 
 from services.inference.measures import BATCH_ROWS, QUEUED_ROWS, timed
 from services.inference.waiting import Answer, Call, Lane, Row, Waiting
+from shared.errors import Unavailable
 
 
 @dataclass(frozen=True)
@@ -117,7 +118,9 @@ class MicroBatcher(Generic[Row, Answer]):
 
     def _in_halves(self, batch: list[Waiting[Row, Answer]], error: Exception) -> None:
         if len(batch) == 1:
-            _fail(batch[0].call, error)
+            full = Unavailable(f"the device of {self._device.name!r} has no memory for one row")
+            full.__cause__ = error
+            _fail(batch[0].call, full)
             return
         middle = len(batch) // 2
         self._run(batch[:middle])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 
+from services.inference.beside import beside_the_batcher
 from services.inference.causal_pass import CausalPass, CausalRow, sharing
 from services.inference.drafts import Draft, seeded
 from services.inference.encoding import Encoder, Token
@@ -42,7 +43,8 @@ class LocalWriter:
             Draft(self._prompt(prompt), self._encoder, seeded(sampling.seed, place))
             for place, prompt in enumerate(prompts)
         ]
-        generate(self._causal, drafts, sampling, self._longest)
+        with beside_the_batcher(self._causal.name):
+            generate(self._causal, drafts, sampling, self._longest)
         return [draft.completion() for draft in drafts]
 
     def score(self, prompts: Sequence[Prompt], completions: Sequence[str]) -> list[Completion]:

@@ -1,17 +1,41 @@
-"""Every distinct input goes through the model once, whoever asks for it and how often."""
+"""Every distinct input goes through the model once, whoever asks for it and how often.
+
+While the device is busy, calls queue up; the caller that gets the device next computes what all of
+them miss, in one batch. Source: design.md §3, the micro-batcher.
+"""
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from threading import Lock
 
 from services.similarity.cache import Cache, Input, Vector, key_of
-from services.similarity.measures import CACHE_HITS, CACHE_MISSES
+from services.similarity.measures import BATCH_INPUTS, CACHE_HITS, CACHE_MISSES, RUN_SECONDS
 from shared.contracts import ModelKind, ModelUse
+
+TOGETHER = 4_096  # inputs that calls may add to a batch: a small call waits for no more than these
+
+Asked = dict[bytes, Input]
+Answers = dict[bytes, Vector]
+
+
+@dataclass
+class _Call:
+    """One caller's inputs that the cache did not know."""
+
+    asked: Asked
+    answers: Answers = field(default_factory=dict)
+    error: Exception | None = None
+
+    @property
+    def is_over(self) -> bool:
+        return bool(self.answers) or self.error is not None
 
 
 class Remembering:
-    """A model's answers, computed under a lock and kept in a cache, for any number of threads."""
+    """A model's answers, computed by one thread at a time and kept in a cache."""
 
     def __init__(
         self,
@@ -20,29 +44,65 @@ class Remembering:
         kind: ModelKind,
         cache: Cache,
     ) -> None:
-        self._compute, self._use, self._cache = compute, use, cache
-        self._hits, self._misses = CACHE_HITS.labels(kind), CACHE_MISSES.labels(kind)
+        self._compute, self._use, self._kind, self._cache = compute, use, kind, cache
+        self._waiting: deque[_Call] = deque()
         self._device = Lock()
 
     def vectors(self, inputs: Sequence[Input]) -> dict[Input, Vector]:
-        """The (D,) answer of each distinct input."""
+        """The (D,) answer of each distinct input; for any number of threads."""
         asked = {key_of(self._use, each): each for each in dict.fromkeys(inputs)}
         found = self._cache.known(asked)
-        if len(found) < len(asked):
-            with self._device:
-                # while we waited, another caller may have had the same computed
-                found |= self._cache.known(asked.keys() - found.keys())
-                missing = [key for key in asked if key not in found]
-                found |= self._computed({key: asked[key] for key in missing})
-                self._misses.inc(len(missing))
-                self._hits.inc(len(asked) - len(missing))
-        else:
-            self._hits.inc(len(asked))
+        CACHE_HITS.labels(self._kind).inc(len(found))
+        missing = {key: each for key, each in asked.items() if key not in found}
+        if missing:
+            found |= self._answered(_Call(missing))
         return {each: found[key] for key, each in asked.items()}
 
-    def _computed(self, asked: dict[bytes, Input]) -> dict[bytes, Vector]:
-        if not asked:
-            return {}
-        answers = dict(zip(asked, self._compute(list(asked.values())), strict=True))
-        self._cache.keep(answers)
-        return answers
+    def _answered(self, call: _Call) -> Answers:
+        self._waiting.append(call)
+        with self._device:
+            while not call.is_over:  # another caller may have served it meanwhile
+                self._serve(self._next())
+        if call.error is not None:
+            raise call.error
+        return call.answers
+
+    def _next(self) -> list[_Call]:
+        """The calls that waited longest, as many as belong into one batch."""
+        calls = [self._waiting.popleft()]
+        inputs = len(calls[0].asked)
+        while self._waiting and inputs + len(self._waiting[0].asked) <= TOGETHER:
+            calls.append(self._waiting.popleft())
+            inputs += len(calls[-1].asked)
+        return calls
+
+    def _serve(self, calls: list[_Call]) -> None:
+        """Answer these calls; where the batch fails, each alone, so that one fails only itself."""
+        try:
+            found = self._looked_up(
+                {key: each for call in calls for key, each in call.asked.items()}
+            )
+        except Exception as error:  # noqa: BLE001 - its caller gets it
+            if len(calls) == 1:
+                calls[0].error = error
+                return
+            for call in calls:
+                self._serve([call])
+        else:
+            for call in calls:
+                call.answers = {key: found[key] for key in call.asked}
+
+    def _looked_up(self, asked: Asked) -> Answers:
+        """From the cache what came there while the calls waited, from the model the rest."""
+        found = self._cache.known(asked)
+        missing = {key: each for key, each in asked.items() if key not in found}
+        CACHE_HITS.labels(self._kind).inc(len(found))
+        if missing:
+            CACHE_MISSES.labels(self._kind).inc(len(missing))
+            BATCH_INPUTS.labels(self._use.name).observe(len(missing))
+            with RUN_SECONDS.labels(self._use.name).time():
+                computed = self._compute(list(missing.values()))
+            answers = dict(zip(missing, computed, strict=True))
+            self._cache.keep(answers)
+            found |= answers
+        return found

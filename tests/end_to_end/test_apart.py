@@ -43,3 +43,19 @@ def test_the_inference_room_answers_jobs_of_its_own(service: Service) -> None:
     assert [sum(row) for row in job["result"]["answer"]] == pytest.approx([1, 1])
     assert refused.status_code == 422
     assert refused.json()["errors"][0]["pointer"] == "#/ask"
+
+
+def test_the_similarity_room_answers_jobs_of_its_own(service: Service) -> None:
+    pairs = [{"a": "We lost the match", "b": "The game was lost"}, {"a": "rain", "b": "rain"}]
+    with httpx.Client(base_url=service.url, timeout=60) as client:
+        answered = client.post(
+            "/v1/similarity", json={"pairs": pairs}, headers={"Prefer": "wait=30"}
+        )
+        refused = client.post("/v1/similarity", json={"pairs": pairs, "model": "embedded-hate"})
+    job = answered.json()
+    assert job["status"] == "succeeded", job["error"]
+    alike, same = job["result"]["similarities"]
+    assert 0.5 < alike < 1
+    assert same == pytest.approx(1, abs=1e-6)
+    assert job["result"]["model"]["name"] == "embedded-similarity"
+    assert refused.status_code == 422

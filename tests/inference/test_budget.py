@@ -4,16 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import torch
 from transformers import Gemma2Config, Gemma2ForCausalLM
 
+from services.bindings import models_for
+from services.inference import classifier
 from services.inference.budget import CPU_TOKENS, LEAST, MOST, fitting, padded_tokens
+from services.inference.classifier import LocalClassifier
 from services.inference.local import LocalModels
 from services.inference.readout import Readout
-from shared.errors import BadInput
+from shared.calls import AttributionMethod, Example
+from shared.catalogue import load_catalogue
+from shared.errors import BadInput, Unavailable
+from shared.settings import Settings, settings
 from tests.inference.loops import next_logits
 from tests.inference.shapes import save_gpt2
 
@@ -71,3 +77,31 @@ def test_a_head_that_caps_its_logits_answers_by_itself() -> None:
     assert chosen.numpy() == pytest.approx(oracle[[7, 9]], abs=1e-5)
     logs = torch.tensor(oracle).log_softmax(dim=0)
     assert float(followed[1]) == pytest.approx(float(logs[3]), abs=1e-5)
+
+
+def test_the_budget_of_the_settings_bounds_every_pass_and_changes_no_answer() -> None:
+    texts = [f"{'rain ' * (number % 7)}falls on town {number}" for number in range(40)]
+    catalogue = load_catalogue(settings().models_file)
+    usual = LocalModels(catalogue).classifier("embedded-hate")
+    bounded = models_for(["hatexscore"], catalogue, Settings(padded_tokens=64))
+    small = cast(LocalClassifier, bounded.classifier("embedded-hate"))
+    sizes: list[int] = []
+    small._weights.model.register_forward_pre_hook(
+        lambda _model, _args, given: sizes.append(given["input_ids"].numel()), with_kwargs=True
+    )
+    assert small.probabilities(texts) == pytest.approx(usual.probabilities(texts), abs=1e-5)
+    assert len(sizes) > 5
+    assert max(sizes) <= 64
+
+
+def test_a_device_that_is_full_beside_the_batcher_is_away_for_now(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def full(*_: object) -> None:
+        raise torch.OutOfMemoryError
+
+    model = LocalModels(load_catalogue(settings().models_file)).classifier("embedded-hate")
+    monkeypatch.setattr(classifier, "attribute", full)
+    method = AttributionMethod(name="gradient")
+    with pytest.raises(Unavailable, match="'embedded-hate' is full"):
+        model.attributions([Example(text="rain")], ["hateful"], method)

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from services.inference.microbatcher import Device, MicroBatcher
+from shared.errors import Unavailable
 
 BUDGET = 40
 
@@ -98,8 +99,9 @@ def test_what_does_not_fit_into_memory_is_halved() -> None:
 
 def test_a_row_that_never_fits_fails_its_caller() -> None:
     recorder = Recorder(most_rows=0)
-    with pytest.raises(Full):
+    with pytest.raises(Unavailable, match="no memory for one row") as raised:
         recorder.batcher().submit([30]).result(10)
+    assert isinstance(raised.value.__cause__, Full)
 
 
 def test_a_cancelled_caller_costs_nothing_more() -> None:

@@ -86,7 +86,7 @@ def read(paths: Iterable[Path]) -> list[Example]:
     """The pairs of these JSONL files."""
     return [
         Example(
-            id=row["id"],
+            id=f"{path.stem}/{row['id']}",  # some ids stand in both files, for other pairs
             text=row["premise"],
             text_pair=row["hypothesis"],
             label=LABELS.index(row["label"]),

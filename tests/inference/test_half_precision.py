@@ -1,0 +1,48 @@
+"""In bfloat16 and float16 a row moves with its company by at most the stated 0.02."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from services.inference.local import LocalModels
+from shared.calls import Example, Template
+from tests.inference.shapes import save_gpt2, save_llama
+
+WORDS = ["an", "awful", "phone", "but", "a", "great", "screen", "and", "sound"]
+TEXTS = [" ".join(WORDS[n % 7 :] * (1 + n % 5)) for n in range(40)]
+TEMPLATE = Template(suffix="\nAnswer:", verbalizers={"up": " good", "down": " the"})
+STATED = 0.02
+
+halves = pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+
+
+@halves
+def test_of_a_classifier(configured: Callable[..., LocalModels], dtype: str) -> None:
+    model = configured("embedded:sentiment", dtype=dtype, device="cpu").classifier("m")
+    assert model.use.dtype == dtype
+    alone = np.concatenate([model.probabilities([text]) for text in TEXTS])
+    together = model.probabilities(TEXTS)
+    assert np.ptp(together[:, 1]) > 5 * STATED  # else agreement would say nothing
+    assert np.max(np.abs(together - alone)) < STATED
+    exact = configured("embedded:sentiment", device="cpu").classifier("m").probabilities(TEXTS)
+    assert np.max(np.abs(together - exact)) < 0.05
+
+
+@halves
+@pytest.mark.parametrize("save", [save_gpt2, save_llama])
+def test_of_a_causal_model(
+    configured: Callable[..., LocalModels],
+    dtype: str,
+    save: Callable[[Path], Path],
+    tmp_path: Path,
+) -> None:
+    save(tmp_path / "weights")
+    model = configured("path:weights", kind="causal", dtype=dtype, device="cpu").language_model("m")
+    examples = [Example(text=text, template=TEMPLATE) for text in TEXTS]
+    alone = np.concatenate([model.judge([example]) for example in examples])
+    together = np.array(model.judge(examples))
+    assert np.max(np.abs(together - alone)) < STATED

@@ -1,0 +1,83 @@
+"""Calls that come while the device is busy share a batch, and one that fails, fails alone."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from time import sleep
+
+import numpy as np
+import pytest
+
+from services.similarity.cache import Cache, Input, Vector
+from services.similarity.remembering import TOGETHER, Remembering
+from shared.errors import ScoringError
+from tests.fakes import USE
+
+
+class Device:
+    """Answers with the length of a text; the first batch waits until it is let go."""
+
+    def __init__(self) -> None:
+        self.batches: list[list[Input]] = []
+        self.busy, self.free = threading.Event(), threading.Event()
+
+    def compute(self, inputs: Sequence[Input]) -> list[Vector]:
+        self.batches.append(list(inputs))
+        self.busy.set()
+        self.free.wait(10)
+        if "bad" in inputs:
+            raise ScoringError("too bad")
+        return [np.array([len(each)], dtype=np.float32) for each in inputs]
+
+
+def asked_while_busy(
+    device: Device, remembering: Remembering, calls: list[list[str]]
+) -> list[Future[dict[Input, Vector]]]:
+    """One call occupies the device, the others queue up in order; then it is let go."""
+    with ThreadPoolExecutor(len(calls) + 1) as threads:
+        futures = [threads.submit(remembering.vectors, ["first"])]
+        assert device.busy.wait(10)
+        for number, call in enumerate(calls, 1):
+            futures.append(threads.submit(remembering.vectors, call))
+            while len(remembering._waiting) < number:
+                sleep(0.001)
+        device.free.set()
+    return futures
+
+
+def test_what_waits_shares_a_batch_and_each_input_is_computed_once() -> None:
+    device = Device()
+    remembering = Remembering(device.compute, USE, "similarity", Cache())
+    calls = [[f"text {number}", "shared by all", "first"] for number in range(8)]
+    futures = asked_while_busy(device, remembering, calls)
+    assert [len(batch) for batch in device.batches] == [1, 9]
+    for future, call in zip(futures[1:], calls, strict=True):
+        assert {text: vector[0] for text, vector in future.result().items()} == {
+            text: len(text) for text in call
+        }
+
+
+def test_answers_do_not_depend_on_the_cache_keeping_them() -> None:
+    device = Device()
+    remembering = Remembering(device.compute, USE, "similarity", Cache(entries=1))
+    futures = asked_while_busy(device, remembering, [["a", "bb"], ["bb", "ccc"]])
+    assert [sorted(future.result()) for future in futures[1:]] == [["a", "bb"], ["bb", "ccc"]]
+
+
+def test_a_call_that_fails_fails_alone() -> None:
+    device = Device()
+    remembering = Remembering(device.compute, USE, "similarity", Cache())
+    _, good, bad, also_good = asked_while_busy(device, remembering, [["a"], ["bad"], ["b"]])
+    assert good.result()["a"] == also_good.result()["b"] == 1
+    with pytest.raises(ScoringError, match="too bad"):
+        bad.result()
+
+
+def test_a_large_call_does_not_hold_up_a_small_one_before_it() -> None:
+    device = Device()
+    remembering = Remembering(device.compute, USE, "similarity", Cache())
+    large = [str(number) for number in range(TOGETHER)]
+    asked_while_busy(device, remembering, [["a"], large])
+    assert [len(batch) for batch in device.batches] == [1, 1, TOGETHER]
