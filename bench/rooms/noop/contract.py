@@ -1,0 +1,29 @@
+"""A text in, nothing out."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from shared.contracts import JobRequest, Message, Room
+
+
+class NoopRequest(JobRequest):
+    """As much as a short post."""
+
+    text: str = Field(max_length=20_000)
+
+
+class NoopReport(Message):
+    """Nothing."""
+
+    done: bool
+
+
+ROOM = Room(
+    name="noop",
+    summary="Nothing, measured",
+    request=NoopRequest,
+    report=NoopReport,
+    model_kinds=("classifier",),
+    default_model="embedded-hate",
+)
