@@ -11,6 +11,7 @@ from sqlalchemy import Engine
 from starlette.types import Lifespan
 
 from services.gateway import openapi, refusals
+from services.gateway.hints import Hints
 from services.gateway.routes import health, jobs, models, scores
 from services.gateway.state import State
 from services.gateway.timing import Timing
@@ -34,19 +35,20 @@ def create_app(settings: Settings) -> FastAPI:
     """The gateway for these settings."""
     database_url = settings.database_url.get_secret_value()
     engine = connect(database_url, pool_size=LEDGER_CONNECTIONS)
-    finishes = Finishes(libpq_url(database_url))
+    finishes, hints = Finishes(libpq_url(database_url)), Hints()
     app = FastAPI(
         title="Touchstone",
         version=SERVICE_VERSION,
         summary="Scores explanations.",
         description=DESCRIPTION,
-        lifespan=_lifespan(engine, finishes),
+        lifespan=_lifespan(engine, finishes, hints),
     )
     app.state.gateway = State(
         settings=settings,
         engine=engine,
         catalogue=load_catalogue(settings.models_file),
         finishes=finishes,
+        hints=hints,
     )
     for router in (scores.make_router(), jobs.router, models.router, health.router):
         app.include_router(router)
@@ -57,11 +59,12 @@ def create_app(settings: Settings) -> FastAPI:
     return app
 
 
-def _lifespan(engine: Engine, finishes: Finishes) -> Lifespan[FastAPI]:
+def _lifespan(engine: Engine, finishes: Finishes, hints: Hints) -> Lifespan[FastAPI]:
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
-        async with finishes.listening():
-            yield
+        with hints.sending():
+            async with finishes.listening():
+                yield
         engine.dispose()
 
     return lifespan

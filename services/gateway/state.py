@@ -10,6 +10,7 @@ from fastapi import Depends, Request
 from sqlalchemy import Connection, Engine
 from starlette.concurrency import run_in_threadpool
 
+from services.gateway.hints import Hints
 from services.gateway.waiting import Finishes
 from shared.catalogue import Catalogue
 from shared.ledger.engine import transaction
@@ -26,6 +27,7 @@ class State:
     engine: Engine
     catalogue: Catalogue
     finishes: Finishes
+    hints: Hints
 
     async def in_ledger(self, work: Callable[[Connection], T]) -> T:
         """Do this in one transaction, off the event loop. Raises Unavailable."""

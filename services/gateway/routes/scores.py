@@ -7,7 +7,6 @@ from datetime import timedelta
 from functools import partial
 from typing import Annotated, Any
 
-from anyio import CapacityLimiter, to_thread
 from fastapi import APIRouter, Header, Request, Response
 from fastapi.responses import JSONResponse
 
@@ -17,18 +16,13 @@ from services.gateway.preference import wait_seconds
 from services.gateway.refusals import UnknownMetric
 from services.gateway.rooms import metrics, rooms
 from services.gateway.state import Gateway, State
-from shared import log, queue
 from shared.contracts import JobRequest, Metric, Room
-from shared.errors import BadInput, Unavailable
+from shared.errors import BadInput
 from shared.ledger import idempotency, jobs
 from shared.ledger.idempotency import Accepted
 from shared.metrics import JOBS_ACCEPTED
 
 LOOK_AGAIN_SECONDS = 2.0  # a notice may be lost; the ledger is asked at this pace
-
-HINTS = CapacityLimiter(8)  # threads of their own: a stuck broker must not keep the ledger waiting
-
-logger = log.logger(__name__)
 
 Prefer = Annotated[
     str | None, Header(description="`wait=N`: answer 200 with the ended job within N ≤ 30 s")
@@ -87,24 +81,19 @@ async def commit(room: Room, asked: JobRequest, gateway: State, key: str | None)
 async def ended(accepted: Accepted, gateway: State, seconds: int) -> jobs.Job:
     """Hint to the queue, then the job as it is at its end or after this many seconds."""
     job = accepted.job
+    if not accepted.replayed and not seconds:
+        gateway.hints.add(job.metric, job.id)
+        return job
     look = partial(jobs.find, job_id=job.id)
     async with gateway.finishes.expecting(job.id) as event:
         if not accepted.replayed:
-            await to_thread.run_sync(hint, job, limiter=HINTS)
+            gateway.hints.add(job.metric, job.id)  # once its end cannot be missed any more
         deadline = asyncio.get_running_loop().time() + seconds
         while not job.is_final and (left := deadline - asyncio.get_running_loop().time()) > 0:
             await _set_within(event, min(left, LOOK_AGAIN_SECONDS))
             event.clear()
             job = await gateway.in_ledger(look)
     return job
-
-
-def hint(job: jobs.Job) -> None:
-    """Tell the queue; where it is away the commit stands and the scheduler sends later."""
-    try:
-        queue.send(job.metric, job.id)
-    except Unavailable as error:
-        logger.warning("job.not_sent", job=job.id, detail=error.detail)
 
 
 async def _set_within(event: asyncio.Event, seconds: float) -> None:

@@ -1,0 +1,45 @@
+"""Hints reach the queue in order, and a broker that is away holds nobody up."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import pytest
+
+from services.gateway import hints as hints_module
+from services.gateway.hints import Hints
+from shared import queue
+from shared.errors import Unavailable
+
+
+def test_what_waits_is_sent_before_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    sent: list[tuple[str, str]] = []
+    monkeypatch.setattr(queue, "send", lambda metric, job_id: sent.append((metric, job_id)))
+    hints = Hints()
+    with hints.sending():
+        for number in range(100):
+            hints.add("echo", str(number))
+    assert sent == [("echo", str(number)) for number in range(100)]
+
+
+def test_a_stuck_broker_blocks_nobody_and_what_waited_is_left_to_the_scheduler(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    stuck, tried = threading.Event(), []
+
+    def send(_metric: str, job_id: str) -> None:
+        tried.append(job_id)
+        stuck.wait(10)
+        raise Unavailable("away")
+
+    monkeypatch.setattr(queue, "send", send)
+    monkeypatch.setattr(hints_module, "MOST", 5)
+    hints = Hints()
+    with hints.sending():
+        started = time.monotonic()
+        for number in range(20):
+            hints.add("echo", str(number))
+        assert time.monotonic() - started < 1
+        stuck.set()
+    assert tried == ["0"]
