@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 RUN := HF_HUB_OFFLINE=1 PYTHONUNBUFFERED=1 $(BIN)/python
 
-.PHONY: help venv demo serve test lint bench lock clean
+.PHONY: help venv demo serve test lint bench chaos lock clean
 
 help:  ## what there is
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-8s %s\n", $$1, $$2}'
@@ -38,6 +38,9 @@ lint: $(VENV)/dev  ## ruff, mypy --strict, import borders
 
 bench: $(VENV)/dev  ## measured comparisons; written to bench/RESULTS.md
 	$(RUN) -m bench
+
+chaos: $(VENV)/dev  ## real faults on real processes; the table in docs/operations.md
+	$(RUN) -m tests.chaos
 
 lock:  ## pin every version anew from pyproject.toml
 	sh requirements.sh

@@ -12,7 +12,9 @@ from rich.console import Console
 
 from services.stack import demo
 from services.stack.occupancy import NotReady
+from services.stack.processes import Rooms
 from services.stack.stack import Stack, running
+from services.worker import rooms_with_a_door
 from shared import log
 from shared.settings import Settings, settings
 
@@ -33,6 +35,10 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--port", type=int, help="of the gateway; 0: any free one")
     parser.add_argument(
         "--apart", action="store_true", help="a worker for each room, as in a cluster"
+    )
+    known = rooms_with_a_door()
+    parser.add_argument(
+        "--rooms", nargs="+", default=[], choices=known, metavar="ROOM", help="serve only these"
     )
     parser.add_argument("--examples", type=Path, default=EXAMPLES, help="JSONL for the demo")
     return parser.parse_args(arguments)
@@ -67,7 +73,8 @@ def _run(asked: argparse.Namespace, chosen: Settings, console: Console) -> None:
     folder = asked.var / "demo" if asked.command == "demo" else asked.var
     with ExitStack() as stack:
         with console.status("starting Redis, PostgreSQL, gateway, scheduler, worker …"):
-            started = stack.enter_context(running(folder, chosen, apart=asked.apart))
+            rooms = Rooms(tuple(asked.rooms), asked.apart)
+            started = stack.enter_context(running(folder, chosen, rooms))
         _use(asked, started, console)
 
 

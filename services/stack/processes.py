@@ -19,18 +19,26 @@ class Ours:
     probe: str | None
 
 
-def ours(servers: dict[str, str], chosen: Settings, port: int, *, apart: bool) -> list[Ours]:
-    """All processes, in the order in which they start.
+@dataclass(frozen=True)
+class Rooms:
+    """Which rooms are served, no names: all; and whether each has a worker of its own.
 
-    servers: REDIS_URL and DATABASE_URL. apart: a worker for each room, asking for models by queue.
+    Workers apart ask for models by queue, as in a cluster.
     """
+
+    names: tuple[str, ...] = ()
+    apart: bool = False
+
+
+def ours(servers: dict[str, str], chosen: Settings, port: int, rooms: Rooms) -> list[Ours]:
+    """All processes, in the order in which they start. servers: REDIS_URL and DATABASE_URL."""
     gateway = _module("gateway", servers | {"TOUCHSTONE_PORT": str(port)})
     scheduler = _module("scheduler", servers | {"TOUCHSTONE_METRICS_PORT": str(free_port())})
     base = [Ours(gateway, f"http://{chosen.host}:{port}/readyz"), Ours(scheduler, None)]
-    if not apart:
-        return [*base, _worker(servers, chosen)]
+    if not rooms.apart:
+        return [*base, _worker(servers, chosen, *rooms.names)]
     asking = servers | {"TOUCHSTONE_BINDING": "queue"}
-    return [*base, *(_worker(asking, chosen, room) for room in rooms_with_a_door())]
+    return [*base, *(_worker(asking, chosen, room) for room in rooms.names or rooms_with_a_door())]
 
 
 def _worker(servers: dict[str, str], chosen: Settings, *rooms: str) -> Ours:

@@ -13,7 +13,7 @@ import httpx
 
 from services.stack.occupancy import NotReady, demand_free, occupied
 from services.stack.postgres_server import Postgres
-from services.stack.processes import ours
+from services.stack.processes import Rooms, ours
 from services.stack.redis_server import HOST, free_port, redis_child
 from services.stack.supervisor import Supervisor
 from shared.catalogue import load_catalogue
@@ -22,6 +22,7 @@ from shared.ledger.migrate import migrate
 from shared.settings import Settings
 
 READY_SECONDS = 120
+ALL_ROOMS = Rooms()
 
 
 @dataclass(frozen=True)
@@ -36,10 +37,9 @@ class Stack:
 
 
 @contextmanager
-def running(folder: Path, chosen: Settings, *, apart: bool = False) -> Iterator[Stack]:
+def running(folder: Path, chosen: Settings, rooms: Rooms = ALL_ROOMS) -> Iterator[Stack]:
     """Start everything, wait until it is ready, and stop everything at the end.
 
-    apart: a worker for each room, as in a cluster, instead of one for all.
     Raises NotReady, with the reason, where it cannot be.
     """
     folder = folder.resolve()
@@ -53,7 +53,7 @@ def running(folder: Path, chosen: Settings, *, apart: bool = False) -> Iterator[
         held.callback(supervisor.stop)
         servers = _servers(folder, chosen, postgres, supervisor)
         port = chosen.port or free_port()
-        processes = ours(servers, chosen, port, apart=apart)
+        processes = ours(servers, chosen, port, rooms)
         supervisor.start(*(process.child for process in processes))
         stack = Stack(
             url=f"http://{chosen.host}:{port}",

@@ -29,8 +29,8 @@ class Supervisor:
     def start(self, *children: Child) -> None:
         """Start these and keep them running from now on."""
         for child in children:
-            self.children.append(child)
             child.start(self._logs)
+            self.children.append(child)  # from here on it is watched
         if not self._thread.is_alive():
             self._thread.start()
 

@@ -1,0 +1,1 @@
+"""Faults done to a running service, and what must hold afterwards: `make chaos`."""
