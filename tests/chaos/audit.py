@@ -15,7 +15,8 @@ CREATE TABLE IF NOT EXISTS chaos_states (
     job_id text, before text, after text, result_changed boolean, at timestamptz DEFAULT now());
 CREATE OR REPLACE FUNCTION chaos_note() RETURNS trigger AS $$
 BEGIN
-    IF OLD.status IS DISTINCT FROM NEW.status OR OLD.result::text IS DISTINCT FROM NEW.result::text THEN
+    IF OLD.status IS DISTINCT FROM NEW.status
+       OR OLD.result::text IS DISTINCT FROM NEW.result::text THEN
         INSERT INTO chaos_states (job_id, before, after, result_changed)
         VALUES (NEW.id, OLD.status, NEW.status, OLD.result::text IS DISTINCT FROM NEW.result::text);
     END IF;

@@ -1,0 +1,159 @@
+"""How many of everything for 1, 100 and 10,000 posts a second: `python -m bench.capacity`.
+
+Costs are measured: those of a metric in this process now (`bench.costs`), those of the way there
+and back by `bench.gateway`, whose last figures stand in `bench/RESULTS.md`. With them a simulation
+of the queues (`bench.queueing`) finds the fewest servers whose 95th percentile stays within the
+promise. It writes `docs/capacity.md`; the last line is JSON.
+
+Assumed, not measured: that two cores do twice the work of one, and that a GPU computes the rows of
+the embedded models `--gpu` times as fast as one core.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from bench.costs import Cost, costs
+from bench.environment import environment
+from bench.queueing import Station, sized
+from services.bindings import local
+from shared import log, models
+from shared.catalogue import load_catalogue
+from shared.settings import settings
+
+RESULTS = Path(__file__).with_name("RESULTS.md")
+PAGE = Path("docs/capacity.md")
+BEGIN, END = "<!-- simulated: rewritten by `python -m bench.capacity` -->", "<!-- end -->"
+RATES = (1, 100, 10_000)
+LEDGER_CORES, REDIS_CORES = 32, 1  # the most that one server of each can use
+LIFTS = {
+    "gateway": "more gateway processes: they share nothing",
+    "ledger": "one ledger a tenant or region (jobs know no other jobs), or fewer, larger commits",
+    "redis": "one Redis a room: lanes and reply lists of different rooms have nothing in common",
+    "metric": "more workers of the metric: a lane feeds any number of them",
+    "model": "GPUs in place of cores, or more model workers on the same queue",
+}
+
+
+@dataclass(frozen=True)
+class Size:
+    """One load of one metric."""
+
+    metric: str
+    rate: float  # posts a second
+    servers: dict[str, int]
+    p95: float  # seconds; inf: not to be had with one ledger and one Redis
+    bottleneck: str
+    gpus: int
+
+
+def way() -> dict[str, float]:
+    """Seconds of CPU of one job on its way there and back, as `bench.gateway` measured them."""
+    section = RESULTS.read_text("utf-8").partition("## gateway")[2]
+    text = section.partition("```json")[2].partition("```")[0]
+    if not text:
+        raise SystemExit("bench/RESULTS.md has no figures of bench.gateway: run `make bench` first")
+    ours = json.loads(text)["dispatch_cpu_per_job"]["ours"]
+    return {name.removesuffix("_ms"): milliseconds / 1_000 for name, milliseconds in ours.items()}
+
+
+def stations(cost: Cost, dispatch: dict[str, float]) -> list[Station]:
+    """What a job passes, in order. A call to a model is one more message there and back."""
+    return [
+        Station("gateway", dispatch["gateway"]),
+        Station("ledger", dispatch["postgres"], LEDGER_CORES),
+        Station("redis", 2 * dispatch["redis"], REDIS_CORES),
+        Station("metric", dispatch["worker"] + cost.own),
+        Station("model", max(cost.model, 1e-6)),
+    ]
+
+
+def size(cost: Cost, rate: float, dispatch: dict[str, float], asked: argparse.Namespace) -> Size:
+    """The fewest servers for this load, and what is full first as it grows."""
+    some = stations(cost, dispatch)
+    servers, p95 = sized(rate, some, asked.within)
+    walls = [one for one in some if one.most is not None]
+    fullest = max(walls, key=lambda one: rate * one.seconds / (one.most or 1))
+    if math.isfinite(p95):
+        fullest = max(some, key=lambda one: one.seconds)
+    return Size(
+        metric=cost.metric,
+        rate=rate,
+        servers={one.name: count for one, count in zip(some, servers, strict=True)},
+        p95=p95,
+        bottleneck=fullest.name,
+        gpus=math.ceil(rate * cost.model / asked.gpu / 0.7),
+    )
+
+
+def table(sizes: list[Size]) -> list[str]:
+    """Markdown."""
+    names = list(sizes[0].servers)
+    head = [
+        "metric",
+        "posts/s",
+        *(f"{name} cores" for name in names),
+        "GPUs instead of model cores",
+    ]
+    lines = [_line([*head, "p95 seconds", "full first", "what lifts it"])]
+    lines.append("|" + "---|" * (len(head) + 3))
+    for one in sizes:
+        p95 = f"{one.p95:.2f}" if math.isfinite(one.p95) else "not with one of each"
+        cells: list[Any] = [one.metric, f"{one.rate:,g}", *(f"{n:,}" for n in one.servers.values())]
+        lines.append(_line([*cells, one.gpus, p95, one.bottleneck, LIFTS[one.bottleneck]]))
+    return lines
+
+
+def _line(cells: list[Any]) -> str:
+    return "| " + " | ".join(map(str, cells)) + " |"
+
+
+def measured(found: list[Cost], without: dict[str, str], dispatch: dict[str, float]) -> list[str]:
+    """What stands behind the table."""
+    lines = ["| metric | metric's own ms | model ms | rows |", "|---|---|---|---|"]
+    for cost in found:
+        own, model = 1_000 * cost.own, 1_000 * cost.model
+        lines.append(_line([cost.metric, f"{own:.1f}", f"{model:.1f}", f"{cost.rows:.1f}"]))
+    lines += [_line([name, "", "", why]) for name, why in without.items()]
+    spent = ", ".join(f"{name} {1_000 * s:.2f} ms" for name, s in dispatch.items() if name != "all")
+    return [*lines, "", f"On the way there and back, a job: {spent}."]
+
+
+def write(page: Path, lines: list[str]) -> None:
+    """Between the marks."""
+    before, _, rest = page.read_text("utf-8").partition(BEGIN)
+    after = rest.partition(END)[2]
+    page.write_text(before + "\n".join([BEGIN, *lines, END]) + after, "utf-8")
+
+
+def main() -> None:
+    """Measure, simulate, write."""
+    parser = argparse.ArgumentParser(prog="python -m bench.capacity", description=__doc__)
+    parser.add_argument("--within", type=float, default=5.0, help="promised p95, seconds (5)")
+    parser.add_argument("--gpu", type=float, default=200.0, help="a GPU in cores (200, assumed)")
+    parser.add_argument("--page", type=Path, default=PAGE)
+    asked = parser.parse_args()
+    log.configure("warning", "console")
+    dispatch = way()
+    models.bind(local(load_catalogue(settings().models_file)))
+    console = Console(stderr=True)
+    with console.status("measuring what a job of each metric costs …"):
+        found, without = costs()
+    with console.status("simulating …"):
+        sizes = [size(cost, rate, dispatch, asked) for cost in found for rate in RATES]
+    about = ", ".join(f"{key} {value}" for key, value in environment().items())
+    lines = [f"`python -m bench.capacity`, {about}", "", *measured(found, without, dispatch), ""]
+    write(asked.page, [*lines, *table(sizes), ""])
+    figures = [asdict(one) | {"p95": one.p95 if math.isfinite(one.p95) else None} for one in sizes]
+    print(json.dumps({"bench": "capacity", "figures": figures, "environment": environment()}))
+
+
+if __name__ == "__main__":
+    main()
