@@ -1,0 +1,178 @@
+"""The ports over an OpenAI-compatible server: what it can truly do, and a refusal of the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import NoReturn
+
+import numpy as np
+
+from shared.calls import (
+    AttributionMethod,
+    Attributions,
+    Completion,
+    Example,
+    Prompt,
+    Rows,
+    Sampling,
+    Tokens,
+    WrittenToken,
+)
+from shared.catalogue import SERVER, ModelEntry
+from shared.contracts import ModelUse
+from shared.errors import BadInput, Unavailable
+from shared.models import Floats
+from shared.openai.connection import Connection
+from shared.openai.scoring import PROBE, Way, ask, find_way
+from shared.openai.tokenizing import Asked, ServerTokenizer
+from shared.openai.writing import completion, generate, neutral, written_tokens
+
+
+@lru_cache(maxsize=64)
+def served(entry: ModelEntry) -> ServedLanguageModel:
+    """The model of an `openai:` entry; one for all that ask, so that they share its connections."""
+    return ServedLanguageModel(entry)
+
+
+class ServedLanguageModel:
+    """The port `shared.models.LanguageModel`, as far as a server goes.
+
+    Raises Unavailable where the server is away, BadInput where it refuses or cannot do it.
+    """
+
+    def __init__(self, entry: ModelEntry) -> None:
+        self._entry = entry
+        self._served = entry.served_name or entry.name
+        self._connection = Connection(entry)
+        self._tokenizer = ServerTokenizer(self._connection, self._served)
+        self._owner: str | None = None
+        self._way: Way | None = None
+
+    @property
+    def use(self) -> ModelUse:
+        """For the provenance; the weights' hash, device and dtype are the server's affair.
+
+        Asks the server once whether it serves the model: Unavailable where it does not.
+        """
+        self._known()
+        return ModelUse(
+            name=self._entry.name, revision=self._served, sha256=None, device=SERVER, dtype=SERVER
+        )
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """As configured."""
+        return self._entry.languages or ()
+
+    def generate(self, prompts: Sequence[Prompt], sampling: Sampling) -> list[Completion]:
+        """A completion of each prompt. Prompt i is drawn with a seed made of the seed and i.
+
+        A server that batches may move a log-probability, and so a draw, by rounding.
+        """
+        extra = {"model": self._served, **neutral(self._known())}
+        return generate(self._connection, prompts, sampling, extra)
+
+    def score(self, prompts: Sequence[Prompt], completions: Sequence[str]) -> list[Completion]:
+        """Token log-probabilities of each given completion after its prompt."""
+        asked = self._tokenizer.read(prompts, completions)
+        return self._scored(asked)
+
+    def labels_of(self, example: Example) -> tuple[str, ...]:
+        """The labels of its template."""
+        return tuple(_question(example)[1])
+
+    def judge(self, examples: Sequence[Example]) -> list[Floats]:
+        """For each example (L,) probabilities of its labels.
+
+        Softmax over the labels of the sum of log-probabilities of each verbalizer's tokens after
+        `prefix + text + suffix`: for verbalizers of one token the same as from their logits.
+        """
+        questions = [_question(example) for example in examples]
+        prompts = [prompt for prompt, words in questions for _ in words]
+        asked = self._tokenizer.read(prompts, [word for _, words in questions for word in words.values()])
+        places = iter(zip(asked, self._scored(asked), strict=True))
+        answers = []
+        for _, words in questions:
+            columns = [next(places) for _ in words]
+            _distinct([one.ids[1] for one, _ in columns if one.ids])
+            sums = np.array([sum(t.logprob for t in done.tokens) for _, done in columns])
+            shares = np.exp(sums - sums.max())
+            answers.append(shares / shares.sum())
+        return answers
+
+    def tokens(self, examples: Sequence[Example]) -> list[Tokens]:
+        """Refused."""
+        self._refuse("its tokens one by one")
+
+    def judge_rows(self, asked: Sequence[Rows]) -> list[Floats]:
+        """Refused."""
+        self._refuse("rows with tokens taken away or masked")
+
+    def attributions(
+        self, examples: Sequence[Example], targets: Sequence[str], method: AttributionMethod
+    ) -> list[Attributions]:
+        """Refused."""
+        self._refuse("attributions")
+
+    def _refuse(self, what: str) -> NoReturn:
+        raise BadInput(
+            f"{self._entry.name!r} is behind an OpenAI-compatible server, which shows neither "
+            f"attention nor gradients and gives no {what}: our own inference worker is needed, "
+            "with the model as hf: or path:",
+            pointer="/model",
+        )
+
+    def _known(self) -> str:
+        """Who owns the model, as the server says ("vllm", "llamacpp"); empty: not stated."""
+        if self._owner is None:
+            listed = self._connection.get("/models").get("data") or []
+            names = {str(one.get("id")): str(one.get("owned_by") or "") for one in listed}
+            if names and self._served not in names:
+                raise Unavailable(
+                    f"the server of {self._entry.name!r} serves no model {self._served!r}; "
+                    f"it serves {', '.join(sorted(names))[:200]}"
+                )
+            self._owner = names.get(self._served, "")
+        return self._owner
+
+    def _scored(self, asked: Sequence[Asked]) -> list[Completion]:
+        way = self._chosen_way()
+        bodies = [way.bodies(one) if one.written else [] for one in asked]
+        flat = [body for some in bodies for body in some]
+        answers = iter(ask(self._connection, self._served, flat))
+        done = []
+        for one, some in zip(asked, bodies, strict=True):
+            choices = [next(answers) for _ in some]
+            tokens: list[WrittenToken] = []
+            if choices:
+                tokens = written_tokens(way.pieces(one, choices), one.written)
+            done.append(completion(one.written, tokens, "given"))
+        return done
+
+    def _chosen_way(self) -> Way:
+        if self._way is None:
+            self._known()
+            probe = PROBE
+            if self._tokenizer.offered:
+                [probe] = self._tokenizer.read([Prompt(text=PROBE.before)], [PROBE.written])
+            self._way = find_way(self._connection, self._served, probe)
+        return self._way
+
+
+def _question(example: Example) -> tuple[Prompt, dict[str, str]]:
+    """An example as a prompt, and what would be written for each label."""
+    if example.template is None:
+        raise BadInput("a causal model needs a template", pointer="/template")
+    if example.text_pair is not None:
+        raise BadInput("a causal model reads no pairs: use the template", pointer="/text_pair")
+    template = example.template
+    return Prompt(text=template.prefix + example.text + template.suffix), template.verbalizers
+
+
+def _distinct(verbalizers: Sequence[tuple[int, ...]]) -> None:
+    if len(set(verbalizers)) < len(verbalizers) or not all(verbalizers):
+        raise BadInput(
+            "two labels have verbalizers of the same tokens, or one has none",
+            pointer="/template/verbalizers",
+        )
