@@ -24,6 +24,7 @@ from shared.errors import BadInput, ScoringError, Unavailable
 from shared.settings import secret, settings
 
 LONGEST_PAUSE = 30.0  # seconds, whatever Retry-After says
+KEPT = 4  # idle connections: llama.cpp gives each one of its few threads, for seconds
 SHOWN = 300  # characters of a server's own message
 
 Json = dict[str, Any]
@@ -53,7 +54,9 @@ class Connection:
         self._attempts = chosen.openai_attempts
         self._client = httpx.Client(
             timeout=httpx.Timeout(chosen.openai_seconds, connect=chosen.openai_connect_seconds),
-            limits=httpx.Limits(max_connections=chosen.openai_connections),
+            limits=httpx.Limits(
+                max_connections=chosen.openai_connections, max_keepalive_connections=KEPT
+            ),
         )
         self._pool = ThreadPoolExecutor(chosen.openai_connections, thread_name_prefix="openai")
 

@@ -90,7 +90,8 @@ class ServedLanguageModel:
         """
         questions = [_question(example) for example in examples]
         prompts = [prompt for prompt, words in questions for _ in words]
-        asked = self._tokenizer.read(prompts, [word for _, words in questions for word in words.values()])
+        written = [word for _, words in questions for word in words.values()]
+        asked = self._tokenizer.read(prompts, written)
         places = iter(zip(asked, self._scored(asked), strict=True))
         answers = []
         for _, words in questions:

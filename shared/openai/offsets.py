@@ -50,7 +50,7 @@ def _within(start: int, end: int, length: int) -> Span | None:
 
 
 def _in_order(pieces: Sequence[str], text: str) -> list[Span | None]:
-    """Where parts of characters came as U+FFFD: the whole pieces are found, the others fill gaps."""
+    """Where parts of characters came as U+FFFD: they fill the gaps between whole pieces."""
     found: list[Span | None] = [None] * len(pieces)
     cursor, parts = 0, list[int]()
     for place, piece in enumerate(pieces):

@@ -11,13 +11,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from shared.errors import BadInput, ScoringError
+from shared.errors import BadInput, ScoringError, Unavailable
 from shared.openai.answers import Choice, Piece, choice, encoded
 from shared.openai.connection import Connection, Json
 from shared.openai.offsets import spans
 from shared.openai.tokenizing import Asked
 
 PATH = "/completions"
+VOCABULARY = 1_000_000  # log-probabilities asked for: more than any vocabulary has
 FORCE = 100  # the largest bias that the API allows
 SAME = 0.01  # natural logarithm; a bias of 100 moves a log-probability by far more
 PROBE = Asked("The weather is", " good", None)
@@ -85,7 +86,14 @@ class Echo:
 
 
 class Forced:
-    """Each token of the completion after all before it."""
+    """Each token of the completion after all before it.
+
+    llama.cpp leaves tokens out that hold a part of a character only. Their log-probability is
+    looked up among those of the whole vocabulary, beside `whole`, a token of whole characters.
+    """
+
+    def __init__(self, whole: int) -> None:
+        self._whole = whole
 
     def bodies(self, asked: Asked) -> list[Json]:
         """One request a token."""
@@ -94,8 +102,8 @@ class Forced:
             {
                 "prompt": [*before, *after[:place]],
                 "max_tokens": 1,
-                "logprobs": 1,
-                "logit_bias": {str(token): FORCE},
+                "logprobs": VOCABULARY if place in asked.parts else 1,
+                "logit_bias": {str(self._whole if place in asked.parts else token): FORCE},
             }
             for place, token in enumerate(after)
         ]
@@ -103,9 +111,15 @@ class Forced:
     def pieces(self, asked: Asked, choices: Sequence[Choice]) -> list[Piece]:
         """What was forced must have come."""
         _, after = asked.ids or ((), ())
-        made = [piece for found in choices for piece in (found.pieces or [])[:1]]
-        if [piece.id for piece in made] != list(after):
-            raise ScoringError("the server does not write the tokens that it is told to write")
+        made = []
+        for place, (token, found) in enumerate(zip(after, choices, strict=True)):
+            content = (found.logprobs and found.logprobs.content) or []
+            entries = content[:1]
+            if place in asked.parts and content:
+                entries = [entry for entry in content[0].top_logprobs if entry.id == token]
+            if not entries or entries[0].id != token:
+                raise ScoringError("the server does not write the tokens that it is told to write")
+            made.append(entries[0].piece)
         return made
 
 
@@ -119,7 +133,7 @@ def find_way(connection: Connection, served: str, probe: Asked) -> Way:
         if _works(connection, served, way, probe):
             return way
     if probe.ids and _before_the_bias(connection, served, probe):
-        return Forced()
+        return Forced(probe.ids[1][0])
     raise BadInput(
         "the server tells no log-probabilities of a given text: neither prompt_logprobs nor echo, "
         "nor can its tokens be forced; our own inference worker can",
@@ -136,10 +150,10 @@ def ask(connection: Connection, served: str, bodies: Sequence[Json]) -> list[Cho
 def _works(connection: Connection, served: str, way: Way, probe: Asked) -> bool:
     try:
         pieces = way.pieces(probe, ask(connection, served, way.bodies(probe)))
-    except (BadInput, ScoringError) as error:
-        if type(error) in (BadInput, ScoringError):  # it cannot; to be away is another matter
-            return False
+    except Unavailable:  # to be away is another matter than not to be able
         raise
+    except ScoringError:
+        return False
     return bool(pieces) and all(piece.logprob is not None for piece in pieces)
 
 
@@ -149,21 +163,18 @@ def _before_the_bias(connection: Connection, served: str, probe: Asked) -> bool:
     free = {"prompt": before, "max_tokens": 1, "logprobs": 2}
     try:
         [found] = ask(connection, served, [free])
-        others = found.logprobs.content[0].top_logprobs if _has_content(found) else []  # type: ignore[union-attr,index]
-        if len(others) < 2 or others[1].id is None:
+        content = (found.logprobs and found.logprobs.content) or []
+        second = content[0].top_logprobs[1] if content and content[0].top_logprobs[1:] else None
+        if second is None or second.id is None:
             return False
-        forced = Forced()
-        target = Asked(probe.before, "", (tuple(before), (others[1].id,)))
+        target = Asked(probe.before, "", (tuple(before), (second.id,)))
+        forced = Forced(second.id)
         [piece] = forced.pieces(target, ask(connection, served, forced.bodies(target)))
-    except (BadInput, ScoringError) as error:
-        if type(error) in (BadInput, ScoringError):
-            return False
+    except Unavailable:
         raise
-    return piece.logprob is not None and abs(piece.logprob - others[1].logprob) < SAME
-
-
-def _has_content(found: Choice) -> bool:
-    return bool(found.logprobs and found.logprobs.content)
+    except ScoringError:
+        return False
+    return piece.logprob is not None and abs(piece.logprob - second.logprob) < SAME
 
 
 def _whole(asked: Asked) -> list[int]:

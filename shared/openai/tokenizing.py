@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import BaseModel, ValidationError
 
@@ -25,10 +25,20 @@ class Asked:
     before: str | None  # None: a conversation that only the server can write out
     written: str
     ids: tuple[Ids, Ids] | None  # of the prompt, of the completion
+    parts: frozenset[int] = frozenset()  # places of the completion's tokens that cut a character
 
 
 class _Piece(BaseModel):
     id: int
+    piece: str | list[int] = ""  # bytes where they make no text by themselves
+
+
+class _Token(NamedTuple):
+    id: int
+    part: bool = False
+
+
+_Read = tuple[_Token, ...]
 
 
 class _Tokens(BaseModel):
@@ -81,12 +91,11 @@ class ServerTokenizer:
                 for text, written in zip(texts, completions, strict=True)
             ]
         )
-        return [
-            Asked(text, written, (begin, _after(begin, one, full if text is not None else ())))
-            for text, written, begin, one, full in zip(
-                texts, completions, before, alone, whole, strict=True
-            )
+        afters = [
+            full[len(begin) :] if text is not None and full[: len(begin)] == begin else one
+            for text, begin, one, full in zip(texts, before, alone, whole, strict=True)
         ]
+        return [_asked(*four) for four in zip(texts, completions, before, afters, strict=True)]
 
     def _written_out(self, prompt: Prompt) -> str | None:
         """The prompt as a string; None where it goes to the tokenizer as a conversation."""
@@ -106,10 +115,11 @@ class ServerTokenizer:
 
     def _text(self, text: str, *, special: bool) -> Json:
         vllm = {"model": self._served, "prompt": text, "add_special_tokens": special}
-        return {**vllm, "content": text, "add_special": special, "parse_special": True}
+        llama = {"content": text, "add_special": special, "with_pieces": True}
+        return {**vllm, **llama, "parse_special": True}
 
-    def _tokens(self, bodies: Sequence[Json]) -> list[Ids]:
-        return [_ids(answer) for answer in self._connection.post_beside("/tokenize", bodies)]
+    def _tokens(self, bodies: Sequence[Json]) -> list[_Read]:
+        return [_read(answer) for answer in self._connection.post_beside("/tokenize", bodies)]
 
 
 def _plain(prompt: Prompt) -> str:
@@ -121,13 +131,20 @@ def _plain(prompt: Prompt) -> str:
     return prompt.text or ""
 
 
-def _after(before: Ids, alone: Ids, whole: Ids) -> Ids:
-    return whole[len(before) :] if whole[: len(before)] == before else alone
+def _asked(text: str | None, written: str, before: _Read, after: _Read) -> Asked:
+    ids = tuple(token.id for token in before), tuple(token.id for token in after)
+    parts = frozenset(place for place, token in enumerate(after) if token.part)
+    return Asked(text, written, ids, parts)
 
 
-def _ids(answer: Any) -> Ids:
+def _read(answer: Any) -> _Read:
     try:
         tokens = _Tokens.model_validate(answer).tokens
     except ValidationError as error:
         raise ScoringError("the server's /tokenize gives no tokens") from error
-    return tuple(token if isinstance(token, int) else token.id for token in tokens)
+    return tuple(
+        _Token(token)
+        if isinstance(token, int)
+        else _Token(token.id, part=isinstance(token.piece, list))
+        for token in tokens
+    )

@@ -44,7 +44,7 @@ def generate(
 
 
 def seed_of(seed: int, place: int) -> int:
-    """The seed of prompt number `place`, independent of every other; 31 bits, as all servers take."""
+    """The seed of prompt number `place`, whatever the others are; 31 bits, as all servers take."""
     return int(np.random.SeedSequence([seed, place]).generate_state(1)[0] >> np.uint32(1))
 
 
