@@ -16,7 +16,7 @@ from tenacity import (
     Retrying,
     retry_if_exception_type,
     stop_after_attempt,
-    wait_exponential_jitter,
+    wait_random_exponential,
 )
 
 from shared.catalogue import ModelEntry
@@ -159,7 +159,7 @@ def _retry_after(response: httpx.Response) -> float | None:
         return None
 
 
-_growing = wait_exponential_jitter(initial=0.5, max=8)
+_growing = wait_random_exponential(multiplier=0.5, max=8)
 
 
 def _pause(state: RetryCallState) -> float:

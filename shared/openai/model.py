@@ -68,10 +68,18 @@ class ServedLanguageModel:
     def generate(self, prompts: Sequence[Prompt], sampling: Sampling) -> list[Completion]:
         """A completion of each prompt. Prompt i is drawn with a seed made of the seed and i.
 
-        A server that batches may move a log-probability, and so a draw, by rounding.
+        A server that batches may move a log-probability, and so a draw, by rounding. A text of
+        whose tokens the server did not tell all is scored afterwards, as its tokenizer reads it.
         """
         extra = {"model": self._served, **neutral(self._known())}
-        return generate(self._connection, prompts, sampling, extra)
+        done = generate(self._connection, prompts, sampling, extra)
+        bare = [place for place, one in enumerate(done) if one.text and not one.tokens]
+        if bare:
+            texts = [done[place].text for place in bare]
+            scored = self.score([prompts[place] for place in bare], texts)
+            for place, one in zip(bare, scored, strict=True):
+                done[place] = one.model_copy(update={"finish": done[place].finish})
+        return done
 
     def score(self, prompts: Sequence[Prompt], completions: Sequence[str]) -> list[Completion]:
         """Token log-probabilities of each given completion after its prompt."""

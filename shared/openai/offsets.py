@@ -33,7 +33,7 @@ def spans(pieces: Sequence[bytes], text: str) -> list[Span | None]:
                 _within(start - shift, start - shift + len(part), end)
                 for start, part in zip(starts, decoded, strict=True)
             ]
-    return _in_order([piece.decode("utf-8", "replace") for piece in pieces], text)
+    return _in_order(pieces, text)
 
 
 def _decoded(pieces: Sequence[bytes]) -> list[str]:
@@ -49,11 +49,15 @@ def _within(start: int, end: int, length: int) -> Span | None:
     return max(0, start), min(end, length)
 
 
-def _in_order(pieces: Sequence[str], text: str) -> list[Span | None]:
+def _in_order(pieces: Sequence[bytes], text: str) -> list[Span | None]:
     """Where parts of characters came as U+FFFD: they fill the gaps between whole pieces."""
     found: list[Span | None] = [None] * len(pieces)
     cursor, parts = 0, list[int]()
-    for place, piece in enumerate(pieces):
+    for place, spelled in enumerate(pieces):
+        try:
+            piece = spelled.decode("utf-8")
+        except UnicodeDecodeError as error:  # it spells bytes, so that others must be missing
+            raise ScoringError("the server's tokens do not spell its text") from error
         if not piece or CUT in piece:
             parts.append(place)
             continue

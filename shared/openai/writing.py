@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from shared.calls import Completion, Prompt, Sampling, WrittenToken
-from shared.errors import BadInput, ScoringError
+from shared.errors import ScoringError, Unavailable
 from shared.openai.answers import Choice, Piece, choice
 from shared.openai.connection import Connection, Json
 from shared.openai.offsets import CUT, spans
@@ -28,7 +28,11 @@ def neutral(owner: str) -> Json:
 def generate(
     connection: Connection, prompts: Sequence[Prompt], sampling: Sampling, extra: Json
 ) -> list[Completion]:
-    """A completion of each prompt; conversations go through the server's chat template."""
+    """A completion of each prompt; conversations go through the server's chat template.
+
+    `finish` is the server's. Tokens are none where it did not tell those of the whole text: servers
+    refuse or leave out log-probabilities, and llama.cpp those of parts of characters.
+    """
     bodies = [
         {**extra, **_sampling(sampling, place), **_asked(prompt)}
         for place, prompt in enumerate(prompts)
@@ -93,7 +97,10 @@ def _asked(prompt: Prompt) -> Json:
 
 
 def _read(found: Choice) -> Completion:
-    pieces = found.pieces
-    if pieces is None and found.written:
-        raise BadInput("the server gives no log-probabilities of its text", pointer="/model")
-    return completion(found.written, written_tokens(pieces or [], found.written), found.finish)
+    text, finish = found.written, found.finish
+    try:
+        return completion(text, written_tokens(found.pieces or [], text), finish)
+    except Unavailable:
+        raise
+    except ScoringError:
+        return Completion(text=text, tokens=(), finish=finish)
