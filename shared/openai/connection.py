@@ -6,6 +6,7 @@ and a server that took the request but did not answer in time. The key never ent
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -58,6 +59,7 @@ class Connection:
                 max_connections=chosen.openai_connections, max_keepalive_connections=KEPT
             ),
         )
+        weakref.finalize(self, self._client.close)
         self._pool = ThreadPoolExecutor(chosen.openai_connections, thread_name_prefix="openai")
 
     def get(self, path: str) -> Json:
