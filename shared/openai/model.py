@@ -24,9 +24,12 @@ from shared.contracts import ModelUse
 from shared.errors import BadInput, Unavailable
 from shared.models import Floats
 from shared.openai.connection import Connection
+from shared.openai.first_token import first_tokens
 from shared.openai.scoring import PROBE, Way, ask, find_way
 from shared.openai.tokenizing import Asked, ServerTokenizer
 from shared.openai.writing import completion, generate, neutral, written_tokens
+
+_Question = tuple[str, dict[str, str]]  # a text, and what would be written for each label
 
 
 @lru_cache(maxsize=64)
@@ -48,6 +51,7 @@ class ServedLanguageModel:
         self._tokenizer = ServerTokenizer(self._connection, self._served)
         self._owner: str | None = None
         self._way: Way | None = None
+        self._tried = False
 
     @property
     def use(self) -> ModelUse:
@@ -97,18 +101,13 @@ class ServedLanguageModel:
         `prefix + text + suffix`: for verbalizers of one token the same as from their logits.
         """
         questions = [_question(example) for example in examples]
-        prompts = [prompt for prompt, words in questions for _ in words]
-        written = [word for _, words in questions for word in words.values()]
-        asked = self._tokenizer.read(prompts, written)
-        places = iter(zip(asked, self._scored(asked), strict=True))
-        answers = []
-        for _, words in questions:
-            columns = [next(places) for _ in words]
-            _distinct([one.ids[1] for one, _ in columns if one.ids])
-            sums = np.array([sum(t.logprob for t in done.tokens) for _, done in columns])
-            shares = np.exp(sums - sums.max())
-            answers.append(shares / shares.sum())
-        return answers
+        if self._chosen_way() is None:
+            texts = [text for text, _ in questions]
+            words = [list(words.values()) for _, words in questions]
+            scores = first_tokens(self._connection, self._served, texts, words)
+        else:
+            scores = self._verbalized(questions)
+        return [_softmax(np.array(row)) for row in scores]
 
     def tokens(self, examples: Sequence[Example]) -> list[Tokens]:
         """Refused."""
@@ -123,6 +122,24 @@ class ServedLanguageModel:
     ) -> list[Attributions]:
         """Refused."""
         self._refuse("attributions")
+
+    def _verbalized(self, questions: Sequence[_Question]) -> list[list[float]]:
+        """For each question (L,) log-probabilities of its verbalizers."""
+        # longer than a prompt of a request may be: a template comes on top
+        prompts = [
+            Prompt.model_construct(text=text, turns=None)
+            for text, words in questions
+            for _ in words
+        ]
+        written = [word for _, words in questions for word in words.values()]
+        asked = self._tokenizer.read(prompts, written)
+        columns = iter(zip(asked, self._scored(asked), strict=True))
+        scores = []
+        for _, words in questions:
+            own = [next(columns) for _ in words]
+            _distinct([one.ids[1] for one, _ in own if one.ids])
+            scores.append([sum(token.logprob for token in done.tokens) for _, done in own])
+        return scores
 
     def _refuse(self, what: str) -> NoReturn:
         raise BadInput(
@@ -147,6 +164,13 @@ class ServedLanguageModel:
 
     def _scored(self, asked: Sequence[Asked]) -> list[Completion]:
         way = self._chosen_way()
+        if way is None:
+            raise BadInput(
+                f"the server of {self._entry.name!r} tells no log-probabilities of a given text: "
+                "neither prompt_logprobs nor echo, nor can its tokens be forced; our own inference "
+                "worker can",
+                pointer="/model",
+            )
         bodies = [way.bodies(one) if one.written else [] for one in asked]
         flat = [body for some in bodies for body in some]
         answers = iter(ask(self._connection, self._served, flat))
@@ -159,24 +183,30 @@ class ServedLanguageModel:
             done.append(completion(one.written, tokens, "given"))
         return done
 
-    def _chosen_way(self) -> Way:
-        if self._way is None:
+    def _chosen_way(self) -> Way | None:
+        if not self._tried:
             self._known()
             probe = PROBE
             if self._tokenizer.offered:
                 [probe] = self._tokenizer.read([Prompt(text=PROBE.before)], [PROBE.written])
             self._way = find_way(self._connection, self._served, probe)
+            self._tried = True
         return self._way
 
 
-def _question(example: Example) -> tuple[Prompt, dict[str, str]]:
-    """An example as a prompt, and what would be written for each label."""
+def _question(example: Example) -> _Question:
+    """An example as a text, and what would be written for each label."""
     if example.template is None:
         raise BadInput("a causal model needs a template", pointer="/template")
     if example.text_pair is not None:
         raise BadInput("a causal model reads no pairs: use the template", pointer="/text_pair")
     template = example.template
-    return Prompt(text=template.prefix + example.text + template.suffix), template.verbalizers
+    return template.prefix + example.text + template.suffix, template.verbalizers
+
+
+def _softmax(scores: Floats) -> Floats:
+    shares = np.exp(scores - scores.max())
+    return np.asarray(shares / shares.sum())
 
 
 def _distinct(verbalizers: Sequence[tuple[int, ...]]) -> None:

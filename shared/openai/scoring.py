@@ -123,10 +123,10 @@ class Forced:
         return made
 
 
-def find_way(connection: Connection, served: str, probe: Asked) -> Way:
+def find_way(connection: Connection, served: str, probe: Asked) -> Way | None:
     """The first way that this server offers; `probe`: PROBE, with its tokens if they are known.
 
-    Raises BadInput where there is none, Unavailable where the server is away.
+    None where there is none. Raises Unavailable where the server is away.
     """
     ways: list[Way] = [PromptLogprobs(), Echo()] if probe.ids else [Echo()]
     for way in ways:
@@ -134,11 +134,7 @@ def find_way(connection: Connection, served: str, probe: Asked) -> Way:
             return way
     if probe.ids and _before_the_bias(connection, served, probe):
         return Forced(probe.ids[1][0])
-    raise BadInput(
-        "the server tells no log-probabilities of a given text: neither prompt_logprobs nor echo, "
-        "nor can its tokens be forced; our own inference worker can",
-        pointer="/model",
-    )
+    return None
 
 
 def ask(connection: Connection, served: str, bodies: Sequence[Json]) -> list[Choice]:

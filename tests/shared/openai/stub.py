@@ -16,8 +16,9 @@ from typing import Any, Literal
 
 from tests.fakes import share
 
-Style = Literal["vllm", "openai", "bare"]
+Style = Literal["vllm", "openai", "newer", "bare"]  # newer: neither echo nor ids
 Reply = tuple[int, dict[str, str], Any]
+LIKELY = (" yes", " no", " maybe", " it", " so")
 WORD = re.compile(r"\s?\S+|\s")
 
 
@@ -64,6 +65,10 @@ class Stub:
         if self.style == "bare":
             wrong = {"echo", "logprobs", "prompt_logprobs"} & set(body)
             return 422, {}, {"detail": f"Unsupported fields in the request: {wrong}"}
+        if self.style == "newer" and {"echo", "prompt_logprobs"} & set(body):
+            return 400, {}, {"error": {"message": "Setting 'echo' is not supported"}}
+        if body.get("logprobs", 0) > 5:
+            return 400, {}, {"error": {"message": "logprobs must be at most 5"}}
         made = {"text": self.written, "index": 0, "finish_reason": "stop", "logprobs": None}
         if self.style == "vllm" and "prompt_logprobs" in body:
             made["prompt_logprobs"] = self.of_prompt(ids)
@@ -96,7 +101,9 @@ class Stub:
         if echo:
             values[0] = None
         starts = [sum(map(len, tokens[:place])) for place in range(len(tokens))]
-        return {"tokens": tokens, "token_logprobs": values, "text_offset": starts}
+        likely = {word: self.logprob([*ids, *self.ids(word)], len(ids)) for word in LIKELY}
+        tops = {"text_offset": starts, "top_logprobs": [likely] * len(tokens)}
+        return {"tokens": tokens, "token_logprobs": values, **tops}
 
 
 @contextmanager

@@ -62,7 +62,7 @@ def test_a_given_text_is_scored_in_the_servers_way(
     assert (done[2].text, done[2].tokens) == ("", ())
 
 
-@every_style
+@pytest.mark.parametrize("style", ["vllm", "openai", "newer"])
 def test_labels_are_the_softmax_of_their_verbalizers(
     model: ServedLanguageModel, stub: Stub
 ) -> None:
@@ -85,6 +85,16 @@ def test_generation_sends_its_sampling_and_a_seed_for_each_place(
     assert seeds == {prompt.text: seed_of(3, place) for place, prompt in enumerate(PROMPTS)}
     assert all(body["stop"] == ["\n"] and body["top_p"] == 0.8 for body in bodies)
     assert all(("top_k" in body) == (style == "vllm") for body in bodies)
+
+
+@pytest.mark.parametrize("style", ["newer"])
+def test_a_verbalizer_that_is_not_among_the_likely_tokens(model: ServedLanguageModel) -> None:
+    template = Template(verbalizers={"yes": " yes", "never": " never"})
+    with pytest.raises(BadInput, match="5 most likely next tokens only, and ' never'") as caught:
+        model.judge([Example(text="A text", template=template)])
+    assert caught.value.pointer == "/template/verbalizers"
+    with pytest.raises(BadInput, match="no log-probabilities of a given text"):
+        model.score(PROMPTS, WRITTEN)
 
 
 @of_openai
