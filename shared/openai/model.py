@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
+from threading import Lock
 from typing import NoReturn
 
 import numpy as np
@@ -25,11 +26,10 @@ from shared.errors import BadInput, Unavailable
 from shared.models import Floats
 from shared.openai.connection import Connection
 from shared.openai.first_token import first_tokens
+from shared.openai.labels import Question, check_distinct, question, softmax
 from shared.openai.scoring import PROBE, Way, ask, find_way
 from shared.openai.tokenizing import Asked, ServerTokenizer
 from shared.openai.writing import completion, generate, neutral, written_tokens
-
-_Question = tuple[str, dict[str, str]]  # a text, and what would be written for each label
 
 
 @lru_cache(maxsize=64)
@@ -51,7 +51,7 @@ class ServedLanguageModel:
         self._tokenizer = ServerTokenizer(self._connection, self._served)
         self._owner: str | None = None
         self._way: Way | None = None
-        self._tried = False
+        self._tried, self._trying = False, Lock()
 
     @property
     def use(self) -> ModelUse:
@@ -92,7 +92,7 @@ class ServedLanguageModel:
 
     def labels_of(self, example: Example) -> tuple[str, ...]:
         """The labels of its template."""
-        return tuple(_question(example)[1])
+        return tuple(question(example)[1])
 
     def judge(self, examples: Sequence[Example]) -> list[Floats]:
         """For each example (L,) probabilities of its labels.
@@ -100,14 +100,14 @@ class ServedLanguageModel:
         Softmax over the labels of the sum of log-probabilities of each verbalizer's tokens after
         `prefix + text + suffix`: for verbalizers of one token the same as from their logits.
         """
-        questions = [_question(example) for example in examples]
+        questions = [question(example) for example in examples]
         if self._chosen_way() is None:
             texts = [text for text, _ in questions]
             words = [list(words.values()) for _, words in questions]
             scores = first_tokens(self._connection, self._served, texts, words)
         else:
             scores = self._verbalized(questions)
-        return [_softmax(np.array(row)) for row in scores]
+        return [softmax(np.array(row)) for row in scores]
 
     def tokens(self, examples: Sequence[Example]) -> list[Tokens]:
         """Refused."""
@@ -123,7 +123,7 @@ class ServedLanguageModel:
         """Refused."""
         self._refuse("attributions")
 
-    def _verbalized(self, questions: Sequence[_Question]) -> list[list[float]]:
+    def _verbalized(self, questions: Sequence[Question]) -> list[list[float]]:
         """For each question (L,) log-probabilities of its verbalizers."""
         # longer than a prompt of a request may be: a template comes on top
         prompts = [
@@ -137,7 +137,7 @@ class ServedLanguageModel:
         scores = []
         for _, words in questions:
             own = [next(columns) for _ in words]
-            _distinct([one.ids[1] for one, _ in own if one.ids])
+            check_distinct([one.ids[1] for one, _ in own if one.ids])
             scores.append([sum(token.logprob for token in done.tokens) for _, done in own])
         return scores
 
@@ -184,34 +184,12 @@ class ServedLanguageModel:
         return done
 
     def _chosen_way(self) -> Way | None:
-        if not self._tried:
-            self._known()
-            probe = PROBE
-            if self._tokenizer.offered:
-                [probe] = self._tokenizer.read([Prompt(text=PROBE.before)], [PROBE.written])
-            self._way = find_way(self._connection, self._served, probe)
-            self._tried = True
-        return self._way
-
-
-def _question(example: Example) -> _Question:
-    """An example as a text, and what would be written for each label."""
-    if example.template is None:
-        raise BadInput("a causal model needs a template", pointer="/template")
-    if example.text_pair is not None:
-        raise BadInput("a causal model reads no pairs: use the template", pointer="/text_pair")
-    template = example.template
-    return template.prefix + example.text + template.suffix, template.verbalizers
-
-
-def _softmax(scores: Floats) -> Floats:
-    shares = np.exp(scores - scores.max())
-    return np.asarray(shares / shares.sum())
-
-
-def _distinct(verbalizers: Sequence[tuple[int, ...]]) -> None:
-    if len(set(verbalizers)) < len(verbalizers) or not all(verbalizers):
-        raise BadInput(
-            "two labels have verbalizers of the same tokens, or one has none",
-            pointer="/template/verbalizers",
-        )
+        with self._trying:
+            if not self._tried:
+                self._known()
+                probe = PROBE
+                if self._tokenizer.offered:
+                    [probe] = self._tokenizer.read([Prompt(text=PROBE.before)], [PROBE.written])
+                self._way = find_way(self._connection, self._served, probe)
+                self._tried = True
+            return self._way
