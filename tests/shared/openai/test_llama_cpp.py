@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
 from services.inference.check import report
 from services.inference.local import LocalModels
+from services.worker import needed, open_doors
 from shared.calls import (
     AttributionMethod,
     Completion,
@@ -23,6 +28,7 @@ from shared.openai.scoring import Forced
 from shared.performing import describe
 from shared.remote.models import QueueModels
 
+ROOT = Path(__file__).parents[3]
 TEXTS = ["The garden was", "Is the weather good or bad today? It", "café", "Yes, the answer is"]
 PROMPTS = [Prompt(text=text) for text in TEXTS]
 CHAT = Prompt(turns=(Turn(role="user", content="Is it good?"),))
@@ -202,3 +208,16 @@ def test_a_server_is_shown_without_a_hash(tiny_server: LocalModels) -> None:
     card = tiny_server._catalogue.describe()[0]
     assert (card.sha256, card.device, card.dtype) == (None, "server", "server")
     assert card.capabilities == ("judge", "generate", "score")
+
+
+def test_a_worker_does_not_wait_for_a_server_before_it_starts(tiny_server: LocalModels) -> None:
+    open_doors(["inference"])
+    assert needed(["inference"], tiny_server._catalogue) == ["own"]
+
+
+def test_a_server_is_asked_without_torch() -> None:
+    script = "import sys, shared.openai.model, shared.remote.models; print(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=ROOT, capture_output=True, check=True, text=True
+    )
+    assert not {"torch", "transformers"} & set(done.stdout.split())
