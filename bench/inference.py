@@ -132,7 +132,9 @@ def random_gpt2() -> LocalLanguageModel:
         tokenizer.save_pretrained(folder / "gpt2")
         entry = '[[models]]\nname = "m"\nkind = "causal"\nsource = "path:gpt2"\ndevice = "cpu"\n'
         (folder / "models.toml").write_text(entry, "utf-8")
-        return LocalModels(load_catalogue(folder / "models.toml")).language_model("m")
+        found = LocalModels(load_catalogue(folder / "models.toml")).language_model("m")
+        assert isinstance(found, LocalLanguageModel)
+        return found
 
 
 def deletions(model: LocalLanguageModel, template: Template) -> tuple[Way, Way]:

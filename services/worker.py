@@ -52,6 +52,7 @@ def needed(names: list[str], catalogue: Catalogue) -> list[str]:
         for name in MODEL_ROOMS & set(names)
         for entry in catalogue.entries
         if entry.kind in doors[name].room.model_kinds
+        and entry.scheme != "openai"  # another server's pause must not stop what is held here
     ]
     return list(dict.fromkeys([*(name for name in default if name in known), *held]))
 

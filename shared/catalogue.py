@@ -25,6 +25,9 @@ EMBEDDED = Path(__file__).parents[1] / "services" / "inference" / "embedded"
 NOTE = "embedded.json"  # beside an adapter's weights
 
 COMMIT = re.compile(r"[0-9a-f]{40}")
+SERVER: Literal["server"] = (
+    "server"  # device and dtype of a model that another server holds: its own affair
+)
 LOCAL = "local"  # revision of what has no revision of its own: look at the hash
 BASE = "embedded:base"  # the bare base: a similarity
 JUDGES = ("tokens", "judge", "judge_rows", "attributions")
@@ -34,7 +37,7 @@ CAPABILITIES: dict[ModelKind, tuple[str, ...]] = {
     "similarity": ("similarities",),
     "cross-encoder": ("similarities",),
 }
-BEHIND_HTTP = ("generate", "score")  # what an OpenAI-compatible server can do of them
+BEHIND_HTTP = ("judge", "generate", "score")  # what an OpenAI-compatible server can do of them
 
 Dtype = Literal["float32", "bfloat16", "float16"]
 Scheme = Literal["embedded", "hf", "path", "openai"]
@@ -76,6 +79,14 @@ class ModelEntry(Message):
     sha256: Sha256 | None = Field(
         default=None, description="of the weights; others are refused. As `folder_sha256` says"
     )
+    served_name: str | None = Field(
+        default=None, min_length=1, max_length=200, description="the server's name for it"
+    )
+    api_key_env: str | None = Field(
+        default=None,
+        pattern=r"^[A-Z][A-Z0-9_]*$",
+        description="the environment variable that holds the server's key",
+    )
 
     @field_validator("source")
     @classmethod
@@ -95,6 +106,10 @@ class ModelEntry(Message):
     def _kind_fits_source(self) -> Self:
         if self.scheme == "openai" and self.kind != "causal":
             raise ValueError("an openai: source can only be of kind causal")
+        if self.scheme == "openai" and self.sha256 is not None:
+            raise ValueError("the weights of an openai: source cannot be checked: no sha256")
+        if self.scheme != "openai" and (self.served_name or self.api_key_env):
+            raise ValueError("served_name and api_key_env belong to an openai: source")
         fitting = "similarity" if self.source == BASE else "classifier"
         if self.scheme == "embedded" and self.kind != fitting:
             raise ValueError(f"{self.source} can only be of kind {fitting}")
@@ -127,7 +142,7 @@ class ModelCard(Message):
     capabilities: tuple[str, ...]
     labels: tuple[str, ...] | None
     languages: tuple[str, ...] | None
-    dtype: Dtype
+    dtype: Dtype | Literal["server"]
     device: str
 
 
@@ -159,9 +174,11 @@ class Catalogue:
         return EmbeddedNote.model_validate_json((EMBEDDED / entry.location / NOTE).read_bytes())
 
     def revision(self, entry: ModelEntry) -> str:
-        """The pinned commit, an embedded model's own revision, or `local`."""
+        """The pinned commit, an embedded model's revision, a server's name for it, or `local`."""
         if entry.source == BASE:
             return BASE_REVISION
+        if entry.scheme == "openai":
+            return entry.served_name or entry.name
         note = self.note(entry)
         return entry.commit or (note.revision if note else LOCAL)
 
@@ -179,8 +196,8 @@ class Catalogue:
             capabilities=BEHIND_HTTP if entry.scheme == "openai" else CAPABILITIES[entry.kind],
             labels=entry.labels or (note.labels if note else None),
             languages=entry.languages or (note.languages if note else None),
-            dtype=entry.dtype,
-            device=entry.device,
+            dtype=SERVER if entry.scheme == "openai" else entry.dtype,
+            device=SERVER if entry.scheme == "openai" else entry.device,
         )
 
     def _sha256(self, entry: ModelEntry) -> str | None:

@@ -72,7 +72,7 @@ class ModelUse(Message):
 
     name: str
     revision: str
-    sha256: str
+    sha256: str | None = Field(description="of its safetensors; null where a server has them")
     device: str
     dtype: str
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from functools import lru_cache
 from pathlib import Path
 from typing import Literal
@@ -56,6 +57,16 @@ class Settings(BaseSettings):
         le=16_777_216,
         description="of one forward pass of the inference room; else found from the free memory",
     )
+    openai_seconds: float = Field(
+        default=120, gt=0, description="for an answer of an OpenAI-compatible server"
+    )
+    openai_connect_seconds: float = Field(default=5, gt=0)
+    openai_attempts: int = Field(
+        default=4, ge=1, le=10, description="after lost connections, status 429 and 5xx"
+    )
+    openai_connections: int = Field(
+        default=16, ge=1, le=256, description="requests to one server at a time"
+    )
     worker_threads: int = Field(
         default=32, ge=1, le=256, description="jobs in one worker at a time: they share its batches"
     )
@@ -72,6 +83,12 @@ class Settings(BaseSettings):
     def names_servers(self) -> bool:
         """Whether both servers were named, so that embedded ones are not wanted."""
         return self.model_fields_set >= {"redis_url", "database_url"}
+
+
+def secret(name: str) -> SecretStr | None:
+    """The environment variable that `models.toml` names for a server's key; None: not set."""
+    found = os.environ.get(name)
+    return SecretStr(found) if found else None
 
 
 @lru_cache(maxsize=1)

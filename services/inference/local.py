@@ -1,4 +1,4 @@
-"""Models that live in this process: each is loaded once, when it is first asked for."""
+"""Models that live in this process, each loaded when it is first asked for, or behind a server."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from services.inference.weights import Weights
 from shared.catalogue import Catalogue, ModelEntry
 from shared.contracts import ModelKind
 from shared.errors import BadInput
-from shared.models import Similarity, Writer
+from shared.models import LanguageModel, Similarity, Writer
+from shared.openai.model import served
 
 Model = TypeVar("Model")
 
@@ -51,11 +52,11 @@ class LocalModels:
         entry = self._entry(name, "classifier")
         return self._once(self._classifiers, entry, LocalClassifier, load_classifier)
 
-    def language_model(self, name: str) -> LocalLanguageModel:
-        """The causal model of this name."""
+    def language_model(self, name: str) -> LanguageModel:
+        """The causal model of this name; one behind a server refuses what servers do not show."""
         entry = self._entry(name, "causal")
         if entry.scheme == "openai":
-            raise BadInput(f"{name!r} is on another server, not in here", pointer="/model")
+            return served(entry)
         return self._once(self._language_models, entry, LocalLanguageModel, load_causal)
 
     def writer(self, name: str) -> Writer:

@@ -1,4 +1,4 @@
-"""The binding `queue`: every model lives in another process."""
+"""The binding `queue`: models live in other processes; servers are asked without a detour."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from shared.catalogue import Catalogue, ModelEntry
 from shared.contracts import ModelKind
 from shared.errors import BadInput
 from shared.models import Classifier, LanguageModel, Similarity, Writer
+from shared.openai.model import served
 from shared.remote.proxies import RemoteClassifier, RemoteLanguageModel, RemoteSimilarity
 
 
@@ -34,7 +35,8 @@ class QueueModels:
 
     def language_model(self, name: str) -> LanguageModel:
         """The causal model configured under this name."""
-        return RemoteLanguageModel(self._entry(name, "causal"))
+        entry = self._entry(name, "causal")
+        return served(entry) if entry.scheme == "openai" else RemoteLanguageModel(entry)
 
     def writer(self, name: str) -> Writer:
         """The causal model of this name."""

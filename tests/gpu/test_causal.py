@@ -33,7 +33,9 @@ def model(folder: Path, device: str, dtype: str = "float32") -> LocalLanguageMod
     lines = ["[[models]]", 'name = "m"', 'kind = "causal"', 'source = "path:weights"']
     lines += [f'device = "{device}"', f'dtype = "{dtype}"']
     (folder / "models.toml").write_text("\n".join(lines), encoding="utf-8")
-    return LocalModels(load_catalogue(folder / "models.toml")).language_model("m")
+    found = LocalModels(load_catalogue(folder / "models.toml")).language_model("m")
+    assert isinstance(found, LocalLanguageModel)
+    return found
 
 
 def rows(of: LocalLanguageModel) -> Rows:

@@ -75,7 +75,9 @@ def shaped(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], LocalLan
     def load(shape: str) -> LocalLanguageModel:
         folder = tmp_path_factory.mktemp(shape)
         (save_gpt2 if shape == "gpt2" else save_llama)(folder / "weights")
-        return _only(folder, "weights", "causal").language_model("m")
+        found = _only(folder, "weights", "causal").language_model("m")
+        assert isinstance(found, LocalLanguageModel)
+        return found
 
     return load
 

@@ -1,0 +1,119 @@
+"""What servers answer: the parts that we read of it.
+
+Sources: OpenAI's API reference, `/v1/completions` (`logprobs.tokens`, `token_logprobs`) and
+`/v1/chat/completions` (`logprobs.content[]` with `bytes`); vLLM's `prompt_logprobs`. llama.cpp
+answers in the second shape from both.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, NamedTuple
+
+from pydantic import BaseModel, Field, ValidationError
+
+from shared.errors import BadInput, ScoringError, Unavailable
+
+LEGACY_BYTES = re.compile(r"(?:\\x[0-9a-fA-F]{2})+")  # "bytes:\xf0\x9f" is a part of a character
+
+
+class Piece(NamedTuple):
+    """A token as the server spells it. `logprob` is None where it has nothing before it."""
+
+    spelled: bytes
+    logprob: float | None
+    id: int | None = None
+
+
+class Entry(BaseModel):
+    """A token of `logprobs.content`."""
+
+    token: str
+    logprob: float
+    bytes: list[int] | None = None
+    id: int | None = None
+    top_logprobs: list[Entry] = []
+
+    @property
+    def piece(self) -> Piece:
+        """The same in the one shape of ours."""
+        spelled = encoded(self.token) if self.bytes is None else bytes(self.bytes)
+        return Piece(spelled, self.logprob, self.id)
+
+
+class Logprobs(BaseModel):
+    """Both shapes at once; one of them is there."""
+
+    content: list[Entry] | None = None
+    tokens: list[str] | None = None
+    token_logprobs: list[float | None] | None = None
+    top_logprobs: list[dict[str, float] | None] | None = None
+
+
+class PromptToken(BaseModel):
+    """A token of vLLM's `prompt_logprobs`."""
+
+    logprob: float
+    decoded_token: str | None = None
+
+
+class _Message(BaseModel):
+    content: str | None = None
+
+
+class Choice(BaseModel):
+    """The one completion that we ask for."""
+
+    text: str | None = None
+    message: _Message | None = None
+    finish_reason: str | None = None
+    logprobs: Logprobs | None = None
+    prompt_logprobs: list[dict[str, PromptToken] | None] | None = None
+
+    @property
+    def written(self) -> str:
+        """The text, of a completion or of a chat."""
+        return (self.message.content if self.message else self.text) or ""
+
+    @property
+    def pieces(self) -> list[Piece] | None:
+        """Its tokens; None where the server gives no log-probabilities."""
+        found = self.logprobs
+        if found is None:
+            return None
+        if found.content is not None:
+            return [entry.piece for entry in found.content]
+        if found.tokens is None or found.token_logprobs is None:
+            return None
+        values = zip(found.tokens, found.token_logprobs, strict=True)
+        return [Piece(encoded(token), logprob) for token, logprob in values]
+
+    @property
+    def finish(self) -> Any:
+        """Why it ended. Raises BadInput where a filter took the text, Unavailable for an abort."""
+        if self.finish_reason == "content_filter":
+            raise BadInput("the server's content filter withholds the completion", pointer="/model")
+        if self.finish_reason == "abort":
+            raise Unavailable("the server broke the completion off")
+        return "length" if self.finish_reason == "length" else "stop"
+
+
+class _Answer(BaseModel):
+    choices: list[Choice] = Field(min_length=1)
+
+
+def choice(answer: Any) -> Choice:
+    """The first choice of an answer. Raises ScoringError for an answer of another shape."""
+    try:
+        return _Answer.model_validate(answer).choices[0]
+    except ValidationError as error:
+        place = ".".join(str(step) for step in error.errors()[0]["loc"])
+        raise ScoringError(f"the server's answer is not OpenAI's: {place}") from error
+
+
+def encoded(token: str) -> bytes:
+    """A token's bytes: of its string, or those that an older server spells out."""
+    rest = token.removeprefix("bytes:")
+    if rest != token and LEGACY_BYTES.fullmatch(rest):
+        return bytes.fromhex(rest.replace("\\x", ""))
+    return token.encode("utf-8", "replace")

@@ -1,0 +1,172 @@
+"""The wire to one server: pooled connections, a bounded number of requests, retries, clear errors.
+
+Retried: a connection that fails, 429 (after its Retry-After) and 5xx. Not retried: every other 4xx,
+and a server that took the request but did not answer in time. The key never enters a message.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import httpx
+from tenacity import (
+    RetryCallState,
+    Retrying,
+    retry_if_exception_type,
+    stop_after_attempt,
+    wait_random_exponential,
+)
+
+from shared.catalogue import ModelEntry
+from shared.errors import BadInput, ScoringError, Unavailable
+from shared.settings import secret, settings
+
+LONGEST_PAUSE = 30.0  # seconds, whatever Retry-After says
+KEPT = 4  # idle connections: llama.cpp gives each one of its few threads, for seconds
+SHOWN = 300  # characters of a server's own message
+
+Json = dict[str, Any]
+
+
+class _Again(Exception):
+    """A failure that may heal. `after`: seconds that the server asks for."""
+
+    def __init__(self, detail: str, after: float | None = None) -> None:
+        super().__init__(detail)
+        self.after = after
+
+
+class Connection:
+    """To the server of one `openai:` entry, for any number of threads.
+
+    Raises Unavailable where the server is away, too busy or refuses our key, BadInput where it
+    refuses the request (its own words are repeated), ScoringError where it answers no JSON.
+    """
+
+    def __init__(self, entry: ModelEntry) -> None:
+        chosen = settings()
+        self._name = entry.name
+        self._key_name = entry.api_key_env
+        self._base = entry.location.rstrip("/")
+        self._root = self._base.removesuffix("/v1")
+        self._attempts = chosen.openai_attempts
+        self._client = httpx.Client(
+            timeout=httpx.Timeout(chosen.openai_seconds, connect=chosen.openai_connect_seconds),
+            limits=httpx.Limits(
+                max_connections=chosen.openai_connections, max_keepalive_connections=KEPT
+            ),
+        )
+        weakref.finalize(self, self._client.close)
+        self._pool = ThreadPoolExecutor(chosen.openai_connections, thread_name_prefix="openai")
+
+    def get(self, path: str) -> Json:
+        """The answer to a GET below `/v1`."""
+        return self._retried("GET", self._base + path, None)
+
+    def post(self, path: str, bodies: Sequence[Json]) -> list[Json]:
+        """The answers to requests below `/v1`, in order; they are sent side by side."""
+        return self._side_by_side(self._base + path, bodies)
+
+    def post_beside(self, path: str, bodies: Sequence[Json]) -> list[Json]:
+        """The same beside `/v1`, where servers keep what OpenAI has not."""
+        return self._side_by_side(self._root + path, bodies)
+
+    def _side_by_side(self, url: str, bodies: Sequence[Json]) -> list[Json]:
+        futures = [self._pool.submit(self._retried, "POST", url, body) for body in bodies]
+        try:
+            return [future.result() for future in futures]
+        finally:
+            for future in futures:  # after a failure nobody waits for the rest
+                future.cancel()
+
+    def _retried(self, method: str, url: str, body: Json | None) -> Json:
+        retrying = Retrying(
+            stop=stop_after_attempt(self._attempts),
+            wait=_pause,
+            retry=retry_if_exception_type(_Again),
+            reraise=True,
+        )
+        try:
+            return retrying(self._once, method, url, body)
+        except _Again as error:
+            raise Unavailable(f"the server of {self._name!r}: {error}") from error
+
+    def _once(self, method: str, url: str, body: Json | None) -> Json:
+        try:
+            response = self._client.request(method, url, json=body, headers=self._headers())
+        except (httpx.ConnectError, httpx.ConnectTimeout, httpx.NetworkError) as error:
+            raise _Again(f"no connection ({type(error).__name__})") from error
+        except httpx.RemoteProtocolError as error:
+            raise _Again("it broke the connection off") from error
+        except httpx.HTTPError as error:  # it works on it: asking again would double its load
+            detail = f"the server of {self._name!r} did not answer ({type(error).__name__})"
+            raise Unavailable(detail) from error
+        if response.status_code == 429 or response.status_code >= 500:
+            raise _Again(f"status {response.status_code}", _retry_after(response))
+        if response.status_code >= 400:
+            raise self._refusal(response)
+        return self._read(response)
+
+    def _headers(self) -> dict[str, str]:
+        if self._key_name is None:
+            return {}
+        key = secret(self._key_name)
+        if key is None:
+            raise Unavailable(
+                f"{self._name!r} needs its key in the environment variable {self._key_name}"
+            )
+        return {"Authorization": f"Bearer {key.get_secret_value()}"}
+
+    def _refusal(self, response: httpx.Response) -> ScoringError:
+        status = response.status_code
+        if status in (401, 403):  # its words may repeat the key
+            return Unavailable(f"the server of {self._name!r} refuses our key (status {status})")
+        said = _message(response)
+        key = secret(self._key_name) if self._key_name else None
+        if key is not None and key.get_secret_value():
+            said = said.replace(key.get_secret_value(), "[redacted]")
+        detail = f"the server of {self._name!r} refuses it (status {status}): {said[:SHOWN]}"
+        return BadInput(detail, pointer="/model" if status in (404, 405) else None)
+
+    def _read(self, response: httpx.Response) -> Json:
+        try:
+            answer = response.json()
+        except ValueError as error:
+            raise ScoringError(f"the server of {self._name!r} answers no JSON") from error
+        if not isinstance(answer, dict):
+            raise ScoringError(f"the server of {self._name!r} answers something else")
+        return answer
+
+
+def _message(response: httpx.Response) -> str:
+    """The server's reason: OpenAI's `error.message`, older vLLM's `message`, FastAPI's `detail`."""
+    try:
+        body = response.json()
+    except ValueError:
+        return response.text
+    if not isinstance(body, dict):
+        return response.text
+    error = body.get("error")
+    said = error.get("message") if isinstance(error, dict) else error
+    return str(said or body.get("message") or body.get("detail") or response.text)
+
+
+def _retry_after(response: httpx.Response) -> float | None:
+    try:
+        return max(0.0, float(response.headers.get("Retry-After", "")))
+    except ValueError:  # absent, or a date
+        return None
+
+
+_growing = wait_random_exponential(multiplier=0.5, max=8)
+
+
+def _pause(state: RetryCallState) -> float:
+    """Seconds until the next attempt."""
+    error = state.outcome.exception() if state.outcome else None
+    if isinstance(error, _Again) and error.after is not None:
+        return min(error.after, LONGEST_PAUSE)
+    return _growing(state)

@@ -1,0 +1,178 @@
+"""Log-probabilities of a given text, by the first way that the server offers.
+
+1. `prompt_logprobs` (vLLM): one request, tokens as ids.
+2. `echo` with `logprobs` (OpenAI's older models, vLLM, llama-cpp-python): one request.
+3. One token forced at a time by `logit_bias` (llama.cpp): one request a token. Only where the
+   server reports log-probabilities from before the bias, which is tried out first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from shared.errors import BadInput, ScoringError, Unavailable
+from shared.openai.answers import Choice, Piece, choice, encoded
+from shared.openai.connection import Connection, Json
+from shared.openai.offsets import spans
+from shared.openai.tokenizing import Asked
+
+PATH = "/completions"
+VOCABULARY = 1_000_000  # log-probabilities asked for: more than any vocabulary has
+FORCE = 100  # the largest bias that the API allows
+SAME = 0.01  # natural logarithm; a bias of 100 moves a log-probability by far more
+PROBE = Asked("The weather is", " good", None)
+
+
+class Way(Protocol):
+    """How a server is asked for the log-probabilities of a given text."""
+
+    def bodies(self, asked: Asked) -> list[Json]:
+        """The requests for one text."""
+
+    def pieces(self, asked: Asked, choices: Sequence[Choice]) -> list[Piece]:
+        """(T,) the completion's tokens. Raises ScoringError where the server did not answer it."""
+
+
+class PromptLogprobs:
+    """vLLM's own field."""
+
+    def bodies(self, asked: Asked) -> list[Json]:
+        """One request. 0: of the chosen tokens alone, so that the answer stays small."""
+        return [{"prompt": _whole(asked), "max_tokens": 1, "prompt_logprobs": 0}]
+
+    def pieces(self, asked: Asked, choices: Sequence[Choice]) -> list[Piece]:
+        """Read from the prompt's end on."""
+        found = choices[0].prompt_logprobs
+        before, after = asked.ids or ((), ())
+        if found is None or len(found) != len(before) + len(after):
+            raise ScoringError("the server gives no prompt_logprobs")
+        made = []
+        for token, entries in zip(after, found[len(before) :], strict=True):
+            entry = (entries or {}).get(str(token))
+            if entry is None:
+                raise ScoringError("the server's prompt_logprobs are of other tokens")
+            made.append(Piece(encoded(entry.decoded_token or ""), entry.logprob, token))
+        return made
+
+
+class Echo:
+    """The prompt is repeated in the answer, with its log-probabilities."""
+
+    def bodies(self, asked: Asked) -> list[Json]:
+        """One request, of token ids where they are known."""
+        prompt = _whole(asked) if asked.ids else (asked.before or "") + asked.written
+        return [{"prompt": prompt, "max_tokens": 1, "echo": True, "logprobs": 1}]
+
+    def pieces(self, asked: Asked, choices: Sequence[Choice]) -> list[Piece]:
+        """By count where ids are known, else by the offsets of what is repeated."""
+        found = choices[0].pieces or []
+        if asked.ids is not None:
+            before, after = asked.ids
+            chosen = found[len(before) : len(before) + len(after)]
+            if len(found) < len(before) + len(after):
+                raise ScoringError("the server does not repeat the prompt")
+            ids = zip(chosen, after, strict=True)
+            return [Piece(piece.spelled, piece.logprob, token) for piece, token in ids]
+        border = len(asked.before or "")
+        places = spans([piece.spelled for piece in found], (asked.before or "") + asked.written)
+        if any(place and place[0] < border < place[1] for place in places):
+            raise BadInput(
+                "the prompt's end and the completion's beginning are one token: move the space",
+                pointer="/completions",
+            )
+        pairs = zip(found, places, strict=True)
+        return [piece for piece, place in pairs if place and place[0] >= border]
+
+
+class Forced:
+    """Each token of the completion after all before it.
+
+    llama.cpp leaves tokens out that hold a part of a character only. Their log-probability is
+    looked up among those of the whole vocabulary, beside `whole`, a token of whole characters.
+    """
+
+    def __init__(self, whole: int) -> None:
+        self._whole = whole
+
+    def bodies(self, asked: Asked) -> list[Json]:
+        """One request a token."""
+        before, after = asked.ids or ((), ())
+        return [
+            {
+                "prompt": [*before, *after[:place]],
+                "max_tokens": 1,
+                "logprobs": VOCABULARY if place in asked.parts else 1,
+                "logit_bias": {str(self._whole if place in asked.parts else token): FORCE},
+            }
+            for place, token in enumerate(after)
+        ]
+
+    def pieces(self, asked: Asked, choices: Sequence[Choice]) -> list[Piece]:
+        """What was forced must have come."""
+        _, after = asked.ids or ((), ())
+        made = []
+        for place, (token, found) in enumerate(zip(after, choices, strict=True)):
+            content = (found.logprobs and found.logprobs.content) or []
+            entries = content[:1]
+            if place in asked.parts and content:
+                entries = [entry for entry in content[0].top_logprobs if entry.id == token]
+            if not entries or entries[0].id != token:
+                raise ScoringError("the server does not write the tokens that it is told to write")
+            made.append(entries[0].piece)
+        return made
+
+
+def find_way(connection: Connection, served: str, probe: Asked) -> Way | None:
+    """The first way that this server offers; `probe`: PROBE, with its tokens if they are known.
+
+    None where there is none. Raises Unavailable where the server is away.
+    """
+    ways: list[Way] = [PromptLogprobs(), Echo()] if probe.ids else [Echo()]
+    for way in ways:
+        if _works(connection, served, way, probe):
+            return way
+    if probe.ids and _before_the_bias(connection, served, probe):
+        return Forced(probe.ids[1][0])
+    return None
+
+
+def ask(connection: Connection, served: str, bodies: Sequence[Json]) -> list[Choice]:
+    """The choices for requests to `/v1/completions`, at temperature 0."""
+    whole = [{"model": served, "temperature": 0, **body} for body in bodies]
+    return [choice(answer) for answer in connection.post(PATH, whole)]
+
+
+def _works(connection: Connection, served: str, way: Way, probe: Asked) -> bool:
+    try:
+        pieces = way.pieces(probe, ask(connection, served, way.bodies(probe)))
+    except Unavailable:  # to be away is another matter than not to be able
+        raise
+    except ScoringError:
+        return False
+    return bool(pieces) and all(piece.logprob is not None for piece in pieces)
+
+
+def _before_the_bias(connection: Connection, served: str, probe: Asked) -> bool:
+    """Whether a forced token's log-probability is the one that it had unforced."""
+    before = list((probe.ids or ((), ()))[0])
+    free = {"prompt": before, "max_tokens": 1, "logprobs": 2}
+    try:
+        [found] = ask(connection, served, [free])
+        content = (found.logprobs and found.logprobs.content) or []
+        second = content[0].top_logprobs[1] if content and content[0].top_logprobs[1:] else None
+        if second is None or second.id is None:
+            return False
+        target = Asked(probe.before, "", (tuple(before), (second.id,)))
+        forced = Forced(second.id)
+        [piece] = forced.pieces(target, ask(connection, served, forced.bodies(target)))
+    except Unavailable:
+        raise
+    except ScoringError:
+        return False
+    return piece.logprob is not None and abs(piece.logprob - second.logprob) < SAME
+
+
+def _whole(asked: Asked) -> list[int]:
+    before, after = asked.ids or ((), ())
+    return [*before, *after]

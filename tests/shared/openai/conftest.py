@@ -1,0 +1,76 @@
+"""llama.cpp's server over a tiny model of our own, and the same weights in this process."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from services.inference.local import LocalModels
+from services.stack.redis_server import HOST, free_port
+from shared.catalogue import load_catalogue
+from shared.openai.model import ServedLanguageModel
+from tests.inference.shapes import save_llama
+from tests.shared.openai.gguf_model import write_gguf
+
+ROOT = Path(__file__).parents[3]
+KEY = "sk-a-key-of-the-tests"
+ENTRIES = """
+[[models]]
+name = "served"
+kind = "causal"
+source = "openai:http://{address}/v1"
+served_name = "tiny-served"
+api_key_env = "TINY_SERVER_KEY"
+
+[[models]]
+name = "own"
+kind = "causal"
+source = "path:weights"
+device = "cpu"
+"""
+
+
+@pytest.fixture(scope="session")
+def tiny_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalModels]:
+    """The models `served` and `own`: one and the same, behind HTTP and in here."""
+    folder = tmp_path_factory.mktemp("served")
+    file = write_gguf(save_llama(folder / "weights"), folder / "tiny.gguf")
+    port = free_port()
+    command = [sys.executable, "-m", "tests.shared.openai.llama_server", str(file), str(port), KEY]
+    with (folder / "server.log").open("w") as log:
+        process = subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=log, env=dict(os.environ))
+    try:
+        _await(process, f"http://{HOST}:{port}/health")
+        (folder / "models.toml").write_text(ENTRIES.format(address=f"{HOST}:{port}"), "utf-8")
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("TINY_SERVER_KEY", KEY)
+            yield LocalModels(load_catalogue(folder / "models.toml"))
+    finally:
+        process.kill()
+        process.wait()
+
+
+@pytest.fixture(scope="session")
+def tiny_served(tiny_server: LocalModels) -> ServedLanguageModel:
+    """The model behind the server."""
+    found = tiny_server.language_model("served")
+    assert isinstance(found, ServedLanguageModel)
+    return found
+
+
+def _await(process: subprocess.Popen[bytes], url: str) -> None:
+    for _ in range(300):
+        assert process.poll() is None, "the server ended"
+        try:
+            if httpx.get(url).status_code == 200:
+                return
+        except httpx.HTTPError:
+            time.sleep(0.1)
+    raise RuntimeError("the server did not start")

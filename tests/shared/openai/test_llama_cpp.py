@@ -1,0 +1,223 @@
+"""Against a real server that we did not write: llama.cpp, serving the weights that we hold too."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from services.inference.check import report
+from services.inference.local import LocalModels
+from services.worker import needed, open_doors
+from shared.calls import (
+    AttributionMethod,
+    Completion,
+    Example,
+    Prompt,
+    Rows,
+    Sampling,
+    Template,
+    Turn,
+)
+from shared.errors import BadInput, Unavailable
+from shared.models import LanguageModel
+from shared.openai.model import ServedLanguageModel, served
+from shared.openai.scoring import Forced
+from shared.performing import describe
+from shared.remote.models import QueueModels
+
+ROOT = Path(__file__).parents[3]
+TEXTS = ["The garden was", "Is the weather good or bad today? It", "café", "Yes, the answer is"]
+PROMPTS = [Prompt(text=text) for text in TEXTS]
+CHAT = Prompt(turns=(Turn(role="user", content="Is it good?"),))
+WRITTEN = [" green after the rain. Café 🙂", " is good", " the river", ""]
+WARM = Sampling(temperature=0.9, top_p=0.9, max_tokens=16, seed=7)
+GREEDY = Sampling(temperature=0, max_tokens=12)
+TEMPLATE = Template(
+    prefix="Is this friendly?\n",
+    suffix="\nAnswer:",
+    verbalizers={"yes": " Yes", "no": " not", "more": " the answer is clear"},
+)
+
+
+@pytest.fixture(scope="session")
+def own(tiny_server: LocalModels) -> LanguageModel:
+    return tiny_server.language_model("own")
+
+
+def logprobs(done: Completion) -> list[float]:
+    return [token.logprob for token in done.tokens]
+
+
+def test_scores_are_those_of_the_same_weights_in_this_process(
+    tiny_served: ServedLanguageModel, own: LanguageModel
+) -> None:
+    pairs = zip(tiny_served.score(PROMPTS, WRITTEN), own.score(PROMPTS, WRITTEN), strict=True)
+    for there, here in pairs:
+        assert (there.text, there.finish) == (here.text, "given")
+        assert [token.id for token in there.tokens] == [token.id for token in here.tokens]
+        assert logprobs(there) == pytest.approx(logprobs(here), abs=1e-4)
+    assert isinstance(tiny_served._way, Forced)  # llama.cpp has no echo
+
+
+def test_label_probabilities_are_those_of_the_same_weights_in_this_process(
+    tiny_served: ServedLanguageModel, own: LanguageModel
+) -> None:
+    single = TEMPLATE.model_copy(update={"verbalizers": {"yes": " Yes", "no": " not"}})
+    examples = [
+        Example(text="The town is lovely", template=TEMPLATE),
+        Example(text="", template=single),
+        Example(text="A small café 🙂", template=single),
+    ]
+    for there, here in zip(tiny_served.judge(examples), own.judge(examples), strict=True):
+        assert there.sum() == pytest.approx(1)
+        assert there == pytest.approx(here, abs=1e-4)
+    assert tiny_served.labels_of(examples[0]) == ("yes", "no", "more")
+
+
+def test_greedy_text_is_that_of_the_same_weights_and_its_score_its_own(
+    tiny_served: ServedLanguageModel, own: LanguageModel
+) -> None:
+    prompts = [PROMPTS[0], PROMPTS[2]]  # whose texts read back as the same tokens
+    there, here = tiny_served.generate(prompts, GREEDY), own.generate(prompts, GREEDY)
+    assert [done.text for done in there] == [done.text for done in here]
+    scored = tiny_served.score(prompts, [done.text for done in there])
+    for done, same, again in zip(there, here, scored, strict=True):
+        assert done.finish == same.finish == "length"
+        assert [token.id for token in done.tokens] == [token.id for token in again.tokens]
+        assert logprobs(done) == pytest.approx(logprobs(again), abs=1e-3)
+        assert logprobs(done) == pytest.approx(logprobs(same), abs=1e-3)
+
+
+def test_a_conversation_is_scored_as_it_was_written(tiny_served: ServedLanguageModel) -> None:
+    checked = 0
+    for seed in range(12):
+        sampling = Sampling(temperature=0.7, top_p=0.5, max_tokens=3, seed=seed)
+        [done] = tiny_served.generate([CHAT], sampling)
+        [again] = tiny_served.score([CHAT], [done.text])
+        if [token.id for token in done.tokens] == [token.id for token in again.tokens]:
+            assert logprobs(done) == pytest.approx(logprobs(again), abs=1e-3)
+            checked += bool(done.tokens)
+    assert checked  # else the model wrote nothing that reads back as the same tokens
+
+
+def test_a_seed_repeats_and_other_prompts_change_nothing(tiny_served: ServedLanguageModel) -> None:
+    together = [done.text for done in tiny_served.generate([*PROMPTS, CHAT], WARM)]
+    assert together == [done.text for done in tiny_served.generate([*PROMPTS, CHAT], WARM)]
+    assert together[0] == tiny_served.generate(PROMPTS[:1], WARM)[0].text
+    same = tiny_served.generate([PROMPTS[0]] * 4, WARM)
+    assert len({done.text for done in same}) > 1  # each place has draws of its own
+    other = tiny_served.generate(PROMPTS, WARM.model_copy(update={"seed": 8}))
+    assert [done.text for done in other] != together[:4]
+
+
+def test_tokens_cover_the_text_in_order(tiny_served: ServedLanguageModel) -> None:
+    sampling = WARM.model_copy(update={"max_tokens": 40, "top_p": 1.0, "temperature": 2.0})
+    for done in tiny_served.generate([*PROMPTS, CHAT] * 3, sampling):
+        cursor = 0
+        for token in done.tokens:
+            assert token.start == cursor <= token.end
+            cursor = token.end
+        assert cursor == len(done.text)
+        assert all(token.logprob <= 0 for token in done.tokens)
+
+
+def test_a_stop_string_ends_the_text_before_it(tiny_served: ServedLanguageModel) -> None:
+    [free] = tiny_served.generate(PROMPTS[:1], GREEDY)
+    stop = free.text[4:6]
+    [done] = tiny_served.generate(PROMPTS[:1], GREEDY.model_copy(update={"stop": (stop,)}))
+    assert done.text == free.text[: free.text.index(stop)]
+    assert done.finish == "stop"
+    assert sum(token.end - token.start for token in done.tokens) == len(done.text)
+
+
+def test_what_a_server_does_not_show_is_refused(tiny_served: ServedLanguageModel) -> None:
+    example = Example(text="a", template=TEMPLATE)
+    for ask in (
+        lambda: tiny_served.tokens([example]),
+        lambda: tiny_served.judge_rows([Rows(example=example, rows=())]),
+        lambda: tiny_served.attributions([example], ["yes"], AttributionMethod(name="attention")),
+    ):
+        with pytest.raises(BadInput, match=r"neither attention nor gradients.*our own") as caught:
+            ask()
+        assert caught.value.pointer == "/model"
+
+
+def test_a_text_that_is_too_long_is_the_callers_fault(tiny_served: ServedLanguageModel) -> None:
+    with pytest.raises(BadInput, match="exceeds the available context size"):
+        tiny_served.generate([Prompt(text="x " * 200)], GREEDY)
+
+
+@pytest.mark.parametrize(
+    ("example", "reason"),
+    [
+        (Example(text="a"), "needs a template"),
+        (Example(text="a", text_pair="b", template=TEMPLATE), "no pairs"),
+    ],
+)
+def test_an_example_that_cannot_be_judged(
+    tiny_served: ServedLanguageModel, example: Example, reason: str
+) -> None:
+    with pytest.raises(BadInput, match=reason):
+        tiny_served.judge([example])
+
+
+def test_the_provenance_says_that_the_weights_are_the_servers(tiny_server: LocalModels) -> None:
+    use = describe(tiny_server, "served").use
+    assert (use.name, use.revision, use.sha256) == ("served", "tiny-served", None)
+    assert (use.device, use.dtype) == ("server", "server")
+
+
+def test_the_queue_binding_asks_the_server_itself(tiny_server: LocalModels) -> None:
+    bound = QueueModels(tiny_server._catalogue)
+    assert bound.language_model("served") is tiny_server.language_model("served")
+    assert bound.writer("served") is tiny_server.writer("served")
+
+
+def test_check_prints_what_it_can_do(tiny_server: LocalModels) -> None:
+    cells = [list(column.cells) for column in report(tiny_server._catalogue, "served").columns]
+    rows = dict(zip(*cells, strict=True))
+    assert rows["device"] == "server"
+    assert "yes" in str(rows["on a sentence"])
+
+
+def entry_like(tiny_server: LocalModels, **change: str) -> ServedLanguageModel:
+    entry = tiny_server._catalogue.entry("served").model_copy(update=change)
+    return served(entry)
+
+
+def test_a_model_that_it_does_not_serve(tiny_server: LocalModels) -> None:
+    with pytest.raises(Unavailable, match="serves no model 'gpt-9'; it serves tiny-served"):
+        _ = entry_like(tiny_server, served_name="gpt-9").use
+
+
+def test_a_wrong_key_is_refused_and_not_repeated(
+    tiny_server: LocalModels, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ANOTHER_KEY", "sk-another-key")
+    with pytest.raises(Unavailable, match="refuses our key") as caught:
+        entry_like(tiny_server, api_key_env="ANOTHER_KEY").generate(PROMPTS, GREEDY)
+    assert "sk-another-key" not in str(caught.value)
+    with pytest.raises(Unavailable, match="environment variable UNSET_KEY"):
+        entry_like(tiny_server, api_key_env="UNSET_KEY").generate(PROMPTS, GREEDY)
+
+
+def test_a_server_is_shown_without_a_hash(tiny_server: LocalModels) -> None:
+    card = tiny_server._catalogue.describe()[0]
+    assert (card.sha256, card.device, card.dtype) == (None, "server", "server")
+    assert card.capabilities == ("judge", "generate", "score")
+
+
+def test_a_worker_does_not_wait_for_a_server_before_it_starts(tiny_server: LocalModels) -> None:
+    open_doors(["inference"])
+    assert needed(["inference"], tiny_server._catalogue) == ["own"]
+
+
+def test_a_server_is_asked_without_torch() -> None:
+    script = "import sys, shared.openai.model, shared.remote.models; print(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=ROOT, capture_output=True, check=True, text=True
+    )
+    assert not {"torch", "transformers"} & set(done.stdout.split())
