@@ -19,7 +19,7 @@ from shared.catalogue import Catalogue, load_catalogue
 from shared.errors import ScoringError
 from shared.performing import describe
 from shared.settings import Settings, settings
-from shared.worker import doors
+from shared.worker import doors, ensure_report_doors
 from shared.worker.health import Health
 from shared.worker.health import serve as health_door
 from shared.worker.preloading import preload
@@ -40,6 +40,7 @@ def open_doors(names: list[str]) -> None:
     """Register the rooms' Celery tasks."""
     for name in names:
         importlib.import_module(f"services.{name}.task")
+    ensure_report_doors()
 
 
 def needed(names: list[str], catalogue: Catalogue) -> list[str]:
@@ -81,7 +82,7 @@ def parse(arguments: list[str] | None) -> list[str]:
 def serve(names: list[str], chosen: Settings) -> None:
     """Take jobs from the rooms' lanes, interactive before batch, until SIGTERM."""
     calls = [f"model.{name}" for name in names if name in MODEL_ROOMS]  # a metric waits for them
-    lanes = ",".join([*calls, *queue.lanes(names)])
+    lanes = ",".join([*calls, *queue.lanes(list(doors))])
     quiet = ("--without-gossip", "--without-mingle", "--without-heartbeat")
     threads = ("--pool", "threads", "--concurrency", str(chosen.worker_threads))
     queue.app.worker_main(

@@ -11,7 +11,7 @@ from typing import Generic, Self, TypeVar
 
 from pydantic import Field, model_validator
 
-from shared.contracts import JobRequest, Message, Report, Room, ScoreRequest
+from shared.contracts import JobRequest, Message, ModelKind, Report, Room, ScoreRequest
 
 MOST_JOBS = 50_000
 
@@ -88,7 +88,20 @@ class ReportRoom(Room):
     """The door sign of a metric's batch reports; its name is `<metric>-report`."""
 
     metric: str
+    request: type[BatchReportRequest] = BatchReportRequest
     report: type[BatchReport]
+    model_kinds: tuple[ModelKind, ...] = ()  # no model is asked
+    default_model: str | None = None
+
+    @classmethod
+    def general(cls, metric: str) -> Self:
+        """The sign of a metric that has no report of its own."""
+        return cls(
+            name=f"{metric}-report",
+            summary=f"Counts and mean score over many results of {metric}",
+            metric=metric,
+            report=BatchReport,
+        )
 
     @property
     def path(self) -> str:

@@ -48,7 +48,7 @@ def _settings(_postgres: str, _redis: str) -> Iterator[Settings]:
 def chosen(_settings: Settings, _redis: str) -> Settings:
     """The settings of these servers, with an empty ledger and an empty broker behind them."""
     with ledger().begin() as connection:
-        connection.execute(text("TRUNCATE jobs, idempotency_keys"))
+        connection.execute(text("TRUNCATE jobs, idempotency_keys, files, batches, batch_lines"))
     with redis.Redis.from_url(_redis) as client:
         client.flushall()
     return _settings

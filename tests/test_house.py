@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from services.gateway.rooms import metrics, rooms
-from services.worker import rooms_with_a_door
+from services.gateway.rooms import every_room, metrics, rooms
+from services.worker import open_doors, rooms_with_a_door
+from shared.worker import doors
 
 ROOT = Path(__file__).parents[1]
 ROOM_FILES = ("README.md", "contract.py", "score.py", "gather.py", "kernel.py", "task.py")
@@ -16,6 +17,15 @@ NO_NOUNS = {"utils", "helpers", "common", "core", "manager", "misc"}
 
 def test_every_room_with_a_contract_has_a_door() -> None:
     assert sorted(rooms()) == rooms_with_a_door()
+
+
+def test_every_room_and_every_batch_report_that_is_offered_is_served() -> None:
+    open_doors(rooms_with_a_door())
+    assert {name: type(room) for name, room in every_room().items()}.items() <= {
+        name: type(opened.room) for name, opened in doors.items()
+    }.items()
+    for name, room in every_room().items():
+        assert doors[name].room == room
 
 
 @pytest.mark.parametrize("name", sorted(metrics()))

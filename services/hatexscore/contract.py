@@ -10,6 +10,8 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, StringConstraints, ValidationInfo, field_validator, model_validator
 
 from services.hatexscore.report import HatexscoreReport, Label, Language
+from services.hatexscore.report_over_many import HatexscoreBatchReport
+from shared.batch_reports import ReportRoom
 from shared.contracts import MAX_TEXT, Message, Metric, ScoreRequest
 
 DEFAULT_MODEL = "embedded-hate"
@@ -152,4 +154,11 @@ METRIC = Metric(
         "your own probabilities": _OWN_PROBABILITIES,
         "your own groups": _OWN_POLICY,
     },
+)
+
+BATCH_REPORT = ReportRoom(
+    name="hatexscore-report",
+    summary="Means of the four parts with intervals, and label conflicts, over many results",
+    metric=METRIC.name,
+    report=HatexscoreBatchReport,
 )

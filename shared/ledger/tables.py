@@ -45,6 +45,7 @@ jobs = Table(
     Column("finished_at", Instant),
     Column("lease_expires_at", Instant),
     Column("resend_at", Instant, nullable=False),  # when the scheduler looks after it
+    Column("batch_id", String),  # of a batch's line; such a job travels in the batch lane
     CheckConstraint(
         "status IN ('queued', 'running', 'succeeded', 'failed', 'cancelled')", name="status"
     ),
@@ -58,6 +59,7 @@ jobs = Table(
 )
 Index("ix_jobs_status", jobs.c.status, jobs.c.id)
 Index("ix_jobs_metric", jobs.c.metric, jobs.c.id)
+Index("ix_jobs_batch_id", jobs.c.batch_id, jobs.c.id, postgresql_where=jobs.c.batch_id.is_not(None))
 Index(
     "ix_jobs_open",
     jobs.c.resend_at,

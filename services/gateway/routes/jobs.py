@@ -10,7 +10,7 @@ from fastapi.responses import JSONResponse
 
 from services.gateway import views
 from services.gateway.refusals import AlreadyFinal
-from services.gateway.rooms import rooms
+from services.gateway.rooms import every_room
 from services.gateway.state import Gateway
 from shared.contracts import Message
 from shared.errors import BadInput, UnknownJob
@@ -65,7 +65,7 @@ async def list_jobs(
         raise BadInput(f"there is no filter {unknown[0]!r}", pointer=f"/{unknown[0]}")
     if after is not None and not JOB_ID.fullmatch(after):
         raise BadInput("`after` must be the last_id of an earlier page", pointer="/after")
-    if metric is not None and metric not in rooms():
+    if metric is not None and metric not in every_room():
         raise BadInput(f"there is no metric {metric!r}", pointer="/metric")
     page = Page(limit=min(limit, MOST_ON_A_PAGE), after=after, status=status, metric=metric)
     found, has_more = await gateway.in_ledger(lambda connection: jobs.page_of(connection, page))

@@ -14,8 +14,9 @@ from services.gateway import body, views
 from services.gateway.idempotency_key import key_of
 from services.gateway.preference import wait_seconds
 from services.gateway.refusals import UnknownMetric
-from services.gateway.rooms import metrics, rooms
+from services.gateway.rooms import every_room, metrics
 from services.gateway.state import Gateway, State
+from shared.batch_reports import ReportRoom
 from shared.contracts import JobRequest, Metric, Room
 from shared.errors import BadInput
 from shared.ledger import idempotency, jobs
@@ -23,6 +24,8 @@ from shared.ledger.idempotency import Accepted
 from shared.metrics import JOBS_ACCEPTED
 
 LOOK_AGAIN_SECONDS = 2.0  # a notice may be lost; the ledger is asked at this pace
+
+LISTED_JOBS_BYTES = 4 * 1_048_576
 
 Prefer = Annotated[
     str | None, Header(description="`wait=N`: answer 200 with the ended job within N ≤ 30 s")
@@ -36,7 +39,7 @@ async def take(
     room: Room, request: Request, gateway: State, key: str | None, prefer: str | None
 ) -> Response:
     """The way of a request: read it, commit it, hint, and wait if the caller prefers to."""
-    asked = await body.parse(request, room.request, limit=gateway.settings.max_body_bytes)
+    asked = await body.parse(request, room.request, limit=most_bytes(room, gateway))
     check_model(room, asked, gateway)
     accepted = await commit(room, asked, gateway, key_of(key))
     seconds = wait_seconds(prefer, most=gateway.settings.max_wait_seconds)
@@ -51,8 +54,16 @@ async def take(
     return JSONResponse(views.shown(job), 202, headers | {"Retry-After": "1"})
 
 
+def most_bytes(room: Room, gateway: State) -> int:
+    """How large a body may be; a report may list 50,000 jobs."""
+    configured = gateway.settings.max_body_bytes
+    return max(configured, LISTED_JOBS_BYTES) if isinstance(room, ReportRoom) else configured
+
+
 def check_model(room: Room, asked: JobRequest, gateway: State) -> None:
     """The named model, or the room's own, is configured and of the right kind, or BadInput."""
+    if not room.model_kinds:
+        return
     name = asked.model or room.default_model
     if name is None:
         raise BadInput("name a model", pointer="/model")
@@ -125,9 +136,9 @@ def add_room(router: APIRouter, room: Room) -> None:
         room.path,
         score,
         methods=["POST"],
-        operation_id=f"score_{room.name}" if isinstance(room, Metric) else room.name,
+        operation_id=_operation(room),
         summary=room.summary,
-        tags=["scores"] if isinstance(room, Metric) else ["models"],
+        tags=[_tag(room)],
         status_code=202,
         response_model=None,
         responses={
@@ -137,6 +148,18 @@ def add_room(router: APIRouter, room: Room) -> None:
         },
         openapi_extra={"requestBody": _request_body(room)},
     )
+
+
+def _operation(room: Room) -> str:
+    if isinstance(room, ReportRoom):
+        return f"report_{room.metric}"
+    return f"score_{room.name}" if isinstance(room, Metric) else room.name
+
+
+def _tag(room: Room) -> str:
+    if isinstance(room, ReportRoom):
+        return "reports"
+    return "scores" if isinstance(room, Metric) else "models"
 
 
 def _request_body(room: Room) -> dict[str, Any]:
@@ -157,9 +180,10 @@ async def unknown_metric(metric: str) -> Response:
 def make_router() -> APIRouter:
     """A route for every room found."""
     router = APIRouter()
-    for room in rooms().values():
+    for room in every_room().values():
         add_room(router, room)
-    router.add_api_route(
-        "/v1/scores/{metric}", unknown_metric, methods=["POST"], include_in_schema=False
-    )
+    for kind in ("scores", "reports"):
+        router.add_api_route(
+            f"/v1/{kind}/{{metric}}", unknown_metric, methods=["POST"], include_in_schema=False
+        )
     return router

@@ -1,0 +1,52 @@
+"""HateXScore over many posts: the mean of each part with its interval, and the label conflicts.
+
+A pure function of results; no model is asked.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from services.hatexscore.contract import METRIC, HatexscoreRequest
+from services.hatexscore.report import Components, HatexscoreReport
+from services.hatexscore.report_over_many import MOST_NAMED, HatexscoreBatchReport, LabelConflicts
+from shared.batch_reports import BatchReportRequest, Interval, Scored
+from shared.worker.bootstrap import mean_interval
+from shared.worker.general_report import common_part
+
+Row = Scored[HatexscoreRequest, HatexscoreReport]
+
+
+def batch_report(rows: Sequence[Row], request: BatchReportRequest) -> HatexscoreBatchReport:
+    """How good are these explanations, and where do they contradict the decision they explain?"""
+    controls = [row.report.control for row in rows]
+    return HatexscoreBatchReport(
+        **common_part(METRIC.name, rows, request),
+        components={part: _component(part, rows, request) for part in Components.model_fields},
+        share_beaten=mean_interval(
+            "share_beaten",
+            (control.share_beaten if control else None for control in controls),
+            request,
+        ),
+        labels=label_conflicts(rows),
+        groups=dict(sorted(Counter(g for row in rows for g in row.report.groups).items())),
+        languages=dict(sorted(Counter(row.report.language for row in rows).items())),
+    )
+
+
+def _component(part: str, rows: Sequence[Row], request: BatchReportRequest) -> Interval:
+    return mean_interval(part, (getattr(row.report.components, part) for row in rows), request)
+
+
+def label_conflicts(rows: Sequence[Row]) -> LabelConflicts:
+    """Sent labels against stated ones."""
+    matches = Counter(row.report.label_match for row in rows)
+    return LabelConflicts(
+        compared=matches[True] + matches[False],
+        conflicting=matches[False],
+        no_conclusion=sum(row.report.stated_label is None for row in rows),
+        conflicts=tuple(
+            row.custom_id or row.job_id for row in rows if row.report.label_match is False
+        )[:MOST_NAMED],
+    )

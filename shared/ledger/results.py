@@ -1,0 +1,91 @@
+"""What ended jobs asked and answered, in order: what batch reports rest on."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import closing
+from typing import Any, NamedTuple
+
+from sqlalchemy import ARRAY, Connection, Row, Select, String, func, literal, select
+
+from shared.errors import BadInput
+from shared.ledger.batch_tables import batch_lines, batches
+from shared.ledger.tables import jobs
+
+ROWS_AT_ONCE = 200  # fetched; a result can have some 100 kB
+
+
+class Asked(NamedTuple):
+    """A job or a batch's line, with its status, and with its result where it has one."""
+
+    job_id: str | None
+    custom_id: str | None
+    status: str
+    request: dict[str, Any] | None
+    result: dict[str, Any] | None
+
+
+def of_batch(connection: Connection, metric: str, batch_id: str) -> Iterator[Asked]:
+    """Every line of this batch, in the order of its file. Raises BadInput for one of another
+    metric or one that nobody knows."""
+    found = connection.execute(
+        select(batches.c.metric).where(batches.c.id == batch_id)
+    ).one_or_none()
+    if found is None:
+        raise BadInput(f"there is no batch {batch_id!r}", pointer="/batch")
+    if found.metric != metric:
+        raise BadInput(f"the batch is of {found.metric}, not of {metric}", pointer="/batch")
+    return (_asked(row) for row in _streamed(connection, _lines(batch_id)))
+
+
+def of_jobs(connection: Connection, metric: str, ids: Sequence[str]) -> Iterator[Asked]:
+    """These jobs, in this order. Raises BadInput for one of another metric, or unknown."""
+    listed = (
+        func.unnest(literal(list(ids), ARRAY(String)))
+        .table_valued("id", with_ordinality="place")
+        .render_derived("listed")
+    )
+    query = (
+        select(
+            listed.c.id.label("job_id"),
+            literal(None).label("custom_id"),
+            jobs.c.status,
+            jobs.c.request,
+            jobs.c.result,
+            jobs.c.metric,
+            listed.c.place,
+        )
+        .select_from(listed.outerjoin(jobs, jobs.c.id == listed.c.id))
+        .order_by(listed.c.place)
+    )
+    with closing(_streamed(connection, query)) as rows:
+        for row in rows:
+            if row.metric != metric:
+                reason = f"is of {row.metric}, not of {metric}" if row.metric else "does not exist"
+                raise BadInput(f"the job {row.job_id!r} {reason}", pointer=f"/jobs/{row.place - 1}")
+            yield _asked(row)
+
+
+def _lines(batch_id: str) -> Select[Any]:
+    return (
+        select(
+            batch_lines.c.job_id,
+            batch_lines.c.custom_id,
+            func.coalesce(jobs.c.status, batch_lines.c.status).label("status"),
+            jobs.c.request,
+            jobs.c.result,
+        )
+        .select_from(batch_lines.outerjoin(jobs, jobs.c.id == batch_lines.c.job_id))
+        .where(batch_lines.c.batch_id == batch_id)
+        .order_by(batch_lines.c.number)
+    )
+
+
+def _streamed(connection: Connection, query: Select[Any]) -> Generator[Row[Any], None, None]:
+    """The rows through a server-side cursor: never all in memory."""
+    with connection.execution_options(yield_per=ROWS_AT_ONCE).execute(query) as rows:
+        yield from rows
+
+
+def _asked(row: Row[Any]) -> Asked:
+    return Asked(row.job_id, row.custom_id, row.status, row.request, row.result)

@@ -1,0 +1,168 @@
+"""Batch reports: the door finds the results in order, names what it left out, and asks the room."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import bootstrap
+from sqlalchemy import Engine, func, insert
+
+from shared.batch_reports import BatchReport, BatchReportRequest, ReportRoom, Scored
+from shared.ledger import idempotency, jobs
+from shared.ledger.batch_tables import batch_lines, batches
+from shared.ledger.jobs import Job
+from shared.worker import doors
+from shared.worker.bootstrap import mean_interval
+from shared.worker.general_report import general_report
+from shared.worker.reports import door_for_reports
+from shared.worker.shell import carry
+from tests.rooms import ECHO, EchoRequest, echo
+
+MINUTE = timedelta(minutes=1)
+ROOM = ReportRoom.general("echo")
+
+seen: list[Sequence[Scored[Any, Any]]] = []
+
+
+def remembering(rows: Sequence[Scored[Any, Any]], request: BatchReportRequest) -> BatchReport:
+    seen.append(rows)
+    return general_report("echo", rows, request)
+
+
+door_for_reports(ROOM, ECHO, remembering)
+
+
+def accept(engine: Engine, metric: str, request: dict[str, Any]) -> str:
+    with engine.begin() as connection:
+        return idempotency.accept(connection, metric, request, key=None, resend_after=MINUTE).job.id
+
+
+def echoed(engine: Engine, content: str) -> str:
+    """A job of the echo room that has ended."""
+    job_id = accept(engine, "echo", EchoRequest(text=content).model_dump(mode="json"))
+    carry(job_id, ECHO, echo)
+    return job_id
+
+
+def reported(engine: Engine, **asked: Any) -> Job:
+    """The report's job, ended."""
+    job_id = accept(engine, ROOM.name, BatchReportRequest(**asked).model_dump(mode="json"))
+    carry(job_id, ROOM, doors[ROOM.name].score)
+    with engine.begin() as connection:
+        return jobs.find(connection, job_id)
+
+
+def test_listed_jobs_come_in_the_listed_order_and_the_rest_is_counted(engine: Engine) -> None:
+    ids = [echoed(engine, text) for text in ("b", "bad", "a")]
+    waiting = accept(engine, "echo", EchoRequest(text="c").model_dump(mode="json"))
+    result = reported(engine, jobs=(ids[2], waiting, *ids[:2])).result
+    assert result is not None
+    assert [row.request.text for row in seen[-1]] == ["a", "b"]
+    assert [row.report.echo for row in seen[-1]] == ["a", "b"]
+    assert result["left_out"] == {"failed": 1, "queued": 1}
+    assert (result["scored"], result["score"]["value"]) == (2, 1.0)
+
+
+def test_a_batch_comes_in_the_order_of_its_lines_and_equal_lines_share_a_job(
+    engine: Engine,
+) -> None:
+    first, second = echoed(engine, "one"), echoed(engine, "two")
+    lines = [("z", second), ("y", first), ("x", second), ("w", None)]
+    with engine.begin() as connection:
+        connection.execute(
+            insert(batches).values(
+                id="batch_1",
+                metric="echo",
+                endpoint="/v1/scores/echo",
+                input_file_id="file_1",
+                metadata={},
+                expires_at=func.now(),
+            )
+        )
+        connection.execute(
+            insert(batch_lines),
+            [
+                {
+                    "batch_id": "batch_1",
+                    "number": number,
+                    "custom_id": custom_id,
+                    "start": 0,
+                    "length": 0,
+                    "fingerprint": "",
+                    "job_id": job_id,
+                }
+                for number, (custom_id, job_id) in enumerate(lines, 1)
+            ],
+        )
+    result = reported(engine, batch="batch_1").result
+    assert result is not None
+    assert [(row.custom_id, row.report.echo) for row in seen[-1]] == [
+        ("z", "two"),
+        ("y", "one"),
+        ("x", "two"),
+    ]
+    assert result["left_out"] == {"waiting": 1}
+
+
+@pytest.mark.parametrize(
+    ("asked", "pointer"),
+    [
+        ({"batch": "batch_0"}, "#/batch"),
+        ({"jobs": ("job_0",)}, "#/jobs/0"),
+    ],
+)
+def test_what_nobody_knows_is_refused(engine: Engine, asked: dict[str, Any], pointer: str) -> None:
+    error = reported(engine, **asked).error
+    assert error is not None
+    assert error["errors"][0]["pointer"] == pointer
+
+
+def test_a_job_of_another_metric_is_refused(engine: Engine) -> None:
+    other = accept(engine, "other", {})
+    error = reported(engine, jobs=(echoed(engine, "a"), other)).error
+    assert error is not None
+    assert error["errors"][0]["pointer"] == "#/jobs/1"
+
+
+def request(**more: Any) -> BatchReportRequest:
+    return BatchReportRequest(jobs=("job_1",), **more)
+
+
+def test_the_interval_is_scipy_s() -> None:
+    values = np.random.default_rng(3).beta(2, 1, size=200)
+    ours = mean_interval("score", values, request(resamples=20_000))
+    theirs = bootstrap(
+        (values,), np.mean, method="percentile", n_resamples=20_000, rng=np.random.default_rng(1)
+    ).confidence_interval
+    assert ours.value == pytest.approx(values.mean())
+    assert (ours.low, ours.high) == pytest.approx((theirs.low, theirs.high), abs=1e-3)
+
+
+def test_the_interval_covers_the_truth_as_often_as_it_says() -> None:
+    generator = np.random.default_rng(5)
+    covered = 0
+    for seed in range(300):
+        sample = generator.normal(size=80)
+        found = mean_interval("x", sample, request(seed=seed, resamples=400, confidence=0.9))
+        assert found.low is not None
+        assert found.high is not None
+        covered += found.low <= 0 <= found.high
+    assert covered / 300 == pytest.approx(0.9, abs=0.05)
+
+
+@pytest.mark.parametrize("values", [[], [None], [0.5], [None, 0.5]])
+def test_too_little_has_no_interval(values: list[float | None]) -> None:
+    found = mean_interval("x", values, request())
+    assert (found.low, found.high) == (None, None)
+    assert found.value == (0.5 if 0.5 in values else None)
+
+
+def test_the_same_seed_is_the_same_report() -> None:
+    make = partial(mean_interval, "x", np.linspace(0, 1, 99))
+    assert make(request()) == make(request())
+    assert make(request()) != make(request(seed=1))
