@@ -16,7 +16,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, StringConstraints, ValidationError, field_validator, model_validator
 
-from shared.contracts import Message, ModelKind, ModelName
+from shared.contracts import Message, ModelKind, ModelName, Room
 from shared.embedded_base import BASE_REVISION, BASE_SHA256
 from shared.errors import BadInput
 from shared.weights import folder_sha256
@@ -160,6 +160,19 @@ class Catalogue:
                 return entry
         known = ", ".join(sorted(entry.name for entry in self.entries)) or "none"
         raise BadInput(f"no model {name!r} is configured; configured: {known}", pointer="/model")
+
+    def demand(self, room: Room, name: str | None) -> None:
+        """The named model, or the room's own, is configured and of the right kind, or BadInput."""
+        if not room.model_kinds:
+            return
+        if (name := name or room.default_model) is None:
+            raise BadInput("name a model", pointer="/model")
+        entry = self.entry(name)
+        if entry.kind not in room.model_kinds:
+            needed = " or ".join(room.model_kinds)
+            raise BadInput(
+                f"{room.name} needs a {needed}; {entry.name} is a {entry.kind}", pointer="/model"
+            )
 
     def folder(self, entry: ModelEntry) -> Path | None:
         """Where the weights lie on this disk; None for a source that is elsewhere."""

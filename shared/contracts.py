@@ -54,6 +54,11 @@ class JobRequest(Message):
         default_factory=dict, max_length=16, description="at most 16 pairs, returned with the job"
     )
     context: Context | None = Field(default=None, description="audit fields, returned with the job")
+    do_not_store_text: bool = Field(
+        default=False,
+        description="keep no text once the job has ended: what is left of the request is `model`, "
+        "`variant`, `seed`, `metadata` and `context`, and of the result the numbers and names",
+    )
 
 
 class ScoreRequest(JobRequest):

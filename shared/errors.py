@@ -3,7 +3,10 @@
 ScoringError
 ├── BadInput             422  the caller must change the request; never retried
 │   └── DegenerateInput  422  valid shape, but the metric is undefined on it
-├── UnknownJob           404
+├── NotThere             404
+│   ├── UnknownJob
+│   ├── UnknownFile
+│   └── UnknownBatch
 └── Unavailable          503  a model or a store is down or slow; retried with backoff
 """
 
@@ -38,10 +41,31 @@ class DegenerateInput(BadInput):
     title = "The metric is undefined on this input"
 
 
-class UnknownJob(ScoringError):
-    """No job has this id."""
+class NotThere(ScoringError):
+    """Nothing has this id."""
 
     status = 404
+    slug = "not-found"
+    title = "Not found"
+
+
+class UnknownFile(NotThere):
+    """No file has this id, or its term is over."""
+
+    slug = "unknown-file"
+    title = "No such file"
+
+
+class UnknownBatch(NotThere):
+    """No batch has this id."""
+
+    slug = "unknown-batch"
+    title = "No such batch"
+
+
+class UnknownJob(NotThere):
+    """No job has this id."""
+
     slug = "unknown-job"
     title = "No such job"
 

@@ -33,6 +33,24 @@ class Settings(BaseSettings):
     max_wait_seconds: int = Field(default=30, ge=0, le=30, description="cap of Prefer: wait=N")
     idempotency_hours: int = Field(default=24, ge=1)
 
+    files_url: str = Field(
+        default="var/files",
+        description="where files of batches lie: a folder, or any place that fsspec knows, as in "
+        "s3://bucket/folder; the same for gateway and scheduler",
+    )
+    max_file_bytes: int = Field(default=200_000_000, ge=1)
+    max_batch_lines: int = Field(default=50_000, ge=1)
+    batch_window: int = Field(
+        default=500, ge=1, description="jobs of batches in a metric's lane at a time"
+    )
+    batch_hours: float = Field(default=24, gt=0, description="a batch expires after this time")
+    job_retention_hours: float = Field(
+        default=720, gt=0, description="ended jobs and batches are forgotten after this time"
+    )
+    file_retention_hours: float = Field(
+        default=720, gt=0, description="files are deleted after this time, unless they say sooner"
+    )
+
     lease_seconds: float = Field(default=60, gt=0)
     heartbeat_seconds: float = Field(default=15, gt=0)
     resend_seconds: float = Field(default=15, gt=0, description="unclaimed for this long: re-send")

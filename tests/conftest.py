@@ -30,11 +30,14 @@ def _redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def _settings(_postgres: str, _redis: str) -> Iterator[Settings]:
+def _settings(
+    _postgres: str, _redis: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Settings]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("DATABASE_URL", _postgres)
         patch.setenv("REDIS_URL", _redis)
         patch.setenv("TOUCHSTONE_MODELS_FILE", str(Path(__file__).parents[1] / "models.toml"))
+        patch.setenv("TOUCHSTONE_FILES_URL", str(tmp_path_factory.mktemp("files")))
         settings.cache_clear()
         ledger.cache_clear()
         migrate(ledger())

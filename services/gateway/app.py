@@ -12,11 +12,21 @@ from starlette.types import Lifespan
 
 from services.gateway import openapi, refusals
 from services.gateway.hints import Hints
-from services.gateway.routes import health, jobs, models, scores
+from services.gateway.routes import (
+    batch_reports,
+    batches,
+    events,
+    files,
+    health,
+    jobs,
+    models,
+    scores,
+)
 from services.gateway.state import State
 from services.gateway.timing import Timing
 from services.gateway.waiting import Finishes
 from shared.catalogue import load_catalogue
+from shared.files import FileStore
 from shared.ledger.engine import connect, libpq_url
 from shared.settings import Settings
 from shared.version import SERVICE_VERSION
@@ -49,9 +59,11 @@ def create_app(settings: Settings) -> FastAPI:
         catalogue=load_catalogue(settings.models_file),
         finishes=finishes,
         hints=hints,
+        files=FileStore(settings.files_url),
     )
-    for router in (scores.make_router(), jobs.router, models.router, health.router):
-        app.include_router(router)
+    app.include_router(scores.make_router())
+    for routes in (events, jobs, files, batch_reports, batches, models, health):
+        app.include_router(routes.router)
     app.add_api_route("/", lambda: RedirectResponse("/docs"), include_in_schema=False)
     refusals.install(app)
     openapi.install(app)

@@ -9,6 +9,8 @@ from fastapi.openapi.utils import get_openapi
 from pydantic.json_schema import models_json_schema
 
 from services.gateway.rooms import every_room
+from services.gateway.routes.batches import BatchRequest
+from shared.contracts import Message
 
 TEMPLATE = "#/components/schemas/{model}"
 
@@ -33,7 +35,8 @@ def _described(app: FastAPI) -> dict[str, Any]:
         routes=app.routes,
         tags=app.openapi_tags,
     )
-    requests = [(room.request, "validation") for room in every_room().values()]
+    requests: list[tuple[type[Message], str]] = [(BatchRequest, "validation")]
+    requests += [(room.request, "validation") for room in every_room().values()]
     _, definitions = models_json_schema(requests, ref_template=TEMPLATE)  # type: ignore[arg-type]
     schemas = described.setdefault("components", {}).setdefault("schemas", {})
     for name, definition in definitions.get("$defs", {}).items():

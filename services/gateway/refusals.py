@@ -12,7 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
 from shared import log
-from shared.errors import BadInput, ScoringError, Unavailable
+from shared.errors import BadInput, NotThere, ScoringError, Unavailable
 from shared.problems import Problem, internal, invalid, make, problem
 
 MEDIA_TYPE = "application/problem+json"
@@ -43,7 +43,7 @@ class BodyTooLarge(ScoringError):
 
 
 class UnsupportedMediaType(ScoringError):
-    """Not JSON."""
+    """Not what this route reads."""
 
     status = 415
     slug = "unsupported-media-type"
@@ -56,6 +56,29 @@ class UnknownMetric(ScoringError):
     status = 404
     slug = "unknown-metric"
     title = "No such metric"
+
+
+class StillInUse(ScoringError):
+    """An open batch reads this file."""
+
+    status = 409
+    slug = "file-in-use"
+    title = "The file is in use"
+
+
+class NothingToReport(ScoringError):
+    """The batch has no results, or not yet all."""
+
+    status = 409
+    slug = "nothing-to-report"
+    title = "There is nothing to report"
+
+
+class UnknownPlot(NotThere):
+    """The report has no such picture."""
+
+    slug = "unknown-plot"
+    title = "No such plot"
 
 
 class AlreadyFinal(ScoringError):

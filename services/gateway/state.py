@@ -13,6 +13,7 @@ from starlette.concurrency import run_in_threadpool
 from services.gateway.hints import Hints
 from services.gateway.waiting import Finishes
 from shared.catalogue import Catalogue
+from shared.files import FileStore
 from shared.ledger.engine import transaction
 from shared.settings import Settings
 
@@ -28,6 +29,7 @@ class State:
     catalogue: Catalogue
     finishes: Finishes
     hints: Hints
+    files: FileStore
 
     async def in_ledger(self, work: Callable[[Connection], T]) -> T:
         """Do this in one transaction, off the event loop. Raises Unavailable."""

@@ -66,11 +66,11 @@ def shown(job: Job) -> dict[str, Any]:
         "object": "job",
         "metric": job.metric,
         "status": job.status,
-        "created_at": _seconds(job.created_at),
-        "started_at": _seconds(job.started_at),
-        "finished_at": _seconds(job.finished_at),
+        "created_at": seconds(job.created_at),
+        "started_at": seconds(job.started_at),
+        "finished_at": seconds(job.finished_at),
         "attempts": job.attempts,
-        "batch_id": None,
+        "batch_id": job.batch_id,
         "metadata": job.request.get("metadata", {}),
         "context": job.request.get("context"),
         "result": job.result,
@@ -78,5 +78,6 @@ def shown(job: Job) -> dict[str, Any]:
     }
 
 
-def _seconds(instant: datetime | None) -> float | None:
+def seconds(instant: datetime | None) -> float | None:
+    """Unix seconds, to the millisecond."""
     return None if instant is None else round(instant.timestamp(), 3)

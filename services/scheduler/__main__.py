@@ -5,32 +5,73 @@ from __future__ import annotations
 import argparse
 import signal
 import threading
-import time
+from collections.abc import Callable
+from dataclasses import dataclass
 
 from prometheus_client import start_http_server
 
 from services.scheduler import promises
+from services.scheduler.feeding import Feeder
+from services.scheduler.filing import Filing
+from services.scheduler.retention import Retention
 from shared import log
+from shared.catalogue import load_catalogue
 from shared.errors import Unavailable
 from shared.ledger.engine import ledger
 from shared.settings import Settings, settings
 
 PURGE_EVERY_SECONDS = 600
+BUSY_SECONDS = 0.01
 
 logger = log.logger(__name__)
 
 
+@dataclass(frozen=True)
+class Duty:
+    """What is done over and over, in a thread of its own: no duty holds up another."""
+
+    name: str
+    work: Callable[[], int | None]  # how much was done: a duty that has more to do does not rest
+    every_seconds: float
+
+    def keep_doing(self, stop: threading.Event) -> None:
+        """Until told to stop; what is away is asked again next round, and so is what crashed."""
+        rest = self.every_seconds
+        while not stop.wait(rest):
+            rest = self.every_seconds
+            try:
+                if self.work():
+                    rest = min(rest, BUSY_SECONDS)
+            except Unavailable as error:
+                logger.warning("scheduler.waits", duty=self.name, detail=error.detail)
+            except Exception:
+                logger.exception("scheduler.crashed", duty=self.name)
+
+
+def duties(chosen: Settings) -> list[Duty]:
+    """Everything that a scheduler does."""
+    engine, catalogue = ledger(), load_catalogue(chosen.models_file)
+    feeder = Feeder(engine, chosen, catalogue)
+    filing = Filing(engine, chosen, catalogue)
+    tick = chosen.tick_seconds
+    return [
+        Duty("promises", lambda: promises.keep(engine, chosen), tick),
+        Duty("feeding", lambda: feeder.round() and None, tick),
+        Duty("filing", filing.round, tick),
+        Duty("purging", Retention(engine, chosen).round, PURGE_EVERY_SECONDS),
+    ]
+
+
 def run(stop: threading.Event, chosen: Settings) -> None:
-    """Keep the promises until told to stop; what is away is asked again next round."""
-    next_purge = time.monotonic()
-    while not stop.wait(chosen.tick_seconds):
-        try:
-            promises.keep(ledger(), chosen)
-            if time.monotonic() >= next_purge:
-                promises.purge(ledger(), chosen)
-                next_purge = time.monotonic() + PURGE_EVERY_SECONDS
-        except Unavailable as error:
-            logger.warning("scheduler.waits", detail=error.detail)
+    """Do all duties until told to stop."""
+    threads = [
+        threading.Thread(target=duty.keep_doing, args=(stop,), name=duty.name)
+        for duty in duties(chosen)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
 
 
 def main() -> None:

@@ -11,8 +11,9 @@ from datetime import timedelta
 from sqlalchemy import Engine
 
 from shared import log, metrics, queue
-from shared.ledger import idempotency, recovery
+from shared.ledger import recovery
 from shared.ledger.engine import transaction
+from shared.ledger.recovery import Lane
 from shared.problems import attempts_exhausted
 from shared.settings import Settings
 
@@ -24,8 +25,8 @@ MOST_AT_ONCE = 1_000  # messages re-sent for a metric in one round
 def keep(engine: Engine, chosen: Settings) -> None:
     """One round. Raises Unavailable where the ledger or the broker is away."""
     end_exhausted(engine, chosen)
-    for metric in open_metrics(engine):
-        resend(engine, metric, chosen)
+    for lane in open_lanes(engine):
+        resend(engine, lane, chosen)
 
 
 def end_exhausted(engine: Engine, chosen: Settings) -> None:
@@ -38,39 +39,29 @@ def end_exhausted(engine: Engine, chosen: Settings) -> None:
         logger.warning("job.exhausted", job=job_id)
 
 
-def open_metrics(engine: Engine) -> list[str]:
-    """Which rooms have unfinished jobs."""
+def open_lanes(engine: Engine) -> list[Lane]:
+    """Which lanes have unfinished jobs."""
     with transaction(engine) as connection:
-        return recovery.open_metrics(connection)
+        return recovery.open_lanes(connection)
 
 
-def resend(engine: Engine, metric: str, chosen: Settings) -> int:
-    """Send the lost messages of a room again; how many.
+def resend(engine: Engine, lane: Lane, chosen: Settings) -> int:
+    """Send the lost messages of a lane again; how many.
 
     A job that merely waits its turn is not lost. The lane holds a message for each such job, so
     no more are sent than the lane is short of: a long queue does not breed duplicates.
     """
     again_after = timedelta(seconds=chosen.resend_seconds)
-    in_lane = queue.waiting(metric)
+    in_lane = queue.waiting(lane.metric, batch=lane.batch)
     with transaction(engine) as connection:
-        missing = recovery.queued_counts(connection).get(metric, 0) - in_lane
-        lost = recovery.take_orphans(
-            connection, metric, limit=MOST_AT_ONCE, again_after=again_after
-        )
+        missing = recovery.queued_count(connection, lane) - in_lane
+        lost = recovery.take_orphans(connection, lane, limit=MOST_AT_ONCE, again_after=again_after)
         if missing > 0:
             limit = min(missing, MOST_AT_ONCE)
-            lost += recovery.take_unclaimed(
-                connection, metric, limit=limit, again_after=again_after
-            )
+            lost += recovery.take_unclaimed(connection, lane, limit=limit, again_after=again_after)
     for job_id in lost:
-        queue.send(metric, job_id)
-        metrics.JOBS_RESENT.labels(metric).inc()
+        queue.send(lane.metric, job_id, batch=lane.batch)
+        metrics.JOBS_RESENT.labels(lane.metric).inc()
     if lost:
-        logger.info("jobs.resent", metric=metric, count=len(lost))
+        logger.info("jobs.resent", metric=lane.metric, batch=lane.batch, count=len(lost))
     return len(lost)
-
-
-def purge(engine: Engine, chosen: Settings) -> int:
-    """Forget idempotency keys past their term; how many."""
-    with transaction(engine) as connection:
-        return idempotency.purge(connection, timedelta(hours=chosen.idempotency_hours))

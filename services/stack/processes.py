@@ -31,7 +31,10 @@ class Rooms:
 
 
 def ours(servers: dict[str, str], chosen: Settings, port: int, rooms: Rooms) -> list[Ours]:
-    """All processes, in the order in which they start. servers: REDIS_URL and DATABASE_URL."""
+    """All processes, in the order in which they start.
+
+    servers: where Redis, PostgreSQL and the files are, as environment.
+    """
     gateway = _module("gateway", servers | {"TOUCHSTONE_PORT": str(port)})
     scheduler = _module("scheduler", servers | {"TOUCHSTONE_METRICS_PORT": str(free_port())})
     base = [Ours(gateway, f"http://{chosen.host}:{port}/readyz"), Ours(scheduler, None)]

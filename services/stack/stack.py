@@ -53,7 +53,8 @@ def running(folder: Path, chosen: Settings, rooms: Rooms = ALL_ROOMS) -> Iterato
         held.callback(supervisor.stop)
         servers = _servers(folder, chosen, postgres, supervisor)
         port = chosen.port or free_port()
-        processes = ours(servers, chosen, port, rooms)
+        places = servers | {"TOUCHSTONE_FILES_URL": _files_url(folder, chosen)}
+        processes = ours(places, chosen, port, rooms)
         supervisor.start(*(process.child for process in processes))
         stack = Stack(
             url=f"http://{chosen.host}:{port}",
@@ -105,6 +106,11 @@ def _servers(
         supervisor.start(redis_child(folder / "redis", port))
     migrate(connect(database_url))
     return {"REDIS_URL": redis_url, "DATABASE_URL": database_url}
+
+
+def _files_url(folder: Path, chosen: Settings) -> str:
+    named = "files_url" in chosen.model_fields_set
+    return chosen.files_url if named else str(folder / "files")
 
 
 def _await_ready(stack: Stack, probes: list[str]) -> None:

@@ -21,7 +21,7 @@ from sqlalchemy import (
     text,
 )
 
-from shared.ledger.tables import Instant, Json, metadata
+from shared.ledger.tables import DEFAULT_TENANT, Instant, Json, metadata
 
 OPEN = ("validating", "in_progress", "finalizing", "cancelling")
 ENDED = ("completed", "failed", "expired", "cancelled")
@@ -30,6 +30,7 @@ files = Table(
     "files",
     metadata,
     Column("id", String, primary_key=True),  # sorts by time of creation
+    Column("tenant", String, nullable=False, server_default=DEFAULT_TENANT),
     Column("purpose", String, nullable=False),
     Column("filename", String, nullable=False),
     Column("bytes", BigInteger, nullable=False),
@@ -38,11 +39,14 @@ files = Table(
     CheckConstraint("purpose IN ('batch', 'batch_output')", name="purpose"),
 )
 Index("ix_files_expires_at", files.c.expires_at)
+Index("ix_files_tenant", files.c.tenant, files.c.id)
 
 batches = Table(
     "batches",
     metadata,
     Column("id", String, primary_key=True),  # sorts by time of creation
+    Column("tenant", String, nullable=False, server_default=DEFAULT_TENANT),
+    Column("key", String),  # an Idempotency-Key: the same one is the same batch
     Column("metric", String, nullable=False),
     Column("endpoint", String, nullable=False),
     Column("status", String, nullable=False, server_default="validating"),
@@ -54,12 +58,14 @@ batches = Table(
     Column("metadata", Json, nullable=False),
     Column("errors", Json),
     Column("read_bytes", BigInteger, nullable=False, server_default="0"),  # validated so far
+    Column("read_lines", Integer, nullable=False, server_default="0"),
     Column("total", Integer, nullable=False, server_default="0"),
     Column("completed", Integer, nullable=False, server_default="0"),
     Column("failed", Integer, nullable=False, server_default="0"),
     Column("revision", Integer, nullable=False, server_default="1"),  # grows with every change
     Column("keeps_text", Boolean, nullable=False, server_default=text("true")),
     Column("report_job_id", String),
+    Column("fed_at", Instant),  # who waited longest is fed first
     *(
         Column(f"{moment}_at", Instant)
         for moment in (
@@ -81,7 +87,9 @@ batches = Table(
     ),
     CheckConstraint("ending IN ('completed', 'expired', 'cancelled')", name="ending"),
     CheckConstraint("completed + failed <= total", name="counts"),
+    UniqueConstraint("tenant", "key", name="uq_batches_key"),
 )
+Index("ix_batches_tenant", batches.c.tenant, batches.c.id)
 Index(
     "ix_batches_open",
     batches.c.id,

@@ -32,6 +32,7 @@ class Job:
     created_at: datetime
     started_at: datetime | None
     finished_at: datetime | None
+    batch_id: str | None
 
     @property
     def is_final(self) -> bool:
@@ -84,6 +85,7 @@ class Page:
     after: str | None = None
     status: JobStatus | None = None
     metric: str | None = None
+    batch: str | None = None
 
 
 def page_of(connection: Connection, page: Page) -> tuple[list[Job], bool]:
@@ -95,6 +97,8 @@ def page_of(connection: Connection, page: Page) -> tuple[list[Job], bool]:
         query = query.where(jobs.c.status == page.status)
     if page.metric is not None:
         query = query.where(jobs.c.metric == page.metric)
+    if page.batch is not None:
+        query = query.where(jobs.c.batch_id == page.batch)
     found = [job_of(row) for row in connection.execute(query)]
     return found[: page.limit], len(found) > page.limit
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, func, literal, select, update
 
@@ -14,33 +14,42 @@ from shared.ledger.tables import jobs
 EXPIRED = (jobs.c.status == "running", jobs.c.lease_expires_at < func.now())
 
 
-def queued_counts(connection: Connection) -> dict[str, int]:
-    """metric → how many jobs wait to be claimed."""
-    rows = connection.execute(
-        select(jobs.c.metric, func.count()).where(jobs.c.status == "queued").group_by(jobs.c.metric)
-    )
-    return {metric: count for metric, count in rows}
+class Lane(NamedTuple):
+    """One of a metric's two lanes."""
+
+    metric: str
+    batch: bool
+
+    @property
+    def its_jobs(self) -> tuple[ColumnElement[bool], ...]:
+        """The jobs that travel in it."""
+        return (jobs.c.metric == self.metric, jobs.c.batch_id.is_not(None) == self.batch)
+
+
+def queued_count(connection: Connection, lane: Lane) -> int:
+    """How many jobs of this lane wait to be claimed."""
+    return connection.execute(
+        select(func.count()).where(jobs.c.status == "queued", *lane.its_jobs)
+    ).scalar_one()
 
 
 def take_unclaimed(
-    connection: Connection, metric: str, *, limit: int, again_after: timedelta
+    connection: Connection, lane: Lane, *, limit: int, again_after: timedelta
 ) -> list[str]:
-    """Queued jobs of this metric whose message seems lost, oldest first, at most `limit`."""
+    """Queued jobs of this lane whose message seems lost, oldest first, at most `limit`."""
     return _take(
         connection,
-        (jobs.c.status == "queued", jobs.c.metric == metric),
+        (jobs.c.status == "queued", *lane.its_jobs),
         limit=limit,
         again_after=again_after,
     )
 
 
 def take_orphans(
-    connection: Connection, metric: str, *, limit: int, again_after: timedelta
+    connection: Connection, lane: Lane, *, limit: int, again_after: timedelta
 ) -> list[str]:
-    """Running jobs of this metric whose worker let the lease expire."""
-    return _take(
-        connection, (*EXPIRED, jobs.c.metric == metric), limit=limit, again_after=again_after
-    )
+    """Running jobs of this lane whose worker let the lease expire."""
+    return _take(connection, (*EXPIRED, *lane.its_jobs), limit=limit, again_after=again_after)
 
 
 def fail_exhausted(
@@ -61,12 +70,14 @@ def fail_exhausted(
     return [(row.id, row.metric) for row in rows]
 
 
-def open_metrics(connection: Connection) -> list[str]:
-    """The metrics that have queued or running jobs."""
+def open_lanes(connection: Connection) -> list[Lane]:
+    """The lanes that have queued or running jobs."""
     rows = connection.execute(
-        select(jobs.c.metric).where(jobs.c.status.in_(("queued", "running"))).distinct()
+        select(jobs.c.metric, jobs.c.batch_id.is_not(None).label("batch"))
+        .where(jobs.c.status.in_(("queued", "running")))
+        .distinct()
     )
-    return sorted(row.metric for row in rows)
+    return sorted(Lane(row.metric, row.batch) for row in rows)
 
 
 def _take(

@@ -83,7 +83,7 @@ def _lines(batch_id: str) -> Select[Any]:
 
 def _streamed(connection: Connection, query: Select[Any]) -> Generator[Row[Any], None, None]:
     """The rows through a server-side cursor: never all in memory."""
-    with connection.execution_options(yield_per=ROWS_AT_ONCE).execute(query) as rows:
+    with connection.execute(query, execution_options={"yield_per": ROWS_AT_ONCE}) as rows:
         yield from rows
 
 

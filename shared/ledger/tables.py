@@ -28,6 +28,7 @@ metadata = MetaData(
 Instant = DateTime(timezone=True)
 Json = JSON(none_as_null=True)
 
+DEFAULT_TENANT = "default"  # whose everything is where no keys are asked for
 FINAL = ("succeeded", "failed", "cancelled")
 
 jobs = Table(
@@ -60,6 +61,11 @@ jobs = Table(
 Index("ix_jobs_status", jobs.c.status, jobs.c.id)
 Index("ix_jobs_metric", jobs.c.metric, jobs.c.id)
 Index("ix_jobs_batch_id", jobs.c.batch_id, jobs.c.id, postgresql_where=jobs.c.batch_id.is_not(None))
+Index(
+    "ix_jobs_open_batch",
+    jobs.c.batch_id,
+    postgresql_where=text("batch_id IS NOT NULL AND status IN ('queued', 'running')"),
+)
 Index(
     "ix_jobs_open",
     jobs.c.resend_at,

@@ -82,7 +82,7 @@ def test_an_orphan_without_attempts_left_fails(engine: Engine, chosen: Settings)
 def test_without_a_broker_the_promise_stands(
     engine: Engine, chosen: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def away(*_: object) -> None:
+    def away(*_: object, **__: object) -> None:
         raise Unavailable("away")
 
     again = chosen.model_copy(update={"resend_seconds": 0})

@@ -28,6 +28,7 @@ MINUTE = timedelta(minutes=1)
 NOW = timedelta(0)
 LONG_AGO = timedelta(seconds=-1)
 RESULT = {"score": 0.5}
+ECHO = recovery.Lane("echo", batch=False)
 
 
 def accept(engine: Engine, request: dict[str, Any] | None = None, key: str | None = None) -> Job:
@@ -149,19 +150,19 @@ def test_recovery_takes_what_is_due_and_nothing_else(engine: Engine) -> None:
     must_claim(engine, orphan, lease=LONG_AGO)
     must_claim(engine, working)
     with engine.begin() as connection:
-        assert recovery.open_metrics(connection) == ["echo"]
-        assert recovery.queued_counts(connection) == {"echo": 1}
-        unclaimed = recovery.take_unclaimed(connection, "echo", limit=9, again_after=MINUTE)
-        orphans = recovery.take_orphans(connection, "echo", limit=9, again_after=MINUTE)
-        again = recovery.take_unclaimed(connection, "echo", limit=9, again_after=MINUTE)
+        assert recovery.open_lanes(connection) == [ECHO]
+        assert recovery.queued_count(connection, ECHO) == 1
+        unclaimed = recovery.take_unclaimed(connection, ECHO, limit=9, again_after=MINUTE)
+        orphans = recovery.take_orphans(connection, ECHO, limit=9, again_after=MINUTE)
+        again = recovery.take_unclaimed(connection, ECHO, limit=9, again_after=MINUTE)
     assert (unclaimed, orphans, again) == ([due.id], [orphan.id], [])
 
 
 def test_two_schedulers_never_take_the_same_job(engine: Engine) -> None:
     made = {accept(engine).id for _ in range(40)}
     with engine.begin() as one, engine.begin() as other:
-        mine = recovery.take_unclaimed(one, "echo", limit=25, again_after=MINUTE)
-        theirs = recovery.take_unclaimed(other, "echo", limit=25, again_after=MINUTE)
+        mine = recovery.take_unclaimed(one, ECHO, limit=25, again_after=MINUTE)
+        theirs = recovery.take_unclaimed(other, ECHO, limit=25, again_after=MINUTE)
     assert set(mine) | set(theirs) == made
     assert not set(mine) & set(theirs)
 

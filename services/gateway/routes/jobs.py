@@ -19,6 +19,7 @@ from shared.ledger.jobs import JobStatus, Page
 
 MOST_ON_A_PAGE = 100
 JOB_ID = re.compile(r"job_[0-9a-f]{32}")
+BATCH_ID = re.compile(r"batch_[0-9a-f]{32}")
 PROBLEM: dict[str, Any] = {"model": views.ProblemView}
 
 router = APIRouter(prefix="/v1/jobs", tags=["jobs"])
@@ -56,18 +57,21 @@ async def list_jobs(
     gateway: Gateway,
     status: JobStatus | None = None,
     metric: str | None = None,
+    batch: str | None = None,
     limit: Annotated[int, Query(ge=1, description="coerced to 100 at most")] = 20,
     after: Annotated[str | None, Query(description="the `last_id` of the page before")] = None,
 ) -> JSONResponse:
     """A page of jobs."""
-    unknown = sorted(set(request.query_params) - {"status", "metric", "limit", "after"})
+    unknown = sorted(set(request.query_params) - {"status", "metric", "batch", "limit", "after"})
     if unknown:
         raise BadInput(f"there is no filter {unknown[0]!r}", pointer=f"/{unknown[0]}")
     if after is not None and not JOB_ID.fullmatch(after):
         raise BadInput("`after` must be the last_id of an earlier page", pointer="/after")
     if metric is not None and metric not in every_room():
         raise BadInput(f"there is no metric {metric!r}", pointer="/metric")
-    page = Page(limit=min(limit, MOST_ON_A_PAGE), after=after, status=status, metric=metric)
+    if batch is not None and not BATCH_ID.fullmatch(batch):
+        raise BadInput("`batch` must be a batch's id", pointer="/batch")
+    page = Page(min(limit, MOST_ON_A_PAGE), after, status, metric, batch)
     found, has_more = await gateway.in_ledger(lambda connection: jobs.page_of(connection, page))
     return JSONResponse(
         {

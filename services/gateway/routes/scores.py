@@ -18,7 +18,6 @@ from services.gateway.rooms import every_room, metrics
 from services.gateway.state import Gateway, State
 from shared.batch_reports import ReportRoom
 from shared.contracts import JobRequest, Metric, Room
-from shared.errors import BadInput
 from shared.ledger import idempotency, jobs
 from shared.ledger.idempotency import Accepted
 from shared.metrics import JOBS_ACCEPTED
@@ -40,7 +39,7 @@ async def take(
 ) -> Response:
     """The way of a request: read it, commit it, hint, and wait if the caller prefers to."""
     asked = await body.parse(request, room.request, limit=most_bytes(room, gateway))
-    check_model(room, asked, gateway)
+    gateway.catalogue.demand(room, asked.model)
     accepted = await commit(room, asked, gateway, key_of(key))
     seconds = wait_seconds(prefer, most=gateway.settings.max_wait_seconds)
     headers = {"Location": f"/v1/jobs/{accepted.job.id}"}
@@ -58,21 +57,6 @@ def most_bytes(room: Room, gateway: State) -> int:
     """How large a body may be; a report may list 50,000 jobs."""
     configured = gateway.settings.max_body_bytes
     return max(configured, LISTED_JOBS_BYTES) if isinstance(room, ReportRoom) else configured
-
-
-def check_model(room: Room, asked: JobRequest, gateway: State) -> None:
-    """The named model, or the room's own, is configured and of the right kind, or BadInput."""
-    if not room.model_kinds:
-        return
-    name = asked.model or room.default_model
-    if name is None:
-        raise BadInput("name a model", pointer="/model")
-    entry = gateway.catalogue.entry(name)
-    if entry.kind not in room.model_kinds:
-        needed = " or ".join(room.model_kinds)
-        raise BadInput(
-            f"{room.name} needs a {needed}; {entry.name} is a {entry.kind}", pointer="/model"
-        )
 
 
 async def commit(room: Room, asked: JobRequest, gateway: State, key: str | None) -> Accepted:
@@ -101,13 +85,14 @@ async def ended(accepted: Accepted, gateway: State, seconds: int) -> jobs.Job:
             gateway.hints.add(job.metric, job.id)  # once its end cannot be missed any more
         deadline = asyncio.get_running_loop().time() + seconds
         while not job.is_final and (left := deadline - asyncio.get_running_loop().time()) > 0:
-            await _set_within(event, min(left, LOOK_AGAIN_SECONDS))
+            await set_within(event, min(left, LOOK_AGAIN_SECONDS))
             event.clear()
             job = await gateway.in_ledger(look)
     return job
 
 
-async def _set_within(event: asyncio.Event, seconds: float) -> None:
+async def set_within(event: asyncio.Event, seconds: float) -> None:
+    """Wait for the event, but no longer than this."""
     try:
         await asyncio.wait_for(event.wait(), seconds)
     except TimeoutError:

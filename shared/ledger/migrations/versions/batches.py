@@ -29,7 +29,9 @@ CREATE FUNCTION touchstone_forget_text() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     NEW.request := (
         SELECT json_object_agg(key, value) FROM json_each(NEW.request)
-        WHERE key IN ('model', 'variant', 'seed', 'metadata', 'context', 'do_not_store_text')
+        WHERE key IN (
+            'model', 'variant', 'seed', 'metadata', 'context', 'webhook', 'do_not_store_text'
+        )
     );
     RETURN NEW;
 END $$;
@@ -49,6 +51,12 @@ def upgrade() -> None:
         ["batch_id", "id"],
         postgresql_where=sa.text("batch_id IS NOT NULL"),
     )
+    op.create_index(
+        "ix_jobs_open_batch",
+        "jobs",
+        ["batch_id"],
+        postgresql_where=sa.text("batch_id IS NOT NULL AND status IN ('queued', 'running')"),
+    )
     op.execute(FORGET)
     _files()
     _batches()
@@ -59,6 +67,7 @@ def _files() -> None:
     op.create_table(
         "files",
         sa.Column("id", sa.String, primary_key=True),
+        sa.Column("tenant", sa.String, nullable=False, server_default="default"),
         sa.Column("purpose", sa.String, nullable=False),
         sa.Column("filename", sa.String, nullable=False),
         sa.Column("bytes", sa.BigInteger, nullable=False),
@@ -67,13 +76,16 @@ def _files() -> None:
         sa.CheckConstraint("purpose IN ('batch', 'batch_output')", name="ck_files_purpose"),
     )
     op.create_index("ix_files_expires_at", "files", ["expires_at"])
+    op.create_index("ix_files_tenant", "files", ["tenant", "id"])
 
 
 def _batches() -> None:
-    counts = ("total", "completed", "failed")
+    counts = ("read_lines", "total", "completed", "failed")
     op.create_table(
         "batches",
         sa.Column("id", sa.String, primary_key=True),
+        sa.Column("tenant", sa.String, nullable=False, server_default="default"),
+        sa.Column("key", sa.String),
         sa.Column("metric", sa.String, nullable=False),
         sa.Column("endpoint", sa.String, nullable=False),
         sa.Column("status", sa.String, nullable=False, server_default="validating"),
@@ -89,6 +101,7 @@ def _batches() -> None:
         sa.Column("revision", sa.Integer, nullable=False, server_default="1"),
         sa.Column("keeps_text", sa.Boolean, nullable=False, server_default=sa.text("true")),
         sa.Column("report_job_id", sa.String),
+        sa.Column("fed_at", INSTANT),
         *(sa.Column(f"{moment}_at", INSTANT) for moment in MOMENTS),
         sa.Column("created_at", INSTANT, nullable=False, server_default=NOW),
         sa.Column("expires_at", INSTANT, nullable=False),
@@ -101,7 +114,9 @@ def _batches() -> None:
             "ending IN ('completed', 'expired', 'cancelled')", name="ck_batches_ending"
         ),
         sa.CheckConstraint("completed + failed <= total", name="ck_batches_counts"),
+        sa.UniqueConstraint("tenant", "key", name="uq_batches_key"),
     )
+    op.create_index("ix_batches_tenant", "batches", ["tenant", "id"])
     op.create_index(
         "ix_batches_open",
         "batches",
@@ -150,5 +165,6 @@ def downgrade() -> None:
     for table in ("batch_lines", "batches", "files"):
         op.drop_table(table)
     op.execute("DROP TRIGGER forget_text ON jobs; DROP FUNCTION touchstone_forget_text()")
+    op.drop_index("ix_jobs_open_batch", "jobs")
     op.drop_index("ix_jobs_batch_id", "jobs")
     op.drop_column("jobs", "batch_id")

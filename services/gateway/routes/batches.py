@@ -1,0 +1,173 @@
+"""/v1/batches: many requests in one file, in the OpenAI shape."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Header, Request
+from fastapi.responses import JSONResponse
+from pydantic import Field, StringConstraints
+from sqlalchemy import Connection
+
+from services.gateway import body, views
+from services.gateway.batch_views import BatchList, BatchView, batch_shown
+from services.gateway.idempotency_key import key_of
+from services.gateway.listing import After, ById, Limit, listed, slice_of
+from services.gateway.refusals import AlreadyFinal
+from services.gateway.rooms import rooms
+from services.gateway.state import Gateway, State
+from shared.contracts import Message, MetadataKey, MetadataValue, Room
+from shared.errors import BadInput, UnknownBatch, UnknownFile
+from shared.ledger import batches, files
+from shared.ledger.batches import Batch, NewBatch
+
+BATCH_ID = re.compile(r"batch_[0-9a-f]{32}")
+PROBLEM: dict[str, Any] = {"model": views.ProblemView}
+SCHEMA = {"$ref": "#/components/schemas/BatchRequest"}
+
+router = APIRouter(prefix="/v1/batches", tags=["batches"])
+
+
+class OutputExpiry(Message):
+    """When output and error file are deleted."""
+
+    anchor: Literal["created_at"]
+    seconds: int = Field(ge=3_600, le=2_592_000)
+
+
+class BatchRequest(Message):
+    """Which file is to be scored."""
+
+    input_file_id: Annotated[str, StringConstraints(max_length=64)] = Field(
+        description="a file of purpose `batch`, one request a line"
+    )
+    endpoint: str = Field(description="the `url` of every line, as in /v1/scores/hatexscore")
+    completion_window: Literal["24h"] = "24h"
+    metadata: dict[MetadataKey, MetadataValue] = Field(default_factory=dict, max_length=16)
+    output_expires_after: OutputExpiry | None = None
+
+
+def known(batch_id: str) -> str:
+    """An id that could be one of ours, or UnknownBatch."""
+    if not BATCH_ID.fullmatch(batch_id):
+        raise UnknownBatch(f"there is no batch {batch_id[:64]!r}")
+    return batch_id
+
+
+@router.post(
+    "",
+    operation_id="create_batch",
+    summary="Score every line of a file",
+    response_model=None,
+    responses={200: {"model": BatchView}, **dict.fromkeys((413, 415, 422, 503), PROBLEM)},
+    openapi_extra={
+        "requestBody": {"required": True, "content": {"application/json": {"schema": SCHEMA}}}
+    },
+)
+async def create_batch(
+    request: Request,
+    gateway: Gateway,
+    idempotency_key: Annotated[
+        str | None, Header(description="the same key and body again answer with the first batch")
+    ] = None,
+) -> JSONResponse:
+    """Commit the batch; the scheduler validates its file next."""
+    asked = await body.parse(request, BatchRequest, limit=gateway.settings.max_body_bytes)
+    new = _new(asked, room_at(asked.endpoint), gateway)
+    key = key_of(idempotency_key)
+
+    def work(connection: Connection) -> tuple[Batch, bool]:
+        _demand_input(connection, new.input_file_id)
+        return batches.make(connection, new, key=key)
+
+    batch, replayed = await gateway.in_ledger(work)
+    headers = {"Location": f"/v1/batches/{batch.id}"}
+    if replayed:
+        headers["Idempotent-Replayed"] = "true"
+    return JSONResponse(batch_shown(batch), headers=headers)
+
+
+def room_at(endpoint: str) -> Room:
+    """The room whose jobs are posted there. Raises BadInput."""
+    found = {room.path: room for room in rooms().values()}
+    if endpoint not in found:
+        offered = ", ".join(sorted(found))
+        raise BadInput(f"there is no such endpoint; there are: {offered}", pointer="/endpoint")
+    return found[endpoint]
+
+
+def _new(asked: BatchRequest, room: Room, gateway: State) -> NewBatch:
+    expiry = asked.output_expires_after
+    return NewBatch(
+        metric=room.name,
+        endpoint=asked.endpoint,
+        input_file_id=asked.input_file_id,
+        metadata=asked.metadata,
+        output_seconds=None if expiry is None else expiry.seconds,
+        expires_after=timedelta(hours=gateway.settings.batch_hours),
+    )
+
+
+def _demand_input(connection: Connection, file_id: str) -> None:
+    """Raises BadInput unless this is the input of a batch. It stays until the batch has ended."""
+    try:
+        file = files.hold(connection, file_id)
+    except UnknownFile as error:
+        raise BadInput(error.detail, pointer="/input_file_id") from None
+    if file.purpose != "batch":
+        raise BadInput("the file's purpose is not `batch`", pointer="/input_file_id")
+
+
+@router.get(
+    "",
+    operation_id="list_batches",
+    summary="Batches, newest first",
+    response_model=None,
+    responses={200: {"model": BatchList}, 422: PROBLEM, 503: PROBLEM},
+)
+async def list_batches(
+    request: Request,
+    gateway: Gateway,
+    limit: Limit = 20,
+    after: After = None,
+    order: ById = "desc",
+) -> JSONResponse:
+    """A page of batches."""
+    page = slice_of(request, BATCH_ID, limit, after, order)
+    found, more = await gateway.in_ledger(lambda connection: batches.page_of(connection, page))
+    return JSONResponse(listed([batch_shown(batch) for batch in found], has_more=more))
+
+
+@router.get(
+    "/{batch_id}",
+    operation_id="get_batch",
+    summary="A batch: its state, its counts, its files",
+    response_model=None,
+    responses={200: {"model": BatchView}, 404: PROBLEM, 503: PROBLEM},
+)
+async def get_batch(batch_id: str, gateway: Gateway) -> JSONResponse:
+    """The batch with this id."""
+    batch = await found(batch_id, gateway)
+    return JSONResponse(batch_shown(batch), headers={} if batch.is_final else {"Retry-After": "2"})
+
+
+@router.post(
+    "/{batch_id}/cancel",
+    operation_id="cancel_batch",
+    summary="Cancel an open batch; what has a result by then is in the output file",
+    response_model=None,
+    responses={200: {"model": BatchView}, 404: PROBLEM, 409: PROBLEM, 503: PROBLEM},
+)
+async def cancel_batch(batch_id: str, gateway: Gateway) -> JSONResponse:
+    """Cancel; a second time changes nothing. What runs may end within ten minutes."""
+    batch = await gateway.in_ledger(lambda connection: batches.cancel(connection, known(batch_id)))
+    if batch.status not in ("cancelling", "cancelled"):
+        raise AlreadyFinal(f"the batch is {batch.status}")
+    return JSONResponse(batch_shown(batch))
+
+
+async def found(batch_id: str, gateway: State) -> Batch:
+    """The batch with this id. Raises UnknownBatch."""
+    return await gateway.in_ledger(lambda connection: batches.find(connection, known(batch_id)))

@@ -1,0 +1,131 @@
+"""GET /v1/jobs/{id}/events and /v1/batches/{id}/events: progress as server-sent events.
+
+Source: HTML Standard, section 9.2. An `end` event closes the stream, so that a browser does not
+come back for ever; a comment now and then keeps proxies awake.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Header
+from fastapi.sse import EventSourceResponse, format_sse_event
+
+from services.gateway import history, views
+from services.gateway.history import Happening
+from services.gateway.routes import batches as batch_routes
+from services.gateway.routes import jobs as job_routes
+from services.gateway.routes.scores import LOOK_AGAIN_SECONDS, set_within
+from services.gateway.state import Gateway, State
+from shared.errors import NotThere, Unavailable
+from shared.ledger import batches, jobs
+from shared.ledger.batches import Batch
+from shared.ledger.jobs import Job
+
+KEEP_ALIVE_SECONDS = 15.0
+RETRY_MILLISECONDS = 2_000
+HEADERS = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
+LAST_ID_DIGITS = 9
+
+Look = Callable[[], Awaitable[Job | Batch]]
+LastEventId = Annotated[
+    str | None, Header(description="the last id seen; older events are left out")
+]
+RESPONSES: dict[int | str, dict[str, Any]] = {
+    200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}},
+    404: {"model": views.ProblemView},
+    503: {"model": views.ProblemView},
+}
+
+router = APIRouter()
+
+
+@router.get(
+    "/v1/jobs/{job_id}/events",
+    operation_id="get_job_events",
+    summary="A job's progress until it has ended: job.queued, job.running, job.succeeded …, end",
+    tags=["jobs"],
+    response_model=None,
+    responses=RESPONSES,
+)
+async def job_events(
+    job_id: str, gateway: Gateway, last_event_id: LastEventId = None
+) -> EventSourceResponse:
+    """Events, each with what it says about the job."""
+
+    async def look() -> Job:
+        return await gateway.in_ledger(
+            lambda connection: jobs.find(connection, job_routes.known(job_id))
+        )
+
+    return await stream(look, job_id, gateway, last_event_id)
+
+
+@router.get(
+    "/v1/batches/{batch_id}/events",
+    operation_id="get_batch_events",
+    summary="A batch's progress until it has ended: batch.in_progress … with its counts, end",
+    tags=["batches"],
+    response_model=None,
+    responses=RESPONSES,
+)
+async def batch_events(
+    batch_id: str, gateway: Gateway, last_event_id: LastEventId = None
+) -> EventSourceResponse:
+    """Events, each with the whole batch."""
+
+    async def look() -> Batch:
+        return await gateway.in_ledger(
+            lambda connection: batches.find(connection, batch_routes.known(batch_id))
+        )
+
+    return await stream(look, batch_id, gateway, last_event_id)
+
+
+async def stream(
+    look: Look, watched: str, gateway: State, last_event_id: str | None
+) -> EventSourceResponse:
+    """What happened after this id, and what happens from now on. Raises NotThere, Unavailable."""
+    await look()  # what is not there is a 404, not an empty stream
+    seen = last_event_id or ""
+    last = int(seen) if seen.isascii() and seen.isdigit() and len(seen) <= LAST_ID_DIGITS else 0
+    return EventSourceResponse(_told(look, watched, gateway, last), headers=HEADERS)
+
+
+async def _told(look: Look, watched: str, gateway: State, last: int) -> AsyncIterator[bytes]:
+    clock = asyncio.get_running_loop().time
+    yield format_sse_event(retry=RETRY_MILLISECONDS)
+    spoken = clock()
+    async with gateway.finishes.expecting(watched) as event:
+        while True:
+            event.clear()
+            try:
+                found = await look()
+            except Unavailable:
+                await asyncio.sleep(LOOK_AGAIN_SECONDS)
+                continue
+            except NotThere:  # purged meanwhile
+                break
+            for happened in _happened(found):
+                if happened.number > last:
+                    last, spoken = happened.number, clock()
+                    yield _written(happened)
+            if found.is_final:
+                break
+            if clock() - spoken > KEEP_ALIVE_SECONDS:
+                spoken = clock()
+                yield format_sse_event(comment="still here")
+            await set_within(event, LOOK_AGAIN_SECONDS)
+    yield format_sse_event(event="end", data_str="{}")
+
+
+def _happened(found: Job | Batch) -> list[Happening]:
+    return history.of_job(found) if isinstance(found, Job) else history.of_batch(found)
+
+
+def _written(happened: Happening) -> bytes:
+    data = json.dumps(happened.data, ensure_ascii=False, separators=(",", ":"))
+    return format_sse_event(event=happened.name, id=str(happened.number), data_str=data)

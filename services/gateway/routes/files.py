@@ -1,0 +1,185 @@
+"""/v1/files: what batches read and what they write."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Annotated, Any
+from urllib.parse import quote
+
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import JSONResponse, StreamingResponse
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import FormData
+
+from services.gateway import views
+from services.gateway.batch_views import DeletedFile, FileList, FileView, file_shown
+from services.gateway.listing import After, ById, Limit, listed, slice_of
+from services.gateway.refusals import StillInUse
+from services.gateway.state import Gateway, State
+from services.gateway.upload import file_in, form_of, missing, stored
+from shared.errors import UnknownFile
+from shared.ledger import files
+from shared.ledger.files import File, NewFile, Purpose
+
+FILE_ID = re.compile(r"file_[0-9a-f]{32}")
+LONGEST_NAME = 255
+SHORTEST_TERM, LONGEST_TERM = 3_600, 2_592_000  # seconds
+PROBLEM: dict[str, Any] = {"model": views.ProblemView}
+FORM: dict[str, Any] = {
+    "type": "object",
+    "required": ["purpose", "file"],
+    "properties": {
+        "purpose": {"type": "string", "enum": ["batch"]},
+        "file": {"type": "string", "format": "binary", "description": "JSON Lines"},
+        "expires_after[seconds]": {
+            "type": "integer",
+            "minimum": SHORTEST_TERM,
+            "maximum": LONGEST_TERM,
+        },
+    },
+}
+
+router = APIRouter(prefix="/v1/files", tags=["files"])
+
+
+def known(file_id: str) -> str:
+    """An id that could be one of ours, or UnknownFile."""
+    if not FILE_ID.fullmatch(file_id):
+        raise UnknownFile(f"there is no file {file_id[:64]!r}")
+    return file_id
+
+
+@router.post(
+    "",
+    operation_id="create_file",
+    summary="Upload the input of a batch, up to 200 MB",
+    response_model=None,
+    responses={200: {"model": FileView}, **dict.fromkeys((413, 415, 422, 503), PROBLEM)},
+    openapi_extra={
+        "requestBody": {"required": True, "content": {"multipart/form-data": {"schema": FORM}}}
+    },
+)
+async def create_file(request: Request, gateway: Gateway) -> JSONResponse:
+    """The bytes go into the file store first; then the file is known."""
+    form = await form_of(request, limit=gateway.settings.max_file_bytes)
+    try:
+        file = await _kept(form, gateway)
+    finally:
+        await form.close()
+    return JSONResponse(file_shown(file))
+
+
+async def _kept(form: FormData, gateway: State) -> File:
+    if form.get("purpose") != "batch":
+        raise missing("purpose", "must be `batch`")
+    upload, seconds = file_in(form), _term(form)
+    file_id, limit = files.new_id(), gateway.settings.max_file_bytes
+    size = await run_in_threadpool(stored, upload, gateway.files, file_id, limit=limit)
+    new = NewFile(
+        id=file_id,
+        purpose="batch",
+        filename=(upload.filename or "input.jsonl").replace("\x00", "")[:LONGEST_NAME],
+        bytes=size,
+        kept_for=files.term(seconds, gateway.settings.file_retention_hours),
+    )
+    return await gateway.in_ledger(lambda connection: files.note(connection, new))
+
+
+def _term(form: FormData) -> int | None:
+    """How long the caller wants it to be kept, in seconds."""
+    field = "expires_after[seconds]"
+    asked = form.get(field)
+    if asked is None:
+        return None
+    if isinstance(asked, str) and asked.isascii() and asked.isdigit() and len(asked) < 9:
+        seconds = int(asked)
+        if SHORTEST_TERM <= seconds <= LONGEST_TERM:
+            return seconds
+    raise missing(field, f"must be an integer from {SHORTEST_TERM} to {LONGEST_TERM}")
+
+
+@router.get(
+    "",
+    operation_id="list_files",
+    summary="Files, newest first",
+    response_model=None,
+    responses={200: {"model": FileList}, 422: PROBLEM, 503: PROBLEM},
+)
+async def list_files(
+    request: Request,
+    gateway: Gateway,
+    purpose: Annotated[Purpose | None, Query()] = None,
+    limit: Limit = 20,
+    after: After = None,
+    order: ById = "desc",
+) -> JSONResponse:
+    """A page of files."""
+    page = slice_of(request, FILE_ID, limit, after, order)
+    found, more = await gateway.in_ledger(
+        lambda connection: files.page_of(connection, page, purpose=purpose)
+    )
+    return JSONResponse(listed([file_shown(file) for file in found], has_more=more))
+
+
+@router.get(
+    "/{file_id}",
+    operation_id="get_file",
+    summary="A file, without its content",
+    response_model=None,
+    responses={200: {"model": FileView}, 404: PROBLEM, 503: PROBLEM},
+)
+async def get_file(file_id: str, gateway: Gateway) -> JSONResponse:
+    """The file with this id."""
+    return JSONResponse(file_shown(await _found(file_id, gateway)))
+
+
+@router.get(
+    "/{file_id}/content",
+    operation_id="get_file_content",
+    summary="What stands in a file",
+    response_model=None,
+    responses={
+        200: {"content": {"application/jsonl": {"schema": {"type": "string"}}}},
+        404: PROBLEM,
+        503: PROBLEM,
+    },
+)
+async def get_file_content(file_id: str, gateway: Gateway) -> StreamingResponse:
+    """The bytes, a piece at a time."""
+    file = await _found(file_id, gateway)
+    pieces = gateway.files.pieces(file.id)
+    first = await run_in_threadpool(next, pieces, b"")  # what is gone is a 404, not a broken 200
+    return StreamingResponse(
+        _again(first, pieces),
+        media_type="application/jsonl",
+        headers={
+            "Content-Length": str(file.bytes),
+            "Content-Disposition": f"attachment; filename*=utf-8''{quote(file.filename, safe='')}",
+        },
+    )
+
+
+@router.delete(
+    "/{file_id}",
+    operation_id="delete_file",
+    summary="Delete a file that no open batch reads",
+    response_model=None,
+    responses={200: {"model": DeletedFile}, 404: PROBLEM, 409: PROBLEM, 503: PROBLEM},
+)
+async def delete_file(file_id: str, gateway: Gateway) -> JSONResponse:
+    """First the row goes, then the bytes."""
+    file = await _found(file_id, gateway)
+    if not await gateway.in_ledger(lambda connection: files.forget_unused(connection, [file.id])):
+        raise StillInUse("an open batch reads it; cancel the batch, or wait for its end")
+    await run_in_threadpool(gateway.files.remove, file.id)
+    return JSONResponse({"id": file.id, "object": "file", "deleted": True})
+
+
+async def _found(file_id: str, gateway: State) -> File:
+    return await gateway.in_ledger(lambda connection: files.find(connection, known(file_id)))
+
+
+def _again(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
+    yield first
+    yield from rest

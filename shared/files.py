@@ -1,0 +1,79 @@
+"""Where the bytes of files lie: a folder, or any object store that fsspec knows.
+
+The ledger says which files there are. A blob is written whole before its row appears, and loses its
+row before it is removed, so that a file that can be seen can be read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from typing import IO, cast
+
+import fsspec
+from fsspec.core import url_to_fs
+
+from shared.errors import Unavailable, UnknownFile
+
+SUFFIX = ".jsonl"
+OURS = re.compile(r"file_[0-9a-f]{32}\.jsonl")  # whatever else lies there is not ours
+PIECE_BYTES = 1 << 18
+
+
+class FileStore:
+    """The blobs under one URL, by the id of their file."""
+
+    def __init__(self, url: str) -> None:
+        self._system, self._root = cast(
+            tuple[fsspec.AbstractFileSystem, str], url_to_fs(url, auto_mkdir=True)
+        )
+
+    @contextmanager
+    def writing(self, file_id: str) -> Iterator[IO[bytes]]:
+        """A new blob, or the old one anew. Raises Unavailable where the store is away."""
+        with self._reached(file_id), self._system.open(self._path(file_id), "wb") as stream:
+            yield stream
+
+    @contextmanager
+    def reading(self, file_id: str, start: int = 0) -> Iterator[IO[bytes]]:
+        """The blob from this byte on. Raises UnknownFile, Unavailable."""
+        with self._reached(file_id), self._system.open(self._path(file_id), "rb") as stream:
+            stream.seek(start)
+            yield stream
+
+    def pieces(self, file_id: str) -> Iterator[bytes]:
+        """The blob, a piece at a time."""
+        with self.reading(file_id) as stream:
+            while piece := stream.read(PIECE_BYTES):
+                yield piece
+
+    def remove(self, file_id: str) -> None:
+        """Delete the blob, if it is there."""
+        with self._reached(file_id):
+            if self._system.exists(self._path(file_id)):
+                self._system.rm_file(self._path(file_id))
+
+    def untouched_for(self, age: timedelta) -> Iterator[str]:
+        """The ids of blobs that were written longer ago than this."""
+        before = datetime.now(UTC) - age
+        with self._reached(""):
+            if not self._system.exists(self._root):
+                return
+            for path in self._system.ls(self._root, detail=False):
+                name = path.rsplit("/", 1)[-1]
+                if OURS.fullmatch(name) and self._system.modified(path) < before:
+                    yield name.removesuffix(SUFFIX)
+
+    @contextmanager
+    def _reached(self, file_id: str) -> Iterator[None]:
+        try:
+            yield
+        except FileNotFoundError:
+            raise UnknownFile(f"there is no file {file_id!r}") from None
+        except OSError as error:
+            raise Unavailable("the file store cannot be reached") from error
+
+    def _path(self, file_id: str) -> str:
+        return f"{self._root}/{file_id}{SUFFIX}"

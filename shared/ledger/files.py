@@ -1,0 +1,146 @@
+"""Files from the gateway's side: noted, looked up, listed, forgotten."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Literal
+
+from sqlalchemy import Connection, Row, delete, exists, func, or_, select
+from sqlalchemy.dialects.postgresql import insert
+
+from shared.errors import UnknownFile
+from shared.ledger.batch_tables import OPEN, batches, files
+from shared.ledger.pagination import Slice, sliced
+from shared.ledger.tables import DEFAULT_TENANT
+
+Purpose = Literal["batch", "batch_output"]
+
+
+@dataclass(frozen=True)
+class File:
+    """A file, as the API shows it; its bytes lie in the file store."""
+
+    id: str
+    tenant: str
+    purpose: Purpose
+    filename: str
+    bytes: int
+    created_at: datetime
+    expires_at: datetime | None
+
+
+SHOWN = tuple(files.c[name] for name in File.__dataclass_fields__)
+ALIVE = or_(files.c.expires_at.is_(None), files.c.expires_at > func.now())
+
+
+def term(seconds: int | None, otherwise_hours: float) -> timedelta:
+    """How long a file is kept: as asked, else as configured, never longer than that."""
+    configured = timedelta(hours=otherwise_hours)
+    return configured if seconds is None else min(configured, timedelta(seconds=seconds))
+
+
+IN_USE = exists().where(batches.c.input_file_id == files.c.id, batches.c.status.in_(OPEN))
+
+
+def new_id() -> str:
+    """`file_` and 32 hex digits; ids sort by time."""
+    return f"file_{time.time_ns() // 1_000_000:012x}{secrets.token_hex(10)}"
+
+
+def file_of(row: Row[Any]) -> File:
+    """A fetched row as a file."""
+    return File(**row._asdict())
+
+
+@dataclass(frozen=True)
+class NewFile:
+    """What is written down once the bytes are safe."""
+
+    id: str
+    purpose: Purpose
+    filename: str
+    bytes: int
+    kept_for: timedelta
+    tenant: str = DEFAULT_TENANT
+
+
+def note(connection: Connection, new: NewFile) -> File:
+    """Make this file known; a second time it is the same file."""
+    values = {
+        "id": new.id,
+        "tenant": new.tenant,
+        "purpose": new.purpose,
+        "filename": new.filename,
+        "bytes": new.bytes,
+        "expires_at": func.now() + new.kept_for,
+    }
+    row = connection.execute(
+        insert(files)
+        .values(values)
+        .on_conflict_do_update(index_elements=["id"], set_={"bytes": new.bytes})
+        .returning(*SHOWN)
+    ).one()
+    return file_of(row)
+
+
+def find(connection: Connection, file_id: str, *, tenant: str | None = None) -> File:
+    """The file with this id; of this tenant, where one is named. Raises UnknownFile."""
+    query = select(*SHOWN).where(files.c.id == file_id, ALIVE)
+    if tenant is not None:
+        query = query.where(files.c.tenant == tenant)
+    row = connection.execute(query).one_or_none()
+    if row is None:
+        raise UnknownFile(f"there is no file {file_id!r}")
+    return file_of(row)
+
+
+def page_of(
+    connection: Connection, page: Slice, *, purpose: Purpose | None = None
+) -> tuple[list[File], bool]:
+    """The files of a page, and whether others follow."""
+    query = select(*SHOWN).where(ALIVE)
+    if purpose is not None:
+        query = query.where(files.c.purpose == purpose)
+    rows, more = sliced(connection, query, files, page)
+    return [file_of(row) for row in rows], more
+
+
+def hold(connection: Connection, file_id: str) -> File:
+    """The file, kept from being deleted until the transaction ends. Raises UnknownFile."""
+    query = select(*SHOWN).where(files.c.id == file_id, ALIVE).with_for_update(read=True)
+    row = connection.execute(query).one_or_none()
+    if row is None:
+        raise UnknownFile(f"there is no file {file_id!r}")
+    return file_of(row)
+
+
+def forget_unused(connection: Connection, file_ids: Sequence[str]) -> list[str]:
+    """Those of these files that no open batch reads are there no more.
+
+    Their bytes are removed after the commit. A batch that is being made holds its file.
+    """
+    locked = select(files.c.id).where(files.c.id.in_(file_ids)).with_for_update()
+    held = [row.id for row in connection.execute(locked)]
+    gone = connection.execute(
+        delete(files).where(files.c.id.in_(held), ~IN_USE).returning(files.c.id)
+    )
+    return [row.id for row in gone]
+
+
+def expired(connection: Connection, limit: int) -> list[str]:
+    """Files whose term is over and that no open batch reads."""
+    rows = connection.execute(
+        select(files.c.id).where(files.c.expires_at <= func.now(), ~IN_USE).limit(limit)
+    )
+    return [row.id for row in rows]
+
+
+def known(connection: Connection, file_ids: Sequence[str]) -> set[str]:
+    """Which of these have a row."""
+    return {
+        row.id for row in connection.execute(select(files.c.id).where(files.c.id.in_(file_ids)))
+    }

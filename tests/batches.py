@@ -1,0 +1,145 @@
+"""Batches from end to end without a worker: a real gateway, the scheduler's own duties called by
+hand, and a hand that ends jobs as their text says."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import httpx
+from sqlalchemy import Engine, select
+
+from services.scheduler.feeding import Feeder
+from services.scheduler.filing import Filing
+from shared.catalogue import load_catalogue
+from shared.ledger import leases
+from shared.ledger.tables import jobs
+from shared.settings import Settings
+
+Json = dict[str, Any]
+
+URL = "/v1/scores/hatexscore"
+FINAL = {"completed", "failed", "expired", "cancelled"}
+OWN = {"probabilities": {"original": 0.5, "masked": 0.5}, "explanation": "hateful"}
+MINUTE = timedelta(minutes=1)
+
+
+def line(custom_id: str, text: str, **more: Any) -> Json:
+    """A line of a batch."""
+    body = OWN | {"text": text} | more
+    return {"custom_id": custom_id, "method": "POST", "url": URL, "body": body}
+
+
+def packed(lines: Iterable[Json | str | bytes]) -> bytes:
+    """JSON Lines; what is no object stands as it is."""
+    return b"\n".join(
+        item
+        if isinstance(item, bytes)
+        else item.encode()
+        if isinstance(item, str)
+        else json.dumps(item).encode()
+        for item in lines
+    )
+
+
+def upload(client: httpx.Client, content: bytes, **form: str) -> Json:
+    """A new file."""
+    answer = client.post(
+        "/v1/files", data={"purpose": "batch"} | form, files={"file": ("in.jsonl", content)}
+    )
+    assert answer.status_code == 200, answer.text
+    made: Json = answer.json()
+    return made
+
+
+@dataclass
+class Scene:
+    """A gateway, and everything that happens behind it."""
+
+    client: httpx.Client
+    engine: Engine
+    chosen: Settings
+
+    def feeder(self, **changed: Any) -> Feeder:
+        """A scheduler's feeding."""
+        chosen = self.chosen.model_copy(update=changed)
+        return Feeder(self.engine, chosen, load_catalogue(chosen.models_file))
+
+    def filing(self, **changed: Any) -> Filing:
+        """A scheduler's filing."""
+        chosen = self.chosen.model_copy(update=changed)
+        return Filing(self.engine, chosen, load_catalogue(chosen.models_file))
+
+    def make(self, lines: Iterable[Json | str | bytes], **more: Any) -> Json:
+        """A batch over a new file."""
+        file = upload(self.client, packed(lines))
+        answer = self.client.post(
+            "/v1/batches", json={"input_file_id": file["id"], "endpoint": URL} | more
+        )
+        assert answer.status_code == 200, answer.text
+        made: Json = answer.json()
+        return made
+
+    def batch(self, batch: Json) -> Json:
+        """As it is now."""
+        found: Json = self.client.get(f"/v1/batches/{batch['id']}").json()
+        return found
+
+    def read(self, batch: Json) -> Json:
+        """Validate until nothing is left to validate."""
+        while self.batch(batch)["status"] == "validating":
+            self.filing().round()
+        return self.batch(batch)
+
+    def work(self, most: int = 1_000_000) -> int:
+        """End the queued jobs, as their text says: `bad` fails, anything else succeeds."""
+        with self.engine.begin() as connection:
+            queued = connection.execute(
+                select(jobs.c.id).where(jobs.c.status == "queued").order_by(jobs.c.id).limit(most)
+            ).all()
+            for row in queued:
+                claim = leases.claim(connection, row.id, lease=MINUTE, max_attempts=3)
+                assert claim is not None
+                text = claim.request["text"]
+                if text.startswith("bad"):
+                    error = {"type": "x/invalid-request", "status": 422, "detail": "too bad"}
+                    assert leases.fail(connection, claim, error)
+                else:
+                    assert leases.succeed(connection, claim, {"score": 1, "echo": text})
+        return len(queued)
+
+    def finish(self, batch: Json, **changed: Any) -> Json:
+        """Everybody does their duty until the batch is final."""
+        feeder, filing = self.feeder(**changed), self.filing(**changed)
+        for _ in range(10_000):
+            filing.round()
+            feeder.round()
+            self.work()
+            now = self.batch(batch)
+            if now["status"] in FINAL:
+                return now
+        raise AssertionError(now)
+
+    def file(self, file_id: str | None) -> list[Json]:
+        """The lines of a file; none of no file."""
+        if file_id is None:
+            return []
+        answer = self.client.get(f"/v1/files/{file_id}/content")
+        assert answer.status_code == 200
+        assert len(answer.content) == int(answer.headers["content-length"])
+        return [json.loads(raw) for raw in answer.text.splitlines()]
+
+    def job_count(self) -> Counter[str]:
+        """status → jobs."""
+        with self.engine.connect() as connection:
+            return Counter(row.status for row in connection.execute(select(jobs.c.status)))
+
+
+def store_folder(chosen: Settings) -> Path:
+    """Where the blobs lie."""
+    return Path(chosen.files_url)
