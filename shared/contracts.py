@@ -23,6 +23,11 @@ AuditField = Annotated[str, StringConstraints(max_length=500)]
 MAX_TEXT = 20_000  # characters (Unicode code points)
 
 
+class Word:
+    """Marks a string as one of our own words, not text of the caller: it stays where
+    `do_not_store_text` is asked for, as in `group: Annotated[str, Word]`."""
+
+
 class Message(BaseModel):
     """Frozen, closed to unknown fields, and free of NaN and infinity."""
 
@@ -106,7 +111,7 @@ class Evidence(Message):
 class Report(Message):
     """The envelope of every result; a room narrows `components`, `evidence` and `control`."""
 
-    metric: str
+    metric: Annotated[str, Word]
     score: float | None = Field(description="null where the metric is undefined; see `warnings`")
     range: tuple[float, float]
     direction: Direction = "higher_is_better"

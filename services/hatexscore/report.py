@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from shared.contracts import Evidence, Message, Report
+from shared.contracts import Evidence, Message, Report, Word
 
 Label = Literal["hateful", "non-hateful"]
 Language = Literal["en", "zh", "ko"]
@@ -48,11 +48,11 @@ class GroupEvidence(Evidence):
     offsets_into: Literal["explanation"] = "explanation"
     start: int | None = Field(ge=0, description="character offset into the explanation as sent")
     end: int | None = Field(ge=0, description="character offset, exclusive")
-    group: str = Field(description="the list's name of the group")
-    category: str = Field(description="the list's category")
-    found_as: str = Field(description="how the mention matches the list")
+    group: Annotated[str, Word] = Field(description="the list's name of the group")
+    category: Annotated[str, Word] = Field(description="the list's category")
+    found_as: Annotated[str, Word] = Field(description="how the mention matches the list")
     counts: bool = Field(description="whether it counts as identification of the target")
-    reason: str = Field(description="why it counts, or why it does not")
+    reason: Annotated[str, Word] = Field(description="why it counts, or why it does not")
 
 
 class HallucinatedQuote(Message):
@@ -107,5 +107,7 @@ class HatexscoreReport(Report):
     conclusion: Conclusion | None
     language: Language = Field(description="of the text")
     explanation_language: Language
-    groups: tuple[str, ...] = Field(description="groups that count as identified, sorted")
+    groups: tuple[Annotated[str, Word], ...] = Field(
+        description="groups that count as identified, sorted"
+    )
     control: RandomSpans | None = Field(description="null where undefined; see `warnings`")

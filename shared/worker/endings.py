@@ -14,11 +14,12 @@ from typing import Any, Literal
 from pydantic import ValidationError
 
 from shared import log
-from shared.contracts import Message, Room
+from shared.contracts import JobRequest, Message, Room
 from shared.errors import BadInput, Unavailable
 from shared.ledger.leases import Claim
 from shared.problems import attempts_exhausted, internal, problem, validation_problem
 from shared.settings import settings
+from shared.worker.forgetting import screened, without_text
 
 logger = log.logger(__name__)
 
@@ -54,13 +55,21 @@ def ending(room: Room, score: Callable[[Any], Message], claim: Claim) -> Success
     except ValidationError as error:  # accepted by another version of the contract
         return Failure(validation_problem(error, claim.request))
     try:
-        return Success(score(request).model_dump(mode="json"))
+        return Success(_kept(score(request), request))
     except BadInput as error:
-        return Failure(problem(error))
+        found = problem(error)
+        return Failure(screened(found, request) if request.do_not_store_text else found)
     except Unavailable as error:
         return _again(claim, error)
     except Exception as error:  # noqa: BLE001 - the boundary: every job must end
         return _unexpected(claim, room.name, error)
+
+
+def _kept(report: Message, request: JobRequest) -> dict[str, Any]:
+    """The report as it goes into the ledger."""
+    if request.do_not_store_text:
+        return without_text(report, request)
+    return report.model_dump(mode="json")
 
 
 def _again(claim: Claim, error: Unavailable) -> Failure | Retry:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 
 import pytest
@@ -128,9 +129,14 @@ def test_a_fault_is_named_with_its_line_and_nothing_is_scored(
 
 
 def test_blank_lines_and_a_byte_order_mark_do_no_harm(scene: Scene) -> None:
-    import json
-
-    content = ["\ufeff" + json.dumps(line("a", "a")), "", "   ", line("b", "b"), "", ""]
+    content: list[str | Json] = [
+        "\ufeff" + json.dumps(line("a", "a")),
+        "",
+        "   ",
+        line("b", "b"),
+        "",
+        "",
+    ]
     batch = scene.finish(scene.make(content))
     assert (batch["status"], counts(batch)) == ("completed", (2, 2, 0))
 

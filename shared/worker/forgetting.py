@@ -1,0 +1,129 @@
+"""`do_not_store_text`: numbers and our own words stay, the caller's text goes.
+
+A report says by its types what a string is: a literal or a `Word` is ours; any other string may
+hold text and is blanked. What is left is searched for runs of characters of the request, so that a
+warning that repeats them does not stay either. (The request itself is cut down by the ledger.)
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+from pydantic import BaseModel
+
+from shared.batch_reports import BatchReport
+from shared.contracts import JobRequest, ModelUse, Provenance, Word
+from shared.problems import Problem
+
+RUN = 12  # characters of the request in a row that may not stay
+OURS = (Provenance, ModelUse)  # their own strings name versions and models
+
+Json = Any
+
+
+def without_text(report: BaseModel, request: JobRequest) -> dict[str, Json]:
+    """The report as JSON, without a string that may hold text. Sums over many results hold none."""
+    if isinstance(report, BatchReport):
+        return report.model_dump(mode="json")
+    sent = sorted(set(_strings(request.model_dump(mode="json"))), key=len, reverse=True)
+    return {
+        name: _warnings(report, sent) if name == "warnings" else value
+        for name, value in _model(report).items()
+    }
+
+
+def screened(problem: Problem, request: JobRequest) -> Problem:
+    """The problem without a detail that repeats the request."""
+    sent = list(_strings(request.model_dump(mode="json")))
+    kept = dict(problem)
+    if repeats(kept["detail"], sent):
+        kept["detail"] = kept["title"]
+    if "errors" in kept:
+        kept["errors"] = [
+            entry | {"detail": kept["title"]} if repeats(entry["detail"], sent) else entry
+            for entry in kept["errors"]
+        ]
+    return kept
+
+
+def repeats(said: str, sent: list[str]) -> bool:
+    """Whether a run of characters, or all of a shorter text, of what was sent stands in it."""
+    return any(
+        text in said if len(text) <= RUN else _share_a_run(said, text) for text in sent if text
+    )
+
+
+def _share_a_run(said: str, text: str) -> bool:
+    return any(said[start : start + RUN] in text for start in range(len(said) - RUN + 1))
+
+
+def _warnings(report: BaseModel, sent: list[str]) -> list[str]:
+    texts = [text for text in sent if len(text) > 3]
+    return [
+        "a warning that repeats the text was not kept" if repeats(warning, texts) else warning
+        for warning in getattr(report, "warnings", ())
+    ]
+
+
+def _model(model: BaseModel) -> dict[str, Json]:
+    ours = isinstance(model, OURS)
+    kept = {}
+    for name, field in type(model).model_fields.items():
+        value = getattr(model, name)
+        hint = Annotated[field.annotation, *field.metadata] if field.metadata else field.annotation
+        kept[name] = value if ours and isinstance(value, str) else _value(value, hint)
+    return kept
+
+
+def _value(value: Any, hint: Any) -> Json:
+    """One value under its type; a string that is not ours becomes null where it may, else empty."""
+    if isinstance(value, BaseModel):
+        return _model(value)
+    if isinstance(value, str):
+        return value if _is_ours(value, hint) else _blank(hint)
+    if isinstance(value, Mapping):
+        return {key: _value(item, _last_argument(hint)) for key, item in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [_value(item, _last_argument(hint)) for item in value]
+    return value
+
+
+def _is_ours(value: str, hint: Any) -> bool:
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin is Literal:
+        return value in arguments
+    if origin is Annotated:
+        ours = any(mark is Word or isinstance(mark, Word) for mark in arguments[1:])
+        return ours or _is_ours(value, arguments[0])
+    if origin in (Union, types.UnionType):
+        return any(_is_ours(value, argument) for argument in arguments)
+    return False
+
+
+def _blank(hint: Any) -> Literal[""] | None:
+    inner = get_args(hint)[0] if get_origin(hint) is Annotated else hint
+    return None if type(None) in get_args(inner) else ""
+
+
+def _last_argument(hint: Any) -> Any:
+    """The type of a container's items."""
+    inner = get_args(hint)[0] if get_origin(hint) is Annotated else hint
+    if get_origin(inner) in (Union, types.UnionType):
+        inner = next((part for part in get_args(inner) if get_args(part)), inner)
+    arguments = [argument for argument in get_args(inner) if argument is not Ellipsis]
+    return arguments[-1] if arguments else Any
+
+
+def _strings(value: Json) -> Iterator[str]:
+    """Every string of a request but those that stay anyway."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for name, item in value.items():
+            if name not in ("metadata", "context", "model", "variant"):
+                yield from _strings(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from _strings(item)
