@@ -109,6 +109,15 @@ def secret(name: str) -> SecretStr | None:
     return SecretStr(found) if found else None
 
 
+class CommandSettings(BaseSettings):
+    """What the command line needs to know."""
+
+    model_config = SettingsConfigDict(env_prefix="TOUCHSTONE_", frozen=True, extra="ignore")
+
+    url: str = "http://127.0.0.1:8000"
+    api_key: SecretStr | None = None
+
+
 @lru_cache(maxsize=1)
 def settings() -> Settings:
     """The settings of this process."""
