@@ -88,6 +88,7 @@ class ReportRoom(Room):
     """The door sign of a metric's batch reports; its name is `<metric>-report`."""
 
     metric: str
+    needs_text: bool = True  # False: it never looks at a request's texts, so they may be gone
     request: type[BatchReportRequest] = BatchReportRequest
     report: type[BatchReport]
     model_kinds: tuple[ModelKind, ...] = ()  # no model is asked
@@ -100,6 +101,7 @@ class ReportRoom(Room):
             name=f"{metric}-report",
             summary=f"Counts and mean score over many results of {metric}",
             metric=metric,
+            needs_text=False,
             report=BatchReport,
         )
 

@@ -160,5 +160,6 @@ BATCH_REPORT = ReportRoom(
     name="hatexscore-report",
     summary="Means of the four parts with intervals, and label conflicts, over many results",
     metric=METRIC.name,
+    needs_text=False,
     report=HatexscoreBatchReport,
 )

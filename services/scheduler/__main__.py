@@ -22,6 +22,7 @@ from shared.settings import Settings, settings
 
 PURGE_EVERY_SECONDS = 600
 BUSY_SECONDS = 0.01
+FIRST_SECONDS = 1.0  # after the start; who restarts often must purge too
 
 logger = log.logger(__name__)
 
@@ -36,7 +37,7 @@ class Duty:
 
     def keep_doing(self, stop: threading.Event) -> None:
         """Until told to stop; what is away is asked again next round, and so is what crashed."""
-        rest = self.every_seconds
+        rest = min(self.every_seconds, FIRST_SECONDS)
         while not stop.wait(rest):
             rest = self.every_seconds
             try:

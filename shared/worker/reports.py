@@ -33,12 +33,12 @@ def door_for_reports(room: ReportRoom, metric: Metric, batch_report: SumUp) -> A
 
     `batch_report` gets the succeeded jobs only; the door fills `left_out` with the others, by
     status: `failed`, `cancelled`, `expired`, or still `queued`, `running`, `waiting`; `unreadable`
-    for results that this version of the metric cannot read, `text_not_kept` for those whose request
-    is gone.
+    for results that this version of the metric cannot read, `text_not_kept` for those whose texts
+    are gone, where the room needs them.
     """
 
     def report(request: BatchReportRequest) -> BatchReport:
-        rows, left_out = gathered(metric, request)
+        rows, left_out = gathered(room, metric, request)
         made = batch_report(rows, request)
         return made.model_copy(update={"left_out": dict(sorted(left_out.items()))})
 
@@ -54,17 +54,19 @@ def ensure_report_doors() -> None:
 
 
 def gathered(
-    metric: Metric, request: BatchReportRequest
+    room: ReportRoom, metric: Metric, request: BatchReportRequest
 ) -> tuple[list[Scored[Any, Any]], Counter[str]]:
     """The succeeded results that are asked for, and how many others there are of each status."""
     with transaction(ledger()) as connection:
         if request.batch is not None:
-            return sorted_out(metric, results.of_batch(connection, metric.name, request.batch))
-        return sorted_out(metric, results.of_jobs(connection, metric.name, request.jobs or ()))
+            rows = results.of_batch(connection, metric.name, request.batch)
+        else:
+            rows = results.of_jobs(connection, metric.name, request.jobs or ())
+        return sorted_out(room, metric, rows)
 
 
 def sorted_out(
-    metric: Metric, rows: Iterable[Asked]
+    room: ReportRoom, metric: Metric, rows: Iterable[Asked]
 ) -> tuple[list[Scored[Any, Any]], Counter[str]]:
     """Rows as messages. Lines that share a job share its messages."""
     scored: list[Scored[Any, Any]] = []
@@ -73,7 +75,7 @@ def sorted_out(
     for row in rows:
         if row.status != "succeeded" or row.job_id is None or row.request is None:
             left_out[row.status] += 1
-        elif row.request.get("do_not_store_text"):
+        elif room.needs_text and row.request.get("do_not_store_text"):
             left_out["text_not_kept"] += 1
         elif (messages := read.get(row.job_id) or _messages(metric, row)) is None:
             left_out["unreadable"] += 1
@@ -85,7 +87,11 @@ def sorted_out(
 
 def _messages(metric: Metric, row: Asked) -> tuple[Any, Any] | None:
     """Request and report; None where another version of the contract wrote them."""
+    stored = row.request or {}
     try:
-        return metric.request.model_validate(row.request), metric.report.model_validate(row.result)
+        report = metric.report.model_validate(row.result)
+        if stored.get("do_not_store_text"):  # what is left of it; its texts are not there
+            return metric.request.model_construct(**stored), report
+        return metric.request.model_validate(stored), report
     except ValidationError:
         return None

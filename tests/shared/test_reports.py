@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from typing import Any
@@ -19,7 +20,7 @@ from shared.ledger.jobs import Job
 from shared.worker import doors
 from shared.worker.bootstrap import mean_interval
 from shared.worker.general_report import general_report
-from shared.worker.reports import door_for_reports
+from shared.worker.reports import door_for_reports, gathered
 from shared.worker.shell import carry
 from tests.rooms import ECHO, EchoRequest, echo
 
@@ -109,6 +110,20 @@ def test_a_batch_comes_in_the_order_of_its_lines_and_equal_lines_share_a_job(
     assert result["left_out"] == {"waiting": 1}
 
 
+@pytest.mark.parametrize("needs_text", [True, False])
+def test_results_without_text_count_where_no_text_is_needed(
+    engine: Engine, needs_text: bool
+) -> None:
+    job_id = accept(
+        engine, "echo", EchoRequest(text="a", do_not_store_text=True).model_dump(mode="json")
+    )
+    carry(job_id, ECHO, echo)
+    room = replace(ROOM, needs_text=needs_text)
+    rows, left_out = gathered(room, ECHO, request(jobs=(job_id,)))
+    assert [row.report.score for row in rows] == ([] if needs_text else [1.0])
+    assert left_out == ({"text_not_kept": 1} if needs_text else {})
+
+
 @pytest.mark.parametrize(
     ("asked", "pointer"),
     [
@@ -130,7 +145,7 @@ def test_a_job_of_another_metric_is_refused(engine: Engine) -> None:
 
 
 def request(**more: Any) -> BatchReportRequest:
-    return BatchReportRequest(jobs=("job_1",), **more)
+    return BatchReportRequest(**{"jobs": ("job_1",)} | more)
 
 
 def test_the_interval_is_scipy_s() -> None:

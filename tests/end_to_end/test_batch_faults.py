@@ -1,0 +1,88 @@
+"""A batch survives the death of everybody: every line answered once, with the bytes of an
+undisturbed run."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from services.hatexscore.contract import HatexscoreRequest
+from services.hatexscore.score import score
+from tests.batches import FINAL, URL, line, packed
+from tests.end_to_end.service import Service, serving
+
+pytestmark = [pytest.mark.end_to_end, pytest.mark.timeout(400)]
+
+LINES = 240
+DISTINCT = 180
+HASTE = {
+    "TOUCHSTONE_TICK_SECONDS": "0.2",
+    "TOUCHSTONE_LEASE_SECONDS": "6",
+    "TOUCHSTONE_HEARTBEAT_SECONDS": "2",
+    "TOUCHSTONE_RESEND_SECONDS": "3",
+    "TOUCHSTONE_BATCH_WINDOW": "40",
+}
+FAULTS: tuple[tuple[str, Callable[[Service], None]], ...] = (
+    ("scheduler-killed", lambda service: service.kill("services.scheduler")),
+    ("redis-flushed", Service.flush_redis),
+    ("worker-killed", lambda service: service.kill("services.worker")),
+    ("gateway-killed", lambda service: service.kill("services.gateway")),
+    ("scheduler-killed", lambda service: service.kill("services.scheduler")),
+    ("postgres-crashed", Service.crash_postgres),
+)
+
+
+def patiently(client: httpx.Client, method: str, path: str, **more: Any) -> Any:
+    """The answer, once somebody gives one."""
+    for _ in range(200):
+        try:
+            answer = client.request(method, path, **more)
+        except httpx.TransportError:
+            time.sleep(0.2)
+            continue
+        if answer.status_code < 500:
+            return answer
+        time.sleep(0.2)
+    raise AssertionError("nobody answers")
+
+
+def contents(client: httpx.Client, file_id: str | None) -> list[Any]:
+    if file_id is None:
+        return []
+    answer = patiently(client, "GET", f"/v1/files/{file_id}/content")
+    return [json.loads(raw) for raw in answer.text.splitlines()]
+
+
+def test_every_line_is_answered_once_whoever_dies(tmp_path: Path) -> None:
+    lines = [line(str(n), f"Muslims are kind, number {n % DISTINCT}") for n in range(LINES)]
+    with (
+        serving(tmp_path, **HASTE) as service,
+        httpx.Client(base_url=service.url, timeout=30) as client,
+    ):
+        form = {"data": {"purpose": "batch"}, "files": {"file": packed(lines)}}
+        file = patiently(client, "POST", "/v1/files", **form).json()
+        asked = {"input_file_id": file["id"], "endpoint": URL}
+        batch = patiently(client, "POST", "/v1/batches", json=asked).json()
+        faults = list(FAULTS)
+        while batch["status"] not in FINAL:
+            done = batch["request_counts"]["completed"] / LINES
+            if faults and done >= (len(FAULTS) - len(faults)) / len(FAULTS):
+                faults.pop(0)[1](service)
+            time.sleep(0.2)
+            batch = patiently(client, "GET", f"/v1/batches/{batch['id']}").json()
+        output = contents(client, batch["output_file_id"])
+        errors = contents(client, batch["error_file_id"])
+    assert not faults
+    assert (batch["status"], errors) == ("completed", [])
+    assert [one["custom_id"] for one in output] == [one["custom_id"] for one in lines]
+    assert batch["request_counts"] == {"total": LINES, "completed": LINES, "failed": 0}
+    assert len({one["response"]["request_id"] for one in output}) == DISTINCT
+    for one, asked_line in zip(output[::24], lines[::24], strict=True):
+        undisturbed = score(HatexscoreRequest.model_validate(asked_line["body"]))
+        assert one["response"]["body"]["result"] == undisturbed.model_dump(mode="json")

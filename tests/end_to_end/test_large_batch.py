@@ -1,0 +1,149 @@
+"""50,000 lines go in and come out; gateway and scheduler do not grow, and Redis holds a window."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import httpx
+import psutil
+import pytest
+from sqlalchemy import Engine, text
+
+from services.stack.redis_server import HOST, free_port
+from shared import queue
+from shared.settings import Settings
+from tests.batches import URL, line, packed
+from tests.end_to_end.service import ROOT
+
+pytestmark = [pytest.mark.end_to_end, pytest.mark.timeout(300)]
+
+LINES = 50_000
+DISTINCT = 5_000
+WINDOW = 1_000
+MOST_GROWTH = 24 * 2**20  # bytes; the input has more than 50 MB
+PADDING = "x" * 900
+
+# What a worker does to the jobs that wait, all at once.
+WORK = text(
+    "UPDATE jobs SET status = 'succeeded', result = '{\"score\": 1}', attempts = 1, "
+    "started_at = now(), finished_at = now() WHERE status = 'queued'"
+)
+
+
+@dataclass
+class Watch:
+    """The highest resident memory of each process, and the longest lane, from a thread."""
+
+    processes: dict[str, psutil.Process]
+    highest: dict[str, int] = field(default_factory=dict)
+    longest_lane: int = 0
+
+    @contextmanager
+    def watching(self) -> Iterator[None]:
+        stop = threading.Event()
+        thread = threading.Thread(target=self._look, args=(stop,))
+        thread.start()
+        try:
+            yield
+        finally:
+            stop.set()
+            thread.join()
+
+    def _look(self, stop: threading.Event) -> None:
+        while not stop.wait(0.05):
+            self.longest_lane = max(self.longest_lane, queue.waiting("hatexscore", batch=True))
+            for name, process in self.processes.items():
+                self.highest[name] = max(self.highest.get(name, 0), process.memory_info().rss)
+
+
+@contextmanager
+def process(module: str, **settings: str) -> Iterator[psutil.Process]:
+    """One of ours, as it is run in production."""
+    started = subprocess.Popen(
+        [sys.executable, "-m", f"services.{module}"],
+        cwd=ROOT,
+        env=os.environ | settings,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        yield psutil.Process(started.pid)
+    finally:
+        started.terminate()
+        started.wait(30)
+
+
+def ready(client: httpx.Client) -> None:
+    for _ in range(200):
+        try:
+            if client.get("/readyz").is_success:
+                return
+        except httpx.TransportError:
+            pass
+        time.sleep(0.1)
+    raise AssertionError("the gateway did not start")
+
+
+def whole(client: httpx.Client, engine: Engine, content: Path) -> dict[str, int]:
+    """One batch from upload to download; the counts."""
+    with content.open("rb") as stream:
+        file = client.post("/v1/files", data={"purpose": "batch"}, files={"file": stream}).json()
+    asked = {"input_file_id": file["id"], "endpoint": URL}
+    batch = client.post("/v1/batches", json=asked).json()
+    while batch["status"] not in ("completed", "failed"):
+        with engine.begin() as connection:
+            connection.execute(WORK)
+        queue_is_read(engine)
+        batch = client.get(f"/v1/batches/{batch['id']}").json()
+        time.sleep(0.02)
+    assert batch["status"] == "completed", batch
+    seen = set()
+    with client.stream("GET", f"/v1/files/{batch['output_file_id']}/content") as answer:
+        for raw in answer.iter_lines():
+            seen.add(json.loads(raw)["custom_id"])
+    assert len(seen) == batch["request_counts"]["total"]
+    counts: dict[str, int] = batch["request_counts"]
+    return counts
+
+
+def queue_is_read(engine: Engine) -> None:
+    """Workers take their messages."""
+    queue._redis().delete(queue.lane("hatexscore", batch=True))
+
+
+def test_fifty_thousand_lines_leave_memory_flat(
+    engine: Engine, chosen: Settings, tmp_path: Path
+) -> None:
+    port = free_port()
+    common = {"TOUCHSTONE_LOG_LEVEL": "warning", "TOUCHSTONE_TICK_SECONDS": "0.1"}
+    warm, large = tmp_path / "warm.jsonl", tmp_path / "large.jsonl"
+    warm.write_bytes(packed(line(str(n), f"warm {n}{PADDING}") for n in range(2_000)))
+    large.write_bytes(packed(line(str(n), f"text {n % DISTINCT}{PADDING}") for n in range(LINES)))
+    assert large.stat().st_size > 50_000_000
+    with (
+        process("gateway", TOUCHSTONE_PORT=str(port), **common) as gateway,
+        process("scheduler", TOUCHSTONE_BATCH_WINDOW=str(WINDOW), **common) as scheduler,
+        httpx.Client(base_url=f"http://{HOST}:{port}", timeout=60) as client,
+    ):
+        ready(client)
+        watch = Watch({"gateway": gateway, "scheduler": scheduler})
+        with watch.watching():
+            whole(client, engine, warm)
+        before = dict(watch.highest)
+        started = time.monotonic()
+        with watch.watching():
+            counts = whole(client, engine, large)
+        seconds = time.monotonic() - started
+    growth = {name: watch.highest[name] - before[name] for name in before}
+    print({"before": before, "growth": growth, "seconds": seconds, "lane": watch.longest_lane})  # noqa: T201
+    assert counts == {"total": LINES, "completed": LINES, "failed": 0}
+    assert watch.longest_lane <= WINDOW
+    assert max(growth.values()) < MOST_GROWTH, growth
