@@ -14,7 +14,7 @@ from functools import partial
 
 import services
 from services.bindings import MODEL_ROOMS, models_for
-from shared import log, models, queue
+from shared import log, models, queue, tracing
 from shared.catalogue import Catalogue, load_catalogue
 from shared.errors import ScoringError
 from shared.performing import describe
@@ -95,6 +95,7 @@ def main(arguments: list[str] | None = None) -> None:
     names = parse(arguments)
     chosen = settings()
     log.configure(chosen.log_level, chosen.log_format)
+    tracing.configure(f"worker-{'-'.join(names)}")
     health = Health()
     if chosen.metrics_port is not None:
         health_door(health, chosen.metrics_host, chosen.metrics_port)

@@ -7,6 +7,7 @@ import logging.config
 import re
 import sys
 from collections.abc import MutableMapping
+from contextlib import AbstractContextManager
 from typing import Any
 
 import structlog
@@ -61,6 +62,11 @@ def configure(level: str, style: str) -> None:
         logger_factory=structlog.stdlib.LoggerFactory(),
         cache_logger_on_first_use=True,
     )
+
+
+def about(**fields: str) -> AbstractContextManager[None]:
+    """Whatever is logged within, by a library too, carries these fields."""
+    return structlog.contextvars.bound_contextvars(**fields)
 
 
 def logger(name: str) -> structlog.stdlib.BoundLogger:

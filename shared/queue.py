@@ -6,7 +6,9 @@ neither matters. Sources: specs "conventions" C1 for every option set here.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
+from types import MappingProxyType
 from typing import Any
 from uuid import uuid4
 
@@ -20,6 +22,7 @@ from shared.settings import settings
 
 SOCKET_SECONDS = 5  # a broker that takes longer counts as away; kombu's blocking read takes 1
 VISIBILITY_SECONDS = 3_600
+NO_TRACE: Mapping[str, str] = MappingProxyType({})
 
 
 def options() -> dict[str, Any]:
@@ -71,15 +74,20 @@ def lane(metric: str, *, batch: bool) -> str:
     return batch_lane(metric) if batch else task_name(metric)
 
 
-def send(metric: str, job_id: str, *, batch: bool = False) -> None:
-    """Hint to the room's workers that this job waits. Raises Unavailable; the job is safe then."""
+def send(
+    metric: str, job_id: str, *, batch: bool = False, trace: Mapping[str, str] = NO_TRACE
+) -> None:
+    """Hint to the room's workers that this job waits. Raises Unavailable; the job is safe then.
+
+    trace: what `shared.tracing.carried` gave, so that the worker's spans join the caller's.
+    """
     headers, embedded = _envelope(task_name(metric))
     message_id = str(uuid4())
     try:
         with app.producer_pool.acquire(block=True, timeout=SOCKET_SECONDS) as producer:
             producer.publish(
                 ((job_id,), {}, embedded),
-                headers={**headers, "id": message_id, "root_id": message_id},
+                headers={**headers, **trace, "id": message_id, "root_id": message_id},
                 correlation_id=message_id,
                 exchange="",
                 routing_key=lane(metric, batch=batch),

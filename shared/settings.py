@@ -94,6 +94,11 @@ class Settings(BaseSettings):
         description="of workers (/healthz, /readyz, /metrics) and scheduler; none: off",
     )
 
+    otlp_endpoint: str | None = Field(
+        default=None,
+        pattern=r"^https?://",
+        description="of an OpenTelemetry collector, as in http://collector:4318; none: no traces",
+    )
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     log_format: Literal["json", "console"] = "json"
 

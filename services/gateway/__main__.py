@@ -5,10 +5,12 @@ from __future__ import annotations
 import argparse
 
 import uvicorn
+from fastapi import FastAPI
+from opentelemetry.instrumentation.fastapi import FastAPIInstrumentor
 
 from services.gateway.app import create_app
-from shared import log
-from shared.settings import settings
+from shared import log, tracing
+from shared.settings import Settings, settings
 
 
 def main() -> None:
@@ -16,14 +18,22 @@ def main() -> None:
     argparse.ArgumentParser(prog="python -m services.gateway", description=__doc__).parse_args()
     chosen = settings()
     log.configure(chosen.log_level, chosen.log_format)
+    tracing.configure("gateway")
     uvicorn.run(
-        create_app(chosen),
+        traced(create_app(chosen), chosen),
         host=chosen.host,
         port=chosen.port,
         log_config=None,
         access_log=False,
         timeout_graceful_shutdown=chosen.max_wait_seconds + 5,
     )
+
+
+def traced(app: FastAPI, chosen: Settings) -> FastAPI:
+    """The app, a span for each request where traces are wanted; probes have none."""
+    if chosen.otlp_endpoint is not None:
+        FastAPIInstrumentor.instrument_app(app, excluded_urls="healthz,readyz,metrics")
+    return app
 
 
 if __name__ == "__main__":

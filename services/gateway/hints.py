@@ -13,11 +13,12 @@ from queue import Empty, Full, Queue
 
 from shared import log, queue
 from shared.errors import Unavailable
+from shared.tracing import carried
 
 MOST = 10_000  # hints that wait for a stuck broker; more are left to the scheduler
 PATIENCE_SECONDS = 5.0  # at the end, for what still waits
 
-Hint = tuple[str, str]  # metric, job id
+Hint = tuple[str, str, dict[str, str]]  # metric, job id, trace
 
 logger = log.logger(__name__)
 
@@ -31,7 +32,7 @@ class Hints:
     def add(self, metric: str, job_id: str) -> None:
         """Send this soon. Never blocks."""
         try:
-            self._waiting.put_nowait((metric, job_id))
+            self._waiting.put_nowait((metric, job_id, carried()))
         except Full:
             logger.warning("job.not_sent", job=job_id, detail="too many hints wait")
 
@@ -51,9 +52,9 @@ class Hints:
 
     def _send_all(self) -> None:
         while (hint := self._waiting.get()) is not None:
-            metric, job_id = hint
+            metric, job_id, trace = hint
             try:
-                queue.send(metric, job_id)
+                queue.send(metric, job_id, trace=trace)
             except Unavailable as error:
                 dropped = self._drop()
                 logger.warning("job.not_sent", job=job_id, detail=error.detail, dropped_too=dropped)

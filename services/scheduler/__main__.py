@@ -14,7 +14,7 @@ from services.scheduler import promises
 from services.scheduler.feeding import Feeder
 from services.scheduler.filing import Filing
 from services.scheduler.retention import Retention
-from shared import log
+from shared import log, tracing
 from shared.catalogue import load_catalogue
 from shared.errors import Unavailable
 from shared.ledger.engine import ledger
@@ -80,6 +80,7 @@ def main() -> None:
     argparse.ArgumentParser(prog="python -m services.scheduler", description=__doc__).parse_args()
     chosen = settings()
     log.configure(chosen.log_level, chosen.log_format)
+    tracing.configure("scheduler")
     if chosen.metrics_port is not None:
         start_http_server(chosen.metrics_port, chosen.metrics_host)
     stop = threading.Event()

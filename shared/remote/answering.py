@@ -23,6 +23,7 @@ from shared.remote.call import (
     reply_list,
     task_name,
 )
+from shared.tracing import continued
 
 REPLY_SECONDS = 300  # an answer that nobody takes is forgotten
 
@@ -32,9 +33,10 @@ logger = log.logger(__name__)
 def answers_calls(room: ModelRoom) -> Any:
     """Register `model.<room>`; the body is `answer`, which tests call directly."""
 
-    @app.task(name=task_name(room), ignore_result=True)  # type: ignore[untyped-decorator]
-    def task(message: str) -> None:
-        answer(message)
+    @app.task(name=task_name(room), ignore_result=True, bind=True)  # type: ignore[untyped-decorator]
+    def task(self: Any, message: str) -> None:
+        with continued(task_name(room), self.request.headers or {}):
+            answer(message)
 
     return task
 

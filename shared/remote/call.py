@@ -22,6 +22,7 @@ from shared.errors import BadInput, DegenerateInput, ScoringError, Unavailable
 from shared.operations import Operation
 from shared.queue import SOCKET_SECONDS, app
 from shared.settings import settings
+from shared.tracing import carried
 
 ModelRoom = Literal["inference", "similarity"]
 
@@ -117,7 +118,13 @@ def _answered(room: ModelRoom, model: str, operation: Any) -> bytes:
 def _sent_and_waited(room: ModelRoom, call: Call, seconds: float) -> bytes | None:
     queue = task_name(room)
     try:
-        app.send_task(queue, args=(call.model_dump_json(),), queue=queue, retry=False)
+        app.send_task(
+            queue,
+            args=(call.model_dump_json(),),
+            queue=queue,
+            retry=False,
+            headers=carried(),
+        )
         found = replies().blpop([reply_list(call.id)], timeout=seconds)
     except (RedisError, OperationalError, OSError) as error:
         logger.warning("call.broken", call=call.id, error=type(error).__name__)

@@ -9,6 +9,7 @@ from typing import Any
 from shared import log
 from shared.contracts import Room
 from shared.queue import app, task_name
+from shared.tracing import continued
 from shared.worker.shell import Score, carry
 
 logger = log.logger(__name__)
@@ -38,8 +39,10 @@ def door(room: Room, score: Score) -> Any:
 
     doors[room.name] = OpenDoor(room, score)
 
-    @app.task(name=task_name(room.name), ignore_result=True)  # type: ignore[untyped-decorator]
-    def task(job_id: str) -> None:
-        carry(job_id, room, score)
+    @app.task(name=task_name(room.name), ignore_result=True, bind=True)  # type: ignore[untyped-decorator]
+    def task(self: Any, job_id: str) -> None:
+        trace = self.request.headers or {}
+        with log.about(job=job_id), continued(f"score {room.name}", trace, job=job_id):
+            carry(job_id, room, score)
 
     return task

@@ -15,7 +15,7 @@ from shared.errors import Unavailable
 
 def test_what_waits_is_sent_before_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
     sent: list[tuple[str, str]] = []
-    monkeypatch.setattr(queue, "send", lambda metric, job_id: sent.append((metric, job_id)))
+    monkeypatch.setattr(queue, "send", lambda metric, job_id, trace: sent.append((metric, job_id)))
     hints = Hints()
     with hints.sending():
         for number in range(100):
@@ -28,7 +28,8 @@ def test_a_stuck_broker_blocks_nobody_and_what_waited_is_left_to_the_scheduler(
 ) -> None:
     stuck, tried = threading.Event(), []
 
-    def send(_metric: str, job_id: str) -> None:
+    def send(_metric: str, job_id: str, trace: dict[str, str]) -> None:
+        assert trace == {}  # nothing is traced here
         tried.append(job_id)
         stuck.wait(10)
         raise Unavailable("away")
