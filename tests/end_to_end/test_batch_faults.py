@@ -62,7 +62,7 @@ def contents(client: httpx.Client, file_id: str | None) -> list[Any]:
 def test_every_line_is_answered_once_whoever_dies(tmp_path: Path) -> None:
     lines = [line(str(n), f"Muslims are kind, number {n % DISTINCT}") for n in range(LINES)]
     with (
-        serving(tmp_path, **HASTE) as service,
+        serving(tmp_path, "--rooms", "hatexscore", **HASTE) as service,
         httpx.Client(base_url=service.url, timeout=30) as client,
     ):
         form = {"data": {"purpose": "batch"}, "files": {"file": packed(lines)}}

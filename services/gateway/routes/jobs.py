@@ -71,7 +71,9 @@ async def list_jobs(
         raise BadInput(f"there is no metric {metric!r}", pointer="/metric")
     if batch is not None and not BATCH_ID.fullmatch(batch):
         raise BadInput("`batch` must be a batch's id", pointer="/batch")
-    page = Page(min(limit, MOST_ON_A_PAGE), after, status, metric, batch)
+    page = Page(
+        limit=min(limit, MOST_ON_A_PAGE), after=after, status=status, metric=metric, batch=batch
+    )
     found, has_more = await gateway.in_ledger(lambda connection: jobs.page_of(connection, page))
     return JSONResponse(
         {
