@@ -7,7 +7,7 @@ scheduler that dies reads on where the last one stopped.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import Connection, delete, func, select, update
@@ -16,6 +16,7 @@ from sqlalchemy.dialects.postgresql import insert
 from shared.ledger.batch_tables import batch_lines, batches
 from shared.ledger.batches import NOTICE, SHOWN, Batch, batch_of
 
+STORED = ("number", "custom_id", "start", "length", "fingerprint", "caller")
 MOST_FAULTS = 100  # the rest of a file with so many is not worth reading
 
 
@@ -51,7 +52,7 @@ class Step:
     read_bytes: int
     read_lines: int
     at_end: bool
-    fatal: bool = field(default=False)
+    fatal: bool = False  # nothing that follows is worth reading
 
 
 def validating(connection: Connection) -> list[str]:
@@ -104,16 +105,7 @@ def _insert(connection: Connection, batch_id: str, lines: Sequence[Line]) -> lis
     if not lines:
         return []
     rows = [
-        {
-            "batch_id": batch_id,
-            "number": line.number,
-            "custom_id": line.custom_id,
-            "start": line.start,
-            "length": line.length,
-            "fingerprint": line.fingerprint,
-            "caller": line.caller,
-        }
-        for line in lines
+        {"batch_id": batch_id} | {name: getattr(line, name) for name in STORED} for line in lines
     ]
     made = connection.execute(
         insert(batch_lines)
