@@ -1,0 +1,1 @@
+"""CoT2EL: explanation–label pairs out of a chain of thought."""

@@ -1,0 +1,1 @@
+"""HLV: rankings, distributions and scores of a judge against human label variation."""

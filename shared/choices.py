@@ -1,0 +1,100 @@
+"""A question with options, and what is said for and against each option.
+
+What the rooms about human label variation say to each other's callers, and the one prompt that both
+use. Source: Chen et al., EMNLP 2025, Table 6 (the prompts) and Eq. 2 (the pairs). Pydantic only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field, StringConstraints
+
+from shared.contracts import MAX_TEXT, Message
+
+Stance = Literal["support", "oppose"]
+STANCES: tuple[Stance, ...] = ("support", "oppose")
+
+Key = Annotated[str, StringConstraints(pattern=r"^[A-Z]$")]
+Passage = Annotated[str, StringConstraints(min_length=1, max_length=MAX_TEXT)]
+Statement = Annotated[str, StringConstraints(min_length=1, max_length=2_000)]
+
+
+class Option(Message):
+    """One answer that can be chosen."""
+
+    key: Key = Field(description="the letter that stands before it")
+    text: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=500)]
+
+
+def _distinct(options: tuple[Option, ...]) -> tuple[Option, ...]:
+    if len({option.key for option in options}) < len(options):
+        raise ValueError("two options have the same key")
+    if len({option.text.casefold() for option in options}) < len(options):
+        raise ValueError("two options have the same text")
+    return options
+
+
+Options = Annotated[
+    tuple[Option, ...],
+    Field(min_length=2, max_length=26, description="in the order in which they are shown"),
+    AfterValidator(_distinct),
+]
+
+
+class Inference(Message):
+    """Does the statement follow from the context? (natural language inference)"""
+
+    premise: Passage
+    hypothesis: Passage
+
+
+class Scenario(Message):
+    """A question about a described situation."""
+
+    scenario: Passage
+    question: Passage
+
+
+Question = Inference | Scenario | Passage
+
+
+class Explanation(Message):
+    """An explanation–label pair with its stance."""
+
+    explanation: Statement
+    label: Key = Field(description="the key of the option that it speaks about")
+    stance: Stance = "support"
+
+
+CHOOSE = {
+    Inference: "Please determine whether the following statement is true (entailment), "
+    "undetermined (neutral), or false (contradiction) given the context below and select ONE of "
+    "the listed options and start your answer with a single letter.",
+    Scenario: "Please read the following social scenario and the accompanying question, choose the "
+    "most appropriate answer from the options provided and start your answer with a single letter.",
+    str: "Please read the following question, choose the most appropriate answer from the options "
+    "provided and start your answer with a single letter.",
+}
+
+
+def asked(question: Question) -> str:
+    """The question as a prompt shows it, one field a line."""
+    match question:
+        case Inference():
+            return f"Context: {question.premise}\nStatement: {question.hypothesis}"
+        case Scenario():
+            return f"Scenario: {question.scenario}\nQuestion: {question.question}"
+    return f"Question: {question}"
+
+
+def listed(options: Sequence[Option]) -> str:
+    """The options as a prompt shows them, one a line."""
+    return "\n".join(f"{option.key}. {option.text}" for option in options)
+
+
+def choose(question: Question, options: Sequence[Option], rationale: str = "") -> str:
+    """Table 6: the prompt that asks for one option; `rationale` stands before "Answer:"."""
+    parts = (CHOOSE[type(question)], asked(question), listed(options), rationale, "Answer:")
+    return "\n".join(part for part in parts if part)
