@@ -132,6 +132,7 @@ class Room:
     report: type[Message]
     model_kinds: tuple[ModelKind, ...]  # any of these will do
     default_model: str | None
+    model_optional: bool = False  # whether some requests need none: the contract tells which
     examples: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     @property

@@ -73,12 +73,12 @@ def absolute_share(logits: Floats) -> Floats | None:
     that softmax ignores. For comparison with Table 11 only.
     """
     sizes = np.abs(logits)
-    return sizes / sizes.sum() if sizes.sum() else None
+    return np.asarray(sizes / sizes.sum(), dtype=np.float64) if sizes.sum() else None
 
 
 def mean_distribution(rows: Sequence[Floats]) -> Floats:
     """(n,) mean of (n,) rows of counts or probabilities, each normalised first."""
-    return np.mean([row / row.sum() for row in rows], axis=0)
+    return np.asarray(np.mean([row / row.sum() for row in rows], axis=0), dtype=np.float64)
 
 
 def kullback_leibler(p: Floats, q: Floats, epsilon: float) -> float | None:
@@ -134,7 +134,7 @@ def uniform(options: int) -> Floats:
 def majority(values: Floats) -> Floats:
     """(n,) all mass on the best of (n,) gold values, shared where several tie for best."""
     best = fractional_ranks(values) == fractional_ranks(values).min()
-    return best / best.sum()
+    return np.asarray(best / best.sum(), dtype=np.float64)
 
 
 def _clipped(p: Floats, epsilon: float) -> Floats:

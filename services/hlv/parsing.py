@@ -15,7 +15,9 @@ from services.hlv.kernel import Floats, fractional_ranks
 
 LETTER = re.compile(r"(?<![A-Za-z])[A-Z](?![A-Za-z])")
 # A list of letters that a colon introduces: nothing but separators before and between them.
-COLON_LIST = re.compile(r":[\s*_`(\[>]*(?P<letters>[A-Z](?:[\s,;>()\[\].=*`|-]+[A-Z])*)(?![A-Za-z])")
+COLON_LIST = re.compile(
+    r":[\s*_`(\[>]*(?P<letters>[A-Z](?:[\s,;>()\[\].=*`|-]+[A-Z])*)(?![A-Za-z])"
+)
 SCALE = re.compile(r"[1-5] *(?:-|–|to) *[1-5](?!\d)|5[ -]point", re.IGNORECASE)
 INTEGER = re.compile(r"(?<![\d.])[1-5](?!\d|\.\d)")
 

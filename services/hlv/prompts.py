@@ -1,0 +1,118 @@
+"""What the judge reads. It sees the question, the options and, in one of two conditions, the
+explanations; never what humans said.
+
+Source: Chen et al., EMNLP 2025, Tables 6, 9 and 10; the explanation block is ours (the paper prints
+none): the baseline is the same prompt without it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from services.hlv.contract import HlvRequest
+from shared.calls import Prompt, Turn
+from shared.choices import Explanation, Inference, Option, Scenario, asked, choose, listed
+from shared.contracts import MAX_TEXT
+from shared.errors import BadInput
+
+RANK = {
+    Inference: "Please assess whether the following statement is true (entailment), undetermined "
+    "(neutral), or false (contradiction) given the context below, rank all the following options "
+    "from most appropriate to least appropriate.",
+    Scenario: "Please read the following social scenario and the accompanying question, rank all "
+    "the following options from best to worst based on relevance and appropriateness.",
+    str: "Please read the following question, rank all the following options from best to worst "
+    "based on relevance and appropriateness.",
+}
+ONLY_LETTERS = "Only output the letters representing the options, separated by spaces."
+RATE = {
+    Inference: "Please rate the following answer based on its plausibility in representing the "
+    "relationship between the context and the statement on the 5-Point Scale rating as below.",
+    Scenario: "Please read the following social scenario and the accompanying question, rate the "
+    "plausibility of the answer on the 5-Point Scale rating as below.",
+    str: "Please read the following question, rate the plausibility of the answer on the 5-Point "
+    "Scale rating as below.",
+}
+ONLY_AN_INTEGER = "Only output a single integer corresponding to your evaluation."
+SCALE = """\
+Plausibility Ratings:
+1 = Impossible
+2 = Technically Possible
+3 = Plausible
+4 = Likely
+5 = Very Likely"""
+CONSIDER = "Please take these rationales into account when making your decision."
+STANCE = {"support": "Supporting", "oppose": "Opposing"}
+
+
+@dataclass(frozen=True)
+class Shown:
+    """The options as the judge sees them: the letters stay, the texts are rotated."""
+
+    options: tuple[Option, ...]
+    meant: dict[str, str]  # the letter shown → the key of the request's option
+
+    @property
+    def letters(self) -> tuple[str, ...]:
+        """In the order shown."""
+        return tuple(option.key for option in self.options)
+
+    def letter(self, key: str) -> str:
+        """Under which letter the request's option is shown."""
+        return next(letter for letter, meant in self.meant.items() if meant == key)
+
+
+def rotated(options: Sequence[Option], by: int) -> Shown:
+    """The option at place i + by stands at place i, under the letter of place i."""
+    turned = [options[(place + by) % len(options)] for place in range(len(options))]
+    return Shown(
+        tuple(
+            Option(key=own.key, text=other.text) for own, other in zip(options, turned, strict=True)
+        ),
+        {own.key: other.key for own, other in zip(options, turned, strict=True)},
+    )
+
+
+def rationale(request: HlvRequest, shown: Shown) -> str:
+    """The explanation block; empty where the request has none."""
+    lines = [request.rationale] if request.rationale else []
+    for option in shown.options:
+        own = [one for one in request.explanations if one.label == shown.meant[option.key]]
+        lines += [_line(option, explanation) for explanation in own]
+    return "\n".join(["Rationales:", *lines, CONSIDER]) if lines else ""
+
+
+def _line(option: Option, explanation: Explanation) -> str:
+    stance = STANCE[explanation.stance]
+    return f"- {stance} {option.key}. {option.text}: {explanation.explanation}"
+
+
+def rank_prompt(request: HlvRequest, shown: Shown, block: str) -> str:
+    """Table 9: list the options from best to worst."""
+    question = request.question
+    parts = (f"{RANK[type(question)]} {ONLY_LETTERS}", asked(question), listed(shown.options))
+    return "\n".join(part for part in (*parts, block, "Answer:") if part)
+
+
+def score_prompt(request: HlvRequest, option: Option, block: str) -> str:
+    """Table 10: rate one option from 1 to 5."""
+    question = request.question
+    parts = (f"{RATE[type(question)]} {ONLY_AN_INTEGER}", asked(question), f"Answer: {option.text}")
+    return "\n".join(part for part in (*parts, SCALE, block, "Rating:") if part)
+
+
+def choice_prompt(request: HlvRequest, shown: Shown, block: str) -> str:
+    """Table 6: choose one option, and begin with its letter."""
+    return choose(request.question, shown.options, block)
+
+
+def as_prompt(text: str, *, chat: bool) -> Prompt:
+    """A user's turn, or raw text. Raises BadInput where it is too long to be sent."""
+    if len(text) > MAX_TEXT:
+        raise BadInput(
+            f"question, options and explanations make a prompt of {len(text):,} characters; "
+            f"{MAX_TEXT:,} at most",
+            pointer="/explanations",
+        )
+    return Prompt(turns=(Turn(role="user", content=text),)) if chat else Prompt(text=text)

@@ -1,0 +1,123 @@
+"""What HLV reports. Part of the contract: pydantic only.
+
+Source: Chen et al., EMNLP 2025, Appendix E. Null within a block means undefined, with the reason in
+`warnings`; a block is null where what humans said, or what the judge said, has no such values.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from shared.choices import Key
+from shared.contracts import Evidence, Message, Report
+
+Method = Literal["rank", "logits", "score"]
+Correlation = Annotated[float, Field(ge=-1, le=1)]
+Change = Annotated[float, Field(ge=-2, le=2)]
+Distance = Annotated[float, Field(ge=0)]
+
+
+class Gold(Message):
+    """What humans said, averaged over sources."""
+
+    kind: Literal["distribution", "scores", "ranking"]
+    values: dict[Key, float] | None = Field(description="probabilities or mean ratings")
+    ranks: dict[Key, float] = Field(description="1 = best; ties share the mean of their places")
+    sources: int
+
+
+class Divergences(Message):
+    """Between two distributions over the options; lower = more alike."""
+
+    kl_model_gold: Distance | None = Field(description="D(model ‖ gold), nats")
+    kl_gold_model: Distance | None = Field(description="D(gold ‖ model), nats")
+    jsd: Distance = Field(description="Jensen-Shannon distance, at most 0.8326 (base e) or 1")
+    tvd: float = Field(ge=0, le=1, description="total variation distance")
+
+
+class Errors(Message):
+    """Between two rows of scores, in units of the human scale."""
+
+    rmse: Distance
+    mae: Distance
+    r2: float | None = Field(le=1, description="over this item's options; null: gold is constant")
+
+
+class Measured(Message):
+    """One judge's answers against what humans said."""
+
+    ranks: dict[Key, float] = Field(description="mean over runs, ranked again")
+    values: dict[Key, float] | None = Field(description="mean distribution, or mean scores")
+    tau_b: Correlation | None = Field(description="Kendall, corrected for ties")
+    tau_a: Correlation | None = Field(description="Kendall as printed (Eq. 13): ties count 0")
+    spearman: Correlation | None = Field(description="Pearson's correlation of fractional ranks")
+    spearman_without_ties: float | None = Field(description="as printed (Eq. 14)")
+    distribution: Divergences | None
+    scalar: Errors | None
+    runs: int = Field(ge=0, description="answers that were averaged")
+    invalid_runs: int = Field(default=0, ge=0, description="answers that could not be read")
+    label_mass: float | None = Field(
+        default=None, ge=0, le=1.0001, description="probability of all letters as the first token"
+    )
+
+
+class Gain(Message):
+    """How much the explanations bring the judge closer to humans; positive = closer.
+
+    Differences of the same numbers with and without explanations, with the sign turned for
+    distances and errors; null where one of the two is.
+    """
+
+    tau_b: Change | None = None
+    tau_a: Change | None = None
+    spearman: Change | None = None
+    kl_model_gold: float | None = None
+    kl_gold_model: float | None = None
+    jsd: float | None = None
+    tvd: float | None = None
+    rmse: float | None = None
+    mae: float | None = None
+
+
+class MethodResult(Message):
+    """One way of asking for a ranking."""
+
+    method: Method
+    explained: Measured | None = Field(description="with explanations; null where none were given")
+    baseline: Measured | None = Field(description="the same judge without")
+    gain: Gain | None = Field(description="null where one of the two is missing")
+
+
+class Components(Message):
+    """The headline method in the variant's own form of the coefficients; the rest is below."""
+
+    kendall: Correlation | None = Field(description="tau-b; tau-a for variant `paper`")
+    spearman: float | None
+    kendall_baseline: Correlation | None = Field(description="of the explanation-free judge")
+    spearman_baseline: float | None
+    kendall_gain: Change | None
+    spearman_gain: float | None
+    methods: tuple[MethodResult, ...]
+
+
+class Baselines(Message):
+    """Judges that read nothing."""
+
+    uniform: Measured = Field(description="every option alike: its rank correlation is undefined")
+    majority: Measured = Field(description="an oracle that knows the humans' first choice only")
+
+
+class HlvReport(Report):
+    """The result."""
+
+    range: tuple[float, float] = Field(description="[-2, 2] for a gain, [-1, 1] for an agreement")
+    score_of: Literal["gain", "agreement"] = Field(
+        description="`gain`: what explanations add to Kendall's tau; `agreement`: the tau itself, "
+        "where there are no explanations or no baseline"
+    )
+    components: Components
+    evidence: tuple[Evidence, ...] = ()
+    gold: Gold
+    control: Baselines
