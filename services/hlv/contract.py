@@ -9,13 +9,13 @@ from typing import Literal, Self
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
-from services.hlv.human import Counts, Human, Places, Values
+from services.hlv.human import Human
+from services.hlv.predictions import MOST_RUNS, Predictions
 from services.hlv.report import HlvReport, Method
 from shared.choices import Explanation, Options, Passage, Question
 from shared.contracts import Message, Metric, ScoreRequest
 
 Normalisation = Literal["softmax", "abs_sum_reference"]
-MOST_RUNS = 26
 METHODS: tuple[Method, ...] = ("rank", "logits", "score")
 
 
@@ -49,46 +49,6 @@ class Judge(Message):
         if len(set(methods)) < len(methods):
             raise ValueError("a method is named twice")
         return methods
-
-
-class Answers(Message):
-    """What a judge said, a list entry a run; option → value."""
-
-    rankings: tuple[Places, ...] = Field(
-        default=(), max_length=MOST_RUNS, description="places, 1 = best; missing ones tie for last"
-    )
-    distributions: tuple[Counts, ...] = Field(
-        default=(), max_length=MOST_RUNS, description="probabilities, or weights of any sum > 0"
-    )
-    logits: tuple[Values, ...] = Field(
-        default=(), max_length=MOST_RUNS, description="of the options' letters, every option"
-    )
-    scores: tuple[Values, ...] = Field(
-        default=(), max_length=MOST_RUNS, description="on the scale of `human`, every option"
-    )
-
-    @model_validator(mode="after")
-    def _something(self) -> Self:
-        if not (self.rankings or self.distributions or self.logits or self.scores):
-            raise ValueError("there are no answers")
-        if self.distributions and self.logits:
-            raise ValueError("give `distributions` or `logits`, not both")
-        if not all(sum(row.values()) > 0 for row in self.distributions):
-            raise ValueError("a distribution has no mass")
-        return self
-
-
-class Predictions(Message):
-    """Answers of a judge that you asked yourself."""
-
-    explained: Answers | None = Field(default=None, description="asked with the explanations")
-    baseline: Answers | None = Field(default=None, description="asked without")
-
-    @model_validator(mode="after")
-    def _some_side(self) -> Self:
-        if self.explained is None and self.baseline is None:
-            raise ValueError("give `explained`, `baseline` or both")
-        return self
 
 
 class HlvRequest(ScoreRequest):
@@ -143,19 +103,13 @@ class HlvRequest(ScoreRequest):
         return self
 
 
-def _rows(answers: Answers | None) -> list[dict[str, float]]:
-    if answers is None:
-        return []
-    return [*answers.rankings, *answers.distributions, *answers.logits, *answers.scores]
-
-
 def _keys(given: object) -> set[str]:
     """The options that are spoken of."""
     match given:
         case Human():
             rows: list[dict[str, float]] = list(given.sources)
         case Predictions():
-            rows = _rows(given.explained) + _rows(given.baseline)
+            rows = [row for side in given.sides for row in side.rows]
         case tuple():
             return {explanation.label for explanation in given}
         case _:
@@ -169,8 +123,7 @@ def _complete(given: object) -> list[dict[str, float]]:
         case Human():
             return list(given.ratings or ())
         case Predictions():
-            sides = [side for side in (given.explained, given.baseline) if side]
-            return [row for side in sides for row in (*side.logits, *side.scores)]
+            return [row for side in given.sides for row in (*side.logits, *side.scores)]
     return []
 
 

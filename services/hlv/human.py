@@ -9,7 +9,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from shared.choices import Key
 from shared.contracts import Message
 
-MOST_SOURCES = 1_000
+SOME = Field(min_length=1, max_length=1_000)
 
 
 def _several(given: Any) -> Any:
@@ -40,30 +40,24 @@ class Human(Message):
     each (an annotator, a data set): sources are averaged."""
 
     votes: Annotated[
-        tuple[Counts, ...] | None,
+        Annotated[tuple[Counts, ...], SOME] | None,
         BeforeValidator(_several),
         Field(
-            min_length=1,
-            max_length=MOST_SOURCES,
             description="option → count; a missing option is 0. Every source is normalised, then "
             "the mean is taken",
         ),
     ] = None
     ratings: Annotated[
-        tuple[Values, ...] | None,
+        Annotated[tuple[Values, ...], SOME] | None,
         BeforeValidator(_several),
         Field(
-            min_length=1,
-            max_length=MOST_SOURCES,
             description="option → plausibility on `scale`, every option; the mean is taken",
         ),
     ] = None
     ranking: Annotated[
-        tuple[Places, ...] | None,
+        Annotated[tuple[Places, ...], SOME] | None,
         BeforeValidator(_several),
         Field(
-            min_length=1,
-            max_length=MOST_SOURCES,
             description="option → place, 1 = best, equal places tie; options that are missing tie "
             "for last. The mean of fractional ranks is taken, and ranked again",
         ),

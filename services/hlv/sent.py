@@ -8,8 +8,9 @@ from typing import Literal
 import numpy as np
 
 from services.hlv import kernel
-from services.hlv.contract import Answers, HlvRequest
+from services.hlv.contract import HlvRequest
 from services.hlv.kernel import Floats
+from services.hlv.predictions import Answers
 from services.hlv.report import Method
 from services.hlv.saying import Run
 from shared.errors import DegenerateInput
