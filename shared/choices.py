@@ -18,7 +18,6 @@ STANCES: tuple[Stance, ...] = ("support", "oppose")
 
 Key = Annotated[str, StringConstraints(pattern=r"^[A-Z]$")]
 Passage = Annotated[str, StringConstraints(min_length=1, max_length=MAX_TEXT)]
-Statement = Annotated[str, StringConstraints(min_length=1, max_length=2_000)]
 
 
 class Option(Message):
@@ -63,7 +62,7 @@ Question = Inference | Scenario | Passage
 class Explanation(Message):
     """An explanation–label pair with its stance."""
 
-    explanation: Statement
+    explanation: Passage
     label: Key = Field(description="the key of the option that it speaks about")
     stance: Stance = "support"
 

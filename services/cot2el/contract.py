@@ -1,0 +1,175 @@
+"""CoT2EL: which sentences of a chain of thought speak for and against each option?
+
+Source: Chen et al., EMNLP 2025, section 4 and Appendices B-C. Messages only; the card is README.md.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, ValidationInfo, field_validator, model_validator
+
+from services.cot2el.report import Cot2elReport
+from shared.choices import Explanation, Options, Passage, Question
+from shared.contracts import Message, Metric, ModelName, ScoreRequest
+
+MOST_PAIRS = 200
+DEFAULT_SIMILARITY = 0.6
+
+Pairs = Annotated[tuple[Explanation, ...], Field(max_length=MOST_PAIRS)]
+
+
+class Span(Message):
+    """A discourse unit that you found yourself, as with a trained segmenter."""
+
+    start: int = Field(ge=0, description="character offset into `reasoning`")
+    end: int = Field(gt=0, description="exclusive")
+
+    @model_validator(mode="after")
+    def _not_empty(self) -> Self:
+        if self.end <= self.start:
+            raise ValueError("`end` must lie behind `start`")
+        return self
+
+
+class Writing(Message):
+    """How `model` is asked for reasoning, parse and structure."""
+
+    temperature: float = Field(default=0.6, ge=0, le=5, description="of reasoning and parse")
+    top_p: float = Field(default=0.95, gt=0, le=1)
+    max_tokens: int = Field(default=4_096, ge=16, le=8_192, description="of each answer")
+    source: Literal["reasoning", "answer_text"] = Field(
+        default="reasoning",
+        description="`reasoning`: only what stands between <think> and </think>; `answer_text`: "
+        "the whole answer, for a model that was not trained to reason first",
+    )
+    structuring_model: ModelName | None = Field(
+        default=None, description="turns the parse into JSON; absent: `model`"
+    )
+
+
+class Cot2elRequest(ScoreRequest):
+    """A question with options, and a chain of thought about it, given or generated."""
+
+    question: Question = Field(
+        description="a string; or `premise` and `hypothesis`; or `scenario` and `question`"
+    )
+    options: Options
+    reasoning: Passage | None = Field(
+        default=None, description="the chain of thought; absent: `model` writes it"
+    )
+    answer: Passage | None = Field(
+        default=None, description="what followed the reasoning; shown to the parser if given"
+    )
+    pairs: Pairs | None = Field(
+        default=None,
+        description="the parse, bring your own: it is aligned and checked, no model is called",
+    )
+    units: Annotated[tuple[Span, ...], Field(min_length=1, max_length=5_000)] | None = Field(
+        default=None, description="discourse units of your own; absent: our rules"
+    )
+    granularity: Literal["edu", "sentence", "both"] | None = Field(
+        default=None,
+        description="units to align to: clauses and what connectives begin; sentences; or all; "
+        "absent: the variant's own, `both`, and `edu` for `paper` and `reference`",
+    )
+    min_similarity: float | None = Field(
+        default=None,
+        ge=0,
+        lt=1,
+        description="an explanation that no unit exceeds is dropped; 0: none is; absent: the "
+        "variant's own, 0.6, and 0 for `paper`",
+    )
+    language: Literal["en", "zh", "ko", "ja", "auto"] = Field(
+        default="auto", description="of the reasoning, for the rules of segmentation"
+    )
+    human_pairs: Pairs | None = Field(
+        default=None, description="pairs that an annotator marked: the result is compared with them"
+    )
+    similarity: ModelName | None = Field(
+        default=None,
+        description="compares with `human_pairs` by meaning; absent: no semantic similarity",
+    )
+    writing: Writing | None = Field(default=None, description="how `model` is asked")
+    control_draws: int = Field(
+        default=3, ge=0, le=50, description="explanations with shuffled words, to measure chance"
+    )
+
+    @field_validator("pairs", "human_pairs")
+    @classmethod
+    def _of_the_options(cls, pairs: Pairs | None, info: ValidationInfo) -> Pairs | None:
+        keys = {option.key for option in info.data.get("options", ())}
+        unknown = sorted({pair.label for pair in pairs or ()} - keys) if keys else []
+        if unknown:
+            raise ValueError(f"there is no option {unknown[0]}")
+        return pairs
+
+    @field_validator("units")
+    @classmethod
+    def _inside(
+        cls, units: tuple[Span, ...] | None, info: ValidationInfo
+    ) -> tuple[Span, ...] | None:
+        reasoning = info.data.get("reasoning")
+        if units and reasoning is None:
+            raise ValueError("units are offsets into `reasoning`, which is missing")
+        if units and reasoning and max(unit.end for unit in units) > len(reasoning):
+            raise ValueError("a unit ends behind the reasoning")
+        return units
+
+    @model_validator(mode="after")
+    def _somebody_parses(self) -> Self:
+        if (self.model is None) == (self.pairs is None):
+            raise ValueError("give either `model`, which parses, or `pairs`")
+        if self.reasoning is None and self.pairs is not None:
+            raise ValueError("`pairs` are aligned with `reasoning`, which is missing")
+        return self
+
+
+_THOUGHT = (
+    "Okay, the context says that a man is holding a red umbrella while he waits for the bus. The "
+    "statement claims that it is raining. People often carry umbrellas when it rains, so it could "
+    "be true. However, some people use them against the sun, and nobody mentions wet streets. So "
+    "the statement cannot be confirmed. Nothing says that it is dry either."
+)
+_UMBRELLA = {
+    "question": {
+        "premise": "A man is holding a red umbrella while he waits for the bus.",
+        "hypothesis": "It is raining.",
+    },
+    "options": [
+        {"key": "A", "text": "Entailment"},
+        {"key": "B", "text": "Neutral"},
+        {"key": "C", "text": "Contradiction"},
+    ],
+    "reasoning": _THOUGHT,
+    "pairs": [
+        {"explanation": "People often carry umbrellas when it rains.", "label": "A"},
+        {
+            "explanation": "nobody mentions wet streets",
+            "label": "A",
+            "stance": "oppose",
+        },
+        {"explanation": "The statement cannot be confirmed.", "label": "B"},
+        {"explanation": "Nothing says that it is dry.", "label": "C", "stance": "oppose"},
+        {"explanation": "The man looks unhappy about his job.", "label": "C"},
+    ],
+}
+_VALIDATED = _UMBRELLA | {
+    "human_pairs": [
+        {"explanation": "People often carry umbrellas when it rains,", "label": "A"},
+        {"explanation": "So the statement cannot be confirmed.", "label": "B"},
+        {"explanation": "some people use them against the sun,", "label": "B"},
+    ],
+}
+
+METRIC = Metric(
+    name="cot2el",
+    version="1.0",
+    summary="Which sentences of a chain of thought speak for and against each option?",
+    request=Cot2elRequest,
+    report=Cot2elReport,
+    model_kinds=("causal",),
+    default_model=None,
+    model_optional=True,
+    examples={"your own pairs": _UMBRELLA, "against an annotator": _VALIDATED},
+)

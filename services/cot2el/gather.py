@@ -1,0 +1,117 @@
+"""Which texts go to which model: drafts by a language model, comparisons by a similarity model.
+
+One call a similarity model for all requests; see `drafting` for the language model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from services.cot2el.comparing import Measures
+from services.cot2el.contract import Cot2elRequest
+from services.cot2el.drafting import Draft, drafts
+from services.cot2el.reading import Reading, read
+from services.cot2el.tagging import tagger_name, tags
+from shared.calls import Pair
+from shared.choices import Explanation
+from shared.contracts import ModelUse
+from shared.errors import BadInput
+from shared.models import Similarity, models
+
+Texts = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """One request's draft, what its refinement gave, and what compares it with humans."""
+
+    draft: Draft
+    reading: Reading
+    measures: Measures | None  # None: no human pairs
+    tagger: str | None
+    models: tuple[ModelUse, ...]
+
+
+def gather(requests: Sequence[Cot2elRequest]) -> list[Gathered]:
+    """Every request, drafted, refined and measured."""
+    drafted = drafts(requests)
+    readings = [read(draft) for draft in drafted]
+    cosines = _cosines(requests, readings)
+    return [
+        _gathered(draft, reading, cosines) for draft, reading in zip(drafted, readings, strict=True)
+    ]
+
+
+def _gathered(
+    draft: Draft, reading: Reading, cosines: dict[str, tuple[ModelUse, dict[Texts, float]]]
+) -> Gathered:
+    request = draft.request
+    uses = [models().writer(name).use for name in _writers(request)]
+    if request.human_pairs is None:
+        return Gathered(draft, reading, None, None, tuple(uses))
+    compared = cosines.get(request.similarity or "")
+    if compared is not None:
+        uses.append(compared[0])
+    english = reading.language == "en"
+    texts = _texts(request.human_pairs, reading)
+    measures = Measures(
+        words=_words(reading.language),
+        tags=tags(texts) if english else None,
+        cosines=compared[1] if compared is not None else None,
+    )
+    tagger = tagger_name() if english else None
+    return Gathered(draft, reading, measures, tagger, tuple(uses))
+
+
+def _writers(request: Cot2elRequest) -> list[str]:
+    """The language models that worked on it, each once."""
+    if request.model is None:
+        return []
+    second = request.writing.structuring_model if request.writing else None
+    return list(dict.fromkeys([request.model, second or request.model]))
+
+
+def _cosines(
+    requests: Sequence[Cot2elRequest], readings: Sequence[Reading]
+) -> dict[str, tuple[ModelUse, dict[Texts, float]]]:
+    """Per similarity model, how alike every found text is to every human one."""
+    asked: dict[str, dict[Texts, None]] = {}
+    for request, reading in zip(requests, readings, strict=True):
+        if request.similarity is not None and request.human_pairs is not None:
+            pairs = asked.setdefault(request.similarity, {})
+            pairs |= dict.fromkeys(_pairs(request.human_pairs, reading))
+    found = {}
+    for name, pairs in asked.items():
+        model = _similarity(name)
+        values = model.similarities([Pair(a=a, b=b) for a, b in pairs]).tolist()
+        found[name] = model.use, dict(zip(pairs, values, strict=True))
+    return found
+
+
+def _similarity(name: str) -> Similarity:
+    try:
+        return models().similarity(name)
+    except BadInput as error:
+        raise BadInput(error.detail, pointer="/similarity") from error
+
+
+def _pairs(human: Sequence[Explanation], reading: Reading) -> list[Texts]:
+    """Texts that can meet: of the same label and stance."""
+    return [
+        (found.explanation, marked.explanation)
+        for found in (*reading.filtered, *reading.parsed)
+        for marked in human
+        if (found.label, found.stance) == (marked.label, marked.stance)
+    ]
+
+
+def _texts(human: Sequence[Explanation], reading: Reading) -> list[str]:
+    return [pair.explanation for pair in (*reading.filtered, *reading.parsed, *human)]
+
+
+def _words(language: str) -> Callable[[str], Sequence[str]]:
+    """Lower-case words; characters where a script sets no spaces."""
+    if language in ("zh", "ja"):
+        return lambda text: [letter for letter in text.lower() if not letter.isspace()]
+    return lambda text: text.lower().split()

@@ -1,0 +1,117 @@
+"""The formulas of CoT2EL: alignment to discourse units, string similarities, set matching.
+
+Source: Chen et al., EMNLP 2025, Eqs. 4-12. Pure functions: strings and arrays in, numbers out; None
+is "undefined". All similarities are in [0, 1], higher = more alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+
+import numpy as np
+from numpy.typing import NDArray
+from rapidfuzz.distance import Levenshtein
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Alignment:
+    """The unit that is most like an explanation."""
+
+    unit: int  # its place in document order
+    similarity: float  # [0, 1]
+
+
+def ratio(explanation: str, unit: str, *, autojunk: bool = False) -> float:
+    """Sim of Eq. 4: `SequenceMatcher(None, explanation, unit).ratio()`. Not symmetric.
+
+    Deviates: the released code leaves autojunk on, which takes frequent letters of units of 200
+    characters and more for noise.
+    """
+    return SequenceMatcher(None, explanation, unit, autojunk=autojunk).ratio()
+
+
+def align(
+    explanations: Sequence[str], units: Sequence[str], *, autojunk: bool = False
+) -> list[Alignment | None]:
+    """Eq. 4: for each explanation the most similar unit, the first of equals; None: no units.
+
+    A unit is compared only where two upper bounds of the ratio, by lengths and by letters, exceed
+    the best so far: the result is the same.
+    """
+    best: list[Alignment | None] = [None for _ in explanations]
+    matcher: SequenceMatcher[str] = SequenceMatcher(None, autojunk=autojunk)
+    for place, unit in enumerate(units):
+        matcher.set_seq2(unit)
+        for number, explanation in enumerate(explanations):
+            reached = best[number]
+            similarity = _above(
+                matcher, explanation, -1.0 if reached is None else reached.similarity
+            )
+            if similarity is not None:
+                best[number] = Alignment(place, similarity)
+    return best
+
+
+def _above(matcher: SequenceMatcher[str], explanation: str, least: float) -> float | None:
+    """The ratio to the matcher's second sequence where it exceeds `least`."""
+    matcher.set_seq1(explanation)
+    if matcher.real_quick_ratio() <= least or matcher.quick_ratio() <= least:
+        return None
+    similarity = matcher.ratio()
+    return similarity if similarity > least else None
+
+
+def levenshtein(a: str, b: str) -> float:
+    """Eq. 8: 1 - edit distance / length of the longer, over characters."""
+    return float(Levenshtein.normalized_similarity(a, b))
+
+
+def jaccard(a: Sequence[str], b: Sequence[str], n: int) -> float | None:
+    """Eqs. 5 and 6: shared n-grams / all n-grams, of words or of tags; None: neither has any."""
+    grams_a, grams_b = _grams(a, n), _grams(b, n)
+    union = grams_a | grams_b
+    return len(grams_a & grams_b) / len(union) if union else None
+
+
+def _grams(tokens: Sequence[str], n: int) -> set[tuple[str, ...]]:
+    return {tuple(tokens[start : start + n]) for start in range(len(tokens) - n + 1)}
+
+
+def euclidean(cosine: float) -> float:
+    """1 / (1 + d) with d the distance of two embeddings of length 1 at this cosine, [0, 1].
+
+    The paper's "Euc." is not defined there; this is our reading.
+    """
+    return float(1 / (1 + np.sqrt(max(0.0, 2 - 2 * cosine))))
+
+
+def best_matches(similarities: Floats) -> NDArray[np.intp]:
+    """Eq. 10: for each row of (E, H) the column of its highest similarity, the first of equals."""
+    return np.asarray(np.argmax(similarities, axis=1))
+
+
+def set_score(similarities: Floats) -> float:
+    """Eq. 11 for (E, H) similarities of the explanations of one label and stance.
+
+    Both sets empty: 1; one empty: 0; else the mean over the E of the best of the H. Precision-like:
+    what only the H have costs nothing. The transposed matrix gives the other direction.
+    """
+    of_e, of_h = similarities.shape
+    if of_e == 0 or of_h == 0:
+        return float(of_e == of_h)
+    return float(similarities.max(axis=1).mean())
+
+
+def instance_score(set_scores: Sequence[float]) -> float:
+    """Eq. 12: the mean over labels and stances."""
+    return float(np.mean(set_scores))
+
+
+def harmonic(precision: float, recall: float) -> float:
+    """F1; 0 where both are 0."""
+    total = precision + recall
+    return 2 * precision * recall / total if total else 0.0

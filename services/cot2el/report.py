@@ -1,0 +1,132 @@
+"""What CoT2EL reports. Part of the contract: pydantic only.
+
+Source: Chen et al., EMNLP 2025, section 4 and Appendix C.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from shared.choices import Explanation, Key, Stance
+from shared.contracts import Evidence, Message, Report
+
+Share = Annotated[float, Field(ge=0, le=1)]
+UnitSource = Literal["sentence", "clause", "connective", "given"]
+
+
+class RefinedPair(Evidence):
+    """An explanation as it stands in the reasoning, and whose it is."""
+
+    kind: Literal["explanation"] = "explanation"
+    offsets_into: Literal["reasoning"] = "reasoning"
+    label: Key
+    stance: Stance
+    value: Share = Field(description="similarity to what the parse said, [0, 1]")
+    original: str = Field(description="what the parse said")
+    unit_sources: tuple[UnitSource, ...] = Field(description="what found this unit")
+
+
+class Dropped(Message):
+    """An explanation that no unit of the reasoning resembles."""
+
+    explanation: str
+    label: Key
+    stance: Stance
+    similarity: Share | None = Field(description="to the nearest unit; null: there is no unit")
+
+
+class Unplaced(Message):
+    """A part of the structured parse that belongs to no option."""
+
+    key: str
+    statements: int
+
+
+class Sets(Message):
+    """The paper's ablation sets, each ready to be shown to a judge (`hlv`, `explanations`)."""
+
+    el: tuple[Explanation, ...] = Field(description="EL: as parsed")
+    el_sup: tuple[Explanation, ...] = Field(description="EL-sup: of these, the supporting ones")
+    el_opp: tuple[Explanation, ...] = Field(description="EL-opp: the opposing ones")
+    filtered: tuple[Explanation, ...] = Field(description="EL filtered: aligned to the reasoning")
+    filtered_sup: tuple[Explanation, ...]
+    filtered_opp: tuple[Explanation, ...]
+
+
+class Similarities(Message):
+    """Means over explanations with a human counterpart; null: not measured, or undefined."""
+
+    lexical_1: Share | None
+    lexical_2: Share | None
+    lexical_3: Share | None
+    syntactic_1: Share | None = None
+    syntactic_2: Share | None = None
+    syntactic_3: Share | None = None
+    semantic_cosine: Share | None = None
+    semantic_euclidean: Share | None = None
+    levenshtein: Share | None
+
+
+class Agreement(Message):
+    """S_instance (Eq. 12) in both directions."""
+
+    precision: Share = Field(description="Eqs. 9-12 as printed: what was found, among what humans")
+    recall: Share = Field(description="the other direction: what humans marked, among what found")
+    f1: Share = Field(description="harmonic mean")
+    support_precision: Share = Field(description="over supporting sets only")
+    support_recall: Share
+    support_f1: Share
+    columns: Similarities = Field(description="Table 8, of the best matches")
+
+
+class Validation(Message):
+    """The pairs against an annotator's."""
+
+    metrics_used: tuple[Literal["lexical", "syntactic", "semantic", "levenshtein"], ...]
+    group_mean: Agreement = Field(
+        description="best matches by the mean of the groups of similarities (`weight-avg`)"
+    )
+    column_mean: Agreement = Field(
+        description="best matches by the mean of all columns (`equal-avg`, which Table 3 prints)"
+    )
+    parsed: Agreement = Field(description="EL before the alignment, by the mean of the groups")
+
+
+class Components(Message):
+    """Counts and shares; null where there is nothing to count."""
+
+    faithfulness: Share | None = Field(description="explanations kept / explanations parsed")
+    mean_similarity: Share | None = Field(description="of all explanations to their nearest unit")
+    parsed: int = Field(ge=0, description="explanations of the parse, repeated ones once")
+    kept: int = Field(ge=0, description="of these, aligned above `min_similarity`")
+    distinct: int = Field(ge=0, description="of these, different units of a label and stance")
+    labels_with_support: int = Field(ge=0, description="options that have a supporting one")
+    units: int = Field(ge=0, description="discourse units of the reasoning")
+
+
+class ShuffledWords(Message):
+    """Chance: the same explanations with their words in random order, aligned alike."""
+
+    draws: int
+    faithfulness: Share
+    mean_similarity: Share
+
+
+class Cot2elReport(Report):
+    """The result. Score: the faithfulness of the parse."""
+
+    status: Literal["ok", "no_reasoning", "parse_failed"] = Field(
+        description="`no_reasoning`: the model wrote no reasoning part; `parse_failed`: no valid "
+        "JSON in three tries. An empty list of pairs is then no finding"
+    )
+    components: Components
+    evidence: tuple[RefinedPair, ...] = Field(description="EL filtered, in the parse's order")
+    dropped: tuple[Dropped, ...]
+    unplaced: tuple[Unplaced, ...] = ()
+    sets: Sets
+    reasoning: str | None = Field(description="the chain of thought that the offsets point into")
+    parse: str | None = Field(description="CoT parser: the parse in the model's own words")
+    validation: Validation | None = Field(description="null where no human pairs were sent")
+    control: ShuffledWords | None

@@ -1,0 +1,38 @@
+"""Parts of speech, where an English spaCy model is installed: a plug-in, not a requirement."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+import spacy
+
+PREFERRED = ("en_core_web_md", "en_core_web_sm")  # the paper's own first
+
+
+@lru_cache(maxsize=1)
+def tagger_name() -> str | None:
+    """The installed model, or None."""
+    installed = sorted(name for name in spacy.util.get_installed_models() if _is_english(name))
+    return next((name for name in PREFERRED if name in installed), next(iter(installed), None))
+
+
+def tags(texts: Sequence[str]) -> dict[str, tuple[str, ...]] | None:
+    """text → its universal part-of-speech tags; None where no model is installed."""
+    if tagger_name() is None:
+        return None
+    distinct = list(dict.fromkeys(texts))
+    docs = _tagger().pipe(distinct)
+    return {
+        text: tuple(token.pos_ for token in doc) for text, doc in zip(distinct, docs, strict=True)
+    }
+
+
+@lru_cache(maxsize=1)
+def _tagger() -> Any:
+    return spacy.load(tagger_name(), exclude=["parser", "ner", "lemmatizer"])
+
+
+def _is_english(name: str) -> bool:
+    return name.startswith("en_core_web_")
