@@ -1,0 +1,120 @@
+"""Alignment: every kept explanation stands in the reasoning, and refining twice changes nothing."""
+
+from __future__ import annotations
+
+from difflib import SequenceMatcher
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from services.cot2el import kernel
+from services.cot2el.refining import Rule, by_chance, refine, shuffled
+from services.cot2el.segmentation.sentences import sentences
+from services.cot2el.segmentation.units import Rules
+from shared.choices import Explanation
+from shared.errors import BadInput
+from tests.cot2el.writers import THOUGHT
+
+DEFAULT = Rule(0.6)
+words = st.sampled_from(
+    ["the", "man", "rain", "because,", "so", "but.", "It", "says\n", "no", "umbrella", "비", "雨。"]
+)
+texts = st.lists(words, max_size=30).map(" ".join)
+
+
+def pair(text: str, label: str = "A") -> Explanation:
+    return Explanation(explanation=text, label=label)
+
+
+@given(texts, st.lists(texts.filter(bool), max_size=4), st.sampled_from([0.0, 0.3, 0.6]))
+def test_refining_twice_changes_nothing(text: str, explanations: list[str], least: float) -> None:
+    units, rule = Rules()(text, "en"), Rule(least)
+
+    def filtered(pairs: list[Explanation]) -> list[Explanation]:
+        return [
+            pair(text[(u := units[one.alignment.unit]).start : u.end])
+            for one in refine(pairs, text, units, rule)
+            if one.kept and not one.repeats and one.alignment
+        ]
+
+    once = filtered([pair(one) for one in explanations])
+    assert all(one.explanation in text for one in once)
+    assert filtered(once) == once
+
+
+@given(st.lists(texts, max_size=4), st.lists(texts, max_size=6), st.booleans())
+def test_the_upper_bounds_change_no_result(
+    explanations: list[str], units: list[str], autojunk: bool
+) -> None:
+    for text, found in zip(
+        explanations, kernel.align(explanations, units, autojunk=autojunk), strict=True
+    ):
+        ratios = [SequenceMatcher(None, text, unit, autojunk).ratio() for unit in units]
+        best = max(range(len(units)), key=ratios.__getitem__, default=None)
+        expected = None if best is None else kernel.Alignment(best, ratios[best])
+        assert found == expected
+
+
+def test_a_verbatim_sentence_maps_to_itself() -> None:
+    units = Rules()(THOUGHT, "en")
+    for start, end in sentences(THOUGHT):
+        (one,) = refine([pair(THOUGHT[start:end])], THOUGHT, units, DEFAULT)
+        assert one.kept
+        assert one.alignment is not None
+        assert one.alignment.similarity == 1
+        unit = units[one.alignment.unit]
+        assert THOUGHT[unit.start : unit.end] == THOUGHT[start:end]
+
+
+def test_an_unrelated_sentence_is_dropped_at_the_default_and_kept_at_zero() -> None:
+    units = Rules()(THOUGHT, "en")
+    odd = pair("Quarterly profits exceeded all forecasts.")
+    assert [one.kept for one in refine([odd], THOUGHT, units, DEFAULT)] == [False]
+    assert [one.kept for one in refine([odd], THOUGHT, units, Rule(0.0))] == [True]
+    assert [one.kept for one in refine([odd], THOUGHT, [], Rule(0.0))] == [False]
+
+
+def test_the_threshold_is_strict() -> None:
+    unit = "abcdefgh"  # against "abcdef": 12 / 14
+    units = Rules()(unit, "en")
+    assert refine([pair("abcdef")], unit, units, Rule(12 / 14))[0].kept is False
+    assert refine([pair("abcdef")], unit, units, Rule(11.9 / 14))[0].kept is True
+
+
+def test_a_unit_counts_once_for_a_label_and_stance() -> None:
+    units = Rules()(THOUGHT, "en")
+    sentence = "So the statement cannot be confirmed."
+    pairs = [pair(sentence), pair(sentence[:-1]), pair(sentence, "B")]
+    assert [one.repeats for one in refine(pairs, THOUGHT, units, DEFAULT)] == [False, True, False]
+    released = Rule(0.6, autojunk=True, repeated=True)
+    assert not any(one.repeats for one in refine(pairs, THOUGHT, units, released))
+
+
+def test_frequent_letters_are_no_junk() -> None:
+    unit = "so " + "the statement is neither true nor false, " * 5 + "it remains open."
+    text = "the statement is neither true nor false"
+    assert kernel.ratio(text, unit) > kernel.ratio(text, unit, autojunk=True)
+
+
+def test_shuffled_words_are_the_same_words() -> None:
+    draw = np.random.default_rng(1)
+    assert sorted(shuffled("a b c d", draw).split()) == list("abcd")
+    assert sorted(shuffled("因为下雨", draw)) == sorted("因为下雨")
+
+
+def test_true_sentences_beat_their_shuffled_words() -> None:
+    units = Rules()(THOUGHT, "en")
+    pairs = [pair(THOUGHT[start:end]) for start, end in sentences(THOUGHT)]
+    draws = [np.random.default_rng(seed) for seed in range(5)]
+    chance = by_chance(pairs, THOUGHT, units, DEFAULT, draws)
+    assert chance.draws == 5
+    assert chance.mean_similarity < 0.8
+    assert chance.faithfulness < 1
+
+
+def test_too_much_work_is_refused() -> None:
+    text = "x" * 20_000
+    with pytest.raises(BadInput):
+        refine([pair(text)] * 200, text, Rules("both")("x. Y " * 4_000, "en"), DEFAULT)

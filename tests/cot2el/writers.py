@@ -1,0 +1,119 @@
+"""A language model made of functions, a similarity made of letters, and requests."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+import numpy as np
+
+from services.cot2el.contract import METRIC, Cot2elRequest
+from shared.calls import Completion, Pair, Prompt, Sampling
+from shared.contracts import ModelUse
+from shared.errors import BadInput
+from shared.models import Floats, Models, bind
+
+USE = ModelUse(name="stub", revision="1", sha256="0" * 64, device="cpu", dtype="float64")
+EXAMPLE: dict[str, Any] = METRIC.examples["your own pairs"]
+THOUGHT: str = EXAMPLE["reasoning"]
+MARKDOWN = "**Entailment**\n- Supports: People often carry umbrellas when it rains."
+PARSE = {
+    "Option A": {"support": ["People often carry umbrellas when it rains."], "oppose": []},
+    "B. Neutral": {"support": ['1. "So the statement cannot be confirmed."'], "oppose": []},
+    "weather": {"support": ["It rains."], "oppose": []},
+}
+
+
+def request(**fields: Any) -> Cot2elRequest:
+    common = {name: EXAMPLE[name] for name in ("question", "options", "reasoning")}
+    model = {} if fields.get("pairs") is not None else {"model": "stub"}
+    return Cot2elRequest.model_validate(common | model | fields)
+
+
+def sent(**fields: Any) -> Cot2elRequest:
+    return request(**{"pairs": EXAMPLE["pairs"]} | fields)
+
+
+Answer = Callable[[int, Prompt, Sampling, int], str]
+
+
+def usual(stage: int, prompt: Prompt, sampling: Sampling, place: int) -> str:
+    """What an obliging model writes; its reasoning tells where it was drawn."""
+    if stage == 1:
+        return f"<think>\n{THOUGHT} I draw {sampling.seed} at {place}.\n</think>\n\nB. Neutral"
+    return MARKDOWN if stage == 2 else f"```json\n{json.dumps(PARSE)}\n```"
+
+
+def stage_of(prompt: Prompt) -> int:
+    turns = prompt.turns or ()
+    if turns[0].role == "system":
+        return 3
+    return 2 if "your reasoning process" in turns[-1].content else 1
+
+
+@dataclass
+class StubWriter:
+    """Answers by stage; remembers its calls."""
+
+    answer: Answer = usual
+    use: ModelUse = USE
+    calls: list[tuple[list[Prompt], Sampling]] = field(default_factory=list)
+
+    def generate(self, prompts: Sequence[Prompt], sampling: Sampling) -> list[Completion]:
+        self.calls.append((list(prompts), sampling))
+        sampled = sampling.temperature > 0
+        return [
+            Completion(
+                text=self.answer(stage_of(prompt), prompt, sampling, place if sampled else 0),
+                tokens=(),
+                finish="stop",
+            )
+            for place, prompt in enumerate(prompts)
+        ]
+
+    @property
+    def stages(self) -> list[int]:
+        return [stage_of(prompt) for prompts, _ in self.calls for prompt in prompts]
+
+
+class Letters:
+    """Similarity by shared letters."""
+
+    use = USE.model_copy(update={"name": "letters"})
+
+    def __init__(self) -> None:
+        self.calls: list[list[Pair]] = []
+
+    def similarities(self, pairs: Sequence[Pair]) -> Floats:
+        self.calls.append(list(pairs))
+        return np.array([len({*p.a} & {*p.b}) / len({*p.a} | {*p.b}) for p in pairs])
+
+
+@dataclass
+class StubModels:
+    """The port over both."""
+
+    stub: StubWriter
+    letters: Letters
+
+    def writer(self, name: str) -> StubWriter:
+        return self.stub
+
+    def similarity(self, name: str) -> Letters:
+        if name != "letters":
+            raise BadInput(f"no model {name}", pointer="/model")
+        return self.letters
+
+
+@contextmanager
+def bound(writer: StubWriter | None = None) -> Iterator[StubModels]:
+    """Bind these models for a while."""
+    made = StubModels(writer or StubWriter(), Letters())
+    bind(cast(Models, made))
+    try:
+        yield made
+    finally:
+        bind(None)
