@@ -9,7 +9,9 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
+from services.cot2el.batch_message import Cot2elBatchReport
 from services.cot2el.report import Cot2elReport
+from shared.batch_reports import BatchReportRequest, ReportRoom
 from shared.choices import Explanation, Options, Passage, Question
 from shared.contracts import Message, Metric, ModelName, ScoreRequest
 
@@ -172,4 +174,14 @@ METRIC = Metric(
     default_model=None,
     model_optional=True,
     examples={"your own pairs": _UMBRELLA, "against an annotator": _VALIDATED},
+)
+
+BATCH_REPORT = ReportRoom(
+    name="cot2el-report",
+    metric="cot2el",
+    summary="Faithfulness of parses, and agreement with annotators, over many results",
+    request=BatchReportRequest,
+    report=Cot2elBatchReport,
+    model_kinds=(),
+    default_model=None,
 )

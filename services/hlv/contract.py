@@ -9,9 +9,11 @@ from typing import Literal, Self
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
+from services.hlv.batch_message import HlvBatchReport
 from services.hlv.human import Human
 from services.hlv.predictions import MOST_RUNS, Predictions
 from services.hlv.report import HlvReport, Method
+from shared.batch_reports import BatchReportRequest, ReportRoom
 from shared.choices import Explanation, Options, Passage, Question
 from shared.contracts import Message, Metric, ScoreRequest
 
@@ -145,6 +147,12 @@ _OWN_DISTRIBUTIONS = _NLI | {
         "explained": {"distributions": [{"A": 0.35, "B": 0.6, "C": 0.05}]},
     },
 }
+_CLASSIFIER = _NLI | {
+    "model": "embedded-nli",
+    "explanations": [
+        {"explanation": "Looking at something does not mean being curious about it.", "label": "B"}
+    ],
+}
 _OWN_RATINGS = {
     "question": {"scenario": "Ash passed the test at the second try.", "question": "How is Ash?"},
     "options": [
@@ -165,5 +173,19 @@ METRIC = Metric(
     model_kinds=("causal", "classifier"),
     default_model=None,
     model_optional=True,
-    examples={"your own distributions": _OWN_DISTRIBUTIONS, "your own ratings": _OWN_RATINGS},
+    examples={
+        "your own distributions": _OWN_DISTRIBUTIONS,
+        "your own ratings": _OWN_RATINGS,
+        "a classifier as the judge": _CLASSIFIER,
+    },
+)
+
+BATCH_REPORT = ReportRoom(
+    name="hlv-report",
+    metric="hlv",
+    summary="Correlations and divergences over many results, with and without explanations",
+    request=BatchReportRequest,
+    report=HlvBatchReport,
+    model_kinds=(),
+    default_model=None,
 )

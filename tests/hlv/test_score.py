@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from services.hlv.contract import METRIC, HlvRequest
 from services.hlv.report import HlvReport
 from services.hlv.score import score
-from tests.hlv.judges import request
+from tests.hlv.judges import bound, request
 
 GOOD = {"distributions": [{"A": 0.7, "B": 0.2, "C": 0.1}]}
 BAD = {"distributions": [{"A": 0.1, "B": 0.2, "C": 0.7}]}
@@ -27,7 +27,8 @@ def sent(**fields: Any) -> HlvReport:
 def test_every_example_is_scored_and_survives_the_wire(name: str) -> None:
     asked = METRIC.request.model_validate(METRIC.examples[name])
     assert METRIC.request.model_validate_json(asked.model_dump_json()) == asked
-    report = score(HlvRequest.model_validate(METRIC.examples[name]))
+    with bound():
+        report = score(HlvRequest.model_validate(METRIC.examples[name]))
     assert METRIC.report.model_validate_json(report.model_dump_json()) == report
     assert report.score is not None
 

@@ -1,0 +1,61 @@
+"""Reports over many results: what is pooled, what is a mean, what has failed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from services.cot2el.batch_report import batch_report
+from services.cot2el.contract import BATCH_REPORT
+from services.cot2el.score import score
+from shared.batch_reports import BatchReportRequest, Scored
+from tests.cot2el.writers import EXAMPLE, StubWriter, bound, request, sent
+
+ASKED = BatchReportRequest(jobs=("job_1",), resamples=500)
+
+
+def scored(asked: Any) -> Scored[Any, Any]:
+    return Scored(job_id="job_1", custom_id=None, request=asked, report=score(asked))
+
+
+def test_means_over_items_and_over_explanations() -> None:
+    pairs = EXAMPLE["pairs"]
+    rows = [scored(sent(pairs=pairs[:count])) for count in (1, 4, 5)] + [scored(sent(pairs=[]))]
+    report = batch_report(rows, ASKED)
+    assert report.statuses == {"ok": 4}
+    assert report.faithfulness.value == pytest.approx(np.mean([1, 1, 0.8]))
+    assert (report.faithfulness.of, report.undefined) == (3, 1)
+    assert report.faithfulness_pooled.value == pytest.approx(9 / 10)
+    assert report.faithfulness_by_chance.value is not None
+    assert report.faithfulness_by_chance.value < 0.9
+    assert (report.filtered, report.parsed, report.refinement) == (None, None, None)
+
+
+def test_a_failed_parse_is_a_status_and_no_score() -> None:
+    with bound(StubWriter(lambda *_: "nothing")):
+        rows = [scored(request()), scored(request(reasoning=None))]
+    report = batch_report(rows, ASKED)
+    assert report.statuses == {"no_reasoning": 1, "parse_failed": 1}
+    assert (report.score.value, report.undefined) == (None, 2)
+
+
+def test_refinement_brings_pairs_closer_to_the_annotator() -> None:
+    human = [pair.model_dump() for pair in score(sent()).sets.filtered]
+    with bound():
+        rows = [scored(sent(human_pairs=human)) for _ in range(3)]
+    report = batch_report(rows, ASKED)
+    assert report.filtered is not None
+    assert report.filtered.f1.value == pytest.approx(1)
+    assert report.refinement is not None
+    assert report.refinement.value is not None
+    assert report.refinement.value > 0
+    assert "levenshtein" in report.filtered.columns
+    assert "semantic_cosine" not in report.filtered.columns
+
+
+def test_no_results() -> None:
+    report = batch_report([], ASKED)
+    assert (report.scored, report.score.value) == (0, None)
+    assert BATCH_REPORT.report.model_validate_json(report.model_dump_json()) == report
