@@ -147,12 +147,7 @@ _OWN_DISTRIBUTIONS = _NLI | {
         "explained": {"distributions": [{"A": 0.35, "B": 0.6, "C": 0.05}]},
     },
 }
-_CLASSIFIER = _NLI | {
-    "model": "embedded-nli",
-    "explanations": [
-        {"explanation": "Looking at something does not mean being curious about it.", "label": "B"}
-    ],
-}
+_CLASSIFIER = _NLI | {"model": "embedded-nli"}
 _OWN_RATINGS = {
     "question": {"scenario": "Ash passed the test at the second try.", "question": "How is Ash?"},
     "options": [

@@ -15,7 +15,6 @@ from scipy.special import logsumexp
 
 from services.hlv import prompts
 from services.hlv.condition import Answered, Condition, collected
-from services.hlv.contract import HlvRequest
 from services.hlv.kernel import Floats, fractional_ranks, softmax
 from services.hlv.prompts import Shown
 from services.hlv.saying import Run
@@ -130,21 +129,21 @@ def _columns(labels: Sequence[str], condition: Condition) -> list[int]:
 
 
 def _example(condition: Condition) -> Example:
-    """Premise and hypothesis; explanations are read as part of the premise."""
-    request: HlvRequest = condition.request
-    question = request.question
+    """Premise and hypothesis. Raises BadInput where there is more to read than these."""
+    question = condition.request.question
+    if condition.explained:
+        raise BadInput(
+            "a classifier was not made to read explanations (true ones lead it astray): name a "
+            "language model as the judge",
+            pointer="/explanations" if condition.request.explanations else "/rationale",
+        )
     if not isinstance(question, Inference):
         raise BadInput(
             "a classifier judges a premise and a hypothesis; for other questions name a language "
             "model",
             pointer="/question",
         )
-    more = [one.explanation for one in request.explanations] if condition.explained else []
-    if condition.explained and request.rationale:
-        more.append(request.rationale)
-    text = " ".join([question.premise, *more])
-    prompts.as_prompt(text, chat=False)  # not too long
-    return Example(text=text, text_pair=question.hypothesis)
+    return Example(text=question.premise, text_pair=question.hypothesis)
 
 
 def _classified(row: Floats, columns: Sequence[int]) -> Run:

@@ -69,7 +69,7 @@ def test_a_batch_is_as_one_by_one_byte_for_byte() -> None:
         request(explanations=WHY, seed=3),
         request(judge=GREEDY),
         request(explanations=WHY[:1], judge=GREEDY | {"order": "rotated", "runs": 3}),
-        request(model="nli", explanations=WHY),
+        request(model="nli"),
         request(human={"ratings": {"A": 5, "B": 3, "C": 1}}, seed=4),
     ]
     with bound():
@@ -195,14 +195,16 @@ def test_ratings_move_onto_the_human_scale() -> None:
     assert (found.scalar.rmse, found.scalar.mae, found.scalar.r2) == (0, 0, 1)
 
 
-def test_a_classifier_reads_the_explanations_in_the_premise() -> None:
+def test_a_classifier_judges_premise_and_hypothesis() -> None:
     with bound() as judge:
-        report = score(request(model="nli", explanations=WHY))
-    baseline, explained = judge.judged[0]
-    assert baseline.text == "A dog sleeps on a red sofa."
-    assert explained.text == " ".join([baseline.text, *(why["explanation"] for why in WHY)])
-    assert baseline.text_pair == explained.text_pair == "An animal is at rest."
-    assert report.components.methods[0].gain is not None
+        report = score(request(model="nli"))
+    (example,) = judge.judged[0]
+    assert (example.text, example.text_pair) == (
+        "A dog sleeps on a red sofa.",
+        "An animal is at rest.",
+    )
+    assert report.score_of == "agreement"
+    assert [result.method for result in report.components.methods] == ["logits"]
 
 
 @pytest.mark.parametrize(
@@ -211,6 +213,8 @@ def test_a_classifier_reads_the_explanations_in_the_premise() -> None:
         ({"model": "nli", "question": "Why?"}, "/question"),
         ({"model": "nli", "options": [{"key": k, "text": f"no {k}"} for k in "ABC"]}, "/options"),
         ({"model": "nli", "judge": {"methods": ["rank"]}}, "/judge/methods"),
+        ({"model": "nli", "explanations": WHY}, "/explanations"),
+        ({"model": "nli", "rationale": "It rests."}, "/rationale"),
         ({"variant": "reference"}, "/normalisation"),
         ({"explanations": [WHY[0] | {"explanation": "x" * 2000}] * 11}, "/explanations"),
     ],
