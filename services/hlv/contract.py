@@ -123,7 +123,7 @@ def _complete(given: object) -> list[dict[str, float]]:
     """The rows that must name every option."""
     match given:
         case Human():
-            return list(given.ratings or ())
+            return list(given.sources) if given.ratings is not None else []
         case Predictions():
             return [row for side in given.sides for row in (*side.logits, *side.scores)]
     return []

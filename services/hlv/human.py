@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Self
+from typing import Annotated, Self
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import Field, model_validator
 
 from shared.choices import Key
 from shared.contracts import Message
 
 SOME = Field(min_length=1, max_length=1_000)
 
-
-def _several(given: Any) -> Any:
-    """One source may be sent bare."""
-    return [given] if isinstance(given, dict) else given
-
-
 Values = Annotated[dict[Key, float], Field(min_length=1, max_length=26)]
 Counts = Annotated[dict[Key, Annotated[float, Field(ge=0, le=1e9)]], Field(max_length=26)]
 Places = Annotated[dict[Key, Annotated[float, Field(ge=1, le=26)]], Field(max_length=26)]
+
+Sources = tuple[dict[str, float], ...]
 
 
 class Scale(Message):
@@ -40,23 +36,20 @@ class Human(Message):
     each (an annotator, a data set): sources are averaged."""
 
     votes: Annotated[
-        Annotated[tuple[Counts, ...], SOME] | None,
-        BeforeValidator(_several),
+        Annotated[tuple[Counts, ...], SOME] | Counts | None,
         Field(
             description="option → count; a missing option is 0. Every source is normalised, then "
             "the mean is taken",
         ),
     ] = None
     ratings: Annotated[
-        Annotated[tuple[Values, ...], SOME] | None,
-        BeforeValidator(_several),
+        Annotated[tuple[Values, ...], SOME] | Values | None,
         Field(
             description="option → plausibility on `scale`, every option; the mean is taken",
         ),
     ] = None
     ranking: Annotated[
-        Annotated[tuple[Places, ...], SOME] | None,
-        BeforeValidator(_several),
+        Annotated[tuple[Places, ...], SOME] | Places | None,
         Field(
             description="option → place, 1 = best, equal places tie; options that are missing tie "
             "for last. The mean of fractional ranks is taken, and ranked again",
@@ -66,22 +59,23 @@ class Human(Message):
 
     @model_validator(mode="after")
     def _one_of_three(self) -> Self:
-        given = [source for source in (self.votes, self.ratings, self.ranking) if source]
+        given = [kind for kind in (self.votes, self.ratings, self.ranking) if kind is not None]
         if len(given) != 1:
             raise ValueError("give exactly one of `votes`, `ratings` and `ranking`")
-        if self.votes and not all(sum(source.values()) > 0 for source in self.votes):
+        if self.votes is not None and not all(sum(source.values()) > 0 for source in self.sources):
             raise ValueError("a source of votes has no vote")
         return self
 
     @model_validator(mode="after")
     def _on_the_scale(self) -> Self:
         low, high = self.scale.low, self.scale.high
-        for source in self.ratings or ():
+        for source in self.sources if self.ratings is not None else ():
             if not all(low <= value <= high for value in source.values()):
-                raise ValueError(f"a rating lies outside the scale, {low} to {high}")
+                raise ValueError(f"a rating lies outside the scale, {low:g} to {high:g}")
         return self
 
     @property
-    def sources(self) -> tuple[dict[str, float], ...]:
+    def sources(self) -> Sources:
         """What was given, a source each."""
-        return self.votes or self.ratings or self.ranking or ()
+        given = next(one for one in (self.votes, self.ratings, self.ranking) if one is not None)
+        return (given,) if isinstance(given, dict) else given

@@ -30,13 +30,13 @@ class Target:
 def target(request: HlvRequest) -> Target:
     """Section 3: the mean over sources, and the ranking that follows from it."""
     keys, human = _keys(request), request.human
-    if human.votes:
-        values = kernel.mean_distribution([row(source, keys) for source in human.votes])
+    if human.votes is not None:
+        values = kernel.mean_distribution([row(source, keys) for source in human.sources])
         return Target("distribution", values, kernel.fractional_ranks(values))
-    if human.ratings:
-        values = np.mean([row(source, keys) for source in human.ratings], axis=0)
+    if human.ratings is not None:
+        values = np.mean([row(source, keys) for source in human.sources], axis=0)
         return Target("scores", values, kernel.fractional_ranks(values))
-    ranks = [places(source, keys) for source in human.ranking or ()]
+    ranks = [places(source, keys) for source in human.sources]
     return Target("ranking", None, kernel.mean_ranks(ranks))
 
 

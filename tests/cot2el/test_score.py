@@ -20,7 +20,7 @@ from tests.cot2el.writers import EXAMPLE, PARSE, THOUGHT, StubWriter, bound, req
 @pytest.mark.parametrize("name", METRIC.examples)
 def test_every_example_is_scored_and_survives_the_wire(name: str) -> None:
     asked = METRIC.request.model_validate(METRIC.examples[name])
-    assert METRIC.request.model_validate_json(asked.model_dump_json()) == asked
+    assert METRIC.request.model_validate_json(asked.model_dump_json(), strict=True) == asked
     report = score(request(**METRIC.examples[name]))
     assert METRIC.report.model_validate_json(report.model_dump_json()) == report
     assert report.score == 0.8

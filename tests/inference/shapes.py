@@ -41,7 +41,7 @@ READS = 96  # tokens
 DROPOUT = {"resid_pdrop": 0.0, "embd_pdrop": 0.0, "attn_pdrop": 0.0}
 
 
-def byte_tokenizer(*, begins: bool, chat: str | None = None) -> Any:
+def byte_tokenizer(*, begins: bool, chat: str | None = None, reads: int = READS) -> Any:
     """A byte-level BPE of 400 tokens; `begins`: whether it puts <s> before every text."""
     words = Tokenizer(models.BPE())
     words.normalizer = normalizers.NFC()
@@ -63,7 +63,7 @@ def byte_tokenizer(*, begins: bool, chat: str | None = None) -> Any:
         bos_token="<s>",
         eos_token="</s>",
         pad_token="<pad>",
-        model_max_length=READS,
+        model_max_length=reads,
         chat_template=chat,
     )
 
@@ -78,10 +78,10 @@ def save_gpt2(folder: Path) -> Path:
     return _save(GPT2LMHeadModel(config), words, config, folder)
 
 
-def save_llama(folder: Path) -> Path:
+def save_llama(folder: Path, reads: int = READS) -> Path:
     """Two layers, grouped keys, an untied head, <s> at the beginning, a chat template."""
     torch.manual_seed(2)
-    words = byte_tokenizer(begins=True, chat=CHAT)
+    words = byte_tokenizer(begins=True, chat=CHAT, reads=reads)
     config = LlamaConfig(
         vocab_size=len(words),
         hidden_size=32,
@@ -89,7 +89,7 @@ def save_llama(folder: Path) -> Path:
         num_hidden_layers=2,
         num_attention_heads=4,
         num_key_value_heads=2,
-        max_position_embeddings=READS,
+        max_position_embeddings=reads,
     )
     return _save(LlamaForCausalLM(config), words, config, folder)
 
