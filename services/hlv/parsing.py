@@ -27,14 +27,14 @@ def mentioned(raw: str, keys: Sequence[str]) -> list[str]:
 
     A mention is a letter of `keys` that stands alone. Where a colon introduces a list of letters
     ("the ranking is: C B A"), only what follows that colon counts; of several such lists the
-    longest, of equally long ones the last.
+    longest, of equally long ones the last. Several lists of one letter are no list ("1: C, 2: A").
     """
     lists = [
         (len(set(LETTER.findall(found["letters"])) & set(keys)), found.start("letters"))
         for found in COLON_LIST.finditer(raw)
     ]
     longest, begin = max(lists, default=(0, 0))
-    told = raw[begin:] if longest else raw
+    told = raw[begin:] if longest > 1 or (longest == 1 == len(lists)) else raw
     return list(dict.fromkeys(letter for letter in LETTER.findall(told) if letter in keys))
 
 

@@ -22,6 +22,8 @@ KEYS = ("A", "B", "C", "D")
         ("B: Neutral\nA: Entailment\nC: Contradiction", "BAC"),
         ("1. C\n2. A\n3. B", "CAB"),
         ("Answer: C", "C"),
+        ("1: C, 2: A, 3: B", "CAB"),
+        ("C: 1, A: 2", "CA"),
         ("C>A>B", "CAB"),
         ("DNA and CABs", ""),
         ("", ""),

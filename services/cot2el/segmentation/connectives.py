@@ -5,6 +5,7 @@ Source: Chen et al., EMNLP 2025, Eq. 3. The list is of our own typing; English o
 
 from __future__ import annotations
 
+import json
 import re
 from functools import lru_cache
 from itertools import pairwise
@@ -12,14 +13,14 @@ from pathlib import Path
 
 from services.cot2el.segmentation.spans import Span, trimmed
 
-LIST = Path(__file__).with_name("connectives.en.txt")
+LIST = Path(__file__).with_name("connectives.en.json")
 
 
 @lru_cache(maxsize=1)
 def _connective() -> re.Pattern[str]:
     """At the beginning of a sentence, after a mark, or after and/but; the longest one wins."""
-    known = sorted(LIST.read_text("utf-8").split("\n"), key=len, reverse=True)
-    any_of = "|".join(re.escape(one).replace(r"\ ", r"\s+") for one in known if one)
+    known = sorted(json.loads(LIST.read_text("utf-8")), key=len, reverse=True)
+    any_of = "|".join(re.escape(one).replace(r"\ ", r"\s+") for one in known)
     # "and" alone begins too much; "and therefore" begins with its adverb
     return re.compile(rf"(?:^|[,;:(—–]\s*)(?:and\s+)?(?P<first>(?:{any_of})\b)", re.IGNORECASE)
 

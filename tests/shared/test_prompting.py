@@ -1,0 +1,43 @@
+"""Prompts of many requests: greedy ones share a call, sampled ones draw as if they were alone."""
+
+from __future__ import annotations
+
+from shared.calls import Prompt, Sampling
+from shared.prompting import Asked, written
+from tests.hlv.judges import StubJudge, bound
+
+GREEDY = Sampling(temperature=0)
+DRAWN = Sampling(temperature=1, seed=3)
+
+
+def asked(owner: int, text: str, sampling: Sampling) -> Asked:
+    return Asked(owner, "stub", Prompt(text=text), sampling)
+
+
+def test_greedy_prompts_share_a_call_and_equal_ones_an_answer() -> None:
+    seeded = GREEDY.model_copy(update={"seed": 9})
+    prompts = [asked(0, "a", GREEDY), asked(1, "b", seeded), asked(2, "a", GREEDY)]
+    with bound() as judge:
+        answers = written(prompts)
+    assert judge.generated == [["a", "b"]]
+    assert answers[0] == answers[2]
+
+
+def test_sampled_prompts_draw_by_their_place_in_their_own_request() -> None:
+    def tells(prompt: str, seed: int, place: int) -> str:
+        return f"{prompt} {seed} {place}"
+
+    mixed = [
+        asked(0, "a", DRAWN),
+        asked(1, "b", DRAWN),
+        asked(0, "c", DRAWN),
+        asked(1, "d", GREEDY),
+    ]
+    with bound(StubJudge(answer=tells)):
+        assert [one.text for one in written(mixed)] == ["a 3 0", "b 3 0", "c 3 1", "d 0 0"]
+
+
+def test_nothing_asked_is_no_call() -> None:
+    with bound() as judge:
+        assert written([]) == []
+    assert judge.generated == []
