@@ -16,7 +16,7 @@ from services.cot2el.segmentation.units import Unit
 from shared.choices import Explanation
 from shared.errors import BadInput
 
-MOST_WORK = 4_000_000_000  # characters of explanations times characters of units
+MOST_WORK = 2_000_000_000  # characters of explanations times characters of units
 
 
 @dataclass(frozen=True)
@@ -78,8 +78,13 @@ def by_chance(
     generators: Sequence[np.random.Generator],
 ) -> Chance:
     """The same alignment of explanations with shuffled words, one generator a draw."""
-    texts = [shuffled(pair.explanation, draw) for draw in generators for pair in pairs]
-    found = _aligned(texts, reasoning, units, rule)
+    found = [
+        alignment
+        for draw in generators
+        for alignment in _aligned(
+            [shuffled(pair.explanation, draw) for pair in pairs], reasoning, units, rule
+        )
+    ]
     kept = [rule.keeps(alignment) for alignment in found]
     similar = [alignment.similarity for alignment in found if alignment is not None]
     return Chance(len(generators), float(np.mean(kept)), float(np.mean(similar)))

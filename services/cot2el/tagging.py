@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
+from threading import Lock
 from typing import Any
 
 import spacy
 
+ALONE = Lock()  # one thread tags at a time
 PREFERRED = ("en_core_web_md", "en_core_web_sm")  # the paper's own first
 
 
@@ -23,7 +25,8 @@ def tags(texts: Sequence[str]) -> dict[str, tuple[str, ...]] | None:
     if tagger_name() is None:
         return None
     distinct = list(dict.fromkeys(texts))
-    docs = _tagger().pipe(distinct)
+    with ALONE:
+        docs = list(_tagger().pipe(distinct))
     return {
         text: tuple(token.pos_ for token in doc) for text, doc in zip(distinct, docs, strict=True)
     }

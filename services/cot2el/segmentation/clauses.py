@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from services.cot2el.segmentation.spans import Span, pieces, trimmed
+from services.cot2el.segmentation.spans import Span, pieces, settled, trimmed
 
 LEAST_WORDS = 2  # a shorter piece joins its neighbour
 
@@ -87,12 +87,11 @@ def clauses(text: str, sentence: Span) -> list[Span]:
 
     A unit that is cut out and read by itself is one unit.
     """
-    start, end = sentence
-    alone = text[start:end]
-    parts = _joined(alone, pieces(alone, (0, len(alone)), _cuts(alone)))
-    if len(parts) < 2:
-        return [(start + a, start + b) for a, b in parts]
-    return [inner for a, b in parts for inner in clauses(text, (start + a, start + b))]
+    return settled(text, sentence, _pieces)
+
+
+def _pieces(text: str) -> list[Span]:
+    return _joined(text, pieces(text, (0, len(text)), _cuts(text)))
 
 
 def _cuts(text: str) -> Iterator[int]:
@@ -103,10 +102,18 @@ def _cuts(text: str) -> Iterator[int]:
     for found in BRACKETS.finditer(text):
         if len(found[0].split()) >= LEAST_WORDS:
             yield from (found.start(), found.end())
-    fronted = FRONTED.match(text)
-    comma = text.find(",", fronted.end()) if fronted else -1
-    if comma >= 0:
+    yield from _fronted(text)
+
+
+def _fronted(text: str) -> Iterator[int]:
+    """After the comma of each subordinate clause that stands in front of the main one."""
+    found = FRONTED.match(text)
+    while found:
+        comma = text.find(",", found.end())
+        if comma < 0:
+            return
         yield comma + 1
+        found = FRONTED.match(text, trimmed(text, comma + 1, len(text))[0])
 
 
 def _joined(text: str, parts: list[Span]) -> list[Span]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from services.cot2el.segmentation.spans import Span, pieces, trimmed
+from services.cot2el.segmentation.spans import Span, pieces, settled, trimmed
 
 CLOSING = "\"'”’»)\\]}*_`"
 END = re.compile(
@@ -68,17 +68,11 @@ def sentences(text: str) -> list[Span]:
 
     A sentence that is cut out and read by itself is one sentence.
     """
-    return _cut(text, trimmed(text, 0, len(text)))
+    return settled(text, trimmed(text, 0, len(text)), _pieces)
 
 
-def _cut(text: str, span: Span) -> list[Span]:
-    """Cut until each piece, read by itself, is one: what stands before a piece decides nothing."""
-    start, end = span
-    alone = text[start:end]
-    parts = pieces(alone, (0, len(alone)), _ends(alone))
-    if len(parts) < 2:
-        return [(start + a, start + b) for a, b in parts]
-    return [inner for a, b in parts for inner in _cut(text, (start + a, start + b))]
+def _pieces(text: str) -> list[Span]:
+    return pieces(text, (0, len(text)), _ends(text))
 
 
 def _ends(text: str) -> Iterator[int]:

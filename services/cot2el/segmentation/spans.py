@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from itertools import pairwise
 
 Span = tuple[int, int]  # start, end (exclusive): characters
@@ -27,6 +27,19 @@ def pieces(text: str, span: Span, cuts: Iterable[int]) -> list[Span]:
     inside = sorted({cut for cut in cuts if start < cut < end})
     made = [trimmed(text, *piece) for piece in pairwise([start, *inside, end])]
     return [piece for piece in made if piece[0] < piece[1]]
+
+
+def settled(text: str, span: Span, cut: Callable[[str], list[Span]]) -> list[Span]:
+    """Cut, and cut the pieces, until each piece, read by itself, is one; in order."""
+    waiting, done = [span], []
+    while waiting:
+        start, end = waiting.pop()
+        parts = [(start + a, start + b) for a, b in cut(text[start:end])]
+        if len(parts) > 1:
+            waiting += reversed(parts)
+        else:
+            done += parts
+    return done
 
 
 def without_marker(text: str, span: Span) -> Span:
