@@ -11,7 +11,14 @@ from services.cot2el.contract import DEFAULT_SIMILARITY, Cot2elRequest
 from services.cot2el.drafting import Draft
 from services.cot2el.refining import Chance, Refined, Rule, by_chance, refine
 from services.cot2el.segmentation.language import detected
-from services.cot2el.segmentation.units import Granularity, Language, Rules, Unit, merged
+from services.cot2el.segmentation.units import (
+    Given,
+    Granularity,
+    Language,
+    Rules,
+    Segmenter,
+    Unit,
+)
 from shared.choices import Explanation
 
 
@@ -55,7 +62,7 @@ def read(draft: Draft) -> Reading:
     request, text = draft.request, draft.reasoning or ""
     language = detected(text) if request.language == "auto" else request.language
     granularity, rule = granularity_of(request), rule_of(request)
-    units = _units(request, text, language, granularity)
+    units = segmenter_of(request)(text, language)
     return Reading(
         text=text,
         language=language,
@@ -80,12 +87,11 @@ def rule_of(request: Cot2elRequest) -> Rule:
     return Rule(least, autojunk=released, repeated=released)
 
 
-def _units(
-    request: Cot2elRequest, text: str, language: Language, granularity: Granularity
-) -> list[Unit]:
+def segmenter_of(request: Cot2elRequest) -> Segmenter:
+    """The units that were sent, or our rules."""
     if request.units is None:
-        return Rules(granularity)(text, language)
-    return merged(((unit.start, unit.end), "given") for unit in request.units)
+        return Rules(granularity_of(request))
+    return Given(tuple((unit.start, unit.end) for unit in request.units))
 
 
 def _chance(

@@ -16,7 +16,7 @@ from services.cot2el.segmentation.units import Unit
 from shared.choices import Explanation
 from shared.errors import BadInput
 
-MOST_WORK = 2_000_000_000  # characters of explanations times characters of units
+MOST_WORK = 1_000_000_000  # characters of explanations times characters of units
 
 
 @dataclass(frozen=True)
