@@ -166,6 +166,8 @@ class Catalogue:
         if not room.model_kinds:
             return
         if (name := name or room.default_model) is None:
+            if room.model_optional:
+                return
             raise BadInput("name a model", pointer="/model")
         entry = self.entry(name)
         if entry.kind not in room.model_kinds:

@@ -11,12 +11,12 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, StringConstraints
 
-from shared.contracts import MAX_TEXT, Message
+from shared.contracts import MAX_TEXT, Message, Word
 
 Stance = Literal["support", "oppose"]
 STANCES: tuple[Stance, ...] = ("support", "oppose")
 
-Key = Annotated[str, StringConstraints(pattern=r"^[A-Z]$")]
+Key = Annotated[str, StringConstraints(pattern=r"^[A-Z]$"), Word]
 Passage = Annotated[str, StringConstraints(min_length=1, max_length=MAX_TEXT)]
 
 

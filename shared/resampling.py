@@ -1,13 +1,13 @@
-"""Percentile bootstrap intervals over items, of means and of other functions of sums.
+"""Percentile bootstrap intervals of functions of sums over items: shares, pooled errors, R^2.
 
 Source: Efron & Tibshirani (1993), An Introduction to the Bootstrap, section 13.3. Paired: what
-belongs to one item is drawn together. Loaded by workers only.
+belongs to one item is drawn together. Means have `shared.worker.bootstrap`.
 """
 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,17 +18,6 @@ Floats = NDArray[np.float64]
 Statistic = Callable[[Floats], Floats]  # (..., K) sums over items → (...,) values, NaN: undefined
 
 DRAWS_AT_ONCE = 4_000_000  # indices in memory: 32 MB
-
-
-def mean_interval(
-    name: str, values: Iterable[float | None], request: BatchReportRequest
-) -> Interval:
-    """The mean of what is defined; None is left out of mean and count.
-
-    name: of the quantity; each has draws of its own under the request's seed.
-    """
-    observed = [(value, 1.0) for value in values if value is not None]
-    return interval(name, np.array(observed).reshape(-1, 2), _mean, request)
 
 
 def interval(
@@ -66,7 +55,3 @@ def _drawn(
         picked = generator.integers(count, size=(min(at_once, resamples - start), count))
         found.append(statistic(parts[picked].sum(axis=1)))
     return np.concatenate(found)
-
-
-def _mean(sums: Floats) -> Floats:
-    return np.asarray(sums[..., 0] / sums[..., 1], dtype=np.float64)

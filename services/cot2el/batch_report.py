@@ -12,8 +12,9 @@ from services.cot2el.comparing import COLUMNS
 from services.cot2el.contract import METRIC, Cot2elRequest
 from services.cot2el.report import Agreement, Cot2elReport
 from shared.batch_reports import BatchReportRequest, Interval, Scored
-from shared.resampling import Floats, interval, mean_interval
-from shared.version import SERVICE_VERSION
+from shared.resampling import Floats, interval
+from shared.worker.bootstrap import mean_interval
+from shared.worker.general_report import common_part
 
 Rows = Sequence[Scored[Cot2elRequest, Cot2elReport]]
 
@@ -22,17 +23,14 @@ def batch_report(rows: Rows, request: BatchReportRequest) -> Cot2elBatchReport:
     """Means over items with bootstrap intervals."""
     reports = [row.report for row in rows]
     parts = [report.components for report in reports]
-    score = mean_interval("score", [report.score for report in reports], request)
+    common = common_part(METRIC.name, rows, request)
     chance = [report.control.faithfulness for report in reports if report.control]
     found = [report.validation for report in reports if report.validation]
     gains = [one.group_mean.f1 - one.parsed.f1 for one in found]
     return Cot2elBatchReport(
-        metric=METRIC.name,
-        scored=len(reports),
-        undefined=sum(report.score is None for report in reports),
-        score=score,
+        **common,
         statuses=dict(sorted(Counter(report.status for report in reports).items())),
-        faithfulness=score,
+        faithfulness=common["score"],
         faithfulness_pooled=_pooled(reports, request),
         faithfulness_by_chance=mean_interval("chance", chance, request),
         mean_similarity=mean_interval("similarity", [p.mean_similarity for p in parts], request),
@@ -40,11 +38,6 @@ def batch_report(rows: Rows, request: BatchReportRequest) -> Cot2elBatchReport:
         filtered=_validated("filtered", [one.group_mean for one in found], request),
         parsed=_validated("parsed", [one.parsed for one in found], request),
         refinement=mean_interval("refinement", gains, request) if found else None,
-        warnings=() if reports else ("there are no results",),
-        seed=request.seed,
-        resamples=request.resamples,
-        confidence=request.confidence,
-        service_version=SERVICE_VERSION,
     )
 
 

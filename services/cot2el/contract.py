@@ -11,7 +11,7 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from services.cot2el.batch_message import Cot2elBatchReport
 from services.cot2el.report import Cot2elReport
-from shared.batch_reports import BatchReportRequest, ReportRoom
+from shared.batch_reports import ReportRoom
 from shared.choices import Explanation, Options, Passage, Question
 from shared.contracts import Message, Metric, ModelName, ScoreRequest
 
@@ -178,10 +178,8 @@ METRIC = Metric(
 
 BATCH_REPORT = ReportRoom(
     name="cot2el-report",
-    metric="cot2el",
+    metric=METRIC.name,
     summary="Faithfulness of parses, and agreement with annotators, over many results",
-    request=BatchReportRequest,
+    needs_text=False,
     report=Cot2elBatchReport,
-    model_kinds=(),
-    default_model=None,
 )

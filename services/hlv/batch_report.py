@@ -6,7 +6,7 @@ Source: Chen et al., EMNLP 2025, Appendix F. Pure.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -14,43 +14,31 @@ from services.hlv.batch_message import Estimate, HlvBatchReport, Judged, Table
 from services.hlv.contract import METRIC, HlvRequest
 from services.hlv.report import Gain, HlvReport, Measured, Method, MethodResult
 from shared.batch_reports import BatchReportRequest, Interval, Scored
-from shared.resampling import Floats, interval, mean_interval
-from shared.version import SERVICE_VERSION
+from shared.resampling import Floats, interval
+from shared.worker.bootstrap import mean_interval
+from shared.worker.general_report import common_part
 
 Rows = Sequence[Scored[HlvRequest, HlvReport]]
-Known = TypeVar("Known")
 
 CORRELATIONS = ("tau_b", "tau_a", "spearman")
 DIVERGENCES = ("kl_model_gold", "kl_gold_model", "jsd", "tvd")
 ERRORS = ("rmse", "mae")
+MIXED = "some scores are gains and some are agreements: they have no common mean"
 NOTHING = Interval(value=None, low=None, high=None, of=0)
 
 
 def batch_report(rows: Rows, request: BatchReportRequest) -> HlvBatchReport:
     """Per method: with explanations, without, the gain; and the judges that read nothing."""
     reports = [row.report for row in rows]
+    common = common_part(METRIC.name, rows, request)
     kinds = sorted({report.score_of for report in reports})
-    score = mean_interval("score", [report.score for report in reports], request)
+    if len(kinds) > 1:
+        common |= {"score": NOTHING, "warnings": (*common["warnings"], MIXED)}
     return HlvBatchReport(
-        metric=METRIC.name,
-        scored=len(reports),
-        undefined=sum(report.score is None for report in reports),
-        score=score if len(kinds) < 2 else NOTHING,
+        **common,
         score_of=None if not kinds else kinds[0] if len(kinds) == 1 else "mixed",
         tables=tuple(_tables(reports, request)),
-        warnings=tuple(_warnings(kinds)),
-        seed=request.seed,
-        resamples=request.resamples,
-        confidence=request.confidence,
-        service_version=SERVICE_VERSION,
     )
-
-
-def _warnings(kinds: Sequence[str]) -> Iterator[str]:
-    if not kinds:
-        yield "there are no results"
-    if len(kinds) > 1:
-        yield "some scores are gains and some are agreements: they have no common mean"
 
 
 def _tables(reports: Sequence[HlvReport], request: BatchReportRequest) -> Iterator[Table]:

@@ -13,7 +13,7 @@ from services.hlv.batch_message import HlvBatchReport
 from services.hlv.human import Human
 from services.hlv.predictions import MOST_RUNS, Predictions
 from services.hlv.report import HlvReport, Method
-from shared.batch_reports import BatchReportRequest, ReportRoom
+from shared.batch_reports import ReportRoom
 from shared.choices import Explanation, Options, Passage, Question
 from shared.contracts import Message, Metric, ScoreRequest
 
@@ -177,10 +177,8 @@ METRIC = Metric(
 
 BATCH_REPORT = ReportRoom(
     name="hlv-report",
-    metric="hlv",
+    metric=METRIC.name,
     summary="Correlations and divergences over many results, with and without explanations",
-    request=BatchReportRequest,
+    needs_text=False,
     report=HlvBatchReport,
-    model_kinds=(),
-    default_model=None,
 )
