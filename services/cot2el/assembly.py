@@ -15,6 +15,7 @@ from services.cot2el.report import (
     Components,
     Cot2elReport,
     Dropped,
+    ListedPair,
     RefinedPair,
     Sets,
     ShuffledWords,
@@ -87,7 +88,7 @@ def _dropped(reading: Reading) -> Iterator[Dropped]:
 
 
 def _sets(reading: Reading) -> Sets:
-    el, filtered = reading.parsed, reading.filtered
+    el, filtered = _listed(reading.parsed), _listed(reading.filtered)
     return Sets(
         el=el,
         el_sup=_of(el, "support"),
@@ -98,7 +99,11 @@ def _sets(reading: Reading) -> Sets:
     )
 
 
-def _of(pairs: Sequence[Explanation], stance: Stance) -> tuple[Explanation, ...]:
+def _listed(pairs: Sequence[Explanation]) -> tuple[ListedPair, ...]:
+    return tuple(ListedPair(**pair.model_dump()) for pair in pairs)
+
+
+def _of(pairs: Sequence[ListedPair], stance: Stance) -> tuple[ListedPair, ...]:
     return tuple(pair for pair in pairs if pair.stance == stance)
 
 

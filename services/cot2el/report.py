@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from shared.choices import Explanation, Key, Stance
+from shared.choices import Key, Stance
 from shared.contracts import Evidence, Message, Report
 
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -44,15 +44,23 @@ class Unplaced(Message):
     statements: int
 
 
+class ListedPair(Message):
+    """A pair as it was found; empty where the text is not kept."""
+
+    explanation: str
+    label: Key
+    stance: Stance
+
+
 class Sets(Message):
     """The paper's ablation sets, each ready to be shown to a judge (`hlv`, `explanations`)."""
 
-    el: tuple[Explanation, ...] = Field(description="EL: as parsed")
-    el_sup: tuple[Explanation, ...] = Field(description="EL-sup: of these, the supporting ones")
-    el_opp: tuple[Explanation, ...] = Field(description="EL-opp: the opposing ones")
-    filtered: tuple[Explanation, ...] = Field(description="EL filtered: aligned to the reasoning")
-    filtered_sup: tuple[Explanation, ...]
-    filtered_opp: tuple[Explanation, ...]
+    el: tuple[ListedPair, ...] = Field(description="EL: as parsed")
+    el_sup: tuple[ListedPair, ...] = Field(description="EL-sup: of these, the supporting ones")
+    el_opp: tuple[ListedPair, ...] = Field(description="EL-opp: the opposing ones")
+    filtered: tuple[ListedPair, ...] = Field(description="EL filtered: aligned to the reasoning")
+    filtered_sup: tuple[ListedPair, ...]
+    filtered_opp: tuple[ListedPair, ...]
 
 
 class Similarities(Message):

@@ -14,6 +14,7 @@ from services.cot2el.drafting import thought
 from services.cot2el.score import score, score_batch
 from shared.calls import Prompt, Sampling
 from shared.errors import BadInput
+from shared.worker.forgetting import without_text
 from tests.cot2el.writers import EXAMPLE, PARSE, THOUGHT, StubWriter, bound, request, sent, usual
 
 
@@ -237,6 +238,17 @@ def test_a_similarity_that_is_not_there_is_pointed_at() -> None:
     with bound(), pytest.raises(BadInput) as caught:
         score(sent(human_pairs=EXAMPLE["pairs"], similarity="nobody"))
     assert caught.value.pointer == "/similarity"
+
+
+def test_a_report_can_be_kept_without_the_text() -> None:
+    asked = sent(human_pairs=EXAMPLE["pairs"])
+    with bound():
+        report = score(asked)
+    kept = json.dumps(without_text(report, asked))
+    assert THOUGHT[:20] not in kept
+    assert not any(pair["explanation"][:12] in kept for pair in EXAMPLE["pairs"])
+    assert METRIC.report.model_validate_json(kept).score == report.score
+    assert [one["label"] for one in json.loads(kept)["evidence"]] == ["A", "A", "B", "C"]
 
 
 @pytest.mark.parametrize(

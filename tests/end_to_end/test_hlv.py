@@ -76,6 +76,22 @@ def test_pairs_of_one_room_are_explanations_in_the_other(client: httpx.Client) -
     assert found["provenance"]["models"][0]["name"] == "tiny"
 
 
+@pytest.mark.parametrize(
+    ("metric", "examples"), [("hlv", HLV.examples), ("cot2el", COT2EL.examples)]
+)
+def test_results_are_summed_up(
+    client: httpx.Client, metric: str, examples: dict[str, dict[str, Any]]
+) -> None:
+    wait = {"Prefer": "wait=30"}
+    jobs = [
+        client.post(f"/v1/scores/{metric}", json=body, headers=wait).json()["id"]
+        for body in examples.values()
+    ]
+    job = client.post(f"/v1/reports/{metric}", json={"jobs": jobs}, headers=wait).json()
+    assert job["status"] == "succeeded", job
+    assert (job["result"]["scored"], job["result"]["left_out"]) == (len(examples), {})
+
+
 def test_a_model_that_does_not_reason_is_a_status(client: httpx.Client) -> None:
     example = COT2EL.examples["your own pairs"]
     body = {name: example[name] for name in ("question", "options")}
