@@ -1,0 +1,192 @@
+"""ICE: does the explanation point at what matters, more than random tokens do?
+
+Source: Basu & Chakraborty, arXiv:2603.18579, section 3. Messages only; the card is README.md.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, StringConstraints, field_validator, model_validator
+
+from services.ice.batch_messages import IceBatchReport, IceBatchReportRequest
+from services.ice.report import IceReport, Operator
+from services.ice.spans import Attributed, Span
+from shared.batch_reports import ReportRoom
+from shared.calls import AttributionMethod, Template
+from shared.contracts import MAX_TEXT, Message, Metric, ScoreRequest
+
+DEFAULT_MODEL = "embedded-hate"
+PREDICTED = "predicted"
+MOST_ROWS = 400_000  # variations of one text; a request that would need more is refused
+
+MethodName = Literal["attention", "gradient", "integrated_gradients", "lime"]
+Method = MethodName | AttributionMethod
+Methods = Method | Annotated[tuple[Method, ...], Field(min_length=1, max_length=8)]
+Budget = Annotated[float, Field(gt=0, le=1)]
+Spans = Annotated[tuple[Span, ...], Field(min_length=1, max_length=MAX_TEXT)]
+Values = Annotated[tuple[Attributed, ...], Field(min_length=1, max_length=MAX_TEXT)]
+PoolText = Annotated[str, StringConstraints(min_length=1, max_length=MAX_TEXT)]
+Word = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=100)]
+
+
+class Brought(Message):
+    """An explanation that the caller brings: a value a span, or spans alone."""
+
+    name: str = Field(pattern=r"^[\w.:+ -]{1,64}$", description="what to call it in the report")
+    attributions: Values | None = None
+    rationale: Spans | None = None
+
+    @model_validator(mode="after")
+    def _one_of_two(self) -> Self:
+        if (self.attributions is None) == (self.rationale is None):
+            raise ValueError("give either `attributions` or `rationale`")
+        return self
+
+
+class Adaptive(Message):
+    """Stop drawing when more draws could tell little (Besag & Clifford 1991, both tails)."""
+
+    exceedances: int = Field(
+        default=10, ge=2, le=1_000, description="h: draws beyond the rationale that end a tail"
+    )
+
+
+class IceRequest(ScoreRequest):
+    """A text, and one or more explanations that point into it."""
+
+    text: str = Field(min_length=1, max_length=MAX_TEXT, description="what the model judged")
+    text_pair: str | None = Field(
+        default=None, min_length=1, max_length=MAX_TEXT, description="second text, for encoders"
+    )
+    target: str = Field(
+        default=PREDICTED,
+        min_length=1,
+        max_length=64,
+        description="the label whose probability is the score; `predicted`: the model's own",
+    )
+    template: Template | None = Field(default=None, description="for causal models, and only those")
+    attribution: Methods | None = Field(
+        default=None, description="explanations that the service computes: one, or a list"
+    )
+    attributions: Values | None = Field(
+        default=None, description="values that you computed; a token without one has 0"
+    )
+    rationale: Spans | None = Field(
+        default=None, description="spans without values (quoted, highlighted); their size is fixed"
+    )
+    explanations: tuple[Brought, ...] = Field(
+        default=(), max_length=8, description="more explanations of your own, by name"
+    )
+    human: Spans | None = Field(
+        default=None, description="spans that people marked: plausibility beside faithfulness"
+    )
+    rank_by: Literal["value", "magnitude"] = Field(
+        default="value", description="whether a strongly negative value ranks low or high"
+    )
+    k: Budget | Annotated[tuple[Budget, ...], Field(min_length=1, max_length=10)] = Field(
+        default=0.2, description="share of the eligible tokens that a rationale has"
+    )
+    operators: tuple[Operator, ...] = Field(
+        default=("delete",), min_length=1, max_length=5, description="what is done to other tokens"
+    )
+    draws: int = Field(default=50, ge=1, le=10_000, description="random rationales, at most")
+    adaptive: Adaptive | None = Field(default=None, description="absent: always `draws`")
+    infills: int = Field(default=4, ge=1, le=32, description="fills a mask, averaged")
+    infill_pool: tuple[PoolText, ...] = Field(
+        default=(), max_length=1_000, description="texts whose tokens fill; your own is left out"
+    )
+    infill_excluded: tuple[Word, ...] = Field(
+        default=(), max_length=200, description="words never filled in, besides the label words"
+    )
+    eligible: Literal["text", "all"] | None = Field(
+        default=None,
+        description="which tokens a rationale may hold: the text's, or the template's too; "
+        "absent: `text`, in variant reference `all`",
+    )
+    alpha: float = Field(default=0.05, gt=0, lt=0.5, description="level of the two-sided verdict")
+    nsr_epsilon: float = Field(
+        default=0.05, gt=0, le=1, description="NSR is null where |s(x) - s(empty)| is below"
+    )
+
+    @field_validator("k", "operators")
+    @classmethod
+    def _distinct(cls, given: object) -> object:
+        if isinstance(given, tuple) and len(set(given)) < len(given):
+            raise ValueError("names something twice")
+        return given
+
+    @model_validator(mode="after")
+    def _something_to_test(self) -> Self:
+        if not (self.attribution or self.attributions or self.rationale or self.explanations):
+            raise ValueError("give `attribution`, `attributions`, `rationale` or `explanations`")
+        if "infill" in self.operators and not self.infill_pool:
+            raise ValueError("the operator infill needs an `infill_pool`")
+        if self.adaptive is not None and self.variant != "robust":
+            raise ValueError("`adaptive` is for variant robust only")
+        each = sum(self.infills if operator == "infill" else 1 for operator in self.operators)
+        if self.draws * each * len(self.budgets) > MOST_ROWS:
+            raise ValueError(f"draws x operators (infills) x k asks for more than {MOST_ROWS} rows")
+        return self
+
+    @model_validator(mode="after")
+    def _spans_are_inside(self) -> Self:
+        lengths = {"text": len(self.text), "text_pair": len(self.text_pair or "")}
+        brought = [
+            spans for own in self.explanations for spans in (own.attributions, own.rationale)
+        ]
+        for spans in (self.attributions, self.rationale, self.human, *brought):
+            for span in spans or ():
+                if span.end > lengths[span.of]:
+                    raise ValueError(f"a span ends at {span.end}, behind the end of its {span.of}")
+        return self
+
+    @property
+    def budgets(self) -> tuple[float, ...]:
+        """k as a tuple."""
+        return self.k if isinstance(self.k, tuple) else (self.k,)
+
+    @property
+    def methods(self) -> tuple[Method, ...]:
+        """`attribution` as a tuple."""
+        if self.attribution is None:
+            return ()
+        return self.attribution if isinstance(self.attribution, tuple) else (self.attribution,)
+
+
+_TEXT = "Those immigrants are ruining our lovely old town again"
+_ATTENTION = {"text": _TEXT, "attribution": "attention"}
+_QUOTED = {"text": _TEXT, "rationale": [{"start": 0, "end": 31}], "draws": 99}
+_COMPARED = {
+    "text": _TEXT,
+    "attribution": ["attention", "gradient"],
+    "human": [{"start": 6, "end": 16}],
+    "k": [0.1, 0.2, 0.4],
+    "operators": ["delete", "infill"],
+    "infill_pool": ["The garden was green after the rain", "We lost the match and went home"],
+}
+
+METRIC = Metric(
+    name="ice",
+    version="1.0",
+    summary="Does the explanation point at what matters, more than random tokens do?",
+    request=IceRequest,
+    report=IceReport,
+    model_kinds=("classifier", "causal"),
+    default_model=DEFAULT_MODEL,
+    examples={
+        "the model's attention": _ATTENTION,
+        "a quotation": _QUOTED,
+        "attention against gradient": _COMPARED,
+    },
+)
+
+BATCH_REPORT = ReportRoom(
+    name="ice-report",
+    metric="ice",
+    summary="Win rates with intervals, tests over examples and configurations, and plots",
+    request=IceBatchReportRequest,
+    report=IceBatchReport,
+    model_kinds=(),
+    default_model=None,
+)

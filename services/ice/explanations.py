@@ -1,0 +1,122 @@
+"""Explanations as values of tokens, or as marked tokens; and their rationales at a budget."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from services.ice.contract import IceRequest, Method
+from services.ice.drawing import Subset
+from services.ice.kernel import Floats
+from services.ice.reading import Reading
+from services.ice.spans import Attributed, Span
+from shared.calls import AttributionMethod, Attributions
+from shared.contracts import ModelKind
+from shared.errors import BadInput, DegenerateInput
+
+ROUNDING = 1e-9  # 0.3 of 10 tokens is 3
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """One of the two is set: (E,) values of the eligible tokens, or the places of marked ones."""
+
+    name: str
+    values: Floats | None = None
+    marked: Subset | None = None
+    computed: bool = False  # by the service
+
+    def rationale(self, k: float, *, magnitude: bool) -> Subset:
+        """The max(1, floor(kE)) tokens of the highest value; of equal ones, the first."""
+        if self.marked is not None or self.values is None:
+            return self.marked or ()
+        size = max(1, int(k * self.values.size + ROUNDING))
+        ranked = np.abs(self.values) if magnitude else self.values
+        chosen = np.argsort(-ranked, kind="stable")[:size]
+        return tuple(sorted(chosen.tolist()))
+
+
+def computed(method: Method, request: IceRequest, kind: ModelKind) -> AttributionMethod:
+    """What is asked of the model for a method.
+
+    Variant reference, encoder: the last layer's attention, as the released extractor.
+    """
+    if isinstance(method, AttributionMethod):
+        return method
+    last = request.variant == "reference" and kind == "classifier"
+    return AttributionMethod(
+        name=method,
+        attention="last" if last else "mean",
+        seed=request.seed if _seeded(method) else 0,
+    )
+
+
+def _seeded(method: str) -> bool:
+    return method == "lime"
+
+
+def label(method: Method) -> str:
+    """What a computed explanation is called: its name, and its options where they are not usual."""
+    if not isinstance(method, AttributionMethod):
+        return method
+    usual = AttributionMethod(name=method.name)
+    options = [
+        str(getattr(method, option))
+        for option in ("attention", "gradient", "steps", "samples", "seed")
+        if getattr(method, option) != getattr(usual, option)
+    ]
+    return ":".join([method.name, *options])
+
+
+def explanations(reading: Reading, answers: Sequence[Attributions]) -> list[Explanation]:
+    """All explanations of a request, computed ones first. `answers`: one a computed method."""
+    request = reading.request
+    places = np.array(reading.eligible)
+    found = [
+        Explanation(label(method), values=np.array(answer.values)[places], computed=True)
+        for method, answer in zip(request.methods, answers, strict=True)
+    ]
+    if request.attributions:
+        found.append(Explanation("attributions", values=spread(reading, request.attributions)))
+    if request.rationale:
+        found.append(Explanation("rationale", marked=marked(reading, request.rationale)))
+    for place, own in enumerate(request.explanations):
+        if own.attributions:
+            found.append(Explanation(own.name, values=spread(reading, own.attributions)))
+        elif own.rationale:
+            pointer = f"/explanations/{place}/rationale"
+            found.append(Explanation(own.name, marked=marked(reading, own.rationale, pointer)))
+    twice = [name for name, count in Counter(one.name for one in found).items() if count > 1]
+    if twice:
+        raise BadInput(f"two explanations are called {twice[0]!r}", pointer="/explanations")
+    return found
+
+
+def spread(reading: Reading, spans: Sequence[Attributed]) -> Floats:
+    """(E,) each token has the value of the span that it shares most characters with, else 0."""
+    values = np.zeros(len(reading.eligible))
+    most = np.zeros(len(reading.eligible), dtype=np.int64)
+    for span in spans:
+        shared = reading.covered(span.start, span.end, span.of)
+        better = shared > most
+        values[better], most[better] = span.value, shared[better]
+    return values
+
+
+def marked(reading: Reading, spans: Sequence[Span], pointer: str = "/rationale") -> Subset:
+    """Places of the tokens that share a character with a span. DegenerateInput where none does."""
+    found = touched(reading, spans)
+    if not found:
+        raise DegenerateInput("the spans hold no token that the model reads", pointer=pointer)
+    return found
+
+
+def touched(reading: Reading, spans: Sequence[Span]) -> Subset:
+    """Places of the eligible tokens that share a character with a span."""
+    hit = np.zeros(len(reading.eligible), dtype=bool)
+    for span in spans:
+        hit |= reading.covered(span.start, span.end, span.of) > 0
+    return tuple(np.flatnonzero(hit).tolist())

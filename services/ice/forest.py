@@ -1,0 +1,34 @@
+"""The plot of a batch report: win rates with their intervals against chance."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from services.ice.batch_messages import ConfigurationResult
+from services.ice.results import name
+from shared.batch_reports import Plot
+from shared.plotting import BLUE, GREY, ORANGE, drawn, figure
+
+MOST_LINES = 40
+TITLE = "Win rate against random rationales"
+COLOURS = {"faithful": BLUE, "anti-faithful": ORANGE, "inconclusive": GREY, None: GREY}
+
+
+def forest(results: Sequence[ConfigurationResult]) -> Plot:
+    """One line a configuration, the first 40: mean win rate, interval, and the line of 50 %."""
+    shown = [result for result in results if result.win_rate.value is not None][:MOST_LINES]
+    picture = figure(7.5, 1.3 + 0.32 * max(1, len(shown)))
+    axes = picture.subplots()
+    axes.axvline(50, color="black", linewidth=0.8, linestyle="--")
+    for line, result in enumerate(shown):
+        rate, colour = result.win_rate, COLOURS[result.verdict]
+        if rate.low is not None and rate.high is not None:
+            axes.plot([100 * rate.low, 100 * rate.high], [line, line], color=colour, linewidth=2)
+        axes.plot([100 * (rate.value or 0)], [line], marker="o", color=colour, linestyle="none")
+    names = [f"{name(r.configuration)} (n = {r.win_rate.of})" for r in shown]
+    axes.set_yticks(range(len(shown)), names, parse_math=False, fontsize=8)
+    axes.set_ylim(len(shown) - 0.5, -0.5)
+    axes.set_xlim(0, 100)
+    axes.set_xlabel("mean win rate, % (50: chance; blue: faithful, orange: worse than chance)")
+    axes.set_title(TITLE)
+    return drawn(picture, "win-rates", TITLE)

@@ -1,0 +1,151 @@
+"""One request's inquiry: which subsets it needs scores of, and what it knows so far.
+
+Random rationales are drawn in rounds: one round of `draws`, or, adaptively, growing rounds until
+both tails of every test have ended. A test reads its own draws in order and only as far as its
+sequential rule goes, so the rounds do not show in the result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+
+import numpy as np
+
+from services.ice import drawing
+from services.ice.drawing import Subset
+from services.ice.explanations import Explanation
+from services.ice.kernel import Floats
+from services.ice.operators import Operators, random_of
+from services.ice.reading import Reading
+from services.ice.report import Operator
+from shared.calls import Row
+
+FIRST_ROUND = 50
+
+Key = tuple[Operator, Subset | None]  # None: the empty text
+Ended = Callable[["Inquiry", "Trial", Operator], bool]
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One explanation at one budget."""
+
+    explanation: Explanation
+    k: float | None
+    rationale: Subset
+
+
+@dataclass
+class Inquiry:
+    """What is asked for one request, and the answers."""
+
+    reading: Reading
+    explanations: Sequence[Explanation]
+    operators: Operators
+    scores: dict[Key, float | None] = field(default_factory=dict)
+    rows: int = 1  # asked so far; the whole text was the first
+    _drawn: dict[int, list[Subset]] = field(default_factory=dict)
+    _streams: dict[int, Iterator[Subset]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.trials = list(self._trials())
+        request = self.reading.request
+        first = FIRST_ROUND if request.adaptive else request.draws
+        for size in dict.fromkeys(len(trial.rationale) for trial in self.trials):
+            self._streams[size] = self._stream(size)
+            self._drawn[size] = []
+            self._draw(size, request.draws if self._all(size) else min(first, request.draws))
+
+    def exact(self, trial: Trial) -> bool:
+        """Whether the null is all other subsets."""
+        return self._all(len(trial.rationale))
+
+    def _all(self, size: int) -> bool:
+        others = drawing.others(len(self.reading.eligible), size)
+        return self.reading.rules.distinct and others <= self.reading.request.draws
+
+    def null_subsets(self, trial: Trial) -> list[Subset]:
+        """The random rationales that the trial is compared with, in the order of drawing."""
+        drawn = self._drawn[len(trial.rationale)]
+        if not self.reading.rules.distinct:
+            return drawn[: self.reading.request.draws]
+        return drawing.without(iter(drawn), trial.rationale, self.reading.request.draws)
+
+    def common_subsets(self, first: Trial, second: Trial) -> list[Subset]:
+        """Random rationales that both trials, of one size, are compared with."""
+        here = set(self.null_subsets(second))
+        return [subset for subset in self.null_subsets(first) if subset in here]
+
+    def null(self, operator: Operator, subsets: Iterable[Subset]) -> Floats:
+        """(M,) scores of these subsets."""
+        return np.array([self.scores[operator, subset] for subset in subsets], dtype=np.float64)
+
+    def observed(self, operator: Operator, trial: Trial) -> float:
+        """s(r)."""
+        return float(self.scores[operator, trial.rationale] or 0.0)
+
+    def empty(self, operator: Operator) -> float | None:
+        """s(empty), or None where the model cannot read nothing."""
+        return self.scores[operator, None]
+
+    def missing(self) -> list[tuple[Key, list[Row]]]:
+        """What has to be asked now: each key with its rows."""
+        wanted: dict[Key, None] = {}
+        for operator in self.reading.request.operators:
+            wanted |= {(operator, None): None}
+            for trial in self.trials:
+                wanted |= {(operator, trial.rationale): None}
+                wanted |= {(operator, subset): None for subset in self.null_subsets(trial)}
+        return [(key, self._rows(key)) for key in wanted if key not in self.scores]
+
+    def answer(self, keys: Sequence[tuple[Key, list[Row]]], answers: Floats) -> None:
+        """Take the (R,) probabilities of the rows of `missing`; fills are averaged."""
+        self.rows += answers.size
+        start = 0
+        for key, rows in keys:
+            part = answers[start : start + len(rows)]
+            self.scores[key] = float(np.mean(part)) if rows else None
+            start += len(rows)
+
+    def draw_more(self, ended: Ended) -> None:
+        """Another round where some test of a size has not ended."""
+        if self.reading.request.adaptive is None:
+            return
+        for size, drawn in self._drawn.items():
+            trials = [trial for trial in self.trials if len(trial.rationale) == size]
+            tests = [(t, operator) for t in trials for operator in self.reading.request.operators]
+            if not all(ended(self, *test) for test in tests):
+                self._draw(size, min(len(drawn), self.reading.request.draws))
+
+    def _rows(self, key: Key) -> list[Row]:
+        operator, subset = key
+        if subset is None:
+            return self.operators.empty(operator)
+        return self.operators.rows(operator, subset)
+
+    def _trials(self) -> Iterator[Trial]:
+        request, rules = self.reading.request, self.reading.rules
+        for explanation in self.explanations:
+            size = request.rank_by == "magnitude" or (explanation.computed and rules.magnitude)
+            for k in request.budgets if explanation.marked is None else (None,):
+                yield Trial(explanation, k, explanation.rationale(k or 1.0, magnitude=size))
+
+    def _stream(self, size: int) -> Iterator[Subset]:
+        request, eligible = self.reading.request, len(self.reading.eligible)
+        if request.variant == "reference":
+            return drawing.released(request.seed, eligible, size)
+        random = random_of(request, "subsets", size)
+        if request.variant == "paper":
+            return drawing.independent(random, eligible, size)
+        if self._all(size):
+            return drawing.everything(eligible, size)
+        return drawing.distinct(random, eligible, size)
+
+    def _draw(self, size: int, more: int) -> None:
+        """`more` draws, and one for each rationale that may be among them."""
+        spare = sum(len(trial.rationale) == size for trial in self.trials)
+        if self._drawn[size]:
+            spare = 0
+        self._drawn[size] += islice(self._streams[size], more + spare)

@@ -1,0 +1,150 @@
+"""What ICE reports: one test for each explanation, budget and operator, and how they compare.
+
+Source: Basu & Chakraborty, arXiv:2603.18579, section 3. Part of the contract: pydantic only.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from services.ice.spans import Of
+from shared.contracts import Evidence, Message, Report
+
+Operator = Literal["delete", "mask", "mask_unk", "mask_pad", "infill"]
+TestedOperator = Operator | Literal["mean"]
+Verdict = Literal["faithful", "inconclusive", "anti-faithful"]
+Share = Annotated[float, Field(ge=0, le=1)]
+Probability = Annotated[float, Field(ge=0, le=1, description="of the target label")]
+
+
+class Scores(Message):
+    """The probability of the target label, under one operator."""
+
+    full: Probability = Field(description="s(x): the whole text")
+    rationale: Probability = Field(description="s(r): only the rationale stays")
+    empty: Probability | None = Field(description="s(empty): nothing of the text stays")
+
+
+class Null(Message):
+    """What random rationales of the same size score."""
+
+    draws: int = Field(ge=0, description="random rationales compared with")
+    exact: bool = Field(description="whether they are all that there are")
+    mean: float | None
+    sd: float | None = Field(
+        description="n - 1 (variants paper and reference: n); null if undefined"
+    )
+    deciles: tuple[float, ...] = Field(
+        description="the 10 % to 90 % quantiles; empty without draws"
+    )
+
+
+class Test(Message):
+    """One explanation at one budget under one operator."""
+
+    __test__ = False  # no test case of pytest
+
+    explanation: str
+    k: float | None = Field(description="null for a rationale that was sent as spans")
+    tokens: int = Field(ge=1, description="size of the rationale")
+    operator: TestedOperator = Field(
+        description="`mean`: NSR averaged over the operators (variants paper and reference)"
+    )
+    win_rate: Share | None = Field(
+        description="share of random rationales that score lower, ties half; 0.5 is chance"
+    )
+    strict_win_rate: Share | None = Field(description="ties count as losses")
+    tie_rate: Share | None
+    effect: float | None = Field(description="(observed - null mean) / null sd; null if sd is 0")
+    p_value: Share | None = Field(description="one-sided: P(a random rationale scores as high)")
+    p_anti: Share | None = Field(description="the other side: as low")
+    p_two_sided: Share | None = Field(description="twice the smaller, at most 1")
+    verdict: Verdict | None = Field(description="two-sided, at level alpha")
+    nsr: float | None = Field(description="Eq. 1; null where |s(x) - s(empty)| < epsilon")
+    stopped_early: bool = Field(description="by the sequential test")
+    scores: Scores | None = Field(description="null for operator `mean`")
+    null: Null
+
+
+class Area(Message):
+    """Area under a curve over the budgets k, divided by the range of k: a mean height."""
+
+    explanation: str
+    operator: TestedOperator
+    k_from: float
+    k_to: float
+    win_rate: float | None = Field(description="0.5 is chance")
+    nsr: float | None = Field(description="null where one of the values is")
+
+
+class Comparison(Message):
+    """Two explanations at the same budget, against the same random rationales."""
+
+    first: str
+    second: str
+    k: float
+    operator: TestedOperator
+    score_difference: float = Field(description="s(first) - s(second), probability; no sampling")
+    win_rate_difference: float | None = Field(ge=-1, le=1, description="first - second")
+    low: float | None = Field(description="95 % Wilson interval over the draws; exact: the value")
+    high: float | None
+    draws: int = Field(ge=0, description="random rationales that both were compared with")
+
+
+class Plausibility(Message):
+    """A rationale against the tokens that people marked."""
+
+    explanation: str
+    k: float | None
+    human_tokens: int
+    iou: Share = Field(description="intersection over union of tokens")
+    precision: Share
+    recall: Share
+    f1: Share
+    auprc: Share | None = Field(
+        description="average precision of the values, any budget; null for spans without values"
+    )
+    prevalence: Share = Field(description="share of marked tokens: what AUPRC is by chance")
+
+
+class Components(Message):
+    """All that was tested."""
+
+    tests: tuple[Test, ...]
+    areas: tuple[Area, ...] = Field(description="where there are several budgets")
+    comparisons: tuple[Comparison, ...] = Field(description="where there are several explanations")
+    plausibility: tuple[Plausibility, ...] = Field(description="where `human` was sent")
+
+
+class RationaleEvidence(Evidence):
+    """A span that an explanation points at, at the first budget."""
+
+    kind: Literal["rationale"] = "rationale"
+    offsets_into: Of = "text"
+    explanation: str
+    value: float | None = Field(default=None, description="mean value of its tokens, as given")
+
+
+class Chance(Message):
+    """What the score would be of an explanation that knows nothing, at the first test."""
+
+    win_rate: float = Field(description="its mean under the null, by symmetry")
+    sd: float = Field(description="its exact standard deviation without ties: √((M+2)/(12M))")
+    draws: int = Field(description="M")
+
+
+class IceReport(Report):
+    """The score is the win rate averaged over operators, first explanation, first budget."""
+
+    range: tuple[float, float] = (0.0, 1.0)
+    components: Components
+    evidence: tuple[RationaleEvidence, ...]
+    control: Chance | None = Field(description="null where undefined; see `warnings`")
+    target: str = Field(description="the label whose probability is the score s")
+    predicted_label: str
+    probabilities: dict[str, float] = Field(description="of the whole text, by label")
+    eligible_tokens: int = Field(ge=1, description="tokens that a rationale may hold")
+    characters_read: tuple[int, int] = Field(description="of text and pair, by the model")
+    forward_rows: int = Field(ge=0, description="rows that the model was asked about")
