@@ -1,0 +1,113 @@
+"""ICE on a GPU: several examples in one batch against one forward pass a draw, in bfloat16."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+
+from bench.ice_models import (
+    GPT2,
+    LABEL_TOKENS,
+    LLAMA_8B,
+    TEMPLATE,
+    behind_the_port,
+    random_model,
+    tokenizer,
+)
+from services.ice.contract import IceRequest
+from services.ice.gather import inquire
+from services.ice.score import score_batch
+from shared import models
+
+EXAMPLES, LENGTH, DRAWS, REPEATS = 32, 40, 50, 5
+LOOPED = 2  # examples that go through the loop: it is slow
+SHAPES = {"gpt2": GPT2, "llama_8b": LLAMA_8B}
+SQUARE = 8_192  # of the matrices that the peak is measured on
+
+
+def measured() -> dict[str, Any] | None:
+    """For each shape; None without a GPU."""
+    if not torch.cuda.is_available():
+        return None
+    peak = peak_flops()
+    found: dict[str, Any] = {"device": torch.cuda.get_device_name(), "peak_tflops": peak / 1e12}
+    for name, config in SHAPES.items():
+        found[name] = of_shape(config, peak)
+        torch.cuda.empty_cache()
+    return found
+
+
+def of_shape(config: Any, peak: float) -> dict[str, float]:
+    """Seconds an example, ratio to the loop, and the share of the peak of the scoring passes."""
+    model, words = random_model(config, "cuda", "bfloat16"), tokenizer()
+    models.bind(behind_the_port(model, words, "cuda", "bfloat16"))
+    requests = [request_of(number) for number in range(EXAMPLES)]
+    rows = [
+        [reading_ids(inquiry.reading.tokens.ids, subset) for subset in subsets]
+        for inquiry, _ in inquire(requests[:LOOPED])
+        for trial in inquiry.trials
+        for subsets in [[trial.rationale, *inquiry.null_subsets(trial)]]
+    ]
+    ours = median_seconds(lambda: score_batch(requests)) / EXAMPLES
+    other = median_seconds(lambda: loop(model, rows)) / LOOPED
+    parameters = sum(p.numel() for p in model.parameters()) - config.vocab_size * width(config)
+    kept = int(0.2 * LENGTH)
+    work = 2 * parameters * ((DRAWS + 1) * kept + 2 * LENGTH)  # rows, the whole text, attention
+    return {
+        "our_seconds": ours,
+        "loop_seconds": other,
+        "loop_ratio": other / ours,
+        "share_of_peak": work / ours / peak,
+    }
+
+
+def width(config: Any) -> int:
+    """Of the hidden states."""
+    return int(config.hidden_size)
+
+
+def request_of(number: int) -> IceRequest:
+    """A text of 40 words of its own."""
+    drawn = np.random.default_rng(number).integers(100, 1_000, LENGTH)
+    text = " ".join(f"w{word}" for word in drawn)
+    return IceRequest(text=text, template=TEMPLATE, attribution="attention", draws=DRAWS)
+
+
+def reading_ids(ids: Sequence[int], subset: Sequence[int]) -> list[int]:
+    """The tokens that are left."""
+    return [ids[place] for place in subset]
+
+
+@torch.no_grad()
+def loop(model: Any, examples: Sequence[Sequence[Sequence[int]]]) -> list[float]:
+    """One forward pass a row, and its answer fetched, as the scripts do."""
+    found = []
+    for rows in examples:
+        for row in rows:
+            ids = torch.tensor([list(row)], device="cuda")
+            logits = model(input_ids=ids).logits[0, -1, list(LABEL_TOKENS)]
+            found.append(float(logits.float().softmax(dim=0)[0]))
+    return found
+
+
+def peak_flops() -> float:
+    """What one large bfloat16 matrix product reaches on this device."""
+    left = torch.randn(SQUARE, SQUARE, device="cuda", dtype=torch.bfloat16)
+    seconds = median_seconds(lambda: left @ left)
+    return 2 * SQUARE**3 / seconds
+
+
+def median_seconds(way: Callable[[], object]) -> float:
+    """Of several runs after a warm-up."""
+    taken = []
+    for _ in range(REPEATS + 1):
+        torch.cuda.synchronize()
+        started = time.perf_counter()
+        way()
+        torch.cuda.synchronize()
+        taken.append(time.perf_counter() - started)
+    return float(np.median(taken[1:]))
