@@ -24,11 +24,11 @@ def forest(results: Sequence[ConfigurationResult]) -> Plot:
         rate, colour = result.win_rate, COLOURS[result.verdict]
         if rate.low is not None and rate.high is not None:
             axes.plot([100 * rate.low, 100 * rate.high], [line, line], color=colour, linewidth=2)
-        axes.plot([100 * (rate.value or 0)], [line], marker="o", color=colour, linestyle="none")
+        axes.plot([100 * (rate.value or 0)], [line], "o", color=colour, clip_on=False)
     names = [f"{name(r.configuration)} (n = {r.win_rate.of})" for r in shown]
     axes.set_yticks(range(len(shown)), names, parse_math=False, fontsize=8)
     axes.set_ylim(len(shown) - 0.5, -0.5)
     axes.set_xlim(0, 100)
-    axes.set_xlabel("mean win rate, % (50: chance; blue: faithful, orange: worse than chance)")
-    axes.set_title(TITLE)
+    axes.set_xlabel("mean win rate, %; 50 is chance")
+    axes.set_title(f"{TITLE}\nblue: faithful, orange: worse than chance, grey: neither", fontsize=9)
     return drawn(picture, "win-rates", TITLE)

@@ -102,16 +102,19 @@ def _settings(method: Method, reading: Reading) -> AttributionMethod:
 
 
 def _pools(readings: Sequence[Reading], model: Judge) -> list[Pool | None]:
-    """The pool of each request that fills; every text is read once."""
+    """The pool of each request that fills; every text of the pools is read once."""
     wanted = {
         place: pool_examples(reading.request)
         for place, reading in enumerate(readings)
         if "infill" in reading.request.operators
     }
-    examples = list(dict.fromkeys(one for some in wanted.values() for one in some))
-    read = dict(zip(examples, model.tokens(examples), strict=True)) if examples else {}
+    examples = [example for some in wanted.values() for example in some]
+    contents = [example.model_dump_json() for example in examples]
+    once = dict(zip(contents, examples, strict=True))
+    read = dict(zip(once, model.tokens(list(once.values())), strict=True)) if once else {}
+    every = iter(read[content] for content in contents)
     return [
-        pool_of(reading.request, reading.labels, [(one, read[one]) for one in wanted[place]])
+        pool_of(reading.request, reading.labels, [(one, next(every)) for one in wanted[place]])
         if place in wanted
         else None
         for place, reading in enumerate(readings)

@@ -61,7 +61,8 @@ class Reading:
     def covered(self, start: int, end: int, of: Of) -> NDArray[np.int64]:
         """(E,) characters that each eligible token shares with a span."""
         starts, ends = self._borders(of)
-        return np.maximum(0, np.minimum(ends, end) - np.maximum(starts, start))
+        shared: NDArray[np.int64] = np.minimum(ends, end) - np.maximum(starts, start)
+        return shared.clip(min=0)
 
     def _borders(self, of: Of) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         here = [

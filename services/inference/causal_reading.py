@@ -7,8 +7,10 @@ last tokens; the template around it stays whole.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import OrderedDict
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from threading import Lock
 from typing import Any
 
 from services.inference.encoding import Context, Encoder, Token
@@ -16,6 +18,8 @@ from services.inference.variations import Ids, varied
 from services.inference.weights import Weights
 from shared.calls import Example, Part, Row, Template, Tokens
 from shared.errors import BadInput
+
+REMEMBERED = 1_024  # examples: a metric asks about each several times in a row
 
 Placed = tuple[Token, Part, int | None, int | None]  # with offsets into the text
 
@@ -49,10 +53,25 @@ class CausalReader:
     def __init__(self, weights: Weights, encoder: Encoder) -> None:
         self._encoder = encoder
         self._weights = weights
+        self._read_before: OrderedDict[Hashable, CausalReading] = OrderedDict()
+        self._alone = Lock()
 
     def read(self, examples: Sequence[Example]) -> list[CausalReading]:
         """(N,) examples as read. Raises BadInput for a pair, and where there is no template."""
-        return [self._read(example) for example in examples]
+        return [self._remembered(example) for example in examples]
+
+    def _remembered(self, example: Example) -> CausalReading:
+        key = _content(example)
+        with self._alone:
+            known = self._read_before.get(key)
+        if known is not None:
+            return known
+        found = self._read(example)
+        with self._alone:
+            self._read_before[key] = found
+            while len(self._read_before) > REMEMBERED:
+                self._read_before.popitem(last=False)
+        return found
 
     def _read(self, example: Example) -> CausalReading:
         if example.template is None:
@@ -101,6 +120,12 @@ class CausalReader:
             unk_id=words.unk_token_id,
             pad_id=words.pad_token_id,
         )
+
+
+def _content(example: Example) -> Hashable:
+    template = example.template
+    asked = template and (template.prefix, template.suffix, *template.verbalizers.items())
+    return example.text, example.text_pair, asked
 
 
 def _placed(token: Token, template: Template, text: str, whole: str) -> Placed:
