@@ -1,7 +1,8 @@
 """How many padded tokens one forward pass may have.
 
-On a CPU more than a few thousand only leave the cache (measured in bench/). On a GPU it is what
-fits: half of the free memory over what one token costs, found by one probe pass.
+On a CPU more than about a thousand only leave the cache (measured with rows of 8 and 16 tokens).
+On a GPU it is what fits: half of the free memory over what one token costs, found by one probe
+pass.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from collections.abc import Callable
 
 import torch
 
-CPU_TOKENS = 4_096
+CPU_TOKENS = 1_024
 LEAST, MOST = 1_024, 1_048_576
 PROBED = 2_048  # tokens of the probe pass
 SHARE = 0.5  # of the free memory; attention over long rows costs more than the probe's share

@@ -1,0 +1,186 @@
+"""ICE on real texts: `python -m bench.ice_faithfulness`; prints the tables of the room's card.
+
+`hate`: 300 HateXplain posts with human rationales on `embedded-hate`: attention, gradient,
+integrated gradients and the human rationales as explanations. `operators`: 100 of them under three
+operators. `nli`: 300 e-SNLI pairs on `embedded-nli`. Aggregate numbers only: no text is printed.
+The folder with the data is not part of the project: `--data`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from services.bindings import local
+from services.ice.batch_messages import ConfigurationResult, IceBatchReport
+from services.ice.batch_report import batch_report
+from services.ice.contract import BATCH_REPORT, IceRequest
+from services.ice.results import name
+from services.ice.score import score_batch
+from shared import models
+from shared.batch_reports import Interval, Scored
+from shared.catalogue import load_catalogue
+
+DATA = Path(__file__).parents[2] / "shared" / "data"
+POSTS, WITH_OPERATORS, PAIRS, POOL = 300, 100, 300, 60
+TOGETHER = 20  # requests in one batch
+COMPUTED = ["attention", "gradient", "integrated_gradients"]
+
+Json = dict[str, Any]
+
+
+def main() -> None:
+    """Score, sum up, print Markdown."""
+    parser = argparse.ArgumentParser(prog="python -m bench.ice_faithfulness", description=__doc__)
+    parser.add_argument("studies", nargs="*", default=list(STUDIES), metavar="STUDY")
+    parser.add_argument("--data", type=Path, default=DATA)
+    parser.add_argument("--models", type=Path, default=Path("models.toml"))
+    asked = parser.parse_args()
+    models.bind(local(load_catalogue(asked.models)))
+    for study in asked.studies:
+        requests = [IceRequest.model_validate(body) for body in STUDIES[study](asked.data)]
+        started = time.perf_counter()
+        report = summed_up(requests)
+        seconds = (time.perf_counter() - started) / len(requests)
+        print(f"\n### {study}: {len(requests)} examples, {seconds:.2f} s each\n", flush=True)
+        print("\n".join(markdown(report)), flush=True)
+
+
+def summed_up(requests: Sequence[IceRequest]) -> IceBatchReport:
+    """The batch report over all requests."""
+    scored = []
+    for first in range(0, len(requests), TOGETHER):
+        some = requests[first : first + TOGETHER]
+        scored += [
+            Scored(f"job{first + place}", None, request, report)
+            for place, (request, report) in enumerate(zip(some, score_batch(some), strict=True))
+        ]
+    asked = BATCH_REPORT.request.model_validate({"jobs": ["all"]})
+    return batch_report(scored, asked)  # type: ignore[arg-type]
+
+
+def posts(data: Path) -> list[Json]:
+    """HateXplain posts with a majority rationale, in the order of the hashes of their ids."""
+    rows = [json.loads(line) for line in (data / "hatexplain.jsonl").open(encoding="utf-8")]
+    marked = [row for row in rows if row["rationales_aligned"] and any(row["rationale_majority"])]
+    return sorted(marked, key=lambda row: hashlib.sha256(row["id"].encode()).digest())
+
+
+def hate(data: Path) -> Iterator[Json]:
+    """Four explanations of each post, deletion."""
+    for row in posts(data)[:POSTS]:
+        spans = list(marked_spans(row))
+        yield {
+            "text": row["text"],
+            "model": "embedded-hate",
+            "attribution": COMPUTED,
+            "explanations": [{"name": "human", "rationale": spans}],
+            "human": spans,
+        }
+
+
+def operators(data: Path) -> Iterator[Json]:
+    """Attention and gradient under three operators, and three budgets."""
+    found = posts(data)
+    pool = [row["text"] for row in found[-POOL:]]
+    for row in found[:WITH_OPERATORS]:
+        yield {
+            "text": row["text"],
+            "model": "embedded-hate",
+            "attribution": COMPUTED[:2],
+            "operators": ["delete", "mask_unk", "infill"],
+            "infill_pool": pool,
+        }
+
+
+def nli(data: Path) -> Iterator[Json]:
+    """Attention against gradient on pairs."""
+    rows = [json.loads(line) for line in (data / "esnli.jsonl").open(encoding="utf-8")]
+    rows.sort(key=lambda row: hashlib.sha256(row["id"].encode()).digest())
+    for row in rows[:PAIRS]:
+        yield {
+            "text": row["premise"],
+            "text_pair": row["hypothesis"],
+            "model": "embedded-nli",
+            "attribution": COMPUTED[:2],
+        }
+
+
+STUDIES: dict[str, Callable[[Path], Iterator[Json]]] = {
+    "hate": hate,
+    "operators": operators,
+    "nli": nli,
+}
+
+
+def marked_spans(row: Json) -> Iterator[Json]:
+    """The marked tokens of a post, found in its text one after another."""
+    start = 0
+    for token, marked in zip(row["tokens"], row["rationale_majority"], strict=True):
+        start = row["text"].index(token, start)
+        if marked:
+            yield {"start": start, "end": start + len(token)}
+        start += len(token)
+
+
+def markdown(report: IceBatchReport) -> Iterator[str]:
+    """Tables."""
+    yield "| explanation | win rate | strict | ties | z | q | median effect | verdicts +/o/- | BH |"
+    yield "|---|---|---|---|---|---|---|---|---|"
+    yield from (line(result) for result in report.configurations)
+    yield "\n| paired difference of win rates | |\n|---|---|"
+    for gap in report.differences:
+        yield f"| {name(gap.first)} − {name(gap.second)} | {percent(gap.difference)} |"
+    yield "\n| plausibility | mean | r with the win rate | ρ | p |\n|---|---|---|---|---|"
+    for one in report.orthogonality:
+        yield (
+            f"| {name(one.configuration)}: {one.measure} | {shown(one.mean)} | "
+            f"{shown(one.pearson)} | {rounded(one.spearman)} | {rounded(one.p_value)} |"
+        )
+    yield "\n| operators | ρ | same side | same verdict |\n|---|---|---|---|"
+    for pair in report.operator_agreement:
+        yield (
+            f"| {name(pair.first)} / {pair.second.operator} | {rounded(pair.spearman)} | "
+            f"{rounded(pair.same_side)} | {rounded(pair.same_verdict)} |"
+        )
+    yield f"\nanti-faithful examples (first test): {report.anti_faithful.examples_in_all}"
+    yield "\n".join(report.warnings)
+
+
+def line(result: ConfigurationResult) -> str:
+    """One row of the first table."""
+    verdicts = "/".join(str(count) for count in result.verdicts.values())
+    over = result.over_examples
+    return (
+        f"| {name(result.configuration)}, n = {result.win_rate.of} | {percent(result.win_rate)} | "
+        f"{100 * (result.strict_win_rate or 0):.1f} | {100 * (result.tie_rate or 0):.1f} | "
+        f"{rounded(result.z)} | {result.q_value if result.q_value is None else f'{result.q_value:.1g}'}"
+        f" | {shown(result.effect)} | {verdicts} | {over.rejected} (raw {over.raw}) |"
+    )
+
+
+def percent(interval: Interval) -> str:
+    """In percent, with its interval."""
+    if interval.value is None or interval.low is None or interval.high is None:
+        return "–"
+    low, high = 100 * interval.low, 100 * interval.high
+    return f"{100 * interval.value:.1f} [{low:.1f}, {high:.1f}]"
+
+
+def shown(interval: Interval) -> str:
+    """With its interval."""
+    return f"{rounded(interval.value)} [{rounded(interval.low)}, {rounded(interval.high)}]"
+
+
+def rounded(value: float | None) -> str:
+    """Two decimals."""
+    return "–" if value is None else f"{value:.2f}"
+
+
+if __name__ == "__main__":
+    main()
