@@ -159,7 +159,7 @@ def line(result: ConfigurationResult) -> str:
     return (
         f"| {name(result.configuration)}, n = {result.win_rate.of} | {percent(result.win_rate)} | "
         f"{100 * (result.strict_win_rate or 0):.1f} | {100 * (result.tie_rate or 0):.1f} | "
-        f"{rounded(result.z)} | {result.q_value if result.q_value is None else f'{result.q_value:.1g}'}"
+        f"{rounded(result.z)} | {small(result.q_value)}"
         f" | {shown(result.effect)} | {verdicts} | {over.rejected} (raw {over.raw}) |"
     )
 
@@ -175,6 +175,11 @@ def percent(interval: Interval) -> str:
 def shown(interval: Interval) -> str:
     """With its interval."""
     return f"{rounded(interval.value)} [{rounded(interval.low)}, {rounded(interval.high)}]"
+
+
+def small(value: float | None) -> str:
+    """One digit, however small."""
+    return "–" if value is None else f"{value:.1g}"
 
 
 def rounded(value: float | None) -> str:

@@ -102,9 +102,10 @@ class PlantedJudge:
         return self._judged(asked)
 
     def _judged(self, asked: Sequence[Rows]) -> list[Floats]:
+        read = [self._tokens(one.example) for one in asked]
         return [
-            np.array([self._row(self._tokens(one.example), row) for row in one.rows])
-            for one in asked
+            np.array([self._row(tokens, row) for row in one.rows])
+            for tokens, one in zip(read, asked, strict=True)
         ]
 
     def _row(self, tokens: Tokens, row: Row) -> list[float]:
