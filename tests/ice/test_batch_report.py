@@ -1,0 +1,227 @@
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+from sklearn.metrics import average_precision_score
+
+from services.ice import statistics
+from services.ice.batch_messages import IceBatchReport, IceBatchReportRequest
+from services.ice.batch_report import batch_report
+from services.ice.contract import IceRequest
+from services.ice.plausibility import average_precision, overlap
+from services.ice.results import ScoredIce
+from services.ice.score import score_batch
+from services.ice.statistics import Resampling
+from shared.batch_reports import Scored
+from tests.ice.planted import FIRST_WORD, noise, planted, weighted, word
+
+LENGTH, JOBS = 20, 60
+ASKED = IceBatchReportRequest(jobs=("all",), resamples=500)
+
+
+def bodies(jobs: int) -> Iterator[dict[str, Any]]:
+    random = np.random.default_rng(4)
+    for number in range(jobs):
+        words = [0, *(100 + number * 30 + place for place in range(LENGTH - 1))]
+        text = " ".join(map(word, words))
+        start = int(random.integers(3, 40))
+        yield {
+            "text": text,
+            "target": "yes",
+            "operators": ["delete", "mask_unk"],
+            "rationale": [{"start": 0, "end": 2}],
+            "attributions": [{"start": start, "end": start + 12, "value": 1.0}],
+            "human": [{"start": 0, "end": 9}],
+        }
+
+
+def scored(jobs: int, **more: Any) -> list[ScoredIce]:
+    """The first word holds most of the signal: the rationale finds it, the values do not."""
+    requests = [IceRequest.model_validate(body | more) for body in bodies(jobs)]
+    signal = weighted({0: 3.0})
+
+    def probability(ids: tuple[int, ...]) -> float:
+        return 0.8 * signal(ids) + 0.2 * noise(ids) if FIRST_WORD in ids else 0.2 * noise(ids)
+
+    with planted(probability):
+        reports = score_batch(requests)
+    return [
+        Scored(f"job{place}", None, *pair)
+        for place, pair in enumerate(zip(requests, reports, strict=True))
+    ]
+
+
+@pytest.fixture(scope="module")
+def report() -> IceBatchReport:
+    return batch_report(scored(JOBS), ASKED)
+
+
+def test_a_faithful_explanation_is_told_from_one_that_is_not(report: IceBatchReport) -> None:
+    found = {
+        (one.configuration.explanation, one.configuration.operator): one
+        for one in report.configurations
+    }
+    assert len(found) == 4
+    for operator in ("delete", "mask_unk"):
+        good = found["rationale", operator]  # type: ignore[index]
+        assert (good.win_rate.value, good.verdict) == (1.0, "faithful")
+        bad = found["attributions", operator]  # type: ignore[index]
+        assert bad.verdict == "anti-faithful"
+        assert bad.configuration in report.anti_faithful.configurations
+    gaps = [
+        gap.difference for gap in report.differences if gap.first.operator == gap.second.operator
+    ]
+    assert len(gaps) == 2
+    for gap in gaps:
+        assert gap.low is not None
+        assert abs(gap.value or 0) > 0.2
+
+
+def test_the_mean_and_its_interval_are_those_of_scipy(report: IceBatchReport) -> None:
+    jobs = scored(JOBS)
+    for one in report.configurations:
+        rates = [
+            test.win_rate
+            for job in jobs
+            for test in job.report.components.tests
+            if (test.explanation, test.operator)
+            == (one.configuration.explanation, one.configuration.operator)
+        ]
+        assert one.win_rate.value == pytest.approx(np.mean(rates))  # type: ignore[arg-type]
+        if np.ptp(rates) == 0:  # type: ignore[arg-type]
+            continue
+        oracle = stats.bootstrap((rates,), np.mean, method="percentile", rng=1).confidence_interval
+        assert one.win_rate.low == pytest.approx(oracle.low, abs=0.03)
+        assert one.win_rate.high == pytest.approx(oracle.high, abs=0.03)
+
+
+def test_it_has_the_same_bytes_again_and_survives_the_wire(report: IceBatchReport) -> None:
+    again = batch_report(scored(JOBS), ASKED)
+    assert again.model_dump_json() == report.model_dump_json()
+    assert IceBatchReport.model_validate_json(report.model_dump_json()) == report
+    json.dumps(report.model_dump(mode="json"), allow_nan=False)
+
+
+def test_the_plot_is_there_in_both_formats(report: IceBatchReport) -> None:
+    [plot] = report.plots
+    assert plot.svg.startswith("<?xml")
+    assert "<svg" in plot.svg
+    assert base64.b64decode(plot.png_base64)[:8] == b"\x89PNG\r\n\x1a\n"
+
+
+def test_operators_and_people_are_compared(report: IceBatchReport) -> None:
+    pairs = {(one.first.explanation, one.second.operator): one for one in report.operator_agreement}
+    assert set(pairs) == {("rationale", "mask_unk"), ("attributions", "mask_unk")}
+    assert pairs["rationale", "mask_unk"].same_verdict == 1
+    assert pairs["rationale", "mask_unk"].spearman is None  # constant
+    measures = {(one.configuration.explanation, one.measure) for one in report.orthogonality}
+    assert ("attributions", "auprc") in measures
+    assert ("rationale", "iou") in measures
+    assert ("rationale", "auprc") not in measures
+
+
+def test_draws_that_vary_have_no_z(report: IceBatchReport) -> None:
+    assert all(one.z is not None for one in report.configurations)
+    adaptive = batch_report(scored(8, adaptive={"exceedances": 3}), ASKED)
+    by_name = {one.configuration.explanation: one for one in adaptive.configurations}
+    assert by_name["rationale"].z is not None  # 20 subsets of one word: exact
+    assert by_name["attributions"].z is None
+    assert any("adaptive" in warning for warning in adaptive.warnings)
+    paper = batch_report(scored(8, variant="paper"), ASKED)
+    assert all(one.z is None for one in paper.configurations)
+
+
+def test_the_granularity_of_the_correction_over_examples_is_stated(
+    report: IceBatchReport,
+) -> None:
+    over = {one.configuration.explanation: one.over_examples for one in report.configurations}[
+        "attributions"
+    ]
+    assert over.least_p == pytest.approx(1 / 51)
+    assert over.needed == np.ceil(JOBS / 51 / 0.10)
+    assert any("coarse" in warning for warning in report.warnings)
+
+
+@pytest.mark.parametrize(("examples", "draws", "needed"), [(500, 50, 99), (500, 100, 50)])
+def test_benjamini_hochberg_rejects_nothing_before_that_many(
+    examples: int, draws: int, needed: int
+) -> None:
+    least = 1 / (draws + 1)
+    assert statistics.needed_at_least_p(examples, least, 0.10) == needed
+    for reached, rejected in ((needed - 1, 0), (needed, needed)):
+        p_values = [least] * reached + [1.0] * (examples - reached)
+        assert sum(q <= 0.10 for q in statistics.benjamini_hochberg(p_values)) == rejected
+
+
+def test_nothing_to_report_is_said() -> None:
+    report = batch_report([], ASKED)
+    assert report.configurations == report.plots == ()
+    assert report.score.value is None
+    assert report.warnings
+
+
+def test_z_of_chance_is_standard_normal_under_the_null() -> None:
+    random = np.random.default_rng(0)
+    draws = random.choice([4, 50, 99], size=(3_000, 40))
+    rates = random.integers(0, draws + 1) / draws
+    found = [
+        statistics.z_of_chance(row, counts.tolist())
+        for row, counts in zip(rates, draws, strict=True)
+    ]
+    assert np.mean(found) == pytest.approx(0, abs=0.06)  # type: ignore[arg-type]
+    assert np.std(found) == pytest.approx(1, abs=0.04)  # type: ignore[arg-type]
+    assert np.mean(np.abs(found) > 1.96) == pytest.approx(0.05, abs=0.015)  # type: ignore[arg-type]
+
+
+def test_the_median_interval_covers_whatever_the_distribution() -> None:
+    random = np.random.default_rng(1)
+    covered = []
+    for _ in range(1_500):
+        low, high = statistics.median_interval(random.standard_cauchy(25), 0.95)
+        assert low is not None
+        assert high is not None
+        covered.append(low <= 0 <= high)
+    assert np.mean(covered) > 0.945
+    assert statistics.median_interval(np.arange(5.0), 0.95) == (None, None)
+
+
+def test_the_median_interval_is_scipy_s() -> None:
+    values = np.random.default_rng(2).normal(size=41)
+    oracle = stats.quantile_test(values, q=0, p=0.5).confidence_interval(0.95)
+    assert statistics.median_interval(values, 0.95) == pytest.approx((oracle.low, oracle.high))
+
+
+def test_the_bootstrap_of_a_correlation_holds_it() -> None:
+    random = np.random.default_rng(5)
+    first = random.normal(size=80)
+    pair = np.stack([first, 0.5 * first + random.normal(size=80)], axis=1)
+    low, high = Resampling(0, 1_000, 0.95).interval(pair, statistics.pearson)
+    r, rho, p = statistics.correlation(pair[:, 0], pair[:, 1])
+    oracle = stats.pearsonr(pair[:, 0], pair[:, 1])
+    assert (r, p) == pytest.approx((oracle.statistic, oracle.pvalue))
+    assert rho == pytest.approx(stats.spearmanr(pair[:, 0], pair[:, 1]).statistic)
+    fisher = oracle.confidence_interval(0.95)
+    assert (low, high) == pytest.approx((fisher.low, fisher.high), abs=0.08)
+    assert statistics.correlation(first, np.ones(80)) == (None, None, None)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_average_precision_is_scikit_learn_s_ties_included(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    values = random.integers(0, 6, size=30).astype(np.float64)
+    marked = np.unique(random.integers(0, 30, size=8))
+    truth = np.isin(np.arange(30), marked)
+    expected = average_precision_score(truth, values)
+    assert average_precision(values, marked.tolist()) == pytest.approx(expected)
+
+
+def test_overlap_is_that_of_sets() -> None:
+    found = overlap((1, 2, 3), (2, 3, 4, 5))
+    assert (found.iou, found.precision, found.recall) == (2 / 5, 2 / 3, 1 / 2)
+    assert found.f1 == pytest.approx(2 * (2 / 3) * (1 / 2) / (2 / 3 + 1 / 2))

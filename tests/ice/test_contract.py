@@ -1,0 +1,65 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from services.ice.contract import BATCH_REPORT, METRIC, IceRequest
+
+
+def request(**fields: Any) -> IceRequest:
+    return IceRequest.model_validate({"text": "one two", "attribution": "attention", **fields})
+
+
+@pytest.mark.parametrize("name", METRIC.examples)
+def test_every_example_is_a_valid_request_that_survives_the_wire(name: str) -> None:
+    sent = METRIC.request.model_validate(METRIC.examples[name])
+    assert METRIC.request.model_validate_json(sent.model_dump_json()) == sent
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"attribution": None}, "give `attribution`"),
+        ({"attribution": "guess"}, "Input should be"),
+        ({"attribution": []}, "at least 1"),
+        ({"rationale": [{"start": 2, "end": 2}]}, "end after its start"),
+        ({"rationale": [{"start": 0, "end": 8}]}, "behind the end of its text"),
+        ({"rationale": [{"start": 0, "end": 2, "of": "text_pair"}]}, "text_pair"),
+        ({"human": []}, "at least 1"),
+        ({"explanations": [{"name": "a"}]}, "either"),
+        ({"explanations": [{"name": "$x$", "rationale": [{"start": 0, "end": 1}]}]}, "pattern"),
+        ({"k": 0}, "greater than 0"),
+        ({"k": 1.01}, "less than or equal to 1"),
+        ({"k": [0.2, 0.2]}, "twice"),
+        ({"operators": ["delete", "delete"]}, "twice"),
+        ({"operators": ["infill"]}, "infill_pool"),
+        ({"draws": 0}, "greater than or equal to 1"),
+        ({"draws": 10_001}, "10000"),
+        ({"draws": 10_000, "k": [0.1, 0.2, 0.3, 0.4, 0.5], "operators": ["delete", "infill"],
+          "infills": 32, "infill_pool": ["a"]}, "rows"),
+        ({"adaptive": {}, "variant": "paper"}, "robust"),
+        ({"alpha": 0.5}, "less than 0.5"),
+        ({"text": ""}, "at least 1"),
+        ({"text": "x" * 20_001}, "20000"),
+        ({"surprise": 1}, "not permitted"),
+    ],
+)  # fmt: skip
+def test_a_bad_field_is_refused_with_a_reason(fields: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValidationError) as caught:
+        request(**fields)
+    assert said in str(caught.value)
+
+
+def test_reports_belong_to_the_metric() -> None:
+    assert BATCH_REPORT.path == "/v1/reports/ice"
+    assert (BATCH_REPORT.name, BATCH_REPORT.metric) == ("ice-report", METRIC.name)
+
+
+def test_the_contract_loads_no_model_code() -> None:
+    heavy = "{'numpy', 'scipy', 'torch', 'matplotlib', 'transformers'}"
+    program = f"import sys, services.ice.contract; assert not {heavy} & set(sys.modules)"
+    subprocess.run([sys.executable, "-c", program], check=True)

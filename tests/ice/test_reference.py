@@ -1,0 +1,187 @@
+"""Variant reference against the package that it stands for, and the scripts' loop typed anew."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from transformers import AutoTokenizer, BertConfig, BertForSequenceClassification
+
+from bench.ice_models import LABEL_TOKENS, TEMPLATE, TINY, behind_the_port, random_model, tokenizer
+from bench.ice_released import Asked, np_state, package, script
+from services.ice import drawing
+from services.ice.contract import IceRequest
+from services.ice.drawing import released
+from services.ice.gather import inquire
+from services.ice.report import IceReport
+from services.ice.score import score
+from services.inference.classifier import LocalClassifier
+from services.inference.local import LocalModels
+from shared import models
+from shared.catalogue import load_catalogue
+from shared.embedded_base import base_folder
+
+ice = pytest.importorskip("ice")
+DRAWS, SEED = 50, 42
+TEXTS = [" ".join(f"w{100 + 37 * n + 3 * place}" for place in range(20)) for n in range(4)]
+
+
+@pytest.fixture(scope="module")
+def causal() -> Iterator[Any]:
+    """A random two-layer GPT-2 whose weights are large, so that scores differ."""
+    model = random_model(TINY)
+    with torch.no_grad():
+        for weight in model.parameters():
+            if weight.dim() > 1:
+                weight.mul_(4)
+    words = tokenizer()
+    models.bind(behind_the_port(model, words))
+    yield Asked(model, words, LABEL_TOKENS, ())
+    models.bind(None)
+
+
+def asked(causal: Asked, text: str) -> Asked:
+    return Asked(causal.model, causal.tokenizer, causal.labels, [int(w[1:]) for w in text.split()])
+
+
+def ours(text: str, method: str, **more: Any) -> IceReport:
+    fields = {"text": text, "template": TEMPLATE, "attribution": method, "draws": DRAWS}
+    return score(IceRequest.model_validate(fields | {"seed": SEED} | more))
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("method", ["attention", "gradient"])
+@pytest.mark.parametrize("text", TEXTS)
+def test_the_package_says_the_same_on_the_same_draws(causal: Asked, text: str, method: str) -> None:
+    with torch.enable_grad():
+        causal.model.requires_grad_(requires_grad=True)
+        theirs = package(asked(causal, text), method, DRAWS, SEED)
+        causal.model.requires_grad_(requires_grad=False)
+    report = ours(text, method, variant="reference")
+    test, suf = report.components.tests[0], theirs["per_operator_suf"][0]
+    assert test.scores is not None
+    assert test.scores.full == pytest.approx(suf["original_score"], abs=1e-5)
+    assert test.scores.rationale == pytest.approx(suf["intervened_score"], abs=1e-5)
+    assert test.scores.empty == pytest.approx(suf["baseline_score"], abs=1e-5)
+    assert test.tokens == theirs["rationale_length"]
+    assert test.nsr == pytest.approx(theirs["sufficiency_nsd"], abs=1e-3)
+    assert test.null.mean == pytest.approx(theirs["null_mean"], abs=1e-3)
+    assert test.null.sd == pytest.approx(theirs["null_std"], abs=1e-3)
+    assert test.strict_win_rate == pytest.approx(theirs["win_rate"], abs=1e-9)
+    assert test.p_value == pytest.approx(theirs["randomization_p_value"], abs=1e-9)
+    assert test.effect == pytest.approx(theirs["effect_size"], abs=1e-2)
+    assert report.score == test.strict_win_rate
+
+
+@pytest.mark.parametrize("method", ["attention", "gradient"])
+@pytest.mark.parametrize("text", TEXTS)
+def test_the_scripts_loop_says_the_same_on_the_same_masks(
+    causal: Asked, text: str, method: str
+) -> None:
+    request = IceRequest.model_validate(
+        {"text": text, "template": TEMPLATE, "attribution": method, "draws": DRAWS}
+    )
+    [(inquiry, _)] = inquire([request])
+    trial = inquiry.trials[0]
+    masks = inquiry.null_subsets(trial)
+    with torch.enable_grad():
+        theirs = script(asked(causal, text), method, masks)
+    assert trial.rationale == theirs.rationale
+    assert inquiry.observed("delete", trial) == pytest.approx(theirs.observed, abs=1e-5)
+    assert inquiry.null("delete", masks) == pytest.approx(theirs.null, abs=1e-5)
+    test = score(request).components.tests[0]
+    assert test.strict_win_rate == pytest.approx(theirs.win_rate)
+    assert test.p_value == pytest.approx(theirs.p_value)
+    assert test.effect == pytest.approx(theirs.effect * np.sqrt((DRAWS - 1) / DRAWS), rel=1e-3)
+
+
+@pytest.fixture(scope="module")
+def encoder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalClassifier]:
+    """A random BERT of two labels with large weights, as the port holds it."""
+    torch.manual_seed(4)
+    folder = tmp_path_factory.mktemp("encoder")
+    config = BertConfig(
+        hidden_size=32,
+        intermediate_size=64,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        max_position_embeddings=64,
+        num_labels=2,
+    )
+    model = BertForSequenceClassification(config)
+    with torch.no_grad():
+        for weight in model.parameters():
+            if weight.dim() > 1:
+                weight.mul_(6)
+    model.save_pretrained(folder / "bert")
+    AutoTokenizer.from_pretrained(base_folder()).save_pretrained(folder / "bert")
+    entry = '[[models]]\nname = "m"\nkind = "classifier"\nsource = "path:bert"\ndevice = "cpu"\n'
+    (folder / "models.toml").write_text(entry, "utf-8")
+    local = LocalModels(load_catalogue(folder / "models.toml"))
+    models.bind(local)
+    yield local.classifier("m")
+    models.bind(None)
+
+
+SENTENCE = "the garden was green after the rain and people walk slowly under old windows today"
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_three_operators_and_their_mean_are_the_package_s(encoder: LocalClassifier) -> None:
+    """Deletion, mask and unk, NSR averaged, on an encoder with special tokens."""
+    weights = encoder._weights
+    read = weights.tokenizer(SENTENCE, return_tensors="pt")
+    values = np.random.default_rng(1).random(read["input_ids"].shape[1])
+    with np_state():
+        evaluator = ice.ICEEvaluator(
+            weights.model,
+            weights.tokenizer,
+            ice.ICEConfig(operators="full", n_permutations=DRAWS, device="cpu", seed=SEED),
+        )
+        logits = weights.model(**read).logits[0]
+        theirs = evaluator.evaluate_single(
+            read["input_ids"],
+            read["attention_mask"],
+            torch.tensor(values),
+            int(logits.argmax()),
+        )
+    starts = weights.tokenizer(SENTENCE, return_offsets_mapping=True)["offset_mapping"]
+    spans = [
+        {"start": start, "end": end, "value": float(value)}
+        for (start, end), value in zip(starts, values, strict=True)
+        if end > start
+    ]
+    report = score(
+        IceRequest.model_validate(
+            {
+                "text": SENTENCE,
+                "model": "m",
+                "variant": "reference",
+                "attributions": spans,
+                "operators": ["delete", "mask", "mask_unk"],
+                "draws": DRAWS,
+                "seed": SEED,
+            }
+        )
+    )
+    *each, mean = report.components.tests
+    for test, suf in zip(each, theirs["per_operator_suf"], strict=True):
+        assert test.scores is not None
+        assert test.scores.rationale == pytest.approx(suf["intervened_score"], abs=1e-5)
+        assert test.scores.empty == pytest.approx(suf["baseline_score"], abs=1e-5)
+        assert test.nsr == pytest.approx(suf["sufficiency_nsd"], abs=1e-3)
+    assert mean.nsr == pytest.approx(theirs["sufficiency_nsd"], abs=1e-3)
+    assert mean.strict_win_rate == pytest.approx(theirs["win_rate"], abs=1e-9)
+    assert mean.p_value == pytest.approx(theirs["randomization_p_value"], abs=1e-9)
+    assert mean.effect == pytest.approx(theirs["effect_size"], abs=1e-2)
+
+
+def test_the_released_draws_begin_anew_for_every_example() -> None:
+    assert list(islice(released(7, 20, 4), 5)) == list(islice(released(7, 20, 4), 5))
+    assert drawing.others(20, 4) == 4_844
+    assert Path(ice.__file__).exists()
