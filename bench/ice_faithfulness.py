@@ -17,10 +17,14 @@ from pathlib import Path
 from typing import Any
 
 from services.bindings import local
-from services.ice.batch_messages import ConfigurationResult, IceBatchReport
+from services.ice.batch_messages import (
+    ConfigurationResult,
+    IceBatchReport,
+    IceBatchReportRequest,
+)
 from services.ice.batch_report import batch_report
-from services.ice.contract import BATCH_REPORT, IceRequest
-from services.ice.results import name
+from services.ice.contract import IceRequest
+from services.ice.results import ScoredIce, name
 from services.ice.score import score_batch
 from shared import models
 from shared.batch_reports import Interval, Scored
@@ -45,23 +49,31 @@ def main() -> None:
     for study in asked.studies:
         requests = [IceRequest.model_validate(body) for body in STUDIES[study](asked.data)]
         started = time.perf_counter()
-        report = summed_up(requests)
+        scored = asked_of(requests)
         seconds = (time.perf_counter() - started) / len(requests)
         print(f"\n### {study}: {len(requests)} examples, {seconds:.2f} s each\n", flush=True)
-        print("\n".join(markdown(report)), flush=True)
+        print("\n".join(markdown(summed_up(scored))), flush=True)
+        for label in sorted({one.report.predicted_label for one in scored}):
+            some = [one for one in scored if one.report.predicted_label == label]
+            print(f"\n#### {study}: predicted {label}, {len(some)} examples\n", flush=True)
+            print("\n".join(markdown(summed_up(some))), flush=True)
 
 
-def summed_up(requests: Sequence[IceRequest]) -> IceBatchReport:
-    """The batch report over all requests."""
-    scored = []
+def asked_of(requests: Sequence[IceRequest]) -> list[ScoredIce]:
+    """All requests, some at a time."""
+    scored: list[ScoredIce] = []
     for first in range(0, len(requests), TOGETHER):
         some = requests[first : first + TOGETHER]
         scored += [
             Scored(f"job{first + place}", None, request, report)
             for place, (request, report) in enumerate(zip(some, score_batch(some), strict=True))
         ]
-    asked = BATCH_REPORT.request.model_validate({"jobs": ["all"]})
-    return batch_report(scored, asked)  # type: ignore[arg-type]
+    return scored
+
+
+def summed_up(scored: Sequence[ScoredIce]) -> IceBatchReport:
+    """Their batch report."""
+    return batch_report(scored, IceBatchReportRequest(jobs=("all",)))
 
 
 def posts(data: Path) -> list[Json]:

@@ -19,35 +19,35 @@ from services.ice.results import ScoredIce
 from services.ice.score import score_batch
 from services.ice.statistics import Resampling
 from shared.batch_reports import Scored
-from tests.ice.planted import FIRST_WORD, noise, planted, weighted, word
+from tests.ice.planted import noise, planted, weighted, word
 
-LENGTH, JOBS = 20, 60
+LENGTH, SIGNAL, JOBS = 20, 10, 60
 ASKED = IceBatchReportRequest(jobs=("all",), resamples=500)
 
 
 def bodies(jobs: int) -> Iterator[dict[str, Any]]:
     random = np.random.default_rng(4)
     for number in range(jobs):
-        words = [0, *(100 + number * 30 + place for place in range(LENGTH - 1))]
+        words = [*range(SIGNAL), *(100 + number * 30 + place for place in range(LENGTH - SIGNAL))]
         text = " ".join(map(word, words))
-        start = int(random.integers(3, 40))
+        start = int(random.integers(30, 52))
         yield {
             "text": text,
             "target": "yes",
             "operators": ["delete", "mask_unk"],
-            "rationale": [{"start": 0, "end": 2}],
-            "attributions": [{"start": start, "end": start + 12, "value": 1.0}],
+            "rationale": [{"start": 0, "end": 11}],
+            "attributions": [{"start": start, "end": start + 24, "value": 1.0}],
             "human": [{"start": 0, "end": 9}],
         }
 
 
 def scored(jobs: int, **more: Any) -> list[ScoredIce]:
-    """The first word holds most of the signal: the rationale finds it, the values do not."""
+    """The first ten words hold the signal: the rationale finds it, the values do not."""
     requests = [IceRequest.model_validate(body | more) for body in bodies(jobs)]
-    signal = weighted({0: 3.0})
+    signal = weighted(dict.fromkeys(range(SIGNAL), 1.0))
 
     def probability(ids: tuple[int, ...]) -> float:
-        return 0.8 * signal(ids) + 0.2 * noise(ids) if FIRST_WORD in ids else 0.2 * noise(ids)
+        return 0.9 * signal(ids) + 0.1 * noise(ids)
 
     with planted(probability):
         reports = score_batch(requests)
@@ -70,7 +70,8 @@ def test_a_faithful_explanation_is_told_from_one_that_is_not(report: IceBatchRep
     assert len(found) == 4
     for operator in ("delete", "mask_unk"):
         good = found["rationale", operator]  # type: ignore[index]
-        assert (good.win_rate.value, good.verdict) == (1.0, "faithful")
+        assert good.verdict == "faithful"
+        assert (good.win_rate.value or 0) > 0.9
         bad = found["attributions", operator]  # type: ignore[index]
         assert bad.verdict == "anti-faithful"
         assert bad.configuration in report.anti_faithful.configurations
@@ -118,8 +119,7 @@ def test_the_plot_is_there_in_both_formats(report: IceBatchReport) -> None:
 def test_operators_and_people_are_compared(report: IceBatchReport) -> None:
     pairs = {(one.first.explanation, one.second.operator): one for one in report.operator_agreement}
     assert set(pairs) == {("rationale", "mask_unk"), ("attributions", "mask_unk")}
-    assert pairs["rationale", "mask_unk"].same_verdict == 1
-    assert pairs["rationale", "mask_unk"].spearman is None  # constant
+    assert (pairs["rationale", "mask_unk"].same_side or 0) > 0.9
     measures = {(one.configuration.explanation, one.measure) for one in report.orthogonality}
     assert ("attributions", "auprc") in measures
     assert ("rationale", "iou") in measures
@@ -129,9 +129,7 @@ def test_operators_and_people_are_compared(report: IceBatchReport) -> None:
 def test_draws_that_vary_have_no_z(report: IceBatchReport) -> None:
     assert all(one.z is not None for one in report.configurations)
     adaptive = batch_report(scored(8, adaptive={"exceedances": 3}), ASKED)
-    by_name = {one.configuration.explanation: one for one in adaptive.configurations}
-    assert by_name["rationale"].z is not None  # 20 subsets of one word: exact
-    assert by_name["attributions"].z is None
+    assert all(one.z is None for one in adaptive.configurations)
     assert any("adaptive" in warning for warning in adaptive.warnings)
     paper = batch_report(scored(8, variant="paper"), ASKED)
     assert all(one.z is None for one in paper.configurations)
