@@ -70,9 +70,14 @@ class Operators:
         if operator == "infill" and self.pool is not None:
             ids: Sequence[int] = self.pool.fill(self._random("baseline"), len(some))
         else:
-            ids = (replacement(operator, self.reading.tokens),) * len(some)
+            ids = (self._released_mask(operator),) * len(some)
         kept = tuple(sorted((*self.scaffold, *some)))
         return Row(kept=kept, replaced=tuple(zip(some, ids, strict=True)))
+
+    def _released_mask(self, operator: Operator) -> int:
+        """The mask token where there is one, whatever the operator puts elsewhere."""
+        mask = self.reading.tokens.mask_id
+        return replacement(operator, self.reading.tokens) if mask is None else mask
 
     def _random(self, *about: object) -> np.random.Generator:
         return random_of(self.reading.request, *about)

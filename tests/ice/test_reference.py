@@ -117,7 +117,7 @@ def encoder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalClassifie
     with torch.no_grad():
         for weight in model.parameters():
             if weight.dim() > 1:
-                weight.mul_(6)
+                weight.mul_(9)
     model.save_pretrained(folder / "bert")
     AutoTokenizer.from_pretrained(base_folder()).save_pretrained(folder / "bert")
     entry = '[[models]]\nname = "m"\nkind = "classifier"\nsource = "path:bert"\ndevice = "cpu"\n'
@@ -170,6 +170,7 @@ def test_three_operators_and_their_mean_are_the_package_s(encoder: LocalClassifi
         )
     )
     *each, mean = report.components.tests
+    assert 0 not in [test.nsr for test in each]  # outside the dead zone
     for test, suf in zip(each, theirs["per_operator_suf"], strict=True):
         assert test.scores is not None
         assert test.scores.rationale == pytest.approx(suf["intervened_score"], abs=1e-5)

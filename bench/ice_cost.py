@@ -1,0 +1,92 @@
+"""What ICE costs: `python -m bench.ice_cost`; prints the cost table of the room's card.
+
+Rows (forward passes of one text) and seconds an example by operator and draws, on `embedded-hate`
+with attention, 40-word texts, five in a batch, 2 threads; then 20,000 characters: seconds, and by
+how much the process grew.
+"""
+
+from __future__ import annotations
+
+import resource
+import statistics
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from services.bindings import local
+from services.ice.contract import IceRequest
+from services.ice.report import IceReport
+from services.ice.score import score_batch
+from shared import models
+from shared.catalogue import load_catalogue
+from shared.contracts import MAX_TEXT
+
+WORDS = (
+    "the old garden people walk rain slowly under green windows and a small town by river sells "
+    "warm bread while many friends talk about weather music books or long journeys"
+).split()
+LENGTH, TEXTS, ROUNDS = 40, 5, 3
+OPERATORS = ("delete", "mask_unk", "mask_pad", "infill")
+DRAWS = (50, 200, 1_000)
+
+
+def main() -> None:
+    """Measure, print Markdown."""
+    torch.set_num_threads(2)
+    models.bind(local(load_catalogue(Path("models.toml"))))
+    run("delete", 50, texts(TEXTS))
+    print("| operator | draws | rows an example | seconds an example |\n|---|---|---|---|")
+    for operator in OPERATORS:
+        for draws in DRAWS:
+            line(operator, draws)
+    long_ones()
+
+
+def line(operator: str, draws: int) -> None:
+    """One row of the table."""
+    taken, rows = [], 0.0
+    for _ in range(ROUNDS if draws < max(DRAWS) else 1):
+        started = time.perf_counter()
+        reports = run(operator, draws, texts(TEXTS))
+        taken.append((time.perf_counter() - started) / TEXTS)
+        rows = statistics.mean(report.forward_rows for report in reports)
+    print(f"| {operator} | {draws} | {rows:.0f} | {statistics.median(taken):.3f} |", flush=True)
+
+
+def long_ones() -> None:
+    """A text of the greatest length."""
+    text = " ".join(np.random.default_rng(0).choice(WORDS, MAX_TEXT).tolist())[:MAX_TEXT]
+    print("\n| 20,000 characters | seconds | process grew by (MiB) | read |\n|---|---|---|---|")
+    for operator in OPERATORS:
+        before, started = peak(), time.perf_counter()
+        [report] = run(operator, 50, [text])
+        seconds = time.perf_counter() - started
+        grown, read = peak() - before, report.characters_read[0]
+        print(f"| {operator} | {seconds:.2f} | {grown:.0f} | {read} characters |", flush=True)
+        assert any("were cut" in warning for warning in report.warnings)
+
+
+def run(operator: str, draws: int, some: list[str]) -> list[IceReport]:
+    """One batch."""
+    fields: dict[str, Any] = {"attribution": "attention", "operators": [operator], "draws": draws}
+    if operator == "infill":
+        fields["infill_pool"] = texts(20, seed=9)
+    return score_batch([IceRequest.model_validate({"text": text, **fields}) for text in some])
+
+
+def texts(count: int, seed: int = 1) -> list[str]:
+    """Different texts of 40 words."""
+    random = np.random.default_rng(seed)
+    return [" ".join(random.choice(WORDS, LENGTH).tolist()) for _ in range(count)]
+
+
+def peak() -> float:
+    """MiB that the process has held at most."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+if __name__ == "__main__":
+    main()
