@@ -24,10 +24,11 @@ from shared import models
 from shared.catalogue import load_catalogue
 from shared.contracts import MAX_TEXT
 
-WORDS = (
+SENTENCE = (
     "the old garden people walk rain slowly under green windows and a small town by river sells "
     "warm bread while many friends talk about weather music books or long journeys"
-).split()
+)
+WORDS = SENTENCE.split()
 LENGTH, TEXTS, ROUNDS = 40, 5, 3
 OPERATORS = ("delete", "mask_unk", "mask_pad", "infill")
 DRAWS = (50, 200, 1_000)

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import cast
 
 import numpy as np
 
@@ -126,7 +127,7 @@ class PlantedJudge:
 def planted(probability: Planted = noise, **more: object) -> Iterator[PlantedJudge]:
     """Bound while the block runs."""
     judge = PlantedJudge(probability, **more)  # type: ignore[arg-type]
-    models.bind(judge)
+    models.bind(cast(models.Models, judge))
     try:
         yield judge
     finally:

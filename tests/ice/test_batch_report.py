@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import stats
-from sklearn.metrics import average_precision_score
+from sklearn.metrics import average_precision_score  # type: ignore[import-untyped]
 
 from services.ice import statistics
 from services.ice.batch_messages import IceBatchReport, IceBatchReportRequest
@@ -69,10 +69,10 @@ def test_a_faithful_explanation_is_told_from_one_that_is_not(report: IceBatchRep
     }
     assert len(found) == 4
     for operator in ("delete", "mask_unk"):
-        good = found["rationale", operator]  # type: ignore[index]
+        good = found["rationale", operator]
         assert good.verdict == "faithful"
         assert (good.win_rate.value or 0) > 0.9
-        bad = found["attributions", operator]  # type: ignore[index]
+        bad = found["attributions", operator]
         assert bad.verdict == "anti-faithful"
         assert bad.configuration in report.anti_faithful.configurations
     gaps = [
@@ -87,17 +87,21 @@ def test_a_faithful_explanation_is_told_from_one_that_is_not(report: IceBatchRep
 def test_the_mean_and_its_interval_are_those_of_scipy(report: IceBatchReport) -> None:
     jobs = scored(JOBS)
     for one in report.configurations:
-        rates = [
-            test.win_rate
-            for job in jobs
-            for test in job.report.components.tests
-            if (test.explanation, test.operator)
-            == (one.configuration.explanation, one.configuration.operator)
-        ]
-        assert one.win_rate.value == pytest.approx(np.mean(rates))  # type: ignore[arg-type]
-        if np.ptp(rates) == 0:  # type: ignore[arg-type]
+        rates = np.array(
+            [
+                test.win_rate
+                for job in jobs
+                for test in job.report.components.tests
+                if (test.explanation, test.operator)
+                == (one.configuration.explanation, one.configuration.operator)
+            ],
+            dtype=np.float64,
+        )
+        assert one.win_rate.value == pytest.approx(np.mean(rates))
+        if np.ptp(rates) == 0:
             continue
-        oracle = stats.bootstrap((rates,), np.mean, method="percentile", rng=1).confidence_interval
+        found: Any = stats.bootstrap((rates,), np.mean, method="percentile", rng=1)
+        oracle = found.confidence_interval
         assert one.win_rate.low == pytest.approx(oracle.low, abs=0.03)
         assert one.win_rate.high == pytest.approx(oracle.high, abs=0.03)
 
@@ -159,7 +163,8 @@ def test_benjamini_hochberg_rejects_nothing_before_that_many(
 
 def test_nothing_to_report_is_said() -> None:
     report = batch_report([], ASKED)
-    assert report.configurations == report.plots == ()
+    assert report.configurations == ()
+    assert report.plots == ()
     assert report.score.value is None
     assert report.warnings
 
@@ -191,7 +196,7 @@ def test_the_median_interval_covers_whatever_the_distribution() -> None:
 
 def test_the_median_interval_is_scipy_s() -> None:
     values = np.random.default_rng(2).normal(size=41)
-    oracle = stats.quantile_test(values, q=0, p=0.5).confidence_interval(0.95)
+    oracle: Any = stats.quantile_test(values, q=0, p=0.5).confidence_interval(0.95)
     assert statistics.median_interval(values, 0.95) == pytest.approx((oracle.low, oracle.high))
 
 

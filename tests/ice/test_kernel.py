@@ -83,7 +83,7 @@ def test_the_exact_test_is_brute_force() -> None:
 
 def test_effect_is_a_z_score_and_undefined_without_spread() -> None:
     null = np.array([0.1, 0.2, 0.3, 0.6])
-    expected = stats.zmap(0.9, null, ddof=1).item()
+    expected = stats.zmap(np.array([0.9]), null, ddof=1)[0]
     assert kernel.effect(0.9, null) == pytest.approx(expected)
     assert kernel.effect(0.9, np.full(50, 0.2)) is None
     assert kernel.effect(0.9, np.array([0.2])) is None

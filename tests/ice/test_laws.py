@@ -36,7 +36,7 @@ def random_rationales(length: int, count: int, **more: Any) -> list[IceRequest]:
         text = text_of(length, number)
         size = max(1, length // 5)
         places = sorted(random.choice(length, size, replace=False).tolist())
-        made.append(IceRequest(text=text, rationale=span(text, places), **more))  # type: ignore[arg-type]
+        made.append(IceRequest(text=text, rationale=span(text, places), **more))
     return made
 
 
@@ -76,8 +76,8 @@ def test_all_the_signal_wins_everything(operator: str, length: int) -> None:
         report = score(
             IceRequest(
                 text=text,
-                rationale=span(text, [7]),  # type: ignore[arg-type]
-                operators=(operator,),  # type: ignore[arg-type]
+                rationale=span(text, [7]),
+                operators=(operator,),
                 infill_pool=tuple(pool),
                 target="yes",
                 draws=19 if length == 25 else 39,
@@ -93,9 +93,7 @@ def test_several_tokens_with_all_the_signal_win_everything() -> None:
     text = text_of(40)
     signal = {3: 2.0, 9: 1.5, 17: 1.0, 30: 2.0}
     with planted(weighted(signal)):
-        report = score(
-            IceRequest(text=text, rationale=span(text, sorted(signal)), target="yes")  # type: ignore[arg-type]
-        )
+        report = score(IceRequest(text=text, rationale=span(text, sorted(signal)), target="yes"))
     test = report.components.tests[0]
     assert (test.win_rate, test.verdict) == (1.0, "faithful")
 
@@ -105,7 +103,7 @@ def test_none_of_the_signal_is_anti_faithful() -> None:
     signal = dict.fromkeys(range(20), 1.0)
     with planted(weighted(signal)):
         report = score(
-            IceRequest(text=text, rationale=span(text, list(range(20, 28))), target="yes")  # type: ignore[arg-type]
+            IceRequest(text=text, rationale=span(text, list(range(20, 28))), target="yes")
         )
     test = report.components.tests[0]
     assert (test.win_rate, test.verdict) == (0.0, "anti-faithful")
@@ -117,9 +115,7 @@ def test_everything_but_the_one_token_that_counts_is_anti_faithful() -> None:
     text = text_of(40)
     with planted(weighted({7: 4.0})):
         others = [place for place in range(40) if place != 7]
-        report = score(
-            IceRequest(text=text, rationale=span(text, others), target="yes")  # type: ignore[arg-type]
-        )
+        report = score(IceRequest(text=text, rationale=span(text, others), target="yes"))
     test = report.components.tests[0]
     assert test.null.exact
     assert (test.win_rate, test.verdict) == (0.0, "anti-faithful")
