@@ -69,7 +69,8 @@ def gradient_norm(asked: Asked, token: int) -> torch.Tensor:
     embedded = table(torch.tensor([list(asked.ids)])).detach().requires_grad_()
     asked.model(inputs_embeds=embedded).logits[0, -1, token].backward()
     assert embedded.grad is not None
-    return embedded.grad[0].norm(dim=-1)
+    norms: torch.Tensor = embedded.grad[0].norm(dim=-1)
+    return norms
 
 
 def script(asked: Asked, method: str, masks: Sequence[Subset]) -> Scored:
