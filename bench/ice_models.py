@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import torch
 from tokenizers import Tokenizer, models, pre_tokenizers
@@ -18,6 +18,7 @@ from services.inference.causal import LocalLanguageModel
 from services.inference.weights import Weights
 from shared.calls import Template
 from shared.contracts import ModelKind, ModelUse
+from shared.models import Models
 
 WORDS = 1_000
 READS = 1_024  # tokens
@@ -77,9 +78,7 @@ def random_model(config: Any, device: str = "cpu", dtype: str = "float32") -> An
     return model.eval()
 
 
-def behind_the_port(
-    model: Any, words: Any, device: str = "cpu", dtype: str = "float32"
-) -> OneModel:
+def behind_the_port(model: Any, words: Any, device: str = "cpu", dtype: str = "float32") -> Models:
     """The model as the rooms ask it."""
     use = ModelUse(name="random", revision="1", sha256="0" * 64, device=device, dtype=dtype)
     weights = Weights(
@@ -91,4 +90,4 @@ def behind_the_port(
         temperature=1.0,
         use=use,
     )
-    return OneModel(LocalLanguageModel(weights))
+    return cast(Models, OneModel(LocalLanguageModel(weights)))

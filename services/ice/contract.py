@@ -183,10 +183,9 @@ METRIC = Metric(
 
 BATCH_REPORT = ReportRoom(
     name="ice-report",
-    metric="ice",
+    metric=METRIC.name,
+    needs_text=False,
     summary="Win rates with intervals, tests over examples and configurations, and plots",
     request=IceBatchReportRequest,
     report=IceBatchReport,
-    model_kinds=(),
-    default_model=None,
 )

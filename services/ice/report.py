@@ -10,11 +10,12 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from services.ice.spans import Of
-from shared.contracts import Evidence, Message, Report
+from shared.contracts import Evidence, Message, Report, Word
 
 Operator = Literal["delete", "mask", "mask_unk", "mask_pad", "infill"]
 TestedOperator = Operator | Literal["mean"]
 Verdict = Literal["faithful", "inconclusive", "anti-faithful"]
+Name = Annotated[str, Word]
 Share = Annotated[float, Field(ge=0, le=1)]
 Probability = Annotated[float, Field(ge=0, le=1, description="of the target label")]
 
@@ -32,6 +33,7 @@ class Null(Message):
 
     draws: int = Field(ge=0, description="random rationales compared with")
     exact: bool = Field(description="whether they are all that there are")
+    sequential: bool = Field(description="whether their number was decided while drawing")
     mean: float | None
     sd: float | None = Field(
         description="n - 1 (variants paper and reference: n); null if undefined"
@@ -46,7 +48,7 @@ class Test(Message):
 
     __test__ = False  # no test case of pytest
 
-    explanation: str
+    explanation: Name
     k: float | None = Field(description="null for a rationale that was sent as spans")
     tokens: int = Field(ge=1, description="size of the rationale")
     operator: TestedOperator = Field(
@@ -71,7 +73,7 @@ class Test(Message):
 class Area(Message):
     """Area under a curve over the budgets k, divided by the range of k: a mean height."""
 
-    explanation: str
+    explanation: Name
     operator: TestedOperator
     k_from: float
     k_to: float
@@ -82,8 +84,8 @@ class Area(Message):
 class Comparison(Message):
     """Two explanations at the same budget, against the same random rationales."""
 
-    first: str
-    second: str
+    first: Name
+    second: Name
     k: float
     operator: TestedOperator
     score_difference: float = Field(description="s(first) - s(second), probability; no sampling")
@@ -96,7 +98,7 @@ class Comparison(Message):
 class Plausibility(Message):
     """A rationale against the tokens that people marked."""
 
-    explanation: str
+    explanation: Name
     k: float | None
     human_tokens: int
     iou: Share = Field(description="intersection over union of tokens")
@@ -123,7 +125,7 @@ class RationaleEvidence(Evidence):
 
     kind: Literal["rationale"] = "rationale"
     offsets_into: Of = "text"
-    explanation: str
+    explanation: Name
     value: float | None = Field(default=None, description="mean value of its tokens, as given")
 
 
@@ -142,8 +144,8 @@ class IceReport(Report):
     components: Components
     evidence: tuple[RationaleEvidence, ...]
     control: Chance | None = Field(description="null where undefined; see `warnings`")
-    target: str = Field(description="the label whose probability is the score s")
-    predicted_label: str
+    target: Name = Field(description="the label whose probability is the score s")
+    predicted_label: Name
     probabilities: dict[str, float] = Field(description="of the whole text, by label")
     eligible_tokens: int = Field(ge=1, description="tokens that a rationale may hold")
     characters_read: tuple[int, int] = Field(description="of text and pair, by the model")

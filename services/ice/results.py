@@ -20,7 +20,6 @@ class Tested:
 
     job: int  # its place in the batch
     test: Test
-    adaptive: bool
     plausibility: Plausibility | None
 
 
@@ -33,9 +32,8 @@ def by_configuration(scored: Sequence[ScoredIce]) -> Table:
     for place, job in enumerate(scored):
         plausible = {(one.explanation, one.k): one for one in job.report.components.plausibility}
         for test in job.report.components.tests:
-            adaptive = job.request.adaptive is not None and not test.null.exact
             found = plausible.get((test.explanation, test.k))
-            table[_configuration(job, test)].append(Tested(place, test, adaptive, found))
+            table[_configuration(job, test)].append(Tested(place, test, found))
     return dict(table)
 
 

@@ -64,7 +64,7 @@ def _summary(
 def _z(key: Configuration, tested: Sequence[Tested]) -> float | None:
     """Only where draws are distinct and their number fixed: else the null is another."""
     known = [one for one in tested if one.test.win_rate is not None]
-    fixed = [one.test for one in known if not one.adaptive]
+    fixed = [one.test for one in known if not one.test.null.sequential]
     if key.variant != "robust" or len(fixed) < len(known):
         return None
     return statistics.z_of_chance(_column(fixed, "win_rate"), [test.null.draws for test in fixed])

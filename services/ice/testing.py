@@ -93,7 +93,7 @@ def _undefined(inquiry: Inquiry, one: Compared) -> Test:
         p_two_sided=None,
         verdict=None,
         stopped_early=False,
-        null=Null(draws=0, exact=exact, mean=None, sd=None, deciles=()),
+        null=Null(draws=0, exact=exact, sequential=False, mean=None, sd=None, deciles=()),
     )
 
 
@@ -123,6 +123,7 @@ def _null(inquiry: Inquiry, trial: Trial, null: Floats, tails: Tails) -> Null:
     return Null(
         draws=tails.draws,
         exact=inquiry.exact(trial),
+        sequential=inquiry.reading.request.adaptive is not None and not inquiry.exact(trial),
         mean=float(np.mean(null)),
         sd=kernel.null_sd(null, inquiry.reading.rules.ddof),
         deciles=kernel.deciles(null),

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from typing import Any
@@ -8,6 +9,9 @@ import pytest
 from pydantic import ValidationError
 
 from services.ice.contract import BATCH_REPORT, METRIC, IceRequest
+from services.ice.score import score
+from shared.worker.forgetting import without_text
+from tests.ice.planted import planted
 
 
 def request(**fields: Any) -> IceRequest:
@@ -57,6 +61,16 @@ def test_a_bad_field_is_refused_with_a_reason(fields: dict[str, Any], said: str)
 def test_reports_belong_to_the_metric() -> None:
     assert BATCH_REPORT.path == "/v1/reports/ice"
     assert (BATCH_REPORT.name, BATCH_REPORT.metric) == ("ice-report", METRIC.name)
+
+
+def test_without_text_numbers_and_names_stay_and_the_text_goes() -> None:
+    sent = request(text="w1 w2 w3 w4 w5 w6", do_not_store_text=True, attribution="gradient")
+    with planted():
+        kept = without_text(score(sent), sent)
+    assert kept["components"]["tests"][0]["explanation"] == "gradient"
+    assert kept["target"] in ("no", "yes")
+    assert {item["text"] for item in kept["evidence"]} == {""}
+    assert "w1" not in json.dumps(kept)
 
 
 def test_the_contract_loads_no_model_code() -> None:

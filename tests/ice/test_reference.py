@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pytest
@@ -40,7 +40,7 @@ def causal() -> Iterator[Any]:
             if weight.dim() > 1:
                 weight.mul_(4)
     words = tokenizer()
-    models.bind(cast(models.Models, behind_the_port(model, words)))
+    models.bind(behind_the_port(model, words))
     yield Asked(model, words, LABEL_TOKENS, ())
     models.bind(None)
 
