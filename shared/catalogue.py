@@ -166,6 +166,8 @@ class Catalogue:
         if not room.model_kinds:
             return
         if (name := name or room.default_model) is None:
+            if not room.model_required:
+                return
             raise BadInput("name a model", pointer="/model")
         entry = self.entry(name)
         if entry.kind not in room.model_kinds:

@@ -132,6 +132,7 @@ class Room:
     report: type[Message]
     model_kinds: tuple[ModelKind, ...]  # any of these will do
     default_model: str | None
+    model_required: bool = True  # False: a request may bring what a model would answer
     examples: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     @property
