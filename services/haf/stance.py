@@ -22,7 +22,7 @@ _HEDGE = re.compile(
     r"seemingly|appears?|suggests?|partial(?:ly)?|mild(?:ly)?|slightly|somewhat|borderline|"
     r"ambiguous|neutral|to some (?:extent|degree))\b"
 )
-_OPENING = re.compile(r"^\W*(?:decision\W+)?(yes|no)\b", re.IGNORECASE)
+_OPENING = re.compile(r"^\W*(?:decision\W+)?(yes|no)\b(?=[\s*_]*(?:[,.;:!–—-]|$))", re.IGNORECASE)
 _ASKED_FOR = re.compile(r"\bwhy (?:it|(?:the|this) (?:\w+ )?text) is (?:\w+ )?$", re.IGNORECASE)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from services.haf import reference
 from services.haf.contract import HafRequest
 from services.haf.manner import Manner, manner
 from services.haf.parsed import Parsed
@@ -30,8 +31,10 @@ class Exchange:
 
     @property
     def decision_label(self) -> str:
-        """The released code's label of the decision sentence."""
-        return self.parsed.stance
+        """The released code's label of the decision sentence, which it gives in every stage."""
+        found = self.parsed.decision
+        stance = reference.stance_of(found.statement.text) if found else "unclear"
+        return reference.NONE if stance == "unclear" else stance
 
 
 @dataclass(frozen=True)
