@@ -10,8 +10,10 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
+from services.haf.batch_messages import HafBatchReport, HafBatchReportRequest
 from services.haf.report import HafReport
 from services.haf.responses import Responses
+from shared.batch_reports import ReportRoom
 from shared.contracts import MAX_TEXT, Message, Metric, ModelName, ScoreRequest
 
 DEFAULT_SIMILARITY = "embedded-similarity"
@@ -126,4 +128,15 @@ METRIC = Metric(
     default_model=None,
     model_required=False,
     examples={"your own responses": _OWN_RESPONSES},
+)
+
+BATCH_REPORT = ReportRoom(
+    name="haf-report",
+    metric=METRIC.name,
+    summary="The paper's tables over many results: means, sample sizes, sufficient and irrelevant",
+    request=HafBatchReportRequest,
+    report=HafBatchReport,
+    model_kinds=(),
+    default_model=None,
+    model_required=False,
 )

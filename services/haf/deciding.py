@@ -68,8 +68,9 @@ def by_similarity(way: Manner, sentence: str, g: Compare) -> Verdict:
     yes = float(together([g(sentence, known) for known in SUFFICIENT]))
     if max(no, yes) < LEAST:
         return Verdict("unclear", "similarity", 1.0 - max(no, yes))
+    share = max(no, yes) / (no + yes)
     answer: Answer = "insufficient" if no >= yes else "sufficient"
-    return Verdict(answer, "similarity", max(no, yes) / (no + yes))
+    return Verdict(answer if share >= way.least_share else "unclear", "similarity", share)
 
 
 def by_entailment(shares: Shares) -> Verdict:
