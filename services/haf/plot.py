@@ -44,7 +44,6 @@ def means_plot(groups: Sequence[HafGroup]) -> Plot:
         labels = [_short(f"{group.model} · {group.dataset}") for group in shown]
         for row in axes:
             row[0].set_yticks(range(len(shown)), labels, fontsize=8)
-        axes[0, 0].invert_yaxis()
         svg = _bytes(figure, "svg", {"Date": None, "Creator": None})
         png = _bytes(figure, "png", {"Software": None})
     return Plot(

@@ -22,6 +22,7 @@ _HEDGE = re.compile(
     r"seemingly|appears?|suggests?|partial(?:ly)?|mild(?:ly)?|slightly|somewhat|borderline|"
     r"ambiguous|neutral|to some (?:extent|degree))\b"
 )
+_BETWEEN = re.compile(r"\bas (?:neutral|ambiguous|borderline)\b")
 _OPENING = re.compile(r"^\W*(?:decision\W+)?(yes|no)\b(?=[\s*_]*(?:[,.;:!–—-]|$))", re.IGNORECASE)
 _ASKED_FOR = re.compile(r"\bwhy (?:it|(?:the|this) (?:\w+ )?text) is (?:\w+ )?$", re.IGNORECASE)
 
@@ -34,7 +35,7 @@ def stance_of(sentence: str) -> Stance:
     plain = _REASON_FOLLOWS.split(sentence.replace("’", "'"), maxsplit=1)[0]
     found = _TOXIC.search(plain)
     if found is None:
-        return _by_opening(sentence)
+        return "maybe" if _BETWEEN.search(plain.lower()) else _by_opening(sentence)
     before = plain[: found.start()].lower()
     after = plain[found.end() :].lower()
     if _HEDGE.search(before) or re.match(r"\s+(?:to some|in part|at most)\b", after):

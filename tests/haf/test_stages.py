@@ -156,6 +156,7 @@ def test_not_every_cannot_refuses(response: str) -> None:
         ("The text is toxic because some may not agree.", "toxic"),
         ("It contributes to hate, and so the text is toxic.", "toxic"),  # contri-BUT-es
         ("Somehow the mayor calls it toxic.", "toxic"),  # SOME-how, MAY-or
+        ("I classify the TEXT as NEUTRAL.", "maybe"),
         ("A lovely day.", "unclear"),
     ],
 )

@@ -1,0 +1,264 @@
+"""HAF's similarities against the released code's way: `python -m bench.haf`; the last line is JSON.
+
+32 made samples of four reasons with all stages, brought with log-probabilities, `reference`
+variant. The released way: one `predict` a reason and a decision, one pair at a time between stages
+and for decisions, nothing remembered; only its similarity calls are timed, ours is the whole
+scoring. The cross-encoder has the shape of distilroberta and random weights. Paired: in every round
+all take their turn, ours with an empty cache; ratios are medians over rounds.
+`reference_f32`: the same model in float32 (target 1.4). `reference_bf16`: ours in bfloat16 against
+the released way in float32 (target 3), where the processor multiplies bfloat16. `bi_encoder`: the
+embedded bi-encoder against the released way in float32 (target 10), with the change of every metric
+(against random weights: it says how far two similarities may lie apart, not which is right).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import sentence_transformers
+import torch
+
+from bench.environment import environment
+from bench.haf_samples import made_requests
+from bench.similarity_pairs import bf16_in_hardware, made_model
+from services.haf.contract import HafRequest
+from services.haf.conversation import transcripts
+from services.haf.deciding import TEMPLATES
+from services.haf.gather import compared_with, decision_target
+from services.haf.report import Components, HafReport
+from services.haf.score import score_batch
+from services.haf.transcript import Transcript
+from services.similarity.local import LocalSimilarities
+from services.similarity.quiet import quiet
+from shared.calls import Pair
+from shared.catalogue import BASE, Catalogue, ModelEntry
+from shared.contracts import ModelUse
+from shared.models import Floats, Models, Similarity, bind
+
+SAMPLES = 32
+PAIR = tuple[str, str]
+
+
+@dataclass
+class Way:
+    """One way of scoring: its seconds, a round each, and what it asked of the model."""
+
+    seconds: list[float] = field(default_factory=list)
+    passes: int = 0
+    rows: int = 0
+
+    def figures(self, samples: int) -> dict[str, float]:
+        """Medians, a sample."""
+        return {
+            "seconds": round(statistics.median(self.seconds), 3),
+            "forward_passes_per_sample": round(self.passes / samples, 2),
+            "rows_per_sample": round(self.rows / samples, 1),
+        }
+
+
+@dataclass
+class Counting:
+    """A similarity that counts the pairs that it is asked for, and remembers the answers."""
+
+    model: Similarity
+    answers: dict[PAIR, float] = field(default_factory=dict)
+
+    @property
+    def use(self) -> ModelUse:
+        """Of the model behind."""
+        return self.model.use
+
+    def similarities(self, pairs: Sequence[Pair]) -> Floats:
+        """Of the model behind."""
+        found = self.model.similarities(pairs)
+        asked = ((pair.a, pair.b) for pair in pairs)
+        self.answers.update(zip(asked, found.tolist(), strict=True))
+        return found
+
+
+@dataclass
+class Only:
+    """The port `Models` with one similarity."""
+
+    model: Similarity
+
+    def similarity(self, _: str) -> Similarity:
+        """Whatever the name."""
+        return self.model
+
+
+@contextmanager
+def counted(model: Any, way: Way) -> Iterator[None]:
+    """Count the passes and rows that go through this network."""
+    way.passes = way.rows = 0
+
+    def note(_: Any, args: Any, given: dict[str, Any]) -> None:
+        way.passes += 1
+        way.rows += len(given["input_ids"] if "input_ids" in given else args[0])
+
+    hook = model.register_forward_pre_hook(note, with_kwargs=True)
+    try:
+        yield
+    finally:
+        hook.remove()
+
+
+class Ours:
+    """The room itself with a local model, an empty cache every time."""
+
+    def __init__(self, source: str, kind: str, dtype: str) -> None:
+        fields = {"name": "m", "kind": kind, "source": source, "dtype": dtype, "device": "cpu"}
+        self._catalogue = Catalogue((ModelEntry.model_validate(fields),), Path("/"))
+        self.way = Way()
+        self.reports: list[HafReport] = []
+        self.answers: dict[PAIR, float] = {}
+
+    def run(self, requests: Sequence[HafRequest]) -> None:
+        """Score them once."""
+        with quiet():
+            model = LocalSimilarities(self._catalogue).similarity("m")
+        counting = Counting(model)
+        bind(cast(Models, Only(counting)))
+        network = model._weights.model[0].auto_model  # type: ignore[attr-defined]  # noqa: SLF001
+        with counted(network, self.way):
+            self.way.seconds.append(timed(lambda: self._score(requests)))
+        self.answers = counting.answers
+        bind(None)
+
+    def _score(self, requests: Sequence[HafRequest]) -> None:
+        self.reports = score_batch(requests)
+
+
+class Released:
+    """The calls that the released code makes, on sentence-transformers' own cross-encoder."""
+
+    def __init__(self, folder: Path) -> None:
+        with quiet():
+            self._model = sentence_transformers.CrossEncoder(str(folder), device="cpu")
+        self.way = Way()
+        self.answers: dict[PAIR, float] = {}
+
+    def run(self, requests: Sequence[HafRequest]) -> None:
+        """Compare what one scoring of all of them needs."""
+        told = transcripts(requests)
+        with counted(self._model[0].auto_model, self.way):
+            work = zip(requests, told, strict=True)
+            self.way.seconds.append(
+                timed(lambda: [self._sample(one, each[0]) for one, each in work])
+            )
+
+    def _sample(self, request: HafRequest, told: Transcript) -> None:
+        for exchange in told.exchanges:
+            for reason in exchange.reasons:
+                self._predict([(reason.statement.text, masked) for masked in reason.masked])
+            if exchange.decision is not None:
+                target = decision_target(request, exchange, exchange.decision)
+                self._predict([(target, masked) for masked in exchange.decision.masked])
+        initial = [reason.statement.text for reason in told.justify.reasons]
+        self._predict([(request.text, text) for text in initial])
+        self._predict([(a, b) for n, a in enumerate(initial) for b in initial[n + 1 :]])
+        for exchange in told.later:
+            for reason in exchange.reasons:
+                for other in compared_with(exchange, initial):
+                    self._predict([(reason.statement.text, other)])
+            if exchange.reason is not None and exchange.decision is not None:
+                for known in TEMPLATES:
+                    self._predict([(exchange.decision.statement.text, known)])
+
+    def _predict(self, pairs: list[PAIR]) -> None:
+        if pairs:
+            found = self._model.predict(pairs, batch_size=32, show_progress_bar=False)
+            self.answers.update(zip(pairs, found.tolist(), strict=True))
+
+
+def timed(work: Callable[[], object]) -> float:
+    """Seconds."""
+    started = time.perf_counter()
+    work()
+    return time.perf_counter() - started
+
+
+def measure(rounds: int, samples: int) -> dict[str, Any]:
+    """`ratios` and `figures`; null with a reason where there is none."""
+    requests = made_requests(samples)
+    with tempfile.TemporaryDirectory() as name:
+        made_model(Path(name), [])
+        source = f"path:{name}"
+        released = Released(Path(name))
+        ours = {"reference_f32": Ours(source, "cross-encoder", "float32")}
+        if bf16_in_hardware():
+            ours["reference_bf16"] = Ours(source, "cross-encoder", "bfloat16")
+        ours["bi_encoder"] = Ours(BASE, "similarity", "float32")
+        for each in (released, *ours.values()):
+            each.run(requests[:1])  # warms up
+            each.way.seconds.clear()
+        for _ in range(rounds):
+            for each in (released, *ours.values()):
+                each.run(requests)
+    return summed_up(released, ours, samples)
+
+
+def summed_up(released: Released, ours: dict[str, Ours], samples: int) -> dict[str, Any]:
+    """Ratios, and what stands behind them."""
+    ratios: dict[str, float | None] = dict.fromkeys(
+        ("reference_f32", "reference_bf16", "bi_encoder")
+    )
+    figures: dict[str, Any] = {"samples": samples, "released": released.way.figures(samples)}
+    figures["reference_bf16"] = "null: this processor has neither avx512_bf16 nor amx_bf16"
+    plain = ours["reference_f32"].reports
+    for name, each in ours.items():
+        both = zip(released.way.seconds, each.way.seconds, strict=True)
+        ratios[name] = round(statistics.median(theirs / own for theirs, own in both), 2)
+        figures[name] = each.way.figures(samples) | {
+            "distinct_pairs_per_sample": round(len(each.answers) / samples, 1),
+            "change": changes(plain, each.reports),
+        }
+        if name != "bi_encoder":
+            figures[name]["largest_difference"] = apart(released.answers, each.answers)
+    return {"ratios": ratios, "figures": figures}
+
+
+def apart(theirs: dict[PAIR, float], own: dict[PAIR, float]) -> float:
+    """The largest difference of a pair's similarity. Every pair of theirs is one of ours."""
+    missing = theirs.keys() - own.keys()
+    assert not missing, f"{len(missing)} pairs of the released way were not asked for"
+    return float(max(abs(value - own[pair]) for pair, value in theirs.items()))
+
+
+def changes(plain: Sequence[HafReport], other: Sequence[HafReport]) -> dict[str, dict[str, float]]:
+    """Mean and largest absolute change of every metric, over results where both have it."""
+    found = {}
+    for name in Components.model_fields:
+        pairs = [
+            (getattr(a.components, name), getattr(b.components, name))
+            for a, b in zip(plain, other, strict=True)
+        ]
+        moved = [abs(a - b) for a, b in pairs if a is not None and b is not None]
+        if moved:
+            found[name] = {"mean": float(np.mean(moved)), "largest": float(np.max(moved))}
+    return found
+
+
+def main() -> None:
+    """The command."""
+    parser = argparse.ArgumentParser(prog="python -m bench.haf", description=__doc__)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--samples", type=int, default=SAMPLES)
+    asked = parser.parse_args()
+    found = measure(asked.rounds, asked.samples)
+    about = environment(torch=torch.__version__, dtype="float32, bfloat16", rounds=asked.rounds)
+    print(json.dumps({"bench": "haf", **found, "environment": about}))
+
+
+if __name__ == "__main__":
+    main()
