@@ -39,8 +39,10 @@ CHAT = (
     "{% elif 'information or contexts' in asked %}<external>"
     "{% else %}<single>{% endif %}"
 )
+SPECIAL = ("<pad>", "<s>", "</s>")
+BEGINNINGS = ("", "<s>", "<s><s>")  # servers differ in how often they begin a text
 READS = 4_096
-STEPS = 150
+STEPS = 180
 LEARNING_RATE = 8e-3
 
 
@@ -56,13 +58,13 @@ def save(folder: Path, texts: Sequence[str] = ()) -> Path:
         num_attention_heads=4,
         num_key_value_heads=2,
         max_position_embeddings=READS,
-        bos_token_id=None,
-        eos_token_id=1,
+        bos_token_id=1,
+        eos_token_id=2,
         pad_token_id=0,
     )
     model = LlamaForCausalLM(config)
     _learn(model, words)
-    model.generation_config.eos_token_id = 1
+    model.generation_config.eos_token_id = 2
     model.save_pretrained(folder)
     words.save_pretrained(folder)
     return folder
@@ -74,13 +76,14 @@ def _words(texts: list[str]) -> Any:
     made.decoder = decoders.ByteLevel()
     trainer = trainers.BpeTrainer(
         vocab_size=2_000,
-        special_tokens=["<pad>", "</s>", *STAGES],
+        special_tokens=[*SPECIAL, *STAGES],
         initial_alphabet=sorted(pre_tokenizers.ByteLevel.alphabet()),
         show_progress=False,
     )
     made.train_from_iterator(texts, trainer)
     return PreTrainedTokenizerFast(
         tokenizer_object=made,
+        bos_token="<s>",
         eos_token="</s>",
         pad_token="<pad>",
         model_max_length=READS,
@@ -90,9 +93,13 @@ def _words(texts: list[str]) -> Any:
 
 def _learn(model: Any, words: Any) -> None:
     """Every answer after its stage's token, until the model says little else."""
-    rows = [
-        words(f"{stage}{text}</s>")["input_ids"] for stage, two in STAGES.items() for text in two
+    texts = [
+        f"{beginning}{stage}{text}</s>"
+        for stage, two in STAGES.items()
+        for text in two
+        for beginning in BEGINNINGS
     ]
+    rows = [words(text)["input_ids"] for text in texts]
     width = max(map(len, rows))
     ids = torch.tensor([row + [0] * (width - len(row)) for row in rows])
     labels = torch.tensor([row + [-100] * (width - len(row)) for row in rows])
