@@ -17,27 +17,21 @@ import argparse
 import json
 import statistics
 import tempfile
-import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
-import sentence_transformers
 import torch
 
 from bench.environment import environment
+from bench.haf_released import Released, Texts, Way, counted, timed
 from bench.haf_samples import made_requests
 from bench.similarity_pairs import bf16_in_hardware, made_model
 from services.haf.contract import HafRequest
-from services.haf.conversation import transcripts
-from services.haf.deciding import TEMPLATES
-from services.haf.gather import compared_with, decision_target
 from services.haf.report import Components, HafReport
 from services.haf.score import score_batch
-from services.haf.transcript import Transcript
 from services.similarity.local import LocalSimilarities
 from services.similarity.quiet import quiet
 from shared.calls import Pair
@@ -46,24 +40,6 @@ from shared.contracts import ModelUse
 from shared.models import Floats, Models, Similarity, bind
 
 SAMPLES = 32
-PAIR = tuple[str, str]
-
-
-@dataclass
-class Way:
-    """One way of scoring: its seconds, a round each, and what it asked of the model."""
-
-    seconds: list[float] = field(default_factory=list)
-    passes: int = 0
-    rows: int = 0
-
-    def figures(self, samples: int) -> dict[str, float]:
-        """Medians, a sample."""
-        return {
-            "seconds": round(statistics.median(self.seconds), 3),
-            "forward_passes_per_sample": round(self.passes / samples, 2),
-            "rows_per_sample": round(self.rows / samples, 1),
-        }
 
 
 @dataclass
@@ -71,7 +47,7 @@ class Counting:
     """A similarity that counts the pairs that it is asked for, and remembers the answers."""
 
     model: Similarity
-    answers: dict[PAIR, float] = field(default_factory=dict)
+    answers: dict[Texts, float] = field(default_factory=dict)
 
     @property
     def use(self) -> ModelUse:
@@ -97,22 +73,6 @@ class Only:
         return self.model
 
 
-@contextmanager
-def counted(model: Any, way: Way) -> Iterator[None]:
-    """Count the passes and rows that go through this network."""
-    way.passes = way.rows = 0
-
-    def note(_: Any, args: Any, given: dict[str, Any]) -> None:
-        way.passes += 1
-        way.rows += len(given["input_ids"] if "input_ids" in given else args[0])
-
-    hook = model.register_forward_pre_hook(note, with_kwargs=True)
-    try:
-        yield
-    finally:
-        hook.remove()
-
-
 class Ours:
     """The room itself with a local model, an empty cache every time."""
 
@@ -121,7 +81,7 @@ class Ours:
         self._catalogue = Catalogue((ModelEntry.model_validate(fields),), Path("/"))
         self.way = Way()
         self.reports: list[HafReport] = []
-        self.answers: dict[PAIR, float] = {}
+        self.answers: dict[Texts, float] = {}
 
     def run(self, requests: Sequence[HafRequest]) -> None:
         """Score them once."""
@@ -139,55 +99,6 @@ class Ours:
         self.reports = score_batch(requests)
 
 
-class Released:
-    """The calls that the released code makes, on sentence-transformers' own cross-encoder."""
-
-    def __init__(self, folder: Path) -> None:
-        with quiet():
-            self._model = sentence_transformers.CrossEncoder(str(folder), device="cpu")
-        self.way = Way()
-        self.answers: dict[PAIR, float] = {}
-
-    def run(self, requests: Sequence[HafRequest]) -> None:
-        """Compare what one scoring of all of them needs."""
-        told = transcripts(requests)
-        with counted(self._model[0].auto_model, self.way):
-            work = zip(requests, told, strict=True)
-            self.way.seconds.append(
-                timed(lambda: [self._sample(one, each[0]) for one, each in work])
-            )
-
-    def _sample(self, request: HafRequest, told: Transcript) -> None:
-        for exchange in told.exchanges:
-            for reason in exchange.reasons:
-                self._predict([(reason.statement.text, masked) for masked in reason.masked])
-            if exchange.decision is not None:
-                target = decision_target(request, exchange, exchange.decision)
-                self._predict([(target, masked) for masked in exchange.decision.masked])
-        initial = [reason.statement.text for reason in told.justify.reasons]
-        self._predict([(request.text, text) for text in initial])
-        self._predict([(a, b) for n, a in enumerate(initial) for b in initial[n + 1 :]])
-        for exchange in told.later:
-            for reason in exchange.reasons:
-                for other in compared_with(exchange, initial):
-                    self._predict([(reason.statement.text, other)])
-            if exchange.reason is not None and exchange.decision is not None:
-                for known in TEMPLATES:
-                    self._predict([(exchange.decision.statement.text, known)])
-
-    def _predict(self, pairs: list[PAIR]) -> None:
-        if pairs:
-            found = self._model.predict(pairs, batch_size=32, show_progress_bar=False)
-            self.answers.update(zip(pairs, found.tolist(), strict=True))
-
-
-def timed(work: Callable[[], object]) -> float:
-    """Seconds."""
-    started = time.perf_counter()
-    work()
-    return time.perf_counter() - started
-
-
 def measure(rounds: int, samples: int) -> dict[str, Any]:
     """`ratios` and `figures`; null with a reason where there is none."""
     requests = made_requests(samples)
@@ -199,11 +110,12 @@ def measure(rounds: int, samples: int) -> dict[str, Any]:
         if bf16_in_hardware():
             ours["reference_bf16"] = Ours(source, "cross-encoder", "bfloat16")
         ours["bi_encoder"] = Ours(BASE, "similarity", "float32")
-        for each in (released, *ours.values()):
+        ways: tuple[Released | Ours, ...] = (released, *ours.values())
+        for each in ways:
             each.run(requests[:1])  # warms up
             each.way.seconds.clear()
         for _ in range(rounds):
-            for each in (released, *ours.values()):
+            for each in ways:
                 each.run(requests)
     return summed_up(released, ours, samples)
 
@@ -228,7 +140,7 @@ def summed_up(released: Released, ours: dict[str, Ours], samples: int) -> dict[s
     return {"ratios": ratios, "figures": figures}
 
 
-def apart(theirs: dict[PAIR, float], own: dict[PAIR, float]) -> float:
+def apart(theirs: dict[Texts, float], own: dict[Texts, float]) -> float:
     """The largest difference of a pair's similarity. Every pair of theirs is one of ours."""
     missing = theirs.keys() - own.keys()
     assert not missing, f"{len(missing)} pairs of the released way were not asked for"
