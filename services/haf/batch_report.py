@@ -23,16 +23,15 @@ from services.haf.batch_messages import (
     StanceScores,
 )
 from services.haf.contract import METRIC, HafRequest
-from services.haf.intervals import mean_interval
 from services.haf.plot import means_plot
 from services.haf.report import HafReport, Stage, StagePart, Stance
 from shared.batch_reports import Interval, Scored
-from shared.version import SERVICE_VERSION
+from shared.worker.bootstrap import mean_interval
+from shared.worker.general_report import common_part
 
 Row = Scored[HafRequest, HafReport]
 Origin = tuple[str, str]  # model, data set
 
-NO_SCORE = "no result has a score"
 MIXED = "the results were scored with several variants, which are not comparable"
 FEW = "groups with fewer than two results have no interval"
 
@@ -46,19 +45,11 @@ def batch_report(scored: Sequence[Row], request: HafBatchReportRequest) -> HafBa
         _Group(place, rows, request).summed_up() for place, rows in sorted(by_origin.items())
     )
     variants = tuple(sorted({row.report.provenance.variant for row in scored}))
-    scores = [row.report.score for row in scored]
-    undefined = sum(score is None for score in scores)
+    common = common_part(METRIC.name, scored, request)
+    common["warnings"] = (*common["warnings"], *_warnings(groups, variants))
     return HafBatchReport(
-        metric=METRIC.name,
-        scored=len(scores),
-        undefined=undefined,
-        score=mean_interval("score", scores, request),
-        warnings=tuple(_warnings(groups, variants, defined=len(scores) - undefined)),
+        **common,
         plots=(means_plot(groups),) if groups else (),
-        seed=request.seed,
-        resamples=request.resamples,
-        confidence=request.confidence,
-        service_version=SERVICE_VERSION,
         groups=groups,
         variants=variants,
     )
@@ -71,11 +62,7 @@ def origin(row: Row, request: HafBatchReportRequest) -> Origin:
     return model, metadata.get(request.dataset_key, UNNAMED)
 
 
-def _warnings(
-    groups: Sequence[HafGroup], variants: Sequence[str], *, defined: int
-) -> Iterable[str]:
-    if not defined:
-        yield NO_SCORE
+def _warnings(groups: Sequence[HafGroup], variants: Sequence[str]) -> Iterable[str]:
     if len(variants) > 1:
         yield MIXED
     if any(group.results < 2 for group in groups):

@@ -136,7 +136,4 @@ BATCH_REPORT = ReportRoom(
     summary="The paper's tables over many results: means, sample sizes, sufficient and irrelevant",
     request=HafBatchReportRequest,
     report=HafBatchReport,
-    model_kinds=(),
-    default_model=None,
-    model_required=False,
 )

@@ -10,6 +10,7 @@ from typing import Any
 import httpx
 import pytest
 
+from services.haf.contract import METRIC
 from tests.end_to_end.service import Service, serving
 from tests.haf.test_generated import ENTRIES
 from tests.haf.tiny_llama import save
@@ -49,15 +50,20 @@ def client(service: Service) -> Iterator[httpx.Client]:
 
 
 def ended(client: httpx.Client, path: str, body: Json) -> Json:
-    """The job at its end."""
+    """The result of the job, at its end."""
+    result: Json = job_of(client, path, body)["result"]
+    return result
+
+
+def job_of(client: httpx.Client, path: str, body: Json) -> Json:
+    """The job, once it has succeeded."""
     answer = client.post(path, json=body, headers=WAIT)
     assert answer.status_code in (200, 202), answer.text
     job: Json = answer.json()
     while job["status"] in ("queued", "running"):
         job = client.get(f"/v1/jobs/{job['id']}").json()
     assert job["status"] == "succeeded", job["error"]
-    result: Json = job["result"]
-    return result
+    return job
 
 
 @pytest.mark.skipif(not DATA.exists(), reason="no explanations on this machine")
@@ -117,6 +123,16 @@ def test_a_tiny_llama_goes_through_all_stages(client: httpx.Client) -> None:
         "embedded-similarity",
     ]
     assert json.dumps(again) == json.dumps(result)
+
+
+def test_a_report_over_many_results_is_a_job_too(client: httpx.Client) -> None:
+    body = METRIC.examples["your own responses"] | {"metadata": {"dataset": "town"}}
+    ids = [job_of(client, "/v1/scores/haf", body)["id"] for _ in range(2)]
+    report = ended(client, "/v1/reports/haf", {"jobs": ids, "resamples": 100})
+    assert (report["scored"], report["left_out"]) == (2, {})
+    group = report["groups"][0]
+    assert (group["dataset"], group["means"]["sos"]["of"]) == ("town", 2)
+    assert report["plots"][0]["svg"]
 
 
 def test_what_cannot_be_asked_is_refused_at_once(client: httpx.Client) -> None:

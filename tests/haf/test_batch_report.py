@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from services.haf.batch_messages import HafBatchReport, HafBatchReportRequest
-from services.haf.batch_report import FEW, MIXED, NO_SCORE, Row, batch_report
+from services.haf.batch_report import FEW, MIXED, Row, batch_report
 from services.haf.contract import BATCH_REPORT
 from services.haf.score import score_batch
 from shared.batch_reports import Scored
@@ -120,7 +120,7 @@ def test_the_picture_is_in_both_formats_with_the_same_bytes(some: list[Row]) -> 
 
 def test_nothing_and_mixtures_are_said() -> None:
     empty = batch_report([], REQUEST)
-    assert (empty.groups, empty.plots, empty.warnings) == ((), (), (NO_SCORE,))
+    assert (empty.groups, empty.plots, empty.warnings) == ((), (), ("no result has a score",))
     mixed = batch_report(rows(bring(), bring(variant="reference")), REQUEST)
     assert MIXED in mixed.warnings
 
