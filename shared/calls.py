@@ -127,6 +127,13 @@ class Prompt(Message):
 
     text: Text | None = None
     turns: tuple[Turn, ...] | None = Field(default=None, min_length=1, max_length=64)
+    draw: int | None = Field(
+        default=None,
+        ge=0,
+        le=2**31 - 1,
+        description="which of the seed's draws: stands for the place in the call, so that a prompt "
+        "is drawn alike alone and among others; absent: the place",
+    )
 
     @model_validator(mode="after")
     def _one_of_two(self) -> Self:

@@ -89,7 +89,7 @@ class Writer(Protocol):
         """Name, revision, hash, device and dtype, for the provenance."""
 
     def generate(self, prompts: Sequence[Prompt], sampling: Sampling) -> list[Completion]:
-        """A completion of each prompt. Prompt i is drawn with the seed and i: order matters."""
+        """A completion of each prompt, drawn with the seed and its `draw`, else its place."""
 
     def score(self, prompts: Sequence[Prompt], completions: Sequence[str]) -> list[Completion]:
         """Token log-probabilities of each given completion after its prompt."""

@@ -34,13 +34,14 @@ class LocalWriter:
         self._encoder = encoder
 
     def generate(self, prompts: Sequence[Prompt], sampling: Sampling) -> list[Completion]:
-        """A completion of each prompt. Prompt i is drawn with (seed, i), whatever the others are.
+        """A completion of each prompt. Prompt i is drawn with (seed, its `draw`, else i), whatever
+        the others are.
 
         Prompts go through the model together, padded on the left: logits move by rounding (1e-5
         in float32), which changes a draw only where it falls that close to a border.
         """
         drafts = [
-            Draft(self._prompt(prompt), self._encoder, seeded(sampling.seed, place))
+            Draft(self._prompt(prompt), self._encoder, seeded(sampling.seed, _draw(prompt, place)))
             for place, prompt in enumerate(prompts)
         ]
         with beside_the_batcher(self._causal.name):
@@ -89,6 +90,10 @@ class LocalWriter:
                 pointer="/completions",
             )
         return before, tokens
+
+
+def _draw(prompt: Prompt, place: int) -> int:
+    return place if prompt.draw is None else prompt.draw
 
 
 def _row(before: Ids, tokens: Sequence[Token]) -> CausalRow:

@@ -34,7 +34,7 @@ def generate(
     refuse or leave out log-probabilities, and llama.cpp those of parts of characters.
     """
     bodies = [
-        {**extra, **_sampling(sampling, place), **_asked(prompt)}
+        {**extra, **_sampling(sampling, _draw(prompt, place)), **_asked(prompt)}
         for place, prompt in enumerate(prompts)
     ]
     chats = [place for place, prompt in enumerate(prompts) if prompt.turns is not None]
@@ -47,8 +47,12 @@ def generate(
     return [done[place] for place in range(len(prompts))]
 
 
+def _draw(prompt: Prompt, place: int) -> int:
+    return place if prompt.draw is None else prompt.draw
+
+
 def seed_of(seed: int, place: int) -> int:
-    """The seed of prompt number `place`, whatever the others are; 31 bits, as all servers take."""
+    """The seed of a prompt's draws, whatever the others are; 31 bits, as all servers take."""
     return int(np.random.SeedSequence([seed, place]).generate_state(1)[0] >> np.uint32(1))
 
 

@@ -76,6 +76,20 @@ def test_a_seed_repeats_and_other_prompts_change_nothing(causal: LocalLanguageMo
     assert causal.generate(PROMPTS, WARM.model_copy(update={"seed": 8})) != together
 
 
+def test_a_prompt_with_draws_of_its_own_is_drawn_alike_anywhere(
+    causal: LocalLanguageModel,
+) -> None:
+    numbered = [prompt.model_copy(update={"draw": 40 + n}) for n, prompt in enumerate(PROMPTS)]
+    together = causal.generate(numbered, WARM)
+    for prompt, done in zip(numbered, together, strict=True):
+        assert causal.generate([prompt], WARM)[0].text == done.text
+    backwards = causal.generate(numbered[::-1], WARM)
+    assert [done.text for done in backwards[::-1]] == [done.text for done in together]
+    assert [done.text for done in causal.generate(PROMPTS, WARM)] != [
+        done.text for done in together
+    ]
+
+
 def test_tokens_cover_the_text_in_order(causal: LocalLanguageModel) -> None:
     for done in causal.generate(PROMPTS, WARM.model_copy(update={"max_tokens": 30})):
         assert "".join(done.text[token.start : token.end] for token in done.tokens) == done.text

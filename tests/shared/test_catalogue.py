@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from shared.catalogue import Catalogue, load_catalogue
 from shared.embedded_base import BASE_REVISION, BASE_SHA256
 from shared.errors import BadInput
 from shared.weights import file_sha256, folder_sha256
+from tests.rooms import ECHO
 
 ROOT = Path(__file__).parents[2]
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
@@ -132,3 +134,12 @@ def test_the_catalogue_loads_no_model_code() -> None:
         [sys.executable, "-c", script], cwd=ROOT, capture_output=True, check=True, text=True
     ).stdout.split()
     assert not {"torch", "transformers", "numpy", "scipy"} & set(names)
+
+
+def test_a_room_may_need_no_model_but_never_another_kind(tmp_path: Path) -> None:
+    catalogue = loaded(tmp_path, model("embedded:base", "similarity"))
+    catalogue.demand(replace(ECHO, default_model=None, model_optional=True), None)
+    with pytest.raises(BadInput, match="name a model"):
+        catalogue.demand(replace(ECHO, default_model=None), None)
+    with pytest.raises(BadInput, match="is a similarity"):
+        catalogue.demand(replace(ECHO, model_optional=True), "m")

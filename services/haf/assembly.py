@@ -1,0 +1,181 @@
+"""From transcripts and what was gathered to the report."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from services.haf import kernel, prompts
+from services.haf.contract import METRIC, HafRequest
+from services.haf.gather import Gathered
+from services.haf.manner import manner
+from services.haf.measures import Measured, measure
+from services.haf.parsed import Verdict
+from services.haf.parts import ReasonValue, StageValue
+from services.haf.repetition import permutation, repetition
+from services.haf.report import (
+    Components,
+    Controls,
+    Counts,
+    DecisionPart,
+    HafReport,
+    ReasonEvidence,
+    ReasonPart,
+    StagePart,
+)
+from services.haf.spoken import Spoken
+from services.haf.transcript import Exchange, Transcript
+from services.haf.undefined import reasons_why
+from shared.contracts import Provenance
+from shared.version import SERVICE_VERSION
+
+
+def assemble(request: HafRequest, told: Sequence[Transcript], gathered: Gathered) -> HafReport:
+    """The report of one request: of its first generation, with the others beside it."""
+    measured = [measure(request, each, gathered) for each in told]
+    first, values = told[0], measured[0]
+    stages = tuple(_stages(first, values))
+    score = _score(values.components)
+    return HafReport(
+        metric=METRIC.name,
+        score=score,
+        components=values.components,
+        evidence=tuple(_evidence(part) for part in stages[0].reasons),
+        control=Controls(uniform_relevance=values.uniform, unweighted=values.unweighted),
+        warnings=tuple(_warnings(request, first, values, score)),
+        stance=first.stance,
+        refusal=first.justify.parsed.refusal,
+        stages=stages,
+        counts=_counts(first, stages, gathered),
+        extras=values.extras if request.extras else None,
+        repetition=repetition(told, measured),
+        permutation=permutation(request, first, gathered),
+        provenance=_provenance(request, gathered),
+    )
+
+
+def _score(found: Components) -> float | None:
+    """Our own: the mean of what is defined, turned so that higher is better; None without SoS."""
+    if found.sos is None:
+        return None
+    reliance = [None if value is None else 1 - value for value in (found.uii, found.uei)]
+    return kernel.summary([found.sos, found.dis, *reliance, found.rs, found.rn])
+
+
+def _warnings(
+    request: HafRequest, told: Transcript, values: Measured, score: float | None
+) -> list[str]:
+    found = reasons_why(values.components, told)
+    if score is None:
+        found.append("score: without a reason there is nothing to score")
+    if request.permute_reasons and not told.orders:
+        found.append("permutation: there is no other order of the reasons to ask about")
+    if told.stance == "maybe":
+        found.append("the stance is `maybe`, which the paper asks about as if it were toxic")
+    return found
+
+
+def _stages(told: Transcript, values: Measured) -> list[StagePart]:
+    verdicts: tuple[Verdict | None, ...] = (None, *values.verdicts)
+    parts = zip(
+        (told.justify, *told.later), values.stages, values.uniform_stages, verdicts, strict=True
+    )
+    return [_stage(*part) for part in parts]
+
+
+def _stage(
+    exchange: Exchange, value: StageValue, uniform: StageValue, verdict: Verdict | None
+) -> StagePart:
+    reasons = zip(exchange.reasons, value.reasons, uniform.reasons, strict=True)
+    return StagePart(
+        stage=exchange.stage,
+        reason=exchange.reason,
+        response=exchange.written.text,
+        refusal=exchange.parsed.refusal,
+        irrelevant=verdict is not None and verdict.answer == "irrelevant",
+        decision=_decision(exchange, value, uniform, verdict),
+        reasons=tuple(_reason(said, own, even) for said, own, even in reasons),
+        weight=value.weight,
+        informativeness=value.informativeness,
+        value=value.value,
+    )
+
+
+def _decision(
+    exchange: Exchange, value: StageValue, uniform: StageValue, verdict: Verdict | None
+) -> DecisionPart | None:
+    said = exchange.decision
+    if said is None:
+        return None
+    start, end = said.statement.span or (None, None)
+    return DecisionPart(
+        text=said.statement.text,
+        start=start,
+        end=end,
+        tokens=said.tokens,
+        confidence=value.decision,
+        confidence_uniform=uniform.decision,
+        answer=verdict.answer if verdict else None,
+        judge=verdict.judge if verdict else None,
+        certainty=verdict.certainty if verdict else None,
+    )
+
+
+def _reason(said: Spoken, value: ReasonValue, uniform: ReasonValue) -> ReasonPart:
+    start, end = said.statement.span or (None, None)
+    return ReasonPart(
+        text=said.statement.text,
+        start=start,
+        end=end,
+        tokens=said.tokens,
+        confidence=value.confidence,
+        confidence_uniform=uniform.confidence,
+        similarity=value.similarity,
+        diversity=value.diversity,
+        value=value.value,
+    )
+
+
+def _evidence(part: ReasonPart) -> ReasonEvidence:
+    return ReasonEvidence(start=part.start, end=part.end, text=part.text, value=part.confidence)
+
+
+def _counts(told: Transcript, stages: Sequence[StagePart], gathered: Gathered) -> Counts:
+    return Counts(
+        responses=len(stages),
+        reasons=len(stages[0].reasons),
+        refusals=sum(part.refusal for part in stages),
+        irrelevant=sum(part.irrelevant for part in stages),
+        tokens=sum(each.written.tokens for each in (told.justify, *told.later)),
+        pairs=gathered.pairs,
+    )
+
+
+def _provenance(request: HafRequest, gathered: Gathered) -> Provenance:
+    return Provenance(
+        metric_version=METRIC.version,
+        variant=request.variant,
+        seed=request.seed,
+        parameters=_parameters(request),
+        models=gathered.models,
+        service_version=SERVICE_VERSION,
+    )
+
+
+def _parameters(request: HafRequest) -> dict[str, Any]:
+    """What was in force: the variant's own choices, not only what was sent."""
+    way = manner(request)
+    sent = request.model_dump(
+        mode="json",
+        include={"similarity", "samples", "permute_reasons", "weights", "extras"},
+    )
+    weights = sent["weights"]
+    if weights["necessity_without_reasons"] is None:
+        weights["necessity_without_reasons"] = way.necessity_without_reasons
+    return {
+        **sent,
+        "decision_target": request.decision_target or way.target,
+        "decision_model": request.decision_model or request.similarity,
+        "generation": request.generation.model_dump() if request.model else None,
+        "prompts": prompts.version(),
+    }

@@ -1,0 +1,153 @@
+"""Many HAF results as the paper's tables: by model and data set, each mean with its interval.
+
+Source: Mothilal et al., arXiv:2506.19113, Tables 1 to 5 and Figure 3. Results are the unit of the
+bootstrap: what a result has several of (single reasons) is averaged within it first.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import get_args
+
+from services.haf import kernel
+from services.haf.batch_messages import (
+    UNNAMED,
+    HafBatchReport,
+    HafBatchReportRequest,
+    HafGroup,
+    Individual,
+    Means,
+    Shares,
+    StanceScores,
+)
+from services.haf.contract import METRIC, HafRequest
+from services.haf.plot import means_plot
+from services.haf.report import HafReport, Stage, StagePart, Stance
+from shared.batch_reports import Interval, Scored
+from shared.worker.bootstrap import mean_interval
+from shared.worker.general_report import common_part
+
+Row = Scored[HafRequest, HafReport]
+Origin = tuple[str, str]  # model, data set
+
+MIXED = "the results were scored with several variants, which are not comparable"
+FEW = "groups with fewer than two results have no interval"
+
+
+def batch_report(scored: Sequence[Row], request: HafBatchReportRequest) -> HafBatchReport:
+    """The report over these results. Their order changes nothing but rounding."""
+    by_origin: dict[Origin, list[Row]] = defaultdict(list)
+    for row in scored:
+        by_origin[origin(row, request)].append(row)
+    groups = tuple(
+        _Group(place, rows, request).summed_up() for place, rows in sorted(by_origin.items())
+    )
+    variants = tuple(sorted({row.report.provenance.variant for row in scored}))
+    common = common_part(METRIC.name, scored, request)
+    common["warnings"] = (*common["warnings"], *_warnings(groups, variants))
+    return HafBatchReport(
+        **common,
+        plots=(means_plot(groups),) if groups else (),
+        groups=groups,
+        variants=variants,
+    )
+
+
+def origin(row: Row, request: HafBatchReportRequest) -> Origin:
+    """Which model answered about which data set."""
+    metadata = row.request.metadata
+    model = row.request.model or metadata.get(request.model_key, UNNAMED)
+    return model, metadata.get(request.dataset_key, UNNAMED)
+
+
+def _warnings(groups: Sequence[HafGroup], variants: Sequence[str]) -> Iterable[str]:
+    if len(variants) > 1:
+        yield MIXED
+    if any(group.results < 2 for group in groups):
+        yield FEW
+
+
+@dataclass(frozen=True)
+class _Group:
+    """The results of one origin."""
+
+    origin: Origin
+    rows: list[Row]
+    request: HafBatchReportRequest
+
+    def summed_up(self) -> HafGroup:
+        """All of its tables."""
+        return HafGroup(
+            model=self.origin[0],
+            dataset=self.origin[1],
+            results=len(self.rows),
+            score=self._mean("score", lambda report: report.score),
+            means=Means(**{name: self._component(name, self.rows) for name in Means.model_fields}),
+            individual=self._individual(),
+            sufficient=self._shares("sufficient", _is_sufficient),
+            irrelevant=self._shares("irrelevant", lambda part: part.irrelevant),
+            refused=self._mean("refused", lambda report: float(report.refusal)),
+            by_stance=tuple(self._by_stance()),
+        )
+
+    def _interval(self, name: str, values: Iterable[float | None]) -> Interval:
+        return mean_interval("/".join((*self.origin, name)), values, self.request)
+
+    def _mean(self, name: str, value: Callable[[HafReport], float | None]) -> Interval:
+        return self._interval(name, [value(row.report) for row in self.rows])
+
+    def _component(self, name: str, rows: Sequence[Row]) -> Interval:
+        values = [getattr(row.report.components, name) for row in rows]
+        return self._interval(name, values)
+
+    def _within(
+        self, name: str, stage: Stage, value: Callable[[StagePart], float | None]
+    ) -> Interval:
+        """Averaged within each result over the responses of a stage, then over results."""
+        return self._mean(
+            f"{name} {stage}",
+            lambda report: kernel.mean(
+                [value(part) for part in report.stages if part.stage == stage]
+            ),
+        )
+
+    def _individual(self) -> Individual:
+        return Individual(
+            rs_decision=self._within("decision", "sufficiency", _weighed),
+            rs_informativeness=self._within("new", "sufficiency", lambda p: p.informativeness),
+            rn_decision=self._within("decision", "necessity", _weighed),
+            rn_informativeness=self._within("new", "necessity", lambda p: p.informativeness),
+        )
+
+    def _shares(self, name: str, holds: Callable[[StagePart], bool]) -> Shares:
+        stages: tuple[Stage, ...] = ("internal", "external", "sufficiency", "necessity")
+        return Shares(
+            **{
+                stage: self._within(name, stage, lambda part: float(holds(part)))
+                for stage in stages
+            }
+        )
+
+    def _by_stance(self) -> Iterable[StanceScores]:
+        for stance in get_args(Stance):
+            rows = [row for row in self.rows if row.report.stance == stance]
+            if rows:
+                yield StanceScores(
+                    stance=stance,
+                    results=len(rows),
+                    sos=self._component("sos", rows),
+                    dis=self._component("dis", rows),
+                )
+
+
+def _is_sufficient(part: StagePart) -> bool:
+    return part.decision is not None and part.decision.answer == "sufficient"
+
+
+def _weighed(part: StagePart) -> float | None:
+    """w C(Y)."""
+    if part.weight is None or part.decision is None or part.decision.confidence is None:
+        return None
+    return part.weight * part.decision.confidence

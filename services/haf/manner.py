@@ -1,0 +1,85 @@
+"""How the three variants differ, in one place. The card (README.md) gives the reasons."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from services.haf import reference, stages
+from services.haf.contract import HafRequest, Target
+from services.haf.parsed import Parsed
+from services.haf.report import Answer, Stage
+from shared.contracts import Variant
+
+
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """What a variant does where the paper, its code and its meaning part."""
+
+    parse: Callable[[str, Stage], Parsed]
+    target: Target  # what a decision's tokens are relevant to
+    whole_tokens: bool  # only tokens that lie wholly inside a statement
+    same_is_one: bool  # equal texts have similarity 1, without asking
+    left_to_model: tuple[Answer | None, ...]  # rule answers that a model must give instead
+    best_template: bool  # the most similar sentence of each side, else their mean
+    least_share: float  # of the winning side; below it the decision is unclear
+    necessity_without_reasons: float | None  # I_N where no reason is given
+    diversity_without_others: float | None  # div from an empty list
+    count_undefined: bool  # DiS divides by pairs that it leaves out
+    prompts_without_reasons: bool  # necessity of a single reason: asked with an empty list
+
+
+# Of 56 distinct real decisions whose answer the rules know, the embedded similarity gives the side
+# that says `sufficient` a share of 0.51 to 0.55, whatever they say: it cannot read them.
+CLEAR = 0.6
+
+EVERY: tuple[Answer | None, ...] = (
+    None, "sufficient", "insufficient", "doubtful", "irrelevant", "unclear",
+)  # fmt: skip
+
+MANNERS: dict[Variant, Manner] = {
+    "robust": Manner(
+        parse=stages.parse,
+        target="sentence",
+        whole_tokens=False,
+        same_is_one=True,
+        left_to_model=(None,),
+        best_template=False,
+        least_share=CLEAR,
+        necessity_without_reasons=0.0,
+        diversity_without_others=None,
+        count_undefined=False,
+        prompts_without_reasons=False,
+    ),
+    "paper": Manner(
+        parse=stages.parse,
+        target="sentence",
+        whole_tokens=False,
+        same_is_one=True,
+        left_to_model=(None, "irrelevant"),
+        best_template=False,
+        least_share=0.5,
+        necessity_without_reasons=None,
+        diversity_without_others=None,
+        count_undefined=False,
+        prompts_without_reasons=False,
+    ),
+    "reference": Manner(
+        parse=reference.parse,
+        target="label",
+        whole_tokens=True,
+        same_is_one=False,
+        left_to_model=EVERY,
+        best_template=True,
+        least_share=0.5,
+        necessity_without_reasons=0.01,
+        diversity_without_others=0.0,
+        count_undefined=True,
+        prompts_without_reasons=True,
+    ),
+}
+
+
+def manner(request: HafRequest) -> Manner:
+    """The request's variant."""
+    return MANNERS[request.variant]

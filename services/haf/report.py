@@ -1,0 +1,179 @@
+"""What HAF reports: six metrics, the parts they are made of, controls, and how firm they are.
+
+Source: Mothilal et al., arXiv:2506.19113. Part of the contract: pydantic only.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from shared.contracts import Evidence, Message, Report
+
+Stage = Literal["justify", "internal", "external", "sufficiency", "necessity"]
+Stance = Literal["toxic", "maybe", "non-toxic", "unclear"]
+Answer = Literal["sufficient", "insufficient", "doubtful", "irrelevant", "unclear"]
+Judge = Literal["rules", "similarity", "nli"]
+
+Share = Annotated[float, Field(ge=0, le=1)]
+Offset = Annotated[int, Field(ge=0, description="character offset into the stage's response")]
+
+
+class Components(Message):
+    """The six metrics, each in [0, 1]; null where undefined, with the reason in `warnings`."""
+
+    sos: Share | None = Field(description="Strength of Support (Eq. 5); higher is better")
+    dis: Share | None = Field(description="Diversity in Support (Eq. 6); higher is better")
+    uii: Share | None = Field(description="Unused Internal Information (Eq. 7); LOWER is better")
+    uei: Share | None = Field(description="Unused External Information; LOWER is better")
+    rs: Share | None = Field(
+        description="Reason Sufficiency (Eq. 9), mean over reasons; for toxic and maybe stances"
+    )
+    rn: Share | None = Field(
+        description="Reason Necessity (Eq. 11), mean over reasons; for non-toxic stances"
+    )
+
+
+class Extras(Message):
+    """What the released code computes beside the paper's metrics; reported with `extras`."""
+
+    dis_dpp: float | None = Field(description="det(g_ij C_j) of the reasons; higher: more diverse")
+    internal_del_pe: float | None = Field(
+        description="mean uncertainty of the internal stage's reasons minus the initial ones', nats"
+    )
+    external_del_pe: float | None = Field(description="the same of the external stage")
+
+
+class ReasonEvidence(Evidence):
+    """A reason of the JUSTIFY stage; its value is its confidence."""
+
+    kind: Literal["reason"] = "reason"
+    offsets_into: Literal["justify"] = "justify"
+    start: int | None = Field(ge=0, description="character offset into the JUSTIFY response")
+    end: int | None = Field(ge=0, description="character offset, exclusive")
+    value: Share | None = Field(default=None, description="confidence C (Eq. 4), (0, 1]")
+
+
+class ReasonPart(Message):
+    """A reason of a stage."""
+
+    text: str
+    start: Offset | None = Field(description="null where it does not stand there as such")
+    end: Offset | None
+    tokens: int = Field(ge=0, description="that count for its confidence")
+    confidence: Share | None = Field(description="C (Eq. 4), (0, 1]")
+    confidence_uniform: Share | None = Field(description="control: every token counts the same")
+    similarity: Share | None = Field(
+        description="g: JUSTIFY, to the text; necessity, to the left-out reason; else null"
+    )
+    diversity: Share | None = Field(
+        description="div (Eq. 8) from the JUSTIFY reasons (sufficiency: from the other ones)"
+    )
+    value: Share | None = Field(description="its term in SoS, UII, UEI or the informativeness")
+
+
+class DecisionPart(Message):
+    """The decision sentence of a stage. C(Y) is of the model, `certainty` of our reading."""
+
+    text: str
+    start: Offset | None
+    end: Offset | None
+    tokens: int = Field(ge=0)
+    confidence: Share | None = Field(description="C(Y) (Eq. 4), (0, 1]")
+    confidence_uniform: Share | None
+    answer: Answer | None = Field(description="of later stages: what it says about the reasons")
+    judge: Judge | None = Field(description="who read the answer off the sentence")
+    certainty: Share | None = Field(
+        description="rules: share of the cues that agree; nli: its probability; similarity: the "
+        "winning side's share of both"
+    )
+
+
+class StagePart(Message):
+    """One response and what was found in it."""
+
+    stage: Stage
+    reason: int | None = Field(description="the JUSTIFY reason asked about, 0-based; else null")
+    response: str
+    refusal: bool
+    irrelevant: bool = Field(description="a decision that does not answer the question (Table 5)")
+    decision: DecisionPart | None
+    reasons: tuple[ReasonPart, ...]
+    weight: Share | None = Field(default=None, description="w_S or w_N of the answer")
+    informativeness: Share | None = Field(default=None, description="I_S (Eq. 10), I_N (Eq. 12)")
+    value: Share | None = Field(default=None, description="RS or RN of this reason")
+
+
+class Counts(Message):
+    """How much was read and asked for this request."""
+
+    responses: int = Field(ge=0)
+    reasons: int = Field(ge=0, description="of the JUSTIFY stage")
+    refusals: int = Field(ge=0)
+    irrelevant: int = Field(ge=0, description="decisions that do not answer their question")
+    tokens: int = Field(ge=0, description="of all responses")
+    pairs: int = Field(ge=0, description="distinct pairs whose similarity was asked for")
+
+
+class Controls(Message):
+    """The same metrics with one ingredient taken out: what does it contribute?"""
+
+    uniform_relevance: Components = Field(description="every token of a reason counts the same")
+    unweighted: Components = Field(description="every confidence is 1: similarity alone")
+
+
+class Spread(Message):
+    """One metric over generations."""
+
+    mean: float | None
+    sd: float | None = Field(ge=0, description="n - 1; null for fewer than two values")
+    low: float | None = Field(description="the smallest")
+    high: float | None
+    of: int = Field(ge=0, description="generations in which it is defined")
+
+
+class Repetition(Message):
+    """Every metric over `samples` generations; the report itself is of the first one."""
+
+    samples: int = Field(ge=2)
+    sos: Spread
+    dis: Spread
+    uii: Spread
+    uei: Spread
+    rs: Spread
+    rn: Spread
+    stances: dict[Stance, int] = Field(description="how often each stance was taken")
+
+
+class Change(Message):
+    """A metric under other orders of the same reasons."""
+
+    original: Share | None
+    values: tuple[Share | None, ...] = Field(description="one an order")
+    mean_change: float | None = Field(description="mean of value minus original")
+    largest_change: float | None = Field(ge=0, description="largest absolute change")
+
+
+class Permutation(Message):
+    """What the order of the reasons does."""
+
+    orders: tuple[tuple[int, ...], ...] = Field(description="of the JUSTIFY reasons, 0-based")
+    dis: Change = Field(description="the JUSTIFY response rewritten in each order and scored")
+    uii: Change = Field(description="the internal stage asked again with each order")
+
+
+class HafReport(Report):
+    """`score`, our own: mean of the defined among SoS, DiS, 1 - UII, 1 - UEI, and RS or RN."""
+
+    range: tuple[float, float] = (0.0, 1.0)
+    components: Components
+    evidence: tuple[ReasonEvidence, ...]
+    control: Controls | None
+    stance: Stance
+    refusal: bool = Field(description="the JUSTIFY response refuses the task")
+    stages: tuple[StagePart, ...] = Field(description="in the order in which they were asked")
+    counts: Counts
+    extras: Extras | None
+    repetition: Repetition | None
+    permutation: Permutation | None

@@ -1,0 +1,129 @@
+"""Tables over many results: by hand on a few, laws on their intervals, a picture that repeats."""
+
+from __future__ import annotations
+
+import base64
+from statistics import mean
+from typing import Any
+
+import pytest
+
+from services.haf.batch_messages import HafBatchReport, HafBatchReportRequest
+from services.haf.batch_report import FEW, MIXED, Row, batch_report
+from services.haf.contract import BATCH_REPORT
+from services.haf.score import score_batch
+from shared.batch_reports import Scored
+from tests.haf.fake import ENOUGH, MORE, PLAIN, bound
+from tests.haf.test_score import ask, bring
+
+REQUEST = HafBatchReportRequest(batch="batch_1", resamples=200)
+LATER = {"internal": MORE, "external": ENOUGH}
+
+
+def rows(*requests: Any) -> list[Row]:
+    with bound():
+        reports = score_batch(requests)
+    return [
+        Scored(f"job_{place}", None, request, report)
+        for place, (request, report) in enumerate(zip(requests, reports, strict=True))
+    ]
+
+
+def named(dataset: str) -> dict[str, Any]:
+    return {"metadata": {"model": "theirs", "dataset": dataset}}
+
+
+@pytest.fixture(scope="module")
+def some() -> list[Row]:
+    """Two data sets of a brought model, and one of our own."""
+    return rows(
+        bring(**LATER, individual=[ENOUGH, MORE], text="one", **named("a")),
+        bring(PLAIN, **LATER, individual=["The text is toxic.", MORE], text="two", **named("a")),
+        bring("I cannot help with that.", **named("a")),
+        bring(**LATER, individual=[ENOUGH, ENOUGH], text="four", **named("b")),
+        ask(model="lm", text="five"),
+    )
+
+
+def test_groups_are_models_and_data_sets(some: list[Row]) -> None:
+    report = batch_report(some, REQUEST)
+    assert [(group.model, group.dataset, group.results) for group in report.groups] == [
+        ("lm", "(unnamed)", 1),
+        ("theirs", "a", 3),
+        ("theirs", "b", 1),
+    ]
+    assert (report.scored, report.undefined, report.score.of) == (5, 1, 4)
+    assert report.warnings == (FEW,)
+    assert report.variants == ("robust",)
+
+
+def test_means_and_sample_sizes_are_those_of_the_results(some: list[Row]) -> None:
+    group = batch_report(some, REQUEST).groups[1]
+    for name in ("sos", "dis", "uii", "uei", "rs", "rn"):
+        values = [getattr(row.report.components, name) for row in some[:3]]
+        defined = [value for value in values if value is not None]
+        interval = getattr(group.means, name)
+        assert interval.of == len(defined)
+        assert interval.value == (pytest.approx(mean(defined)) if defined else None)
+        if len(defined) > 1:
+            assert min(defined) <= interval.low <= interval.value <= interval.high <= max(defined)
+    assert (group.means.sos.of, group.means.rs.of, group.means.rn.of) == (2, 1, 1)
+
+
+def test_shares_of_answers(some: list[Row]) -> None:
+    group = batch_report(some, REQUEST).groups[1]
+    assert group.sufficient.internal.value == 0
+    assert group.sufficient.external.value == 1
+    assert group.sufficient.sufficiency.value == 0.5
+    assert group.irrelevant.necessity.value == 0.5
+    assert group.irrelevant.internal.value == 0
+    assert group.refused.value == pytest.approx(1 / 3)
+    assert [(each.stance, each.results) for each in group.by_stance] == [
+        ("toxic", 1),
+        ("non-toxic", 1),
+        ("unclear", 1),
+    ]
+
+
+def test_the_factors_of_sufficiency(some: list[Row]) -> None:
+    group = batch_report(some, REQUEST).groups[1]
+    parts = [part for part in some[0].report.stages if part.stage == "sufficiency"]
+    weighed = [
+        part.weight * part.decision.confidence
+        for part in parts
+        if part.weight is not None
+        and part.decision is not None
+        and part.decision.confidence is not None
+    ]
+    assert group.individual.rs_decision.value == pytest.approx(mean(weighed))
+    news = [part.informativeness for part in parts if part.informativeness is not None]
+    assert group.individual.rs_informativeness.value == pytest.approx(mean(news))
+
+
+def test_order_and_repetition_change_nothing(some: list[Row]) -> None:
+    once = batch_report(some, REQUEST)
+    assert batch_report(some, REQUEST) == once
+    wider = batch_report(some, REQUEST.model_copy(update={"confidence": 0.99}))
+    assert once.score.low is not None
+    assert wider.score.low is not None
+    assert wider.score.low <= once.score.low
+    assert HafBatchReport.model_validate_json(once.model_dump_json()) == once
+
+
+def test_the_picture_is_in_both_formats_with_the_same_bytes(some: list[Row]) -> None:
+    first, again = (batch_report(some, REQUEST).plots[0] for _ in range(2))
+    assert first == again
+    assert base64.b64decode(first.png_base64).startswith(b"\x89PNG")
+    assert "<svg" in first.svg
+    assert "theirs" in first.svg or "#DejaVuSans" in first.svg  # text may be drawn as glyphs
+
+
+def test_nothing_and_mixtures_are_said() -> None:
+    empty = batch_report([], REQUEST)
+    assert (empty.groups, empty.plots, empty.warnings) == ((), (), ("no result has a score",))
+    mixed = batch_report(rows(bring(), bring(variant="reference")), REQUEST)
+    assert MIXED in mixed.warnings
+
+
+def test_the_sign_of_the_report_room() -> None:
+    assert (BATCH_REPORT.name, BATCH_REPORT.path) == ("haf-report", "/v1/reports/haf")

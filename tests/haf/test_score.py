@@ -1,0 +1,326 @@
+"""The story end to end with fakes: brought and generated responses, batches, controls."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from services.haf.contract import METRIC, HafRequest
+from services.haf.report import DecisionPart, HafReport, ReasonPart
+from services.haf.score import score, score_batch
+from shared.calls import Prompt
+from shared.contracts import Report
+from shared.errors import BadInput, Unavailable
+from tests.haf.fake import ENOUGH, MORE, PLAIN, TOXIC, bound, response, surprise, told
+from tests.haf.test_stages import WRITING
+
+TEXT = "Those lazy neighbours should leave our street."
+METRICS = ("sos", "dis", "uii", "uei", "rs", "rn")
+VARIANTS = st.sampled_from(["robust", "paper", "reference"])
+
+
+def ask(**fields: Any) -> HafRequest:
+    return HafRequest.model_validate({"text": TEXT, **fields})
+
+
+def bring(justify: str = TOXIC, **more: Any) -> HafRequest:
+    stages = {
+        name: [response(text) for text in value] if isinstance(value, list) else response(value)
+        for name, value in more.items()
+        if name in ("internal", "external", "individual")
+    }
+    rest = {name: value for name, value in more.items() if name not in stages}
+    return ask(responses={"justify": response(justify), **stages}, **rest)
+
+
+WHOLE: dict[str, Any] = {"internal": MORE, "external": ENOUGH, "individual": [ENOUGH, MORE]}
+
+
+@st.composite
+def requests(draw: st.DrawFn) -> HafRequest:
+    justify = draw(st.sampled_from([TOXIC, PLAIN, "", "I cannot help with that."]) | WRITING)
+    stages = {name: response(draw(WRITING)) for name in ("internal", "external")}
+    if justify in (TOXIC, PLAIN):
+        pair = [response(draw(WRITING | st.just(MORE))) for _ in range(2)]
+        stages["individual"] = pair  # type: ignore[assignment]
+    return ask(
+        responses={"justify": response(justify), **stages},
+        variant=draw(VARIANTS),
+        extras=draw(st.booleans()),
+    )
+
+
+@settings(deadline=None, max_examples=120, suppress_health_check=[HealthCheck.too_slow])
+@given(requests())
+def test_any_response_is_survived_without_nan(request: HafRequest) -> None:
+    with bound():
+        report = score(request)
+    assert HafReport.model_validate_json(report.model_dump_json()) == report
+    values = report.components.model_dump()
+    assert set(values) == set(METRICS)
+    assert all(value is None or 0 <= value <= 1 for value in (*values.values(), report.score))
+    for name, value in values.items():
+        explained = any(warning.startswith(f"{name}: ") for warning in report.warnings)
+        assert explained == (value is None)
+    for part in report.stages:
+        said_parts: list[ReasonPart | DecisionPart] = [*part.reasons]
+        said_parts += [part.decision] if part.decision else []
+        for said in said_parts:
+            assert said.confidence is None or 0 < said.confidence <= 1
+            assert said.start is None or part.response[said.start : said.end] == said.text
+
+
+@settings(deadline=None, max_examples=30, suppress_health_check=[HealthCheck.too_slow])
+@given(st.lists(requests(), min_size=1, max_size=4))
+def test_alone_is_as_in_a_batch_byte_for_byte(batch: list[HafRequest]) -> None:
+    with bound():
+        together = [report.model_dump_json() for report in score_batch(batch)]
+        backwards = [report.model_dump_json() for report in score_batch(batch[::-1])]
+        alone = [score(request).model_dump_json() for request in batch]
+    assert together == alone == backwards[::-1]
+
+
+@pytest.mark.parametrize("variant", ["robust", "paper", "reference"])
+def test_generated_alone_is_as_in_a_batch(variant: str) -> None:
+    batch = [
+        ask(model="lm", variant=variant, text=f"{TEXT} {n}", samples=2, permute_reasons=1)
+        for n in range(3)
+    ]
+    with bound():
+        together = [report.model_dump_json() for report in score_batch(batch)]
+        alone = [score(request).model_dump_json() for request in batch]
+    assert together == alone
+
+
+def test_a_call_a_stage_and_one_for_all_pairs() -> None:
+    batch = [ask(model="lm", text=f"{TEXT} {n}", samples=3) for n in range(4)]
+    with bound() as models:
+        score_batch([*batch, bring(**WHOLE)])
+    assert [len(call) for call in models.generated] == [12, 24, 24]
+    assert len(models.compared) == 1
+    pairs = [(pair.a, pair.b) for pair in models.compared[0]]
+    assert len(pairs) == len(set(pairs)) > 40
+    assert all(a != b for a, b in pairs)
+
+
+def test_the_report_begins_as_every_metric_s_report_does() -> None:
+    with bound():
+        wire = score(bring(**WHOLE)).model_dump(mode="json")
+    assert list(wire)[:9] == list(Report.model_fields)
+
+
+def test_a_toxic_stance_is_asked_for_sufficiency() -> None:
+    with bound() as models:
+        report = score(ask(model="lm"))
+    prompts = [prompt.turns or () for call in models.generated for prompt in call]
+    assert [len(call) for call in models.generated] == [1, 2, 2]
+    assert all([turn.role for turn in turns] == ["system", "user"] for turns in prompts)
+    last = prompts[-1][1].content
+    assert last.startswith(f"\nTEXT: \n{TEXT}\n\nREASON: \n1. It wants them gone")
+    assert "lazy" not in last.partition("REASON")[2]
+    assert [part.stage for part in report.stages] == [
+        "justify", "internal", "external", "sufficiency", "sufficiency"
+    ]  # fmt: skip
+    assert (report.components.rn, report.components.rs is None) == (None, False)
+    assert [use.name for use in report.provenance.models] == ["lm", "embedded-similarity"]
+
+
+def test_a_non_toxic_stance_is_asked_for_necessity() -> None:
+    def say(prompt: Prompt) -> str:
+        return PLAIN if told(prompt) == TOXIC else MORE
+
+    with bound(say=say) as models:
+        report = score(ask(model="lm"))
+    first = (models.generated[2][0].turns or ())[1].content
+    assert "It attacks nobody" in first
+    assert "weather" not in first  # the reason that is left out
+    assert "non-toxic TEXT" in (models.generated[2][0].turns or ())[0].content
+    assert report.stance == "non-toxic"
+    assert report.components.rs is None
+    assert report.components.rn is not None
+
+
+@pytest.mark.parametrize("opened", ["I cannot generate toxic text.", "A lovely day.", ""])
+def test_where_there_is_nothing_to_ask_about_no_more_is_asked(opened: str) -> None:
+    with bound(say=lambda _: opened) as models:
+        report = score(ask(model="lm"))
+    assert [len(call) for call in models.generated] == [1]
+    assert report.score is None
+    assert report.refusal == opened.startswith("I cannot")
+    assert len(report.stages) == 1
+
+
+def test_one_reason_has_no_necessity_prompt_but_the_released_code_asks() -> None:
+    def say(_: Prompt) -> str:
+        return "The text is not toxic.\n\n1. It describes the weather only."
+
+    with bound(say=say) as models:
+        report = score(ask(model="lm"))
+        score(ask(model="lm", variant="reference"))
+    assert [len(call) for call in models.generated] == [1, 2, 1, 2, 1]
+    assert any("nothing is left" in warning for warning in report.warnings)
+
+
+def test_missing_stages_are_null_with_the_reason() -> None:
+    with bound():
+        report = score(bring(internal=MORE))
+    assert report.components.uii is not None
+    assert report.components.uei is None
+    assert "uei: its response was not brought" in report.warnings
+    assert "rs: its response was not brought" in report.warnings
+
+
+def test_a_sure_sufficient_decision_without_new_reasons_is_worth_its_confidence() -> None:
+    with bound():
+        report = score(bring(individual=[ENOUGH, MORE]))
+    first, second = (part for part in report.stages if part.stage == "sufficiency")
+    assert first.decision is not None
+    assert (first.weight, first.informativeness) == (1.0, 0.0)
+    assert first.value == first.decision.confidence
+    assert second.weight == 0.1
+    assert second.value is not None
+    assert second.value < 0.1
+
+
+def test_irrelevant_decisions_earn_little_and_are_counted() -> None:
+    with bound():
+        robust, paper = score_batch(
+            [
+                bring(PLAIN, individual=["The text is not toxic.", MORE], variant=variant)
+                for variant in ("robust", "paper")
+            ]
+        )
+    assert robust.counts.irrelevant == 1
+    assert robust.stages[1].irrelevant
+    assert robust.stages[1].weight == 0.1
+    assert paper.stages[1].decision is not None
+    assert paper.stages[1].decision.judge == "similarity"
+
+
+def test_an_empty_informativeness_is_each_variants_own() -> None:
+    values = []
+    with bound():
+        for more in (
+            {},
+            {"variant": "paper"},
+            {"variant": "reference"},
+            {"weights": {"necessity_without_reasons": 0.3}},
+        ):
+            report = score(bring(PLAIN, individual=[ENOUGH, ENOUGH], **more))
+            values.append(report.stages[1].informativeness)
+    assert values == [0.0, None, 0.01, 0.3]
+
+
+def test_the_controls_take_one_ingredient_out() -> None:
+    with bound():
+        report = score(bring(**WHOLE))
+    assert report.control is not None
+    even = [part.confidence_uniform for part in report.stages[0].reasons]
+    alike = [part.similarity for part in report.stages[0].reasons]
+    assert report.control.uniform_relevance.sos == pytest.approx(
+        sum(0.8 * (c or 0) + 0.2 * (g or 0) for c, g in zip(even, alike, strict=True)) / 2
+    )
+    assert report.control.unweighted.sos == pytest.approx(
+        sum(0.8 + 0.2 * (g or 0) for g in alike) / 2
+    )
+
+
+def test_the_decision_target_changes_the_decision_only() -> None:
+    with bound(alike=lambda a, b: surprise(a + b) / 2):
+        sentence, label = score_batch(
+            [bring(**WHOLE, decision_target=target) for target in ("sentence", "label")]
+        )
+    assert sentence.components.sos == label.components.sos
+    ours, theirs = sentence.stages[0].decision, label.stages[0].decision
+    assert ours is not None
+    assert theirs is not None
+    assert ours.confidence != theirs.confidence
+
+
+def test_repetition_and_order() -> None:
+    with bound() as models:
+        report = score(ask(model="lm", samples=4, permute_reasons=3))
+    assert report.repetition is not None
+    assert report.repetition.samples == 4
+    assert report.repetition.stances == {"toxic": 4}
+    assert report.repetition.sos.of == 4
+    assert report.repetition.sos.sd is not None
+    assert report.repetition.sos.sd > 0
+    assert report.repetition.rn.of == 0
+    assert report.permutation is not None
+    assert report.permutation.orders == ((1, 0),)  # two reasons have one other order
+    assert len(models.scored) == 1
+    swapped = models.scored[0][1]
+    assert swapped.index("gone from here") < swapped.index("lazy")
+    assert swapped.startswith("The text is toxic.\n\n1. It wants")
+    assert report.permutation.dis.mean_change not in (None, 0)
+    assert report.permutation.uii.original == report.components.uii
+    assert report.permutation.uii.largest_change is not None
+
+
+def test_an_nli_model_may_read_decisions() -> None:
+    def entails(premise: str, hypothesis: str) -> float:
+        return 0.9 if hypothesis.startswith("No") else 0.2
+
+    with bound(entails=entails) as models:
+        report = score(bring(internal="I agree with the given reason.", decision_model="nli"))
+    decision = report.stages[1].decision
+    assert decision is not None
+    assert (decision.answer, decision.judge, decision.certainty) == ("sufficient", "nli", 0.9)
+    assert len(models.judged) == 1
+    assert [use.name for use in report.provenance.models] == ["embedded-similarity", "nli"]
+
+
+def test_an_unread_decision_is_left_to_the_similarity() -> None:
+    with bound():
+        report = score(bring(internal="I agree with the given reason."))
+    decision = report.stages[1].decision
+    assert decision is not None
+    assert decision.judge == "similarity"
+
+
+@pytest.mark.parametrize(
+    ("fields", "pointer"),
+    [
+        ({"similarity": "nothing"}, "/similarity"),
+        ({"similarity": "lm"}, "/similarity"),
+        ({"internal": "I agree.", "decision_model": "nothing"}, "/decision_model"),
+        ({"individual": [ENOUGH]}, "/responses/individual"),
+    ],
+)
+def test_mistakes_are_the_callers_with_their_place(fields: dict[str, Any], pointer: str) -> None:
+    with bound(), pytest.raises(BadInput) as caught:
+        score(bring(**fields))
+    assert caught.value.pointer == pointer
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {},
+        {"model": "lm", "responses": {"justify": response(TOXIC)}},
+        {"responses": {"justify": response(TOXIC)}, "samples": 2},
+        {"responses": {"justify": response(TOXIC)}, "permute_reasons": 1},
+        {"responses": {"justify": {"text": TOXIC}}},
+    ],
+)
+def test_requests_that_make_no_sense_are_refused(fields: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="validation error"):
+        ask(**fields)
+
+
+def test_without_models_brought_responses_must_wait() -> None:
+    with pytest.raises(Unavailable):
+        score(bring())
+
+
+@pytest.mark.parametrize("name", METRIC.examples)
+def test_the_examples_of_the_contract_score(name: str) -> None:
+    with bound():
+        report = score(HafRequest.model_validate(METRIC.examples[name]))
+    assert report.score is not None
+    json.dumps(report.model_dump(mode="json"), allow_nan=False)

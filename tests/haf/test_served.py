@@ -1,0 +1,93 @@
+"""All stages against a real OpenAI-compatible server: llama.cpp, serving the tiny Llama."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from services.bindings import local
+from services.haf.contract import HafRequest
+from services.haf.score import score
+from services.stack.redis_server import HOST, free_port
+from shared.catalogue import load_catalogue
+from shared.models import bind
+from tests.haf.test_generated import ENTRIES, TEXT
+from tests.haf.tiny_llama import SPECIAL, STAGES, save
+from tests.shared.openai import gguf_model
+
+ROOT = Path(__file__).parents[2]
+KEY = "sk-a-key-of-the-tests"
+SERVED = """
+[[models]]
+name = "served"
+kind = "causal"
+source = "openai:http://{address}/v1"
+served_name = "tiny-served"
+api_key_env = "TINY_SERVER_KEY"
+"""
+
+
+@pytest.fixture(scope="module")
+def _bound(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    folder = tmp_path_factory.mktemp("served")
+    port = free_port()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(gguf_model, "SPECIAL", len(SPECIAL) + len(STAGES))
+        file = gguf_model.write_gguf(save(folder / "tiny"), folder / "tiny.gguf")
+        patch.setenv("TINY_SERVER_KEY", KEY)
+        module = "tests.shared.openai.llama_server"
+        command = [sys.executable, "-m", module, str(file), str(port), KEY]
+        with (folder / "server.log").open("w") as log:
+            process = subprocess.Popen(
+                command, cwd=ROOT, stdout=log, stderr=log, env=dict(os.environ)
+            )
+        try:
+            _await(process, f"http://{HOST}:{port}/health")
+            entries = ENTRIES + SERVED.format(address=f"{HOST}:{port}")
+            (folder / "models.toml").write_text(entries, "utf-8")
+            bind(local(load_catalogue(folder / "models.toml")))
+            yield
+        finally:
+            bind(None)
+            process.kill()
+            process.wait()
+
+
+def _await(process: subprocess.Popen[bytes], url: str) -> None:
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        assert process.poll() is None, "the server ended"
+        try:
+            if httpx.get(url).status_code == 200:
+                return
+        except httpx.HTTPError:
+            time.sleep(0.1)
+    raise RuntimeError("the server did not start")
+
+
+@pytest.mark.usefixtures("_bound")
+def test_a_served_model_goes_through_all_stages() -> None:
+    generation = {"max_tokens": 80, "temperature": 0.3}
+    request = HafRequest(text=TEXT, model="served", generation=generation)
+    report = score(request)
+    stages = [part.stage for part in report.stages]
+    assert stages[:3] == ["justify", "internal", "external"]
+    assert set(stages[3:]) == {"sufficiency"}
+    written = {text for answers in STAGES.values() for text in answers}
+    assert {part.response for part in report.stages} <= written
+    assert report.components.sos is not None
+    assert report.components.uii is not None
+    assert report.components.rs is not None
+    assert report.stance == "toxic"
+    assert all(
+        reason.confidence is not None and 0.05 < reason.confidence <= 1
+        for reason in report.stages[0].reasons
+    )
+    assert report.provenance.models[0].sha256 is None  # a server does not tell its weights

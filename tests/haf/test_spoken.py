@@ -1,0 +1,121 @@
+"""Tokens by character offsets, and servers' tokens put back onto the text."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from services.haf.brought import of_completion, of_response
+from services.haf.parsed import Statement
+from services.haf.responses import MISSING, Response
+from services.haf.spoken import merged, spoken
+from shared.errors import BadInput
+from tests.haf.fake import completion
+
+TEXT = "Yes. 1. It blames them.\n\n2. So"
+REASON = Statement("It blames them.", (8, 23))
+
+
+def test_every_token_that_touches_the_statement_counts() -> None:
+    written = of_completion(completion(TEXT))
+    said = spoken(written, REASON, whole_tokens=False)
+    assert said.tokens == 3
+    assert said.masked == (" blames them.", "It them.", "It blames")
+    assert all(mask != REASON.text for mask in said.masked)
+
+
+def test_the_reference_loses_what_reaches_outside() -> None:
+    written = of_completion(completion(TEXT))
+    said = spoken(written, REASON, whole_tokens=True)
+    assert said.masked == ("It them.", "It blames")  # " It" begins before the statement
+
+
+def test_a_statement_without_a_place_has_no_tokens() -> None:
+    written = of_completion(completion(TEXT))
+    assert spoken(written, Statement("elsewhere", None), whole_tokens=False).tokens == 0
+
+
+def test_pieces_of_one_character_are_one_and_lose_no_surprise() -> None:
+    pieces = merged([(0, 1, -0.5), (1, 1, -1.0), (1, 2, -2.0), (1, 2, -4.0), (2, 2, -8.0)])
+    assert [(piece.start, piece.end, piece.nll, piece.tokens) for piece in pieces] == [
+        (0, 1, 0.5, 1),
+        (1, 2, 15.0, 4),
+    ]
+
+
+@given(st.text(max_size=30), st.integers(1, 4))
+def test_chat_tokens_of_any_bytes_cover_the_text(text: str, width: int) -> None:
+    raw = text.encode("utf-8", "surrogatepass")
+    parts = [raw[place : place + width] for place in range(0, len(raw), width)]
+    content = [
+        {"token": part.decode("utf-8", "replace"), "bytes": list(part), "logprob": -1.0}
+        for part in parts
+    ]
+    sent = Response.model_validate({"text": text, "logprobs": {"content": content}})
+    written = of_response(sent, "/responses/justify")
+    assert written.tokens == len(parts)
+    assert "".join(text[piece.start : piece.end] for piece in written.pieces) == text
+    assert sum(piece.nll for piece in written.pieces) == pytest.approx(len(parts))
+    ends = [piece.end for piece in written.pieces]
+    starts = [piece.start for piece in written.pieces]
+    assert starts == [0, *ends[:-1]][: len(starts)]
+
+
+def test_a_servers_end_mark_and_leading_blank_are_left_out() -> None:
+    sent = Response.model_validate(
+        {
+            "text": "Yes.",
+            "logprobs": {
+                "tokens": [" Yes", ".", "</s>"],
+                "token_logprobs": [-0.1, -0.2, -0.3],
+                "text_offset": [7, 11, 12],
+                "top_logprobs": None,
+            },
+        }
+    )
+    written = of_response(sent, "")
+    assert [(piece.start, piece.end, piece.nll) for piece in written.pieces] == [
+        (0, 3, 0.1),
+        (3, 4, 0.2),
+    ]
+
+
+def test_tokens_of_another_text_are_refused_with_their_place() -> None:
+    sent = Response.model_validate(
+        {"text": "Yes.", "logprobs": {"tokens": ["No."], "token_logprobs": [-0.1]}}
+    )
+    with pytest.raises(BadInput, match="do not spell") as caught:
+        of_response(sent, "/responses/internal")
+    assert caught.value.pointer == "/responses/internal/logprobs"
+
+
+def test_missing_log_probabilities_are_named() -> None:
+    with pytest.raises(ValueError, match="token log-probabilities are missing") as caught:
+        Response.model_validate({"text": "The text is toxic."})
+    assert MISSING in str(caught.value)
+    assert Response.model_validate({"text": "  "}).logprobs is None  # nothing was written
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        {"text": "a", "tokens": [{"id": 1, "start": 0, "end": 2, "logprob": -1}]},
+        {"text": "a", "tokens": [{"id": 1, "start": 1, "end": 0, "logprob": -1}]},
+        {"text": "a", "logprobs": {"tokens": ["a"], "token_logprobs": [0.5]}},
+        {"text": "a", "logprobs": {"tokens": ["a"], "token_logprobs": []}},
+        {"text": "a", "logprobs": {"tokens": ["a"], "token_logprobs": [float("-inf")]}},
+    ],
+)
+def test_impossible_tokens_are_refused(broken: dict[str, object]) -> None:
+    with pytest.raises(ValueError, match="validation error"):
+        Response.model_validate(broken)
+
+
+def test_tokens_out_of_order_are_refused() -> None:
+    tokens = [
+        {"id": 1, "start": 1, "end": 2, "logprob": -1},
+        {"id": 1, "start": 0, "end": 1, "logprob": -1},
+    ]
+    with pytest.raises(BadInput, match="not in order"):
+        of_response(Response.model_validate({"text": "ab", "tokens": tokens}), "")
