@@ -10,7 +10,7 @@ COPY services services
 RUN /venv/bin/pip install --no-cache-dir --no-deps .
 
 FROM python:3.11-slim
-RUN useradd --uid 10001 --create-home touchstone
+RUN useradd --uid 10001 --create-home touchstone && install --directory --owner touchstone /files
 COPY --from=build /venv /venv
 WORKDIR /app
 COPY models.toml .

@@ -18,6 +18,7 @@ ModelKind = Literal["classifier", "causal", "similarity", "cross-encoder"]
 MetadataKey = Annotated[str, StringConstraints(min_length=1, max_length=64)]
 MetadataValue = Annotated[str, StringConstraints(max_length=512)]
 ModelName = Annotated[str, StringConstraints(min_length=1, max_length=128)]
+EndpointId = Annotated[str, StringConstraints(pattern=r"^we_[0-9a-f]{32}$")]
 AuditField = Annotated[str, StringConstraints(max_length=500)]
 
 MAX_TEXT = 20_000  # characters (Unicode code points)
@@ -59,6 +60,11 @@ class JobRequest(Message):
         default_factory=dict, max_length=16, description="at most 16 pairs, returned with the job"
     )
     context: Context | None = Field(default=None, description="audit fields, returned with the job")
+    webhook: EndpointId | None = Field(
+        default=None,
+        description="the webhook endpoint that is told of this job's end, and no other; if absent, "
+        "every endpoint of yours that listens to the event",
+    )
     do_not_store_text: bool = Field(
         default=False,
         description="keep no text once the job has ended: what is left of the request is `model`, "

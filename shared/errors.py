@@ -7,6 +7,7 @@ ScoringError
 │   ├── UnknownJob
 │   ├── UnknownFile
 │   └── UnknownBatch
+├── QuotaExceeded        429  the caller has used up what it may; later the same request may pass
 └── Unavailable          503  a model or a store is down or slow; retried with backoff
 """
 
@@ -19,6 +20,7 @@ class ScoringError(Exception):
     status = 500
     slug = "internal"
     title = "Something went wrong on our side"
+    retry_after: int | None = None  # seconds after which a retry makes sense
 
     def __init__(self, detail: str, *, pointer: str | None = None) -> None:
         super().__init__(detail)
@@ -70,9 +72,23 @@ class UnknownJob(NotThere):
     title = "No such job"
 
 
+class QuotaExceeded(ScoringError):
+    """The caller has used up what it may; `policy` is the name of the limit."""
+
+    status = 429
+    slug = "quota-exceeded"
+    title = "The quota is used up"
+
+    def __init__(self, detail: str, *, policy: str, retry_after: int) -> None:
+        super().__init__(detail)
+        self.policy = policy
+        self.retry_after = retry_after
+
+
 class Unavailable(ScoringError):
     """A model, the ledger or the broker is away or too slow; the same request may succeed later."""
 
     status = 503
     slug = "unavailable"
     title = "A part of the service is away"
+    retry_after = 5

@@ -13,19 +13,27 @@ from typing import Any
 import structlog
 
 CREDENTIALS = re.compile(r"(?<=://)[^/@\s]*@")  # user:password@ of any URL
+SECRETS = re.compile(r"(?:tsk_|whsec_)[A-Za-z0-9_+/=-]{8,}|(?<=[Bb]earer )[^\s,'\"]+")
 SECRET_NAMES = frozenset({"authorization", "password", "secret", "api_key", "token"})
 
 Event = MutableMapping[str, Any]
 
 
 def without_secrets(_logger: Any, _method: str, event: Event) -> Event:
-    """Blot out fields with secret names and the credentials of URLs."""
+    """Blot out fields with secret names, API keys, webhook secrets, the credentials of URLs."""
     for name, value in event.items():
-        if name.lower() in SECRET_NAMES:
-            event[name] = "[redacted]"
-        elif isinstance(value, str):
-            event[name] = CREDENTIALS.sub("[redacted]@", value)
+        event[name] = "[redacted]" if name.lower() in SECRET_NAMES else _blotted(value)
     return event
+
+
+def _blotted(value: Any) -> Any:
+    if isinstance(value, str):
+        return SECRETS.sub("[redacted]", CREDENTIALS.sub("[redacted]@", value))
+    if isinstance(value, dict):
+        return without_secrets(None, "", value.copy())
+    if isinstance(value, (list, tuple)):
+        return [_blotted(item) for item in value]
+    return value
 
 
 def configure(level: str, style: str) -> None:

@@ -20,6 +20,14 @@ SCORE_SECONDS = Histogram(
 QUEUE_SECONDS = Histogram(
     "touchstone_queue_seconds", "From acceptance to claim", ["metric"], buckets=SECONDS
 )
+WEBHOOK_ATTEMPTS = Counter(
+    "touchstone_webhook_attempts_total",
+    "Attempts to deliver a webhook, by what followed: arrived, again, failed, disabled, fenced",
+    ["outcome"],
+)
+WEBHOOK_SECONDS = Histogram(
+    "touchstone_webhook_attempt_seconds", "One attempt to deliver a webhook", buckets=SECONDS
+)
 REQUEST_SECONDS = Histogram(
     "touchstone_http_request_seconds",
     "HTTP requests",

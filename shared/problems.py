@@ -7,11 +7,13 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from shared.errors import BadInput, ScoringError
+from shared.errors import BadInput, QuotaExceeded, ScoringError
 
 Problem = dict[str, Any]
 
 TYPE_BASE = "https://touchstone.dev/problems/"
+# draft-ietf-httpapi-ratelimit-headers-10, section 6.1
+QUOTA_EXCEEDED = "https://iana.org/assignments/http-problem-types#quota-exceeded"
 
 
 def make(slug: str, title: str, status: int, detail: str) -> Problem:
@@ -22,6 +24,8 @@ def make(slug: str, title: str, status: int, detail: str) -> Problem:
 def problem(error: ScoringError) -> Problem:
     """One of our own errors."""
     made = make(error.slug, error.title, error.status, error.detail)
+    if isinstance(error, QuotaExceeded):
+        made |= {"type": QUOTA_EXCEEDED, "violated-policies": [error.policy]}
     if error.pointer is not None:
         made["errors"] = [{"detail": error.detail, "pointer": "#" + error.pointer}]
     return made

@@ -7,7 +7,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field, SecretStr
+from pydantic import Field, IPvAnyNetwork, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 
@@ -32,6 +32,36 @@ class Settings(BaseSettings):
     max_body_bytes: int = Field(default=1_048_576, ge=1_024)
     max_wait_seconds: int = Field(default=30, ge=0, le=30, description="cap of Prefer: wait=N")
     idempotency_hours: int = Field(default=24, ge=1)
+
+    authentication: Literal["auto", "keys", "none"] = Field(
+        default="auto",
+        description="`auto`: keys are asked for as soon as one was made, and without any the "
+        "gateway listens on loopback only; `keys`: always; `none`: never, on any host",
+    )
+    requests_per_minute: int = Field(
+        default=600, ge=1, description="of one key, where the key says nothing else"
+    )
+    open_jobs: int = Field(default=10_000, ge=1, description="queued and running, of one tenant")
+
+    webhook_keys: SecretStr | None = Field(
+        default=None,
+        description="Fernet keys, separated by commas, that seal the endpoints' secrets in the "
+        "ledger: the first seals, all open; none: no webhooks",
+    )
+    webhook_allow: tuple[IPvAnyNetwork, ...] = Field(
+        default=(), description="networks that webhooks may reach though they are not public"
+    )
+    webhook_ports: tuple[int, ...] = Field(
+        default=(443, 8443), description="of public addresses; allowed networks may use any"
+    )
+    webhook_seconds: float = Field(default=20, gt=0, le=30, description="of one attempt, in all")
+    webhook_concurrency: int = Field(default=64, ge=1, description="attempts at a time")
+    webhook_schedule: tuple[float, ...] = Field(
+        default=(0, 5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400),
+        min_length=1,
+        description="seconds before each attempt, counted from the one before it",
+    )
+    webhook_days: int = Field(default=30, ge=1, description="how long ended deliveries are kept")
 
     files_url: str = Field(
         default="var/files",

@@ -13,7 +13,19 @@ from services.stack.postgres_server import Postgres
 from shared.ledger.engine import connect, ledger
 from shared.ledger.migrate import migrate
 from shared.settings import Settings, settings
+from shared.webhooks.sealing import new_key
 from tests.servers import redis_server
+
+TABLES = (
+    "jobs",
+    "idempotency_keys",
+    "files",
+    "batches",
+    "batch_lines",
+    "api_keys",
+    "webhook_endpoints",
+    "webhook_deliveries",
+)
 
 
 @pytest.fixture(scope="session")
@@ -37,6 +49,8 @@ def _settings(
         patch.setenv("DATABASE_URL", _postgres)
         patch.setenv("REDIS_URL", _redis)
         patch.setenv("TOUCHSTONE_MODELS_FILE", str(Path(__file__).parents[1] / "models.toml"))
+        patch.setenv("TOUCHSTONE_WEBHOOK_KEYS", new_key())
+        patch.setenv("TOUCHSTONE_WEBHOOK_ALLOW", '["127.0.0.1/32"]')
         patch.setenv("TOUCHSTONE_FILES_URL", str(tmp_path_factory.mktemp("files")))
         settings.cache_clear()
         ledger.cache_clear()
@@ -51,7 +65,7 @@ def _settings(
 def chosen(_settings: Settings, _redis: str) -> Settings:
     """The settings of these servers, with an empty ledger and an empty broker behind them."""
     with ledger().begin() as connection:
-        connection.execute(text("TRUNCATE jobs, idempotency_keys, files, batches, batch_lines"))
+        connection.execute(text(f"TRUNCATE {', '.join(TABLES)}"))
     with redis.Redis.from_url(_redis) as client:
         client.flushall()
     return _settings

@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 import argparse
+import sys
 
 import uvicorn
 from fastapi import FastAPI
 from opentelemetry.instrumentation.fastapi import FastAPIInstrumentor
 
 from services.gateway.app import create_app
+from services.gateway.exposure import Exposed, keys_needed
+from services.gateway.state import State
 from shared import log, tracing
 from shared.settings import Settings, settings
+
+OPEN = {
+    None: "no API key is asked for until one is made; only this machine can reach the service",
+    False: "no API key is asked for: whoever reaches the service can use it",
+}
+
+logger = log.logger(__name__)
 
 
 def main() -> None:
@@ -19,8 +29,18 @@ def main() -> None:
     chosen = settings()
     log.configure(chosen.log_level, chosen.log_format)
     tracing.configure("gateway")
+    app = create_app(chosen)
+    gateway: State = app.state.gateway
+    try:
+        needed = keys_needed(chosen, gateway.engine)
+    except Exposed as error:
+        sys.exit(str(error))
+    if needed:
+        gateway.keyring.demand()
+    else:
+        logger.warning("gateway.open", host=chosen.host, detail=OPEN[needed])
     uvicorn.run(
-        traced(create_app(chosen), chosen),
+        traced(app, chosen),
         host=chosen.host,
         port=chosen.port,
         log_config=None,

@@ -7,11 +7,11 @@ from contextlib import asynccontextmanager
 
 from fastapi import FastAPI
 from fastapi.responses import RedirectResponse
-from sqlalchemy import Engine
-from starlette.types import Lifespan
 
 from services.gateway import openapi, refusals
 from services.gateway.hints import Hints
+from services.gateway.keyring import Keyring
+from services.gateway.rate_limit import Limiter, RateLimitHeaders
 from services.gateway.routes import (
     batch_reports,
     batches,
@@ -21,6 +21,8 @@ from services.gateway.routes import (
     jobs,
     models,
     scores,
+    webhook_deliveries,
+    webhook_endpoints,
 )
 from services.gateway.state import State
 from services.gateway.timing import Timing
@@ -30,7 +32,19 @@ from shared.files import FileStore
 from shared.ledger.engine import connect, libpq_url
 from shared.settings import Settings
 from shared.version import SERVICE_VERSION
+from shared.webhooks.sealing import sealer_of
 
+ROUTES = (
+    events,
+    jobs,
+    files,
+    batch_reports,
+    batches,
+    webhook_endpoints,
+    webhook_deliveries,
+    models,
+    health,
+)
 LEDGER_CONNECTIONS = 20  # and as many again at peaks: no fewer than Starlette's 40 threads
 
 DESCRIPTION = """\
@@ -42,16 +56,16 @@ A score measures an explanation. It is not legal compliance.
 
 
 def create_app(settings: Settings) -> FastAPI:
-    """The gateway for these settings."""
+    """The gateway for these settings. Raises ValueError where a webhook key is no Fernet key."""
     database_url = settings.database_url.get_secret_value()
     engine = connect(database_url, pool_size=LEDGER_CONNECTIONS)
-    finishes, hints = Finishes(libpq_url(database_url)), Hints()
+    finishes, hints, limiter = Finishes(libpq_url(database_url)), Hints(), Limiter(settings)
     app = FastAPI(
         title="Touchstone",
         version=SERVICE_VERSION,
         summary="Scores explanations.",
         description=DESCRIPTION,
-        lifespan=_lifespan(engine, finishes, hints),
+        lifespan=_lifespan,
     )
     app.state.gateway = State(
         settings=settings,
@@ -59,24 +73,27 @@ def create_app(settings: Settings) -> FastAPI:
         catalogue=load_catalogue(settings.models_file),
         finishes=finishes,
         hints=hints,
+        keyring=Keyring(settings),
+        limiter=limiter,
+        sealer=sealer_of(settings),
         files=FileStore(settings.files_url),
     )
     app.include_router(scores.make_router())
-    for routes in (events, jobs, files, batch_reports, batches, models, health):
+    for routes in ROUTES:
         app.include_router(routes.router)
     app.add_api_route("/", lambda: RedirectResponse("/docs"), include_in_schema=False)
     refusals.install(app)
     openapi.install(app)
+    app.add_middleware(RateLimitHeaders)
     app.add_middleware(Timing)
     return app
 
 
-def _lifespan(engine: Engine, finishes: Finishes, hints: Hints) -> Lifespan[FastAPI]:
-    @asynccontextmanager
-    async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
-        with hints.sending():
-            async with finishes.listening():
-                yield
-        engine.dispose()
-
-    return lifespan
+@asynccontextmanager
+async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
+    gateway: State = app.state.gateway
+    with gateway.hints.sending():
+        async with gateway.finishes.listening():
+            yield
+    await gateway.limiter.close()
+    gateway.engine.dispose()

@@ -8,10 +8,13 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 from pydantic.json_schema import models_json_schema
 
+from services.gateway.refusals import MEDIA_TYPE
 from services.gateway.rooms import every_room
 from services.gateway.routes.batches import BatchRequest
+from services.gateway.webhook_views import EndpointChange, EndpointRequest, RotationRequest
 from shared.contracts import Message
 
+OTHER_REQUESTS = (BatchRequest, EndpointRequest, EndpointChange, RotationRequest)
 TEMPLATE = "#/components/schemas/{model}"
 
 
@@ -35,10 +38,31 @@ def _described(app: FastAPI) -> dict[str, Any]:
         routes=app.routes,
         tags=app.openapi_tags,
     )
-    requests: list[tuple[type[Message], str]] = [(BatchRequest, "validation")]
-    requests += [(room.request, "validation") for room in every_room().values()]
+    asked: list[type[Message]] = [
+        *(room.request for room in every_room().values()),
+        *OTHER_REQUESTS,
+    ]
+    requests: list[tuple[type[Message], str]] = [(message, "validation") for message in asked]
     _, definitions = models_json_schema(requests, ref_template=TEMPLATE)  # type: ignore[arg-type]
     schemas = described.setdefault("components", {}).setdefault("schemas", {})
     for name, definition in definitions.get("$defs", {}).items():
         schemas.setdefault(name, definition)
+    for methods in described["paths"].values():
+        for operation in methods.values():
+            operation["responses"] = _as_problems(operation["responses"])
+    for name in ("HTTPValidationError", "ValidationError"):
+        schemas.pop(name, None)
     return described
+
+
+def _as_problems(responses: dict[str, Any]) -> dict[str, Any]:
+    """Every error is a problem; the 422 that FastAPI adds by itself is none of ours."""
+    found = {}
+    for status, response in responses.items():
+        schema = response.get("content", {}).get("application/json", {}).get("schema", {})
+        if schema.get("$ref", "").endswith("/HTTPValidationError"):
+            continue
+        if status >= "400":
+            response["content"] = {MEDIA_TYPE: {"schema": schema}}
+        found[status] = response
+    return found

@@ -12,11 +12,10 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
 from shared import log
-from shared.errors import BadInput, NotThere, ScoringError, Unavailable
+from shared.errors import BadInput, NotThere, ScoringError
 from shared.problems import Problem, internal, invalid, make, problem
 
 MEDIA_TYPE = "application/problem+json"
-RETRY_AFTER_SECONDS = "5"
 
 logger = log.logger(__name__)
 
@@ -48,6 +47,34 @@ class UnsupportedMediaType(ScoringError):
     status = 415
     slug = "unsupported-media-type"
     title = "The body's type is not supported"
+
+
+class Unauthenticated(ScoringError):
+    """No key, or one that opens nothing. Source of the header: RFC 6750, section 3."""
+
+    status = 401
+    slug = "unauthenticated"
+    title = "A valid API key is needed"
+
+    def __init__(self, detail: str, *, wrong: bool = False) -> None:
+        super().__init__(detail)
+        self.challenge = 'Bearer realm="touchstone"' + (', error="invalid_token"' if wrong else "")
+
+
+class Forbidden(ScoringError):
+    """The key is valid, but not for this."""
+
+    status = 403
+    slug = "forbidden"
+    title = "This key may not do that"
+
+
+class WebhooksOff(ScoringError):
+    """This service keeps no webhook secrets, since it has no key to seal them with."""
+
+    status = 503
+    slug = "webhooks-off"
+    title = "Webhooks are not configured"
 
 
 class UnknownMetric(ScoringError):
@@ -100,8 +127,12 @@ def scoring_error(_request: Request, error: Exception) -> JSONResponse:
         return answer(error.problem)
     if not isinstance(error, ScoringError):
         raise error
-    retry = {"Retry-After": RETRY_AFTER_SECONDS} if isinstance(error, Unavailable) else None
-    return answer(problem(error), retry)
+    headers = {}
+    if error.retry_after is not None:
+        headers["Retry-After"] = str(error.retry_after)
+    if isinstance(error, Unauthenticated):
+        headers["WWW-Authenticate"] = error.challenge
+    return answer(problem(error), headers)
 
 
 def invalid_parameters(_request: Request, error: Exception) -> JSONResponse:

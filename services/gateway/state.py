@@ -11,11 +11,14 @@ from sqlalchemy import Connection, Engine
 from starlette.concurrency import run_in_threadpool
 
 from services.gateway.hints import Hints
+from services.gateway.keyring import Keyring
+from services.gateway.rate_limit import Limiter
 from services.gateway.waiting import Finishes
 from shared.catalogue import Catalogue
 from shared.files import FileStore
 from shared.ledger.engine import transaction
 from shared.settings import Settings
+from shared.webhooks.sealing import Sealer
 
 T = TypeVar("T")
 
@@ -29,6 +32,9 @@ class State:
     catalogue: Catalogue
     finishes: Finishes
     hints: Hints
+    keyring: Keyring
+    limiter: Limiter
+    sealer: Sealer | None  # None: no webhooks
     files: FileStore
 
     async def in_ledger(self, work: Callable[[Connection], T]) -> T:

@@ -29,6 +29,11 @@ class ProblemView(BaseModel):
     detail: str
     errors: list[FieldError] | None = None
     error_id: str | None = Field(default=None, description="what the log calls this failure")
+    violated_policies: list[str] | None = Field(
+        default=None,
+        serialization_alias="violated-policies",
+        description="of a 429: `requests` (see RateLimit-Policy) or `open-jobs`",
+    )
 
 
 class JobView(BaseModel, Generic[R]):
@@ -57,6 +62,15 @@ class JobList(BaseModel, Generic[R]):
     first_id: str | None
     last_id: str | None = Field(description="pass it as `after` to get the next page")
     has_more: bool
+
+
+def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
+    """The refusals that a route may answer with: these, and those that every route has.
+
+    403 is for routes that need a certain scope: some may be used with any.
+    """
+    listed = {status: {"model": ProblemView} for status in (*statuses, 401, 429, 503)}
+    return dict(sorted(listed.items()))
 
 
 def shown(job: Job) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from services.scheduler import promises
 from services.scheduler.feeding import Feeder
 from services.scheduler.filing import Filing
 from services.scheduler.retention import Retention
+from services.scheduler.webhooks.delivering import delivering
 from shared import log, tracing
 from shared.catalogue import load_catalogue
 from shared.errors import Unavailable
@@ -87,7 +88,8 @@ def main() -> None:
     for name in (signal.SIGTERM, signal.SIGINT):
         signal.signal(name, lambda *_: stop.set())
     logger.info("scheduler.started")
-    run(stop, chosen)
+    with delivering(ledger(), chosen, stop):
+        run(stop, chosen)
     logger.info("scheduler.stopped")
 
 

@@ -14,6 +14,7 @@ from shared import log
 from shared.files import FileStore
 from shared.ledger import files, retention
 from shared.ledger.engine import transaction
+from shared.ledger.webhooks import deliveries
 from shared.settings import Settings
 
 FILES_AT_ONCE = 100
@@ -34,10 +35,12 @@ class Retention:
         """Forget everything whose term is over. Raises Unavailable."""
         results = timedelta(hours=self._chosen.job_retention_hours)
         keys = timedelta(hours=self._chosen.idempotency_hours)
+        told = timedelta(days=self._chosen.webhook_days)
         gone = {
             "jobs": self._all(lambda connection: retention.purge_jobs(connection, results)),
             "batches": self._all(lambda connection: retention.purge_batches(connection, results)),
             "keys": self._all(lambda connection: retention.purge_idempotency(connection, keys)),
+            "deliveries": self._all(lambda connection: deliveries.purge(connection, told)),
             "files": self._files(),
             "strays": self._strays(),
         }

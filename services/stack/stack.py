@@ -11,11 +11,13 @@ from pathlib import Path
 
 import httpx
 
+from services.gateway.exposure import Exposed, keys_needed
 from services.stack.occupancy import NotReady, demand_free, occupied
 from services.stack.postgres_server import Postgres
 from services.stack.processes import Rooms, ours
 from services.stack.redis_server import HOST, free_port, redis_child
 from services.stack.supervisor import Supervisor
+from services.stack.webhook_key import webhook_key
 from shared.catalogue import load_catalogue
 from shared.ledger.engine import connect
 from shared.ledger.migrate import migrate
@@ -52,6 +54,9 @@ def running(folder: Path, chosen: Settings, rooms: Rooms = ALL_ROOMS) -> Iterato
         supervisor = Supervisor(postgres, logs)
         held.callback(supervisor.stop)
         servers = _servers(folder, chosen, postgres, supervisor)
+        check_exposure(chosen, servers["DATABASE_URL"])
+        if chosen.webhook_keys is None:
+            servers["TOUCHSTONE_WEBHOOK_KEYS"] = webhook_key(folder)
         port = chosen.port or free_port()
         places = servers | {"TOUCHSTONE_FILES_URL": _files_url(folder, chosen)}
         processes = ours(places, chosen, port, rooms)
@@ -78,6 +83,17 @@ def check(chosen: Settings) -> None:
         raise NotReady("set both REDIS_URL and DATABASE_URL, or neither")
     if chosen.port:
         demand_free(chosen.host, chosen.port)
+
+
+def check_exposure(chosen: Settings, database_url: str) -> None:
+    """Raises NotReady where the gateway would refuse to serve other machines without keys."""
+    engine = connect(database_url)
+    try:
+        keys_needed(chosen, engine)
+    except Exposed as error:
+        raise NotReady(str(error)) from None
+    finally:
+        engine.dispose()
 
 
 @contextmanager

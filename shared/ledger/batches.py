@@ -174,6 +174,8 @@ def report_of(
             if job.error is None or job.error["status"] < OUR_FAULT:
                 return Accepted(job, replayed=True)
     request = {"batch": batch.id}
-    job = jobs.insert_job(connection, jobs.new_id(), metric, request, resend_after)
+    job = jobs.insert_job(
+        connection, jobs.new_id(), metric, request, resend_after, tenant=batch.tenant
+    )
     connection.execute(update(batches).where(batches.c.id == batch.id).values(report_job_id=job.id))
     return Accepted(job, replayed=False)

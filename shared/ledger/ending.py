@@ -18,6 +18,7 @@ from shared.ledger.batches import NOTICE, SHOWN, Batch, batch_of
 from shared.ledger.jobs import FINISHED_CHANNEL, Job
 from shared.ledger.jobs import SHOWN as JOB_SHOWN
 from shared.ledger.tables import jobs
+from shared.ledger.telling import TOLD, tell, tell_batch
 
 ROWS_AT_ONCE = 100  # of lines with their results in memory
 
@@ -138,7 +139,11 @@ def close(connection: Connection, batch: Batch, output: str | None, error: str |
         )
         .returning(NOTICE)
     ).one_or_none()
-    return row is not None
+    if row is None:
+        return False
+    counts = {"total": batch.total, "completed": batch.completed, "failed": batch.failed}
+    tell_batch(connection, batch.id, batch.tenant, str(batch.ending), counts)
+    return True
 
 
 def _ids(connection: Connection, *conditions: Any) -> list[str]:
@@ -167,14 +172,15 @@ def _give_up(
         .where(batch_lines.c.batch_id.in_(batch_ids), batch_lines.c.status == "waiting")
         .values(status=line_status)
     )
-    cancelled = (
+    cancelled = connection.execute(
         update(jobs)
         .where(jobs.c.batch_id.in_(batch_ids), jobs.c.status.in_(job_statuses))
         .values(status="cancelled", finished_at=func.now(), lease_expires_at=None)
-        .returning(jobs.c.id, func.pg_notify(FINISHED_CHANNEL, jobs.c.id))
-        .cte("cancelled")
-    )
-    ended = select(cancelled.c.id)
+        .returning(*TOLD, func.pg_notify(FINISHED_CHANNEL, jobs.c.id))
+    ).all()
+    for row in cancelled:
+        tell(connection, row)
+    ended = [row.id for row in cancelled]
     connection.execute(
         update(batch_lines)
         .where(batch_lines.c.status == "open", batch_lines.c.job_id.in_(ended))

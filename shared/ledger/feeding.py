@@ -125,8 +125,11 @@ def feed(
 ) -> None:
     """Make these jobs, and give each to all lines that ask for the same."""
     resend_at = func.now() + resend_after
+    tenant = select(batches.c.tenant).where(batches.c.id == batch.id).scalar_subquery()
     connection.execute(
-        insert(jobs).values(metric=batch.metric, batch_id=batch.id, resend_at=resend_at),
+        insert(jobs).values(
+            metric=batch.metric, batch_id=batch.id, resend_at=resend_at, tenant=tenant
+        ),
         [{"id": new.id, "request": new.request} for new in made],
     )
     fed = (

@@ -109,10 +109,12 @@ def page_of(
     return [file_of(row) for row in rows], more
 
 
-def hold(connection: Connection, file_id: str) -> File:
+def hold(connection: Connection, file_id: str, *, tenant: str | None = None) -> File:
     """The file, kept from being deleted until the transaction ends. Raises UnknownFile."""
-    query = select(*SHOWN).where(files.c.id == file_id, ALIVE).with_for_update(read=True)
-    row = connection.execute(query).one_or_none()
+    query = select(*SHOWN).where(files.c.id == file_id, ALIVE)
+    if tenant is not None:
+        query = query.where(files.c.tenant == tenant)
+    row = connection.execute(query.with_for_update(read=True)).one_or_none()
     if row is None:
         raise UnknownFile(f"there is no file {file_id!r}")
     return file_of(row)

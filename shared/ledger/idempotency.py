@@ -18,6 +18,7 @@ from sqlalchemy.dialects.postgresql import insert
 
 from shared.errors import BadInput
 from shared.ledger.jobs import Job, find, insert_job, new_id
+from shared.ledger.owner import ANYBODY, Owner, admit
 from shared.ledger.tables import idempotency_keys
 
 
@@ -49,33 +50,36 @@ def accept(
     *,
     key: str | None,
     resend_after: timedelta,
+    owner: Owner = ANYBODY,
 ) -> Accepted:
     """A new job, or under a known key the job that is there already.
 
     Fifty at once: the key's primary key lets one insert through, the others wait for its commit
-    and then read it. Raises KeyReused where the key belongs to another request.
+    and then read it. Raises KeyReused where the key belongs to another request, QuotaExceeded
+    where the owner has too many open jobs.
     """
     job_id = new_id()
     if key is not None:
         mark = fingerprint(metric, request)
         claimed = connection.execute(
             insert(idempotency_keys)
-            .values(key=key, fingerprint=mark, job_id=job_id)
+            .values(tenant=owner.tenant, key=key, fingerprint=mark, job_id=job_id)
             .on_conflict_do_nothing()
             .returning(idempotency_keys.c.key)
         ).one_or_none()
-        earlier = None if claimed else _earlier(connection, key, mark)
+        earlier = None if claimed else _earlier(connection, owner.tenant, key, mark)
         if earlier is not None:
             return Accepted(job=earlier, replayed=True)
-    job = insert_job(connection, job_id, metric, request, resend_after)
+    admit(connection, owner)
+    job = insert_job(connection, job_id, metric, request, resend_after, tenant=owner.tenant)
     return Accepted(job=job, replayed=False)
 
 
-def _earlier(connection: Connection, key: str, mark: str) -> Job | None:
+def _earlier(connection: Connection, tenant: str, key: str, mark: str) -> Job | None:
     """The job of this key; None where the key was purged this very moment."""
     row = connection.execute(
         select(idempotency_keys.c.fingerprint, idempotency_keys.c.job_id).where(
-            idempotency_keys.c.key == key
+            idempotency_keys.c.tenant == tenant, idempotency_keys.c.key == key
         )
     ).one_or_none()
     if row is None:

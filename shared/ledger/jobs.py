@@ -12,7 +12,8 @@ from typing import Any, Literal
 from sqlalchemy import Connection, Row, func, insert, select, update
 
 from shared.errors import UnknownJob
-from shared.ledger.tables import FINAL, jobs
+from shared.ledger.tables import DEFAULT_TENANT, FINAL, jobs
+from shared.ledger.telling import TOLD, tell
 
 JobStatus = Literal["queued", "running", "succeeded", "failed", "cancelled"]
 FINISHED_CHANNEL = "touchstone_job_finished"  # PostgreSQL NOTIFY, payload: the job's id
@@ -24,6 +25,7 @@ class Job:
 
     id: str
     metric: str
+    tenant: str
     status: JobStatus
     request: dict[str, Any]
     attempts: int
@@ -59,19 +61,25 @@ def insert_job(
     metric: str,
     request: Mapping[str, Any],
     resend_after: timedelta,
+    *,
+    tenant: str = DEFAULT_TENANT,
 ) -> Job:
     """A new queued job. If nobody claims it within `resend_after`, the scheduler sends it again."""
+    resend_at = func.now() + resend_after
     row = connection.execute(
         insert(jobs)
-        .values(id=job_id, metric=metric, request=request, resend_at=func.now() + resend_after)
+        .values(id=job_id, metric=metric, tenant=tenant, request=request, resend_at=resend_at)
         .returning(*SHOWN)
     ).one()
     return job_of(row)
 
 
-def find(connection: Connection, job_id: str) -> Job:
-    """The job with this id. Raises UnknownJob."""
-    row = connection.execute(select(*SHOWN).where(jobs.c.id == job_id)).one_or_none()
+def find(connection: Connection, job_id: str, *, tenant: str | None = None) -> Job:
+    """The job with this id; of this tenant, where one is named. Raises UnknownJob."""
+    query = select(*SHOWN).where(jobs.c.id == job_id)
+    if tenant is not None:
+        query = query.where(jobs.c.tenant == tenant)
+    row = connection.execute(query).one_or_none()
     if row is None:
         raise UnknownJob(f"there is no job {job_id!r}")
     return job_of(row)
@@ -79,9 +87,13 @@ def find(connection: Connection, job_id: str) -> Job:
 
 @dataclass(frozen=True)
 class Page:
-    """What a list request asks for: newest first, strictly older than `after`."""
+    """What a list request asks for: newest first, strictly older than `after`.
+
+    tenant: whose jobs; None: everybody's.
+    """
 
     limit: int
+    tenant: str | None = None
     after: str | None = None
     status: JobStatus | None = None
     metric: str | None = None
@@ -91,6 +103,8 @@ class Page:
 def page_of(connection: Connection, page: Page) -> tuple[list[Job], bool]:
     """The jobs of a page, and whether older ones follow."""
     query = select(*SHOWN).order_by(jobs.c.id.desc()).limit(page.limit + 1)
+    if page.tenant is not None:
+        query = query.where(jobs.c.tenant == page.tenant)
     if page.after is not None:
         query = query.where(jobs.c.id < page.after)
     if page.status is not None:
@@ -103,17 +117,20 @@ def page_of(connection: Connection, page: Page) -> tuple[list[Job], bool]:
     return found[: page.limit], len(found) > page.limit
 
 
-def cancel(connection: Connection, job_id: str) -> Job:
+def cancel(connection: Connection, job_id: str, *, tenant: str | None = None) -> Job:
     """Cancel an open job at once; a final one stays as it is. Raises UnknownJob.
 
     A worker that still computes it is fenced off: its finish finds the job no longer running.
     """
-    connection.execute(
+    find(connection, job_id, tenant=tenant)
+    rows = connection.execute(
         update(jobs)
         .where(jobs.c.id == job_id, jobs.c.status.in_(("queued", "running")))
         .values(status="cancelled", finished_at=func.now(), lease_expires_at=None)
-        .returning(func.pg_notify(FINISHED_CHANNEL, jobs.c.id))
+        .returning(*TOLD, func.pg_notify(FINISHED_CHANNEL, jobs.c.id))
     )
+    for row in rows:
+        tell(connection, row)
     return find(connection, job_id)
 
 

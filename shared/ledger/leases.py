@@ -15,6 +15,7 @@ from sqlalchemy import Connection, and_, func, or_, tuple_, update
 
 from shared.ledger.jobs import FINISHED_CHANNEL
 from shared.ledger.tables import jobs
+from shared.ledger.telling import TOLD, tell
 
 
 @dataclass(frozen=True)
@@ -103,6 +104,9 @@ def _finish(connection: Connection, claim: Claim, final: Mapping[str, Any]) -> b
         update(jobs)
         .where(*_ours(claim))
         .values(finished_at=func.now(), lease_expires_at=None, **final)
-        .returning(func.pg_notify(FINISHED_CHANNEL, jobs.c.id))
+        .returning(*TOLD, func.pg_notify(FINISHED_CHANNEL, jobs.c.id))
     ).one_or_none()
-    return row is not None
+    if row is None:
+        return False
+    tell(connection, row)
+    return True

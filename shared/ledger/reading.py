@@ -15,6 +15,7 @@ from sqlalchemy.dialects.postgresql import insert
 
 from shared.ledger.batch_tables import batch_lines, batches
 from shared.ledger.batches import NOTICE, SHOWN, Batch, batch_of
+from shared.ledger.telling import tell_batch
 
 STORED = ("number", "custom_id", "start", "length", "fingerprint", "caller")
 MOST_FAULTS = 100  # the rest of a file with so many is not worth reading
@@ -98,6 +99,9 @@ def advance(connection: Connection, batch: Batch, step: Step) -> None:
     connection.execute(
         update(batches).where(batches.c.id == batch.id).values(values).returning(NOTICE)
     )
+    if values.get("status") == "failed":
+        nothing = {"total": 0, "completed": 0, "failed": 0}
+        tell_batch(connection, batch.id, batch.tenant, "failed", nothing)
 
 
 def _insert(connection: Connection, batch_id: str, lines: Sequence[Line]) -> list[Fault]:

@@ -10,6 +10,7 @@ from sqlalchemy import ColumnElement, Connection, func, literal, select, update
 
 from shared.ledger.jobs import FINISHED_CHANNEL
 from shared.ledger.tables import jobs
+from shared.ledger.telling import TOLD, tell
 
 EXPIRED = (jobs.c.status == "running", jobs.c.lease_expires_at < func.now())
 
@@ -65,8 +66,10 @@ def fail_exhausted(
             finished_at=func.now(),
             lease_expires_at=None,
         )
-        .returning(jobs.c.id, jobs.c.metric, func.pg_notify(FINISHED_CHANNEL, jobs.c.id))
-    )
+        .returning(*TOLD, func.pg_notify(FINISHED_CHANNEL, jobs.c.id))
+    ).all()
+    for row in rows:
+        tell(connection, row)
     return [(row.id, row.metric) for row in rows]
 
 

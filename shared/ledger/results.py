@@ -66,6 +66,27 @@ def of_jobs(connection: Connection, metric: str, ids: Sequence[str]) -> Iterator
             yield _asked(row)
 
 
+def demand_owned(
+    connection: Connection, tenant: str, batch_id: str | None, ids: Sequence[str]
+) -> None:
+    """Raises BadInput where the batch or one of these jobs is another tenant's.
+
+    What is nobody's is left to the worker, which says so in the same words.
+    """
+    if batch_id is not None:
+        owners = select(batches.c.tenant).where(batches.c.id == batch_id)
+        if connection.execute(owners).scalar_one_or_none() not in (None, tenant):
+            raise BadInput(f"there is no batch {batch_id!r}", pointer="/batch")
+    if not ids:
+        return
+    listed = literal(list(ids), ARRAY(String))
+    theirs = select(jobs.c.id).where(jobs.c.id == func.any(listed), jobs.c.tenant != tenant)
+    foreign = connection.execute(theirs.limit(1)).scalar_one_or_none()
+    if foreign is not None:
+        place = ids.index(foreign)
+        raise BadInput(f"the job {foreign!r} does not exist", pointer=f"/jobs/{place}")
+
+
 def _lines(batch_id: str) -> Select[Any]:
     return (
         select(

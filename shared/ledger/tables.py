@@ -36,6 +36,7 @@ jobs = Table(
     metadata,
     Column("id", String, primary_key=True),  # sorts by time of acceptance
     Column("metric", String, nullable=False),
+    Column("tenant", String, nullable=False, server_default=DEFAULT_TENANT),
     Column("status", String, nullable=False, server_default="queued"),
     Column("request", Json, nullable=False),
     Column("attempts", Integer, nullable=False, server_default="0"),
@@ -60,6 +61,12 @@ jobs = Table(
 )
 Index("ix_jobs_status", jobs.c.status, jobs.c.id)
 Index("ix_jobs_metric", jobs.c.metric, jobs.c.id)
+Index("ix_jobs_tenant", jobs.c.tenant, jobs.c.id)
+Index(
+    "ix_jobs_open_tenant",
+    jobs.c.tenant,
+    postgresql_where=text("status IN ('queued', 'running')"),
+)
 Index("ix_jobs_batch_id", jobs.c.batch_id, jobs.c.id, postgresql_where=jobs.c.batch_id.is_not(None))
 Index(
     "ix_jobs_open_batch",
@@ -75,6 +82,7 @@ Index(
 idempotency_keys = Table(
     "idempotency_keys",
     metadata,
+    Column("tenant", String, primary_key=True, server_default=DEFAULT_TENANT),
     Column("key", String, primary_key=True),
     Column("fingerprint", String, nullable=False),  # SHA-256 of the request that first used it
     Column(

@@ -2,31 +2,24 @@
 
 from __future__ import annotations
 
-import threading
-import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import httpx
 import pytest
-import uvicorn
+from sqlalchemy import Engine
 
-from services.gateway.app import create_app
-from services.stack.redis_server import HOST, free_port
+from shared.ledger import keys
+from shared.ledger.keys import Scope, Wanted
 from shared.settings import Settings
+from tests.gateway.serving import serving
+
+Opens = Callable[..., httpx.Client]
 
 
 @pytest.fixture(scope="session")
 def _gateway(_settings: Settings) -> Iterator[str]:
-    port = free_port()
-    config = uvicorn.Config(create_app(_settings), host=HOST, port=port, log_config=None)
-    server = uvicorn.Server(config)
-    thread = threading.Thread(target=server.run)
-    thread.start()
-    while not server.started:
-        time.sleep(0.01)
-    yield f"http://{HOST}:{port}"
-    server.should_exit = True
-    thread.join()
+    with serving(_settings.model_copy(update={"authentication": "none"})) as url:
+        yield url
 
 
 @pytest.fixture
@@ -34,3 +27,27 @@ def client(_gateway: str, chosen: Settings) -> Iterator[httpx.Client]:
     """A client of the gateway; ledger and broker are empty."""
     with httpx.Client(base_url=_gateway, timeout=60) as made:
         yield made
+
+
+@pytest.fixture(scope="session")
+def _locked(_settings: Settings) -> Iterator[str]:
+    with serving(_settings.model_copy(update={"authentication": "keys", "open_jobs": 5})) as url:
+        yield url
+
+
+@pytest.fixture
+def opens(_locked: str, chosen: Settings, engine: Engine) -> Iterator[Opens]:
+    """Makes clients of a gateway that asks for keys; five open jobs a tenant."""
+    made: list[httpx.Client] = []
+
+    def client(tenant: str = "a", *scopes: Scope, a_minute: int | None = None) -> httpx.Client:
+        wanted = Wanted(tenant, "test", scopes or ("score",), requests_per_minute=a_minute)
+        with engine.begin() as connection:
+            _, secret = keys.make(connection, wanted)
+        bearer = {"Authorization": f"Bearer {secret}"}
+        made.append(httpx.Client(base_url=_locked, timeout=60, headers=bearer))
+        return made[-1]
+
+    yield client
+    for one in made:
+        one.close()

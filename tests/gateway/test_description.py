@@ -24,6 +24,15 @@ def test_openapi_names_every_operation_and_message(client: httpx.Client) -> None
         "list_jobs",
         "cancel_job",
         "list_models",
+        "create_webhook_endpoint",
+        "list_webhook_endpoints",
+        "get_webhook_endpoint",
+        "change_webhook_endpoint",
+        "delete_webhook_endpoint",
+        "rotate_webhook_secret",
+        "list_webhook_deliveries",
+        "replay_webhook_delivery",
+        "replay_failed_webhook_deliveries",
         "healthz",
         "readyz",
     }
@@ -38,6 +47,34 @@ def test_every_reference_of_openapi_resolves(client: httpx.Client) -> None:
     schemas = raw.json()["components"]["schemas"]
     named = {part.partition('"')[0] for part in raw.text.split("#/components/schemas/")[1:]}
     assert named <= set(schemas)
+
+
+def test_every_operation_says_that_it_needs_a_key_and_what_it_refuses(
+    client: httpx.Client,
+) -> None:
+    described = client.get("/openapi.json").json()
+    assert described["components"]["securitySchemes"]["key"]["scheme"] == "bearer"
+    for path, methods in described["paths"].items():
+        for operation in methods.values():
+            if path.startswith("/v1"):
+                assert operation["security"] == [{"key": []}], path
+                assert {"401", "429", "503"} <= set(operation["responses"]), path
+            else:
+                assert "security" not in operation
+    scores = described["paths"]["/v1/scores/hatexscore"]["post"]["responses"]
+    hooks = described["paths"]["/v1/webhook-endpoints"]["post"]["responses"]
+    assert {"403", "413", "415", "422"} <= set(scores) & set(hooks)
+    assert "409" in hooks
+
+
+def test_an_error_is_described_as_a_problem(client: httpx.Client) -> None:
+    described = client.get("/openapi.json").json()
+    for methods in described["paths"].values():
+        for operation in methods.values():
+            for status, response in operation["responses"].items():
+                if status >= "400":
+                    schema = response["content"]["application/problem+json"]["schema"]
+                    assert schema["$ref"].endswith("/ProblemView"), (status, schema)
 
 
 def test_models_carry_their_hash(client: httpx.Client) -> None:

@@ -10,6 +10,7 @@ from fastapi import APIRouter, Query
 from fastapi.responses import JSONResponse, Response
 
 from services.gateway import views
+from services.gateway.callers import Batcher
 from services.gateway.preference import wait_seconds
 from services.gateway.refusals import NothingToReport, UnknownPlot, answer
 from services.gateway.rooms import report_rooms
@@ -22,7 +23,6 @@ from shared.ledger.batches import Batch
 from shared.ledger.idempotency import Accepted
 from shared.metrics import JOBS_ACCEPTED
 
-PROBLEM: dict[str, Any] = {"model": views.ProblemView}
 Format = Literal["svg", "png"]
 
 router = APIRouter(prefix="/v1/batches", tags=["reports"])
@@ -44,18 +44,19 @@ router = APIRouter(prefix="/v1/batches", tags=["reports"])
             "description": "being made; ask again, or poll `Location`",
             "headers": {"Location": {"schema": {"type": "string"}}},
         },
-        **dict.fromkeys((404, 409, 422, 503), PROBLEM),
+        **views.problems(403, 404, 409, 422),
     },
 )
 async def get_batch_report(
     batch_id: str,
     gateway: Gateway,
+    caller: Batcher,
     plot: Annotated[str | None, Query(description="the name of one of the report's plots")] = None,
     format: Annotated[Format, Query(description="of the plot")] = "svg",
     prefer: Prefer = None,
 ) -> Response:
     """The finished report; the first ask makes its job, and later ones find it."""
-    batch = await found(batch_id, gateway)
+    batch = await found(batch_id, gateway, caller.tenant)
     accepted = await _asked(batch, gateway)
     seconds = wait_seconds(prefer, most=gateway.settings.max_wait_seconds)
     job = await ended(accepted, gateway, seconds)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from datetime import timedelta
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Header, Request
 from fastapi.responses import JSONResponse
@@ -13,6 +14,7 @@ from sqlalchemy import Connection
 
 from services.gateway import body, views
 from services.gateway.batch_views import BatchList, BatchView, batch_shown
+from services.gateway.callers import Batcher
 from services.gateway.idempotency_key import key_of
 from services.gateway.listing import After, ById, Limit, listed, slice_of
 from services.gateway.refusals import AlreadyFinal
@@ -24,7 +26,6 @@ from shared.ledger import batches, files
 from shared.ledger.batches import Batch, NewBatch
 
 BATCH_ID = re.compile(r"batch_[0-9a-f]{32}")
-PROBLEM: dict[str, Any] = {"model": views.ProblemView}
 SCHEMA = {"$ref": "#/components/schemas/BatchRequest"}
 
 router = APIRouter(prefix="/v1/batches", tags=["batches"])
@@ -61,7 +62,7 @@ def known(batch_id: str) -> str:
     operation_id="create_batch",
     summary="Score every line of a file",
     response_model=None,
-    responses={200: {"model": BatchView}, **dict.fromkeys((413, 415, 422, 503), PROBLEM)},
+    responses={200: {"model": BatchView}, **views.problems(403, 413, 415, 422)},
     openapi_extra={
         "requestBody": {"required": True, "content": {"application/json": {"schema": SCHEMA}}}
     },
@@ -69,17 +70,18 @@ def known(batch_id: str) -> str:
 async def create_batch(
     request: Request,
     gateway: Gateway,
+    caller: Batcher,
     idempotency_key: Annotated[
         str | None, Header(description="the same key and body again answer with the first batch")
     ] = None,
 ) -> JSONResponse:
     """Commit the batch; the scheduler validates its file next."""
     asked = await body.parse(request, BatchRequest, limit=gateway.settings.max_body_bytes)
-    new = _new(asked, room_at(asked.endpoint), gateway)
+    new = _new(asked, room_at(asked.endpoint), gateway, caller.tenant)
     key = key_of(idempotency_key)
 
     def work(connection: Connection) -> tuple[Batch, bool]:
-        _demand_input(connection, new.input_file_id)
+        _demand_input(connection, new.input_file_id, new.tenant)
         return batches.make(connection, new, key=key)
 
     batch, replayed = await gateway.in_ledger(work)
@@ -98,7 +100,7 @@ def room_at(endpoint: str) -> Room:
     return found[endpoint]
 
 
-def _new(asked: BatchRequest, room: Room, gateway: State) -> NewBatch:
+def _new(asked: BatchRequest, room: Room, gateway: State, tenant: str) -> NewBatch:
     expiry = asked.output_expires_after
     return NewBatch(
         metric=room.name,
@@ -107,13 +109,14 @@ def _new(asked: BatchRequest, room: Room, gateway: State) -> NewBatch:
         metadata=asked.metadata,
         output_seconds=None if expiry is None else expiry.seconds,
         expires_after=timedelta(hours=gateway.settings.batch_hours),
+        tenant=tenant,
     )
 
 
-def _demand_input(connection: Connection, file_id: str) -> None:
+def _demand_input(connection: Connection, file_id: str, tenant: str) -> None:
     """Raises BadInput unless this is the input of a batch. It stays until the batch has ended."""
     try:
-        file = files.hold(connection, file_id)
+        file = files.hold(connection, file_id, tenant=tenant)
     except UnknownFile as error:
         raise BadInput(error.detail, pointer="/input_file_id") from None
     if file.purpose != "batch":
@@ -125,17 +128,18 @@ def _demand_input(connection: Connection, file_id: str) -> None:
     operation_id="list_batches",
     summary="Batches, newest first",
     response_model=None,
-    responses={200: {"model": BatchList}, 422: PROBLEM, 503: PROBLEM},
+    responses={200: {"model": BatchList}, **views.problems(403, 422)},
 )
 async def list_batches(
     request: Request,
     gateway: Gateway,
+    caller: Batcher,
     limit: Limit = 20,
     after: After = None,
     order: ById = "desc",
 ) -> JSONResponse:
     """A page of batches."""
-    page = slice_of(request, BATCH_ID, limit, after, order)
+    page = replace(slice_of(request, BATCH_ID, limit, after, order), tenant=caller.tenant)
     found, more = await gateway.in_ledger(lambda connection: batches.page_of(connection, page))
     return JSONResponse(listed([batch_shown(batch) for batch in found], has_more=more))
 
@@ -145,11 +149,11 @@ async def list_batches(
     operation_id="get_batch",
     summary="A batch: its state, its counts, its files",
     response_model=None,
-    responses={200: {"model": BatchView}, 404: PROBLEM, 503: PROBLEM},
+    responses={200: {"model": BatchView}, **views.problems(403, 404)},
 )
-async def get_batch(batch_id: str, gateway: Gateway) -> JSONResponse:
+async def get_batch(batch_id: str, gateway: Gateway, caller: Batcher) -> JSONResponse:
     """The batch with this id."""
-    batch = await found(batch_id, gateway)
+    batch = await found(batch_id, gateway, caller.tenant)
     return JSONResponse(batch_shown(batch), headers={} if batch.is_final else {"Retry-After": "2"})
 
 
@@ -158,16 +162,20 @@ async def get_batch(batch_id: str, gateway: Gateway) -> JSONResponse:
     operation_id="cancel_batch",
     summary="Cancel an open batch; what has a result by then is in the output file",
     response_model=None,
-    responses={200: {"model": BatchView}, 404: PROBLEM, 409: PROBLEM, 503: PROBLEM},
+    responses={200: {"model": BatchView}, **views.problems(403, 404, 409)},
 )
-async def cancel_batch(batch_id: str, gateway: Gateway) -> JSONResponse:
+async def cancel_batch(batch_id: str, gateway: Gateway, caller: Batcher) -> JSONResponse:
     """Cancel; a second time changes nothing. What runs may end within ten minutes."""
-    batch = await gateway.in_ledger(lambda connection: batches.cancel(connection, known(batch_id)))
+    batch = await gateway.in_ledger(
+        lambda connection: batches.cancel(connection, known(batch_id), tenant=caller.tenant)
+    )
     if batch.status not in ("cancelling", "cancelled"):
         raise AlreadyFinal(f"the batch is {batch.status}")
     return JSONResponse(batch_shown(batch))
 
 
-async def found(batch_id: str, gateway: State) -> Batch:
+async def found(batch_id: str, gateway: State, tenant: str) -> Batch:
     """The batch with this id. Raises UnknownBatch."""
-    return await gateway.in_ledger(lambda connection: batches.find(connection, known(batch_id)))
+    return await gateway.in_ledger(
+        lambda connection: batches.find(connection, known(batch_id), tenant=tenant)
+    )

@@ -15,6 +15,7 @@ from fastapi import APIRouter, Header
 from fastapi.sse import EventSourceResponse, format_sse_event
 
 from services.gateway import history, views
+from services.gateway.callers import Batcher, Reader
 from services.gateway.history import Happening
 from services.gateway.routes import batches as batch_routes
 from services.gateway.routes import jobs as job_routes
@@ -36,8 +37,7 @@ LastEventId = Annotated[
 ]
 RESPONSES: dict[int | str, dict[str, Any]] = {
     200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}},
-    404: {"model": views.ProblemView},
-    503: {"model": views.ProblemView},
+    **views.problems(404),
 }
 
 router = APIRouter()
@@ -52,13 +52,13 @@ router = APIRouter()
     responses=RESPONSES,
 )
 async def job_events(
-    job_id: str, gateway: Gateway, last_event_id: LastEventId = None
+    job_id: str, gateway: Gateway, caller: Reader, last_event_id: LastEventId = None
 ) -> EventSourceResponse:
     """Events, each with what it says about the job."""
 
     async def look() -> Job:
         return await gateway.in_ledger(
-            lambda connection: jobs.find(connection, job_routes.known(job_id))
+            lambda connection: jobs.find(connection, job_routes.known(job_id), tenant=caller.tenant)
         )
 
     return await stream(look, job_id, gateway, last_event_id)
@@ -70,16 +70,18 @@ async def job_events(
     summary="A batch's progress until it has ended: batch.in_progress … with its counts, end",
     tags=["batches"],
     response_model=None,
-    responses=RESPONSES,
+    responses=RESPONSES | views.problems(403),
 )
 async def batch_events(
-    batch_id: str, gateway: Gateway, last_event_id: LastEventId = None
+    batch_id: str, gateway: Gateway, caller: Batcher, last_event_id: LastEventId = None
 ) -> EventSourceResponse:
     """Events, each with the whole batch."""
 
     async def look() -> Batch:
         return await gateway.in_ledger(
-            lambda connection: batches.find(connection, batch_routes.known(batch_id))
+            lambda connection: batches.find(
+                connection, batch_routes.known(batch_id), tenant=caller.tenant
+            )
         )
 
     return await stream(look, batch_id, gateway, last_event_id)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Annotated, Any
 from urllib.parse import quote
 
@@ -14,6 +15,7 @@ from starlette.datastructures import FormData
 
 from services.gateway import views
 from services.gateway.batch_views import DeletedFile, FileList, FileView, file_shown
+from services.gateway.callers import Batcher
 from services.gateway.listing import After, ById, Limit, listed, slice_of
 from services.gateway.refusals import StillInUse
 from services.gateway.state import Gateway, State
@@ -25,7 +27,6 @@ from shared.ledger.files import File, NewFile, Purpose
 FILE_ID = re.compile(r"file_[0-9a-f]{32}")
 LONGEST_NAME = 255
 SHORTEST_TERM, LONGEST_TERM = 3_600, 2_592_000  # seconds
-PROBLEM: dict[str, Any] = {"model": views.ProblemView}
 FORM: dict[str, Any] = {
     "type": "object",
     "required": ["purpose", "file"],
@@ -55,22 +56,22 @@ def known(file_id: str) -> str:
     operation_id="create_file",
     summary="Upload the input of a batch, up to 200 MB",
     response_model=None,
-    responses={200: {"model": FileView}, **dict.fromkeys((413, 415, 422, 503), PROBLEM)},
+    responses={200: {"model": FileView}, **views.problems(403, 413, 415, 422)},
     openapi_extra={
         "requestBody": {"required": True, "content": {"multipart/form-data": {"schema": FORM}}}
     },
 )
-async def create_file(request: Request, gateway: Gateway) -> JSONResponse:
+async def create_file(request: Request, gateway: Gateway, caller: Batcher) -> JSONResponse:
     """The bytes go into the file store first; then the file is known."""
     form = await form_of(request, limit=gateway.settings.max_file_bytes)
     try:
-        file = await _kept(form, gateway)
+        file = await _kept(form, gateway, caller.tenant)
     finally:
         await form.close()
     return JSONResponse(file_shown(file))
 
 
-async def _kept(form: FormData, gateway: State) -> File:
+async def _kept(form: FormData, gateway: State, tenant: str) -> File:
     if form.get("purpose") != "batch":
         raise missing("purpose", "must be `batch`")
     upload, seconds = file_in(form), _term(form)
@@ -82,6 +83,7 @@ async def _kept(form: FormData, gateway: State) -> File:
         filename=(upload.filename or "input.jsonl").replace("\x00", "")[:LONGEST_NAME],
         bytes=size,
         kept_for=files.term(seconds, gateway.settings.file_retention_hours),
+        tenant=tenant,
     )
     return await gateway.in_ledger(lambda connection: files.note(connection, new))
 
@@ -104,18 +106,19 @@ def _term(form: FormData) -> int | None:
     operation_id="list_files",
     summary="Files, newest first",
     response_model=None,
-    responses={200: {"model": FileList}, 422: PROBLEM, 503: PROBLEM},
+    responses={200: {"model": FileList}, **views.problems(403, 422)},
 )
 async def list_files(
     request: Request,
     gateway: Gateway,
+    caller: Batcher,
     purpose: Annotated[Purpose | None, Query()] = None,
     limit: Limit = 20,
     after: After = None,
     order: ById = "desc",
 ) -> JSONResponse:
     """A page of files."""
-    page = slice_of(request, FILE_ID, limit, after, order)
+    page = replace(slice_of(request, FILE_ID, limit, after, order), tenant=caller.tenant)
     found, more = await gateway.in_ledger(
         lambda connection: files.page_of(connection, page, purpose=purpose)
     )
@@ -127,11 +130,11 @@ async def list_files(
     operation_id="get_file",
     summary="A file, without its content",
     response_model=None,
-    responses={200: {"model": FileView}, 404: PROBLEM, 503: PROBLEM},
+    responses={200: {"model": FileView}, **views.problems(403, 404)},
 )
-async def get_file(file_id: str, gateway: Gateway) -> JSONResponse:
+async def get_file(file_id: str, gateway: Gateway, caller: Batcher) -> JSONResponse:
     """The file with this id."""
-    return JSONResponse(file_shown(await _found(file_id, gateway)))
+    return JSONResponse(file_shown(await _found(file_id, gateway, caller.tenant)))
 
 
 @router.get(
@@ -141,13 +144,12 @@ async def get_file(file_id: str, gateway: Gateway) -> JSONResponse:
     response_model=None,
     responses={
         200: {"content": {"application/jsonl": {"schema": {"type": "string"}}}},
-        404: PROBLEM,
-        503: PROBLEM,
+        **views.problems(403, 404),
     },
 )
-async def get_file_content(file_id: str, gateway: Gateway) -> StreamingResponse:
+async def get_file_content(file_id: str, gateway: Gateway, caller: Batcher) -> StreamingResponse:
     """The bytes, a piece at a time."""
-    file = await _found(file_id, gateway)
+    file = await _found(file_id, gateway, caller.tenant)
     pieces = gateway.files.pieces(file.id)
     first = await run_in_threadpool(next, pieces, b"")  # what is gone is a 404, not a broken 200
     return StreamingResponse(
@@ -165,19 +167,21 @@ async def get_file_content(file_id: str, gateway: Gateway) -> StreamingResponse:
     operation_id="delete_file",
     summary="Delete a file that no open batch reads",
     response_model=None,
-    responses={200: {"model": DeletedFile}, 404: PROBLEM, 409: PROBLEM, 503: PROBLEM},
+    responses={200: {"model": DeletedFile}, **views.problems(403, 404, 409)},
 )
-async def delete_file(file_id: str, gateway: Gateway) -> JSONResponse:
+async def delete_file(file_id: str, gateway: Gateway, caller: Batcher) -> JSONResponse:
     """First the row goes, then the bytes."""
-    file = await _found(file_id, gateway)
+    file = await _found(file_id, gateway, caller.tenant)
     if not await gateway.in_ledger(lambda connection: files.forget_unused(connection, [file.id])):
         raise StillInUse("an open batch reads it; cancel the batch, or wait for its end")
     await run_in_threadpool(gateway.files.remove, file.id)
     return JSONResponse({"id": file.id, "object": "file", "deleted": True})
 
 
-async def _found(file_id: str, gateway: State) -> File:
-    return await gateway.in_ledger(lambda connection: files.find(connection, known(file_id)))
+async def _found(file_id: str, gateway: State, tenant: str) -> File:
+    return await gateway.in_ledger(
+        lambda connection: files.find(connection, known(file_id), tenant=tenant)
+    )
 
 
 def _again(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:

@@ -10,6 +10,7 @@ from starlette.concurrency import run_in_threadpool
 
 from services.gateway.refusals import answer
 from services.gateway.state import Gateway, State
+from services.gateway.views import ProblemView
 from shared import queue
 from shared.errors import Unavailable
 from shared.ledger import jobs
@@ -24,7 +25,12 @@ async def healthz() -> JSONResponse:
     return JSONResponse({"status": "ok"})
 
 
-@router.get("/readyz", operation_id="readyz", summary="Ledger and broker can be reached")
+@router.get(
+    "/readyz",
+    operation_id="readyz",
+    summary="Ledger and broker can be reached",
+    responses={503: {"model": ProblemView}},
+)
 async def readyz(gateway: Gateway) -> JSONResponse:
     """503 names what is away."""
     away = [

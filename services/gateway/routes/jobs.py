@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import JSONResponse
 
 from services.gateway import views
+from services.gateway.callers import Reader
 from services.gateway.refusals import AlreadyFinal
 from services.gateway.rooms import every_room
 from services.gateway.state import Gateway
@@ -20,7 +21,6 @@ from shared.ledger.jobs import JobStatus, Page
 MOST_ON_A_PAGE = 100
 JOB_ID = re.compile(r"job_[0-9a-f]{32}")
 BATCH_ID = re.compile(r"batch_[0-9a-f]{32}")
-PROBLEM: dict[str, Any] = {"model": views.ProblemView}
 
 router = APIRouter(prefix="/v1/jobs", tags=["jobs"])
 
@@ -37,11 +37,13 @@ def known(job_id: str) -> str:
     operation_id="get_job",
     summary="A job, and its result once it has ended",
     response_model=None,
-    responses={200: {"model": views.JobView[Message]}, 404: PROBLEM, 503: PROBLEM},
+    responses={200: {"model": views.JobView[Message]}, **views.problems(404)},
 )
-async def get_job(job_id: str, gateway: Gateway) -> JSONResponse:
-    """The job with this id."""
-    job = await gateway.in_ledger(lambda connection: jobs.find(connection, known(job_id)))
+async def get_job(job_id: str, gateway: Gateway, caller: Reader) -> JSONResponse:
+    """The job with this id; those of other tenants are not there."""
+    job = await gateway.in_ledger(
+        lambda connection: jobs.find(connection, known(job_id), tenant=caller.tenant)
+    )
     return JSONResponse(views.shown(job), headers={} if job.is_final else {"Retry-After": "1"})
 
 
@@ -50,11 +52,12 @@ async def get_job(job_id: str, gateway: Gateway) -> JSONResponse:
     operation_id="list_jobs",
     summary="Jobs, newest first",
     response_model=None,
-    responses={200: {"model": views.JobList[Message]}, 422: PROBLEM, 503: PROBLEM},
+    responses={200: {"model": views.JobList[Message]}, **views.problems(422)},
 )
 async def list_jobs(
     request: Request,
     gateway: Gateway,
+    caller: Reader,
     status: JobStatus | None = None,
     metric: str | None = None,
     batch: str | None = None,
@@ -72,7 +75,12 @@ async def list_jobs(
     if batch is not None and not BATCH_ID.fullmatch(batch):
         raise BadInput("`batch` must be a batch's id", pointer="/batch")
     page = Page(
-        limit=min(limit, MOST_ON_A_PAGE), after=after, status=status, metric=metric, batch=batch
+        limit=min(limit, MOST_ON_A_PAGE),
+        tenant=caller.tenant,
+        after=after,
+        status=status,
+        metric=metric,
+        batch=batch,
     )
     found, has_more = await gateway.in_ledger(lambda connection: jobs.page_of(connection, page))
     return JSONResponse(
@@ -91,16 +99,13 @@ async def list_jobs(
     operation_id="cancel_job",
     summary="Cancel an open job; its result, if one still comes, is dropped",
     response_model=None,
-    responses={
-        200: {"model": views.JobView[Message]},
-        404: PROBLEM,
-        409: PROBLEM,
-        503: PROBLEM,
-    },
+    responses={200: {"model": views.JobView[Message]}, **views.problems(404, 409)},
 )
-async def cancel_job(job_id: str, gateway: Gateway) -> JSONResponse:
+async def cancel_job(job_id: str, gateway: Gateway, caller: Reader) -> JSONResponse:
     """Cancel; a second time changes nothing."""
-    job = await gateway.in_ledger(lambda connection: jobs.cancel(connection, known(job_id)))
+    job = await gateway.in_ledger(
+        lambda connection: jobs.cancel(connection, known(job_id), tenant=caller.tenant)
+    )
     if job.status != "cancelled":
         raise AlreadyFinal(f"the job has {job.status}")
     return JSONResponse(views.shown(job))

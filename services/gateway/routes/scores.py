@@ -9,9 +9,12 @@ from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, Request, Response
 from fastapi.responses import JSONResponse
+from sqlalchemy import Connection
 
 from services.gateway import body, views
+from services.gateway.callers import Scorer
 from services.gateway.idempotency_key import key_of
+from services.gateway.ownership import demand_owned
 from services.gateway.preference import wait_seconds
 from services.gateway.refusals import UnknownMetric
 from services.gateway.rooms import every_room, metrics
@@ -20,6 +23,7 @@ from shared.batch_reports import ReportRoom
 from shared.contracts import JobRequest, Metric, Room
 from shared.ledger import idempotency, jobs
 from shared.ledger.idempotency import Accepted
+from shared.ledger.owner import Owner
 from shared.metrics import JOBS_ACCEPTED
 
 LOOK_AGAIN_SECONDS = 2.0  # a notice may be lost; the ledger is asked at this pace
@@ -34,13 +38,13 @@ IdempotencyKey = Annotated[
 ]
 
 
-async def take(
-    room: Room, request: Request, gateway: State, key: str | None, prefer: str | None
-) -> Response:
+async def take(room: Room, request: Request, gateway: State, owner: Owner) -> Response:
     """The way of a request: read it, commit it, hint, and wait if the caller prefers to."""
     asked = await body.parse(request, room.request, limit=most_bytes(room, gateway))
     gateway.catalogue.demand(room, asked.model)
-    accepted = await commit(room, asked, gateway, key_of(key))
+    key = key_of(request.headers.get("idempotency-key"))
+    accepted = await commit(room, asked, gateway, key, owner)
+    prefer = request.headers.get("prefer")
     seconds = wait_seconds(prefer, most=gateway.settings.max_wait_seconds)
     headers = {"Location": f"/v1/jobs/{accepted.job.id}"}
     if accepted.replayed:
@@ -59,15 +63,23 @@ def most_bytes(room: Room, gateway: State) -> int:
     return max(configured, LISTED_JOBS_BYTES) if isinstance(room, ReportRoom) else configured
 
 
-async def commit(room: Room, asked: JobRequest, gateway: State, key: str | None) -> Accepted:
-    """Write the job into the ledger; from here on it cannot be lost."""
+async def commit(
+    room: Room, asked: JobRequest, gateway: State, key: str | None, owner: Owner
+) -> Accepted:
+    """Write the job into the ledger; from here on it cannot be lost.
+
+    Raises BadInput where it names what is not the owner's, QuotaExceeded.
+    """
     request = asked.model_dump(mode="json")
     resend_after = timedelta(seconds=gateway.settings.resend_seconds)
-    accepted = await gateway.in_ledger(
-        lambda connection: idempotency.accept(
-            connection, room.name, request, key=key, resend_after=resend_after
+
+    def write(connection: Connection) -> Accepted:
+        demand_owned(connection, asked, owner.tenant)
+        return idempotency.accept(
+            connection, room.name, request, key=key, resend_after=resend_after, owner=owner
         )
-    )
+
+    accepted = await gateway.in_ledger(write)
     if not accepted.replayed:
         JOBS_ACCEPTED.labels(room.name).inc()
     return accepted
@@ -105,13 +117,13 @@ def add_room(router: APIRouter, room: Room) -> None:
     async def score(
         request: Request,
         gateway: Gateway,
-        idempotency_key: IdempotencyKey = None,
+        caller: Scorer,
+        idempotency_key: IdempotencyKey = None,  # read from the request; here for the description
         prefer: Prefer = None,
     ) -> Response:
-        return await take(room, request, gateway, idempotency_key, prefer)
+        return await take(room, request, gateway, caller.owner(gateway.settings))
 
     view = views.JobView[room.report]  # type: ignore[name-defined]
-    problem = {"model": views.ProblemView}
     accepted: dict[str, Any] = {
         "model": view,
         "description": "committed; poll `Location`",
@@ -129,7 +141,7 @@ def add_room(router: APIRouter, room: Room) -> None:
         responses={
             200: {"model": view, "description": "ended within `Prefer: wait`"},
             202: accepted,
-            **dict.fromkeys((413, 415, 422, 503), problem),
+            **views.problems(403, 413, 415, 422),
         },
         openapi_extra={"requestBody": _request_body(room)},
     )
@@ -154,7 +166,7 @@ def _request_body(room: Room) -> dict[str, Any]:
     return {"required": True, "content": {"application/json": content}}
 
 
-async def unknown_metric(metric: str) -> Response:
+async def unknown_metric(metric: str, _caller: Scorer) -> Response:
     """Any other name."""
     raise UnknownMetric(
         f"there is no metric {metric!r}; there are: {', '.join(sorted(metrics()))}",

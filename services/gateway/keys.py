@@ -1,0 +1,137 @@
+"""API keys from the command line: `python -m services.gateway.keys create | list | revoke`.
+
+It writes straight into the ledger of `DATABASE_URL`; `--var var` finds the ledger of a stack that
+runs on this machine. A key is printed once, alone on standard output; the ledger keeps its SHA-256.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import get_args
+
+from rich.console import Console
+from rich.table import Table
+from sqlalchemy import Engine
+
+from shared.errors import Unavailable
+from shared.ledger import keys
+from shared.ledger.engine import connect, ledger, transaction
+from shared.ledger.keys import Key, Scope, Wanted
+from shared.ledger.tables import DEFAULT_TENANT
+
+SCOPES: tuple[Scope, ...] = get_args(Scope)
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line."""
+    made = argparse.ArgumentParser(prog="python -m services.gateway.keys", description=__doc__)
+    made.add_argument("--var", type=Path, help="the folder of a running `make serve`, mostly var")
+    commands = made.add_subparsers(dest="command", required=True)
+    create = commands.add_parser("create", help="make a key and print it")
+    create.add_argument("--tenant", type=_tenant, default=DEFAULT_TENANT, help="whose key")
+    create.add_argument("--name", default="", help="what it is for, to tell it from others")
+    create.add_argument(
+        "--scope",
+        action="append",
+        choices=SCOPES,
+        help="score: jobs; batch: files and batches; admin: these and webhook endpoints; "
+        "repeatable (default: score and batch)",
+    )
+    create.add_argument("--requests-per-minute", type=_count, help="default: the gateway's setting")
+    create.add_argument("--days", type=_count, help="valid for so long (default: until revoked)")
+    listing = commands.add_parser("list", help="show all keys, or a tenant's")
+    listing.add_argument("--tenant", type=_tenant)
+    revoke = commands.add_parser("revoke", help="let a key open nothing more")
+    revoke.add_argument("id", help="the key's id: key_…")
+    return made
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command; 0 if all went well."""
+    asked = parser().parse_args(arguments)
+    console = Console(stderr=True)
+    try:
+        return _run(asked, _engine(asked.var), console)
+    except (Unavailable, OSError, ValueError) as error:
+        console.print(f"[bold red]{error}[/bold red]", soft_wrap=True)
+        return 1
+
+
+def _run(asked: argparse.Namespace, engine: Engine, console: Console) -> int:
+    with transaction(engine) as connection:
+        match asked.command:
+            case "create":
+                key, secret = keys.make(connection, _wanted(asked))
+            case "list":
+                console.print(table(keys.all_of(connection, asked.tenant)))
+                return 0
+            case _:
+                revoked = keys.revoke(connection, asked.id)
+                if revoked is None:
+                    raise ValueError(f"there is no key {asked.id!r}")
+                console.print(table([revoked]))
+                return 0
+    console.print(table([key]))
+    console.print("This is the only time that the key is shown:")
+    sys.stdout.write(secret + "\n")
+    return 0
+
+
+def _engine(var: Path | None) -> Engine:
+    if var is None:
+        return ledger()
+    note = json.loads((var / "stack.json").read_text())
+    return connect(str(note["database_url"]))
+
+
+def _wanted(asked: argparse.Namespace) -> Wanted:
+    return Wanted(
+        tenant=asked.tenant,
+        name=asked.name,
+        scopes=tuple(dict.fromkeys(asked.scope or ("score", "batch"))),
+        requests_per_minute=asked.requests_per_minute,
+        lasts=None if asked.days is None else timedelta(days=asked.days),
+    )
+
+
+def table(found: list[Key]) -> Table:
+    """One row a key, without its secret."""
+    made = Table(title="API keys", title_justify="left")
+    for column in ("id", "tenant", "name", "begins", "scopes", "a minute", "made", "state"):
+        made.add_column(column, no_wrap=column in ("id", "begins"))
+    for key in found:
+        rate = "-" if key.requests_per_minute is None else str(key.requests_per_minute)
+        scopes = " ".join(key.scopes)
+        names = (key.id, key.tenant, key.name, f"{key.beginning}…", scopes, rate)
+        made.add_row(*names, f"{key.created_at:%Y-%m-%d}", state(key))
+    return made
+
+
+def state(key: Key) -> str:
+    """Whether the key opens anything."""
+    if key.revoked_at is not None:
+        return f"revoked {key.revoked_at:%Y-%m-%d %H:%M}"
+    if key.expires_at is None:
+        return "valid"
+    verb = "expired" if key.expires_at <= datetime.now(UTC) else "valid until"
+    return f"{verb} {key.expires_at:%Y-%m-%d %H:%M}"
+
+
+def _tenant(text: str) -> str:
+    if not keys.TENANT.fullmatch(text):
+        raise argparse.ArgumentTypeError("a tenant has 1 to 63 of a-z, 0-9, - and _")
+    return text
+
+
+def _count(text: str) -> int:
+    if not text.isdigit() or not 1 <= int(text) <= 1_000_000:
+        raise argparse.ArgumentTypeError("a whole number from 1 to 1,000,000")
+    return int(text)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""Webhooks, as gateway and scheduler agree on them: which addresses, which URLs, the secret."""

@@ -1,0 +1,80 @@
+"""Which addresses a webhook may reach: public unicast ones, and what the operator allows.
+
+Sources: the IANA special-purpose address registries (RFC 6890 and its updates); the table of Svix's
+`webhook_http_client.rs`, which names the ways around (NAT64, 6to4, mapped addresses).
+Pure: no name is resolved here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from ipaddress import (
+    IPv4Address,
+    IPv4Network,
+    IPv6Address,
+    IPv6Network,
+    ip_address,
+    ip_network,
+)
+
+Address = IPv4Address | IPv6Address
+Network = IPv4Network | IPv6Network
+
+INTERNAL_V4 = tuple(
+    ip_network(network)
+    for network in (
+        "0.0.0.0/8",  # this network
+        "10.0.0.0/8",  # private
+        "100.64.0.0/10",  # carrier-grade NAT
+        "127.0.0.0/8",  # loopback
+        "169.254.0.0/16",  # link-local, and the metadata services of the clouds
+        "172.16.0.0/12",  # private
+        "192.0.0.0/24",  # protocol assignments
+        "192.0.2.0/24",  # documentation
+        "192.31.196.0/24",  # AS112
+        "192.52.193.0/24",  # AMT
+        "192.88.99.0/24",  # 6to4 relays
+        "192.168.0.0/16",  # private
+        "192.175.48.0/24",  # AS112
+        "198.18.0.0/15",  # benchmarks
+        "198.51.100.0/24",  # documentation
+        "203.0.113.0/24",  # documentation
+        "224.0.0.0/4",  # multicast
+        "240.0.0.0/4",  # reserved, and broadcast
+    )
+)
+PUBLIC_V6 = ip_network("2000::/3")  # global unicast; all else is special
+INTERNAL_V6 = tuple(
+    ip_network(network)
+    for network in (
+        "2001::/23",  # protocol assignments: Teredo, ORCHID, benchmarks
+        "2001:db8::/32",  # documentation
+        "2002::/16",  # 6to4: an IPv4 address inside
+        "2620:4f:8000::/48",  # AS112
+        "3fff::/20",  # documentation
+    )
+)
+
+
+def canonical(text: str) -> Address:
+    """The address that a socket would really reach: brackets and zones off, mapped ones as IPv4.
+
+    Raises ValueError where the text is no address.
+    """
+    address = ip_address(text.strip("[]").partition("%")[0])
+    if isinstance(address, IPv6Address) and address.ipv4_mapped is not None:
+        return address.ipv4_mapped
+    return address
+
+
+def is_public(address: Address) -> bool:
+    """Whether the address (canonical) is public unicast, with no other address hidden inside."""
+    if isinstance(address, IPv4Address):
+        return not any(address in network for network in INTERNAL_V4)
+    inside = any(address in network for network in INTERNAL_V6)
+    return address in PUBLIC_V6 and not inside
+
+
+def is_listed(address: Address, allowed: Sequence[Network]) -> bool:
+    """Whether the operator opened this address."""
+    return any(address.version == network.version and address in network for network in allowed)

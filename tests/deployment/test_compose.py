@@ -1,0 +1,159 @@
+"""docker-compose.yml: valid, complete, hardened; and each of its commands works as a process."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import httpx
+import pytest
+
+from services.stack.child import Child
+from services.stack.redis_server import HOST, free_port
+from services.worker import rooms_with_a_door
+from shared.settings import Settings
+from shared.webhooks.sealing import new_key
+from tests.deployment.manifests import COMPOSE_FILE, ROOT, Json, compose, ours
+from tests.end_to_end.load import examples
+from tests.end_to_end.service import environment
+
+READY_SECONDS = 150
+
+
+def test_it_is_valid_by_the_compose_specification(tmp_path: Path) -> None:
+    check = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", "vendor.compose-spec"]
+    valid = subprocess.run([*check, str(COMPOSE_FILE)], capture_output=True, text=True, check=False)
+    assert valid.returncode == 0, valid.stdout
+    broken = tmp_path / "docker-compose.yml"
+    broken.write_text(COMPOSE_FILE.read_text("utf-8") + "\nnonsense: true\n")
+    assert subprocess.run([*check, str(broken)], capture_output=True, check=False).returncode == 1
+
+
+def test_every_room_has_a_worker() -> None:
+    rooms = [service["command"][-1] for service in ours().values() if _module(service) == "worker"]
+    assert sorted(rooms) == rooms_with_a_door()
+
+
+def _module(service: Json) -> str:
+    return str(service["command"][2]).rpartition(".")[2]
+
+
+def test_every_command_names_a_module_and_nothing_is_started_twice() -> None:
+    commands = [tuple(service["command"]) for service in ours().values()]
+    assert len(set(commands)) == len(commands)
+    for command in commands:
+        assert command[:2] == ("python", "-m")
+        assert importlib.util.find_spec(command[2]) is not None
+
+
+def test_every_service_is_hardened_watched_and_given_time_to_end() -> None:
+    for name, service in compose()["services"].items():
+        assert service["user"].partition(":")[0] != "0", name
+        assert service["read_only"] is True, name
+        assert service["cap_drop"] == ["ALL"]
+        assert "no-new-privileges:true" in service["security_opt"]
+        if name != "migrate":
+            assert "healthcheck" in service, name
+            assert "stop_grace_period" in service, name
+
+
+def test_only_the_gateway_is_published_and_only_here() -> None:
+    published = {
+        name: service["ports"]
+        for name, service in compose()["services"].items()
+        if "ports" in service
+    }
+    assert published == {"gateway": ["127.0.0.1:8000:8000"]}
+
+
+def test_no_secret_is_written_down() -> None:
+    for name, service in compose()["services"].items():
+        said = service.get("environment", {})
+        for variable in {"POSTGRES_PASSWORD", "TOUCHSTONE_WEBHOOK_KEYS"} & set(said):
+            assert said[variable].startswith(f"${{{variable}:?"), name
+        if "DATABASE_URL" in said:
+            assert ":${POSTGRES_PASSWORD:?" in said["DATABASE_URL"], name
+
+
+@pytest.fixture
+def started(chosen: Settings, tmp_path: Path) -> Iterator[str]:
+    """Every command of the project's image as a process with its environment; the gateway's URL."""
+    real = {
+        "REDIS_URL": chosen.redis_url.get_secret_value(),
+        "DATABASE_URL": chosen.database_url.get_secret_value(),
+        "TOUCHSTONE_WEBHOOK_KEYS": new_key(),
+        "TOUCHSTONE_FILES_URL": str(tmp_path / "files"),
+        "HOME": str(tmp_path),
+    }
+    with ExitStack() as held:
+        probes = [
+            held.enter_context(_process(name, service, real, tmp_path))
+            for name, service in ours().items()
+        ]
+        deadline = time.monotonic() + READY_SECONDS
+        for probe in filter(None, probes):
+            while not _answers(probe):
+                assert time.monotonic() < deadline, probe
+                time.sleep(0.2)
+        yield next(probe for probe in probes if probe and "readyz" in probe).rpartition("/")[0]
+
+
+@contextmanager
+def _process(name: str, service: Json, real: dict[str, str], logs: Path) -> Iterator[str | None]:
+    """Run it; where it answers probes, if it stays. Ports are free ones, hosts are this machine."""
+    port = free_port()
+    said = {variable: str(value) for variable, value in service["environment"].items()}
+    said |= {variable: value for variable, value in real.items() if variable in said}
+    probed = " ".join(service.get("healthcheck", {}).get("test", []))
+    own = "TOUCHSTONE_PORT" if "TOUCHSTONE_PORT" in said else "TOUCHSTONE_METRICS_PORT"
+    if own == "TOUCHSTONE_PORT":
+        said["TOUCHSTONE_METRICS_PORT"] = str(free_port())
+    said |= {own: str(port), "PYTHONPATH": str(ROOT)}
+    command = (sys.executable, *service["command"][1:])
+    if service.get("restart") == "on-failure":
+        subprocess.run(command, env=_bare() | said, cwd=ROOT, check=True, timeout=120)
+        yield None
+        return
+    child = Child(name, command, _bare() | said)
+    child.start(logs)
+    try:
+        path = probed.rpartition("/")[2].partition("'")[0]
+        yield f"http://{HOST}:{port}/{path}"
+    finally:
+        child.stop()
+
+
+def _bare() -> dict[str, str]:
+    """What a container has besides: no setting of ours."""
+    return {name: value for name, value in environment().items() if not name.startswith("TOUCH")}
+
+
+def _answers(probe: str) -> bool:
+    try:
+        return httpx.get(probe, timeout=5).is_success
+    except httpx.TransportError:
+        return False
+
+
+@pytest.mark.end_to_end
+@pytest.mark.timeout(400)
+def test_every_command_works_and_together_they_score(started: str, chosen: Settings) -> None:
+    make = [sys.executable, "-m", "services.gateway.keys", "create"]
+    servers = {
+        "DATABASE_URL": chosen.database_url.get_secret_value(),
+        "PATH": os.environ["PATH"],
+    }
+    made = subprocess.run(make, env=servers, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert httpx.get(f"{started}/v1/jobs").status_code == 401
+    bearer = {"Authorization": f"Bearer {made.stdout.strip()}"}
+    with httpx.Client(base_url=started, headers=bearer, timeout=60) as client:
+        for body in examples():
+            ended = client.post("/v1/scores/hatexscore", json=body, headers={"Prefer": "wait=30"})
+            assert ended.status_code == 200, ended.text
+            assert ended.json()["status"] == "succeeded", ended.text

@@ -1,0 +1,90 @@
+"""The whole service with keys: every end is told to its tenant, though the scheduler is killed."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from standardwebhooks import Webhook
+
+from tests.end_to_end.load import PATIENCE_SECONDS, examples, submit
+from tests.end_to_end.service import ROOT, Service, environment, serving
+from tests.receivers import Receiver, receiving
+
+JOBS = 60
+
+pytestmark = [pytest.mark.end_to_end, pytest.mark.timeout(400)]
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    folder: Path = tmp_path_factory.mktemp("webhooks")
+    settings = {"ALLOW": '["127.0.0.1/32"]', "SECONDS": "2"}
+    chosen = {f"TOUCHSTONE_WEBHOOK_{name}": value for name, value in settings.items()}
+    with serving(folder, **chosen) as running:
+        yield running
+
+
+def key(service: Service, tenant: str) -> str:
+    command = [sys.executable, "-m", "services.gateway.keys", "--var", str(service.folder)]
+    made = subprocess.run(
+        [*command, "create", "--tenant", tenant, "--scope", "admin"],
+        cwd=ROOT,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return made.stdout.strip()
+
+
+def opened(service: Service, secret: str) -> httpx.Client:
+    bearer = {"Authorization": f"Bearer {secret}"}
+    return httpx.Client(base_url=service.url, timeout=30, headers=bearer)
+
+
+def until_told(receiver: Receiver, number: int) -> None:
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while len(set(receiver.ids)) < number:
+        assert time.monotonic() < deadline, len(receiver.received)
+        time.sleep(0.01)
+
+
+def test_every_end_is_told_once_though_the_scheduler_is_killed(service: Service) -> None:
+    mine, other = opened(service, key(service, "a")), opened(service, key(service, "b"))
+    flaky = Receiver(before=lambda _: time.sleep(0.02))
+    with mine, other, receiving(flaky) as receiver:
+        endpoint = mine.post("/v1/webhook-endpoints", json={"url": receiver.url}).json()
+        bodies = examples()
+        ids = [submit(mine, bodies[number % len(bodies)]) for number in range(JOBS)]
+        for number in range(5):
+            submit(other, bodies[number])
+        until_told(receiver, 10)
+        service.kill("services.scheduler")
+        until_told(receiver, JOBS)
+        ended = {job_id: mine.get(f"/v1/jobs/{job_id}").json() for job_id in ids}
+    told: dict[str, dict[str, Any]] = {}
+    for got in receiver.received:
+        payload = Webhook(endpoint["secret"]).verify(got.body, got.headers)
+        message = got.headers["webhook-id"]
+        assert told.setdefault(message, payload) == payload  # again, perhaps; never otherwise
+    assert {payload["data"]["id"] for payload in told.values()} == set(ids)
+    assert len(told) == JOBS
+    for payload in told.values():
+        data = payload["data"]
+        job = ended[data["id"]]
+        assert (data["status"], data["score"]) == (job["status"], job["result"]["score"])
+
+
+def test_keys_are_asked_for_from_then_on(service: Service) -> None:
+    deadline = time.monotonic() + 15  # a gateway looks anew after ten seconds
+    while httpx.get(f"{service.url}/v1/jobs").status_code != 401:
+        assert time.monotonic() < deadline
+        time.sleep(0.5)
+    assert (service.folder / "webhook.key").stat().st_mode & 0o777 == 0o600

@@ -1,0 +1,29 @@
+"""A gateway on a real port, for as long as a block lasts."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import uvicorn
+
+from services.gateway.app import create_app
+from services.stack.redis_server import HOST, free_port
+from shared.settings import Settings
+
+
+@contextmanager
+def serving(chosen: Settings) -> Iterator[str]:
+    """Its URL."""
+    port = free_port()
+    config = uvicorn.Config(create_app(chosen), host=HOST, port=port, log_config=None)
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    while not server.started:
+        time.sleep(0.01)
+    yield f"http://{HOST}:{port}"
+    server.should_exit = True
+    thread.join()

@@ -1,0 +1,238 @@
+"""Through the real door: a job's end becomes a signed request, once, whatever the receivers do."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+
+import pytest
+from sqlalchemy import Engine, text
+from standardwebhooks import Webhook
+
+from services.scheduler.webhooks.delivering import delivering
+from shared.ledger.webhooks import endpoints, failures
+from shared.ledger.webhooks.events import due
+from shared.ledger.webhooks.failures import Record
+from shared.settings import Settings
+from shared.webhooks.sealing import new_secret, sealer_of
+from tests.receivers import Receiver, receiving
+
+TENANT = "default"
+PATIENCE_SECONDS = 20
+
+
+@pytest.fixture
+def hasty(chosen: Settings) -> Settings:
+    """Rounds of 50 ms, attempts of 1 s."""
+    return chosen.model_copy(update={"tick_seconds": 0.05, "webhook_seconds": 1})
+
+
+@contextmanager
+def scheduler(engine: Engine, chosen: Settings) -> Iterator[None]:
+    with delivering(engine, chosen, threading.Event()):
+        yield
+
+
+def endpoint(engine: Engine, chosen: Settings, url: str, tenant: str = TENANT) -> tuple[str, str]:
+    """A new endpoint: its id and its secret."""
+    sealer, secret = sealer_of(chosen), new_secret()
+    assert sealer is not None
+    values = {"url": url, "events": [], "description": "", "secret": sealer.seal(secret)}
+    with engine.begin() as connection:
+        return endpoints.make(connection, tenant, values).id, secret
+
+
+def owe(engine: Engine, number: int = 1, tenant: str = TENANT) -> None:
+    with engine.begin() as connection:
+        for count in range(number):
+            due(connection, "job.succeeded", tenant, {"id": f"job_{count}"})
+
+
+def records(engine: Engine, endpoint_id: str, tenant: str = TENANT) -> list[Record]:
+    with engine.begin() as connection:
+        page = failures.Page(limit=1_000)
+        return failures.page_of(connection, endpoint_id, tenant, page)[0]
+
+
+def until(true: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while not true():
+        assert time.monotonic() < deadline, "it did not happen"
+        time.sleep(0.02)
+
+
+def hurry(engine: Engine) -> None:
+    """Let the time pass that the schedule waits."""
+    with engine.begin() as connection:
+        connection.execute(text("UPDATE webhook_deliveries SET due_at = now()"))
+        connection.execute(text("UPDATE webhook_endpoints SET held_until = NULL"))
+
+
+def statuses(engine: Engine, endpoint_id: str) -> set[str]:
+    return {record.status for record in records(engine, endpoint_id)}
+
+
+def _refused(engine: Engine, endpoint_id: str, attempts: int) -> bool:
+    (record,) = records(engine, endpoint_id)
+    return record.attempts >= attempts and record.last_error is not None
+
+
+def test_what_is_due_arrives_signed(engine: Engine, hasty: Settings) -> None:
+    with receiving(Receiver()) as receiver, scheduler(engine, hasty):
+        endpoint_id, secret = endpoint(engine, hasty, receiver.url)
+        owe(engine, 20)
+        until(lambda: statuses(engine, endpoint_id) == {"succeeded"})
+    assert len(set(receiver.ids)) == 20 == len(receiver.received)
+    for got in receiver.received:
+        payload = Webhook(secret).verify(got.body, got.headers)
+        assert payload["type"] == "job.succeeded"
+        assert len(got.body) < 20_000
+
+
+def test_every_attempt_has_the_same_id_and_body_and_a_time_of_its_own(
+    engine: Engine, hasty: Settings
+) -> None:
+    with receiving(Receiver(status=500)) as receiver, scheduler(engine, hasty):
+        endpoint_id, secret = endpoint(engine, hasty, receiver.url)
+        owe(engine)
+        for attempts in range(1, 4):
+            until(partial(_refused, engine, endpoint_id, attempts))
+            time.sleep(0.4)  # the next signature's second is another
+            hurry(engine)
+        receiver.status = 200
+        hurry(engine)
+        until(lambda: statuses(engine, endpoint_id) == {"succeeded"})
+    assert len(set(receiver.ids)) == 1
+    assert len({got.body for got in receiver.received}) == 1
+    assert len({got.headers["webhook-signature"] for got in receiver.received}) > 1
+    Webhook(secret).verify(receiver.received[-1].body, receiver.received[-1].headers)
+
+
+def test_ten_attempts_and_no_more_then_a_replay(engine: Engine, hasty: Settings) -> None:
+    instant = hasty.model_copy(update={"webhook_schedule": (0.0,) * 10})
+    with receiving(Receiver(status=500)) as receiver, scheduler(engine, instant):
+        endpoint_id, _ = endpoint(engine, hasty, receiver.url)
+        owe(engine)
+        until(lambda: statuses(engine, endpoint_id) == {"failed"})
+        time.sleep(0.3)
+        assert len(receiver.received) == 10
+        (record,) = records(engine, endpoint_id)
+        assert (record.attempts, record.last_status) == (10, 500)
+        with engine.begin() as connection:
+            assert endpoints.find(connection, endpoint_id, TENANT).disabled_at is not None
+            endpoints.enable(connection, endpoint_id, TENANT)
+            failures.replay(connection, endpoint_id, TENANT, record.id)
+        receiver.status = 200
+        until(lambda: statuses(engine, endpoint_id) == {"succeeded"})
+    assert set(receiver.ids) == {record.id}
+
+
+def test_410_disables_and_fails_what_is_owed(engine: Engine, hasty: Settings) -> None:
+    with receiving(Receiver(status=410)) as receiver:
+        endpoint_id, _ = endpoint(engine, hasty, receiver.url)
+        owe(engine, 30)
+        with scheduler(engine, hasty):
+            until(lambda: statuses(engine, endpoint_id) == {"failed"})
+        owe(engine)  # nothing more is owed to it
+    assert len(records(engine, endpoint_id)) == 30
+    assert len(receiver.received) <= 8  # those that were under way already
+    with engine.begin() as connection:
+        found = endpoints.find(connection, endpoint_id, TENANT)
+    assert found.disabled_reason == "it answered 410 Gone"
+
+
+def test_a_receiver_that_hangs_does_not_hold_up_others(engine: Engine, hasty: Settings) -> None:
+    """Two endpoints that never answer, of the same tenant and of another, and one that does."""
+    hang = Receiver(before=lambda _: time.sleep(3))
+    with receiving(hang), receiving(Receiver()) as civil:
+        mine, _ = endpoint(engine, hasty, hang.url)
+        theirs, _ = endpoint(engine, hasty, hang.url, "other")
+        owe(engine, 200)
+        owe(engine, 200, "other")
+        good, _ = endpoint(engine, hasty, civil.url)
+        with scheduler(engine, hasty):
+            time.sleep(0.3)  # the hanging ones have all the attempts that they can get
+            started = time.monotonic()
+            owe(engine, 40)
+            until(lambda: statuses(engine, good) == {"succeeded"})
+            assert time.monotonic() - started < 5
+    assert len(civil.received) == 40
+    assert not {record.status for record in records(engine, mine)} & {"succeeded"}
+    assert records(engine, theirs, "other")
+
+
+def test_retry_after_holds_the_whole_endpoint(engine: Engine, hasty: Settings) -> None:
+    busy = Receiver(status=429, headers={"Retry-After": "600"})
+    with receiving(busy):
+        endpoint_id, _ = endpoint(engine, hasty, busy.url)
+        owe(engine, 30)
+        with scheduler(engine, hasty):
+            until(lambda: len(busy.received) >= 1)
+            time.sleep(1)
+    assert len(busy.received) <= 8
+    tried = [record for record in records(engine, endpoint_id) if record.attempts]
+    waits = [(record.due_at - record.created_at).total_seconds() for record in tried]
+    assert all(600 <= wait < 630 for wait in waits)
+
+
+def test_a_scheduler_that_died_in_an_attempt_is_followed_by_the_next(
+    engine: Engine, hasty: Settings
+) -> None:
+    with receiving(Receiver()) as receiver:
+        endpoint_id, _ = endpoint(engine, hasty, receiver.url)
+        owe(engine)
+        with engine.begin() as connection:  # it took the delivery, and was never heard of again
+            connection.execute(
+                text(
+                    "UPDATE webhook_deliveries "
+                    "SET attempts = 1, claimed_until = now() - interval '1 s'"
+                )
+            )
+        with scheduler(engine, hasty):
+            until(lambda: statuses(engine, endpoint_id) == {"succeeded"})
+    assert records(engine, endpoint_id)[0].attempts == 2
+
+
+def test_a_ledger_that_goes_away_costs_nothing(engine: Engine, hasty: Settings) -> None:
+    with receiving(Receiver()) as receiver, scheduler(engine, hasty):
+        endpoint_id, _ = endpoint(engine, hasty, receiver.url)
+        owe(engine, 50)
+        until(lambda: len(receiver.received) >= 1)
+        with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+            connection.execute(
+                text(
+                    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+                    "WHERE pid <> pg_backend_pid() AND backend_type = 'client backend'"
+                )
+            )
+        until(lambda: statuses(engine, endpoint_id) == {"succeeded"})
+    bodies: dict[str, set[bytes]] = {}
+    for got in receiver.received:
+        bodies.setdefault(got.headers["webhook-id"], set()).add(got.body)
+    assert len(bodies) == 50
+    assert all(len(same) == 1 for same in bodies.values())
+
+
+def test_without_a_key_nothing_is_delivered_and_that_is_said(
+    engine: Engine, hasty: Settings
+) -> None:
+    keyless = hasty.model_copy(update={"webhook_keys": None})
+    with receiving(Receiver()) as receiver, scheduler(engine, keyless):
+        endpoint(engine, hasty, receiver.url)
+        owe(engine)
+        time.sleep(0.3)
+    assert receiver.received == []
+
+
+def test_the_body_is_json_with_type_timestamp_and_data(engine: Engine, hasty: Settings) -> None:
+    with receiving(Receiver()) as receiver, scheduler(engine, hasty):
+        endpoint_id, _ = endpoint(engine, hasty, receiver.url)
+        owe(engine)
+        until(lambda: statuses(engine, endpoint_id) == {"succeeded"})
+    payload = json.loads(receiver.received[0].body)
+    assert set(payload) == {"type", "timestamp", "data"}
+    assert payload["timestamp"].endswith("Z")
