@@ -24,9 +24,7 @@ def both(shape: Shape, a: Phrase | None, b: Phrase) -> tuple[Made, Made] | str:
     claimed = _claim(b)
     if covered(claimed, stems(shape.words)) < FOUND:
         return "the hypothesis does not hold B"
-    open_one = _stating_b(shape, b)
-    if isinstance(open_one, str):
-        return f"B: {open_one}"
+    open_one = _stating_b(shape, a, b)
     stated = _stating_a(shape, a, b)
     if isinstance(stated, str):
         return f"A: {stated}"
@@ -53,17 +51,27 @@ def subject_of(clause: Phrase) -> Phrase | None:
     return None
 
 
-def _stating_b(shape: Shape, b: Phrase) -> Made | str:
-    """The hypothesis itself where B covers what it says; else B of its subject."""
+def _stating_b(shape: Shape, a: Phrase | None, b: Phrase) -> Made:
+    """B of the hypothesis' subject; the hypothesis itself, which holds B, where B covers what it
+    says, or where that is no sentence."""
     first = shape.subject[1] if shape.subject else 0
     said = stems(shape.words[first:])
     whole = Made("b", shape.text, Slot(shape, "whole"), None)
     if covered(said, b.stems) >= SAME:
         return whole
-    if b.type == "noun":
+    if b.type == "noun" or not _of_the_subject(shape, a, b):
         return whole
     made = filled("b", Slot(shape, "clause" if b.type == "clause" else "predicate"), b)
-    return whole if made == "the hypothesis stays the same" else made
+    return made if isinstance(made, Made) else whole
+
+
+def _of_the_subject(shape: Shape, a: Phrase | None, b: Phrase) -> bool:
+    """Whether B is said of what the hypothesis speaks of."""
+    if b.type == "clause" or a is None or a.type != "noun" or is_pronoun(a.words):
+        return True
+    if shape.subject is None:
+        return False
+    return bool(a.stems & stems(shape.words[shape.subject[0] : shape.subject[1]]))
 
 
 def _stating_a(shape: Shape, a: Phrase | None, b: Phrase) -> Made | str:

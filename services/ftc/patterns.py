@@ -85,7 +85,7 @@ _CONTRADICTION = {
     "P11": rf"{A}\s+would{NOT}\s+be able to\s+{B}",
     "P3": rf"{A}\s+{CANT}\s+(?:be\s+)?{B}",
     "P13": rf"{CANT}\s+{A}\s+if\s+{B}",
-    "X5": rf"(?:.*?\s{BE}\s+)?{A}\s*,?\s+(?:and\s+)?not\s+{B}",
+    "X5": rf"(?:.*?\s{BE}\s+)?{A}\s*(?:,|,?\s+and|,?\s+but)\s+not\s+{B}",
     "X6": rf"(?:.*?\s{BE}\s+)?{A}\s*,?\s+(?:instead of|rather than|as opposed to|versus|vs)\s+{B}",
     "X7": rf"{A}\s+{DOESNT}\s+(?:{MEAN}|involve|equal)\s+{B}",
 }

@@ -19,7 +19,8 @@ SUBJECTS = {"nsubj", "nsubjpass", "expl", "csubj"}
 PLURAL_TAGS = {"NNS", "NNPS"}
 LEADING = re.compile(
     r"^(?:(?:that|so|then|also|and|but|or|both|either|just|simply|only|necessarily|because|since|"
-    r"the fact that|if|when|to be|being|be|to|they are|they're|he is|she is|it is|there is|there are"
+    r"the fact that|if|when|to be|being|be|to|they are|they're|he is|she is|it is|there is|there are|"
+    r"(?:the )?(?:word|term|phrase)(?= \w)"
     r")\s+)+",
     re.IGNORECASE,
 )
@@ -28,6 +29,13 @@ TRAILING = re.compile(
     r"though|necessarily|and|or|same|both|so|then))+$",
     re.IGNORECASE,
 )
+ANYBODY = {"one", "someone", "somebody", "everyone", "everybody", "others"}
+META = {
+    "sentence", "statement", "premise", "hypothesis", "description", "phrase", "word", "term", "same",
+    "rephrasing", "paraphrase", "synonym", "way", "type", "kind", "form", "action", "activity",
+    "indication", "evidence", "information", "reason", "fact", "other", "case", "possible", "true",
+}  # fmt: skip
+FINITE = {"VBZ", "VBP", "VBD", "MD"}
 QUOTES = " \t\"'`,.:;-"
 
 
@@ -79,8 +87,22 @@ def phrase(text: str, start: int = 0, end: int | None = None) -> Phrase | None:
     if not words or sum(word.pos != "PUNCT" for word in words) > MOST_WORDS:
         return None
     head = next(i for i, word in enumerate(words) if word.head == i)
-    kind = _type(words, head)
+    kind = None if _about_words(words, head) or _of_two_clauses(words, head) else _type(words, head)
     return Phrase(span, start, end, kind, words, head) if kind else None
+
+
+def _about_words(words: Words, head: int) -> bool:
+    """Whether it speaks of sentences rather than of what they describe."""
+    subjects = [word for word in words if word.head == head and word.dep in SUBJECTS]
+    return any(word.lemma in META for word in (words[head], *subjects))
+
+
+def _of_two_clauses(words: Words, head: int) -> bool:
+    """Whether a finite verb stands in it that is not its own: the pattern caught too much."""
+    own = {head} | {i for i, w in enumerate(words) if w.head == head and w.dep in {"aux", "auxpass"}}
+    relative = {i for i, w in enumerate(words) if w.dep in {"relcl", "advcl", "ccomp"}}
+    inner = {i for i, w in enumerate(words) if w.head in relative and w.dep in {"aux", "auxpass"}}
+    return any(w.tag in FINITE for i, w in enumerate(words) if i not in own | relative | inner)
 
 
 def _type(words: Words, head: int) -> PhraseType | None:
@@ -99,7 +121,7 @@ def _type(words: Words, head: int) -> PhraseType | None:
 
 def is_pronoun(words: Words) -> bool:
     """Whether the words are one pronoun."""
-    return len(words) == 1 and words[0].pos == "PRON"
+    return len(words) == 1 and (words[0].pos == "PRON" or words[0].text.lower() in ANYBODY)
 
 
 def negated(words: Words) -> bool:

@@ -21,6 +21,7 @@ _JOINTS = (
     (re.compile(r"\s{2,}"), " "),
     (re.compile(r"\bca n't\b"), "can't"),
 )
+_NO_NOUN = {"IN", ".", ",", "VBZ", "VBP", "VBD", "CC", "TO"}
 _ARTICLE = re.compile(r"\b(an?) (\w+)", re.IGNORECASE)
 _AN = re.compile(r"[aeiou](?!ni(?:cy|f|que|v)|se|uro|ne\b)|hour|honest|8|11$", re.IGNORECASE)
 
@@ -50,6 +51,7 @@ def verb_phrase(phrase: Phrase, tag: str) -> str | None:
     for i, word in enumerate(words[head:], head):
         joined = i == head or (word.dep == "conj" and word.head == head and word.pos == "VERB")
         form = inflected(word.lemma, tag) if joined and word.tag != tag else word.text
+        form = form.lower() if form and i == head else form
         if form is None:
             return None
         forms.append(_spaced(words, i, head) + form)
@@ -68,7 +70,13 @@ def complement(phrase: Phrase) -> str | None:
         return verb_phrase(phrase, "VBN" if passive else "VBG")
     if phrase.type == "clause" or negated(phrase.words):
         return None
-    return phrase.text
+    return lowered(phrase.words)
+
+
+def lowered(words: Words) -> str:
+    """The words as they stand within a sentence."""
+    text = text_of(words)
+    return text if words[0].pos == "PROPN" or words[0].text == "I" else text[:1].lower() + text[1:]
 
 
 def statement(shape: Shape, phrase: Phrase) -> str | None:
@@ -85,12 +93,12 @@ def existence(phrase: Phrase) -> str | None:
     """A sentence that says no more than that there is such a thing."""
     if phrase.type != "noun" or is_pronoun(phrase.words) or negated(phrase.words):
         return None
-    plural = is_plural(phrase.words, phrase.head)
+    plural = is_plural((phrase.words[phrase.head],), 0)  # of two joined nouns the first decides
     first = phrase.words[0]
-    rest = text_of(phrase.words[1:]) if first.tag in DETERMINERS else phrase.text
+    rest = text_of(phrase.words[1:]) if first.tag in DETERMINERS else lowered(phrase.words)
     article = "" if plural or phrase.words[phrase.head].tag == "NNP" else "a "
     if first.tag in DETERMINERS and first.text.lower() in {"some", "all", "a", "an"}:
-        rest, article = phrase.text, ""
+        rest, article = lowered(phrase.words), ""
     elif first.tag in {"CD", "PDT", "PRP"}:
         article = ""
     return f"There {be(plural)} {article}{rest}" if rest else None
@@ -106,7 +114,7 @@ def clause_sentence(shape: Shape, clause: Phrase) -> str | None:
         return None
     subject = words[who.left : who.right + 1]
     named = not is_pronoun(subject)
-    if not named and shape.who is None:
+    if not named and (shape.who is None or (shape.plural and subject[0].text.lower() == "it")):
         return None
     name = text_of(subject) if named else str(shape.who)
     plural = is_plural(words, words.index(who)) if named else shape.plural
@@ -121,6 +129,8 @@ def _predicate(words: Words, head: int, plural: bool) -> str | None:
     if verb.lemma == "be":
         rest = text_of(words[head + 1 :])
         return f"{be(plural)} {rest}" if rest else None
+    if verb.tag == "VB" and not helpers:
+        return None
     phrase = Phrase("", 0, 0, "verb", words, head)
     if any(w.lemma == "have" for w in helpers):
         return None
@@ -140,8 +150,11 @@ def noun_into(shape: Shape, window: tuple[int, int, int], phrase: Phrase) -> str
     plural = is_plural(shape.words, head)
     words = phrase.words
     core = words[1:] if words[0].tag in DETERMINERS and len(words) > 1 else words
-    if negated(words) or not core:
+    joined = any(w.dep == "conj" and w.head == phrase.head for w in words)
+    if words[0].tag == "PDT" or negated(words) or not core or (joined and first != shape.words[head].left):
         return None
+    if joined:
+        return lowered(words)
     bare = _in_number(core, words[phrase.head], plural=plural)
     if bare is None:
         return None
@@ -152,19 +165,19 @@ def noun_into(shape: Shape, window: tuple[int, int, int], phrase: Phrase) -> str
     if core is words or plural or shape.words[first].tag == "CD":
         number = shape.words[first]
         return f"{number.text} {bare}" if number.tag == "CD" and core[0].tag != "CD" else bare
-    return f"{words[0].text} {bare}"
+    return f"{words[0].text.lower()} {bare}"
 
 
 def _in_number(core: tuple[Word, ...], head: Word, *, plural: bool) -> str | None:
     """The words with their head in this number."""
     has = head.tag in PLURAL_TAGS or head.lemma == "people"
     if has == plural or head.pos == "PROPN":
-        return text_of(core)
+        return lowered(core)
     form = inflected(head.lemma, "NNS" if plural else "NN")
     if form is None or core[0].tag == "CD":
         return None
     offset = core[0].start
-    whole = text_of(core)
+    whole = lowered(core)
     place = head.start - offset
     return whole[:place] + form + whole[place + len(head.text) :]
 
@@ -199,6 +212,8 @@ def sound(text: str) -> bool:
     if any(a.tag == "DT" and b.tag in DETERMINERS for a, b in pairs):
         return False
     if any(a.text.lower() in {"a", "an"} and b.tag in PLURAL_TAGS for a, b in pairs):
+        return False
+    if any(a.text.lower() in {"a", "an", "the"} and b.tag in _NO_NOUN for a, b in pairs):
         return False
     root = next((i for i, word in enumerate(words) if word.head == i), None)
     if root is None or sum(word.head == i for i, word in enumerate(words)) > 1:

@@ -100,7 +100,9 @@ def _form(shape: Shape, window: Window, phrase: Phrase) -> str | None:
     if window.type not in PREDICATES or phrase.type not in PREDICATES:
         return None
     if window.type == "verb" and phrase.type == "verb":
-        return rendering.verb_phrase(phrase, head.tag)
+        left = any(w.dep == "dobj" and w.head == window.head for w in shape.words[window.end :])
+        own = any(w.head == phrase.head and w.pos != "PUNCT" for w in phrase.words[phrase.head + 1 :])
+        return None if left and own else rendering.verb_phrase(phrase, head.tag)
     said = rendering.complement(phrase)
     if said is None:
         return None
@@ -110,7 +112,7 @@ def _form(shape: Shape, window: Window, phrase: Phrase) -> str | None:
         return f"be {said}"
     governor = shape.words[head.head]
     after_be = governor.lemma == "be" or window.type == "verb"
-    loose = governor.pos in {"NOUN", "PROPN"} and head.dep != "amod"
+    loose = head.head == shape.head and head.dep != "amod" and governor.pos in {"NOUN", "PROPN"}
     return said if after_be or loose or window.type == phrase.type else None
 
 
