@@ -80,8 +80,9 @@ class FtcRequest(ScoreRequest):
             if self.label is None:
                 raise ValueError("counterfactuals of your own need the `label` that they are for")
             if (kinds == ["substituted"]) == (self.label == "neutral"):
-                raise ValueError("`substituted` is for entailment and contradiction, `a` and `b` "
-                                 "for neutral")
+                raise ValueError(
+                    "`substituted` is for entailment and contradiction, `a` and `b` for neutral"
+                )
         elif self.extractor == "llm" and self.writer is None:
             raise ValueError("the extractor `llm` needs a `writer`")
         return self

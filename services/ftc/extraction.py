@@ -19,7 +19,9 @@ from services.ftc.transformation import PREDICATES, Made
 MOST_SENTENCES = 20
 LENGTHS = 8.0  # the longer span has at most so many times the words of the shorter
 _SENTENCE = re.compile(r"(?:[^.!?;\n]|[.](?=\S))+")
-_LEAD = re.compile(r"\s*(?:(?:so|and|but|also|then|because|since|therefore|thus|as)\s+(?!long))?", re.I)
+_LEAD = re.compile(
+    r"\s*(?:(?:so|and|but|also|then|because|since|therefore|thus|as)\s+(?!long))?", re.I
+)
 
 
 @dataclass(frozen=True, slots=True)

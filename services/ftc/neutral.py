@@ -16,6 +16,7 @@ from services.ftc.transformation import (
     Slot,
     best_slot,
     filled,
+    own_slot,
 )
 
 
@@ -56,7 +57,7 @@ def _stating_b(shape: Shape, a: Phrase | None, b: Phrase) -> Made:
     says, or where that is no sentence."""
     first = shape.subject[1] if shape.subject else 0
     said = stems(shape.words[first:])
-    whole = Made("b", shape.text, Slot(shape, "whole"), None)
+    whole = Made("b", shape.text, "whole", own_slot(shape, b), b)
     if covered(said, b.stems) >= SAME:
         return whole
     if b.type == "noun" or not _of_the_subject(shape, a, b):

@@ -58,7 +58,7 @@ _ENTAILMENT = {
     "P6": rf"{A},?\s+(?:then|so|hence|therefore|thus|must be|has to be|have to be)\s+{B}",
     "P1b": rf"{A}\s+{BE}\s+(?P<b>(?:a|an)\s+.+)",
     "P7": rf"{A}\s+{BE}\s+{B}",
-    "X5": rf"(?P<b>.+)",
+    "X5": r"(?P<b>.+)",
 }
 
 _CONTRADICTION = {

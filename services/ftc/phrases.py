@@ -99,7 +99,9 @@ def _about_words(words: Words, head: int) -> bool:
 
 def _of_two_clauses(words: Words, head: int) -> bool:
     """Whether a finite verb stands in it that is not its own: the pattern caught too much."""
-    own = {head} | {i for i, w in enumerate(words) if w.head == head and w.dep in {"aux", "auxpass"}}
+    own = {head} | {
+        i for i, w in enumerate(words) if w.head == head and w.dep in {"aux", "auxpass"}
+    }
     relative = {i for i, w in enumerate(words) if w.dep in {"relcl", "advcl", "ccomp"}}
     inner = {i for i, w in enumerate(words) if w.head in relative and w.dep in {"aux", "auxpass"}}
     return any(w.tag in FINITE for i, w in enumerate(words) if i not in own | relative | inner)

@@ -9,8 +9,16 @@ import re
 from functools import lru_cache
 
 from services.ftc.parsing import Word, Words, parse
-from services.ftc.phrases import PLURAL_TAGS, SUBJECTS, Phrase, Shape, is_plural, is_pronoun, negated
-from services.ftc.phrases import text_of
+from services.ftc.phrases import (
+    PLURAL_TAGS,
+    SUBJECTS,
+    Phrase,
+    Shape,
+    is_plural,
+    is_pronoun,
+    negated,
+    text_of,
+)
 
 DETERMINERS = {"DT", "PRP$", "WDT"}
 SINGULAR = {"a", "an", "this", "that", "one", "another", "each", "every"}
@@ -151,7 +159,12 @@ def noun_into(shape: Shape, window: tuple[int, int, int], phrase: Phrase) -> str
     words = phrase.words
     core = words[1:] if words[0].tag in DETERMINERS and len(words) > 1 else words
     joined = any(w.dep == "conj" and w.head == phrase.head for w in words)
-    if words[0].tag == "PDT" or negated(words) or not core or (joined and first != shape.words[head].left):
+    if (
+        words[0].tag == "PDT"
+        or negated(words)
+        or not core
+        or (joined and first != shape.words[head].left)
+    ):
         return None
     if joined:
         return lowered(words)

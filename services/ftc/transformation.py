@@ -19,7 +19,7 @@ ALIKE = 0.4  # Jaccard index of the span's stems and those of the words that giv
 MOST_GROWTH = 1.5  # words of the replacement per word of the hypothesis
 SAME = 0.8  # share of the predicate's stems from which on B is the hypothesis itself
 
-Move = Literal["swap", "predicate", "clause", "existence", "whole"]
+Move = Literal["swap", "predicate", "clause", "existence"]
 PREDICATES: frozenset[PhraseType] = frozenset({"verb", "preposition", "adjective"})
 
 
@@ -88,7 +88,8 @@ class Made:
 
     kind: Kind
     text: str
-    slot: Slot | None
+    how: str
+    slot: Slot | None  # None: no place for a random phrase is known
     phrase: Phrase | None
 
 
@@ -101,7 +102,9 @@ def _form(shape: Shape, window: Window, phrase: Phrase) -> str | None:
         return None
     if window.type == "verb" and phrase.type == "verb":
         left = any(w.dep == "dobj" and w.head == window.head for w in shape.words[window.end :])
-        own = any(w.head == phrase.head and w.pos != "PUNCT" for w in phrase.words[phrase.head + 1 :])
+        own = any(
+            w.head == phrase.head and w.pos != "PUNCT" for w in phrase.words[phrase.head + 1 :]
+        )
         return None if left and own else rendering.verb_phrase(phrase, head.tag)
     said = rendering.complement(phrase)
     if said is None:
@@ -162,7 +165,7 @@ def filled(kind: Kind, slot: Slot, phrase: Phrase) -> Made | str:
         return "the hypothesis stays the same"
     if not rendering.sound(text):
         return "the new hypothesis does not parse as a sentence"
-    return Made(kind, text, slot, phrase)
+    return Made(kind, text, slot.move, slot, phrase)
 
 
 def same(one: str, other: str) -> bool:
@@ -195,6 +198,14 @@ def substituted(shape: Shape, a: Phrase, b: Phrase) -> Made | str:
             return made
         reason = made
     return reason
+
+
+def own_slot(shape: Shape, held: Phrase) -> Slot | None:
+    """Where a span that the hypothesis holds stands in it."""
+    found = best_slot(shape, held, held)
+    if found is None and held.type in PREDICATES | {"clause"} and shape.who:
+        return Slot(shape, "predicate")
+    return found
 
 
 def _predicate_slot(shape: Shape, given: Phrase, other: Phrase) -> Slot | None:
