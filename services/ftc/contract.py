@@ -10,7 +10,9 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, StringConstraints, model_validator
 
 from services.ftc.report import Distribution, FtcReport, Kind, NliLabel
+from services.ftc.report_over_many import FtcBatchReport, FtcBatchReportRequest
 from services.ftc.study import Study
+from shared.batch_reports import ReportRoom
 from shared.contracts import MAX_TEXT, Message, Metric, ModelName, ScoreRequest
 
 DEFAULT_MODEL = "embedded-nli"
@@ -131,4 +133,14 @@ METRIC = Metric(
         "neutral": _NEUTRAL,
         "your own counterfactual": _SUPPLIED,
     },
+)
+
+BATCH_REPORT = ReportRoom(
+    name="ftc-report",
+    metric=METRIC.name,
+    summary="A row a label, with intervals, baselines, nulls and the human ceiling, over many results",
+    request=FtcBatchReportRequest,
+    report=FtcBatchReport,
+    model_kinds=(),
+    default_model=None,
 )

@@ -1,3 +1,4 @@
+# ruff: noqa: E501 - a row of a table is one line
 """The relations that explanations of inference put into words: lists of patterns, A and B.
 
 Source: Sia et al., AAAI 2023, arXiv:2205.12469, Tables 15 to 17, after Camburu et al. (2019); the
