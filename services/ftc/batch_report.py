@@ -81,12 +81,13 @@ def _common(rows: Sequence[Row], over: Resampling) -> dict[str, Any]:
 
 
 def _warnings(rows: Sequence[Row]) -> tuple[str, ...]:
-    found = []
+    found = [
+        f"results of different {what} are averaged"
+        for what in ("variant", "alpha", "epsilon")
+        if len({getattr(row.request, what) for row in rows}) > 1
+    ]
     if not any(row.report.counterfactuals for row in rows):
         found.append("no result has a score")
-    for what in ("variant", "alpha", "epsilon"):
-        if len({getattr(row.request, what) for row in rows}) > 1:
-            found.append(f"results of different {what} are averaged")
     if len({row.report.provenance.models[:1] for row in rows}) > 1:
         found.append("results of different models are averaged")
     return tuple(found)

@@ -1,7 +1,8 @@
 """Which pairs of sentences go to which model: every pair of a batch once, in one call a model.
 
 A request without a label needs the model's own first: one more call, for all such requests. A
-row does not depend on the others (shared.models), so a request scores the same alone and in a batch.
+row does not depend on the others (shared.models), so that a request scores the same alone and in
+a batch.
 """
 
 from __future__ import annotations
@@ -60,12 +61,10 @@ def _likeliest(row: Floats) -> NliLabel:
 def measure(requests: Sequence[FtcRequest], readings: Sequence[Reading]) -> list[Measured]:
     """The model's answers for every request. Raises BadInput for a model without the labels."""
     both = list(zip(requests, readings, strict=True))
-    answers = {
-        name: Answers(
-            name, [p for r, reading in both if _model(r) == name for p in pairs(r, reading)]
-        )
-        for name in dict.fromkeys(map(_model, requests))
-    }
+    asked: dict[str, list[Pair]] = {}
+    for request, reading in both:
+        asked.setdefault(_model(request), []).extend(pairs(request, reading))
+    answers = {name: Answers(name, wanted) for name, wanted in asked.items()}
     return [_measured(answers[_model(request)], request, reading) for request, reading in both]
 
 

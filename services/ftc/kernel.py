@@ -1,6 +1,7 @@
 """FTC: how far is the model's answer to a counterfactual from what the explanation demands?
 
-Source: Sia et al., AAAI 2023, arXiv:2205.12469, Eq. 1 and section 2.3. Null: Phipson & Smyth (2010).
+Source: Sia et al., AAAI 2023, arXiv:2205.12469, Eq. 1 and section 2.3. Null: Phipson &
+Smyth (2010).
 Pure functions: arrays in, numbers out. Columns are entailment, neutral, contradiction; rows are
 probability distributions: in [0, 1], of sum 1.
 """
@@ -74,7 +75,7 @@ def w(answers: Floats, targets: Floats, alpha: float) -> Floats:
 
     alpha: distance of neutral from the other two, [1/2, 1].
     """
-    return np.clip(1.0 - transport(answers, targets, ground_distance(alpha)), 0.0, 1.0)
+    return np.asarray(np.clip(1 - transport(answers, targets, ground_distance(alpha)), 0.0, 1.0))
 
 
 def w_normalized(answers: Floats, targets: Floats, alpha: float) -> Floats:
@@ -86,7 +87,8 @@ def w_normalized(answers: Floats, targets: Floats, alpha: float) -> Floats:
     corners = np.stack(
         [transport(np.tile(corner, (len(targets), 1)), targets, distance) for corner in np.eye(3)]
     )
-    return np.clip(1.0 - transport(answers, targets, distance) / corners.max(axis=0), 0.0, 1.0)
+    far = transport(answers, targets, distance) / corners.max(axis=0)
+    return np.asarray(np.clip(1.0 - far, 0.0, 1.0))
 
 
 def geometric_mean_p(mean_k: float) -> float:

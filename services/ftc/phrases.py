@@ -19,7 +19,8 @@ SUBJECTS = {"nsubj", "nsubjpass", "expl", "csubj"}
 PLURAL_TAGS = {"NNS", "NNPS"}
 LEADING = re.compile(
     r"^(?:(?:that|so|then|also|and|but|or|both|either|just|simply|only|necessarily|because|since|"
-    r"the fact that|if|when|to be|being|be|to|they are|they're|he is|she is|it is|there is|there are|"
+    r"the fact that|if|when|to be|being|be|to|they are|they're|he is|she is|it is|there is|"
+    r"there are|"
     r"(?:the )?(?:word|term|phrase)(?= \w)"
     r")\s+)+",
     re.IGNORECASE,
@@ -31,7 +32,8 @@ TRAILING = re.compile(
 )
 ANYBODY = {"one", "someone", "somebody", "everyone", "everybody", "others"}
 META = {
-    "sentence", "statement", "premise", "hypothesis", "description", "phrase", "word", "term", "same",
+    "sentence", "statement", "premise", "hypothesis", "description", "phrase", "word", "term",
+    "same",
     "rephrasing", "paraphrase", "synonym", "way", "type", "kind", "form", "action", "activity",
     "indication", "evidence", "information", "reason", "fact", "other", "case", "possible", "true",
 }  # fmt: skip
@@ -99,12 +101,10 @@ def _about_words(words: Words, head: int) -> bool:
 
 def _of_two_clauses(words: Words, head: int) -> bool:
     """Whether a finite verb stands in it that is not its own: the pattern caught too much."""
-    own = {head} | {
-        i for i, w in enumerate(words) if w.head == head and w.dep in {"aux", "auxpass"}
-    }
+    helpers = {i for i, w in enumerate(words) if w.dep in {"aux", "auxpass"}}
     relative = {i for i, w in enumerate(words) if w.dep in {"relcl", "advcl", "ccomp"}}
-    inner = {i for i, w in enumerate(words) if w.head in relative and w.dep in {"aux", "auxpass"}}
-    return any(w.tag in FINITE for i, w in enumerate(words) if i not in own | relative | inner)
+    own = {head} | relative | {i for i in helpers if words[i].head in relative | {head}}
+    return any(w.tag in FINITE for i, w in enumerate(words) if i not in own)
 
 
 def _type(words: Words, head: int) -> PhraseType | None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from itertools import pairwise
 
 from services.ftc.parsing import Word, Words, parse
 from services.ftc.phrases import (
@@ -219,7 +220,7 @@ def sound(text: str) -> bool:
     """Whether the sentence parses as one: a subject and a verb, or a noun with its attributes; no
     word twice in a row, no two determiners, no article before a plural."""
     words = parse(text)
-    pairs = list(zip(words, words[1:], strict=False))
+    pairs = list(pairwise(words))
     if any(a.text.lower() == b.text.lower() and a.pos != "PUNCT" for a, b in pairs):
         return False
     if any(a.tag == "DT" and b.tag in DETERMINERS for a, b in pairs):

@@ -35,6 +35,8 @@ def by_linear_programming(answer: Floats, target: Floats, distance: Floats) -> f
         options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
     )
     assert found.success
+    assert found.x is not None
+    assert found.fun is not None
     flows = found.x.reshape(3, 3)
     assert np.abs(flows.sum(axis=1) - answer).max() < 1e-12
     return float(found.fun)
