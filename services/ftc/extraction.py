@@ -14,9 +14,11 @@ from services.ftc.parsing import APOSTROPHES, MOST_CHARACTERS
 from services.ftc.patterns import PATTERNS, Pattern
 from services.ftc.phrases import Phrase, Shape, covered, negated, phrase, shape, stems
 from services.ftc.report import NliLabel
-from services.ftc.transformation import PREDICATES, Made
+from services.ftc.slots import PREDICATES, Slot
+from services.ftc.transformation import Made
 
 MOST_SENTENCES = 20
+RESTATED = 0.6  # share of stems that a sentence and the hypothesis must have in common
 LENGTHS = 8.0  # the longer span has at most so many times the words of the shorter
 _SENTENCE = re.compile(r"(?:[^.!?;\n]|[.](?=\S))+")
 _LEAD = re.compile(
@@ -98,9 +100,9 @@ def _transformed(
 def _one(label: NliLabel, built: Shape, a: Phrase | None, b: Phrase) -> Made | str:
     if a is None:  # a whole sentence: it must speak of the same as the hypothesis
         held = stems(built.words)
-        if b.type != "clause" or max(covered(held, b.stems), covered(b.stems, held)) < 0.5:
+        if b.type != "clause" or max(covered(held, b.stems), covered(b.stems, held)) < RESTATED:
             return "the sentence does not restate the hypothesis"
-        return transformation.filled("substituted", transformation.Slot(built, "clause"), b)
+        return transformation.filled("substituted", Slot(built, "clause"), b)
     made = transformation.substituted(built, a, b)
     if isinstance(made, Made) or label == "contradiction":
         return made

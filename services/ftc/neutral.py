@@ -8,16 +8,10 @@ from __future__ import annotations
 
 from services.ftc import rendering
 from services.ftc.phrases import SUBJECTS, Phrase, Shape, covered, is_pronoun, phrase, stems
-from services.ftc.transformation import (
-    FOUND,
-    PREDICATES,
-    SAME,
-    Made,
-    Slot,
-    best_slot,
-    filled,
-    own_slot,
-)
+from services.ftc.slots import FOUND, PREDICATES, Slot, best_slot, own_slot
+from services.ftc.transformation import Made, filled
+
+SAME = 0.8  # share of what is said of the subject from which on B is the hypothesis itself
 
 
 def both(shape: Shape, a: Phrase | None, b: Phrase) -> tuple[Made, Made] | str:

@@ -36,6 +36,7 @@ META = {
     "same",
     "rephrasing", "paraphrase", "synonym", "way", "type", "kind", "form", "action", "activity",
     "indication", "evidence", "information", "reason", "fact", "other", "case", "possible", "true",
+    "mean", "imply", "mention", "paraphrase", "rephrase", "synonymous", "plural", "singular",
 }  # fmt: skip
 FINITE = {"VBZ", "VBP", "VBD", "MD"}
 QUOTES = " \t\"'`,.:;-"

@@ -15,12 +15,13 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from services.ftc import rendering
 from services.ftc.contract import FtcRequest
+from services.ftc.finishing import sound
 from services.ftc.parsing import MOST_CHARACTERS, parse
 from services.ftc.phrases import covered, stems
 from services.ftc.report import Kind, NliLabel
-from services.ftc.transformation import FOUND, MOST_GROWTH, same
+from services.ftc.slots import FOUND
+from services.ftc.transformation import GRACE, MOST_GROWTH, same
 from shared.calls import Prompt, Sampling
 from shared.models import models
 
@@ -159,8 +160,11 @@ def gate(kind: Kind, text: str, hypothesis: str) -> str | None:
     """Why a counterfactual is not usable; None where it is."""
     if not any(c.isalnum() for c in text):
         return "the language model wrote nothing"
-    if len(text) > MOST_CHARACTERS or len(text.split()) > MOST_GROWTH * len(hypothesis.split()) + 3:
+    if (
+        len(text) > MOST_CHARACTERS
+        or len(text.split()) > MOST_GROWTH * len(hypothesis.split()) + GRACE
+    ):
         return "the new hypothesis is too long"
     if kind != "b" and same(text, hypothesis):
         return "the hypothesis stays the same"
-    return None if rendering.sound(text) else "the new hypothesis does not parse as a sentence"
+    return None if sound(text) else "the new hypothesis does not parse as a sentence"

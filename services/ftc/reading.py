@@ -15,7 +15,8 @@ from services.ftc.logic import TARGETS
 from services.ftc.parsing import MOST_CHARACTERS
 from services.ftc.phrases import Phrase, Shape, phrase, shape
 from services.ftc.report import Extraction, Kind, NliLabel, SpanEvidence
-from services.ftc.transformation import Made, Slot, Window, windows
+from services.ftc.slots import Slot, Window, windows
+from services.ftc.transformation import Made
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,11 +5,9 @@ Inflections are lemminflect's; every function returns None where the phrase cann
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
-from itertools import pairwise
 
-from services.ftc.parsing import Word, Words, parse
+from services.ftc.parsing import Word, Words
 from services.ftc.phrases import (
     PLURAL_TAGS,
     SUBJECTS,
@@ -22,17 +20,6 @@ from services.ftc.phrases import (
 )
 
 DETERMINERS = {"DT", "PRP$", "WDT"}
-SINGULAR = {"a", "an", "this", "that", "one", "another", "each", "every"}
-MODALS = {"MD"}
-_JOINTS = (
-    (re.compile(r"\s+(n['o]?t)\b"), r"\1"),
-    (re.compile(r"\s+('(?:s|re|ve|ll|d|m)\b)"), r"\1"),
-    (re.compile(r"\s{2,}"), " "),
-    (re.compile(r"\bca n't\b"), "can't"),
-)
-_NO_NOUN = {"IN", ".", ",", "VBZ", "VBP", "VBD", "CC", "TO"}
-_ARTICLE = re.compile(r"\b(an?) (\w+)", re.IGNORECASE)
-_AN = re.compile(r"[aeiou](?!ni(?:cy|f|que|v)|se|uro|ne\b)|hour|honest|8|11$", re.IGNORECASE)
 
 
 @lru_cache(maxsize=20_000)
@@ -194,44 +181,3 @@ def _in_number(core: tuple[Word, ...], head: Word, *, plural: bool) -> str | Non
     whole = lowered(core)
     place = head.start - offset
     return whole[:place] + form + whole[place + len(head.text) :]
-
-
-def finished(text: str, like: str) -> str:
-    """A sentence with its joints, articles, capital and full stop as those of the original."""
-    for joint, written in _JOINTS:
-        text = joint.sub(written, text)
-    text = _ARTICLE.sub(_article, text.strip())
-    end = like.rstrip()[-1:]
-    if end in {".", "!", "?"}:
-        gap = " " if like.rstrip()[-2:-1] == " " else ""
-        text = text.rstrip(" .!?") + gap + end
-    else:
-        text = text.rstrip(" .")
-    return text[:1].upper() + text[1:] if like[:1].isupper() else text[:1].lower() + text[1:]
-
-
-def _article(found: re.Match[str]) -> str:
-    article, word = found.groups()
-    right = "an" if _AN.match(word) else "a"
-    return f"{right.capitalize() if article[0].isupper() else right} {word}"
-
-
-def sound(text: str) -> bool:
-    """Whether the sentence parses as one: a subject and a verb, or a noun with its attributes; no
-    word twice in a row, no two determiners, no article before a plural."""
-    words = parse(text)
-    pairs = list(pairwise(words))
-    if any(a.text.lower() == b.text.lower() and a.pos != "PUNCT" for a, b in pairs):
-        return False
-    if any(a.tag == "DT" and b.tag in DETERMINERS for a, b in pairs):
-        return False
-    if any(a.text.lower() in {"a", "an"} and b.tag in PLURAL_TAGS for a, b in pairs):
-        return False
-    if any(a.text.lower() in {"a", "an", "the"} and b.tag in _NO_NOUN for a, b in pairs):
-        return False
-    root = next((i for i, word in enumerate(words) if word.head == i), None)
-    if root is None or sum(word.head == i for i, word in enumerate(words)) > 1:
-        return False
-    if words[root].pos in {"NOUN", "PROPN"}:
-        return True
-    return any(w.dep in SUBJECTS | {"attr"} and w.head == root for w in words)

@@ -17,7 +17,8 @@ import numpy as np
 
 from services.ftc.phrases import Phrase, phrase
 from services.ftc.report import PhraseType
-from services.ftc.transformation import Slot, same
+from services.ftc.slots import Slot
+from services.ftc.transformation import same
 
 OWN = Path(__file__).with_name("substitutes.json")  # written for this project
 FEWEST = 5  # a null of fewer phrases says nothing
