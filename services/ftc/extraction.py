@@ -17,10 +17,11 @@ from services.ftc.report import NliLabel
 from services.ftc.slots import PREDICATES, Slot
 from services.ftc.transformation import Made
 
-MOST_SENTENCES = 20
+MOST_SENTENCES = 10
 RESTATED = 0.6  # share of stems that a sentence and the hypothesis must have in common
 LENGTHS = 8.0  # the longer span has at most so many times the words of the shorter
 _SENTENCE = re.compile(r"(?:[^.!?;\n]|[.](?=\S))+")
+_PART = re.compile(r"[^,]+")
 _LEAD = re.compile(
     r"\s*(?:(?:so|and|but|also|then|because|since|therefore|thus|as)\s+(?!long))?", re.I
 )
@@ -56,21 +57,26 @@ def _candidates(
 ) -> Iterator[tuple[str, Phrase | None, Phrase]]:
     """(rule, A, B) of every pattern that matches a sentence, in order."""
     text = explanation.translate(APOSTROPHES)
-    for sentence in list(_SENTENCE.finditer(text))[:MOST_SENTENCES]:
-        if len(sentence.group()) > MOST_CHARACTERS:
-            continue
-        start = sentence.start() + _leading(sentence.group())
+    for start, end in _sentences(text, parts=not printed):
         for pattern in PATTERNS[label]:
             if printed and not pattern.printed:
                 continue
-            found = pattern.expression.match(text, start, sentence.end())
+            found = pattern.expression.match(text, start, end)
             if found is not None:
                 yield from _spans(pattern, found, explanation)
 
 
-def _leading(sentence: str) -> int:
-    found = _LEAD.match(sentence)
-    return found.end() if found else 0
+def _sentences(text: str, *, parts: bool) -> Iterator[tuple[int, int]]:
+    """Where sentences are, each followed by its parts between commas, the first words that join it
+    to what went before left out."""
+    for sentence in list(_SENTENCE.finditer(text))[:MOST_SENTENCES]:
+        spans = [sentence.span()]
+        if parts and "," in sentence.group():
+            spans += [part.span() for part in _PART.finditer(text, *sentence.span())]
+        for start, end in spans:
+            if end - start <= MOST_CHARACTERS:
+                found = _LEAD.match(text, start, end)
+                yield (found.end() if found else start), end
 
 
 def _spans(

@@ -36,7 +36,7 @@ META = {
     "same",
     "rephrasing", "paraphrase", "synonym", "way", "type", "kind", "form", "action", "activity",
     "indication", "evidence", "information", "reason", "fact", "other", "case", "possible", "true",
-    "mean", "imply", "mention", "paraphrase", "rephrase", "synonymous", "plural", "singular",
+    "mean", "imply", "mention", "rephrase", "synonymous", "plural", "singular",
 }  # fmt: skip
 FINITE = {"VBZ", "VBP", "VBD", "MD"}
 QUOTES = " \t\"'`,.:;-"
@@ -113,7 +113,9 @@ def _type(words: Words, head: int) -> PhraseType | None:
     has_subject = any(w.dep in SUBJECTS and w.head == head for w in words)
     if root.pos in VERBAL:
         return "clause" if has_subject else "verb"
-    if root.pos in {"NOUN", "PROPN", "NUM"} or (root.pos == "PRON" and len(words) == 1):
+    if root.pos in {"NOUN", "PROPN", "NUM"} or (
+        root.pos == "PRON" and (root.tag == "NN" or len(words) == 1)
+    ):
         return "noun"
     if root.pos in {"ADP", "SCONJ"} and len(words) > 1:
         return "preposition"

@@ -110,7 +110,7 @@ def windows(shape: Shape) -> Iterator[Window]:
     words = shape.words
     for i, word in enumerate(words):
         ends = sorted({i, *(w.right for w in words[i + 1 :] if w.head == i and w.pos != "PUNCT")})
-        if word.pos in {"NOUN", "PROPN"} and word.dep != "compound":
+        if (word.pos in {"NOUN", "PROPN"} or word.tag == "NN") and word.dep != "compound":
             for first in range(word.left, i + 1):
                 yield from (Window(first, end + 1, i, "noun") for end in ends)
         elif word.pos == "VERB":
