@@ -16,6 +16,7 @@ from services.ftc.report import PhraseType
 MOST_WORDS = 15  # of a span
 VERBAL = {"VERB", "AUX"}
 SUBJECTS = {"nsubj", "nsubjpass", "expl", "csubj"}
+ATTRIBUTES = {"attr", "acomp"}
 PLURAL_TAGS = {"NNS", "NNPS"}
 LEADING = re.compile(
     r"^(?:(?:that|so|then|also|and|but|or|both|either|just|simply|only|necessarily|because|since|"
@@ -90,14 +91,19 @@ def phrase(text: str, start: int = 0, end: int | None = None) -> Phrase | None:
     if not words or sum(word.pos != "PUNCT" for word in words) > MOST_WORDS:
         return None
     head = next(i for i, word in enumerate(words) if word.head == i)
-    kind = None if _about_words(words, head) or _of_two_clauses(words, head) else _type(words, head)
+    kind = (
+        None if _says_nothing(words, head) or _of_two_clauses(words, head) else _type(words, head)
+    )
     return Phrase(span, start, end, kind, words, head) if kind else None
 
 
-def _about_words(words: Words, head: int) -> bool:
-    """Whether it speaks of sentences rather than of what they describe."""
-    subjects = [word for word in words if word.head == head and word.dep in SUBJECTS]
-    return any(word.lemma in META for word in (words[head], *subjects))
+def _says_nothing(words: Words, head: int) -> bool:
+    """Whether it speaks of sentences rather than of what they describe, or says that a thing is
+    itself."""
+    around = [word for word in words if word.head == head and word.dep in SUBJECTS | ATTRIBUTES]
+    if any(word.lemma in META for word in (words[head], *around)):
+        return True
+    return words[head].lemma == "be" and len({word.stem for word in around}) < len(around)
 
 
 def _of_two_clauses(words: Words, head: int) -> bool:
@@ -114,7 +120,7 @@ def _type(words: Words, head: int) -> PhraseType | None:
     if root.pos in VERBAL:
         return "clause" if has_subject else "verb"
     if root.pos in {"NOUN", "PROPN", "NUM"} or (
-        root.pos == "PRON" and (root.tag == "NN" or len(words) == 1)
+        root.pos == "PRON" and (root.tag == "NN" or (root.tag == "PRP" and len(words) == 1))
     ):
         return "noun"
     if root.pos in {"ADP", "SCONJ"} and len(words) > 1:

@@ -91,6 +91,8 @@ def existence(phrase: Phrase) -> str | None:
         return None
     plural = is_plural((phrase.words[phrase.head],), 0)  # of two joined nouns the first decides
     first = phrase.words[0]
+    if plural and first.text.lower() in {"a", "an"}:
+        return None
     rest = text_of(phrase.words[1:]) if first.tag in DETERMINERS else lowered(phrase.words)
     article = "" if plural or phrase.words[phrase.head].tag == "NNP" else "a "
     if first.tag in DETERMINERS and first.text.lower() in {"some", "all", "a", "an"}:
@@ -106,7 +108,7 @@ def clause_sentence(shape: Shape, clause: Phrase) -> str | None:
     if negated(words):
         return None
     who = next((w for w in words if w.dep in SUBJECTS and w.head == head), None)
-    if who is None or who.left > head:
+    if who is None or who.left > head or who.pos not in {"NOUN", "PROPN", "PRON", "NUM"}:
         return None
     subject = words[who.left : who.right + 1]
     named = not is_pronoun(subject)
@@ -143,7 +145,7 @@ def noun_into(shape: Shape, window: tuple[int, int, int], phrase: Phrase) -> str
     window: first word, end, and head.
     """
     first, _, head = window
-    plural = is_plural(shape.words, head)
+    plural = is_plural((shape.words[head],), 0)  # what is joined to it stays
     words = phrase.words
     core = words[1:] if words[0].tag in DETERMINERS and len(words) > 1 else words
     joined = any(w.dep == "conj" and w.head == phrase.head for w in words)
