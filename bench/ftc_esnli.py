@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -36,7 +37,7 @@ Json = dict[str, Any]
 
 FILES = ("esnli_train.jsonl", "esnli.jsonl")  # the order of the training
 SEED = 20
-OTHERS = 5  # explanations of other items for each item
+OTHERS = 3  # explanations of other items for each item
 CLIENTS = 8
 WAIT = {"Prefer": "wait=30"}
 SOURCES = {
@@ -101,9 +102,17 @@ def through_service(work: dict[str, list[Json]]) -> dict[str, list[Row]]:
         ThreadPoolExecutor(CLIENTS) as pool,
     ):
         return {
-            source: list(pool.map(lambda sent: scored(client, sent), some))
+            source: list(told(source, pool.map(lambda sent: scored(client, sent), some)))
             for source, some in work.items()
         }
+
+
+def told(source: str, rows: Iterator[Row]) -> Iterator[Row]:
+    """The rows, counted on standard error."""
+    for place, row in enumerate(rows, 1):
+        if place % 200 == 0:
+            print(f"{source}: {place} jobs", file=sys.stderr)
+        yield row
 
 
 def summed_up(rows: Sequence[Row]) -> dict[str, Json]:

@@ -87,7 +87,8 @@ def phrase(text: str, start: int = 0, end: int | None = None) -> Phrase | None:
     """The phrase at this span of a text; None where it is empty, too long or of no known type."""
     start, end = trimmed(text, start, len(text) if end is None else end)
     span = text[start:end]
-    words = parse(span) if span else ()
+    begins = text[:start].rstrip(" \n\"'`")[-1:] in ".!?;"  # or nothing stands before it
+    words = parse(_lower(span) if begins else span) if span else ()
     if not words or sum(word.pos != "PUNCT" for word in words) > MOST_WORDS:
         return None
     head = next(i for i, word in enumerate(words) if word.head == i)
@@ -95,6 +96,11 @@ def phrase(text: str, start: int = 0, end: int | None = None) -> Phrase | None:
         None if _says_nothing(words, head) or _of_two_clauses(words, head) else _type(words, head)
     )
     return Phrase(span, start, end, kind, words, head) if kind else None
+
+
+def _lower(span: str) -> str:
+    """A capital that only begins a sentence makes no name."""
+    return span if span[:2] == "I " or span[1:2].isupper() else span[:1].lower() + span[1:]
 
 
 def _says_nothing(words: Words, head: int) -> bool:
@@ -117,8 +123,10 @@ def _of_two_clauses(words: Words, head: int) -> bool:
 def _type(words: Words, head: int) -> PhraseType | None:
     root = words[head]
     has_subject = any(w.dep in SUBJECTS and w.head == head for w in words)
+    if root.pos in VERBAL and has_subject:
+        return None if any(word.text == "," for word in words) else "clause"
     if root.pos in VERBAL:
-        return "clause" if has_subject else "verb"
+        return "verb"
     if root.pos in {"NOUN", "PROPN", "NUM"} or (
         root.pos == "PRON" and (root.tag == "NN" or (root.tag == "PRP" and len(words) == 1))
     ):
@@ -167,8 +175,11 @@ def shape(text: str) -> Shape | None:
         return None
     head = next(i for i, word in enumerate(words) if word.head == i)
     who = _subject(words, head)
-    subject = (who[0], who[1]) if who else None
-    return Shape(text, words, head, subject, who is not None and is_plural(words, who[2]))
+    if who is None:
+        return Shape(text, words, head, None, False)
+    first, end, noun = who
+    plural = is_plural(words if end > noun + 1 else (words[noun],), noun if end > noun + 1 else 0)
+    return Shape(text, words, head, (first, end), plural)
 
 
 def _subject(words: Words, head: int) -> tuple[int, int, int] | None:

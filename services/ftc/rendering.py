@@ -87,7 +87,7 @@ def statement(shape: Shape, phrase: Phrase) -> str | None:
 
 def existence(phrase: Phrase) -> str | None:
     """A sentence that says no more than that there is such a thing."""
-    if phrase.type != "noun" or is_pronoun(phrase.words) or negated(phrase.words):
+    if phrase.type != "noun" or phrase.words[phrase.head].pos == "PRON" or negated(phrase.words):
         return None
     plural = is_plural((phrase.words[phrase.head],), 0)  # of two joined nouns the first decides
     first = phrase.words[0]
