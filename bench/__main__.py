@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-BENCHES = ("hatexscore", "inference")
+BENCHES = ("hatexscore", "ftc_hlv", "inference")
 RESULTS = Path(__file__).with_name("RESULTS.md")
 MARK = "<!-- measured: rewritten by `make bench` -->"
 
