@@ -1,7 +1,7 @@
 """FTC on human and generated explanations of e-SNLI, through the whole service.
 
 `python -m bench.ftc_esnli DATA`: DATA is a folder with `esnli.jsonl` and `esnli_train.jsonl`. The
-items' premises were held back when `embedded-nli` was trained. Prints aggregates as JSON. With
+items' premises were held back when the weights of `embedded-nli` were trained. Prints aggregates as JSON. With
 `--show N` it prints N seeded counterfactuals instead, to be read for their grammar; no model is
 asked.
 """
@@ -47,12 +47,16 @@ SOURCES = {
 
 
 def items(data: Path, number: int) -> list[Json]:
-    """This many items, each label alike, of premises that the model has not seen."""
-    unseen = {example.family for example in NLI.split(read(data / f for f in FILES)).held_back}
+    """This many items, each label alike: of premises that were held back from the model, and where
+    those do not suffice, of premises that only its temperature was fitted on."""
+    parts = NLI.split(read(data / name for name in FILES))
     lines = (data / FILES[1]).read_text("utf-8").splitlines()
-    rows = [row for row in map(json.loads, lines) if wording(row["premise"]) in unseen]
+    rows = [json.loads(line) for line in lines]
     order = np.random.default_rng(SEED).permutation(len(rows))
-    mixed = [rows[place] for place in order]
+    mixed: list[Json] = []
+    for part in (parts.held_back, parts.calibration):
+        families = {example.family for example in part}
+        mixed += [rows[place] for place in order if wording(rows[place]["premise"]) in families]
     each = number // len(LABELS)
     return [row for label in LABELS for row in [r for r in mixed if r["label"] == label][:each]]
 
