@@ -1,9 +1,9 @@
 """FTC on human and generated explanations of e-SNLI, through the whole service.
 
 `python -m bench.ftc_esnli DATA`: DATA is a folder with `esnli.jsonl` and `esnli_train.jsonl`. The
-items' premises were held back when the weights of `embedded-nli` were trained. Prints aggregates as JSON. With
-`--show N` it prints N seeded counterfactuals instead, to be read for their grammar; no model is
-asked.
+items' premises were held back when the weights of `embedded-nli` were trained. Prints
+aggregates as JSON. With `--show N` it prints N seeded counterfactuals instead, to be read for their
+grammar; no model is asked.
 """
 
 from __future__ import annotations

@@ -55,7 +55,7 @@ def requests(number: int, draws: int) -> list[FtcRequest]:
                 premise=f"{who} {verb} playing {one} {where}, scene {place}.",
                 hypothesis=f"{who} {verb} playing {other} {where}.",
                 explanation=EXPLAINED[place % 3].format(one=one, other=other),
-                label=("contradiction", "neutral", "entailment")[place % 3],  # type: ignore[arg-type]
+                label=("contradiction", "neutral", "entailment")[place % 3],
                 seed=place,
                 draws=draws,
             )
@@ -113,7 +113,7 @@ def measured(number: int, draws: int, rounds: int) -> tuple[Json, Json]:
     for count in range(rounds + 1):
         models.bind(inner)
         quick, together = timed(lambda: score_batch(work))
-        models.bind(OneAtATime(inner))  # type: ignore[arg-type]
+        models.bind(OneAtATime(inner))
         slow, alone = timed(lambda: [score(request) for request in work])
         assert [one.model_dump_json() for one in together] == [a.model_dump_json() for a in alone]
         if count:  # the first round warms up

@@ -1,1 +1,1 @@
-"""The few-shot examples of the extractor `llm`, twenty a label: versioned data of our own writing."""
+"""Few-shot examples of the extractor `llm`, twenty a label: versioned data, written by us."""
