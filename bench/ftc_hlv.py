@@ -113,7 +113,7 @@ def measured(number: int, draws: int, rounds: int) -> tuple[Json, Json]:
     for count in range(rounds + 1):
         models.bind(inner)
         quick, together = timed(lambda: score_batch(work))
-        models.bind(OneAtATime(inner))
+        models.bind(OneAtATime(inner))  # type: ignore[arg-type]
         slow, alone = timed(lambda: [score(request) for request in work])
         assert [one.model_dump_json() for one in together] == [a.model_dump_json() for a in alone]
         if count:  # the first round warms up
