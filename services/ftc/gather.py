@@ -65,7 +65,15 @@ def measure(requests: Sequence[FtcRequest], readings: Sequence[Reading]) -> list
     for request, reading in both:
         asked.setdefault(_model(request), []).extend(pairs(request, reading))
     answers = {name: Answers(name, wanted) for name, wanted in asked.items()}
+    for name, found in answers.items():
+        found.check([p for r, reading in both if _model(r) == name for p in _own(r, reading)])
     return [_measured(answers[_model(request)], request, reading) for request, reading in both]
+
+
+def _own(request: FtcRequest, reading: Reading) -> list[Pair]:
+    """The pairs whose answers the score rests on."""
+    texts = [hypothesis.text for hypothesis in reading.hypotheses]
+    return [(request.premise, text) for text in (request.hypothesis, *texts)]
 
 
 def pairs(request: FtcRequest, reading: Reading) -> list[Pair]:
@@ -90,7 +98,7 @@ def _measured(answers: Answers, request: FtcRequest, reading: Reading) -> Measur
             for hypothesis in reading.hypotheses
         ),
         models=(answers.use, *writers),
-        warnings=answers.doubts([(premise, text) for text in (request.hypothesis, *texts)]),
+        warnings=answers.doubts(_own(request, reading)),
     )
 
 
@@ -113,6 +121,7 @@ class Answers:
         order = _columns(self._model.labels_of(_example(("", ""))), name)
         rows = self._model.judge(examples) if examples else []
         self._rows = {pair: row[order] for pair, row in zip(distinct, rows, strict=True)}
+        self._cut: set[Pair] = set()
 
     @property
     def use(self) -> ModelUse:
@@ -123,10 +132,20 @@ class Answers:
         """(3,) probabilities of entailment, neutral, contradiction."""
         return self._rows[premise, hypothesis]
 
+    def check(self, asked: Sequence[Pair]) -> None:
+        """Find out which of these the model does not read to the end: one call, if any is long."""
+        long = [
+            pair
+            for pair in dict.fromkeys(asked)
+            if len("".join(pair).encode("utf-8", "surrogatepass")) > SHORT
+        ]
+        if long:
+            read = self._model.tokens([_example(pair) for pair in long])
+            self._cut = {pair for pair, found in zip(long, read, strict=True) if found.truncated}
+
     def doubts(self, asked: Sequence[Pair]) -> tuple[str, ...]:
         """Whether the model read less than it was sent."""
-        long = [pair for pair in asked if len("".join(pair).encode()) > SHORT]
-        if not any(found.truncated for found in self._model.tokens([_example(p) for p in long])):
+        if self._cut.isdisjoint(asked):
             return ()
         return (f"{self._name} read only the beginning: premise and hypothesis are too long",)
 

@@ -39,6 +39,7 @@ class FakeJudge:
     languages: tuple[str, ...] = ("en",)
     reads: int = 20_000  # characters
     calls: list[list[tuple[str, str]]] = field(default_factory=list)
+    checks: int = 0  # calls of `tokens`
 
     @property
     def use(self) -> ModelUse:
@@ -54,6 +55,7 @@ class FakeJudge:
         return [np.array([row[2], row[0], row[1]], dtype=np.float64) for row in rows]
 
     def tokens(self, examples: Sequence[Example]) -> list[Tokens]:
+        self.checks += 1
         return [
             Tokens(
                 ids=(),

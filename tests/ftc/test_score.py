@@ -237,9 +237,14 @@ def test_variant_reference_says_that_there_is_none() -> None:
 
 
 def test_a_model_that_reads_only_the_beginning_is_told() -> None:
-    with bound(FakeJudge(reads=100)):
-        report = score(ask(premise="Four friends play cards in the kitchen. " * 10))
-    assert any("too long" in warning for warning in report.warnings)
+    long = "Four friends play cards in the kitchen. "
+    with bound(FakeJudge(reads=400)) as judge:
+        score(ask())
+        assert judge.checks == 0
+        reports = score_batch([ask(premise=long * 20), ask(), ask(premise=long * 6)])
+    assert judge.checks == 1
+    told = [any("too long" in warning for warning in report.warnings) for report in reports]
+    assert told == [True, False, False]
 
 
 @pytest.mark.parametrize("labels", [("no", "yes"), ("entailment", "neutral")])
