@@ -2,7 +2,7 @@
 
 `python -m bench.ftc_hlv`: the last line is JSON. Paired: in every round the batch and the loop take
 their turn on the same requests; medians over rounds; no parse is remembered from a round before.
-Both give the same reports, byte for byte.
+Both give the same reports, byte for byte. The figures of HLV and CoT2EL are `bench.hlv_items`.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Any
 
 import torch
 
+from bench import hlv_items
 from bench.environment import environment
 from services.bindings import local
 from services.ftc import parsing, phrases
@@ -142,6 +143,7 @@ def main() -> None:
     asked = parser.parse_args()
     torch.set_num_threads(THREADS)
     ratios, figures = measured(asked.items, asked.draws, asked.rounds)
+    figures["hlv"] = hlv_items.measure(asked.rounds)
     about = environment(torch=torch.__version__, dtype="float32")
     print(
         json.dumps({"bench": "ftc_hlv", "ratios": ratios, "figures": figures, "environment": about})
