@@ -10,19 +10,33 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-BENCHES = ("hatexscore", "inference", "ice", "haf")
+BENCHES = ("hatexscore", "inference", "ice", "haf", "ftc_hlv", "gateway")
 RESULTS = Path(__file__).with_name("RESULTS.md")
 MARK = "<!-- measured: rewritten by `make bench` -->"
 
 
 def main() -> int:
     """Each bench in a process of its own; the last line that it prints is its JSON."""
-    argparse.ArgumentParser(prog="python -m bench", description=__doc__).parse_args()
-    sections = [measured(name) for name in BENCHES]
-    kept = RESULTS.read_text("utf-8").partition(MARK)[0]
-    RESULTS.write_text(f"{kept}{MARK}\n\n" + "\n".join(sections), "utf-8")
-    print(f"written to {RESULTS}")
+    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
+    known = ", ".join(BENCHES)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {known}; default: all")
+    chosen = parser.parse_args().names or BENCHES
+    if unknown := set(chosen) - set(BENCHES):
+        parser.error(f"no such bench: {', '.join(unknown)}; there are: {known}")
+    for name in chosen:
+        section = measured(name)  # written at once: a bench that fails costs no other's figures
+        RESULTS.write_text(with_section(RESULTS.read_text("utf-8"), name, section), "utf-8")
+        print(f"{name}: written to {RESULTS}")
     return 0
+
+
+def with_section(page: str, name: str, section: str) -> str:
+    """The page with this bench's section in place of its old one; sections in BENCHES' order."""
+    kept, _, rest = page.partition(MARK)
+    old = {part.split("\n", 1)[0]: f"## {part}" for part in rest.split("## ")[1:]}
+    sections = old | {name: section}
+    order = [each for each in BENCHES if each in sections]
+    return f"{kept}{MARK}\n\n" + "\n".join(sections[each].rstrip() + "\n" for each in order)
 
 
 def measured(name: str) -> str:

@@ -1,0 +1,154 @@
+"""FTC: a batch with all its hypotheses in one call, against one hypothesis at a time.
+
+`python -m bench.ftc_hlv`: the last line is JSON. Paired: in every round the batch and the loop take
+their turn on the same requests; medians over rounds; no parse is remembered from a round before.
+Both give the same reports, byte for byte. The figures of HLV and CoT2EL are `bench.hlv_items`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+
+from bench import hlv_items
+from bench.environment import environment
+from services.bindings import local
+from services.ftc import parsing, phrases
+from services.ftc.contract import FtcRequest
+from services.ftc.report import FtcReport
+from services.ftc.score import score, score_batch
+from shared import models
+from shared.calls import Example
+from shared.catalogue import load_catalogue
+from shared.models import Classifier, Floats, Models
+from shared.settings import settings
+
+THREADS = 2
+GAMES = ("chess", "tennis", "football", "golf", "cricket", "hockey", "darts", "cards")
+PLACES = (
+    "in the park",
+    "in a garden",
+    "on the beach",
+    "at school",
+    "near a lake",
+    "in the kitchen",
+)
+PEOPLE = ("Two men", "Two women", "Four friends", "Some children", "Several students", "A man")
+
+Json = dict[str, Any]
+
+
+def requests(number: int, draws: int) -> list[FtcRequest]:
+    """This many, all of different sentences; a third of each label."""
+    made = []
+    for place in range(number):
+        who, where = PEOPLE[place % len(PEOPLE)], PLACES[place // 6 % len(PLACES)]
+        one, other = GAMES[place % 8], GAMES[(place + 1 + place // 8 % 7) % 8]
+        verb = "is" if who == "A man" else "are"
+        made.append(
+            FtcRequest(
+                premise=f"{who} {verb} playing {one} {where}, scene {place}.",
+                hypothesis=f"{who} {verb} playing {other} {where}.",
+                explanation=EXPLAINED[place % 3].format(one=one, other=other),
+                label=("contradiction", "neutral", "entailment")[place % 3],
+                seed=place,
+                draws=draws,
+            )
+        )
+    return made
+
+
+EXPLAINED = (
+    "They cannot be playing {one} and playing {other} at the same time.",
+    "Playing {one} does not imply playing {other}.",
+    "Playing {one} is a form of playing {other}.",
+)
+
+
+class OneAtATime:
+    """The models, every example asked by itself."""
+
+    def __init__(self, inner: Models) -> None:
+        self._inner = inner
+
+    def classifier(self, name: str) -> Any:
+        """The classifier behind a loop."""
+        return Loop(self._inner.classifier(name))
+
+
+class Loop:
+    """A classifier that is asked one example at a time."""
+
+    def __init__(self, inner: Classifier) -> None:
+        self._inner = inner
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
+
+    def judge(self, examples: Sequence[Example]) -> list[Floats]:
+        """One forward pass an example."""
+        return [self._inner.judge([example])[0] for example in examples]
+
+
+def timed(work: Callable[[], list[FtcReport]]) -> tuple[float, list[FtcReport]]:
+    """Seconds and reports; nothing is remembered from before."""
+    for remembered in (parsing.parse, phrases.phrase, phrases.shape):
+        remembered.cache_clear()
+    started = time.perf_counter()
+    reports = work()
+    return time.perf_counter() - started, reports
+
+
+def measured(number: int, draws: int, rounds: int) -> tuple[Json, Json]:
+    """Ratios and figures."""
+    inner = local(load_catalogue(settings().models_file))
+    work = requests(number, draws)
+    batched: list[float] = []
+    single: list[float] = []
+    for count in range(rounds + 1):
+        models.bind(inner)
+        quick, together = timed(lambda: score_batch(work))
+        models.bind(OneAtATime(inner))  # type: ignore[arg-type]
+        slow, alone = timed(lambda: [score(request) for request in work])
+        assert [one.model_dump_json() for one in together] == [a.model_dump_json() for a in alone]
+        if count:  # the first round warms up
+            batched.append(quick)
+            single.append(slow)
+    covered = sum(bool(report.counterfactuals) for report in together)
+    ours, theirs = statistics.median(batched), statistics.median(single)
+    figures = {
+        "items": number,
+        "covered": covered,
+        "draws": draws,
+        "items_per_second": round(number / ours, 2),
+        "items_per_second_one_at_a_time": round(number / theirs, 2),
+        "seconds": [round(value, 3) for value in batched],
+        "seconds_one_at_a_time": [round(value, 3) for value in single],
+    }
+    return {"batched_vs_single": round(theirs / ours, 2)}, {"ftc": figures}
+
+
+def main() -> None:
+    """The command."""
+    parser = argparse.ArgumentParser(prog="python -m bench.ftc_hlv", description=__doc__)
+    parser.add_argument("--items", type=int, default=48)
+    parser.add_argument("--draws", type=int, default=50)
+    parser.add_argument("--rounds", type=int, default=3, help="after a warm-up")
+    asked = parser.parse_args()
+    torch.set_num_threads(THREADS)
+    ratios, figures = measured(asked.items, asked.draws, asked.rounds)
+    figures["hlv"] = hlv_items.measure(asked.rounds)
+    about = environment(torch=torch.__version__, dtype="float32")
+    print(
+        json.dumps({"bench": "ftc_hlv", "ratios": ratios, "figures": figures, "environment": about})
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,200 @@
+"""From hypotheses and probabilities to the report: the kernel is asked here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from services.ftc import kernel
+from services.ftc.contract import METRIC, FtcRequest
+from services.ftc.gather import Measured
+from services.ftc.kernel import Floats
+from services.ftc.logic import target
+from services.ftc.reading import Reading
+from services.ftc.report import (
+    LABELS,
+    Baselines,
+    Components,
+    Counterfactual,
+    Distribution,
+    FtcReport,
+    Null,
+    Satisfaction,
+)
+from shared.contracts import Provenance
+from shared.version import SERVICE_VERSION
+
+NO_CODE = "no code was released: variant reference answers as variant paper"
+INERT = {
+    "study", "metadata", "context", "model", "seed", "variant", "premise", "hypothesis",
+    "explanation", "counterfactuals", "substitutes",
+}  # fmt: skip
+
+
+def assemble(request: FtcRequest, reading: Reading, measured: Measured) -> FtcReport:
+    """The report of one request."""
+    targets = _targets(request, reading)
+    made = tuple(_counterfactual(request, reading, measured, i) for i in range(len(targets)))
+    components = _components(_mean([one.satisfaction for one in made]))
+    return FtcReport(
+        metric=METRIC.name,
+        score=components.w_normalized if request.variant == "robust" else components.w,
+        components=components,
+        evidence=reading.evidence,
+        control=_control(request, reading, measured, targets) if made else None,
+        label=reading.label,
+        label_source="model" if request.label is None else "request",
+        original=distribution(measured.original),
+        abstained=reading.abstained,
+        extraction=reading.extraction,
+        counterfactuals=made,
+        warnings=_warnings(request, reading, measured),
+        provenance=_provenance(request, measured),
+    )
+
+
+def distribution(row: Floats) -> Distribution:
+    """(3,) probabilities as a message."""
+    return Distribution(**dict(zip(LABELS, row.tolist(), strict=True)))
+
+
+def _targets(request: FtcRequest, reading: Reading) -> Floats:
+    """(N, 3): the logic's own, or the distributions that were sent."""
+    rows = []
+    for hypothesis in reading.hypotheses:
+        sent = request.targets.get(hypothesis.kind)
+        if sent is not None:
+            row = np.array([sent.entailment, sent.neutral, sent.contradiction])
+            rows.append(row / row.sum())
+        else:
+            rows.append(np.eye(3)[LABELS.index(target(reading.label, hypothesis.kind))])
+    return np.array(rows).reshape(-1, 3)
+
+
+def satisfaction(request: FtcRequest, answers: Floats, targets: Floats) -> Satisfaction:
+    """Means over the rows, each (N, 3)."""
+    k = float(np.mean(kernel.k(answers, targets, request.epsilon)))
+    return Satisfaction(
+        delta=float(np.mean(kernel.delta(answers, targets))),
+        k=k,
+        w=float(np.mean(kernel.w(answers, targets, request.alpha))),
+        w_normalized=float(np.mean(kernel.w_normalized(answers, targets, request.alpha))),
+        geometric_mean_p=kernel.geometric_mean_p(k),
+    )
+
+
+def _counterfactual(
+    request: FtcRequest, reading: Reading, measured: Measured, place: int
+) -> Counterfactual:
+    hypothesis = reading.hypotheses[place]
+    targets = _targets(request, reading)[[place]]
+    answers, blank = measured.answers[[place]], measured.blank[[place]]
+    likeliest = np.flatnonzero(answers[0] >= answers[0].max() - kernel.TIE)
+    return Counterfactual(
+        kind=hypothesis.kind,
+        text=hypothesis.text,
+        target=distribution(targets[0]),
+        answer=distribution(answers[0]),
+        predicted=LABELS[int(likeliest[0])] if len(likeliest) == 1 else None,
+        satisfaction=satisfaction(request, answers, targets),
+        floored=bool(kernel.floored(answers, targets, request.epsilon)[0]),
+        blank_premise=satisfaction(request, blank, targets),
+        null=_null(request, answers, targets, measured.nulls[place]),
+    )
+
+
+def _null(request: FtcRequest, answers: Floats, targets: Floats, null: Floats) -> Null | None:
+    if not len(null):
+        return None
+    observed = float(kernel.w_normalized(answers, targets, request.alpha)[0])
+    scores = _null_scores(request, null, targets[0])
+    return Null(
+        draws=scores.size,
+        observed=observed,
+        mean=float(np.mean(scores)),
+        sd=float(np.std(scores, ddof=1)) if scores.size > 1 else None,
+        win_rate=kernel.win_rate(observed, scores),
+        p_value=kernel.p_value(observed, scores),
+    )
+
+
+def _null_scores(request: FtcRequest, null: Floats, target_row: Floats) -> Floats:
+    return kernel.w_normalized(null, np.tile(target_row, (len(null), 1)), request.alpha)
+
+
+def _mean(found: Sequence[Satisfaction]) -> Satisfaction | None:
+    """Of [A] and [B] for neutral; the only one else."""
+    if not found:
+        return None
+    k = float(np.mean([one.k for one in found]))
+    return Satisfaction(
+        delta=float(np.mean([one.delta for one in found])),
+        k=k,
+        w=float(np.mean([one.w for one in found])),
+        w_normalized=float(np.mean([one.w_normalized for one in found])),
+        geometric_mean_p=kernel.geometric_mean_p(k),
+    )
+
+
+def _components(mean: Satisfaction | None) -> Components:
+    if mean is None:
+        return Components(delta=None, k=None, w=None, w_normalized=None, geometric_mean_p=None)
+    return Components(**mean.model_dump())
+
+
+def _control(
+    request: FtcRequest, reading: Reading, measured: Measured, targets: Floats
+) -> Baselines:
+    count = len(targets)
+    observed = kernel.w_normalized(measured.answers, targets, request.alpha)
+    nulls = [
+        (float(seen), _null_scores(request, null, row))
+        for seen, null, row in zip(observed, measured.nulls, targets, strict=True)
+        if len(null)
+    ]
+    together = min((null.size for _, null in nulls), default=0)
+    rates = [kernel.win_rate(*one) for one in nulls]
+    return Baselines(
+        always_entailment=satisfaction(request, np.tile(np.eye(3)[0], (count, 1)), targets),
+        uniform=satisfaction(request, np.full((count, 3), 1 / 3), targets),
+        unedited=satisfaction(request, np.tile(measured.original, (count, 1)), targets),
+        blank_premise=satisfaction(request, measured.blank, targets),
+        null_win_rate=float(np.mean(rates)) if rates else None,
+        null_p_value=kernel.p_value(
+            float(np.mean([seen for seen, _ in nulls])),
+            np.mean([null[:together] for _, null in nulls], axis=0),
+        )
+        if nulls
+        else None,
+    )
+
+
+def _warnings(request: FtcRequest, reading: Reading, measured: Measured) -> tuple[str, ...]:
+    found = list(measured.warnings)
+    if request.variant == "reference":
+        found.append(NO_CODE)
+    if reading.abstained is not None:
+        found.append(f"abstained: {reading.abstained}")
+    found += [
+        f"no null for {hypothesis.kind}: {hypothesis.doubt}"
+        for hypothesis in reading.hypotheses
+        if hypothesis.doubt is not None
+    ]
+    if reading.label == "neutral" and len(reading.hypotheses) == 1:
+        found.append("the score rests on one of the two counterfactuals of a neutral label")
+    return tuple(found)
+
+
+def _provenance(request: FtcRequest, measured: Measured) -> Provenance:
+    parameters: dict[str, Any] = request.model_dump(mode="json", exclude=INERT)
+    parameters["substitutes"] = len(request.substitutes) or "the room's own"
+    return Provenance(
+        metric_version=METRIC.version,
+        variant=request.variant,
+        seed=request.seed,
+        parameters=parameters,
+        models=measured.models,
+        service_version=SERVICE_VERSION,
+    )

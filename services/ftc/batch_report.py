@@ -1,0 +1,182 @@
+"""FTC over many explanations: a row a label, beside baselines, nulls and the human ceiling.
+
+Source: Sia et al., AAAI 2023, arXiv:2205.12469, section 3. A pure function of results.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from services.ftc import kernel
+from services.ftc.comparison import las_of, lra_of, sensitivity_of, simulatability_of
+from services.ftc.contract import METRIC, FtcRequest
+from services.ftc.report import LABELS, Counterfactual, FtcReport, Satisfaction
+from services.ftc.report_over_many import (
+    HUMAN_CEILING,
+    BaselineScores,
+    Case,
+    CaseScores,
+    FtcBatchReport,
+    FtcBatchReportRequest,
+    Scores,
+)
+from services.ftc.resampling import Resampling
+from services.ftc.tables import STATISTICS, components, scores_of
+from shared.batch_reports import Scored
+from shared.version import SERVICE_VERSION
+
+Row = Scored[FtcRequest, FtcReport]
+
+ORIGINAL: tuple[Case, ...] = ("contradiction", "entailment", "neutral")
+BEFORE = ("always_entailment", "uniform", "unedited", "blank_premise")
+SIGNIFICANT = 0.05
+
+
+def batch_report(rows: Sequence[Row], request: FtcBatchReportRequest) -> FtcBatchReport:
+    """Do models bear out these explanations, and do others do so without them?"""
+    over = Resampling(request)
+    reports = [row.report for row in rows]
+    covered = [report for report in reports if report.counterfactuals]
+    controls = [report.control for report in covered if report.control]
+    significant = [None if c.null_p_value is None else float(c.null_p_value <= SIGNIFICANT)
+                   for c in controls]  # fmt: skip
+    return FtcBatchReport(
+        **_common(rows, over),
+        coverage=over.mean("coverage", [float(bool(r.counterfactuals)) for r in reports]),
+        cases=tuple(_cases(reports, over)),
+        macro=_macro(covered, over),
+        micro=scores_of("micro", components(covered), over),
+        baselines=tuple(_baselines(rows)),
+        null_win_rate=over.mean("null", [c.null_win_rate for c in controls]),
+        null_significant=over.mean("significant", significant),
+        rules=_counted(report.extraction.rule for report in covered),
+        transformations=_counted(report.extraction.transformation for report in covered),
+        abstentions=_counted(report.abstained for report in reports),
+        las=las_of(rows, over),
+        lra=lra_of(rows, over),
+        simulatability=simulatability_of(rows),
+        sensitivity=sensitivity_of(rows, over),
+    )
+
+
+def _common(rows: Sequence[Row], over: Resampling) -> dict[str, Any]:
+    """What every batch report has."""
+    scores = [row.report.score for row in rows]
+    undefined = sum(score is None for score in scores)
+    return {
+        "metric": METRIC.name,
+        "scored": len(scores),
+        "undefined": undefined,
+        "score": over.mean("score", scores),
+        "warnings": _warnings(rows),
+        "seed": over.request.seed,
+        "resamples": over.request.resamples,
+        "confidence": over.request.confidence,
+        "service_version": SERVICE_VERSION,
+    }
+
+
+def _warnings(rows: Sequence[Row]) -> tuple[str, ...]:
+    found = [
+        f"results of different {what} are averaged"
+        for what in ("variant", "alpha", "epsilon")
+        if len({getattr(row.request, what) for row in rows}) > 1
+    ]
+    if not any(row.report.counterfactuals for row in rows):
+        found.append("no result has a score")
+    if len({row.report.provenance.models[:1] for row in rows}) > 1:
+        found.append("results of different models are averaged")
+    return tuple(found)
+
+
+def _counted(names: Iterable[str | None]) -> dict[str, int]:
+    return dict(Counter(name for name in names if name is not None).most_common())
+
+
+def _cases(reports: Sequence[FtcReport], over: Resampling) -> Iterable[CaseScores]:
+    for case in (*ORIGINAL, "neutral a", "neutral b"):
+        of_label = [report for report in reports if report.label == case.split()[0]]
+        found = [satisfied for report in of_label for satisfied in case_scores(report, case)]
+        yield CaseScores(
+            case=case,
+            coverage=over.mean(
+                f"coverage {case}", [float(bool(case_scores(r, case))) for r in of_label]
+            ),
+            scores=scores_of(case, found, over),
+            human_ceiling=HUMAN_CEILING.get(case),
+            null_win_rate=over.mean(f"null {case}", [_win_rate(r, case) for r in of_label]),
+        )
+
+
+def case_scores(report: FtcReport, case: Case) -> list[Satisfaction]:
+    """A result's scores in this row of the table: none or one."""
+    if " " in case:
+        return [made.satisfaction for made in _of_kind(report, case)]
+    return components([report]) if report.counterfactuals else []
+
+
+def _of_kind(report: FtcReport, case: Case) -> list[Counterfactual]:
+    return [made for made in report.counterfactuals if made.kind == case[-1]]
+
+
+def _win_rate(report: FtcReport, case: Case) -> float | None:
+    if " " in case:
+        nulls = [made.null for made in _of_kind(report, case)]
+        return nulls[0].win_rate if nulls and nulls[0] else None
+    return report.control.null_win_rate if report.control else None
+
+
+def _macro(covered: Sequence[FtcReport], over: Resampling) -> Scores:
+    groups = [components([r for r in covered if r.label == label]) for label in ORIGINAL]
+    found = {
+        name: over.macro(
+            f"macro {name}", [np.array([getattr(s, name) for s in group]) for group in groups]
+        )
+        for name in STATISTICS
+    }
+    mean_k = found["k"].value
+    p = None if mean_k is None else kernel.geometric_mean_p(mean_k)
+    return Scores(**found, geometric_mean_p=p)
+
+
+def _baselines(rows: Sequence[Row]) -> Iterable[BaselineScores]:
+    """Means over the covered results; `majority` says the batch's most frequent target."""
+    covered = [row for row in rows if row.report.control is not None]
+    if not covered:
+        return
+    for name in BEFORE:
+        found = [getattr(row.report.control, name) for row in covered]
+        yield _baseline(name, [one for one in found if one is not None])
+    yield _baseline("majority", _majority(covered))
+
+
+def _baseline(name: Any, found: Sequence[Satisfaction]) -> BaselineScores:
+    means = {part: float(np.mean([getattr(one, part) for one in found])) for part in STATISTICS}
+    return BaselineScores(name=name, **means)
+
+
+def _majority(covered: Sequence[Row]) -> list[Satisfaction]:
+    targets = [
+        np.array([[getattr(made.target, label) for label in LABELS] for made in r.counterfactuals])
+        for r in (row.report for row in covered)
+    ]
+    most = int(np.concatenate(targets).sum(axis=0).argmax())
+    return [
+        _constant(row.request, most, wanted) for row, wanted in zip(covered, targets, strict=True)
+    ]
+
+
+def _constant(request: FtcRequest, label: int, targets: kernel.Floats) -> Satisfaction:
+    answers = np.tile(np.eye(3)[label], (len(targets), 1))
+    k = float(np.mean(kernel.k(answers, targets, request.epsilon)))
+    return Satisfaction(
+        delta=float(np.mean(kernel.delta(answers, targets))),
+        k=k,
+        w=float(np.mean(kernel.w(answers, targets, request.alpha))),
+        w_normalized=float(np.mean(kernel.w_normalized(answers, targets, request.alpha))),
+        geometric_mean_p=kernel.geometric_mean_p(k),
+    )

@@ -1,0 +1,146 @@
+"""FTC: does the logic of an explanation hold when a counterfactual hypothesis is built from it?
+
+Source: Sia et al., AAAI 2023, arXiv:2205.12469. Messages only; the card is README.md.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, StringConstraints, model_validator
+
+from services.ftc.report import Distribution, FtcReport, Kind, NliLabel
+from services.ftc.report_over_many import FtcBatchReport, FtcBatchReportRequest
+from services.ftc.study import Study
+from shared.batch_reports import ReportRoom
+from shared.contracts import MAX_TEXT, Message, Metric, ModelName, ScoreRequest
+
+DEFAULT_MODEL = "embedded-nli"
+
+Sentence = Annotated[str, StringConstraints(min_length=1, max_length=MAX_TEXT)]
+Phrase = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
+
+
+class Supplied(Message):
+    """A counterfactual hypothesis that the caller made."""
+
+    kind: Kind = Field(
+        description="`substituted` where the label is entailment or contradiction; else `a`, `b`"
+    )
+    text: Sentence
+
+
+class FtcRequest(ScoreRequest):
+    """A pair of sentences and the explanation of its label."""
+
+    premise: str = Field(max_length=MAX_TEXT, description="what is taken to be true")
+    hypothesis: Sentence = Field(description="what follows from it, contradicts it, or neither")
+    explanation: str = Field(
+        max_length=MAX_TEXT, description="of the label; from an empty one nothing is extracted"
+    )
+    label: NliLabel | None = Field(
+        default=None, description="the explained label; if absent, the model's own (faithfulness)"
+    )
+    extractor: Literal["rules", "llm"] = Field(
+        default="rules", description="who makes the counterfactuals; not asked if they are sent"
+    )
+    writer: ModelName | None = Field(
+        default=None, description="the configured language model of the extractor `llm`"
+    )
+    counterfactuals: tuple[Supplied, ...] | None = Field(
+        default=None, min_length=1, max_length=2, description="bring your own"
+    )
+    targets: dict[Kind, Distribution] = Field(
+        default_factory=dict,
+        description="label distributions, human votes for instance, in place of the logic's own "
+        "target of a counterfactual",
+    )
+    alpha: float = Field(
+        default=0.7,
+        ge=0.5,
+        le=1,
+        description="distance of neutral from the other two labels, which are 1 apart; under 1/2 "
+        "it is no metric",
+    )
+    epsilon: float = Field(
+        default=1e-6, gt=0, le=0.1, description="smallest probability that k distinguishes"
+    )
+    draws: int = Field(default=50, ge=0, le=200, description="random substitutions, M; 0: none")
+    substitutes: tuple[Phrase, ...] = Field(
+        default=(),
+        max_length=2_000,
+        description="phrases of other examples to draw from; absent: the room's own list",
+    )
+    study: Study | None = Field(default=None, description="for the batch report; never scored")
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        if self.counterfactuals is not None:
+            kinds = [supplied.kind for supplied in self.counterfactuals]
+            if sorted(kinds) not in (["substituted"], ["a"], ["b"], ["a", "b"]):
+                raise ValueError("give one `substituted`, or `a` and `b`, each at most once")
+            if self.label is None:
+                raise ValueError("counterfactuals of your own need the `label` that they are for")
+            if (kinds == ["substituted"]) == (self.label == "neutral"):
+                raise ValueError(
+                    "`substituted` is for entailment and contradiction, `a` and `b` for neutral"
+                )
+        elif self.extractor == "llm" and self.writer is None:
+            raise ValueError("the extractor `llm` needs a `writer`")
+        return self
+
+
+_ENTAILMENT = {
+    "premise": "Two skateboarders navigate a curve in the park.",
+    "hypothesis": "Two skateboarders are navigating a bend.",
+    "explanation": "A curve is a bend.",
+    "label": "entailment",
+}
+_CONTRADICTION = {
+    "premise": "Four friends play cards in the kitchen.",
+    "hypothesis": "Four friends are playing chess in the kitchen.",
+    "explanation": "The friends cannot be playing chess and playing cards at the same time.",
+    "label": "contradiction",
+}
+_NEUTRAL = {
+    "premise": "A woman walks down a street with a bag.",
+    "hypothesis": "A woman is going to the market.",
+    "explanation": "Just because a woman is walking down a street does not mean she is going to "
+    "the market.",
+    "label": "neutral",
+}
+_SUPPLIED = {
+    "premise": "Some people are playing flutes on a stage.",
+    "hypothesis": "There are people playing the piano.",
+    "explanation": "The people are not playing the piano. They are playing woodwind instruments.",
+    "label": "contradiction",
+    "counterfactuals": [
+        {"kind": "substituted", "text": "There are people playing woodwind instruments."}
+    ],
+}
+
+METRIC = Metric(
+    name="ftc",
+    version="1.0",
+    summary="Does the logic of an explanation hold in a hypothesis that is built from it?",
+    request=FtcRequest,
+    report=FtcReport,
+    model_kinds=("classifier",),
+    default_model=DEFAULT_MODEL,
+    examples={
+        "entailment": _ENTAILMENT,
+        "contradiction": _CONTRADICTION,
+        "neutral": _NEUTRAL,
+        "your own counterfactual": _SUPPLIED,
+    },
+)
+
+BATCH_REPORT = ReportRoom(
+    name="ftc-report",
+    metric=METRIC.name,
+    summary="A row a label, with intervals, baselines, nulls and the human ceiling",
+    request=FtcBatchReportRequest,
+    report=FtcBatchReport,
+    model_kinds=(),
+    default_model=None,
+)

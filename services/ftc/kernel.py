@@ -1,0 +1,118 @@
+"""FTC: how far is the model's answer to a counterfactual from what the explanation demands?
+
+Source: Sia et al., AAAI 2023, arXiv:2205.12469, Eq. 1 and section 2.3. Null: Phipson &
+Smyth (2010).
+Pure functions: arrays in, numbers out. Columns are entailment, neutral, contradiction; rows are
+probability distributions: in [0, 1], of sum 1.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shared.errors import DegenerateInput
+
+Floats = NDArray[np.float64]
+
+TIE = 1e-12  # probabilities: equal in theory, unequal in floats
+ENTAILMENT, NEUTRAL, CONTRADICTION = range(3)
+
+
+def ground_distance(alpha: float) -> Floats:
+    """(3, 3): D(E, C) = 1, D(N, E) = D(N, C) = alpha. A metric for alpha in [1/2, 1] only."""
+    if not 0.5 <= alpha <= 1:
+        raise DegenerateInput(f"alpha = {alpha} makes no metric", pointer="/alpha")
+    return np.array([[0.0, alpha, 1.0], [alpha, 0.0, alpha], [1.0, alpha, 0.0]])
+
+
+def delta(answers: Floats, targets: Floats) -> Floats:
+    """FTC-delta, (N,) of 0 and 1: is the likeliest label the target's?
+
+    Eq. 1 with d = 1[unequal]; the paper prints d = 1[equal]. An answer whose two likeliest labels
+    tie has no label and earns 0; of a target with two likeliest labels either will do.
+    """
+    top = answers.max(axis=1, keepdims=True)
+    modes = answers >= top - TIE
+    wanted = targets >= targets.max(axis=1, keepdims=True) - TIE
+    return np.asarray((modes.sum(axis=1) == 1) & (modes & wanted).any(axis=1), dtype=np.float64)
+
+
+def k(answers: Floats, targets: Floats, epsilon: float) -> Floats:
+    """FTC-K = 1 - KL(target || answer), (N,) in [1 + log(epsilon), 1], natural logarithm.
+
+    epsilon: the smallest probability that is told apart from 0; hence the lower bound.
+
+    For a hard target 1 + log p(target): a uniform answer earns 1 - log 3 = -0.0986.
+    """
+    answered = np.log(np.maximum(answers, epsilon))
+    entropy = np.where(targets > 0, targets * np.log(np.where(targets > 0, targets, 1.0)), 0.0)
+    divergence = np.sum(entropy - targets * answered, axis=1)
+    return np.asarray(np.minimum(1.0 - divergence, 1.0))  # a divergence is not negative
+
+
+def floored(answers: Floats, targets: Floats, epsilon: float) -> NDArray[np.bool_]:
+    """(N,) whether `k` took epsilon in place of a smaller probability."""
+    return np.asarray(((answers < epsilon) & (targets > 0)).any(axis=1))
+
+
+def transport(answers: Floats, targets: Floats, distance: Floats) -> Floats:
+    """Wasserstein-1 distance, (N,) in [0, 1]: exact optimal transport between three points.
+
+    distance: (3, 3) metric.
+
+    By the triangle inequality what both share stays where it is. Of the three surpluses, which sum
+    to 0, one has a sign of its own: everything goes to it, or comes from it, directly. For a hard
+    target t this is sum_i p_i D(i, t).
+    """
+    surplus = answers - targets
+    hub = np.abs(surplus).argmax(axis=1)
+    return np.asarray(np.sum(np.abs(surplus) * distance[hub], axis=1))
+
+
+def w(answers: Floats, targets: Floats, alpha: float) -> Floats:
+    """FTC-W = 1 - W1(answer, target), (N,): in [0, 1], for a hard neutral target in [1 - alpha, 1].
+
+    alpha: distance of neutral from the other two, [1/2, 1].
+    """
+    return np.asarray(np.clip(1 - transport(answers, targets, ground_distance(alpha)), 0.0, 1.0))
+
+
+def w_normalized(answers: Floats, targets: Floats, alpha: float) -> Floats:
+    """FTC-W with W1 over the largest value that the target allows, (N,) in [0, 1].
+
+    W1 is convex in the answer, so the largest is at one of the three labels.
+    """
+    distance = ground_distance(alpha)
+    corners = np.stack(
+        [transport(np.tile(corner, (len(targets), 1)), targets, distance) for corner in np.eye(3)]
+    )
+    far = transport(answers, targets, distance) / corners.max(axis=0)
+    return np.asarray(np.clip(1.0 - far, 0.0, 1.0))
+
+
+def geometric_mean_p(mean_k: float) -> float:
+    """exp(mean K - 1), [epsilon, 1]: for hard targets the geometric mean of p(target)."""
+    return float(np.exp(mean_k - 1.0))
+
+
+def win_rate(observed: float, null: Floats) -> float:
+    """Mid-rank of the observed score among random substitutions, [0, 1]; chance is 0.5.
+
+    null: (M,) scores of M random substitutions; a tie counts half.
+    """
+    _needs(null)
+    below = np.count_nonzero(null < observed - TIE)
+    tied = np.count_nonzero(np.abs(null - observed) <= TIE)
+    return float((below + tied / 2) / null.size)
+
+
+def p_value(observed: float, null: Floats) -> float:
+    """One-sided P(null >= observed), (0, 1]. Never 0: the observed one is one of the M + 1."""
+    _needs(null)
+    return float((1 + np.count_nonzero(null >= observed - TIE)) / (1 + null.size))
+
+
+def _needs(null: Floats) -> None:
+    if null.size == 0:
+        raise DegenerateInput("there is no random substitution to compare with")

@@ -1,0 +1,221 @@
+"""Phrases and the shape of a hypothesis: what a span is, and where it could stand.
+
+A span's type decides what it may replace: Sia et al., AAAI 2023, arXiv:2205.12469, name naive
+substitution's nonsense ("the boy is a tire swing", footnote 10).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+from services.ftc.parsing import Word, Words, parse
+from services.ftc.report import PhraseType
+
+MOST_WORDS = 15  # of a span
+VERBAL = {"VERB", "AUX"}
+SUBJECTS = {"nsubj", "nsubjpass", "expl", "csubj"}
+ATTRIBUTES = {"attr", "acomp"}
+PLURAL_TAGS = {"NNS", "NNPS"}
+LEADING = re.compile(
+    r"^(?:(?:that|so|then|also|and|but|or|both|either|just|simply|only|necessarily|because|since|"
+    r"the fact that|if|when|to be|being|be|to|they are|they're|he is|she is|it is|there is|"
+    r"there are|"
+    r"(?:the )?(?:word|term|phrase)(?= \w)"
+    r")\s+)+",
+    re.IGNORECASE,
+)
+TRAILING = re.compile(
+    r"(?:[\s,]+(?:at the same (?:time|moment)|simultaneously|at once|too|as well|either|also|"
+    r"though|necessarily|and|or|same|both|so|then))+$",
+    re.IGNORECASE,
+)
+ANYBODY = {"one", "someone", "somebody", "everyone", "everybody", "others"}
+META = {
+    "sentence", "statement", "premise", "hypothesis", "description", "phrase", "word", "term",
+    "same",
+    "rephrasing", "paraphrase", "synonym", "way", "type", "kind", "form", "action", "activity",
+    "indication", "evidence", "information", "reason", "fact", "other", "case", "possible", "true",
+    "mean", "imply", "mention", "rephrase", "synonymous", "plural", "singular",
+}  # fmt: skip
+FINITE = {"VBZ", "VBP", "VBD", "MD"}
+QUOTES = " \t\"'`,.:;-"
+
+
+@dataclass(frozen=True, slots=True)
+class Phrase:
+    """A span by itself, parsed; `start` and `end` are offsets into what it was taken from."""
+
+    text: str
+    start: int
+    end: int
+    type: PhraseType
+    words: Words
+    head: int  # position of its head among `words`
+
+    @property
+    def stems(self) -> frozenset[str]:
+        """What it is about; of a span of function words alone, all of them."""
+        return stems(self.words)
+
+
+def stems(words: Words) -> frozenset[str]:
+    """The stems of content words, or of all words where there is none."""
+    content = frozenset(word.stem for word in words if word.content)
+    return content or frozenset(word.stem for word in words if word.pos != "PUNCT")
+
+
+def trimmed(text: str, start: int, end: int) -> tuple[int, int]:
+    """The span without quotation marks and words that join it to its sentence."""
+    while True:
+        before = (start, end)
+        while start < end and text[start] in QUOTES:
+            start += 1
+        while end > start and text[end - 1] in QUOTES:
+            end -= 1
+        found = LEADING.match(text[start:end])
+        start += found.end() if found else 0
+        found = TRAILING.search(text[start:end])
+        end = start + found.start() if found else end
+        if before == (start, end):
+            return start, end
+
+
+@lru_cache(maxsize=20_000)
+def phrase(text: str, start: int = 0, end: int | None = None) -> Phrase | None:
+    """The phrase at this span of a text; None where it is empty, too long or of no known type."""
+    start, end = trimmed(text, start, len(text) if end is None else end)
+    span = text[start:end]
+    begins = text[:start].rstrip(" \n\"'`")[-1:] in ".!?;"  # or nothing stands before it
+    words = parse(_lower(span) if begins else span) if span else ()
+    if not words or sum(word.pos != "PUNCT" for word in words) > MOST_WORDS:
+        return None
+    head = next(i for i, word in enumerate(words) if word.head == i)
+    kind = (
+        None if _says_nothing(words, head) or _of_two_clauses(words, head) else _type(words, head)
+    )
+    return Phrase(span, start, end, kind, words, head) if kind else None
+
+
+def _lower(span: str) -> str:
+    """A capital that only begins a sentence makes no name."""
+    return span if span[:2] == "I " or span[1:2].isupper() else span[:1].lower() + span[1:]
+
+
+def _says_nothing(words: Words, head: int) -> bool:
+    """Whether it speaks of sentences rather than of what they describe, or says that a thing is
+    itself."""
+    around = [word for word in words if word.head == head and word.dep in SUBJECTS | ATTRIBUTES]
+    if any(word.lemma in META for word in (words[head], *around)):
+        return True
+    return words[head].lemma == "be" and len({word.stem for word in around}) < len(around)
+
+
+def _of_two_clauses(words: Words, head: int) -> bool:
+    """Whether a finite verb stands in it that is not its own: the pattern caught too much."""
+    helpers = {i for i, w in enumerate(words) if w.dep in {"aux", "auxpass"}}
+    relative = {i for i, w in enumerate(words) if w.dep in {"relcl", "advcl", "ccomp"}}
+    own = {head} | relative | {i for i in helpers if words[i].head in relative | {head}}
+    return any(w.tag in FINITE for i, w in enumerate(words) if i not in own)
+
+
+def _type(words: Words, head: int) -> PhraseType | None:
+    root = words[head]
+    has_subject = any(w.dep in SUBJECTS and w.head == head for w in words)
+    if root.pos in VERBAL and has_subject:
+        return None if any(word.text == "," for word in words) else "clause"
+    if root.pos in VERBAL:
+        return "verb"
+    if root.pos in {"NOUN", "PROPN", "NUM"} or (
+        root.pos == "PRON" and (root.tag == "NN" or (root.tag == "PRP" and len(words) == 1))
+    ):
+        return "noun"
+    if root.pos in {"ADP", "SCONJ"} and len(words) > 1:
+        return "preposition"
+    if root.pos in {"ADJ", "ADV", "ADP"}:
+        return "adjective"
+    return None
+
+
+def is_pronoun(words: Words) -> bool:
+    """Whether the words are one pronoun."""
+    return len(words) == 1 and (words[0].pos == "PRON" or words[0].text.lower() in ANYBODY)
+
+
+def negated(words: Words) -> bool:
+    """Whether a negation stands among them."""
+    return any(word.dep == "neg" or word.lemma in {"not", "n't", "no"} for word in words)
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """A hypothesis: who (`subject`, words [0, n)) and where its predicate begins."""
+
+    text: str
+    words: Words
+    head: int
+    subject: tuple[int, int] | None  # word positions, end exclusive
+    plural: bool
+
+    @property
+    def who(self) -> str | None:
+        """The subject as it is written."""
+        if self.subject is None:
+            return None
+        first, last = self.subject
+        return self.text[self.words[first].start : self.words[last - 1].end]
+
+
+@lru_cache(maxsize=20_000)
+def shape(text: str) -> Shape | None:
+    """How a sentence is built; None for an empty one."""
+    words = parse(text)
+    if not words:
+        return None
+    head = next(i for i, word in enumerate(words) if word.head == i)
+    who = _subject(words, head)
+    if who is None:
+        return Shape(text, words, head, None, False)
+    first, end, noun = who
+    plural = is_plural(words if end > noun + 1 else (words[noun],), noun if end > noun + 1 else 0)
+    return Shape(text, words, head, (first, end), plural)
+
+
+def _subject(words: Words, head: int) -> tuple[int, int, int] | None:
+    """First word, end, and head of the subject."""
+    if words[head].pos in {"NOUN", "PROPN"}:  # "Two men playing chess."
+        return words[head].left, head + 1, head
+    for i, word in enumerate(words):
+        if word.head != head or word.dep not in SUBJECTS | {"attr"}:
+            continue
+        if word.dep == "expl":
+            continue
+        if word.dep == "attr" and not any(w.dep == "expl" and w.head == head for w in words):
+            continue
+        end = i + 1 if word.dep == "attr" else word.right + 1  # "there are people playing chess"
+        return word.left, end, i
+    return None
+
+
+def is_plural(words: Words, head: int) -> bool:
+    """Whether a noun phrase with this head takes a plural verb."""
+    if any(word.dep == "conj" and word.head == head for word in words):
+        return True
+    word = words[head]
+    return word.tag in PLURAL_TAGS or word.text.lower() in {"they", "we", "people", "both", "many"}
+
+
+def covered(part: frozenset[str], whole: frozenset[str]) -> float:
+    """Share of `part` that is in `whole`, [0, 1]."""
+    return len(part & whole) / len(part) if part else 0.0
+
+
+def text_of(words: tuple[Word, ...]) -> str:
+    """Words as they were written, spaces included."""
+    pieces: list[str] = []
+    for before, word in zip((None, *words), words, strict=False):
+        if before is not None and word.start > before.end:
+            pieces.append(" ")
+        pieces.append(word.text)
+    return "".join(pieces)

@@ -1,0 +1,118 @@
+"""A judge of pairs and a writer that need no weights: deterministic functions of their texts."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import cast
+
+import numpy as np
+
+from shared.calls import Completion, Example, Prompt, Sampling, Tokens
+from shared.contracts import ModelUse
+from shared.errors import BadInput
+from shared.models import Floats, Models, bind
+
+Answer = Callable[[str, str], Sequence[float]]  # premise, hypothesis → E, N, C
+
+
+def by_hash(premise: str, hypothesis: str) -> list[float]:
+    """Probabilities that look random and depend on every character."""
+    text = f"{premise}\n{hypothesis}".encode("utf-8", "surrogatepass")
+    parts = np.frombuffer(hashlib.sha256(text).digest()[:12], dtype=np.uint32) + 1.0
+    return [float(part / parts.sum()) for part in parts]
+
+
+def always(label: int) -> Answer:
+    """A judge of one answer."""
+    return lambda premise, hypothesis: [float(place == label) for place in range(3)]
+
+
+@dataclass
+class FakeJudge:
+    """Entailment, neutral, contradiction by a function; keeps what it was asked."""
+
+    answer: Answer = by_hash
+    labels: tuple[str, ...] = ("contradiction", "entailment", "neutral")  # not our order
+    languages: tuple[str, ...] = ("en",)
+    reads: int = 20_000  # characters
+    calls: list[list[tuple[str, str]]] = field(default_factory=list)
+    checks: int = 0  # calls of `tokens`
+
+    @property
+    def use(self) -> ModelUse:
+        return ModelUse(name="fake", revision="1", sha256="0" * 64, device="cpu", dtype="float64")
+
+    def labels_of(self, example: Example) -> tuple[str, ...]:
+        return self.labels
+
+    def judge(self, examples: Sequence[Example]) -> list[Floats]:
+        pairs = [(example.text, example.text_pair or "") for example in examples]
+        self.calls.append(pairs)
+        rows = [self.answer(*pair) for pair in pairs]
+        return [np.array([row[2], row[0], row[1]], dtype=np.float64) for row in rows]
+
+    def tokens(self, examples: Sequence[Example]) -> list[Tokens]:
+        self.checks += 1
+        return [
+            Tokens(
+                ids=(),
+                parts=(),
+                starts=(),
+                ends=(),
+                truncated=len(example.text + (example.text_pair or "")) > self.reads,
+                mask_id=None,
+                unk_id=None,
+                pad_id=None,
+            )
+            for example in examples
+        ]
+
+
+@dataclass
+class FakeWriter:
+    """Continues a prompt by a function; keeps the prompts and how it was asked."""
+
+    write: Callable[[str], str]
+    prompts: list[list[str]] = field(default_factory=list)
+    samplings: list[Sampling] = field(default_factory=list)
+
+    @property
+    def use(self) -> ModelUse:
+        return ModelUse(name="lm", revision="2", sha256="1" * 64, device="cpu", dtype="float64")
+
+    def generate(self, prompts: Sequence[Prompt], sampling: Sampling) -> list[Completion]:
+        texts = [prompt.text or "" for prompt in prompts]
+        self.prompts.append(texts)
+        self.samplings.append(sampling)
+        return [Completion(text=self.write(t), tokens=(), finish="stop") for t in texts]
+
+
+@dataclass
+class FakeModels:
+    """The port, with one judge under its default name and one writer."""
+
+    judge: FakeJudge
+    lm: FakeWriter | None
+
+    def classifier(self, name: str) -> FakeJudge:
+        if name != "embedded-nli":
+            raise BadInput(f"no model {name}", pointer="/model")
+        return self.judge
+
+    def writer(self, name: str) -> FakeWriter:
+        if name != "lm" or self.lm is None:
+            raise BadInput(f"no model {name}", pointer="/model")
+        return self.lm
+
+
+@contextmanager
+def bound(judge: FakeJudge, lm: FakeWriter | None = None) -> Iterator[FakeJudge]:
+    """Bind the models for a while."""
+    bind(cast(Models, FakeModels(judge, lm)))
+    try:
+        yield judge
+    finally:
+        bind(None)

@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from services.ftc import parsing
+from services.ftc.phrases import phrase, shape
+from shared.errors import Unavailable
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.text(max_size=40))
+def test_words_are_where_the_text_has_them(text: str) -> None:
+    for word in parsing.parse(text):
+        assert text[word.start : word.end] == word.text
+    read = phrase(text)
+    if read is not None:
+        assert text[read.start : read.end] == read.text
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("playing chess", "verb"),
+        ("a large dog", "noun"),
+        ("two men sitting on a bench", "noun"),
+        ("in the park", "preposition"),
+        ("near a body of water", "preposition"),
+        ("happy", "adjective"),
+        ("outside", "adjective"),
+        ("a man is walking", "clause"),
+        ("someone on a bicycle", "noun"),
+    ],
+)
+def test_phrases_have_their_type(text: str, kind: str) -> None:
+    read = phrase(text)
+    assert read is not None
+    assert read.type == kind
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "...",
+        "word " * 30,
+        "a dog is barking and a cat is sleeping",  # two clauses
+        "a rephrasing of a dog",  # of words, not of what they describe
+        "a man is a man",
+    ],
+)
+def test_what_is_no_usable_phrase(text: str) -> None:
+    assert phrase(text) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "who", "plural"),
+    [
+        ("A man is playing chess.", "A man", False),
+        ("A man and a woman are playing.", "A man and a woman", True),
+        ("Two men playing soccer.", "Two men", True),
+        ("There are people in the park.", "people", True),
+        ("There is a man and a woman here.", "a man", False),
+        ("People run.", "People", True),
+    ],
+)
+def test_who_a_hypothesis_speaks_of(text: str, who: str, plural: bool) -> None:
+    found = shape(text)
+    assert found is not None
+    assert (found.who, found.plural) == (who, plural)
+
+
+def test_other_files_than_those_checked_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    parsing._pipeline.cache_clear()
+    monkeypatch.setattr(parsing, "SHA256", "0" * 64)
+    with pytest.raises(Unavailable):
+        parsing._pipeline()
+    parsing._pipeline.cache_clear()
+
+
+def test_the_fingerprint_sees_names_and_contents(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("1")
+    one = parsing.fingerprint(tmp_path)
+    (tmp_path / "a").write_text("2")
+    two = parsing.fingerprint(tmp_path)
+    (tmp_path / "a").rename(tmp_path / "b")
+    assert len({one, two, parsing.fingerprint(tmp_path)}) == 3

@@ -1,0 +1,275 @@
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from services.ftc.contract import METRIC, FtcRequest
+from services.ftc.report import FtcReport
+from services.ftc.score import score, score_batch
+from shared.contracts import Report
+from shared.errors import BadInput, DegenerateInput, Unavailable
+from tests.ftc.fake import FakeJudge, always, bound
+
+LABELS = ["entailment", "neutral", "contradiction"]
+PREMISE = "Four friends play cards in the kitchen."
+HYPOTHESIS = "Four friends are playing chess in the kitchen."
+EXPLANATION = "The friends cannot be playing chess and playing cards at the same time."
+NEUTRAL = {
+    "premise": "A woman walks down a street with a bag.",
+    "hypothesis": "A woman is going to the market.",
+    "explanation": "Just because a woman is walking down a street does not mean she is going to "
+    "the market.",
+    "label": "neutral",
+}
+
+FRAGMENTS = st.sampled_from(
+    ["a man", "is", "not", "a dog", "cannot be", "and", "at the same time", "just because",
+     "does not mean", "playing chess", "in the park", "implies", "the same as", "happy", ".",
+     "n't", "``", "结论", "🙂", "\x00", "\n", "either", "or", "if", ",", "there are"]
+)  # fmt: skip
+WRITING = st.one_of(st.text(max_size=30), st.lists(FRAGMENTS, max_size=14).map(" ".join))
+
+
+@st.composite
+def requests(draw: st.DrawFn) -> FtcRequest:
+    return FtcRequest(
+        premise=draw(WRITING),
+        hypothesis=draw(WRITING.filter(bool)),
+        explanation=draw(WRITING),
+        label=draw(st.sampled_from([*LABELS, None])),
+        variant=draw(st.sampled_from(["robust", "paper", "reference"])),
+        alpha=draw(st.sampled_from([0.5, 0.7, 1.0])),
+        seed=draw(st.integers(0, 3)),
+        draws=draw(st.sampled_from([0, 1, 10])),
+    )
+
+
+def ask(**fields: Any) -> FtcRequest:
+    given = {
+        "premise": PREMISE,
+        "hypothesis": HYPOTHESIS,
+        "explanation": EXPLANATION,
+        "label": "contradiction",
+    }
+    return FtcRequest(**{**given, **fields})
+
+
+@settings(deadline=None, max_examples=120, suppress_health_check=[HealthCheck.too_slow])
+@given(requests())
+def test_any_request_is_survived_and_stays_in_its_ranges(request: FtcRequest) -> None:
+    with bound(FakeJudge()):
+        report = score(request)
+    assert (report.score is None) == (report.abstained is not None)
+    assert report.score is None or 0 <= report.score <= 1
+    assert report.abstained is None or f"abstained: {report.abstained}" in report.warnings
+    assert FtcReport.model_validate_json(report.model_dump_json()) == report
+    for item in report.evidence:
+        whole = request.explanation if item.offsets_into == "explanation" else request.hypothesis
+        assert whole[item.start : item.end] == item.text
+
+
+@settings(deadline=None, max_examples=30, suppress_health_check=[HealthCheck.too_slow])
+@given(st.lists(requests(), min_size=1, max_size=4))
+def test_alone_is_as_in_a_batch_byte_for_byte(batch: list[FtcRequest]) -> None:
+    batch = [*batch, ask(), ask(**NEUTRAL), ask(label=None)]
+    with bound(FakeJudge()):
+        together = [report.model_dump_json() for report in score_batch(batch)]
+        backwards = [report.model_dump_json() for report in score_batch(batch[::-1])]
+        alone = [score(request).model_dump_json() for request in batch]
+    assert together == alone == backwards[::-1]
+
+
+def test_everything_goes_in_one_call_and_no_pair_twice() -> None:
+    with bound(FakeJudge()) as judge:
+        reports = score_batch([ask(), ask(), ask(**NEUTRAL), ask(explanation="Nothing.")])
+    assert len(judge.calls) == 1
+    asked = judge.calls[0]
+    assert len(asked) == len(set(asked))
+    for report in reports[:3]:
+        for made in report.counterfactuals:
+            assert ("", made.text) in asked
+            assert made.null is not None
+            assert made.null.draws == 50
+    assert len(asked) > 120
+
+
+def test_the_model_s_own_label_costs_one_call_more() -> None:
+    with bound(FakeJudge(always(2))) as judge:
+        report = score(ask(label=None))
+    assert (report.label, report.label_source) == ("contradiction", "model")
+    assert judge.calls[0] == [(PREMISE, HYPOTHESIS)]
+    assert len(judge.calls) == 2
+
+
+def test_a_tie_for_the_model_s_own_label_is_told() -> None:
+    half = FakeJudge(lambda premise, hypothesis: [0.5, 0.5, 0])
+    with bound(half), pytest.raises(DegenerateInput) as caught:
+        score(ask(label=None))
+    assert caught.value.pointer == "/label"
+
+
+def test_the_whole_report_of_a_good_explanation() -> None:
+    def knows_cards(premise: str, hypothesis: str) -> list[float]:
+        return [0.9, 0.06, 0.04] if "cards" in hypothesis and premise else [0.1, 0.1, 0.8]
+
+    with bound(FakeJudge(knows_cards)):
+        report = score(ask())
+    (made,) = report.counterfactuals
+    assert made.text == "Four friends are playing cards in the kitchen."
+    assert made.target.entailment == 1
+    assert made.predicted == "entailment"
+    assert report.components.model_dump() == {
+        "delta": 1.0,
+        "k": pytest.approx(1 + math.log(0.9)),
+        "w": pytest.approx(1 - 0.04 - 0.7 * 0.06),
+        "w_normalized": pytest.approx(1 - 0.04 - 0.7 * 0.06),
+        "geometric_mean_p": pytest.approx(0.9),
+    }
+    assert report.score == report.components.w_normalized
+    assert made.null is not None
+    assert made.null.mean < 0.3
+    assert made.null.win_rate > 0.9
+    assert report.control is not None
+    assert report.control.always_entailment.delta == 1
+    assert report.control.uniform.k == pytest.approx(-0.0986123, abs=1e-7)
+    assert report.control.unedited is not None
+    assert report.control.unedited.delta == 0
+    assert report.control.blank_premise is not None
+    assert report.control.blank_premise.delta == 0
+    assert report.extraction.rule == "contradiction P2"
+    assert {(e.kind, e.text) for e in report.evidence} == {
+        ("a", "playing chess"),
+        ("b", "playing cards"),
+        ("replaced", "playing chess"),
+    }
+    assert report.warnings == ()
+
+
+def test_a_neutral_label_has_two_counterfactuals_and_their_mean() -> None:
+    with bound(FakeJudge()):
+        report = score(ask(**NEUTRAL))
+        printed = score(ask(**NEUTRAL, variant="paper"))
+    a, b = report.counterfactuals
+    assert (a.kind, a.text) == ("a", "A woman is walking down a street.")
+    assert (b.kind, b.text) == ("b", "A woman is going to the market.")
+    assert (a.target.entailment, b.target.neutral) == (1, 1)
+    mean = (a.satisfaction.w_normalized + b.satisfaction.w_normalized) / 2
+    assert report.score == pytest.approx(mean)
+    assert printed.score == pytest.approx((a.satisfaction.w + b.satisfaction.w) / 2)
+
+
+def test_a_model_that_always_says_entailment_is_unmasked() -> None:
+    with bound(FakeJudge(always(0))):
+        report = score(ask())
+    assert report.score == 1
+    assert report.control is not None
+    assert (report.control.null_win_rate, report.control.null_p_value) == (0.5, 1.0)
+    assert report.control.unedited is not None
+    assert report.control.unedited.delta == 1
+
+
+def test_a_random_model_is_at_chance_against_the_null() -> None:
+    with bound(FakeJudge()):
+        reports = score_batch([ask(premise=f"{PREMISE} {i}") for i in range(300)])
+    rates = [r.control.null_win_rate for r in reports if r.control]
+    values = [r.control.null_p_value for r in reports if r.control]
+    assert np.mean([rate for rate in rates if rate is not None]) == pytest.approx(0.5, abs=0.06)
+    assert np.mean([p <= 0.1 for p in values if p is not None]) == pytest.approx(0.1, abs=0.06)
+
+
+def test_people_s_votes_may_be_the_target() -> None:
+    votes = {"substituted": {"entailment": 0.534, "neutral": 0.233, "contradiction": 0.233}}
+    answer = FakeJudge(lambda premise, hypothesis: [0.534, 0.233, 0.233])
+    with bound(answer):
+        report = score(ask(targets=votes))
+    assert report.score == pytest.approx(1)
+    assert report.components.k == pytest.approx(1)
+
+
+def test_counterfactuals_of_your_own() -> None:
+    text = "Four friends are playing cards in the kitchen."
+    with bound(FakeJudge()):
+        report = score(ask(counterfactuals=[{"kind": "substituted", "text": text}]))
+        by_rules = score(ask())
+    assert report.counterfactuals[0].answer == by_rules.counterfactuals[0].answer
+    assert report.extraction.extractor == "supplied"
+    assert report.counterfactuals[0].null is not None
+
+
+def test_one_of_two_is_told() -> None:
+    with bound(FakeJudge()):
+        report = score(ask(**NEUTRAL, counterfactuals=[{"kind": "b", "text": "A woman shops."}]))
+    assert any("one of the two" in warning for warning in report.warnings)
+
+
+def test_phrases_of_your_own_fill_the_null() -> None:
+    mine = ["sleeping", "singing", "cooking", "dancing", "reading", "swimming"]
+    with bound(FakeJudge()) as judge:
+        report = score(ask(substitutes=mine))
+        few = score(ask(substitutes=mine[:3]))
+    null = report.counterfactuals[0].null
+    assert null is not None
+    assert null.draws == 6
+    said = {hypothesis for _, hypothesis in judge.calls[0]}
+    assert "Four friends are dancing in the kitchen." in said
+    assert few.counterfactuals[0].null is None
+    assert any("too few phrases" in warning for warning in few.warnings)
+
+
+def test_the_floor_of_k_is_told() -> None:
+    with bound(FakeJudge(always(2))):
+        report = score(ask(epsilon=1e-3))
+    assert report.counterfactuals[0].floored
+    assert report.components.k == pytest.approx(1 + math.log(1e-3))
+
+
+def test_variant_reference_says_that_there_is_none() -> None:
+    with bound(FakeJudge()):
+        paper, reference = score_batch([ask(variant="paper"), ask(variant="reference")])
+    assert paper.score == reference.score
+    assert any("no code was released" in warning for warning in reference.warnings)
+
+
+def test_a_model_that_reads_only_the_beginning_is_told() -> None:
+    long = "Four friends play cards in the kitchen. "
+    with bound(FakeJudge(reads=400)) as judge:
+        score(ask())
+        assert judge.checks == 0
+        reports = score_batch([ask(premise=long * 20), ask(), ask(premise=long * 6)])
+    assert judge.checks == 1
+    told = [any("too long" in warning for warning in report.warnings) for report in reports]
+    assert told == [True, False, False]
+
+
+@pytest.mark.parametrize("labels", [("no", "yes"), ("entailment", "neutral")])
+def test_a_model_without_the_labels_is_the_callers_mistake(labels: tuple[str, ...]) -> None:
+    with bound(FakeJudge(labels=labels)), pytest.raises(BadInput) as caught:
+        score(ask())
+    assert caught.value.pointer == "/model"
+
+
+def test_without_models_a_job_must_wait() -> None:
+    with pytest.raises(Unavailable):
+        score(ask())
+
+
+def test_the_report_begins_as_every_metric_s_report_does() -> None:
+    with bound(FakeJudge()):
+        wire = score(ask()).model_dump(mode="json")
+    assert list(wire)[: len(Report.model_fields)] == list(Report.model_fields)
+    json.dumps(wire, allow_nan=False)
+
+
+@pytest.mark.parametrize("name", METRIC.examples)
+def test_the_examples_of_the_contract_score(name: str) -> None:
+    with bound(FakeJudge()):
+        report = score(FtcRequest.model_validate(METRIC.examples[name]))
+    assert report.score is not None
+    assert report.control is not None
+    assert report.control.null_win_rate is not None
