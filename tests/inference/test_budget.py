@@ -48,9 +48,9 @@ def test_each_kind_has_its_door(tmp_path: Path, configured: Callable[..., LocalM
 
 
 def test_a_server_has_no_inside(configured: Callable[..., LocalModels]) -> None:
-    models = configured("openai:http://127.0.0.1:1/v1", kind="causal")
-    with pytest.raises(BadInput, match="another server"):
-        models.language_model("m")
+    model = configured("openai:http://127.0.0.1:1/v1", kind="causal").language_model("m")
+    with pytest.raises(BadInput, match="inference worker"):
+        model.attributions([Example(text="rain")], ["no"], AttributionMethod(name="gradient"))
 
 
 def test_a_head_that_caps_its_logits_answers_by_itself() -> None:

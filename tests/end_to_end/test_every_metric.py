@@ -1,0 +1,102 @@
+"""Every metric through workers of their own, asking models over the queue, says what it says here.
+
+So neither the binding, nor the number of workers, nor the order of the jobs changes a byte.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from services.bindings import local
+from services.gateway.rooms import metrics
+from shared import models
+from shared.catalogue import load_catalogue
+from tests.end_to_end.service import ROOT, serving
+
+pytestmark = [pytest.mark.end_to_end, pytest.mark.timeout(600)]
+
+SCORED_BY_EMBEDDED = ("hatexscore", "ice", "ftc")
+CASES = [
+    (metric, name)
+    for metric in SCORED_BY_EMBEDDED
+    for name, body in metrics()[metric].examples.items()
+    if "extractor" not in body and "template" not in body  # those ask a language model
+]
+TWICE = 2
+
+
+@pytest.fixture(scope="module")
+def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
+    """A worker for each room."""
+    folder: Path = tmp_path_factory.mktemp("every")
+    rooms = (*SCORED_BY_EMBEDDED, "inference", "similarity")
+    with (
+        serving(folder, "--apart", "--rooms", *rooms) as service,
+        httpx.Client(base_url=service.url, timeout=120) as made,
+    ):
+        yield made
+
+
+@pytest.fixture(scope="module")
+def jobs(client: httpx.Client) -> dict[tuple[str, str], list[dict[str, Any]]]:
+    """Every case twice, all at once, the second time in the opposite order."""
+
+    def post(case: tuple[str, str]) -> tuple[tuple[str, str], dict[str, Any]]:
+        body = metrics()[case[0]].examples[case[1]]
+        wait = {"Prefer": "wait=30"}
+        answer = client.post(f"/v1/scores/{case[0]}", json=body, headers=wait)
+        job = answer.json()
+        while job.get("status") in ("queued", "running"):
+            job = client.get(f"/v1/jobs/{job['id']}").json()
+        return case, job
+
+    found: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    with ThreadPoolExecutor(8) as pool:
+        for case, job in pool.map(post, [*CASES, *reversed(CASES)]):
+            found.setdefault(case, []).append(job)
+    return found
+
+
+@pytest.fixture(scope="module")
+def here() -> Iterator[None]:
+    """The same models in this process."""
+    models.bind(local(load_catalogue(ROOT / "models.toml")))
+    yield
+    models.bind(None)
+
+
+@pytest.mark.parametrize("case", CASES, ids=" ".join)
+def test_the_same_bytes_as_in_one_process(
+    jobs: dict[tuple[str, str], list[dict[str, Any]]], here: None, case: tuple[str, str]
+) -> None:
+    metric, name = case
+    contract = metrics()[metric]
+    request = contract.request.model_validate(contract.examples[name])
+    expected = importlib.import_module(f"services.{metric}.score").score(request)
+    assert len(jobs[case]) == TWICE
+    for job in jobs[case]:
+        assert job["status"] == "succeeded", job["error"]
+        assert json.dumps(job["result"]) == json.dumps(expected.model_dump(mode="json"))
+
+
+@pytest.mark.parametrize("metric", SCORED_BY_EMBEDDED)
+def test_a_report_over_these_jobs(
+    client: httpx.Client, jobs: dict[tuple[str, str], list[dict[str, Any]]], metric: str
+) -> None:
+    ids = [job["id"] for case, some in jobs.items() if case[0] == metric for job in some]
+    body = {"jobs": ids, "resamples": 100}
+    answer = client.post(f"/v1/reports/{metric}", json=body, headers={"Prefer": "wait=30"})
+    job = answer.json()
+    assert job["status"] == "succeeded", job
+    assert job["result"]["scored"] == len(ids)
+    assert job["result"]["left_out"] == {}
+    for plot in job["result"]["plots"]:
+        assert plot["svg"].lstrip().startswith("<?xml") or "<svg" in plot["svg"]
