@@ -32,32 +32,40 @@ class Asked:
 def attribute(asked: Asked, method: AttributionMethod) -> Attributions:
     """(T,) importance of each token by any method but LIME."""
     if method.name == "attention":
-        return _answer(attention(asked.inside, method.attention))
+        return answer(attention(asked.inside, method.attention))
     if method.name == "gradient":
-        return _answer(gradient(asked, method.gradient))
+        return answer(gradient(asked, method.gradient))
     return integrated_gradients(asked, method.steps)
 
 
-def _answer(values: Floats, gap: float | None = None) -> Attributions:
+def answer(values: Floats, gap: float | None = None) -> Attributions:
+    """The message."""
     return Attributions(values=tuple(values.tolist()), convergence_gap=gap)
 
 
 def attention(inside: Inside, over: str) -> Floats:
-    """(T,) how much the reading token attends to each token: mean over heads, in [0, 1].
+    """(T,) how much the reading token attends to each token; see `reading_row`."""
+    with inside.lock:
+        given = inside.attentions()
+    layers = given and [layer if layer is None else layer[0] for layer in given]
+    return reading_row(layers, inside.attending, over)
+
+
+def reading_row(given: Sequence[Tensor] | None, attending: int, over: str) -> Floats:
+    """(T,) the row of one token in the attention of each layer (H, T, T): mean over heads, [0, 1].
 
     over: `mean` of the layers, the `last` one, or `rollout`: the product of the layers' matrices,
     each averaged with the identity for the residual connection. Every choice sums to 1.
+    Raises BadInput where the model gives no attention.
     """
-    with inside.lock:
-        given = inside.attentions()
     if not given or any(layer is None for layer in given):
         raise BadInput("this model does not give its attention", pointer="/attribution")
-    layers = [layer[0].double().mean(dim=0).cpu() for layer in given]  # (T, T) each
+    layers = [layer.double().mean(dim=0).cpu() for layer in given]  # (T, T) each
     if over == "rollout":
         together = rollout(layers)
     else:
         together = layers[-1] if over == "last" else torch.stack(layers).mean(dim=0)
-    row: Floats = together[inside.attending].numpy()
+    row: Floats = together[attending].numpy()
     return row
 
 
@@ -77,9 +85,12 @@ def gradient(asked: Asked, kind: str) -> Floats:
     """
     embeddings = asked.inside.embed(asked.tokens.ids)
     slopes, _ = _slopes(asked.inside, embeddings[None])
-    if kind == "l2":
-        return _floats(slopes[0].norm(dim=-1))
-    return _floats((slopes[0] * embeddings.double()).sum(dim=-1))
+    return floats(importance(slopes[0], embeddings.double(), kind))
+
+
+def importance(slopes: Tensor, embeddings: Tensor, kind: str) -> Tensor:
+    """(T,) from (T, d) gradients and embeddings; `kind` as `gradient` has it."""
+    return slopes.norm(dim=-1) if kind == "l2" else (slopes * embeddings).sum(dim=-1)
 
 
 def integrated_gradients(asked: Asked, steps: int) -> Attributions:
@@ -97,9 +108,9 @@ def integrated_gradients(asked: Asked, steps: int) -> Attributions:
         points = here.double() + some[:, None, None] * (there.double() - here.double())
         slopes, _ = _slopes(asked.inside, points.to(there.dtype))
         total += slopes.sum(dim=0)
-    values = _floats((total / steps * (there.double() - here.double())).sum(dim=-1))
+    values = floats((total / steps * (there.double() - here.double())).sum(dim=-1))
     _, ends = _slopes(asked.inside, torch.stack([there, here]))
-    return _answer(values, float(values.sum()) - float(ends[0] - ends[1]))
+    return answer(values, float(values.sum()) - float(ends[0] - ends[1]))
 
 
 def _baseline(asked: Asked, there: Tensor) -> Tensor:
@@ -121,5 +132,6 @@ def _slopes(inside: Inside, points: Tensor) -> tuple[Tensor, Tensor]:
     return slopes.double(), logits.detach().double()
 
 
-def _floats(values: Tensor) -> Floats:
+def floats(values: Tensor) -> Floats:
+    """A tensor of any device as float64."""
     return np.asarray(values.detach().cpu().numpy(), dtype=np.float64)

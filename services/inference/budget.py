@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import torch
 
-CPU_TOKENS = 1_024
+CPU_TOKENS = 2_048
 LEAST, MOST = 1_024, 1_048_576
 PROBED = 2_048  # tokens of the probe pass
 SHARE = 0.5  # of the free memory; attention over long rows costs more than the probe's share

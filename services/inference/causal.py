@@ -14,12 +14,13 @@ import numpy as np
 import torch
 
 from services.inference.asking import by_lime, column
-from services.inference.attribution import Asked, attribute
+from services.inference.attribution import Asked, answer, attribute
 from services.inference.beside import beside_the_batcher
 from services.inference.budget import padded_tokens
 from services.inference.causal_inside import CausalInside
 from services.inference.causal_pass import CausalPass, CausalRow, sharing
 from services.inference.causal_reading import CausalReader, CausalReading
+from services.inference.causal_together import Together
 from services.inference.classifier import softmax
 from services.inference.encoding import Encoder
 from services.inference.measures import timed
@@ -102,10 +103,25 @@ class LocalLanguageModel(LocalWriter):
         The score is the verbalizer's logit, or its log-probability where one has several tokens.
         Attention is the last position's. LIME explains the probability instead.
         """
+        if method.name in ("attention", "gradient"):
+            readings = self._reader.read(examples)
+            if all(reading.single for reading in readings):
+                return self._together(readings, targets, method)
         return [
             self._attributed(example, target, method)
             for example, target in zip(examples, targets, strict=True)
         ]
+
+    def _together(
+        self, readings: Sequence[CausalReading], targets: Sequence[str], method: AttributionMethod
+    ) -> list[Attributions]:
+        tokens = [
+            reading.verbalizers[column(reading.labels, target)][0]
+            for reading, target in zip(readings, targets, strict=True)
+        ]
+        with beside_the_batcher(self.use.name):
+            found = Together(self._causal, readings, tokens).values(method, self._budget)
+        return [answer(values) for values in found]
 
     def _attributed(self, example: Example, target: str, method: AttributionMethod) -> Attributions:
         reading = self._reader.read([example])[0]

@@ -145,3 +145,30 @@ def test_what_cannot_be_attributed_is_refused(bert: LocalClassifier) -> None:
     assert caught.value.pointer == "/target"
     with pytest.raises(DegenerateInput):
         bert.attributions([Example(text="")], ["yes"], method("lime"))
+
+
+@pytest.mark.parametrize("shape", ["gpt2", "llama"])
+@pytest.mark.parametrize(
+    "asked",
+    [
+        method("attention"),
+        method("attention", attention="rollout"),
+        method("gradient"),
+        method("gradient", gradient="input_x_gradient"),
+    ],
+    ids=lambda asked: f"{asked.name}-{asked.attention}-{asked.gradient}",
+)
+def test_examples_together_are_what_they_are_alone(
+    shaped: Callable[[str], LocalLanguageModel], shape: str, asked: AttributionMethod
+) -> None:
+    model = shaped(shape)
+    texts = [TEXT, "Rain falls.", TEXT[::-1], "Rain falls.", "A longer text of rain and of sun."]
+    examples = [Example(text=text, template=TEMPLATE) for text in texts]
+    targets = ["up", "down", "down", "up", "up"]
+    together = model.attributions(examples, targets, asked)
+    for example, target, found in zip(examples, targets, together, strict=True):
+        [alone] = model.attributions([example], [target], asked)
+        assert np.array(found.values) == pytest.approx(np.array(alone.values), abs=1e-5)
+    assert np.ptp(together[0].values) > 1e-4
+    if asked.name == "gradient":
+        assert together[1].values != together[3].values  # one text, two targets
