@@ -124,9 +124,18 @@ class IceRequest(ScoreRequest):
             raise ValueError("the operator infill needs an `infill_pool`")
         if self.adaptive is not None and self.variant != "robust":
             raise ValueError("`adaptive` is for variant robust only")
+        return self
+
+    @model_validator(mode="after")
+    def _affordable(self) -> Self:
         each = sum(self.infills if operator == "infill" else 1 for operator in self.operators)
-        if self.draws * each * len(self.budgets) > MOST_ROWS:
-            raise ValueError(f"draws x operators (infills) x k asks for more than {MOST_ROWS} rows")
+        quoted = [own for own in self.explanations if own.rationale]
+        sizes = len(self.budgets) + len(quoted) + (self.rationale is not None)
+        if self.draws * each * sizes > MOST_ROWS:
+            raise ValueError(
+                "draws x operators (infills) x sizes of rationale (each k, each explanation of "
+                f"spans) asks for more than {MOST_ROWS} rows"
+            )
         return self
 
     @model_validator(mode="after")

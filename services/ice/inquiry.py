@@ -90,18 +90,18 @@ class Inquiry:
         """s(empty), or None where the model cannot read nothing."""
         return self.scores[operator, None]
 
-    def missing(self) -> list[tuple[Key, list[Row]]]:
-        """What has to be asked now: each key with its rows."""
+    def missing(self) -> list[Key]:
+        """What has to be asked now."""
         wanted: dict[Key, None] = {}
         for operator in self.reading.request.operators:
             wanted |= {(operator, None): None}
             for trial in self.trials:
                 wanted |= {(operator, trial.rationale): None}
                 wanted |= {(operator, subset): None for subset in self.null_subsets(trial)}
-        return [(key, self._rows(key)) for key in wanted if key not in self.scores]
+        return [key for key in wanted if key not in self.scores]
 
     def answer(self, keys: Sequence[tuple[Key, list[Row]]], answers: Floats) -> None:
-        """Take the (R,) probabilities of the rows of `missing`; fills are averaged."""
+        """Take the (R,) probabilities of the rows of these keys; fills are averaged."""
         self.rows += answers.size
         start = 0
         for key, rows in keys:
@@ -119,7 +119,8 @@ class Inquiry:
             if not all(ended(self, *test) for test in tests):
                 self._draw(size, min(len(drawn), self.reading.request.draws))
 
-    def _rows(self, key: Key) -> list[Row]:
+    def rows_of(self, key: Key) -> list[Row]:
+        """The rows whose mean is the score of a key; none: it has none."""
         operator, subset = key
         if subset is None:
             return self.operators.empty(operator)
