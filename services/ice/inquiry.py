@@ -127,11 +127,10 @@ class Inquiry:
         return self.operators.rows(operator, subset)
 
     def _trials(self) -> Iterator[Trial]:
-        request, rules = self.reading.request, self.reading.rules
+        budgets, rounding = self.reading.request.budgets, self.reading.rules.rounding
         for explanation in self.explanations:
-            size = request.rank_by == "magnitude" or (explanation.computed and rules.magnitude)
-            for k in request.budgets if explanation.marked is None else (None,):
-                yield Trial(explanation, k, explanation.rationale(k or 1.0, magnitude=size))
+            for k in budgets if explanation.marked is None else (None,):
+                yield Trial(explanation, k, explanation.rationale(k or 1.0, rounding))
 
     def _stream(self, size: int) -> Iterator[Subset]:
         request, eligible = self.reading.request, len(self.reading.eligible)
