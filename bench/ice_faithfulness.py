@@ -3,7 +3,8 @@
 `hate`: 300 HateXplain posts with human rationales on `embedded-hate`: attention, gradient,
 integrated gradients and the human rationales as explanations. `operators`: 60 of them under three
 operators. `nli`: 300 e-SNLI pairs on `embedded-nli`. Aggregate numbers only: no text is printed.
-`--examples` takes fewer of each; how far a study has come goes to standard error. The folder with the data is not part of the project: `--data`.
+`--examples` takes fewer of each; how far a study has come goes to standard error. The folder
+with the data is not part of the project: `--data`.
 """
 
 from __future__ import annotations

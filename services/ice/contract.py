@@ -15,6 +15,7 @@ from services.ice.spans import Attributed, Span
 from shared.batch_reports import ReportRoom
 from shared.calls import AttributionMethod, Template
 from shared.contracts import MAX_TEXT, Message, Metric, ScoreRequest
+from shared.contracts import Word as OwnWord
 
 DEFAULT_MODEL = "embedded-hate"
 PREDICTED = "predicted"
@@ -33,7 +34,10 @@ Word = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max
 class Brought(Message):
     """An explanation that the caller brings: a value a span, or spans alone."""
 
-    name: str = Field(pattern=r"^[\w.:+ -]{1,64}$", description="what to call it in the report")
+    name: Annotated[str, OwnWord] = Field(
+        pattern=r"^[\w.:+ -]{1,64}$",
+        description="what to call it in the report; it stays where no text is kept",
+    )
     attributions: Values | None = None
     rationale: Spans | None = None
 

@@ -272,7 +272,7 @@ def test_results_without_text_are_reported_on_alike() -> None:
         Scored(
             one.job_id,
             None,
-            IceRequest.model_construct(do_not_store_text=True),
+            IceRequest.model_construct(text="", do_not_store_text=True),
             IceReport.model_validate(without_text(one.report, one.request)),
         )
         for one in jobs
