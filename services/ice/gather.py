@@ -55,6 +55,7 @@ def _asked(requests: Sequence[IceRequest], model: Judge, name: str) -> list[Inqu
     ]
     for inquiry in inquiries:
         check_cost(inquiry)
+        inquiry.begin()
     while _ask(inquiries, model):
         for inquiry in inquiries:
             inquiry.draw_more(ended)

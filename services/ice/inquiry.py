@@ -51,6 +51,9 @@ class Inquiry:
 
     def __post_init__(self) -> None:
         self.trials = list(self._trials())
+
+    def begin(self) -> None:
+        """Draw the first round."""
         request = self.reading.request
         first = FIRST_ROUND if request.adaptive else request.draws
         for size in dict.fromkeys(len(trial.rationale) for trial in self.trials):

@@ -16,7 +16,7 @@ from services.ice.batch_report import batch_report
 from services.ice.contract import IceRequest
 from services.ice.plausibility import average_precision, overlap
 from services.ice.report import IceReport
-from services.ice.results import ScoredIce
+from services.ice.results import ScoredIce, name
 from services.ice.score import score_batch
 from services.ice.statistics import Resampling
 from shared.batch_reports import Scored
@@ -263,6 +263,7 @@ def test_variants_and_models_do_not_mix() -> None:
     assert {result.win_rate.of for result in found.configurations} == {4}
     for gap in found.differences:
         assert gap.first.variant == gap.second.variant
+    assert len(set(map(name, keys))) == len(keys)
     assert all((r.z is None) == (r.configuration.variant != "robust") for r in found.configurations)
 
 
