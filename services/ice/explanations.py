@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from services.ice.contract import IceRequest, Method
+from services.ice.contract import IceRequest
 from services.ice.drawing import Subset
 from services.ice.kernel import Floats
+from services.ice.naming import Method, label
 from services.ice.reading import Reading
 from services.ice.spans import Attributed, Span
 from shared.calls import AttributionMethod, Attributions
 from shared.contracts import ModelKind
-from shared.errors import BadInput, DegenerateInput
+from shared.errors import DegenerateInput
 
 
 @dataclass(frozen=True)
@@ -61,26 +61,9 @@ def _seeded(method: str) -> bool:
     return method == "lime"
 
 
-def label(method: Method) -> str:
-    """What a computed explanation is called: its name, and its options where they are not usual."""
-    if not isinstance(method, AttributionMethod):
-        return method
-    usual = AttributionMethod(name=method.name)
-    options = [
-        str(getattr(method, option))
-        for option in ("attention", "gradient", "steps", "samples", "seed")
-        if getattr(method, option) != getattr(usual, option)
-    ]
-    return ":".join([method.name, *options])
-
-
 def explanations(reading: Reading, answers: Sequence[Attributions]) -> list[Explanation]:
     """All explanations of a request, computed ones first. `answers`: one a computed method."""
-    found = [*_computed(reading, answers), *_brought(reading)]
-    twice = [name for name, count in Counter(one.name for one in found).items() if count > 1]
-    if twice:
-        raise BadInput(f"two explanations are called {twice[0]!r}", pointer="/explanations")
-    return found
+    return [*_computed(reading, answers), *_brought(reading)]
 
 
 def _computed(reading: Reading, answers: Sequence[Attributions]) -> Iterator[Explanation]:

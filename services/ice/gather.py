@@ -13,11 +13,12 @@ from itertools import groupby
 
 import numpy as np
 
-from services.ice.contract import DEFAULT_MODEL, IceRequest, Method
+from services.ice.contract import DEFAULT_MODEL, IceRequest
 from services.ice.explanations import Explanation, computed, explanations
 from services.ice.infill import Pool, pool_examples, pool_of
 from services.ice.inquiry import Inquiry
 from services.ice.kernel import Floats
+from services.ice.naming import Method
 from services.ice.operators import operators_of
 from services.ice.packing import Missing, calls, check_cost
 from services.ice.reading import Reading, eligible, example_of, target_column

@@ -2,7 +2,7 @@
 
 Random rationales are drawn in rounds: one round of `draws`, or, adaptively, growing rounds until
 both tails of every test have ended. A test reads its own draws in order and only as far as its
-sequential rule goes, so the rounds do not show in the result.
+sequential rule goes, so the rounds do not show in it; comparisons of explanations use all draws.
 """
 
 from __future__ import annotations

@@ -89,7 +89,9 @@ class Comparison(Message):
     k: float
     operator: TestedOperator
     score_difference: float = Field(description="s(first) - s(second), probability; no sampling")
-    win_rate_difference: float | None = Field(ge=-1, le=1, description="first - second")
+    win_rate_difference: float | None = Field(
+        ge=-1, le=1, description="first - second, over the random rationales of `draws`"
+    )
     low: float | None = Field(description="95 % Wilson interval over the draws; exact: the value")
     high: float | None
     draws: int = Field(ge=0, description="random rationales that both were compared with")
