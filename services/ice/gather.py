@@ -20,7 +20,7 @@ from services.ice.inquiry import Inquiry
 from services.ice.kernel import Floats
 from services.ice.naming import Method
 from services.ice.operators import operators_of
-from services.ice.packing import Missing, calls, check_cost
+from services.ice.packing import Missing, calls, check_cost, check_methods
 from services.ice.reading import Reading, eligible, example_of, target_column
 from services.ice.sequential import ended
 from shared.calls import AttributionMethod, Attributions, Rows
@@ -83,8 +83,10 @@ def _attributed(readings: Sequence[Reading], model: Judge) -> list[list[Explanat
     """The explanations of each request; each method is asked for once for all that name it."""
     wanted: dict[AttributionMethod, list[tuple[int, int]]] = defaultdict(list)
     for place, reading in enumerate(readings):
-        for number, method in enumerate(reading.request.methods):
-            wanted[_settings(method, reading)].append((place, number))
+        methods = [_settings(method, reading) for method in reading.request.methods]
+        check_methods(reading, methods)
+        for number, settings in enumerate(methods):
+            wanted[settings].append((place, number))
     answers: dict[tuple[int, int], Attributions] = {}
     for settings, places in wanted.items():
         asked = [readings[place] for place, _ in places]

@@ -10,7 +10,8 @@ from collections.abc import Iterator, Sequence
 
 from services.ice import drawing
 from services.ice.inquiry import Inquiry, Key
-from shared.calls import Row
+from services.ice.reading import Reading
+from shared.calls import AttributionMethod, Row
 from shared.errors import BadInput
 
 TOKENS_A_CALL = 100_000  # under a minute of one CPU core for a small encoder
@@ -52,6 +53,20 @@ def check_cost(inquiry: Inquiry) -> None:
             f"the draws could make the model read {most:,} tokens, more than {TOKENS_A_REQUEST:,}: "
             "ask for fewer `draws`, `infills`, `operators` or budgets `k`",
             pointer="/draws",
+        )
+
+
+def check_methods(reading: Reading, methods: Sequence[AttributionMethod]) -> None:
+    """Raises BadInput where the computed explanations alone would."""
+    passes = sum(
+        {"lime": one.samples, "integrated_gradients": one.steps}.get(one.name, 1) for one in methods
+    )
+    most = passes * len(reading.tokens.ids)
+    if most > TOKENS_A_REQUEST:
+        raise BadInput(
+            f"the attributions make the model read {most:,} tokens, more than "
+            f"{TOKENS_A_REQUEST:,}: ask for fewer `samples`, `steps` or methods",
+            pointer="/attribution",
         )
 
 

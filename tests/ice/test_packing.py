@@ -81,3 +81,13 @@ def test_explanations_of_spans_count_as_sizes_of_their_own() -> None:
     assert request(**more)
     with pytest.raises(ValidationError, match="more than 400000 rows"):
         request(**more, explanations=quoted)
+
+
+def test_attributions_that_would_cost_too_much_are_refused_too() -> None:
+    many = [{"name": "lime", "samples": 10_000, "seed": seed} for seed in range(4)]
+    with planted() as judge:
+        with pytest.raises(BadInput, match="20,080,000 tokens") as caught:
+            score(request(attribution=many))
+        assert caught.value.pointer == "/attribution"
+        assert judge.calls == []
+        assert score(request(attribution=many[:3], draws=1)).score is not None
