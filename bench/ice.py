@@ -101,12 +101,13 @@ def measured(shape: Shape, method: str) -> dict[str, float]:
         agreement
         | seconds
         | {
-            f"{other}_ratio": round(
-                seconds["api" if other == "api" else "loop"] / seconds["ours"], 2
-            )
+            f"{other}_ratio": round(seconds[other] / seconds["ours"], 2)
             for other in ("api", "loop")
         }
-        | {"api_ratio_single": round(seconds["api"] / seconds["single"], 2)}
+        | {
+            f"{other}_ratio_single": round(seconds[other] / seconds["single"], 2)
+            for other in ("api", "loop")
+        }
     )
 
 

@@ -3,13 +3,16 @@
 Rows (forward passes of one text) and seconds of one core an example by operator and draws, on
 `embedded-hate` with attention, 40-word texts, five in a batch; then 20,000 characters: seconds, and
 by how much the process grew. Processor time, so that other work on the machine counts little.
+Some lines only: `--lines mask_pad:200 infill:50`; then `--long delete` names the long ones.
 """
 
 from __future__ import annotations
 
+import argparse
 import resource
 import statistics
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -32,18 +35,24 @@ WORDS = SENTENCE.split()
 LENGTH, TEXTS, ROUNDS = 40, 5, 1
 OPERATORS = ("delete", "mask_unk", "mask_pad", "infill")
 DRAWS = (50, 200)
+LINES = tuple(f"{operator}:{draws}" for operator in OPERATORS for draws in DRAWS)
 
 
 def main() -> None:
     """Measure, print Markdown."""
+    parser = argparse.ArgumentParser(prog="python -m bench.ice_cost", description=__doc__)
+    parser.add_argument("--lines", nargs="+", choices=LINES, metavar="OPERATOR:DRAWS")
+    parser.add_argument("--long", nargs="*", choices=OPERATORS, metavar="OPERATOR")
+    asked = parser.parse_args()
     torch.set_num_threads(1)
     models.bind(local(load_catalogue(Path("models.toml"))))
     run("delete", 50, texts(TEXTS))
     print("| operator | draws | rows an example | core seconds an example |\n|---|---|---|---|")
-    for operator in OPERATORS:
-        for draws in DRAWS:
-            line(operator, draws)
-    long_ones()
+    for one in asked.lines or LINES:
+        operator, draws = one.split(":")
+        line(operator, int(draws))
+    everything = OPERATORS if asked.lines is None else ()
+    long_ones(everything if asked.long is None else asked.long)
 
 
 def line(operator: str, draws: int) -> None:
@@ -57,13 +66,15 @@ def line(operator: str, draws: int) -> None:
     print(f"| {operator} | {draws} | {rows:.0f} | {statistics.median(taken):.3f} |", flush=True)
 
 
-def long_ones() -> None:
+def long_ones(operators: Sequence[str]) -> None:
     """A text of the greatest length."""
+    if not operators:
+        return
     text = " ".join(np.random.default_rng(0).choice(WORDS, MAX_TEXT).tolist())[:MAX_TEXT]
     print(
         "\n| 20,000 characters | core seconds | process grew by (MiB) | read |\n|---|---|---|---|"
     )
-    for operator in OPERATORS:
+    for operator in operators:
         before, started = peak(), time.process_time()
         [report] = run(operator, 50, [text])
         seconds = time.process_time() - started

@@ -1,9 +1,10 @@
 """ICE on real texts: `python -m bench.ice_faithfulness`; prints the tables of the room's card.
 
 `hate`: 300 HateXplain posts with human rationales on `embedded-hate`: attention, gradient,
-integrated gradients and the human rationales as explanations. `operators`: 100 of them under three
+integrated gradients and the human rationales as explanations. `operators`: 60 of them under three
 operators. `nli`: 300 e-SNLI pairs on `embedded-nli`. Aggregate numbers only: no text is printed.
-The folder with the data is not part of the project: `--data`.
+`--examples` takes fewer of each; how far a study has come goes to standard error. The folder
+with the data is not part of the project: `--data`.
 """
 
 from __future__ import annotations
@@ -11,27 +12,26 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from bench.ice_tables import markdown
 from services.bindings import local
-from services.ice.batch_messages import (
-    ConfigurationResult,
-    IceBatchReport,
-    IceBatchReportRequest,
-)
+from services.ice.batch_messages import IceBatchReport, IceBatchReportRequest
 from services.ice.batch_report import batch_report
 from services.ice.contract import IceRequest
-from services.ice.results import ScoredIce, name
+from services.ice.results import ScoredIce
 from services.ice.score import score_batch
 from shared import models
-from shared.batch_reports import Interval, Scored
+from shared.batch_reports import Scored
 from shared.catalogue import load_catalogue
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
-POSTS, WITH_OPERATORS, PAIRS, POOL = 300, 100, 300, 60
+POSTS, WITH_OPERATORS, PAIRS, POOL = 300, 60, 300, 60
 TOGETHER = 20  # requests in one batch
 COMPUTED = ["attention", "gradient", "integrated_gradients"]
 
@@ -44,10 +44,12 @@ def main() -> None:
     parser.add_argument("studies", nargs="*", default=list(STUDIES), metavar="STUDY")
     parser.add_argument("--data", type=Path, default=DATA)
     parser.add_argument("--models", type=Path, default=Path("models.toml"))
+    parser.add_argument("--examples", type=int, help="of each study, at most")
     asked = parser.parse_args()
     models.bind(local(load_catalogue(asked.models)))
     for study in asked.studies:
-        requests = [IceRequest.model_validate(body) for body in STUDIES[study](asked.data)]
+        bodies = islice(STUDIES[study](asked.data), asked.examples)
+        requests = [IceRequest.model_validate(body) for body in bodies]
         started = time.perf_counter()
         scored = asked_of(requests)
         seconds = (time.perf_counter() - started) / len(requests)
@@ -68,6 +70,7 @@ def asked_of(requests: Sequence[IceRequest]) -> list[ScoredIce]:
             Scored(f"job{first + place}", None, request, report)
             for place, (request, report) in enumerate(zip(some, score_batch(some), strict=True))
         ]
+        print(f"{len(scored)} of {len(requests)}", file=sys.stderr, flush=True)
     return scored
 
 
@@ -97,7 +100,7 @@ def hate(data: Path) -> Iterator[Json]:
 
 
 def operators(data: Path) -> Iterator[Json]:
-    """Attention and gradient under three operators, and three budgets."""
+    """Attention and gradient under three operators."""
     found = posts(data)
     pool = [row["text"] for row in found[-POOL:]]
     for row in found[:WITH_OPERATORS]:
@@ -138,65 +141,6 @@ def marked_spans(row: Json) -> Iterator[Json]:
         if marked:
             yield {"start": start, "end": start + len(token)}
         start += len(token)
-
-
-def markdown(report: IceBatchReport) -> Iterator[str]:
-    """Tables."""
-    yield "| explanation | win rate | strict | ties | z | q | median effect | verdicts +/o/- | BH |"
-    yield "|---|---|---|---|---|---|---|---|---|"
-    yield from (line(result) for result in report.configurations)
-    yield "\n| paired difference of win rates | |\n|---|---|"
-    for gap in report.differences:
-        yield f"| {name(gap.first)} − {name(gap.second)} | {percent(gap.difference)} |"
-    yield "\n| plausibility | mean | r with the win rate | ρ | p |\n|---|---|---|---|---|"
-    for one in report.orthogonality:
-        yield (
-            f"| {name(one.configuration)}: {one.measure} | {shown(one.mean)} | "
-            f"{shown(one.pearson)} | {rounded(one.spearman)} | {rounded(one.p_value)} |"
-        )
-    yield "\n| operators | ρ | same side | same verdict |\n|---|---|---|---|"
-    for pair in report.operator_agreement:
-        yield (
-            f"| {name(pair.first)} / {pair.second.operator} | {rounded(pair.spearman)} | "
-            f"{rounded(pair.same_side)} | {rounded(pair.same_verdict)} |"
-        )
-    yield f"\nanti-faithful examples (first test): {report.anti_faithful.examples_in_all}"
-    yield "\n".join(report.warnings)
-
-
-def line(result: ConfigurationResult) -> str:
-    """One row of the first table."""
-    verdicts = "/".join(str(count) for count in result.verdicts.values())
-    over = result.over_examples
-    return (
-        f"| {name(result.configuration)}, n = {result.win_rate.of} | {percent(result.win_rate)} | "
-        f"{100 * (result.strict_win_rate or 0):.1f} | {100 * (result.tie_rate or 0):.1f} | "
-        f"{rounded(result.z)} | {small(result.q_value)}"
-        f" | {shown(result.effect)} | {verdicts} | {over.rejected} (raw {over.raw}) |"
-    )
-
-
-def percent(interval: Interval) -> str:
-    """In percent, with its interval."""
-    if interval.value is None or interval.low is None or interval.high is None:
-        return "–"
-    low, high = 100 * interval.low, 100 * interval.high
-    return f"{100 * interval.value:.1f} [{low:.1f}, {high:.1f}]"
-
-
-def shown(interval: Interval) -> str:
-    """With its interval."""
-    return f"{rounded(interval.value)} [{rounded(interval.low)}, {rounded(interval.high)}]"
-
-
-def small(value: float | None) -> str:
-    """One digit, however small."""
-    return "–" if value is None else f"{value:.1g}"
-
-
-def rounded(value: float | None) -> str:
-    """Two decimals."""
-    return "–" if value is None else f"{value:.2f}"
 
 
 if __name__ == "__main__":

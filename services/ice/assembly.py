@@ -24,7 +24,7 @@ def assemble(inquiry: Inquiry, use: ModelUse) -> IceReport:
     reading = inquiry.reading
     found = testing.compared(inquiry)
     tests = tuple(testing.test_of(inquiry, one) for one in found)
-    score = _score(inquiry, tests)
+    score, compared = _score(inquiry, tests), comparisons(inquiry)
     probabilities = dict(zip(reading.labels, reading.probabilities.tolist(), strict=True))
     return IceReport(
         metric=METRIC.name,
@@ -32,12 +32,12 @@ def assemble(inquiry: Inquiry, use: ModelUse) -> IceReport:
         components=Components(
             tests=tests,
             areas=areas(tests, reading.request.budgets),
-            comparisons=comparisons(inquiry),
+            comparisons=compared,
             plausibility=plausibilities(inquiry),
         ),
         evidence=evidence(inquiry),
         control=_chance(tests[0]),
-        warnings=warnings(inquiry, tests, score),
+        warnings=warnings(inquiry, tests, compared, score),
         provenance=_provenance(inquiry, use),
         target=reading.labels[reading.target],
         predicted_label=reading.labels[int(np.argmax(reading.probabilities))],
@@ -69,7 +69,7 @@ def _chance(first: Test) -> Chance | None:
     draws = first.null.draws
     if draws == 0:
         return None
-    sd = kernel.chance_sd(draws)
+    sd = None if first.null.sequential else kernel.chance_sd(draws)
     return Chance(win_rate=kernel.WIN_RATE_OF_CHANCE, sd=sd, draws=draws)
 
 

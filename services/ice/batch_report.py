@@ -35,7 +35,7 @@ def batch_report(scored: Sequence[ScoredIce], request: IceBatchReportRequest) ->
         undefined=len(scored) - scores.size,
         score=mean_interval(scores.astype(np.float64), resampling),
         warnings=tuple(_warnings(results, table, request)),
-        plots=(forest(results),) if results else (),
+        plots=(forest(results),) if any(one.win_rate.of for one in results) else (),
         seed=request.seed,
         resamples=request.resamples,
         confidence=request.confidence,
@@ -69,7 +69,7 @@ def _warnings(
     undefined = sum(result.undefined for result in results)
     if undefined:
         found.append(f"{undefined} tests without a win rate are left out of the means")
-    if any(result.z is None for result in results):
+    if any(result.z is None and result.win_rate.of for result in results):
         found.append(
             "no z-test over examples where draws were adaptive, or could repeat (variants paper "
             "and reference): the null's variance is another there"

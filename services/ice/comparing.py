@@ -75,7 +75,7 @@ def plausibilities(inquiry: Inquiry) -> tuple[Plausibility, ...]:
 
 def _plausibility(trial: Trial, human: Sequence[int], inquiry: Inquiry) -> Plausibility:
     found = overlap(trial.rationale, human)
-    values = trial.explanation.values
+    ranked = trial.explanation.ranked
     return Plausibility(
         explanation=trial.explanation.name,
         k=trial.k,
@@ -84,6 +84,6 @@ def _plausibility(trial: Trial, human: Sequence[int], inquiry: Inquiry) -> Plaus
         precision=found.precision,
         recall=found.recall,
         f1=found.f1,
-        auprc=None if values is None else average_precision(values, human),
+        auprc=None if ranked is None else average_precision(ranked, human),
         prevalence=len(human) / len(inquiry.reading.eligible),
     )

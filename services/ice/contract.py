@@ -5,43 +5,25 @@ Source: Basu & Chakraborty, arXiv:2603.18579, section 3. Messages only; the card
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, StringConstraints, field_validator, model_validator
 
 from services.ice.batch_messages import IceBatchReport, IceBatchReportRequest
+from services.ice.naming import Brought, Method, Methods, Spans, Values, label
 from services.ice.report import IceReport, Operator
-from services.ice.spans import Attributed, Span
 from shared.batch_reports import ReportRoom
-from shared.calls import AttributionMethod, Template
+from shared.calls import Template
 from shared.contracts import MAX_TEXT, Message, Metric, ScoreRequest
 
 DEFAULT_MODEL = "embedded-hate"
 PREDICTED = "predicted"
 MOST_ROWS = 400_000  # variations of one text; a request that would need more is refused
 
-MethodName = Literal["attention", "gradient", "integrated_gradients", "lime"]
-Method = MethodName | AttributionMethod
-Methods = Method | Annotated[tuple[Method, ...], Field(min_length=1, max_length=8)]
 Budget = Annotated[float, Field(gt=0, le=1)]
-Spans = Annotated[tuple[Span, ...], Field(min_length=1, max_length=MAX_TEXT)]
-Values = Annotated[tuple[Attributed, ...], Field(min_length=1, max_length=MAX_TEXT)]
 PoolText = Annotated[str, StringConstraints(min_length=1, max_length=MAX_TEXT)]
 Word = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=100)]
-
-
-class Brought(Message):
-    """An explanation that the caller brings: a value a span, or spans alone."""
-
-    name: str = Field(pattern=r"^[\w.:+ -]{1,64}$", description="what to call it in the report")
-    attributions: Values | None = None
-    rationale: Spans | None = None
-
-    @model_validator(mode="after")
-    def _one_of_two(self) -> Self:
-        if (self.attributions is None) == (self.rationale is None):
-            raise ValueError("give either `attributions` or `rationale`")
-        return self
 
 
 class Adaptive(Message):
@@ -124,9 +106,28 @@ class IceRequest(ScoreRequest):
             raise ValueError("the operator infill needs an `infill_pool`")
         if self.adaptive is not None and self.variant != "robust":
             raise ValueError("`adaptive` is for variant robust only")
+        return self
+
+    @model_validator(mode="after")
+    def _names_differ(self) -> Self:
+        own = {"attributions": self.attributions, "rationale": self.rationale}
+        names = [*map(label, self.methods), *(name for name, given in own.items() if given)]
+        names += [one.name for one in self.explanations]
+        twice = [name for name, count in Counter(names).items() if count > 1]
+        if twice:
+            raise ValueError(f"two explanations are called {twice[0]!r}")
+        return self
+
+    @model_validator(mode="after")
+    def _affordable(self) -> Self:
         each = sum(self.infills if operator == "infill" else 1 for operator in self.operators)
-        if self.draws * each * len(self.budgets) > MOST_ROWS:
-            raise ValueError(f"draws x operators (infills) x k asks for more than {MOST_ROWS} rows")
+        quoted = [own for own in self.explanations if own.rationale]
+        sizes = len(self.budgets) + len(quoted) + (self.rationale is not None)
+        if self.draws * each * sizes > MOST_ROWS:
+            raise ValueError(
+                "draws x operators (infills) x sizes of rationale (each k, each explanation of "
+                f"spans) asks for more than {MOST_ROWS} rows"
+            )
         return self
 
     @model_validator(mode="after")

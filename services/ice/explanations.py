@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from services.ice.contract import IceRequest, Method
+from services.ice.contract import IceRequest
 from services.ice.drawing import Subset
 from services.ice.kernel import Floats
+from services.ice.naming import Method, label
 from services.ice.reading import Reading
 from services.ice.spans import Attributed, Span
 from shared.calls import AttributionMethod, Attributions
 from shared.contracts import ModelKind
-from shared.errors import BadInput, DegenerateInput
-
-ROUNDING = 1e-9  # 0.3 of 10 tokens is 3
+from shared.errors import DegenerateInput
 
 
 @dataclass(frozen=True)
@@ -27,14 +25,19 @@ class Explanation:
     name: str
     values: Floats | None = None
     marked: Subset | None = None
-    computed: bool = False  # by the service
+    magnitude: bool = False  # whether tokens rank by |value|
 
-    def rationale(self, k: float, *, magnitude: bool) -> Subset:
-        """The max(1, floor(kE)) tokens of the highest value; of equal ones, the first."""
-        if self.marked is not None or self.values is None:
+    @property
+    def ranked(self) -> Floats | None:
+        """(E,) what tokens are ranked by, highest first."""
+        return np.abs(self.values) if self.magnitude and self.values is not None else self.values
+
+    def rationale(self, k: float, rounding: float = 0.0) -> Subset:
+        """The max(1, floor(kE)) tokens of the highest rank; of equal ones, the first."""
+        ranked = self.ranked
+        if self.marked is not None or ranked is None:
             return self.marked or ()
-        size = max(1, int(k * self.values.size + ROUNDING))
-        ranked = np.abs(self.values) if magnitude else self.values
+        size = max(1, int(k * ranked.size + rounding))
         chosen = np.argsort(-ranked, kind="stable")[:size]
         return tuple(sorted(chosen.tolist()))
 
@@ -58,41 +61,33 @@ def _seeded(method: str) -> bool:
     return method == "lime"
 
 
-def label(method: Method) -> str:
-    """What a computed explanation is called: its name, and its options where they are not usual."""
-    if not isinstance(method, AttributionMethod):
-        return method
-    usual = AttributionMethod(name=method.name)
-    options = [
-        str(getattr(method, option))
-        for option in ("attention", "gradient", "steps", "samples", "seed")
-        if getattr(method, option) != getattr(usual, option)
-    ]
-    return ":".join([method.name, *options])
-
-
 def explanations(reading: Reading, answers: Sequence[Attributions]) -> list[Explanation]:
     """All explanations of a request, computed ones first. `answers`: one a computed method."""
+    return [*_computed(reading, answers), *_brought(reading)]
+
+
+def _computed(reading: Reading, answers: Sequence[Attributions]) -> Iterator[Explanation]:
+    request, places = reading.request, np.array(reading.eligible)
+    size = request.rank_by == "magnitude" or reading.rules.magnitude
+    for method, answer in zip(request.methods, answers, strict=True):
+        yield Explanation(label(method), values=np.array(answer.values)[places], magnitude=size)
+
+
+def _brought(reading: Reading) -> Iterator[Explanation]:
     request = reading.request
-    places = np.array(reading.eligible)
-    found = [
-        Explanation(label(method), values=np.array(answer.values)[places], computed=True)
-        for method, answer in zip(request.methods, answers, strict=True)
-    ]
+    size = request.rank_by == "magnitude"
     if request.attributions:
-        found.append(Explanation("attributions", values=spread(reading, request.attributions)))
+        values = spread(reading, request.attributions)
+        yield Explanation("attributions", values=values, magnitude=size)
     if request.rationale:
-        found.append(Explanation("rationale", marked=marked(reading, request.rationale)))
+        yield Explanation("rationale", marked=marked(reading, request.rationale))
     for place, own in enumerate(request.explanations):
         if own.attributions:
-            found.append(Explanation(own.name, values=spread(reading, own.attributions)))
+            values = spread(reading, own.attributions)
+            yield Explanation(own.name, values=values, magnitude=size)
         elif own.rationale:
             pointer = f"/explanations/{place}/rationale"
-            found.append(Explanation(own.name, marked=marked(reading, own.rationale, pointer)))
-    twice = [name for name, count in Counter(one.name for one in found).items() if count > 1]
-    if twice:
-        raise BadInput(f"two explanations are called {twice[0]!r}", pointer="/explanations")
-    return found
+            yield Explanation(own.name, marked=marked(reading, own.rationale, pointer))
 
 
 def spread(reading: Reading, spans: Sequence[Attributed]) -> Floats:

@@ -11,13 +11,15 @@ from shared.plotting import BLUE, GREY, ORANGE, drawn, figure
 
 MOST_LINES = 40
 TITLE = "Win rate against random rationales"
+LEGEND = "blue: faithful, orange: worse than chance, grey: neither"
 COLOURS = {"faithful": BLUE, "anti-faithful": ORANGE, "inconclusive": GREY, None: GREY}
 
 
 def forest(results: Sequence[ConfigurationResult]) -> Plot:
     """One line a configuration, the first 40: mean win rate, interval, and the line of 50 %."""
-    shown = [result for result in results if result.win_rate.value is not None][:MOST_LINES]
-    picture = figure(7.5, 1.3 + 0.32 * max(1, len(shown)))
+    known = [result for result in results if result.win_rate.value is not None]
+    shown = known[:MOST_LINES]
+    picture = figure(7.5, 1.3 + 0.32 * len(shown))
     axes = picture.subplots()
     axes.axvline(50, color="black", linewidth=0.8, linestyle="--")
     for line, result in enumerate(shown):
@@ -30,5 +32,6 @@ def forest(results: Sequence[ConfigurationResult]) -> Plot:
     axes.set_ylim(len(shown) - 0.5, -0.5)
     axes.set_xlim(0, 100)
     axes.set_xlabel("mean win rate, %; 50 is chance")
-    axes.set_title(f"{TITLE}\nblue: faithful, orange: worse than chance, grey: neither", fontsize=9)
+    left_out = f" (the first {MOST_LINES} of {len(known)})" if len(shown) < len(known) else ""
+    axes.set_title(f"{TITLE}{left_out}\n{LEGEND}", fontsize=9)
     return drawn(picture, "win-rates", TITLE)

@@ -1,33 +1,33 @@
 """Which texts and rows go to which model: all requests of a batch together, in few calls.
 
 Per model: how it reads the texts, what it says of them whole, the attributions, and then all rows
-in one call (adaptively: one a round). A row's value does not depend on the others (shared.models),
-so a request scores the same alone and in a batch.
+in as few calls as their size allows (adaptively: round by round). A row's value does not depend on
+the others (shared.models), so a request scores the same alone and in a batch.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from itertools import groupby
 
 import numpy as np
 
-from services.ice.contract import DEFAULT_MODEL, IceRequest, Method
+from services.ice.contract import DEFAULT_MODEL, IceRequest
 from services.ice.explanations import Explanation, computed, explanations
 from services.ice.infill import Pool, pool_examples, pool_of
-from services.ice.inquiry import Inquiry, Key
+from services.ice.inquiry import Inquiry
+from services.ice.kernel import Floats
+from services.ice.naming import Method
 from services.ice.operators import operators_of
+from services.ice.packing import Missing, calls, check_cost, check_methods
 from services.ice.reading import Reading, eligible, example_of, target_column
 from services.ice.sequential import ended
-from shared.calls import AttributionMethod, Attributions, Row, Rows
+from shared.calls import AttributionMethod, Attributions, Rows
 from shared.contracts import ModelUse
 from shared.errors import DegenerateInput
 from shared.models import Judge, models
 from shared.performing import judge
-
-MOST_POSITIONS = 1_000_000  # numbers in the rows of one call
-
-Asked = tuple[Inquiry, list[tuple[Key, list[Row]]]]
 
 
 def model_of(request: IceRequest) -> str:
@@ -54,9 +54,10 @@ def _asked(requests: Sequence[IceRequest], model: Judge, name: str) -> list[Inqu
         Inquiry(reading, own, operators_of(reading, pool))
         for reading, own, pool in zip(readings, attributed, pools, strict=True)
     ]
-    while parts := list(_parts(inquiries)):
-        for part in parts:
-            _answer(part, model)
+    for inquiry in inquiries:
+        check_cost(inquiry)
+        inquiry.begin()
+    while _ask(inquiries, model):
         for inquiry in inquiries:
             inquiry.draw_more(ended)
     return inquiries
@@ -71,6 +72,7 @@ def _read(requests: Sequence[IceRequest], model: Judge, name: str) -> list[Readi
         requests, examples, model.tokens(examples), model.judge(examples), strict=True
     ):
         labels = model.labels_of(example)
+        _check_numbers(row)
         target = target_column(request, labels, row)
         may_go = eligible(request, tokens)
         readings.append(Reading(request, kind, tokens, may_go, labels, row, target))
@@ -81,8 +83,10 @@ def _attributed(readings: Sequence[Reading], model: Judge) -> list[list[Explanat
     """The explanations of each request; each method is asked for once for all that name it."""
     wanted: dict[AttributionMethod, list[tuple[int, int]]] = defaultdict(list)
     for place, reading in enumerate(readings):
-        for number, method in enumerate(reading.request.methods):
-            wanted[_settings(method, reading)].append((place, number))
+        methods = [_settings(method, reading) for method in reading.request.methods]
+        check_methods(reading, methods)
+        for number, settings in enumerate(methods):
+            wanted[settings].append((place, number))
     answers: dict[tuple[int, int], Attributions] = {}
     for settings, places in wanted.items():
         asked = [readings[place] for place, _ in places]
@@ -121,47 +125,32 @@ def _pools(readings: Sequence[Reading], model: Judge) -> list[Pool | None]:
     ]
 
 
-def _parts(inquiries: Sequence[Inquiry]) -> Iterator[list[Asked]]:
-    """What is missing, in calls of bounded size."""
-    part: list[Asked] = []
-    size = 0
-    for inquiry in inquiries:
-        for some in _bounded(inquiry.missing()):
-            weight = sum(_weight(rows) for _, rows in some)
-            if part and size + weight > MOST_POSITIONS:
-                yield part
-                part, size = [], 0
-            part.append((inquiry, some))
-            size += weight
-    if part:
-        yield part
+def _ask(inquiries: Sequence[Inquiry], model: Judge) -> bool:
+    """Ask for all that is missing; whether there was anything."""
+    asked = 0
+    for call in calls(inquiries):
+        _answer(call, model)
+        asked += 1
+    return asked > 0
 
 
-def _bounded(keys: list[tuple[Key, list[Row]]]) -> Iterator[list[tuple[Key, list[Row]]]]:
-    some: list[tuple[Key, list[Row]]] = []
-    size = 0
-    for key, rows in keys:
-        if some and size + _weight(rows) > MOST_POSITIONS:
-            yield some
-            some, size = [], 0
-        some.append((key, rows))
-        size += _weight(rows)
-    if some:
-        yield some
-
-
-def _weight(rows: Sequence[Row]) -> int:
-    return sum(len(row.kept or ()) + 2 * len(row.replaced) for row in rows)
-
-
-def _answer(part: Sequence[Asked], model: Judge) -> None:
+def _answer(call: Sequence[Missing], model: Judge) -> None:
     """One call for some rows of some inquiries."""
+    parts = [list(part) for _, part in groupby(call, key=lambda one: id(one[0]))]
     asked = [
-        Rows(example=inquiry.reading.example, rows=tuple(row for _, rows in keys for row in rows))
-        for inquiry, keys in part
+        Rows(
+            example=part[0][0].reading.example,
+            rows=tuple(row for _, _, rows in part for row in rows),
+        )
+        for part in parts
     ]
-    for (inquiry, keys), answers in zip(part, model.judge_rows(asked), strict=True):
+    for part, answers in zip(parts, model.judge_rows(asked), strict=True):
+        inquiry = part[0][0]
         column = answers[:, inquiry.reading.target]
-        if not np.all(np.isfinite(column)):
-            raise DegenerateInput("the model's probability of the target is not a number")
-        inquiry.answer(keys, column)
+        _check_numbers(column)
+        inquiry.answer([(key, rows) for _, key, rows in part], column)
+
+
+def _check_numbers(probabilities: Floats) -> None:
+    if not np.all(np.isfinite(probabilities)):
+        raise DegenerateInput("the model's probability of the target is not a number")

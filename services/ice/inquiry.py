@@ -2,7 +2,7 @@
 
 Random rationales are drawn in rounds: one round of `draws`, or, adaptively, growing rounds until
 both tails of every test have ended. A test reads its own draws in order and only as far as its
-sequential rule goes, so the rounds do not show in the result.
+sequential rule goes, so the rounds do not show in it; comparisons of explanations use all draws.
 """
 
 from __future__ import annotations
@@ -51,6 +51,9 @@ class Inquiry:
 
     def __post_init__(self) -> None:
         self.trials = list(self._trials())
+
+    def begin(self) -> None:
+        """Draw the first round."""
         request = self.reading.request
         first = FIRST_ROUND if request.adaptive else request.draws
         for size in dict.fromkeys(len(trial.rationale) for trial in self.trials):
@@ -90,18 +93,18 @@ class Inquiry:
         """s(empty), or None where the model cannot read nothing."""
         return self.scores[operator, None]
 
-    def missing(self) -> list[tuple[Key, list[Row]]]:
-        """What has to be asked now: each key with its rows."""
+    def missing(self) -> list[Key]:
+        """What has to be asked now."""
         wanted: dict[Key, None] = {}
         for operator in self.reading.request.operators:
             wanted |= {(operator, None): None}
             for trial in self.trials:
                 wanted |= {(operator, trial.rationale): None}
                 wanted |= {(operator, subset): None for subset in self.null_subsets(trial)}
-        return [(key, self._rows(key)) for key in wanted if key not in self.scores]
+        return [key for key in wanted if key not in self.scores]
 
     def answer(self, keys: Sequence[tuple[Key, list[Row]]], answers: Floats) -> None:
-        """Take the (R,) probabilities of the rows of `missing`; fills are averaged."""
+        """Take the (R,) probabilities of the rows of these keys; fills are averaged."""
         self.rows += answers.size
         start = 0
         for key, rows in keys:
@@ -119,18 +122,18 @@ class Inquiry:
             if not all(ended(self, *test) for test in tests):
                 self._draw(size, min(len(drawn), self.reading.request.draws))
 
-    def _rows(self, key: Key) -> list[Row]:
+    def rows_of(self, key: Key) -> list[Row]:
+        """The rows whose mean is the score of a key; none: it has none."""
         operator, subset = key
         if subset is None:
             return self.operators.empty(operator)
         return self.operators.rows(operator, subset)
 
     def _trials(self) -> Iterator[Trial]:
-        request, rules = self.reading.request, self.reading.rules
+        budgets, rounding = self.reading.request.budgets, self.reading.rules.rounding
         for explanation in self.explanations:
-            size = request.rank_by == "magnitude" or (explanation.computed and rules.magnitude)
-            for k in request.budgets if explanation.marked is None else (None,):
-                yield Trial(explanation, k, explanation.rationale(k or 1.0, magnitude=size))
+            for k in budgets if explanation.marked is None else (None,):
+                yield Trial(explanation, k, explanation.rationale(k or 1.0, rounding))
 
     def _stream(self, size: int) -> Iterator[Subset]:
         request, eligible = self.reading.request, len(self.reading.eligible)

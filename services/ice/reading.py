@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,19 +61,23 @@ class Reading:
 
     def covered(self, start: int, end: int, of: Of) -> NDArray[np.int64]:
         """(E,) characters that each eligible token shares with a span."""
-        starts, ends = self._borders(of)
+        starts, ends = self._borders[of]
         shared: NDArray[np.int64] = np.minimum(ends, end) - np.maximum(starts, start)
         return shared.clip(min=0)
 
-    def _borders(self, of: Of) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        here = [
-            (self.tokens.starts[p] or 0, self.tokens.ends[p] or 0)
-            if self.tokens.parts[p] == of
-            else (0, 0)
-            for p in self.eligible
-        ]
-        both = np.array(here, dtype=np.int64)
-        return both[:, 0], both[:, 1]
+    @cached_property
+    def _borders(self) -> dict[Of, tuple[NDArray[np.int64], NDArray[np.int64]]]:
+        """(E,) starts and (E,) ends of the eligible tokens in each text; 0 and 0 elsewhere."""
+        tokens = self.tokens
+        found = {}
+        for of in TEXTS:
+            here = [
+                (tokens.starts[p] or 0, tokens.ends[p] or 0) if tokens.parts[p] == of else (0, 0)
+                for p in self.eligible
+            ]
+            both = np.array(here, dtype=np.int64)
+            found[of] = both[:, 0], both[:, 1]
+        return found
 
 
 def example_of(request: IceRequest) -> Example:

@@ -89,7 +89,9 @@ class Comparison(Message):
     k: float
     operator: TestedOperator
     score_difference: float = Field(description="s(first) - s(second), probability; no sampling")
-    win_rate_difference: float | None = Field(ge=-1, le=1, description="first - second")
+    win_rate_difference: float | None = Field(
+        ge=-1, le=1, description="first - second, over the random rationales of `draws`"
+    )
     low: float | None = Field(description="95 % Wilson interval over the draws; exact: the value")
     high: float | None
     draws: int = Field(ge=0, description="random rationales that both were compared with")
@@ -106,7 +108,7 @@ class Plausibility(Message):
     recall: Share
     f1: Share
     auprc: Share | None = Field(
-        description="average precision of the values, any budget; null for spans without values"
+        description="average precision of the ranking, any budget; null for spans without values"
     )
     prevalence: Share = Field(description="share of marked tokens: what AUPRC is by chance")
 
@@ -132,8 +134,11 @@ class RationaleEvidence(Evidence):
 class Chance(Message):
     """What the score would be of an explanation that knows nothing, at the first test."""
 
-    win_rate: float = Field(description="its mean under the null, by symmetry")
-    sd: float = Field(description="its exact standard deviation without ties: √((M+2)/(12M))")
+    win_rate: float = Field(description="mean of the mid-rank win rate under the null, by symmetry")
+    sd: float | None = Field(
+        description="its exact standard deviation without ties, √((M+2)/(12M)); null where M was "
+        "decided while drawing"
+    )
     draws: int = Field(description="M")
 
 

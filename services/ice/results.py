@@ -60,4 +60,8 @@ def same_but(first: Configuration, second: Configuration, field: str) -> bool:
 def name(configuration: Configuration) -> str:
     """For a line of a plot."""
     k = "" if configuration.k is None else f" · k {configuration.k:g}"
-    return f"{configuration.explanation}{k} · {configuration.operator} · {configuration.model}"
+    variant = "" if configuration.variant == "robust" else f" · {configuration.variant}"
+    return (
+        f"{configuration.explanation}{k} · {configuration.operator} · "
+        f"{configuration.model}{variant}"
+    )

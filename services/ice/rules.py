@@ -38,6 +38,7 @@ class Rules:
     eligible: Literal["text", "all"]
     magnitude: bool  # computed attributions rank by |value|
     zero_effect: float | None  # the effect where the null has no spread
+    rounding: float = 1e-9  # added before the floor of kE: 0.29 of 100 tokens is 29
 
 
 def raw(scores: Floats, full: float, empty: float | None) -> Floats | None:
@@ -94,5 +95,6 @@ RULES: dict[Variant, Rules] = {
         eligible="all",
         magnitude=True,
         zero_effect=0.0,
+        rounding=0.0,
     ),
 }

@@ -10,6 +10,8 @@ from shared.contracts import Message
 
 Of = Literal["text", "text_pair"]
 
+MOST = 1e300  # of a value's magnitude: sums over a text stay finite
+
 
 class Span(Message):
     """A span of the text, or of its pair."""
@@ -28,4 +30,4 @@ class Span(Message):
 class Attributed(Span):
     """A span with its importance."""
 
-    value: float = Field(description="importance, in units of your own")
+    value: float = Field(ge=-MOST, le=MOST, description="importance, in units of your own")

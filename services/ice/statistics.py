@@ -71,8 +71,10 @@ def median_interval(values: Floats, confidence: float) -> tuple[float | None, fl
     P(x_(j) <= median <= x_(n+1-j)) >= confidence, whatever the distribution (Conover, 1999).
     """
     count = values.size
+    if count == 0:
+        return None, None
     below = int(stats.binom.ppf((1 - confidence) / 2, count, 0.5))  # smallest j with cdf >= tail
-    if count == 0 or below < 1:
+    if below < 1:
         return None, None
     ordered = np.sort(values)
     return float(ordered[below - 1]), float(ordered[count - below])

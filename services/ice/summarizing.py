@@ -94,7 +94,8 @@ def _median(values: Floats, confidence: float) -> Interval:
 def _over_examples(tests: Sequence[Test], alpha: float) -> OverExamples:
     p_values = [test.p_value for test in tests if test.p_value is not None]
     adjusted = statistics.benjamini_hochberg(p_values)
-    draws = max((test.null.draws for test in tests), default=0)
+    planned = [test.null.draws for test in tests if not test.stopped_early]
+    draws = max(planned, default=0)
     least = 1 / (draws + 1) if draws else None
     needed = None if least is None else statistics.needed_at_least_p(len(p_values), least, alpha)
     return OverExamples(

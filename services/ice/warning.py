@@ -4,20 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+import numpy as np
+
 from services.ice.contract import PREDICTED
 from services.ice.explanations import touched
 from services.ice.inquiry import Inquiry
 from services.ice.reading import TEXTS
-from services.ice.report import Test
+from services.ice.report import Comparison, Test
 from services.ice.rules import CONFIDENCE, DEAD_ZONE
 from services.ice.showing import passage
 
 
-def warnings(inquiry: Inquiry, tests: Sequence[Test], score: float | None) -> tuple[str, ...]:
+def warnings(
+    inquiry: Inquiry, tests: Sequence[Test], comparisons: Sequence[Comparison], score: float | None
+) -> tuple[str, ...]:
     """Each once, in this order."""
     found = [*_cut(inquiry), *_human(inquiry), *_variant(inquiry, score)]
     found += [warning for test in tests for warning in _undefined(inquiry, test)]
-    found += list(_few(inquiry, tests))
+    found += [*_few(inquiry, tests), *_at_the_cut(inquiry), *_incomparable(comparisons)]
     return tuple(dict.fromkeys(found))
 
 
@@ -84,4 +88,27 @@ def _few(inquiry: Inquiry, tests: Sequence[Test]) -> Iterator[str]:
                 f"{test.explanation}, k {test.k}: with {test.null.draws} random rationales the "
                 f"two-sided p is at least {2 / (test.null.draws + 1):.3f}, so that no verdict but "
                 f"`inconclusive` can come at level {alpha}"
+            )
+
+
+def _at_the_cut(inquiry: Inquiry) -> Iterator[str]:
+    """Ranks that do not tell which tokens belong to the rationale."""
+    for trial in inquiry.trials:
+        ranked, size = trial.explanation.ranked, len(trial.rationale)
+        if ranked is None or size == ranked.size:
+            continue
+        inside, outside = np.sort(ranked)[::-1][size - 1 : size + 1]
+        if inside == outside:
+            yield (
+                f"{trial.explanation.name}, k {trial.k}: tokens inside and outside the rationale "
+                "have the same value; of these, the first in the text are inside"
+            )
+
+
+def _incomparable(comparisons: Sequence[Comparison]) -> Iterator[str]:
+    for one in comparisons:
+        if one.draws == 0:
+            yield (
+                f"{one.first} and {one.second}, k {one.k}: no random rationale is left that both "
+                "could be compared with, so their win rates' difference is null"
             )

@@ -8,16 +8,18 @@ warning that repeats them does not stay either. (The request itself is cut down 
 from __future__ import annotations
 
 import types
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel
+from pydantic.fields import FieldInfo
 
 from shared.batch_reports import BatchReport
 from shared.contracts import JobRequest, ModelUse, Provenance, Word
 from shared.problems import Problem
 
 RUN = 12  # characters of the request in a row that may not stay
+STAYING = ("metadata", "context", "model", "variant")  # of the request
 OURS = (Provenance, ModelUse)  # their own strings name versions and models
 
 Json = Any
@@ -27,7 +29,7 @@ def without_text(report: BaseModel, request: JobRequest) -> dict[str, Json]:
     """The report as JSON, without a string that may hold text. Sums over many results hold none."""
     if isinstance(report, BatchReport):
         return report.model_dump(mode="json")
-    sent = sorted(set(_strings(request.model_dump(mode="json"))), key=len, reverse=True)
+    sent = sorted(set(_sent(request)), key=len, reverse=True)
     return {
         name: _warnings(report, sent) if name == "warnings" else value
         for name, value in _model(report).items()
@@ -36,7 +38,7 @@ def without_text(report: BaseModel, request: JobRequest) -> dict[str, Json]:
 
 def screened(problem: Problem, request: JobRequest) -> Problem:
     """The problem without a detail that repeats the request."""
-    sent = list(_strings(request.model_dump(mode="json")))
+    sent = list(_sent(request))
     kept = dict(problem)
     if repeats(kept["detail"], sent):
         kept["detail"] = kept["title"]
@@ -72,8 +74,7 @@ def _model(model: BaseModel) -> dict[str, Json]:
     kept = {}
     for name, field in type(model).model_fields.items():
         value = getattr(model, name)
-        hint = Annotated[field.annotation, *field.metadata] if field.metadata else field.annotation
-        kept[name] = value if ours and isinstance(value, str) else _value(value, hint)
+        kept[name] = value if ours and isinstance(value, str) else _value(value, _hint(field))
     return kept
 
 
@@ -107,23 +108,46 @@ def _blank(hint: Any) -> Literal[""] | None:
     return None if type(None) in get_args(inner) else ""
 
 
+def _is_container(hint: Any) -> bool:
+    inner = get_args(hint)[0] if get_origin(hint) is Annotated else hint
+    origin = get_origin(inner)
+    return isinstance(origin, type) and issubclass(origin, Collection)
+
+
 def _last_argument(hint: Any) -> Any:
     """The type of a container's items."""
     inner = get_args(hint)[0] if get_origin(hint) is Annotated else hint
     if get_origin(inner) in (Union, types.UnionType):
-        inner = next((part for part in get_args(inner) if get_args(part)), inner)
+        inner = next((part for part in get_args(inner) if _is_container(part)), inner)
+        inner = get_args(inner)[0] if get_origin(inner) is Annotated else inner
     arguments = [argument for argument in get_args(inner) if argument is not Ellipsis]
     return arguments[-1] if arguments else Any
 
 
-def _strings(value: Json) -> Iterator[str]:
-    """Every string of a request but those that stay anyway."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping):
-        for name, item in value.items():
-            if name not in ("metadata", "context", "model", "variant"):
-                yield from _strings(item)
-    elif isinstance(value, list):
-        for item in value:
-            yield from _strings(item)
+def _sent(request: JobRequest) -> Iterator[str]:
+    """Every string of a request that may be text: none of our own words, and none that stays."""
+    for name in type(request).model_fields:
+        if name not in STAYING:
+            yield from _strings_of_field(request, name)
+
+
+def _strings_of_field(model: BaseModel, name: str) -> Iterator[str]:
+    field = type(model).model_fields[name]
+    value = getattr(model, name)
+    if not isinstance(value, str) or value != field.default:
+        yield from _strings(value, _hint(field))
+
+
+def _strings(value: Any, hint: Any) -> Iterator[str]:
+    if isinstance(value, BaseModel):
+        for name in type(value).model_fields:
+            yield from _strings_of_field(value, name)
+    elif isinstance(value, str):
+        yield from () if _is_ours(value, hint) else (value,)
+    elif isinstance(value, Mapping | list | tuple | set | frozenset):
+        for item in value.values() if isinstance(value, Mapping) else value:
+            yield from _strings(item, _last_argument(hint))
+
+
+def _hint(field: FieldInfo) -> Any:
+    return Annotated[field.annotation, *field.metadata] if field.metadata else field.annotation

@@ -36,6 +36,9 @@ def test_every_example_is_a_valid_request_that_survives_the_wire(name: str) -> N
         ({"human": []}, "at least 1"),
         ({"explanations": [{"name": "a"}]}, "either"),
         ({"explanations": [{"name": "$x$", "rationale": [{"start": 0, "end": 1}]}]}, "pattern"),
+        ({"attribution": ["lime", "lime"]}, "called 'lime'"),
+        ({"explanations": [{"name": "attention", "rationale": [{"start": 0, "end": 1}]}]},
+         "called 'attention'"),
         ({"k": 0}, "greater than 0"),
         ({"k": 1.01}, "less than or equal to 1"),
         ({"k": [0.2, 0.2]}, "twice"),
@@ -71,6 +74,28 @@ def test_without_text_numbers_and_names_stay_and_the_text_goes() -> None:
     assert kept["target"] in ("no", "yes")
     assert {item["text"] for item in kept["evidence"]} == {""}
     assert "w1" not in json.dumps(kept)
+
+
+def test_without_text_the_reasons_for_nulls_stay_and_a_report_is_still_a_report() -> None:
+    sent = request(
+        text="w1 w2 w3 w4 w5 w6",
+        do_not_store_text=True,
+        attribution=["attention", {"name": "gradient"}],
+        explanations=[{"name": "SHAP values", "rationale": [{"start": 0, "end": 17}]}],
+        operators=["delete", "infill"],
+        infill_pool=["w7 w8"],
+        infill_excluded=["w9"],
+        k=1.0,
+    )
+    with planted():
+        report = score(sent)
+    kept = without_text(report, sent)
+    assert kept["warnings"] == list(report.warnings)
+    assert any(
+        "SHAP values, k None, infill: the rationale is the whole" in w for w in kept["warnings"]
+    )
+    assert not [word for word in ("w1", "w7", "w9") if word in json.dumps(kept)]
+    assert METRIC.report.model_validate(json.loads(json.dumps(kept, default=list)))
 
 
 def test_the_contract_loads_no_model_code() -> None:

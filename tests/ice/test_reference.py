@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from transformers import AutoTokenizer, BertConfig, BertForSequenceClassification
 
 from bench.ice_models import LABEL_TOKENS, TEMPLATE, TINY, behind_the_port, random_model, tokenizer
 from bench.ice_released import Asked, np_state, package, script
@@ -21,10 +20,7 @@ from services.ice.gather import inquire
 from services.ice.report import IceReport
 from services.ice.score import score
 from services.inference.classifier import LocalClassifier
-from services.inference.local import LocalModels
 from shared import models
-from shared.catalogue import load_catalogue
-from shared.embedded_base import base_folder
 
 ice = pytest.importorskip("ice")
 DRAWS, SEED = 50, 42
@@ -98,34 +94,6 @@ def test_the_scripts_loop_says_the_same_on_the_same_masks(
     assert test.strict_win_rate == pytest.approx(theirs.win_rate)
     assert test.p_value == pytest.approx(theirs.p_value)
     assert test.effect == pytest.approx(theirs.effect * np.sqrt((DRAWS - 1) / DRAWS), rel=1e-3)
-
-
-@pytest.fixture(scope="module")
-def encoder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalClassifier]:
-    """A random BERT of two labels with large weights, as the port holds it."""
-    torch.manual_seed(4)
-    folder = tmp_path_factory.mktemp("encoder")
-    config = BertConfig(
-        hidden_size=32,
-        intermediate_size=64,
-        num_hidden_layers=2,
-        num_attention_heads=2,
-        max_position_embeddings=64,
-        num_labels=2,
-    )
-    model = BertForSequenceClassification(config)
-    with torch.no_grad():
-        for weight in model.parameters():
-            if weight.dim() > 1:
-                weight.mul_(9)
-    model.save_pretrained(folder / "bert")
-    AutoTokenizer.from_pretrained(base_folder()).save_pretrained(folder / "bert")
-    entry = '[[models]]\nname = "m"\nkind = "classifier"\nsource = "path:bert"\ndevice = "cpu"\n'
-    (folder / "models.toml").write_text(entry, "utf-8")
-    local = LocalModels(load_catalogue(folder / "models.toml"))
-    models.bind(local)
-    yield local.classifier("m")
-    models.bind(None)
 
 
 SENTENCE = "the garden was green after the rain and people walk slowly under old windows today"

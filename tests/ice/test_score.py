@@ -241,14 +241,6 @@ def test_operators_are_averaged_as_the_variant_says() -> None:
     [
         ({"target": "maybe"}, "/target"),
         ({"operators": ["infill"], "infill_pool": [TEXT]}, "/infill_pool"),
-        (
-            {
-                "explanations": [
-                    {"name": "attention", "rationale": [{"start": 0, "end": 2}]},
-                ]
-            },
-            "/explanations",
-        ),
     ],
 )
 def test_what_the_caller_must_change_is_named(fields: dict[str, Any], pointer: str) -> None:

@@ -1,0 +1,83 @@
+"""What is missing, in calls of bounded size; and what one request may cost at most.
+
+The unit is a token that the model reads: it bounds the time of a call (which has a deadline where
+the model is another process), the size of its message, and the rows that are held at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from services.ice import drawing
+from services.ice.inquiry import Inquiry, Key
+from services.ice.reading import Reading
+from shared.calls import AttributionMethod, Row
+from shared.errors import BadInput
+
+TOKENS_A_CALL = 100_000  # under a minute of one CPU core for a small encoder
+TOKENS_A_REQUEST = 20_000_000
+
+Missing = tuple[Inquiry, Key, list[Row]]
+
+
+def calls(inquiries: Sequence[Inquiry]) -> Iterator[list[Missing]]:
+    """One call after the other; rows are made when the turn of their call comes."""
+    call: list[Missing] = []
+    size = 0
+    for inquiry in inquiries:
+        for key in inquiry.missing():
+            rows = inquiry.rows_of(key)
+            weight = _tokens_read(inquiry, rows)
+            if call and size + weight > TOKENS_A_CALL:
+                yield call
+                call, size = [], 0
+            call.append((inquiry, key, rows))
+            size += weight
+    if call:
+        yield call
+
+
+def _tokens_read(inquiry: Inquiry, rows: Sequence[Row]) -> int:
+    whole = len(inquiry.reading.tokens.ids)
+    return sum(whole if row.kept is None else len(row.kept) for row in rows)
+
+
+def check_cost(inquiry: Inquiry) -> None:
+    """Raises BadInput where all draws would make the model read more than it may."""
+    most = sum(
+        _draws(inquiry, size) * _tokens_a_draw(inquiry, size)
+        for size in {len(trial.rationale) for trial in inquiry.trials}
+    )
+    if most > TOKENS_A_REQUEST:
+        raise BadInput(
+            f"the draws could make the model read {most:,} tokens, more than {TOKENS_A_REQUEST:,}: "
+            "ask for fewer `draws`, `infills`, `operators` or budgets `k`",
+            pointer="/draws",
+        )
+
+
+def check_methods(reading: Reading, methods: Sequence[AttributionMethod]) -> None:
+    """Raises BadInput where the computed explanations alone would."""
+    passes = sum(
+        {"lime": one.samples, "integrated_gradients": one.steps}.get(one.name, 1) for one in methods
+    )
+    most = passes * len(reading.tokens.ids)
+    if most > TOKENS_A_REQUEST:
+        raise BadInput(
+            f"the attributions make the model read {most:,} tokens, more than "
+            f"{TOKENS_A_REQUEST:,}: ask for fewer `samples`, `steps` or methods",
+            pointer="/attribution",
+        )
+
+
+def _draws(inquiry: Inquiry, size: int) -> int:
+    others = drawing.others(len(inquiry.reading.eligible), size)
+    return min(inquiry.reading.request.draws, others)  # what repeats is not asked again
+
+
+def _tokens_a_draw(inquiry: Inquiry, size: int) -> int:
+    """Of one subset under all operators."""
+    request, whole = inquiry.reading.request, len(inquiry.reading.tokens.ids)
+    kept = whole - len(inquiry.reading.eligible) + size
+    tokens = {"delete": kept, "infill": whole * request.infills}
+    return sum(tokens.get(operator, whole) for operator in request.operators)

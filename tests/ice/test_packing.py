@@ -1,0 +1,93 @@
+"""What one request may cost: rows come in calls of bounded size, and too many are refused."""
+
+from __future__ import annotations
+
+import tracemalloc
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from services.ice import packing
+from services.ice.contract import IceRequest
+from services.ice.score import score, score_batch
+from shared.errors import BadInput
+from tests.ice.planted import planted, word
+
+LONG = " ".join(map(word, range(500)))
+
+
+def request(text: str = LONG, **fields: Any) -> IceRequest:
+    return IceRequest.model_validate({"text": text, "attribution": "attention", **fields})
+
+
+def test_a_long_request_comes_in_calls_of_bounded_size() -> None:
+    asked = request(operators=["mask_unk", "delete"], draws=1_000)
+    with planted() as judge:
+        report = score(asked)
+    a_row, kept = 502, 102
+    assert len(judge.calls) == 7  # (1,002 rows of 502 tokens and of 102) / 100,000
+    assert max(judge.calls) <= packing.TOKENS_A_CALL / kept
+    assert judge.calls[0] == packing.TOKENS_A_CALL // a_row
+    assert sum(judge.calls) == report.forward_rows - 1
+
+
+@pytest.mark.parametrize("limit", [1, 700, 5_000])
+def test_the_size_of_calls_changes_nothing(limit: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = " ".join(map(word, range(30)))
+    some = [
+        request(text, k=[0.1, 0.3], operators=["delete", "infill"], infill_pool=["w90 w91"]),
+        request(text, seed=1, adaptive={}, draws=400),
+    ]
+    with planted():
+        whole = [report.model_dump_json() for report in score_batch(some)]
+        monkeypatch.setattr(packing, "TOKENS_A_CALL", limit)
+        assert [report.model_dump_json() for report in score_batch(some)] == whole
+
+
+def test_rows_are_made_when_their_call_comes() -> None:
+    """2,000 rows of 500 replaced tokens take 59 MB if they are made at once."""
+    asked = request(operators=["mask_unk"], draws=2_000)
+    with planted():
+        tracemalloc.start()
+        score(asked)
+        _, most = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+    assert most < 30e6
+
+
+def test_what_would_cost_too_much_is_refused_before_it_is_asked() -> None:
+    asked = request(operators=["infill"], infill_pool=["w90 w91"], draws=10_000)
+    with planted() as judge, pytest.raises(BadInput, match="20,080,000 tokens") as caught:
+        score(asked)
+    assert caught.value.pointer == "/draws"
+    assert judge.calls == []
+
+
+def test_few_subsets_cost_little_however_many_are_asked_for() -> None:
+    short = " ".join(map(word, range(6)))
+    with planted():
+        report = score(request(short, k=[0.2, 0.5, 0.7], draws=10_000))
+    assert report.forward_rows == 1 + 1 + 6 + 20 + 15
+
+
+def test_explanations_of_spans_count_as_sizes_of_their_own() -> None:
+    quoted = [
+        {"name": f"e{number}", "rationale": [{"start": 0, "end": 3 * number + 2}]}
+        for number in range(8)
+    ]
+    more: dict[str, Any] = {"operators": ["delete", "mask", "mask_unk", "mask_pad", "infill"]}
+    more |= {"infill_pool": ["w90"], "draws": 10_000}
+    assert request(**more)
+    with pytest.raises(ValidationError, match="more than 400000 rows"):
+        request(**more, explanations=quoted)
+
+
+def test_attributions_that_would_cost_too_much_are_refused_too() -> None:
+    many = [{"name": "lime", "samples": 10_000, "seed": seed} for seed in range(4)]
+    with planted() as judge:
+        with pytest.raises(BadInput, match="20,080,000 tokens") as caught:
+            score(request(attribution=many))
+        assert caught.value.pointer == "/attribution"
+        assert judge.calls == []
+        assert score(request(attribution=many[:3], draws=1)).score is not None

@@ -1,0 +1,79 @@
+"""Batch reports over few jobs, undefined ones, mixed ones, and ones without text."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from services.ice.batch_messages import IceBatchReport
+from services.ice.batch_report import batch_report
+from services.ice.contract import IceRequest
+from services.ice.report import IceReport
+from services.ice.results import name
+from shared.batch_reports import Scored
+from shared.worker.forgetting import without_text
+from tests.ice.test_batch_report import ASKED, bodies, scored
+
+
+@pytest.mark.parametrize("jobs", [1, 2, 3])
+def test_few_jobs_make_a_report_without_what_needs_more(jobs: int) -> None:
+    found = batch_report(scored(jobs), ASKED)
+    assert IceBatchReport.model_validate_json(found.model_dump_json()) == found
+    first = found.configurations[0]
+    assert (first.win_rate.of, first.effect.low) == (jobs, None)
+    assert (first.win_rate.low is None) == (jobs == 1)
+    assert first.z is not None
+    json.dumps(found.model_dump(mode="json"), allow_nan=False)
+
+
+def test_all_undefined_is_reported_as_that_and_nothing_else() -> None:
+    whole = [{"start": 0, "end": len(next(bodies(1))["text"])}]
+    found = batch_report(scored(3, rationale=whole, attributions=None, k=1.0), ASKED)
+    assert (found.scored, found.undefined, found.score.value) == (3, 3, None)
+    assert {result.z for result in found.configurations} == {None}
+    assert {result.undefined for result in found.configurations} == {3}
+    assert any("6 tests without a win rate" in warning for warning in found.warnings)
+    assert not any("adaptive" in warning for warning in found.warnings)
+    assert found.plots == ()
+    json.dumps(found.model_dump(mode="json"), allow_nan=False)
+
+
+def test_variants_and_models_do_not_mix() -> None:
+    mixed = [*scored(4), *scored(4, variant="paper"), *scored(4, variant="reference")]
+    found = batch_report(mixed, ASKED)
+    keys = [result.configuration for result in found.configurations]
+    assert len(set(keys)) == len(keys)
+    assert {result.win_rate.of for result in found.configurations} == {4}
+    for gap in found.differences:
+        assert gap.first.variant == gap.second.variant
+    assert len(set(map(name, keys))) == len(keys)
+    assert all((r.z is None) == (r.configuration.variant != "robust") for r in found.configurations)
+
+
+def test_results_without_text_are_reported_on_alike() -> None:
+    jobs = scored(5)
+    kept = [
+        Scored(
+            one.job_id,
+            None,
+            IceRequest.model_construct(text="", do_not_store_text=True),
+            IceReport.model_validate(without_text(one.report, one.request)),
+        )
+        for one in jobs
+    ]
+    assert batch_report(kept, ASKED) == batch_report(jobs, ASKED)
+
+
+def test_the_least_p_of_draws_that_stopped_early_is_not_claimed() -> None:
+    found = batch_report(scored(12, adaptive={"exceedances": 2}, draws=600), ASKED)
+    for result in found.configurations:
+        least = result.over_examples.least_p
+        assert least is None or least == pytest.approx(1 / 601)
+
+
+def test_a_plot_of_too_many_lines_says_so() -> None:
+    budgets = [round(0.02 * place, 2) for place in range(5, 15)]
+    more = {"k": budgets, "attribution": ["attention", "gradient"]}
+    svg = batch_report(scored(2, **more), ASKED).plots[0].svg
+    assert "the first 40 of" in svg
