@@ -22,7 +22,7 @@ from tests.rooms import ECHO, EchoRequest, echo
 
 MINUTE = timedelta(minutes=1)
 SECRET = "a sentence that nobody may find again"
-KEPT = {"model", "variant", "seed", "metadata", "context", "do_not_store_text"}
+KEPT = {"model", "variant", "seed", "metadata", "context", "webhook", "do_not_store_text"}
 
 
 def accept(engine: Engine, content: str) -> str:
