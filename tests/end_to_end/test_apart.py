@@ -18,7 +18,8 @@ pytestmark = [pytest.mark.end_to_end, pytest.mark.timeout(400)]
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     """Workers apart; a lost call is asked again after five seconds."""
     folder: Path = tmp_path_factory.mktemp("apart")
-    with serving(folder, "--apart", TOUCHSTONE_CALL_SECONDS="5") as running:
+    rooms = ("--rooms", "hatexscore", "inference", "similarity")
+    with serving(folder, "--apart", *rooms, TOUCHSTONE_CALL_SECONDS="5") as running:
         yield running
 
 
@@ -26,7 +27,7 @@ def test_the_same_bytes_apart_and_together_though_the_inference_worker_is_killed
     service: Service, tmp_path: Path
 ) -> None:
     apart = all_succeed_once(service, 100, 20, lambda running: running.kill("inference"))
-    with serving(tmp_path) as together:
+    with serving(tmp_path, "--rooms", "hatexscore", "inference") as together:
         assert all_succeed_once(together, 12, 1, lambda _: None) == apart
 
 

@@ -17,6 +17,7 @@ from tests.inference.shapes import save_llama
 pytestmark = [pytest.mark.end_to_end, pytest.mark.timeout(400)]
 
 CAUSAL = '\n[[models]]\nname = "tiny"\nkind = "causal"\nsource = "path:weights"\ndevice = "cpu"\n'
+ROOMS = ("--rooms", "hlv", "cot2el", "inference", "similarity")
 VOTES = HLV.examples["your own distributions"]
 
 
@@ -28,7 +29,9 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
     configured = (ROOT / "models.toml").read_text("utf-8") + CAUSAL
     (folder / "models.toml").write_text(configured, encoding="utf-8")
     with (
-        serving(folder / "var", TOUCHSTONE_MODELS_FILE=str(folder / "models.toml")) as service,
+        serving(
+            folder / "var", *ROOMS, TOUCHSTONE_MODELS_FILE=str(folder / "models.toml")
+        ) as service,
         httpx.Client(base_url=service.url, timeout=90) as made,
     ):
         yield made
