@@ -42,6 +42,10 @@ class _Counting(SequenceMatcher[str]):
     """The same matcher, which stops after too many steps: its time is cubic in the length of texts
     of few letters (12 hours for two of 20,000), and far below that for prose."""
 
+    a: str
+    b: str
+    b2j: dict[str, list[int]]  # letter of b → its places
+
     def __init__(self, most_steps: int, *, autojunk: bool) -> None:
         super().__init__(None, autojunk=autojunk)
         self._left = most_steps
