@@ -8,11 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from difflib import SequenceMatcher
+from difflib import Match, SequenceMatcher
 
 import numpy as np
 from numpy.typing import NDArray
 from rapidfuzz.distance import Levenshtein
+
+from shared.errors import BadInput
+
+MOST_STEPS = 1_000_000_000  # a minute or two
 
 Floats = NDArray[np.float64]
 
@@ -34,16 +38,44 @@ def ratio(explanation: str, unit: str, *, autojunk: bool = False) -> float:
     return SequenceMatcher(None, explanation, unit, autojunk=autojunk).ratio()
 
 
+class _Counting(SequenceMatcher[str]):
+    """The same matcher, which stops after too many steps: its time is cubic in the length of texts
+    of few letters (12 hours for two of 20,000), and far below that for prose."""
+
+    a: str
+    b: str
+    b2j: dict[str, list[int]]  # letter of b → its places
+
+    def __init__(self, most_steps: int, *, autojunk: bool) -> None:
+        super().__init__(None, autojunk=autojunk)
+        self._left = most_steps
+
+    def find_longest_match(
+        self, alo: int = 0, ahi: int | None = None, blo: int = 0, bhi: int | None = None
+    ) -> Match:
+        """Of one range; a step is a place where two letters may be the same."""
+        rows = (len(self.a) if ahi is None else ahi) - alo
+        columns = len(self.b) if bhi is None else bhi  # it looks at those before blo, too
+        self._left -= rows * columns // max(1, len(self.b2j)) + 1
+        if self._left < 0:
+            raise BadInput("explanations and units take too long to compare", pointer="/pairs")
+        return super().find_longest_match(alo, ahi, blo, bhi)
+
+
 def align(
-    explanations: Sequence[str], units: Sequence[str], *, autojunk: bool = False
+    explanations: Sequence[str],
+    units: Sequence[str],
+    *,
+    autojunk: bool = False,
+    most_steps: int = MOST_STEPS,
 ) -> list[Alignment | None]:
     """Eq. 4: for each explanation the most similar unit, the first of equals; None: no units.
 
     A unit is compared only where two upper bounds of the ratio, by lengths and by letters, exceed
-    the best so far: the result is the same.
+    the best so far: the result is the same. Raises BadInput after `most_steps`.
     """
     best: list[Alignment | None] = [None for _ in explanations]
-    matcher: SequenceMatcher[str] = SequenceMatcher(None, autojunk=autojunk)
+    matcher = _Counting(most_steps, autojunk=autojunk)
     for place, unit in enumerate(units):
         matcher.set_seq2(unit)
         for number, explanation in enumerate(explanations):

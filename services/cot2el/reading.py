@@ -9,6 +9,7 @@ import numpy as np
 
 from services.cot2el.contract import DEFAULT_SIMILARITY, Cot2elRequest
 from services.cot2el.drafting import Draft
+from services.cot2el.kernel import MOST_STEPS
 from services.cot2el.refining import Chance, Refined, Rule, by_chance, refine
 from services.cot2el.segmentation.language import detected
 from services.cot2el.segmentation.units import (
@@ -84,7 +85,8 @@ def rule_of(request: Cot2elRequest) -> Rule:
     own = 0.0 if request.variant == "paper" else DEFAULT_SIMILARITY
     least = own if request.min_similarity is None else request.min_similarity
     released = request.variant == "reference"
-    return Rule(least, autojunk=released, repeated=released)
+    each = MOST_STEPS // (1 + request.control_draws)
+    return Rule(least, autojunk=released, repeated=released, most_steps=each)
 
 
 def segmenter_of(request: Cot2elRequest) -> Segmenter:

@@ -26,6 +26,7 @@ class Rule:
     min_similarity: float
     autojunk: bool = False  # as released
     repeated: bool = False  # as released: a unit may occur twice for a label and stance
+    most_steps: int = kernel.MOST_STEPS  # of one alignment
 
     def keeps(self, alignment: Alignment | None) -> bool:
         """Strictly above the threshold; at 0 everything, as printed."""
@@ -105,4 +106,4 @@ def _aligned(
     if work > MOST_WORK:
         raise BadInput("too many or too long explanations for this reasoning", pointer="/pairs")
     verbatim = [reasoning[unit.start : unit.end] for unit in units]
-    return kernel.align(texts, verbatim, autojunk=rule.autojunk)
+    return kernel.align(texts, verbatim, autojunk=rule.autojunk, most_steps=rule.most_steps)

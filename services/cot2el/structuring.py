@@ -12,9 +12,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    TypeAdapter,
+    ValidationError,
+)
 
 from shared.choices import STANCES, Explanation, Option
+from shared.contracts import MAX_TEXT
 
 MOST_OBJECTS = 100  # that are tried in one answer
 MARKS = re.compile(r"^\s*(?:(?:[-*•]+|\(?\d{1,3}[.)])\s+)+")
@@ -22,16 +30,20 @@ QUOTES = "\"'“”‘’«»*_` "
 LETTER = re.compile(r"^(?:option\s*)?\(?([A-Za-z])\)?\s*(?:[.:)\-–]|$)", re.IGNORECASE)
 
 
+# JSON can write half a surrogate pair, which is no character: for the pattern pydantic looks
+Statement = Annotated[str, StringConstraints(max_length=MAX_TEXT, pattern=r"^(?s:.*)$")]
+
+
 class Sides(BaseModel):
     """What the parse says for and against one option."""
 
     model_config = ConfigDict(extra="forbid")
 
-    support: list[str] = Field(max_length=200)
-    oppose: list[str] = Field(default_factory=list, max_length=200)
+    support: list[Statement] = Field(max_length=200)
+    oppose: list[Statement] = Field(default_factory=list, max_length=200)
 
 
-SCHEMA = TypeAdapter(Annotated[dict[str, Sides], Field(min_length=1, max_length=100)])
+SCHEMA = TypeAdapter(Annotated[dict[Statement, Sides], Field(min_length=1, max_length=100)])
 
 
 @dataclass(frozen=True)

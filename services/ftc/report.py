@@ -9,7 +9,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from shared.contracts import Evidence, Message, Report
+from shared.contracts import Evidence, Message, Report, Word
 
 NliLabel = Literal["entailment", "neutral", "contradiction"]
 LABELS: tuple[NliLabel, ...] = ("entailment", "neutral", "contradiction")
@@ -125,8 +125,12 @@ class Extraction(Message):
     """How the counterfactuals came about."""
 
     extractor: Literal["rules", "llm", "supplied"]
-    rule: str | None = Field(description="the pattern that fired; null unless by rules")
-    transformation: str | None = Field(description="how the hypothesis was changed")
+    rule: Annotated[str, Word] | None = Field(
+        description="the pattern that fired; null unless by rules"
+    )
+    transformation: Annotated[str, Word] | None = Field(
+        description="how the hypothesis was changed"
+    )
     completions: tuple[str, ...] = Field(
         default=(), description="what the language model wrote, in the order of the steps"
     )
@@ -144,6 +148,8 @@ class FtcReport(Report):
     original: Distribution | None = Field(
         description="the model's answer to the hypothesis as sent; null where it was not asked"
     )
-    abstained: str | None = Field(description="why there is no score; null where there is one")
+    abstained: Annotated[str, Word] | None = Field(
+        description="why there is no score; null where there is one"
+    )
     extraction: Extraction
     counterfactuals: tuple[Counterfactual, ...] = Field(max_length=2)

@@ -1,7 +1,7 @@
 """Which prompts go to which judge: every request of a batch, with and without its explanations.
 
-Greedy prompts of all requests are one call a model, first tokens another, classified pairs a third;
-sampled prompts are one call a request, since a draw depends on a prompt's place.
+Prompts of all requests are one call a model and sampling, first tokens another, classified pairs a
+third.
 """
 
 from __future__ import annotations

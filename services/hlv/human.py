@@ -11,7 +11,10 @@ from shared.contracts import Message
 
 SOME = Field(min_length=1, max_length=1_000)
 
-Values = Annotated[dict[Key, float], Field(min_length=1, max_length=26)]
+WIDEST = 1e6  # scale of ratings: squares of what is on it stay far from infinity
+
+Rating = Annotated[float, Field(ge=-WIDEST, le=WIDEST)]
+Values = Annotated[dict[Key, Rating], Field(min_length=1, max_length=26)]
 Counts = Annotated[dict[Key, Annotated[float, Field(ge=0, le=1e9)]], Field(max_length=26)]
 Places = Annotated[dict[Key, Annotated[float, Field(ge=1, le=26)]], Field(max_length=26)]
 
@@ -21,8 +24,8 @@ Sources = tuple[dict[str, float], ...]
 class Scale(Message):
     """The ends of a rating scale."""
 
-    low: float = Field(default=1, ge=-1e6, le=1e6, description="impossible")
-    high: float = Field(default=5, ge=-1e6, le=1e6, description="very likely")
+    low: float = Field(default=1, ge=-WIDEST, le=WIDEST, description="impossible")
+    high: float = Field(default=5, ge=-WIDEST, le=WIDEST, description="very likely")
 
     @model_validator(mode="after")
     def _upwards(self) -> Self:

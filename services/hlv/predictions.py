@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
 from services.hlv.human import Counts, Places, Values
+from shared.choices import Key
 from shared.contracts import Message
 
 MOST_RUNS = 26
+
+Logit = Annotated[float, Field(ge=-1e39, le=1e39)]  # any number of single precision
+Logits = Annotated[dict[Key, Logit], Field(min_length=1, max_length=26)]
 
 
 class Answers(Message):
@@ -21,7 +25,7 @@ class Answers(Message):
     distributions: tuple[Counts, ...] = Field(
         default=(), max_length=MOST_RUNS, description="probabilities, or weights of any sum > 0"
     )
-    logits: tuple[Values, ...] = Field(
+    logits: tuple[Logits, ...] = Field(
         default=(), max_length=MOST_RUNS, description="of the options' letters, every option"
     )
     scores: tuple[Values, ...] = Field(

@@ -40,14 +40,15 @@ class LocalLanguageModel(LocalWriter):
         """`budget`: tokens of one forward pass; found from the free memory if absent."""
         self._weights = weights
         causal = CausalPass(weights.model, weights.use.name)
+        device = torch.device(weights.use.device)
         self._budget = budget or padded_tokens(
-            torch.device(weights.use.device),
+            device,
             lambda tokens: causal.run(_probe(tokens, weights.longest)),
         )
         batcher: MicroBatcher[CausalRow, Floats] = MicroBatcher(
             Device(
                 kind=lambda row: row.kind,
-                cost=lambda row: row.cost,
+                cost=lambda row: row.cost(device.type),
                 run=causal.run,
                 budget=self._budget,
                 full=torch.OutOfMemoryError,

@@ -22,6 +22,7 @@ from shared.models import Floats
 
 LEAST_PREFIX = 8  # tokens; below, repeating the cache costs more than reading them again
 LEAST_ROWS = 4
+CACHED_PER_READ = 8  # tokens of a cache that take the time of one that is read; rather too few
 
 
 @dataclass(frozen=True)
@@ -44,10 +45,11 @@ class CausalRow:
         """Rows of equal kind may share a pass."""
         return self.prefix, len(self.rest), len(self.followed)
 
-    @property
-    def cost(self) -> int:
-        """Tokens that it takes in a pass, those in its cache included."""
-        return len(self.prefix) + len(self.rest)
+    def cost(self, device: str) -> int:
+        """Tokens that it takes in a pass. On a GPU those in its cache count in full: their memory
+        is scarce; on a CPU, where time is, they are only copied."""
+        cached = len(self.prefix)
+        return len(self.rest) + (cached if device == "cuda" else cached // CACHED_PER_READ)
 
 
 def sharing(rows: Sequence[CausalRow]) -> list[CausalRow]:

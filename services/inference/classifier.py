@@ -138,7 +138,7 @@ class LocalClassifier:
         return np.array(answers, dtype=np.float64).reshape(len(rows), len(self.labels))
 
     def _kind(self, row: EncoderRow) -> tuple[int, bool]:
-        return kind(len(row.ids), self._weights.longest)
+        return kind(len(row.ids), self._weights.longest, self._device.type)
 
     def _probe(self, tokens: int) -> Floats:
         row = EncoderRow([0] * min(tokens, self._weights.longest))

@@ -65,20 +65,30 @@ class EncoderReader:
         """(N,) examples as read, cut to what the model reads. BadInput where one has a template."""
         if any(example.template is not None for example in examples):
             raise BadInput("an encoder takes no template", pointer="/template")
-        return [self._read(example) for example in examples]
+        found: dict[int, EncoderReading] = {}
+        for paired in (False, True):  # one call of the tokenizer each
+            places = [i for i, one in enumerate(examples) if (one.text_pair is not None) is paired]
+            encodings = self._encodings([examples[place] for place in places], paired=paired)
+            found |= zip(places, map(self._reading, encodings), strict=True)
+        return [found[place] for place in range(len(examples))]
 
-    def _read(self, example: Example) -> EncoderReading:
+    def _encodings(self, examples: Sequence[Example], *, paired: bool) -> list[Any]:
+        if not examples:
+            return []
+        texts = [example.text for example in examples]
         with self._alone:
             encoded = self._tokenizer(
-                example.text,
-                example.text_pair,
+                texts,
+                [example.text_pair for example in examples] if paired else None,
                 verbose=False,
                 truncation=True,
                 max_length=self._longest,
             )
         if not encoded.encodings:
             raise BadInput("the model's tokenizer gives no offsets", pointer="/model")
-        encoding = encoded.encodings[0]
+        return list(encoded.encodings)
+
+    def _reading(self, encoding: Any) -> EncoderReading:
         has_segments = "token_type_ids" in self._tokenizer.model_input_names
         segments = tuple(encoding.type_ids) if has_segments and any(encoding.type_ids) else ()
         return EncoderReading(self._tokens(encoding), segments, self._vocabulary)

@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from services.cot2el import kernel
+from services.cot2el.kernel import MOST_STEPS
 from services.cot2el.refining import Rule, by_chance, refine, shuffled
 from services.cot2el.segmentation.sentences import sentences
-from services.cot2el.segmentation.units import Rules
+from services.cot2el.segmentation.units import Given, Rules
 from shared.choices import Explanation
 from shared.errors import BadInput
 from tests.cot2el.writers import THOUGHT
@@ -118,3 +119,22 @@ def test_too_much_work_is_refused() -> None:
     text = "x" * 20_000
     with pytest.raises(BadInput):
         refine([pair(text)] * 200, text, Rules("both")("x. Y " * 4_000, "en"), DEFAULT)
+
+
+@pytest.mark.parametrize("repeated", [("ab", "aabb"), ("aab", "abb"), ("🙂e\u0301", "e\u0301🙂🙂")])
+def test_two_texts_that_take_hours_to_compare_are_refused_in_seconds(
+    repeated: tuple[str, str],
+) -> None:
+    text, said = (piece * (1_500 // len(piece)) for piece in repeated)
+    units = Given(((0, len(text)),))(text, "en")
+    with pytest.raises(BadInput, match="too long to compare") as caught:
+        refine([pair(said)], text, units, Rule(0.6, most_steps=1_000_000))
+    assert caught.value.pointer == "/pairs"
+
+
+def test_prose_stays_far_below_the_bound() -> None:
+    text = " ".join(f"{number}. {THOUGHT}" for number in range(12))
+    pairs = [pair(THOUGHT[start:end]) for start, end in sentences(THOUGHT)] * 3
+    units = Rules()(text, "en")
+    bounded = Rule(0.6, most_steps=MOST_STEPS // 51)  # the most draws of the control
+    assert refine(pairs, text, units, bounded) == refine(pairs, text, units, DEFAULT)

@@ -99,6 +99,10 @@ def test_two_keys_of_one_option_are_joined_and_repeats_fall() -> None:
         ("[]", False),
         ("I cannot do that.", False),
         ('{"A": {"support": ["x"', False),
+        ('{"A": {"support": ["' + "x" * 20_000 + '"]}}', True),
+        ('{"A": {"support": ["' + "x" * 20_001 + '"]}}', False),  # more than a pair may hold
+        ('{"A": {"support": ["half \\ud83d"]}}', False),
+        ('{"\\ud83d": {"support": ["x"]}}', False),
     ],
 )
 def test_the_schema(raw: str, valid: bool) -> None:

@@ -67,7 +67,9 @@ class StubWriter:
         sampled = sampling.temperature > 0
         return [
             Completion(
-                text=self.answer(stage_of(prompt), prompt, sampling, place if sampled else 0),
+                text=self.answer(
+                    stage_of(prompt), prompt, sampling, _draw(prompt, place) if sampled else 0
+                ),
                 tokens=(),
                 finish="stop",
             )
@@ -77,6 +79,10 @@ class StubWriter:
     @property
     def stages(self) -> list[int]:
         return [stage_of(prompt) for prompts, _ in self.calls for prompt in prompts]
+
+
+def _draw(prompt: Prompt, place: int) -> int:
+    return place if prompt.draw is None else prompt.draw
 
 
 class Letters:

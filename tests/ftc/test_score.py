@@ -14,6 +14,7 @@ from services.ftc.report import FtcReport
 from services.ftc.score import score, score_batch
 from shared.contracts import Report
 from shared.errors import BadInput, DegenerateInput, Unavailable
+from shared.worker.forgetting import without_text
 from tests.ftc.fake import FakeJudge, always, bound
 
 LABELS = ["entailment", "neutral", "contradiction"]
@@ -273,3 +274,24 @@ def test_the_examples_of_the_contract_score(name: str) -> None:
     assert report.score is not None
     assert report.control is not None
     assert report.control.null_win_rate is not None
+
+
+@pytest.mark.parametrize("explanation", ["A curve is a bend.", "It is what it is."])
+def test_a_report_kept_without_the_text_still_says_which_rule_and_why(explanation: str) -> None:
+    asked = ask(
+        premise="Two skateboarders navigate a curve in the park.",
+        hypothesis="Two skateboarders are navigating a bend.",
+        explanation=explanation,
+        label="entailment",
+        do_not_store_text=True,
+    )
+    with bound(FakeJudge()):
+        report = score(asked)
+    kept = without_text(report, asked)
+    assert "skateboarders" not in json.dumps(kept)
+    read = METRIC.report.model_validate_json(json.dumps(kept))
+    assert isinstance(read, FtcReport)
+    assert read.components == report.components
+    assert read.abstained == report.abstained
+    assert read.extraction == report.extraction
+    assert (read.abstained is None) == (explanation == "A curve is a bend.")

@@ -54,9 +54,14 @@ def hashed_logprob(prompt: str, written: str) -> float:
     return float(np.log(0.05 + 0.2 * by_hash(prompt + "|" + written)))
 
 
+def draw_of(prompt: Prompt, place: int) -> int:
+    """What a prompt is drawn with, beside the seed."""
+    return place if prompt.draw is None else prompt.draw
+
+
 @dataclass
 class StubJudge:
-    """A writer; a draw depends on seed and place, unless it is greedy. Remembers its calls."""
+    """A writer; an answer depends on seed and draw, unless it is greedy. Remembers its calls."""
 
     answer: Callable[[str, int, int], str] = hashed_answer
     logprob: Callable[[str, str], float] = hashed_logprob
@@ -75,7 +80,7 @@ class StubJudge:
                 text=self.answer(
                     text_of(prompt),
                     sampling.seed if sampled else 0,
-                    place if sampled else 0,
+                    draw_of(prompt, place) if sampled else 0,
                 ),
                 tokens=(),
                 finish="stop",

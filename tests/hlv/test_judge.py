@@ -86,6 +86,16 @@ def test_greedy_requests_share_their_calls() -> None:
     assert len(judge.scored) == 1
 
 
+def test_drawn_requests_of_one_seed_share_their_calls_and_read_as_if_alone() -> None:
+    requests = [request(explanations=WHY[: 1 + place % 3]) for place in range(5)]
+    with bound() as judge:
+        together = score_batch(requests)
+        calls = len(judge.generated)
+        alone = [score(one) for one in requests]
+    assert calls <= 2  # the second for what could not be read
+    assert [one.model_dump_json() for one in together] == [one.model_dump_json() for one in alone]
+
+
 def test_rotation_shows_every_option_under_every_letter_and_maps_back() -> None:
     """A judge that always names the option "Neutral" first, wherever it stands."""
 

@@ -156,6 +156,8 @@ def test_letters_mean_nothing(gold: list[int], said: list[int], order: list[str]
         ({"human": {"votes": {"A": -1}}}, "human"),
         ({"human": {"votes": {"A": 1}, "ranking": {"A": 1}}}, "human"),
         ({"human": {}}, "human"),
+        ({"predictions": {"baseline": {"scores": [dict.fromkeys("ABC", 1e200)]}}}, "predictions"),
+        ({"predictions": {"baseline": {"logits": [dict.fromkeys("ABC", 1e308)]}}}, "predictions"),
         ({"human": {"ratings": {"A": 1, "B": 2}}}, "human"),
         ({"human": {"ratings": {"A": 1, "B": 2, "C": 6}}}, "human"),
         ({"human": {"votes": {"A": float("nan")}}}, "human"),
@@ -183,3 +185,15 @@ def test_either_a_judge_or_its_answers() -> None:
         request(model="stub", predictions={"explained": GOOD})
     with pytest.raises(ValidationError):
         request(judge={}, predictions={"explained": GOOD})
+
+
+@pytest.mark.parametrize("variant", ["robust", "paper", "reference"])
+def test_a_masked_letter_of_single_precision_is_a_logit(variant: str) -> None:
+    masked = float(np.finfo(np.float32).min)
+    logits = [{"A": 1.5, "B": 2.5, "C": masked}]
+    found = sent(variant=variant, predictions={"baseline": {"logits": logits}})
+    own = found.components.methods[0].baseline
+    assert own is not None
+    assert own.ranks == {"A": 2, "B": 1, "C": 3}
+    assert own.values is not None
+    assert sum(own.values.values()) == pytest.approx(1)

@@ -55,9 +55,11 @@ def test_a_row_has_the_same_bits_alone_and_in_any_company(
     assert np.array_equal(hate.probabilities(batch[::-1])[::-1], together)
 
 
-@pytest.mark.parametrize("words", [1, 13, 14, 15, 29, 30, 31, 62, 126, 300, 509, 510, 511, 600])
+@pytest.mark.parametrize(
+    "words", [1, 13, 14, 15, 18, 21, 22, 23, 30, 31, 62, 126, 300, 510, 511, 600]
+)
 def test_no_length_and_no_number_of_rows_changes_a_bit(hate: LocalClassifier, words: int) -> None:
-    text = " ".join(["rain"] * words)  # 14 and 30 words fill a width: attention without a mask
+    text = " ".join(["rain"] * words)  # 14, 18, 22 words fill a width: no mask
     shorter = " ".join(["green"] * max(1, words - 1))
     alone = hate.probabilities([text])[0]
     for rows in (2, 3, 17) if words < 100 else (2, 3):

@@ -5,14 +5,22 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.inference.packing import WIDTH_STEP, kind
+from services.inference.packing import LEAST_WIDTH, WIDTH_STEP, kind
 
-LONGEST = 120  # no multiple of the step
+LONGEST = 118  # no multiple of a step
+lengths = st.integers(1, LONGEST)
 
 
-@given(st.integers(1, LONGEST))
-def test_a_width_holds_its_row_and_wastes_less_than_a_step(length: int) -> None:
-    width, full = kind(length, LONGEST)
+@given(lengths, st.sampled_from(list(WIDTH_STEP)))
+def test_a_width_holds_its_row_and_wastes_less_than_a_step(length: int, device: str) -> None:
+    width, full = kind(length, LONGEST, device)
     assert length <= width <= LONGEST
-    assert width - length < WIDTH_STEP
+    assert width - length < WIDTH_STEP[device] or width == LEAST_WIDTH
     assert full == (length == width)
+
+
+@given(lengths, st.sampled_from(list(WIDTH_STEP)))
+def test_no_width_is_so_small_that_a_row_alone_is_rounded_otherwise(
+    length: int, device: str
+) -> None:
+    assert kind(length, LONGEST, device)[0] >= LEAST_WIDTH

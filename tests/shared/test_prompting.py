@@ -33,8 +33,16 @@ def test_sampled_prompts_draw_by_their_place_in_their_own_request() -> None:
         asked(0, "c", DRAWN),
         asked(1, "d", GREEDY),
     ]
-    with bound(StubJudge(answer=tells)):
+    with bound(StubJudge(answer=tells)) as judge:
         assert [one.text for one in written(mixed)] == ["a 3 0", "b 3 0", "c 3 1", "d 0 0"]
+    assert judge.generated == [["a", "b", "c"], ["d"]]
+
+
+def test_other_seeds_and_temperatures_are_other_calls() -> None:
+    others = [DRAWN, DRAWN.model_copy(update={"seed": 4}), Sampling(temperature=0.5, seed=3)]
+    with bound() as judge:
+        written([asked(owner, "a", sampling) for owner, sampling in enumerate(others)])
+    assert judge.generated == [["a"]] * 3
 
 
 def test_nothing_asked_is_no_call() -> None:
