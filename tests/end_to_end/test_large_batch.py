@@ -1,4 +1,4 @@
-"""8,000 lines (50,000 with TOUCHSTONE_LARGE=1) go in and come out; gateway and scheduler do not grow, and Redis holds a window."""
+"""8,000 lines (50,000 where TOUCHSTONE_LARGE is set) in and out: memory and Redis stay flat."""
 
 from __future__ import annotations
 
