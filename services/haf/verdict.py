@@ -37,6 +37,8 @@ _DOUBT = re.compile(
     r"not (?:strictly|necessarily|entirely|absolutely)|would (?:be )?(?:helpful|useful|beneficial|"
     r"strengthen|help)|can be (?:helpful|useful))\b"
 )
+LONGEST_CLAUSE = 600  # characters: what is longer is read so far
+
 _OPPOSITE: dict[Answer, Answer] = {"sufficient": "insufficient", "insufficient": "sufficient"}
 _BY_OPENING: dict[str, Answer] = {"yes": "insufficient", "no": "sufficient"}
 
@@ -76,7 +78,8 @@ def explicit(sentence: str) -> list[Answer]:
     return [cue for clause in clauses(sentence) if (cue := _cue(clause)) is not None]
 
 
-def _cue(clause: str) -> Answer | None:
+def _cue(whole: str) -> Answer | None:
+    clause = whole[:LONGEST_CLAUSE]
     for pattern, answer in _CUES:
         found = pattern.search(clause)
         if found is None:
