@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from services.haf.affordable import affordable
 from services.haf.contract import HafRequest
 from services.haf.deciding import (
     TEMPLATES,
@@ -72,6 +73,8 @@ class Answers:
 
 def gather(requests: Sequence[HafRequest], told: Sequence[Sequence[Transcript]]) -> list[Gathered]:
     """The similarities and decisions of every request."""
+    for request, transcripts in zip(requests, told, strict=True):
+        affordable(request, transcripts)
     wanted = [
         _wanted(request, transcripts) for request, transcripts in zip(requests, told, strict=True)
     ]

@@ -13,6 +13,7 @@ from shared.calls import WrittenToken
 from shared.contracts import MAX_TEXT, Message
 
 MOST_TOKENS = 8_192
+MOST_REASONS = 64  # of a JUSTIFY response that later stages ask about
 MISSING = (
     "token log-probabilities are missing: give `logprobs` as an OpenAI-compatible server returns "
     "them (ask it for `logprobs`), or `tokens` with offsets"
@@ -95,7 +96,7 @@ class Responses(Message):
     )
     individual: tuple[Response | None, ...] | None = Field(
         default=None,
-        max_length=64,
+        max_length=MOST_REASONS,
         description="UPHOLD-STANCE, one for each JUSTIFY reason in their order: asked with that "
         "reason alone (toxic, maybe) or with all others (non-toxic); null where there is none",
     )

@@ -119,3 +119,20 @@ def test_tokens_out_of_order_are_refused() -> None:
     ]
     with pytest.raises(BadInput, match="not in order"):
         of_response(Response.model_validate({"text": "ab", "tokens": tokens}), "")
+
+
+@pytest.mark.parametrize("spans", [[], [(0, 3)], [(3, 6)], [(0, 2), (4, 6)], [(0, 3), (3, 3)]])
+def test_characters_without_a_token_are_refused_with_their_place(
+    spans: list[tuple[int, int]],
+) -> None:
+    tokens = [{"id": 1, "start": start, "end": end, "logprob": -1} for start, end in spans]
+    sent = Response.model_validate({"text": "no yes", "tokens": tokens})
+    with pytest.raises(BadInput, match="log-probabilities are missing") as caught:
+        of_response(sent, "/responses/internal")
+    assert caught.value.pointer == "/responses/internal/tokens"
+
+
+def test_blanks_need_no_token() -> None:
+    tokens = [{"id": 1, "start": 1, "end": 3, "logprob": -1}]
+    written = of_response(Response.model_validate({"text": " no\n", "tokens": tokens}), "")
+    assert written.tokens == 1
