@@ -29,7 +29,8 @@ def without_text(report: BaseModel, request: JobRequest) -> dict[str, Json]:
     if isinstance(report, BatchReport):
         return report.model_dump(mode="json")
     kept = _model(report)
-    if not _are_ours(type(report).model_fields["warnings"].annotation):
+    own = type(report).model_fields.get("warnings")
+    if own is not None and not _are_ours(own.annotation):
         sent = sorted(set(_strings(request.model_dump(mode="json"))), key=len, reverse=True)
         kept["warnings"] = _warnings(report, sent)
     return kept
