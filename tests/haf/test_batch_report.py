@@ -119,7 +119,7 @@ def test_the_picture_is_in_both_formats_with_the_same_bytes(some: list[Row]) -> 
 
 
 def test_names_that_look_like_formulas_are_drawn_as_they_are() -> None:
-    odd = {"metadata": {"model": r"cost$_{x", "dataset": r"\frac{$"}}
+    odd: dict[str, Any] = {"metadata": {"model": r"cost$_{x", "dataset": r"\frac{$"}}
     assert batch_report(rows(bring(**odd)), REQUEST).plots[0].svg
 
 
