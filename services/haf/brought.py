@@ -11,7 +11,7 @@ from shared.errors import BadInput
 def of_completion(completion: Completion) -> Written:
     """What a model of ours wrote."""
     tokens = ((token.start, token.end, token.logprob) for token in completion.tokens)
-    return Written(completion.text, merged(tokens))
+    return Written(completion.text, merged(tokens), cut=completion.finish == "length")
 
 
 def of_response(response: Response, pointer: str) -> Written:

@@ -73,8 +73,6 @@ class Answers:
 
 def gather(requests: Sequence[HafRequest], told: Sequence[Sequence[Transcript]]) -> list[Gathered]:
     """The similarities and decisions of every request."""
-    for request, transcripts in zip(requests, told, strict=True):
-        affordable(request, transcripts)
     wanted = [
         _wanted(request, transcripts) for request, transcripts in zip(requests, told, strict=True)
     ]
@@ -88,6 +86,7 @@ def gather(requests: Sequence[HafRequest], told: Sequence[Sequence[Transcript]])
 
 def _wanted(request: HafRequest, told: Sequence[Transcript]) -> list[Named]:
     """The pairs of one request; equal texts are not asked about where they are 1 anyway."""
+    affordable(request, told)
     way = manner(request)
     pairs = [
         (request.similarity, a, b)

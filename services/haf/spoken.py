@@ -33,6 +33,7 @@ class Written:
 
     text: str
     pieces: tuple[Piece, ...]
+    cut: bool = False  # it ended at the most tokens that were allowed
 
     @property
     def tokens(self) -> int:

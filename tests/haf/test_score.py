@@ -380,3 +380,12 @@ def test_about_very_many_reasons_nothing_is_asked() -> None:
     assert [len(call) for call in models.generated] == [1]
     assert report.components.sos is not None
     assert any("more than 64 reasons" in warning for warning in report.warnings)
+
+
+def test_a_prompt_that_is_too_long_is_a_text_that_is_too_long() -> None:
+    def say(_: Prompt) -> str:
+        raise BadInput("a prompt has 5000 tokens, the model reads 4096", pointer="/prompts")
+
+    with bound(say=say), pytest.raises(BadInput, match="reads 4096") as caught:
+        score(ask(model="lm"))
+    assert caught.value.pointer == "/text"
