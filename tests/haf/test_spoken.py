@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from services.haf.brought import of_completion, of_response
 from services.haf.parsed import Statement
@@ -110,6 +111,22 @@ def test_missing_log_probabilities_are_named() -> None:
 def test_impossible_tokens_are_refused(broken: dict[str, object]) -> None:
     with pytest.raises(ValueError, match="validation error"):
         Response.model_validate(broken)
+
+
+@pytest.mark.parametrize(
+    ("logprobs", "place"),
+    [
+        ({"tokens": ["a"], "token_logprobs": [None]}, ("completion", "token_logprobs", 0)),
+        ({"content": [{"token": "a", "logprob": None}]}, ("chat", "content", 0, "logprob")),
+        ({"content": None}, ("chat", "content")),
+    ],
+)
+def test_a_missing_log_probability_is_one_mistake_in_one_place(
+    logprobs: dict[str, object], place: tuple[object, ...]
+) -> None:
+    with pytest.raises(ValidationError) as caught:
+        Response.model_validate({"text": "a", "logprobs": logprobs})
+    assert [error["loc"] for error in caught.value.errors()] == [("logprobs", *place)]
 
 
 def test_tokens_out_of_order_are_refused() -> None:
