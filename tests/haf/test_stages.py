@@ -226,6 +226,7 @@ def test_the_released_parser_hedges_inside_words() -> None:
         ("The given reasons are already sufficient.", "sufficient"),
         ("There are no further reasons to add.", "sufficient"),
         ("Further explanation is unnecessary.", "sufficient"),
+        ("**Additional Reason(s):** None.", "sufficient"),
         ("No.", "sufficient"),
         ("Yes.", "insufficient"),
         ("Yes, additional reason(s) are required to justify why the TEXT is toxic.",
