@@ -68,6 +68,9 @@ def _warnings(
     found = reasons_why(values.components, told)
     if score is None:
         found.append("score: without a reason there is nothing to score")
+    cut = sum(each.written.cut for each in (told.justify, *told.later))
+    if cut:
+        found.append(f"{cut} of the responses end at `max_tokens`, perhaps within a reason")
     if request.permute_reasons and not told.orders:
         found.append("permutation: there is no other order of the reasons to ask about")
     if told.stance == "maybe":

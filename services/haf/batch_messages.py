@@ -55,12 +55,12 @@ class Shares(Message):
 
 
 class StanceScores(Message):
-    """Figure 3: metrics by the stance that was taken."""
+    """Every metric by the stance that was taken; Figure 3 has SoS and DiS."""
 
     stance: Stance
     results: int = Field(ge=1)
-    sos: Interval
-    dis: Interval
+    score: Interval
+    means: Means
 
 
 class HafGroup(Message):

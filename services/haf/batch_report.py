@@ -84,7 +84,7 @@ class _Group:
             dataset=self.origin[1],
             results=len(self.rows),
             score=self._mean("score", lambda report: report.score),
-            means=Means(**{name: self._component(name, self.rows) for name in Means.model_fields}),
+            means=self._means(self.rows),
             individual=self._individual(),
             sufficient=self._shares("sufficient", _is_sufficient),
             irrelevant=self._shares("irrelevant", lambda part: part.irrelevant),
@@ -98,9 +98,13 @@ class _Group:
     def _mean(self, name: str, value: Callable[[HafReport], float | None]) -> Interval:
         return self._interval(name, [value(row.report) for row in self.rows])
 
-    def _component(self, name: str, rows: Sequence[Row]) -> Interval:
-        values = [getattr(row.report.components, name) for row in rows]
-        return self._interval(name, values)
+    def _means(self, rows: Sequence[Row]) -> Means:
+        return Means(
+            **{
+                name: self._interval(name, [getattr(row.report.components, name) for row in rows])
+                for name in Means.model_fields
+            }
+        )
 
     def _within(
         self, name: str, stage: Stage, value: Callable[[StagePart], float | None]
@@ -137,8 +141,8 @@ class _Group:
                 yield StanceScores(
                     stance=stance,
                     results=len(rows),
-                    sos=self._component("sos", rows),
-                    dis=self._component("dis", rows),
+                    score=self._interval("score", [row.report.score for row in rows]),
+                    means=self._means(rows),
                 )
 
 

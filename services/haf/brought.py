@@ -11,7 +11,7 @@ from shared.errors import BadInput
 def of_completion(completion: Completion) -> Written:
     """What a model of ours wrote."""
     tokens = ((token.start, token.end, token.logprob) for token in completion.tokens)
-    return Written(completion.text, merged(tokens))
+    return Written(completion.text, merged(tokens), cut=completion.finish == "length")
 
 
 def of_response(response: Response, pointer: str) -> Written:
@@ -20,7 +20,7 @@ def of_response(response: Response, pointer: str) -> Written:
         tokens = [(token.start, token.end, token.logprob) for token in response.tokens]
         if tokens != sorted(tokens, key=lambda token: token[0]):
             raise BadInput("the tokens are not in order", pointer=f"{pointer}/tokens")
-        return Written(response.text, merged(tokens))
+        return _covered(Written(response.text, merged(tokens)), pointer)
     if response.logprobs is None:
         return Written(response.text, ())
     pieces, logprobs = _spelled(response.logprobs)
@@ -36,6 +36,20 @@ def of_response(response: Response, pointer: str) -> Written:
         response.text,
         merged((span[0], span[1], logprob) for span, logprob in named if span is not None),
     )
+
+
+def _covered(written: Written, pointer: str) -> Written:
+    """The same. Raises BadInput where more than blanks of the text belong to no token."""
+    ends = [0, *(piece.end for piece in written.pieces)]
+    starts = [*(piece.start for piece in written.pieces), len(written.text)]
+    for end, start in zip(ends, starts, strict=True):
+        if written.text[end:start].strip():
+            raise BadInput(
+                f"the characters {end} to {start} of the text belong to no token: their "
+                "log-probabilities are missing",
+                pointer=f"{pointer}/tokens",
+            )
+    return written
 
 
 def _spelled(logprobs: ChatLogprobs | CompletionLogprobs) -> tuple[list[bytes], list[float]]:

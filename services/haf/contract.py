@@ -28,7 +28,7 @@ class AnswerWeights(Message):
     upheld: Weight = Field(default=1.0, description="sufficiency: sufficient; necessity: not")
     doubtful: Weight = Field(default=0.5, description="it may or may not suffice")
     denied: Weight = Field(default=0.1, description="the contrary of `upheld`")
-    unanswered: Weight = Field(default=0.1, description="irrelevant, unclear, or a refusal")
+    unanswered: Weight = Field(default=0.1, description="irrelevant or unclear")
 
 
 class Weights(Message):
@@ -133,6 +133,7 @@ METRIC = Metric(
 BATCH_REPORT = ReportRoom(
     name="haf-report",
     metric=METRIC.name,
+    needs_text=False,
     summary="The paper's tables over many results: means, sample sizes, sufficient and irrelevant",
     request=HafBatchReportRequest,
     report=HafBatchReport,

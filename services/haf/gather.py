@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from services.haf.affordable import affordable
 from services.haf.contract import HafRequest
 from services.haf.deciding import (
     TEMPLATES,
@@ -85,6 +86,7 @@ def gather(requests: Sequence[HafRequest], told: Sequence[Sequence[Transcript]])
 
 def _wanted(request: HafRequest, told: Sequence[Transcript]) -> list[Named]:
     """The pairs of one request; equal texts are not asked about where they are 1 anyway."""
+    affordable(request, told)
     way = manner(request)
     pairs = [
         (request.similarity, a, b)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from dataclasses import dataclass
 
 from services.haf.parsed import Span, Statement
@@ -15,7 +16,7 @@ _MARKER = re.compile(
     re.MULTILINE | re.IGNORECASE,
 )
 _BOLD_HEAD = re.compile(r"^([ \t]*)(?=\*\*[^*\n]{2,80}\*\*)", re.MULTILINE)
-_BLANK = re.compile(r"\n[ \t]*\n")
+_BLANK = re.compile(r"\r?\n[ \t]*(?:\r?\n|```)")  # a code fence ends a paragraph, too
 _LABEL = re.compile(
     r"^[\W_]*(?:(?:the|my|specific|other|an?)\s+)?(?:additional\s+|further\s+)?"
     r"(?:reason(?:s|\(s\))?(?:ing)?|justifications?|explanations?)"
@@ -27,8 +28,11 @@ _NOTHING = re.compile(
     r"^[\W_]*(?:none|n/a|not applicable|no (?:additional|further|other|more))\b", re.IGNORECASE
 )
 _WORD = re.compile(r"[^\W\d_]{2,}")
+_LETTER = re.compile(r"[^\W_]")
+_NAME = re.compile(r"[\w ]+")
 
 FEWEST_WORDS = 3  # fewer are a heading
+LONGEST_HEADING = 40  # characters
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +64,15 @@ def is_reason(text: str) -> bool:
     return len(_WORD.findall(bare)) >= FEWEST_WORDS and not re.search(r":[\s*_]*$", bare)
 
 
+def is_heading(text: str) -> bool:
+    """A few words and a colon ("**Decision:**")."""
+    letters = [found.start() for found in _LETTER.finditer(text)]
+    if not letters or letters[-1] - letters[0] >= LONGEST_HEADING:
+        return False
+    core, rest = text[letters[0] : letters[-1] + 1], text[letters[-1] + 1 :]
+    return ":" in rest and _NAME.fullmatch(core) is not None
+
+
 def labelled(response: str, region: Span) -> Statement | None:
     """A single reason behind a label ("Reason: ..."), up to a blank line."""
     for line in re.finditer(r"[^\n]+", response[region[0] : region[1]]):
@@ -73,10 +86,11 @@ def labelled(response: str, region: Span) -> Statement | None:
 
 def _items(response: str, marker: re.Pattern[str]) -> list[Item]:
     marks = [m for m in marker.finditer(response) if not _DECISION.match(response, m.end())]
+    blanks = [blank.start() for blank in _BLANK.finditer(response)]
     top: list[re.Match[str]] = []
     for mark in marks:
         indent = len(mark.group(1))
-        if top and indent > len(top[-1].group(1)) and _same_paragraph(response, top[-1], mark):
+        if top and indent > len(top[-1].group(1)) and _same_paragraph(blanks, top[-1], mark):
             continue  # a sub-item belongs to the item above it
         top.append(mark)
     if not top:
@@ -88,8 +102,8 @@ def _items(response: str, marker: re.Pattern[str]) -> list[Item]:
     ]
 
 
-def _same_paragraph(response: str, above: re.Match[str], mark: re.Match[str]) -> bool:
-    return not _BLANK.search(response, above.end(), mark.start())
+def _same_paragraph(blanks: list[int], above: re.Match[str], mark: re.Match[str]) -> bool:
+    return bisect_left(blanks, above.end()) == bisect_left(blanks, mark.start())
 
 
 def _stated(response: str, item: Item) -> Statement:

@@ -17,7 +17,7 @@ import numpy as np
 from services.haf import prompts
 from services.haf.brought import of_completion
 from services.haf.parsed import Parsed, Span, Statement
-from services.haf.questions import Order, Sample
+from services.haf.questions import Order, Sample, about_the_text
 from services.haf.transcript import Exchange, exchange, obstacle
 from shared.models import models
 
@@ -32,14 +32,9 @@ def rewrite(samples: Sequence[Sample]) -> None:
                 groups[sample.request.model or ""].append((sample, sample.justify, order))
     for name, asked in groups.items():
         changed = [reordered(justify, order) for _, justify, order in asked]
-        scored = (
-            models()
-            .writer(name)
-            .score(
-                [prompts.justify(sample.request.text, 0) for sample, _, _ in asked],
-                [text for text, _ in changed],
-            )
-        )
+        before = [prompts.justify(sample.request.text, 0) for sample, _, _ in asked]
+        with about_the_text():
+            scored = models().writer(name).score(before, [text for text, _ in changed])
         for (sample, _, order), (_, parsed), completion in zip(asked, changed, scored, strict=True):
             read = exchange(sample.request, "justify", of_completion(completion), parsed)
             sample.rewritten.append((order, read))

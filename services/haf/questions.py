@@ -6,7 +6,8 @@ the seed's draws, so that neither other requests nor other stages change what is
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from services.haf import prompts
@@ -15,6 +16,7 @@ from services.haf.manner import manner
 from services.haf.report import Stage
 from services.haf.transcript import Exchange, individual_stage, obstacle
 from shared.calls import Prompt
+from shared.errors import BadInput
 
 DRAWS = 10_000  # from one sample of a request to the next
 PLACES: dict[Stage, int] = {"justify": 0, "internal": 1, "external": 2}
@@ -43,6 +45,17 @@ class Asked:
     prompt: Prompt
     reason: int | None = None
     order: Order | None = None
+
+
+@contextmanager
+def about_the_text() -> Iterator[None]:
+    """What a model says of a prompt that is too long is said of the request's text."""
+    try:
+        yield
+    except BadInput as error:
+        if error.pointer not in ("/prompts", "/completions"):
+            raise
+        raise BadInput(error.detail, pointer="/text") from error
 
 
 def opening(sample: Sample) -> Asked:

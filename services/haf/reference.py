@@ -27,7 +27,9 @@ _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 _DENIED = re.compile(
     r"\b(?:not|no|non|never|from|without|lack)\b[\w\s]*toxic|n't[\w\s]*toxic|-toxic|nontoxic"
 )
-_ITEM = re.compile(r"^\s*(?:\d+[.)]|[-*])\s*(.*?)(?=^\s*(?:\d+[.)]|[-*])|\Z)", re.M | re.S)
+# As released, but blank lines before a marker are left to the item above, which is stripped.
+_MARKER = r"^[^\S\n]*(?:\d+[.)]|[-*])"
+_ITEM = re.compile(rf"{_MARKER}\s*(.*?)(?={_MARKER}|\Z)", re.MULTILINE | re.DOTALL)
 
 SHORTEST_REASON = 21  # characters; shorter items are dropped
 

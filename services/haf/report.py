@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from shared.contracts import Evidence, Message, Report
+from shared.contracts import Evidence, Message, Report, Word
 
 Stage = Literal["justify", "internal", "external", "sufficiency", "necessity"]
 Stance = Literal["toxic", "maybe", "non-toxic", "unclear"]
@@ -167,6 +167,7 @@ class HafReport(Report):
     """`score`, our own: mean of the defined among SoS, DiS, 1 - UII, 1 - UEI, and RS or RN."""
 
     range: tuple[float, float] = (0.0, 1.0)
+    warnings: tuple[Annotated[str, Word], ...] = ()
     components: Components
     evidence: tuple[ReasonEvidence, ...]
     control: Controls | None

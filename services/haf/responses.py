@@ -5,14 +5,15 @@ Part of the contract: pydantic only.
 
 from __future__ import annotations
 
-from typing import Annotated, Self
+from typing import Annotated, Any, Self
 
-from pydantic import ConfigDict, Field, model_validator
+from pydantic import ConfigDict, Discriminator, Field, Tag, model_validator
 
 from shared.calls import WrittenToken
 from shared.contracts import MAX_TEXT, Message
 
 MOST_TOKENS = 8_192
+MOST_REASONS = 64  # of a JUSTIFY response that later stages ask about
 MISSING = (
     "token log-probabilities are missing: give `logprobs` as an OpenAI-compatible server returns "
     "them (ask it for `logprobs`), or `tokens` with offsets"
@@ -58,11 +59,24 @@ class CompletionLogprobs(Pasted):
         return self
 
 
+def _shape(sent: Any) -> str:
+    """Which of the two shapes it is meant to have, so that mistakes are named in that one only."""
+    if isinstance(sent, ChatLogprobs) or (isinstance(sent, dict) and "content" in sent):
+        return "chat"
+    return "completion"
+
+
+Logprobs = Annotated[
+    Annotated[ChatLogprobs, Tag("chat")] | Annotated[CompletionLogprobs, Tag("completion")],
+    Discriminator(_shape),
+]
+
+
 class Response(Message):
     """What a model answered in one stage, and how likely each token was."""
 
     text: str = Field(max_length=MAX_TEXT)
-    logprobs: ChatLogprobs | CompletionLogprobs | None = Field(
+    logprobs: Logprobs | None = Field(
         default=None, description="`choices[].logprobs` of a chat completion or of a completion"
     )
     tokens: tuple[WrittenToken, ...] | None = Field(
@@ -95,7 +109,7 @@ class Responses(Message):
     )
     individual: tuple[Response | None, ...] | None = Field(
         default=None,
-        max_length=64,
+        max_length=MOST_REASONS,
         description="UPHOLD-STANCE, one for each JUSTIFY reason in their order: asked with that "
         "reason alone (toxic, maybe) or with all others (non-toxic); null where there is none",
     )

@@ -33,6 +33,7 @@ class Written:
 
     text: str
     pieces: tuple[Piece, ...]
+    cut: bool = False  # it ended at the most tokens that were allowed
 
     @property
     def tokens(self) -> int:
@@ -42,12 +43,26 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class Spoken:
-    """A statement as the model wrote it. nll: (N,) nats; masked: (N,) texts without a piece."""
+    """A statement as the model wrote it; pieces: (N,), offsets into the response."""
 
     statement: Statement
-    nll: Floats
-    masked: tuple[str, ...]
-    tokens: int
+    pieces: tuple[Piece, ...] = ()
+
+    @property
+    def nll(self) -> Floats:
+        """(N,) -log p, nats."""
+        return np.array([piece.nll for piece in self.pieces], dtype=np.float64)
+
+    @property
+    def masked(self) -> tuple[str, ...]:
+        """(N,) texts without a piece: made when asked for, as they are N times the statement."""
+        begin = self.statement.span[0] if self.statement.span else 0
+        return tuple(_without(self.statement.text, piece, begin) for piece in self.pieces)
+
+    @property
+    def tokens(self) -> int:
+        """How many tokens it has."""
+        return sum(piece.tokens for piece in self.pieces)
 
 
 def merged(tokens: Iterable[tuple[int, int, float]]) -> tuple[Piece, ...]:
@@ -75,21 +90,16 @@ def merged(tokens: Iterable[tuple[int, int, float]]) -> tuple[Piece, ...]:
 def spoken(written: Written, statement: Statement, *, whole_tokens: bool) -> Spoken:
     """The tokens of a statement; none where it does not stand in the response."""
     if statement.span is None:
-        return Spoken(statement, np.zeros(0), (), 0)
+        return Spoken(statement)
     start, end = statement.span
-    own = [
+    own = (
         piece
         for piece in written.pieces
         if piece.start < end
         and piece.end > start
         and not (whole_tokens and (piece.start < start or piece.end > end))
-    ]
-    return Spoken(
-        statement=statement,
-        nll=np.array([piece.nll for piece in own], dtype=np.float64),
-        masked=tuple(_without(statement.text, piece, start) for piece in own),
-        tokens=sum(piece.tokens for piece in own),
     )
+    return Spoken(statement, tuple(own))
 
 
 def _without(text: str, piece: Piece, begin: int) -> str:

@@ -28,15 +28,17 @@ _TURN = re.compile(
     r"moreover)\b",
     re.IGNORECASE,
 )
-_HEADING = re.compile(r"^[\W_]*(?:[\w ]{1,40})[\W_]*:[\W_]*$")
+
+_THOUGHT = "</think>"  # ends what a reasoning model thought, which is no answer
 
 REFUSES_WITHIN = 2  # sentences: later ones quote or qualify
 
 
 def parse(response: str, stage: Stage) -> Parsed:
     """What the response decides and why."""
-    found = listing.items(response)
-    before: Span = (0, found[0].begin if found else len(response))
+    start = response.rfind(_THOUGHT) + len(_THOUGHT) if _THOUGHT in response else 0
+    found = [item for item in listing.items(response) if item.begin >= start]
+    before: Span = (start, found[0].begin if found else len(response))
     opened = _opened(response, before)
     listed = listing.reasons(response, found)
     if not listed and _refuses(opened):
@@ -57,25 +59,32 @@ def _refuses(opened: list[Statement]) -> bool:
 
 def _initial(opened: list[Statement]) -> Decision | None:
     """The first sentence that takes a stance, else the first one at all."""
-    taking = [each for each in opened if stance_of(each.text) != "unclear"]
-    chosen = (taking or opened)[:1]
+    said = _asserted(opened)
+    taking = [each for each in said if stance_of(each.text) != "unclear"]
+    chosen = (taking or said)[:1]
     return Decision(chosen[0]) if chosen else None
 
 
 def _later(opened: list[Statement]) -> Decision | None:
     """The first sentence that answers; else the first that speaks of toxicity; else the first."""
-    answering = [each for each in opened if answers(each.text)]
-    off = [each for each in opened if names_toxicity(each.text)]
-    chosen = (answering or off or opened)[:1]
+    said = _asserted(opened)
+    answering = [each for each in said if answers(each.text)]
+    off = [each for each in said if names_toxicity(each.text)]
+    chosen = (answering or off or said)[:1]
     if not chosen:
         return None
     following = [each.text for each in opened[opened.index(chosen[0]) + 1 :]]
     return Decision(chosen[0], verdict(chosen[0].text, following))
 
 
+def _asserted(opened: list[Statement]) -> list[Statement]:
+    """Without questions, where there is anything else: a repeated question decides nothing."""
+    return [each for each in opened if not each.text.rstrip("*_\"'”’)").endswith("?")] or opened
+
+
 def _opened(response: str, region: Span) -> list[Statement]:
     """The sentences before the list, without headings and, where others are, announcements."""
-    found = [each for each in sentences(response, region) if not _HEADING.match(each.text)]
+    found = [each for each in sentences(response, region) if not listing.is_heading(each.text)]
     return [each for each in found if not each.text.endswith(":")] or found
 
 

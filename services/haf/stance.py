@@ -10,7 +10,7 @@ import re
 
 from services.haf.report import Stance
 
-_TOXIC = re.compile(r"\b(non-?\s?)?toxic(?:ity)?\b", re.IGNORECASE)
+_TOXIC = re.compile(r"\b(non[-‐‑–]?\s?)?toxic(?:ity)?\b", re.IGNORECASE)
 _REASON_FOLLOWS = re.compile(
     r"\b(?:because|since|due to|as it|given that|for the following)\b", re.IGNORECASE
 )
@@ -24,6 +24,10 @@ _HEDGE = re.compile(
 )
 _BETWEEN = re.compile(r"\bas (?:neutral|ambiguous|borderline)\b")
 _OPENING = re.compile(r"^\W*(?:decision\W+)?(yes|no)\b(?=[\s*_]*(?:[,.;:!–—-]|$))", re.IGNORECASE)
+_NO_DENIAL = re.compile(
+    r"\b(?:(?:without|beyond)(?: an?y?)?|no|not in)(?: \w+)? doubt\b|\bno question\b|"
+    r"\bnot (?:only|just|merely|simply)\b"
+)
 _ASKED_FOR = re.compile(r"\bwhy (?:it|(?:the|this) (?:\w+ )?text) is (?:\w+ )?$", re.IGNORECASE)
 
 
@@ -36,7 +40,9 @@ def stance_of(sentence: str) -> Stance:
     found = _TOXIC.search(plain)
     if found is None:
         return "maybe" if _BETWEEN.search(plain.lower()) else _by_opening(sentence)
-    before = plain[: found.start()].lower()
+    before = _NO_DENIAL.sub("", plain[: found.start()].lower())
+    if re.search(r"\bwhether\b", before):
+        return "unclear"  # "I cannot tell whether it is toxic"
     after = plain[found.end() :].lower()
     if _HEDGE.search(before) or re.match(r"\s+(?:to some|in part|at most)\b", after):
         return "maybe"

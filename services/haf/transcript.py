@@ -9,11 +9,13 @@ from services.haf.contract import HafRequest
 from services.haf.manner import Manner, manner
 from services.haf.parsed import Parsed
 from services.haf.report import Stage, Stance
+from services.haf.responses import MOST_REASONS
 from services.haf.spoken import Spoken, Written, spoken
 
 UNCLEAR = "the JUSTIFY response takes no clear stance, so that later stages cannot ask about it"
 REFUSED = "the JUSTIFY response refuses the task"
 NO_REASONS = "no reasons were found in the JUSTIFY response"
+TOO_MANY = f"the JUSTIFY response gives more than {MOST_REASONS} reasons, too many to ask about"
 NOT_BROUGHT = "its response was not brought"
 SINGLE = "there is one reason only, and nothing is left when it is left out"
 
@@ -113,4 +115,6 @@ def obstacle(justify: Exchange) -> str | None:
         return REFUSED
     if not justify.reasons:
         return NO_REASONS
+    if len(justify.reasons) > MOST_REASONS:
+        return TOO_MANY
     return UNCLEAR if justify.parsed.stance == "unclear" else None

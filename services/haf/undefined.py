@@ -27,6 +27,8 @@ def _why(name: str, told: Transcript) -> str:
     asked = [exchange for exchange in told.later if exchange.stage == stage]
     if not asked:
         return told.absent.get(name, "its stage was not asked")
+    if all(each.parsed.refusal for each in asked):
+        return "the model refuses the stage's task"
     if stage in SIDES:
         return _why_individual(any(each.parsed.decision is not None for each in asked))
     if not any(each.reasons for each in asked):

@@ -37,6 +37,12 @@ _DOUBT = re.compile(
     r"not (?:strictly|necessarily|entirely|absolutely)|would (?:be )?(?:helpful|useful|beneficial|"
     r"strengthen|help)|can be (?:helpful|useful))\b"
 )
+LONGEST_CLAUSE = 600  # characters: what is longer is read so far
+
+_NONE = re.compile(
+    r"^[\W_]*(?:additional|further|more|other)\s+reasons?(?:\(s\))?[\W_]{0,9}:[\W_]{0,9}(?:none|n/a)\b",
+    re.IGNORECASE,
+)
 _OPPOSITE: dict[Answer, Answer] = {"sufficient": "insufficient", "insufficient": "sufficient"}
 _BY_OPENING: dict[str, Answer] = {"yes": "insufficient", "no": "sufficient"}
 
@@ -73,10 +79,13 @@ def answers(sentence: str) -> bool:
 
 def explicit(sentence: str) -> list[Answer]:
     """One answer for each clause that speaks of what is required or suffices."""
+    if _NONE.match(sentence):
+        return ["sufficient"]
     return [cue for clause in clauses(sentence) if (cue := _cue(clause)) is not None]
 
 
-def _cue(clause: str) -> Answer | None:
+def _cue(whole: str) -> Answer | None:
+    clause = whole[:LONGEST_CLAUSE]
     for pattern, answer in _CUES:
         found = pattern.search(clause)
         if found is None:

@@ -1,8 +1,9 @@
 """`do_not_store_text`: numbers and our own words stay, the caller's text goes.
 
 A report says by its types what a string is: a literal or a `Word` is ours; any other string may
-hold text and is blanked. What is left is searched for runs of characters of the request, so that a
-warning that repeats them does not stay either. (The request itself is cut down by the ledger.)
+hold text and is blanked. Warnings are searched for runs of characters of the request, so that one
+that repeats them does not stay either, unless their type says that they are our words. (The request
+itself is cut down by the ledger.)
 """
 
 from __future__ import annotations
@@ -29,11 +30,12 @@ def without_text(report: BaseModel, request: JobRequest) -> dict[str, Json]:
     """The report as JSON, without a string that may hold text. Sums over many results hold none."""
     if isinstance(report, BatchReport):
         return report.model_dump(mode="json")
-    sent = sorted(set(_sent(request)), key=len, reverse=True)
-    return {
-        name: _warnings(report, sent) if name == "warnings" else value
-        for name, value in _model(report).items()
-    }
+    kept = _model(report)
+    own = type(report).model_fields.get("warnings")
+    if own is not None and not _are_ours(own.annotation):
+        sent = sorted(set(_sent(request)), key=len, reverse=True)
+        kept["warnings"] = _warnings(report, sent)
+    return kept
 
 
 def screened(problem: Problem, request: JobRequest) -> Problem:
@@ -101,6 +103,11 @@ def _is_ours(value: str, hint: Any) -> bool:
     if origin in (Union, types.UnionType):
         return any(_is_ours(value, argument) for argument in arguments)
     return False
+
+
+def _are_ours(hint: Any) -> bool:
+    """Whether all that such a container may hold is ours."""
+    return _is_ours("", _last_argument(hint))
 
 
 def _blank(hint: Any) -> Literal[""] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,14 +12,14 @@ import httpx
 import pytest
 
 from services.haf.contract import METRIC
+from tests.batches import FINAL, packed
 from tests.end_to_end.service import Service, serving
+from tests.haf import first_layer
 from tests.haf.test_generated import ENTRIES
 from tests.haf.tiny_llama import save
 
 DATA = Path(__file__).parents[3] / "shared" / "data" / "haf_explanations.jsonl"
-EACH = (
-    4  # explanations of each model that are scored; all of them are sent without log-probabilities
-)
+FEW = 28  # every 28th explanation is scored with the embedded similarity too
 WAIT = {"Prefer": "wait=30"}
 
 pytestmark = [pytest.mark.end_to_end, pytest.mark.timeout(400)]
@@ -37,7 +38,8 @@ def explanations() -> list[Json]:
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     folder = tmp_path_factory.mktemp("haf")
     save(folder / "tiny", [row["raw_output"] for row in explanations()])
-    (folder / "models.toml").write_text(ENTRIES, "utf-8")
+    first_layer.save(folder / "first-layer")
+    (folder / "models.toml").write_text(ENTRIES + first_layer.ENTRY, "utf-8")
     models_file = str(folder / "models.toml")
     with serving(folder / "var", TOUCHSTONE_MODELS_FILE=models_file) as running:
         yield running
@@ -83,30 +85,73 @@ def test_real_explanations_without_log_probabilities_are_refused(client: httpx.C
 def test_real_explanations_are_scored_with_teacher_forced_log_probabilities(
     client: httpx.Client,
 ) -> None:
-    rows = [
-        row
-        for model in sorted({row["model"] for row in explanations()})
-        for row in [each for each in explanations() if each["model"] == model][:EACH]
-    ]
+    rows = explanations()
+    bodies = [body | {"similarity": "first-layer"} for body in forced(client, rows)]
+    asked = list(zip(rows, bodies, strict=True))
+    asked += [(row, body | {"similarity": "embedded-similarity"}) for row, body in asked[::FEW]]
+    batch = finished(client, [body for _, body in asked])
+    answers = client.get(f"/v1/files/{batch['output_file_id']}/content").text.splitlines()
+    results = {
+        int(line["custom_id"]): line["response"]["body"]["result"]
+        for line in map(json.loads, answers)
+    }
+    assert sorted(results) == list(range(len(asked)))
+    for place, (row, _) in enumerate(asked):
+        check(row, results[place])
+    report = ended(client, "/v1/reports/haf", {"batch": batch["id"], "resamples": 100})
+    assert (report["scored"], report["undefined"]) == (len(asked), 0)
+    origins = {(group["model"], group["dataset"]) for group in report["groups"]}
+    assert origins == {(row["model"], row["dataset"]) for row in rows}
+    assert len(rows) == 110
+
+
+def forced(client: httpx.Client, rows: list[Json]) -> list[Json]:
+    """The explanations as requests, with the log-probabilities that the tiny Llama gives them."""
     turns = [{"role": "system", "content": "Is the below TEXT toxic?"}]
     ask = {
         "operation": "score",
         "prompts": [{"turns": [*turns, {"role": "user", "content": row["text"]}]} for row in rows],
         "completions": [row["raw_output"] for row in rows],
     }
-    forced = ended(client, "/v1/inference", {"model": "tiny", "ask": ask})["answer"]
-    for row, scored in zip(rows, forced, strict=True):
-        response = {"text": scored["text"], "tokens": scored["tokens"]}
-        body = {"text": row["text"], "responses": {"justify": response}}
-        result = ended(client, "/v1/scores/haf", body)
-        found = result["stages"][0]
-        same = [reason["text"] for reason in found["reasons"]] == row["reasons"]
-        assert same, row["id"]
-        assert result["stance"] == row["decision"], row["id"]
-        assert 0 < result["components"]["sos"] <= 1
-        assert (result["components"]["dis"] is None) == (len(row["reasons"]) < 2)
-        assert all(reason["confidence"] is not None for reason in found["reasons"])
-        assert "uii: its response was not brought" in result["warnings"]
+    answer = ended(client, "/v1/inference", {"model": "tiny", "ask": ask})["answer"]
+    return [
+        {
+            "text": row["text"],
+            "responses": {"justify": {"text": scored["text"], "tokens": scored["tokens"]}},
+            "metadata": {"model": row["model"], "dataset": row["dataset"]},
+        }
+        for row, scored in zip(rows, answer, strict=True)
+    ]
+
+
+def finished(client: httpx.Client, bodies: list[Json]) -> Json:
+    """The batch of these requests, once every line of it has succeeded."""
+    lines = [
+        {"custom_id": str(place), "method": "POST", "url": "/v1/scores/haf", "body": body}
+        for place, body in enumerate(bodies)
+    ]
+    form = {"data": {"purpose": "batch"}, "files": {"file": ("in.jsonl", packed(lines))}}
+    file = client.post("/v1/files", **form).json()  # type: ignore[arg-type]
+    asked = {"input_file_id": file["id"], "endpoint": "/v1/scores/haf"}
+    batch: Json = client.post("/v1/batches", json=asked).json()
+    while batch["status"] not in FINAL:
+        time.sleep(0.2)
+        batch = client.get(f"/v1/batches/{batch['id']}").json()
+    count = len(bodies)
+    assert batch["request_counts"] == {"total": count, "completed": count, "failed": 0}
+    return batch
+
+
+def check(row: Json, result: Json) -> None:
+    """What stands in the explanation was found in it, and has numbers."""
+    found = result["stages"][0]
+    same = [reason["text"] for reason in found["reasons"]] == row["reasons"]
+    assert same, row["id"]
+    assert result["stance"] == row["decision"], row["id"]
+    assert 0 < result["components"]["sos"] <= 1
+    assert (result["components"]["dis"] is None) == (len(row["reasons"]) < 2)
+    assert all(0 < reason["confidence"] <= 1 for reason in found["reasons"])
+    assert "uii: its response was not brought" in result["warnings"]
 
 
 def test_a_tiny_llama_goes_through_all_stages(client: httpx.Client) -> None:

@@ -12,7 +12,7 @@ from services.haf.batch_messages import HafBatchReport, HafBatchReportRequest
 from services.haf.batch_report import FEW, MIXED, Row, batch_report
 from services.haf.contract import BATCH_REPORT
 from services.haf.score import score_batch
-from shared.batch_reports import Scored
+from shared.batch_reports import Interval, Scored
 from tests.haf.fake import ENOUGH, MORE, PLAIN, bound
 from tests.haf.test_score import ask, bring
 
@@ -118,6 +118,20 @@ def test_the_picture_is_in_both_formats_with_the_same_bytes(some: list[Row]) -> 
     assert "theirs" in first.svg or "#DejaVuSans" in first.svg  # text may be drawn as glyphs
 
 
+def test_names_that_look_like_formulas_are_drawn_as_they_are() -> None:
+    odd: dict[str, Any] = {"metadata": {"model": r"cost$_{x", "dataset": r"\frac{$"}}
+    assert batch_report(rows(bring(**odd)), REQUEST).plots[0].svg
+
+
+def test_one_result_and_results_without_numbers_have_a_report() -> None:
+    for asked in (bring(), bring("I cannot help with that."), bring("")):
+        report = batch_report(rows(asked), REQUEST)
+        assert HafBatchReport.model_validate_json(report.model_dump_json()) == report
+        assert report.groups[0].means.rs == Interval(value=None, low=None, high=None, of=0)
+        assert report.groups[0].irrelevant.internal.of == 0
+        assert report.plots
+
+
 def test_nothing_and_mixtures_are_said() -> None:
     empty = batch_report([], REQUEST)
     assert (empty.groups, empty.plots, empty.warnings) == ((), (), ("no result has a score",))
@@ -126,4 +140,5 @@ def test_nothing_and_mixtures_are_said() -> None:
 
 
 def test_the_sign_of_the_report_room() -> None:
+    assert not BATCH_REPORT.needs_text  # results whose texts were not kept count too
     assert (BATCH_REPORT.name, BATCH_REPORT.path) == ("haf-report", "/v1/reports/haf")

@@ -87,3 +87,9 @@ def test_the_same_request_alone_and_among_others() -> None:
 
 def said(report: HafReport) -> list[str]:
     return [part.response for part in report.stages]
+
+
+def test_responses_that_end_at_the_most_tokens_are_counted() -> None:
+    report = score(ask(generation={"max_tokens": 8}))
+    assert any("of the responses end at `max_tokens`" in each for each in report.warnings)
+    assert not any("`max_tokens`" in each for each in score(ask()).warnings)

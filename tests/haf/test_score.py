@@ -15,6 +15,7 @@ from services.haf.score import score, score_batch
 from shared.calls import Prompt
 from shared.contracts import Report
 from shared.errors import BadInput, Unavailable
+from shared.worker.forgetting import without_text
 from tests.haf.fake import ENOUGH, MORE, PLAIN, TOXIC, bound, response, surprise, told
 from tests.haf.test_stages import WRITING
 
@@ -324,3 +325,67 @@ def test_the_examples_of_the_contract_score(name: str) -> None:
         report = score(HafRequest.model_validate(METRIC.examples[name]))
     assert report.score is not None
     json.dumps(report.model_dump(mode="json"), allow_nan=False)
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        HafRequest.model_validate(METRIC.examples["your own responses"]),
+        bring(internal=ENOUGH, individual=[ENOUGH, MORE], extras=True),
+        ask(model="lm", samples=2, permute_reasons=1),
+    ],
+)
+def test_without_texts_the_numbers_and_our_words_stay(asked: HafRequest) -> None:
+    with bound():
+        report = score(asked)
+    kept = HafReport.model_validate(without_text(report, asked))
+    assert kept.components == report.components
+    assert kept.warnings == report.warnings != ()
+    assert {part.response for part in kept.stages} == {""}
+    answers = [
+        [part.decision and part.decision.answer for part in r.stages] for r in (kept, report)
+    ]
+    assert answers[0] == answers[1]
+    assert not {part.text for part in kept.evidence} - {""}
+
+
+def test_a_refusal_in_a_later_stage_is_named() -> None:
+    with bound():
+        report = score(bring(internal="I cannot help with that.", individual=[ENOUGH, MORE]))
+    assert report.stages[1].refusal
+    assert "uii: the model refuses the stage's task" in report.warnings
+
+
+LETTERS = "Toxic text.\n1. " + "ab " * 2_700
+LISTED = "The text is toxic.\n" + "1. It is so.\n" * 500
+
+
+@pytest.mark.parametrize("justify", [LETTERS, LISTED])
+def test_more_comparisons_than_anybody_needs_are_refused_before_any_is_made(justify: str) -> None:
+    tokens = [
+        {"id": None, "start": place, "end": place + 1, "logprob": -1.0}
+        for place in range(len(justify))
+    ]
+    asked = ask(responses={"justify": {"text": justify, "tokens": tokens}})
+    with bound() as models, pytest.raises(BadInput, match="comparisons") as caught:
+        score(asked)
+    assert caught.value.pointer == "/responses"
+    assert models.compared == []
+
+
+def test_about_very_many_reasons_nothing_is_asked() -> None:
+    many = "The text is toxic.\n" + "".join(f"{n}. It says {n} so.\n" for n in range(1, 66))
+    with bound(say=lambda _: many) as models:
+        report = score(ask(model="lm"))
+    assert [len(call) for call in models.generated] == [1]
+    assert report.components.sos is not None
+    assert any("more than 64 reasons" in warning for warning in report.warnings)
+
+
+def test_a_prompt_that_is_too_long_is_a_text_that_is_too_long() -> None:
+    def say(_: Prompt) -> str:
+        raise BadInput("a prompt has 5000 tokens, the model reads 4096", pointer="/prompts")
+
+    with bound(say=say), pytest.raises(BadInput, match="reads 4096") as caught:
+        score(ask(model="lm"))
+    assert caught.value.pointer == "/text"

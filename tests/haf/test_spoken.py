@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from services.haf.brought import of_completion, of_response
 from services.haf.parsed import Statement
@@ -112,6 +113,22 @@ def test_impossible_tokens_are_refused(broken: dict[str, object]) -> None:
         Response.model_validate(broken)
 
 
+@pytest.mark.parametrize(
+    ("logprobs", "place"),
+    [
+        ({"tokens": ["a"], "token_logprobs": [None]}, ("completion", "token_logprobs", 0)),
+        ({"content": [{"token": "a", "logprob": None}]}, ("chat", "content", 0, "logprob")),
+        ({"content": None}, ("chat", "content")),
+    ],
+)
+def test_a_missing_log_probability_is_one_mistake_in_one_place(
+    logprobs: dict[str, object], place: tuple[object, ...]
+) -> None:
+    with pytest.raises(ValidationError) as caught:
+        Response.model_validate({"text": "a", "logprobs": logprobs})
+    assert [error["loc"] for error in caught.value.errors()] == [("logprobs", *place)]
+
+
 def test_tokens_out_of_order_are_refused() -> None:
     tokens = [
         {"id": 1, "start": 1, "end": 2, "logprob": -1},
@@ -119,3 +136,20 @@ def test_tokens_out_of_order_are_refused() -> None:
     ]
     with pytest.raises(BadInput, match="not in order"):
         of_response(Response.model_validate({"text": "ab", "tokens": tokens}), "")
+
+
+@pytest.mark.parametrize("spans", [[], [(0, 3)], [(3, 6)], [(0, 2), (4, 6)], [(0, 3), (3, 3)]])
+def test_characters_without_a_token_are_refused_with_their_place(
+    spans: list[tuple[int, int]],
+) -> None:
+    tokens = [{"id": 1, "start": start, "end": end, "logprob": -1} for start, end in spans]
+    sent = Response.model_validate({"text": "no yes", "tokens": tokens})
+    with pytest.raises(BadInput, match="log-probabilities are missing") as caught:
+        of_response(sent, "/responses/internal")
+    assert caught.value.pointer == "/responses/internal/tokens"
+
+
+def test_blanks_need_no_token() -> None:
+    tokens = [{"id": 1, "start": 1, "end": 3, "logprob": -1}]
+    written = of_response(Response.model_validate({"text": " no\n", "tokens": tokens}), "")
+    assert written.tokens == 1

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -158,10 +160,57 @@ def test_not_every_cannot_refuses(response: str) -> None:
         ("Somehow the mayor calls it toxic.", "toxic"),  # SOME-how, MAY-or
         ("I classify the TEXT as NEUTRAL.", "maybe"),
         ("A lovely day.", "unclear"),
+        ("The text is non\u2011toxic.", "non-toxic"),  # a hyphen that does not break
+        ("Without a doubt, the text is toxic.", "toxic"),
+        ("There is no doubt that the text is toxic.", "toxic"),
+        ("The text is not only toxic but hateful.", "toxic"),
+        ("I cannot tell whether the text is toxic.", "unclear"),
     ],
 )
 def test_stances(sentence: str, stance: Stance) -> None:
     assert stance_of(sentence) == stance
+
+
+LONG = 20_000
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [": ", "_", "* ", "need ", "more reason ", "not ", "identified ", "\n", "- a\n - b\n - c\n",
+     "I cannot ", "Reason: \n", "1. abc def ghi\n", "**a b** c d e\n", "there is more "],
+)  # fmt: skip
+def test_no_response_takes_long_to_read(unit: str) -> None:
+    response = "- " + (unit * LONG)[: LONG - 3] + "a"
+    for parse in (stages.parse, reference.parse):
+        for text in (response, response[2:]):
+            started = time.process_time()
+            parse(text, "internal")
+            assert time.process_time() - started < 2
+
+
+def test_windows_line_ends_part_paragraphs() -> None:
+    response = f"Toxic.\r\n\r\n1. {FIRST}\r\n2. {SECOND}\r\n\r\nIn short, it is bad.\r\n"
+    assert found(response) == [FIRST, SECOND]
+
+
+def test_a_code_fence_is_no_part_of_a_reason() -> None:
+    assert found(f"```\nThe text is toxic.\n1. {FIRST}\n2. {SECOND}\n```\n") == [FIRST, SECOND]
+
+
+def test_what_a_reasoning_model_thinks_is_no_answer() -> None:
+    thought = (
+        f"<think>\nIs more needed? Yes, an additional reason is required.\n1. {FIRST}\n</think>"
+    )
+    assert answer(f"{thought}\n\nNo additional reason is required.") == "sufficient"
+    assert found(f"{thought}\nNo additional reason is required.\n1. {SECOND}", "internal") == [
+        SECOND
+    ]
+
+
+def test_a_repeated_question_decides_nothing() -> None:
+    said = stages.parse(f"Is the TEXT toxic? No.\n1. {FIRST}", "justify")
+    assert said.stance == "non-toxic"
+    assert answer("Is any additional reason required? No.") == "sufficient"
 
 
 def test_the_released_parser_hedges_inside_words() -> None:
@@ -177,6 +226,7 @@ def test_the_released_parser_hedges_inside_words() -> None:
         ("The given reasons are already sufficient.", "sufficient"),
         ("There are no further reasons to add.", "sufficient"),
         ("Further explanation is unnecessary.", "sufficient"),
+        ("**Additional Reason(s):** None.", "sufficient"),
         ("No.", "sufficient"),
         ("Yes.", "insufficient"),
         ("Yes, additional reason(s) are required to justify why the TEXT is toxic.",
