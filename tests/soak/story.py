@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -22,7 +20,8 @@ from tests.chaos.audit import Findings
 from tests.chaos.audit import ended as audited
 from tests.chaos.faults import processes
 from tests.end_to_end.batch import Ended, ended, started
-from tests.end_to_end.service import ROOT, Service, environment
+from tests.end_to_end.keys import opened
+from tests.end_to_end.service import Service
 from tests.soak.interactive import Interactive
 from tests.soak.memory import Memory
 
@@ -91,7 +90,9 @@ def soak(service: Service, plan: Plan, memory: Memory, console: Console) -> Soak
     body = OWN | {"text": "Muslims are kind, says the interactive user"}
     alone, beside = Interactive(), Interactive()
     with ExitStack() as stack:
-        clients = [stack.enter_context(opened(service, tenant)) for tenant in TENANTS]
+        clients = [
+            stack.enter_context(opened(service, tenant, "score", "batch")) for tenant in TENANTS
+        ]
         console.print("warming up")
         warm = through(clients, [lines(max(1, int(plan.jobs * WARM_UP_SHARE)))] * len(TENANTS))
         console.print("interactive jobs alone")
@@ -137,19 +138,3 @@ def differing(ends: list[Ended]) -> int:
         result = json.dumps(one["response"]["body"]["result"])
         found += said.setdefault(one["custom_id"], result) != result
     return found
-
-
-def opened(service: Service, tenant: str) -> httpx.Client:
-    """A client with a key of this tenant's."""
-    command = [sys.executable, "-m", "services.gateway.keys", "--var", str(service.folder)]
-    scopes = ("--scope", "score", "--scope", "batch", "--requests-per-minute", "1000000")
-    made = subprocess.run(
-        [*command, "create", "--tenant", tenant, *scopes],
-        cwd=ROOT,
-        env=environment(),
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    bearer = {"Authorization": f"Bearer {made.stdout.strip()}"}
-    return httpx.Client(base_url=service.url, timeout=90, headers=bearer)
