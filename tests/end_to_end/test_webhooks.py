@@ -11,8 +11,8 @@ import httpx
 import pytest
 from standardwebhooks import Webhook
 
-from tests.end_to_end.load import PATIENCE_SECONDS, examples, submit
 from tests.end_to_end.keys import opened
+from tests.end_to_end.load import PATIENCE_SECONDS, examples, submit
 from tests.end_to_end.service import Service, serving
 from tests.receivers import Receiver, receiving
 
