@@ -55,14 +55,14 @@ def main() -> int:
         audit.install(service)
         with Memory.of(service).watching() as memory:
             soaked = soak(service, plan, memory, Console(stderr=True))
-    said = _said(soaked)
+    said = _said(soaked, plan)
     _write(asked.page, said, plan)
     about = environment(jobs=plan.jobs, batches=plan.batches)
     print(json.dumps({"soak": said, "environment": about}))  # noqa: T201 - the answer
     return 0 if all(said["holds"].values()) else 1
 
 
-def _said(soaked: Soaked) -> Json:
+def _said(soaked: Soaked, plan: Plan) -> Json:
     found, growth = soaked.findings, soaked.memory.growth
     alone, beside = soaked.alone, soaked.beside
     delay = beside.p95 / alone.p95
@@ -75,7 +75,7 @@ def _said(soaked: Soaked) -> Json:
         "lines_wrong": soaked.wrong,
         "deaths": soaked.deaths,
         "seconds": round(soaked.seconds, 1),
-        "jobs_per_second": round(found.accepted / soaked.seconds, 1),
+        "jobs_per_second": round(plan.jobs / soaked.seconds, 1),
         "rss_mib": soaked.memory.mebibytes,
         "rss_growth": {name: round(value, 4) for name, value in growth.items()},
         "interactive_alone": alone.figures,
@@ -84,6 +84,7 @@ def _said(soaked: Soaked) -> Json:
         "holds": {
             "nothing lost": found.succeeded == found.accepted and not soaked.wrong,
             "every job ended once": found.ended_twice == found.changed_after_the_end == 0,
+            "workers were killed": soaked.deaths > 0,
             "memory flat": all(value < MOST_GROWTH for value in growth.values()),
             "interactive p95 beside batches": delay < MOST_DELAY,
         },
@@ -94,13 +95,13 @@ def _write(page: Path, said: Json, plan: Plan) -> None:
     about = environment(jobs=plan.jobs, batches=plan.batches, kill_seconds=plan.kill_seconds)
     rows = [
         (
-            f"{said['accepted']} jobs accepted",
+            f"{said['accepted']} jobs accepted: batches, warm-up, user",
             f"{said['succeeded']} succeeded, {said['lost']} lost",
         ),
         ("workers killed", said["deaths"]),
         ("ended twice, or changed after the end", said["ended_twice"]),
         ("lines of the output files wrong or missing", said["lines_wrong"]),
-        ("seconds", f"{said['seconds']} ({said['jobs_per_second']} jobs a second)"),
+        ("seconds", f"{said['seconds']} ({said['jobs_per_second']} jobs of batches a second)"),
         ("RSS in MiB after warm-up and highest after that", said["rss_mib"]),
         ("its growth, below 0.1", said["rss_growth"]),
         ("interactive jobs alone, ms", said["interactive_alone"]),

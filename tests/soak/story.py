@@ -120,7 +120,7 @@ def through(clients: list[httpx.Client], batches: list[list[Json]]) -> list[Ende
     turns = [(clients[n % len(clients)], asked) for n, asked in enumerate(batches)]
     made = [(client, started(client, asked, URL)) for client, asked in turns]
     with ThreadPoolExecutor(len(made)) as pool:
-        return list(pool.map(lambda one: ended(*one, PATIENCE_SECONDS), made))
+        return list(pool.map(lambda one: ended(one[0], one[1], PATIENCE_SECONDS), made))
 
 
 def faults(end: Ended, number: int) -> int:

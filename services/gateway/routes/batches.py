@@ -48,7 +48,7 @@ class BatchRequest(Message):
     )
     endpoint: str = Field(
         description="the `url` of every line, as in /v1/scores/hatexscore",
-        json_schema_extra={"enum": sorted(room.path for room in rooms().values())},
+        json_schema_extra={"enum": [*sorted(room.path for room in rooms().values())]},
     )
     completion_window: Literal["24h"] = "24h"
     metadata: dict[MetadataKey, MetadataValue] = Field(default_factory=dict, max_length=16)
