@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 RUN := HF_HUB_OFFLINE=1 PYTHONUNBUFFERED=1 $(BIN)/python
 
-.PHONY: help venv demo serve test lint bench chaos lock clean
+.PHONY: help venv demo serve test lint bench chaos soak fuzz lock clean
 
 help:  ## what there is
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-8s %s\n", $$1, $$2}'
@@ -41,6 +41,12 @@ bench: $(VENV)/dev  ## measured comparisons; written to bench/RESULTS.md
 
 chaos: $(VENV)/dev  ## real faults on real processes; the table in docs/operations.md
 	$(RUN) -m tests.chaos
+
+soak: $(VENV)/dev  ## many batches while workers die; the table in docs/operations.md
+	$(RUN) -m tests.soak
+
+fuzz: $(VENV)/dev  ## Schemathesis on the running service: thousands of requests, no surprise
+	$(RUN) -m tests.fuzz
 
 lock:  ## pin every version anew from pyproject.toml
 	sh requirements.sh

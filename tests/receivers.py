@@ -21,12 +21,14 @@ class Received:
 
 @dataclass
 class Receiver:
-    """A running receiver. status, headers, body: of its answers; before: what it does first."""
+    """A running receiver. status, headers, body: of its answers; before: what it does first.
+    chooses: the status of this answer, where not all are the same."""
 
     status: int = 204
     headers: dict[str, str] = field(default_factory=dict)
     body: bytes = b""
     before: Callable[[Received], None] = lambda _: None
+    chooses: Callable[[Received], int] | None = None
     received: list[Received] = field(default_factory=list)
     port: int = 0
     sent_bytes: int = 0
@@ -44,9 +46,11 @@ class Receiver:
 
 
 @contextmanager
-def receiving(receiver: Receiver, tls: ssl.SSLContext | None = None) -> Iterator[Receiver]:
+def receiving(
+    receiver: Receiver, tls: ssl.SSLContext | None = None, at: tuple[str, int] = ("127.0.0.1", 0)
+) -> Iterator[Receiver]:
     """Serve until the block is left."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(receiver))
+    server = ThreadingHTTPServer(at, _handler(receiver))
     if tls is not None:
         tls.sni_callback = lambda _socket, name, _context: receiver.names.append(name)
         server.socket = tls.wrap_socket(server.socket, server_side=True)
@@ -72,7 +76,8 @@ def _handler(receiver: Receiver) -> type[BaseHTTPRequestHandler]:
             received = Received(self.path, headers, self.rfile.read(length))
             receiver.received.append(received)
             receiver.before(received)
-            self.send_response(receiver.status)
+            chosen = receiver.chooses(received) if receiver.chooses else receiver.status
+            self.send_response(chosen)
             for name, value in receiver.headers.items():
                 self.send_header(name, value)
             if "Content-Length" not in receiver.headers:

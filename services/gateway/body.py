@@ -11,6 +11,7 @@ from pydantic import ValidationError
 from services.gateway.refusals import BodyTooLarge, InvalidBody, UnsupportedMediaType
 from shared.contracts import Message
 from shared.problems import validation_problem
+from shared.strictness import read_strictly
 
 M = TypeVar("M", bound=Message)
 
@@ -20,7 +21,7 @@ async def parse(request: Request, message: type[M], *, limit: int) -> M:
     raw = await read(request, limit=limit)
     body = decode(raw)
     try:
-        return message.model_validate_json(raw, strict=True)
+        return read_strictly(message, raw, body)
     except ValidationError as error:
         raise InvalidBody(validation_problem(_placed(error, message, body), body)) from None
 

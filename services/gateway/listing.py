@@ -13,16 +13,16 @@ from shared.ledger.pagination import Order, Slice
 MOST_ON_A_PAGE = 100
 
 Limit = Annotated[int, Query(ge=1, description="coerced to 100 at most")]
-After = Annotated[str | None, Query(description="the `last_id` of the page before")]
 ById = Annotated[Order, Query(description="`desc`: newest first")]
 
 
-def slice_of(
-    request: Request, shape: re.Pattern[str], limit: int, after: str | None, order: Order
-) -> Slice:
-    """The page that is asked for. shape: of the ids. Raises BadInput."""
-    if after is not None and not shape.fullmatch(after):
-        raise BadInput("`after` must be the last_id of an earlier page", pointer="/after")
+def page_after(shape: re.Pattern[str]) -> Any:
+    """The query parameter `after` of a list. shape: of its ids."""
+    return Query(description="the `last_id` of the page before", pattern=f"^{shape.pattern}$")
+
+
+def slice_of(request: Request, limit: int, after: str | None, order: Order) -> Slice:
+    """The page that is asked for. Raises BadInput."""
     refuse_unknown(request, {"limit", "after", "order", "purpose"})
     return Slice(limit=min(limit, MOST_ON_A_PAGE), after=after, order=order)
 

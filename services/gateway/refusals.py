@@ -10,6 +10,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
+from starlette.routing import compile_path
 
 from shared import log
 from shared.errors import BadInput, NotThere, ScoringError
@@ -144,13 +145,26 @@ def invalid_parameters(_request: Request, error: Exception) -> JSONResponse:
     return answer(invalid(found, None))
 
 
-def http_error(_request: Request, error: Exception) -> JSONResponse:
+def http_error(request: Request, error: Exception) -> JSONResponse:
     """Unknown path, wrong method: what the router itself refuses."""
     if not isinstance(error, HTTPException):
         raise error
     found = make("http", str(error.detail), error.status_code, str(error.detail))
     found["type"] = "about:blank"
-    return answer(found, dict(error.headers or {}))
+    headers = {name.lower(): value for name, value in (error.headers or {}).items()}
+    if error.status_code == 405 and (described := methods_of(request)):
+        headers["allow"] = ", ".join(described)
+    return answer(found, headers)
+
+
+def methods_of(request: Request) -> list[str]:
+    """The methods of this path as described: the router names those of its first route alone."""
+    return sorted(
+        method.upper()
+        for template, operations in request.app.openapi()["paths"].items()
+        if compile_path(template)[0].match(request.url.path)
+        for method in operations
+    )
 
 
 def gone(_request: Request, _error: Exception) -> JSONResponse:

@@ -10,7 +10,8 @@ from pydantic import BaseModel, Field
 from shared.contracts import Context, Message
 from shared.ledger.jobs import Job, JobStatus
 
-R = TypeVar("R", bound=Message)
+AnyResult = dict[str, Any]  # of whichever room: its own operation describes it
+R = TypeVar("R", bound=Message | AnyResult)
 
 
 class FieldError(BaseModel):

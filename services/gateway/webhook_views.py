@@ -20,8 +20,8 @@ DAY = 86_400
 # What is described is what always works; allowed networks may be reached by http on any port too.
 URL_SCHEMA: JsonDict = {
     "format": "uri",
-    "pattern": r"^https://[a-z0-9]+(-[a-z0-9]+)*(\.[a-z][a-z0-9]*(-[a-z0-9]+)*)+(:(443|8443))?"
-    r"(/[A-Za-z0-9._~-]*)*$",
+    "pattern": r"^https://[a-z0-9]{1,40}(-[a-z0-9]{1,20})?(\.[a-z][a-z0-9]{0,39}(-[a-z0-9]{1,20})?)"
+    r"{1,3}(:(443|8443))?(/[A-Za-z0-9._~-]*)*$",
 }
 Url = Annotated[
     str,

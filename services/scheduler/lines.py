@@ -20,6 +20,7 @@ from shared.ledger.batches import Batch
 from shared.ledger.idempotency import fingerprint
 from shared.ledger.reading import Fault, Line, Step
 from shared.problems import pointer, validation_problem
+from shared.strictness import read_strictly
 
 LINES_AT_ONCE = 500
 BYTES_AT_ONCE = 4_000_000  # at least one line, however long
@@ -112,7 +113,7 @@ class Reader:
             )
         try:
             body = json.dumps(line.body, ensure_ascii=False, allow_nan=False)
-            asked = self.room.request.model_validate_json(body, strict=True)
+            asked = read_strictly(self.room.request, body, line.body)
             self.catalogue.demand(self.room, asked.model)
         except ValidationError as error:
             raise InvalidLine.of(validation_problem(error, line.body), "/body") from None

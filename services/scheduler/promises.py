@@ -7,6 +7,7 @@ message too many finds nothing to claim.
 from __future__ import annotations
 
 from datetime import timedelta
+from functools import partial
 
 from sqlalchemy import Engine
 
@@ -49,13 +50,19 @@ def resend(engine: Engine, lane: Lane, chosen: Settings) -> int:
     """Send the lost messages of a lane again; how many.
 
     A job that merely waits its turn is not lost. The lane holds a message for each such job, so
-    no more are sent than the lane is short of: a long queue does not breed duplicates.
+    no more are sent than the lane is short of: a long queue does not breed duplicates. Jobs that
+    may have killed their workers are sent one at a time.
     """
     again_after = timedelta(seconds=chosen.resend_seconds)
     in_lane = queue.waiting(lane.metric, batch=lane.batch)
     with transaction(engine) as connection:
         missing = recovery.queued_count(connection, lane) - in_lane
-        lost = recovery.take_orphans(connection, lane, limit=MOST_AT_ONCE, again_after=again_after)
+        orphans = partial(recovery.take_orphans, limit=MOST_AT_ONCE)
+        lost = []
+        for take in (orphans, recovery.take_suspect):
+            lost += take(
+                connection, lane, again_after=again_after, max_attempts=chosen.max_attempts
+            )
         if missing > 0:
             limit = min(missing, MOST_AT_ONCE)
             lost += recovery.take_unclaimed(connection, lane, limit=limit, again_after=again_after)

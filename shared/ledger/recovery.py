@@ -47,10 +47,34 @@ def take_unclaimed(
 
 
 def take_orphans(
-    connection: Connection, lane: Lane, *, limit: int, again_after: timedelta
+    connection: Connection, lane: Lane, *, limit: int, again_after: timedelta, max_attempts: int
 ) -> list[str]:
-    """Running jobs of this lane whose worker let the lease expire."""
-    return _take(connection, (*EXPIRED, *lane.its_jobs), limit=limit, again_after=again_after)
+    """Running jobs of this lane whose worker let the lease expire; suspects are left alone."""
+    innocent = jobs.c.attempts < max_attempts - 1
+    conditions = (*EXPIRED, innocent, *lane.its_jobs)
+    return _take(connection, conditions, limit=limit, again_after=again_after)
+
+
+def take_suspect(
+    connection: Connection, lane: Lane, *, again_after: timedelta, max_attempts: int
+) -> list[str]:
+    """The oldest suspect of this lane, while no other is on trial; nobody where that is too early.
+
+    A suspect is a job that has lost all its workers and has one attempt left. One of them may be
+    what kills, and who runs beside it dies with it: so each has its last attempt without the
+    others, and only the guilty one uses it up.
+    """
+    trial = (jobs.c.status == "running", jobs.c.lease_expires_at >= func.now())
+    on_trial = select(jobs.c.id).where(*trial, jobs.c.attempts >= max_attempts, *lane.its_jobs)
+    suspects = (*EXPIRED, jobs.c.attempts == max_attempts - 1, *lane.its_jobs)
+    oldest = select(func.min(jobs.c.id)).where(*suspects, ~on_trial.exists())
+    rows = connection.execute(
+        update(jobs)
+        .where(jobs.c.id == oldest.scalar_subquery(), jobs.c.resend_at <= func.now(), *suspects)
+        .values(resend_at=func.now() + again_after)
+        .returning(jobs.c.id)
+    )
+    return [row.id for row in rows]
 
 
 def fail_exhausted(

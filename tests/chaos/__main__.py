@@ -18,7 +18,8 @@ from rich.console import Console
 
 from bench.environment import environment
 from tests.chaos import audit
-from tests.chaos.scenarios import SCENARIOS, Outcome, Scenario, results_of, run, send_all
+from tests.chaos.scenarios import SCENARIOS, Outcome, Scenario, results_of, run
+from tests.chaos.sending import send_all
 from tests.end_to_end.service import ROOT, Service, serving
 
 PAGE = ROOT / "docs" / "operations.md"
@@ -39,7 +40,13 @@ def main() -> int:
     rows = [_row(one, outcomes.get(one.number)) for one in chosen]
     _write(asked.page, rows, asked.jobs)
     found = {
-        number: {**asdict(one.findings), "seconds": round(one.seconds, 1), "holds": one.holds}
+        number: {
+            **asdict(one.findings),
+            "seconds": round(one.seconds, 1),
+            "seen": one.seen,
+            "broken": one.broken,
+            "holds": one.holds,
+        }
         for number, one in outcomes.items()
     }
     about = environment(jobs=asked.jobs)
@@ -61,7 +68,7 @@ def _run(chosen: list[Scenario], jobs: int, console: Console) -> dict[str, Outco
         if one.settings and not one.skipped:
             with (
                 tempfile.TemporaryDirectory() as folder,
-                serving(Path(folder), *OPTIONS, **one.settings) as service,
+                serving(Path(folder), *OPTIONS, *one.rooms, **one.settings) as service,
             ):
                 audit.install(service)
                 outcomes[one.number] = _one(one, service, jobs, calm, console)
@@ -70,12 +77,12 @@ def _run(chosen: list[Scenario], jobs: int, console: Console) -> dict[str, Outco
 
 def send_and_wait(service: Service, jobs: int) -> list[str]:
     """The ids of jobs that have all succeeded."""
-    ids = send_all(service, jobs)
-    calm = Scenario("0", "nothing", sends=lambda _service, _jobs: ids)
+    sent = send_all(service, jobs)
+    calm = Scenario("0", "nothing", sends=lambda _service, _jobs: sent)
     outcome = run(calm, service, jobs, {})
-    if not outcome.holds or outcome.findings.succeeded != len(ids):
+    if not outcome.holds or outcome.findings.succeeded != len(sent.ids):
         raise RuntimeError(f"not even undisturbed: {outcome}")
-    return ids
+    return sent.ids
 
 
 def _one(
@@ -85,6 +92,8 @@ def _one(
     outcome = run(scenario, service, jobs, calm)
     said = "holds" if outcome.holds else "[bold red]DOES NOT HOLD[/bold red]"
     console.print(f"   {said} after {outcome.seconds:.0f} s: {outcome.findings}")
+    for seen in (outcome.seen, *outcome.broken):
+        console.print(f"   {seen}")
     return outcome
 
 
@@ -94,7 +103,7 @@ def _row(scenario: Scenario, outcome: Outcome | None) -> str:
     found = outcome.findings
     cells = [
         scenario.number,
-        scenario.claim,
+        f"{scenario.claim}: {outcome.seen}" if outcome.seen else scenario.claim,
         found.accepted,
         found.succeeded,
         found.failed,

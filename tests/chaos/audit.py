@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -9,6 +10,8 @@ from sqlalchemy import text
 
 from shared.ledger.engine import connect
 from tests.end_to_end.service import Service
+
+PATIENCE_SECONDS = 300
 
 INSTALL = """
 CREATE TABLE IF NOT EXISTS chaos_states (
@@ -83,4 +86,12 @@ def findings(service: Service, ids: Sequence[str]) -> Findings:
             most_attempts=one(ATTEMPTS),
         )
     engine.dispose()
+    return found
+
+
+def ended(service: Service, ids: Sequence[str]) -> Findings:
+    """The findings once every job has ended, or nobody waits any more."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while (found := findings(service, ids)).lost and time.monotonic() < deadline:
+        time.sleep(0.5)
     return found

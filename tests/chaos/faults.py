@@ -27,6 +27,11 @@ def kill_metric_worker(service: Service) -> None:
     service.kill("hatexscore")
 
 
+def kill_scheduler(service: Service) -> None:
+    """It re-sends, feeds batches and delivers webhooks."""
+    service.kill("services.scheduler")
+
+
 def kill_between_fetch_and_claim(service: Service) -> None:
     """Five times: the worker is stopped with messages in its hands, and dies so."""
     for _ in range(5):

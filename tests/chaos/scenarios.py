@@ -2,38 +2,36 @@
 
 from __future__ import annotations
 
-import itertools
 import json
-import os
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import Any
+from pathlib import Path
 
 import httpx
 
-from tests.chaos import faults
-from tests.chaos.audit import Findings, findings
+from tests.chaos import faults, hooks, poisoned
+from tests.chaos.audit import Findings, ended
 from tests.chaos.faults import Fault, faketime_library
-from tests.end_to_end.load import examples, submit
-from tests.end_to_end.service import Service
+from tests.chaos.sending import Sent, send_all, send_and_cancel, send_fifty_times
+from tests.end_to_end.service import ROOT, Service
 
-CLIENTS = 16
-PATIENCE_SECONDS = 300
-
-Json = dict[str, Any]
+STARTUP = Path(__file__).with_name("startup")
 
 
 @dataclass(frozen=True)
 class Scenario:
-    """One fault. `settings`: environment of the service. `sends`: how the jobs get in."""
+    """One fault. `settings`: environment of the service. `sends`: how the jobs get in. `rooms`:
+    of the chaos suite's own. `failures`: jobs that have to fail."""
 
     number: str
     claim: str
     fault: Fault = faults.nothing
     settings: dict[str, str] = field(default_factory=dict)
-    sends: Callable[[Service, int], list[str]] | None = None
+    sends: Callable[[Service, int], Sent] = send_all
+    rooms: tuple[str, ...] = ()
+    failures: int = 0
     skipped: str = ""
 
 
@@ -44,67 +42,17 @@ class Outcome:
     findings: Findings
     seconds: float  # from the first request to the last end
     same_results: bool
+    failures: int  # that had to be
+    seen: str
+    broken: tuple[str, ...]
 
     @property
     def holds(self) -> bool:
         """Every accepted job in exactly one final state, with the undisturbed result."""
         found = self.findings
         clean = found.lost == found.ended_twice == found.changed_after_the_end == 0
-        return clean and found.failed == 0 and self.same_results
-
-
-def bodies(number: int) -> list[Json]:
-    """Requests of a few model rows each; the seed makes them differ."""
-    some = examples()
-    return [
-        some[place % len(some)] | {"seed": place, "control_draws": 1} for place in range(number)
-    ]
-
-
-def send_all(service: Service, jobs: int) -> list[str]:
-    """Every client posts until accepted; the Idempotency-Key makes that safe."""
-    with (
-        httpx.Client(base_url=service.url, timeout=90) as client,
-        ThreadPoolExecutor(CLIENTS) as pool,
-    ):
-        return list(pool.map(lambda body: submit(client, body), bodies(jobs)))
-
-
-def send_fifty_times(service: Service, jobs: int) -> list[str]:
-    """Each body fifty times at once under one key: one job."""
-    ids: list[str] = []
-    with httpx.Client(base_url=service.url, timeout=90) as client, ThreadPoolExecutor(50) as pool:
-        for number, body in enumerate(bodies(max(1, jobs // 50))):
-            key = {"Idempotency-Key": f'"chaos-{os.getpid()}-{number}"'}
-
-            def post(_: int, body: Json = body, key: dict[str, str] = key) -> str:
-                answer = client.post("/v1/scores/hatexscore", json=body, headers=key)
-                answer.raise_for_status()
-                return str(answer.json()["id"])
-
-            same = set(pool.map(post, range(50)))
-            if len(same) != 1:
-                raise AssertionError(f"one key made {len(same)} jobs")
-            ids += same
-    return ids
-
-
-def send_and_cancel(service: Service, jobs: int) -> list[str]:
-    """Every other job is cancelled while it may be ending."""
-    with httpx.Client(base_url=service.url, timeout=90) as client:
-
-        def one(numbered: tuple[int, Json]) -> str:
-            number, body = numbered
-            job_id = submit(client, body)
-            if number % 2:
-                time.sleep((number % 40) / 20)
-                answer = client.post(f"/v1/jobs/{job_id}/cancel")
-                if answer.status_code != 409:  # it had ended: that is the race
-                    answer.raise_for_status()
-            return job_id
-
-        with ThreadPoolExecutor(CLIENTS) as pool:
-            return list(pool.map(one, enumerate(bodies(jobs))))
+        as_told = found.failed == self.failures and not self.broken
+        return clean and as_told and self.same_results
 
 
 def results_of(service: Service, ids: list[str]) -> dict[int, str]:
@@ -128,25 +76,15 @@ def run(scenario: Scenario, service: Service, jobs: int, calm: dict[int, str]) -
     """
     started = time.monotonic()
     with ThreadPoolExecutor(1) as pool:
-        sending = pool.submit(scenario.sends or send_all, service, jobs)
+        sending = pool.submit(scenario.sends, service, jobs)
         time.sleep(2)
         scenario.fault(service)
-        ids = sending.result()
-    found = _ended(service, ids)
+        sent = sending.result()
+    found = ended(service, sent.ids)
     seconds = time.monotonic() - started
-    results = results_of(service, ids)
+    results = results_of(service, sent.ids)
     same = all(results[seed] == calm[seed] for seed in results.keys() & calm.keys())
-    return Outcome(found, seconds, same)
-
-
-def _ended(service: Service, ids: list[str]) -> Findings:
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    for _ in itertools.count():
-        found = findings(service, ids)
-        if found.lost == 0 or time.monotonic() > deadline:
-            return found
-        time.sleep(0.5)
-    raise AssertionError
+    return Outcome(found, seconds, same, scenario.failures, sent.seen, sent.broken)
 
 
 def _skewed(seconds: str) -> dict[str, str]:
@@ -154,6 +92,9 @@ def _skewed(seconds: str) -> dict[str, str]:
     return {"LD_PRELOAD": str(library), "FAKETIME": seconds} if library else {}
 
 
+# What stands in `startup` is done first by every process of the service.
+PREPARED = {"PYTHONPATH": f"{STARTUP}:{ROOT}"}
+SOON = {f"TOUCHSTONE_{name}_SECONDS": str(n) for name, n in poisoned.LEASE.items()}
 NO_CLOCK = "" if faketime_library() else "libfaketime is not installed"
 
 SCENARIOS = (
@@ -170,6 +111,14 @@ SCENARIOS = (
     Scenario("7", "gateway killed 5 times between commit and hint", faults.kill_gateway_repeatedly),
     Scenario("8", "SIGTERM to every process in turn", faults.rolling_update),
     Scenario(
+        "9",
+        "a line of a batch kills every worker that takes it (leases of 12 s)",
+        settings=PREPARED | SOON,
+        sends=poisoned.send_batch,
+        rooms=("poison",),
+        failures=1,
+    ),
+    Scenario(
         "10a",
         "all our clocks 10 min ahead of the ledger's",
         settings=_skewed("+10m"),
@@ -180,6 +129,13 @@ SCENARIOS = (
         "all our clocks 10 min behind the ledger's",
         settings=_skewed("-10m"),
         skipped=NO_CLOCK,
+    ),
+    Scenario(
+        "11",
+        "webhook receivers answer 500, hang, redirect inside, rebind, send 10 MB; scheduler killed",
+        faults.kill_scheduler,
+        settings=PREPARED | hooks.SETTINGS,
+        sends=hooks.send_and_be_told,
     ),
     Scenario("12", "each body 50 times at once under one key", sends=send_fifty_times),
     Scenario("13", "every other job cancelled while it may be ending", sends=send_and_cancel),

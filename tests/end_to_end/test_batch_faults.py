@@ -3,18 +3,17 @@ undisturbed run."""
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import httpx
 import pytest
 
 from services.hatexscore.contract import HatexscoreRequest
 from services.hatexscore.score import score
-from tests.batches import FINAL, URL, line, packed
+from tests.batches import FINAL, URL, line
+from tests.end_to_end.batch import contents, patiently, started
 from tests.end_to_end.service import Service, serving
 
 pytestmark = [pytest.mark.end_to_end, pytest.mark.timeout(400)]
@@ -38,37 +37,13 @@ FAULTS: tuple[tuple[str, Callable[[Service], None]], ...] = (
 )
 
 
-def patiently(client: httpx.Client, method: str, path: str, **more: Any) -> Any:
-    """The answer, once somebody gives one."""
-    for _ in range(200):
-        try:
-            answer = client.request(method, path, **more)
-        except httpx.TransportError:
-            time.sleep(0.2)
-            continue
-        if answer.status_code < 500:
-            return answer
-        time.sleep(0.2)
-    raise AssertionError("nobody answers")
-
-
-def contents(client: httpx.Client, file_id: str | None) -> list[Any]:
-    if file_id is None:
-        return []
-    answer = patiently(client, "GET", f"/v1/files/{file_id}/content")
-    return [json.loads(raw) for raw in answer.text.splitlines()]
-
-
 def test_every_line_is_answered_once_whoever_dies(tmp_path: Path) -> None:
     lines = [line(str(n), f"Muslims are kind, number {n % DISTINCT}") for n in range(LINES)]
     with (
         serving(tmp_path, "--rooms", "hatexscore", **HASTE) as service,
         httpx.Client(base_url=service.url, timeout=30) as client,
     ):
-        form = {"data": {"purpose": "batch"}, "files": {"file": packed(lines)}}
-        file = patiently(client, "POST", "/v1/files", **form).json()
-        asked = {"input_file_id": file["id"], "endpoint": URL}
-        batch = patiently(client, "POST", "/v1/batches", json=asked).json()
+        batch = started(client, lines, URL)
         faults = list(FAULTS)
         while batch["status"] not in FINAL:
             done = batch["request_counts"]["completed"] / LINES

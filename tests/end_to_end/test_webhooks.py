@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,8 +11,9 @@ import httpx
 import pytest
 from standardwebhooks import Webhook
 
+from tests.end_to_end.keys import opened
 from tests.end_to_end.load import PATIENCE_SECONDS, examples, submit
-from tests.end_to_end.service import ROOT, Service, environment, serving
+from tests.end_to_end.service import Service, serving
 from tests.receivers import Receiver, receiving
 
 JOBS = 60
@@ -31,24 +30,6 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
         yield running
 
 
-def key(service: Service, tenant: str) -> str:
-    command = [sys.executable, "-m", "services.gateway.keys", "--var", str(service.folder)]
-    made = subprocess.run(
-        [*command, "create", "--tenant", tenant, "--scope", "admin"],
-        cwd=ROOT,
-        env=environment(),
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return made.stdout.strip()
-
-
-def opened(service: Service, secret: str) -> httpx.Client:
-    bearer = {"Authorization": f"Bearer {secret}"}
-    return httpx.Client(base_url=service.url, timeout=30, headers=bearer)
-
-
 def until_told(receiver: Receiver, number: int) -> None:
     deadline = time.monotonic() + PATIENCE_SECONDS
     while len(set(receiver.ids)) < number:
@@ -57,7 +38,7 @@ def until_told(receiver: Receiver, number: int) -> None:
 
 
 def test_every_end_is_told_once_though_the_scheduler_is_killed(service: Service) -> None:
-    mine, other = opened(service, key(service, "a")), opened(service, key(service, "b"))
+    mine, other = opened(service, "a", "admin"), opened(service, "b", "admin")
     flaky = Receiver(before=lambda _: time.sleep(0.02))
     with mine, other, receiving(flaky) as receiver:
         endpoint = mine.post("/v1/webhook-endpoints", json={"url": receiver.url}).json()

@@ -174,7 +174,7 @@ def test_the_same_key_with_another_body_is_refused(client: httpx.Client) -> None
     assert answer.json()["type"].endswith("idempotency-key-reused")
 
 
-@pytest.mark.parametrize("key", ['""', "x" * 256])
+@pytest.mark.parametrize("key", ['""', '"', 'a"b', "", "x" * 256])
 def test_an_unusable_key_is_refused(client: httpx.Client, key: str) -> None:
     answer = client.post(URL, json=GOOD, headers={"Idempotency-Key": key})
     assert answer.status_code == 422

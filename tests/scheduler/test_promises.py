@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
+from base64 import b64decode
 from datetime import timedelta
+from typing import Any
 
 import pytest
+import redis
 from sqlalchemy import Engine
 
 from services.scheduler import promises
@@ -93,3 +97,58 @@ def test_without_a_broker_the_promise_stands(
             promises.keep(engine, again)
     promises.keep(engine, again)
     assert queue.waiting("echo") == 1
+
+
+def claimed(engine: Engine, job_id: str) -> bool:
+    """A worker takes it, on a lease that has run out at once: it will have died."""
+    dead = timedelta(seconds=-1)
+    with engine.begin() as connection:
+        return leases.claim(connection, job_id, lease=dead, max_attempts=3) is not None
+
+
+def sent(engine: Engine, chosen: Settings, broker: redis.Redis) -> list[str]:
+    """What a round of promises sends, taken out of the lane: the jobs' ids."""
+    promises.keep(engine, chosen)
+    messages: Any = broker.lrange("score.echo", 0, -1)
+    broker.delete("score.echo")
+    return [json.loads(b64decode(json.loads(raw)["body"]))[0][0] for raw in messages]
+
+
+def test_one_poisonous_job_takes_nobody_with_it(engine: Engine, chosen: Settings) -> None:
+    """It kills every worker that runs it, with all that runs beside it, whatever is sent at once
+    runs at once: it fails alone."""
+    impatient = chosen.model_copy(update={"resend_seconds": 0})
+    made = [accept(engine) for _ in range(32)]
+    poison = made[17]
+    with redis.Redis.from_url(chosen.redis_url.get_secret_value()) as broker:
+        for _ in range(100):
+            together = sent(engine, impatient, broker)
+            if not together:
+                break
+            for job_id in together:
+                if poison in together:
+                    claimed(engine, job_id)
+                else:
+                    finish(engine, job_id)
+    with engine.begin() as connection:
+        ended = {job_id: jobs.find(connection, job_id).status for job_id in made}
+    assert ended == dict.fromkeys(made, "succeeded") | {poison: "failed"}
+
+
+def test_while_a_suspect_is_on_trial_the_others_wait(engine: Engine, chosen: Settings) -> None:
+    impatient = chosen.model_copy(update={"resend_seconds": 0})
+    made = [accept(engine) for _ in range(3)]
+    for job_id in made * 2:
+        claim(engine, job_id, lease=timedelta(seconds=-1))
+    with redis.Redis.from_url(chosen.redis_url.get_secret_value()) as broker:
+        assert sent(engine, impatient, broker) == [min(made)]
+        assert sent(engine, impatient, broker) == [min(made)]  # its message may be lost too
+        claim(engine, min(made), lease=timedelta(minutes=1))
+        assert sent(engine, impatient, broker) == []
+
+
+def finish(engine: Engine, job_id: str) -> None:
+    with engine.begin() as connection:
+        held = leases.claim(connection, job_id, lease=timedelta(minutes=1), max_attempts=3)
+        assert held is not None
+        assert leases.succeed(connection, held, {"score": 1})

@@ -153,7 +153,9 @@ def test_recovery_takes_what_is_due_and_nothing_else(engine: Engine) -> None:
         assert recovery.open_lanes(connection) == [ECHO]
         assert recovery.queued_count(connection, ECHO) == 1
         unclaimed = recovery.take_unclaimed(connection, ECHO, limit=9, again_after=MINUTE)
-        orphans = recovery.take_orphans(connection, ECHO, limit=9, again_after=MINUTE)
+        orphans = recovery.take_orphans(
+            connection, ECHO, limit=9, again_after=MINUTE, max_attempts=3
+        )
         again = recovery.take_unclaimed(connection, ECHO, limit=9, again_after=MINUTE)
     assert (unclaimed, orphans, again) == ([due.id], [orphan.id], [])
 

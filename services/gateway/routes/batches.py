@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Header, Request
+from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse
 from pydantic import Field, StringConstraints
 from sqlalchemy import Connection
@@ -15,10 +15,11 @@ from sqlalchemy import Connection
 from services.gateway import body, views
 from services.gateway.batch_views import BatchList, BatchView, batch_shown
 from services.gateway.callers import Batcher
-from services.gateway.idempotency_key import key_of
-from services.gateway.listing import After, ById, Limit, listed, slice_of
+from services.gateway.idempotency_key import key_header, key_of
+from services.gateway.listing import ById, Limit, listed, page_after, slice_of
 from services.gateway.refusals import AlreadyFinal
 from services.gateway.rooms import rooms
+from services.gateway.routes import files as files_route
 from services.gateway.state import Gateway, State
 from shared.contracts import Message, MetadataKey, MetadataValue, Room
 from shared.errors import BadInput, UnknownBatch, UnknownFile
@@ -42,9 +43,13 @@ class BatchRequest(Message):
     """Which file is to be scored."""
 
     input_file_id: Annotated[str, StringConstraints(max_length=64)] = Field(
-        description="a file of purpose `batch`, one request a line"
+        description="a file of purpose `batch`, one request a line",
+        json_schema_extra={"pattern": f"^{files_route.FILE_ID.pattern}$"},
     )
-    endpoint: str = Field(description="the `url` of every line, as in /v1/scores/hatexscore")
+    endpoint: str = Field(
+        description="the `url` of every line, as in /v1/scores/hatexscore",
+        json_schema_extra={"enum": [*sorted(room.path for room in rooms().values())]},
+    )
     completion_window: Literal["24h"] = "24h"
     metadata: dict[MetadataKey, MetadataValue] = Field(default_factory=dict, max_length=16)
     output_expires_after: OutputExpiry | None = None
@@ -72,7 +77,7 @@ async def create_batch(
     gateway: Gateway,
     caller: Batcher,
     idempotency_key: Annotated[
-        str | None, Header(description="the same key and body again answer with the first batch")
+        str | None, key_header("the same key and body again answer with the first batch")
     ] = None,
 ) -> JSONResponse:
     """Commit the batch; the scheduler validates its file next."""
@@ -135,11 +140,11 @@ async def list_batches(
     gateway: Gateway,
     caller: Batcher,
     limit: Limit = 20,
-    after: After = None,
+    after: Annotated[str | None, page_after(BATCH_ID)] = None,
     order: ById = "desc",
 ) -> JSONResponse:
     """A page of batches."""
-    page = replace(slice_of(request, BATCH_ID, limit, after, order), tenant=caller.tenant)
+    page = replace(slice_of(request, limit, after, order), tenant=caller.tenant)
     found, more = await gateway.in_ledger(lambda connection: batches.page_of(connection, page))
     return JSONResponse(listed([batch_shown(batch) for batch in found], has_more=more))
 

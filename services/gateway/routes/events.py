@@ -35,8 +35,19 @@ Look = Callable[[], Awaitable[Job | Batch]]
 LastEventId = Annotated[
     str | None, Header(description="the last id seen; older events are left out")
 ]
+STREAM = {  # OpenAPI 3.2's description of each event; older readers pass it by
+    "itemSchema": {
+        "type": "object",
+        "properties": {
+            "event": {"type": "string"},
+            "id": {"type": "string"},
+            "retry": {"type": "integer"},
+            "data": {"type": "string", "contentMediaType": "application/json"},
+        },
+    }
+}
 RESPONSES: dict[int | str, dict[str, Any]] = {
-    200: {"content": {"text/event-stream": {"schema": {"type": "string"}}}},
+    200: {"content": {"text/event-stream": STREAM}},
     **views.problems(404),
 }
 

@@ -16,7 +16,7 @@ from starlette.datastructures import FormData
 from services.gateway import views
 from services.gateway.batch_views import DeletedFile, FileList, FileView, file_shown
 from services.gateway.callers import Batcher
-from services.gateway.listing import After, ById, Limit, listed, slice_of
+from services.gateway.listing import ById, Limit, listed, page_after, slice_of
 from services.gateway.refusals import StillInUse
 from services.gateway.state import Gateway, State
 from services.gateway.upload import file_in, form_of, missing, stored
@@ -114,11 +114,11 @@ async def list_files(
     caller: Batcher,
     purpose: Annotated[Purpose | None, Query()] = None,
     limit: Limit = 20,
-    after: After = None,
+    after: Annotated[str | None, page_after(FILE_ID)] = None,
     order: ById = "desc",
 ) -> JSONResponse:
     """A page of files."""
-    page = replace(slice_of(request, FILE_ID, limit, after, order), tenant=caller.tenant)
+    page = replace(slice_of(request, limit, after, order), tenant=caller.tenant)
     found, more = await gateway.in_ledger(
         lambda connection: files.page_of(connection, page, purpose=purpose)
     )

@@ -10,10 +10,10 @@ from fastapi.responses import JSONResponse
 
 from services.gateway import views
 from services.gateway.callers import Reader
+from services.gateway.listing import page_after, refuse_unknown
 from services.gateway.refusals import AlreadyFinal
 from services.gateway.rooms import every_room
 from services.gateway.state import Gateway
-from shared.contracts import Message
 from shared.errors import BadInput, UnknownJob
 from shared.ledger import jobs
 from shared.ledger.jobs import JobStatus, Page
@@ -37,7 +37,7 @@ def known(job_id: str) -> str:
     operation_id="get_job",
     summary="A job, and its result once it has ended",
     response_model=None,
-    responses={200: {"model": views.JobView[Message]}, **views.problems(404)},
+    responses={200: {"model": views.JobView[views.AnyResult]}, **views.problems(404)},
 )
 async def get_job(job_id: str, gateway: Gateway, caller: Reader) -> JSONResponse:
     """The job with this id; those of other tenants are not there."""
@@ -52,28 +52,22 @@ async def get_job(job_id: str, gateway: Gateway, caller: Reader) -> JSONResponse
     operation_id="list_jobs",
     summary="Jobs, newest first",
     response_model=None,
-    responses={200: {"model": views.JobList[Message]}, **views.problems(422)},
+    responses={200: {"model": views.JobList[views.AnyResult]}, **views.problems(422)},
 )
 async def list_jobs(
     request: Request,
     gateway: Gateway,
     caller: Reader,
     status: JobStatus | None = None,
-    metric: str | None = None,
-    batch: str | None = None,
+    metric: Annotated[str | None, Query(json_schema_extra={"enum": sorted(every_room())})] = None,
+    batch: Annotated[str | None, Query(pattern=f"^{BATCH_ID.pattern}$")] = None,
     limit: Annotated[int, Query(ge=1, description="coerced to 100 at most")] = 20,
-    after: Annotated[str | None, Query(description="the `last_id` of the page before")] = None,
+    after: Annotated[str | None, page_after(JOB_ID)] = None,
 ) -> JSONResponse:
     """A page of jobs."""
-    unknown = sorted(set(request.query_params) - {"status", "metric", "batch", "limit", "after"})
-    if unknown:
-        raise BadInput(f"there is no filter {unknown[0]!r}", pointer=f"/{unknown[0]}")
-    if after is not None and not JOB_ID.fullmatch(after):
-        raise BadInput("`after` must be the last_id of an earlier page", pointer="/after")
+    refuse_unknown(request, {"status", "metric", "batch", "limit", "after"})
     if metric is not None and metric not in every_room():
         raise BadInput(f"there is no metric {metric!r}", pointer="/metric")
-    if batch is not None and not BATCH_ID.fullmatch(batch):
-        raise BadInput("`batch` must be a batch's id", pointer="/batch")
     page = Page(
         limit=min(limit, MOST_ON_A_PAGE),
         tenant=caller.tenant,
@@ -99,7 +93,7 @@ async def list_jobs(
     operation_id="cancel_job",
     summary="Cancel an open job; its result, if one still comes, is dropped",
     response_model=None,
-    responses={200: {"model": views.JobView[Message]}, **views.problems(404, 409)},
+    responses={200: {"model": views.JobView[views.AnyResult]}, **views.problems(404, 409)},
 )
 async def cancel_job(job_id: str, gateway: Gateway, caller: Reader) -> JSONResponse:
     """Cancel; a second time changes nothing."""

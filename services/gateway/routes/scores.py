@@ -13,7 +13,7 @@ from sqlalchemy import Connection
 
 from services.gateway import body, views
 from services.gateway.callers import Scorer
-from services.gateway.idempotency_key import key_of
+from services.gateway.idempotency_key import key_header, key_of
 from services.gateway.ownership import demand_owned
 from services.gateway.preference import wait_seconds
 from services.gateway.refusals import UnknownMetric
@@ -34,7 +34,7 @@ Prefer = Annotated[
     str | None, Header(description="`wait=N`: answer 200 with the ended job within N ≤ 30 s")
 ]
 IdempotencyKey = Annotated[
-    str | None, Header(description="the same key and body again answer with the first job")
+    str | None, key_header("the same key and body again answer with the first job")
 ]
 
 

@@ -1,0 +1,71 @@
+"""A batch through the public API, from upload to download, whoever dies meanwhile."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+
+from tests.batches import FINAL, Json, packed
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A batch that is final, and what stands in its files."""
+
+    batch: Json
+    output: list[Json]
+    errors: list[Json]
+
+    @property
+    def job_ids(self) -> list[str]:
+        """Of every line that has an answer."""
+        answers = [one["response"] for one in (*self.output, *self.errors)]
+        return [answer["request_id"] for answer in answers if answer is not None]
+
+
+def patiently(client: httpx.Client, method: str, path: str, **more: Any) -> Any:
+    """The answer, once somebody gives one."""
+    for _ in range(200):
+        try:
+            answer = client.request(method, path, **more)
+        except httpx.TransportError:
+            time.sleep(0.2)
+            continue
+        if answer.status_code < 500:
+            return answer
+        time.sleep(0.2)
+    raise AssertionError("nobody answers")
+
+
+def contents(client: httpx.Client, file_id: str | None) -> list[Json]:
+    """The lines of a file; none of no file."""
+    if file_id is None:
+        return []
+    answer = patiently(client, "GET", f"/v1/files/{file_id}/content")
+    return [json.loads(raw) for raw in answer.text.splitlines()]
+
+
+def started(client: httpx.Client, lines: Iterable[Json], endpoint: str) -> Json:
+    """A new batch of these lines."""
+    form = {"data": {"purpose": "batch"}, "files": {"file": packed(lines)}}
+    file = patiently(client, "POST", "/v1/files", **form).json()
+    asked = {"input_file_id": file["id"], "endpoint": endpoint}
+    batch: Json = patiently(client, "POST", "/v1/batches", json=asked).json()
+    return batch
+
+
+def ended(client: httpx.Client, batch: Json, seconds: float) -> Ended:
+    """The batch at its end. Raises TimeoutError where it has none within so many seconds."""
+    deadline = time.monotonic() + seconds
+    while batch["status"] not in FINAL:
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"the batch has not ended: {batch}")
+        time.sleep(0.5)
+        batch = patiently(client, "GET", f"/v1/batches/{batch['id']}").json()
+    output, errors = (contents(client, batch[name]) for name in ("output_file_id", "error_file_id"))
+    return Ended(batch, output, errors)

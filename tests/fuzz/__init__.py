@@ -1,0 +1,1 @@
+"""Schemathesis on the running service: `make fuzz`."""

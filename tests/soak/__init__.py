@@ -1,0 +1,1 @@
+"""Many batches of several tenants while workers are killed: `make soak`."""
