@@ -7,13 +7,15 @@ only: the gateway reads this.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Generic, Self, TypeVar
+from typing import Annotated, Generic, Self, TypeVar
 
-from pydantic import Field, model_validator
+from pydantic import Field, StringConstraints, model_validator
 
 from shared.contracts import JobRequest, Message, ModelKind, Report, Room, ScoreRequest
 
 MOST_JOBS = 50_000
+
+Id = Annotated[str, StringConstraints(max_length=64, pattern=r"^[A-Za-z0-9_-]*$")]  # no NUL
 
 Asked = TypeVar("Asked", bound=ScoreRequest)
 Answered = TypeVar("Answered", bound=Report)
@@ -22,8 +24,8 @@ Answered = TypeVar("Answered", bound=Report)
 class BatchReportRequest(JobRequest):
     """Whose results are summed up, and how."""
 
-    batch: str | None = Field(default=None, max_length=64, description="a batch's id")
-    jobs: tuple[str, ...] | None = Field(
+    batch: Id | None = Field(default=None, description="a batch's id")
+    jobs: tuple[Id, ...] | None = Field(
         default=None, min_length=1, max_length=MOST_JOBS, description="ids of jobs of this metric"
     )
     seed: int = Field(default=0, ge=0, le=2**63 - 1, description="of the bootstrap")

@@ -121,3 +121,11 @@ def test_fifty_thousand_jobs_may_be_listed(scene: Scene) -> None:
     listed = [f"job_{number:032x}" for number in range(50_000)]
     answer = scene.client.post("/v1/reports/hatexscore", json={"jobs": listed})
     assert answer.status_code == 202
+
+
+@pytest.mark.parametrize("ids", [{"jobs": ["job_\x00"]}, {"batch": "batch_\x00"}])
+def test_an_id_that_the_ledger_could_not_even_look_up_is_refused(
+    client: httpx.Client, ids: dict[str, object]
+) -> None:
+    answer = client.post("/v1/reports/hatexscore", json=ids)
+    assert answer.status_code == 422, answer.text

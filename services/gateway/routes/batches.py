@@ -19,7 +19,7 @@ from services.gateway.idempotency_key import key_header, key_of
 from services.gateway.listing import ById, Limit, listed, page_after, slice_of
 from services.gateway.refusals import AlreadyFinal
 from services.gateway.rooms import rooms
-from services.gateway.routes import files as files_route
+from services.gateway.routes.files import FILE_ID
 from services.gateway.state import Gateway, State
 from shared.contracts import Message, MetadataKey, MetadataValue, Room
 from shared.errors import BadInput, UnknownBatch, UnknownFile
@@ -42,9 +42,8 @@ class OutputExpiry(Message):
 class BatchRequest(Message):
     """Which file is to be scored."""
 
-    input_file_id: Annotated[str, StringConstraints(max_length=64)] = Field(
-        description="a file of purpose `batch`, one request a line",
-        json_schema_extra={"pattern": f"^{files_route.FILE_ID.pattern}$"},
+    input_file_id: Annotated[str, StringConstraints(pattern=f"^{FILE_ID.pattern}$")] = Field(
+        description="a file of purpose `batch`, one request a line"
     )
     endpoint: str = Field(
         description="the `url` of every line, as in /v1/scores/hatexscore",
