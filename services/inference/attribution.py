@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -51,7 +52,7 @@ def attention(inside: Inside, over: str) -> Floats:
     return reading_row(layers, inside.attending, over)
 
 
-def reading_row(given: Sequence[Tensor] | None, attending: int, over: str) -> Floats:
+def reading_row(given: Sequence[Any] | None, attending: int, over: str) -> Floats:
     """(T,) the row of one token in the attention of each layer (H, T, T): mean over heads, [0, 1].
 
     over: `mean` of the layers, the `last` one, or `rollout`: the product of the layers' matrices,
