@@ -55,8 +55,12 @@ class Service:
 
 def environment() -> dict[str, str]:
     """Ours, but for the servers that other tests use."""
-    ours = ("REDIS_URL", "DATABASE_URL", "TOUCHSTONE_MODELS_FILE")
-    return {name: value for name, value in os.environ.items() if name not in ours}
+    servers = ("REDIS_URL", "DATABASE_URL")
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if name not in servers and not name.startswith("TOUCHSTONE_")
+    }
 
 
 @contextmanager
