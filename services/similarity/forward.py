@@ -22,7 +22,7 @@ from shared.contracts import ModelUse
 from shared.errors import ScoringError, Unavailable
 
 WIDTH_STEP = {"cpu": 1, "cuda": 16}  # tokens
-PADDED_TOKENS = {"cpu": 1_024, "cuda": 65_536}  # of one forward pass
+PADDED_TOKENS = {"cpu": 4_096, "cuda": 65_536}  # of one forward pass
 TOGETHER = 512  # inputs that are made tokens at once
 MASK = "attention_mask"
 
