@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shared.batch_reports import BatchReportRequest, Interval
+from shared.worker.bootstrap import mean_interval
 
 Floats = NDArray[np.float64]
 DRAWS_AT_ONCE = 4_000_000  # indices in memory: 32 MB
@@ -26,8 +27,7 @@ class Resampling:
 
     def mean(self, name: str, values: Iterable[float | None]) -> Interval:
         """The mean of what is defined. name: of the quantity; each has draws of its own."""
-        observed = np.array([v for v in values if v is not None], dtype=np.float64)
-        return self.macro(name, [observed])
+        return mean_interval(name, values, self.request)
 
     def macro(self, name: str, groups: Sequence[Floats]) -> Interval:
         """The mean of the groups' means, each resampled by itself; empty groups are left out."""
