@@ -6,11 +6,12 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from fastapi import FastAPI
-from fastapi.responses import RedirectResponse
 
 from services.gateway import openapi, refusals
 from services.gateway.hints import Hints
 from services.gateway.keyring import Keyring
+from services.gateway.pages import assets as pages
+from services.gateway.pages.sessions import Sessions
 from services.gateway.rate_limit import Limiter, RateLimitHeaders
 from services.gateway.routes import (
     batch_reports,
@@ -75,13 +76,14 @@ def create_app(settings: Settings) -> FastAPI:
         hints=hints,
         keyring=Keyring(settings),
         limiter=limiter,
+        sessions=Sessions(settings),
         sealer=sealer_of(settings),
         files=FileStore(settings.files_url),
     )
     app.include_router(scores.make_router())
     for routes in ROUTES:
         app.include_router(routes.router)
-    app.add_api_route("/", lambda: RedirectResponse("/docs"), include_in_schema=False)
+    pages.install(app)
     refusals.install(app)
     openapi.install(app)
     app.add_middleware(RateLimitHeaders)
@@ -96,4 +98,5 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
         async with gateway.finishes.listening():
             yield
     await gateway.limiter.close()
+    await gateway.sessions.close()
     gateway.engine.dispose()

@@ -12,6 +12,7 @@ from starlette.concurrency import run_in_threadpool
 
 from services.gateway.hints import Hints
 from services.gateway.keyring import Keyring
+from services.gateway.pages.sessions import Sessions
 from services.gateway.rate_limit import Limiter
 from services.gateway.waiting import Finishes
 from shared.catalogue import Catalogue
@@ -34,6 +35,7 @@ class State:
     hints: Hints
     keyring: Keyring
     limiter: Limiter
+    sessions: Sessions
     sealer: Sealer | None  # None: no webhooks
     files: FileStore
 

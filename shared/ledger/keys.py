@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from sqlalchemy import (
     Column,
+    ColumnElement,
     Connection,
     Integer,
     String,
@@ -103,9 +104,18 @@ def make(connection: Connection, wanted: Wanted) -> tuple[Key, str]:
 
 def presented(connection: Connection, secret: str) -> Key | None:
     """The valid key that this secret belongs to; None where it is unknown, expired or revoked."""
+    return _valid(connection, api_keys.c.sha256 == hashed(secret))
+
+
+def valid(connection: Connection, key_id: str) -> Key | None:
+    """The key with this id, if it still opens something."""
+    return _valid(connection, api_keys.c.id == key_id)
+
+
+def _valid(connection: Connection, which: ColumnElement[bool]) -> Key | None:
     row = connection.execute(
         select(*SHOWN).where(
-            api_keys.c.sha256 == hashed(secret),
+            which,
             api_keys.c.revoked_at.is_(None),
             or_(api_keys.c.expires_at.is_(None), api_keys.c.expires_at > func.now()),
         )

@@ -1,0 +1,33 @@
+"""Our own files, and which parts make up the pages."""
+
+from __future__ import annotations
+
+from fastapi import FastAPI
+from starlette.responses import Response
+from starlette.staticfiles import StaticFiles
+from starlette.types import Scope
+
+from services.gateway.pages import home, joblist, jobpage, login, trying
+from services.gateway.pages.routing import HEADERS
+from services.gateway.pages.templating import STATIC
+
+A_YEAR = "public, max-age=31536000, immutable"
+
+
+class Assets(StaticFiles):
+    """Files whose address changes when they do."""
+
+    async def get_response(self, path: str, scope: Scope) -> Response:
+        """The file, to be kept for ever."""
+        response = await super().get_response(path, scope)
+        response.headers.update(HEADERS)
+        if scope.get("query_string", b"").startswith(b"v="):
+            response.headers["Cache-Control"] = A_YEAR
+        return response
+
+
+def install(app: FastAPI) -> None:
+    """The pages, beside the API."""
+    for part in (home, trying, joblist, jobpage, login):
+        app.include_router(part.router)
+    app.mount("/static", Assets(directory=STATIC), name="static")

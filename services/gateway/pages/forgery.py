@@ -1,0 +1,74 @@
+"""Cross-site request forgery: a form is ours only if it carries what its own page gave it.
+
+The token is derived from a random cookie that other sites cannot read: the session's, or, before
+anybody has logged in, the visit's. Source: OWASP, "Signed Double-Submit Cookie".
+"""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+
+from fastapi import Request
+from starlette.datastructures import FormData
+from starlette.responses import Response
+
+from services.gateway.refusals import Forbidden
+
+SESSION_COOKIE = "touchstone_session"
+VISIT_COOKIE = "touchstone_visit"
+FIELD = "csrf"
+
+
+def token_of(request: Request) -> str:
+    """The token that forms of the answer to this request carry."""
+    return _derived(_secret(request))
+
+
+def demand(request: Request, form: FormData) -> None:
+    """Raises Forbidden where another page may have sent this form."""
+    held = request.cookies.get(SESSION_COOKIE) or request.cookies.get(VISIT_COOKIE)
+    sent = form.get(FIELD)
+    origin = request.headers.get("origin")
+    if (
+        held is None
+        or not isinstance(sent, str)
+        or not hmac.compare_digest(_derived(held).encode(), sent.encode())
+        or (origin is not None and origin.partition("://")[2] != request.headers.get("host"))
+    ):
+        raise Forbidden("this form is out of date; load the page again and repeat")
+
+
+def remember(request: Request, response: Response) -> None:
+    """Give a visitor without any cookie the one that its forms were made for."""
+    made: str | None = getattr(request.state, "visit", None)
+    if made is not None:
+        set_cookie(request, response, VISIT_COOKIE, made)
+
+
+def set_cookie(
+    request: Request, response: Response, name: str, value: str, seconds: int | None = None
+) -> None:
+    """A cookie that scripts cannot read, and that other sites' forms do not carry."""
+    response.set_cookie(
+        name,
+        value,
+        max_age=seconds,
+        httponly=True,
+        samesite="lax",
+        secure=request.url.scheme == "https",
+    )
+
+
+def _secret(request: Request) -> str:
+    held = request.cookies.get(SESSION_COOKIE) or request.cookies.get(VISIT_COOKIE)
+    if held is not None:
+        return held
+    if not hasattr(request.state, "visit"):
+        request.state.visit = secrets.token_urlsafe(32)
+    made: str = request.state.visit
+    return made
+
+
+def _derived(secret: str) -> str:
+    return hmac.new(secret.encode(), b"touchstone form", "sha256").hexdigest()

@@ -1,0 +1,107 @@
+"""`/`: what is running, and how its models are."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import Any
+
+from fastapi import Request
+from fastapi.sse import EventSourceResponse
+from sqlalchemy import Connection
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import Response
+
+from services.gateway.batch_views import batch_shown
+from services.gateway.keyring import Caller
+from services.gateway.pages import live
+from services.gateway.pages.routing import pages
+from services.gateway.pages.templating import page
+from services.gateway.pages.viewers import Viewer
+from services.gateway.rooms import rooms
+from services.gateway.state import Gateway, State
+from services.gateway.views import shown
+from shared import queue
+from shared.errors import Unavailable
+from shared.ledger import batches, jobs, overview
+from shared.ledger.jobs import Page
+from shared.ledger.overview import Lately
+from shared.ledger.pagination import Slice
+
+RECENT_JOBS, RECENT_BATCHES = 10, 5
+STATES = ("queued", "running", "succeeded", "failed", "cancelled")
+
+router = pages()
+
+
+@dataclass(frozen=True)
+class Lane:
+    """A room's two queues: messages that wait, None where the broker cannot say."""
+
+    room: str
+    interactive: int | None
+    batch: int | None
+
+
+@dataclass(frozen=True)
+class Overview:
+    """All that the start page says."""
+
+    lately: Lately
+    lanes: list[Lane]
+    jobs: list[dict[str, Any]]
+    batches: list[dict[str, Any]]
+
+    @property
+    def states(self) -> dict[str, int]:
+        """state → jobs of the last day, over all rooms."""
+        return {
+            state: sum(count for (_, one), count in self.lately.counts.items() if one == state)
+            for state in STATES
+        }
+
+    @property
+    def digest(self) -> str:
+        """Differs when the page does."""
+        return hashlib.sha256(repr(self).encode()).hexdigest()
+
+
+@router.get("/")
+async def home(request: Request, gateway: Gateway, caller: Viewer) -> Response:
+    """The start page."""
+    found = await look(gateway, caller)
+    return page(request, "home.html", overview=found, models=gateway.catalogue.describe())
+
+
+@router.get("/live")
+async def home_events(gateway: Gateway, caller: Viewer) -> EventSourceResponse:
+    """Tells when the start page has changed."""
+
+    async def digest() -> str:
+        return (await look(gateway, caller)).digest
+
+    return live.changes(digest)
+
+
+async def look(gateway: State, caller: Caller) -> Overview:
+    """What this caller may see of it. Raises Unavailable where the ledger is away."""
+
+    def read(connection: Connection) -> tuple[Lately, list[dict[str, Any]], list[dict[str, Any]]]:
+        recent, _ = jobs.page_of(connection, Page(limit=RECENT_JOBS, tenant=caller.tenant))
+        newest, _ = batches.page_of(connection, Slice(RECENT_BATCHES, tenant=caller.tenant))
+        lately = overview.lately(connection, caller.tenant)
+        return lately, [shown(job) for job in recent], [batch_shown(batch) for batch in newest]
+
+    lately, recent, newest = await gateway.in_ledger(read)
+    return Overview(lately, await run_in_threadpool(_lanes), recent, newest)
+
+
+def _lanes() -> list[Lane]:
+    return [Lane(name, _waiting(name, batch=False), _waiting(name, batch=True)) for name in rooms()]
+
+
+def _waiting(room: str, *, batch: bool) -> int | None:
+    try:
+        return queue.waiting(room, batch=batch)
+    except Unavailable:
+        return None

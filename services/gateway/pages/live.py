@@ -1,0 +1,40 @@
+"""Server-sent events for pages: `changed` when a page should be looked at again."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+
+from fastapi.sse import EventSourceResponse, format_sse_event
+
+from services.gateway.routes.events import HEADERS, KEEP_ALIVE_SECONDS, RETRY_MILLISECONDS
+from shared.errors import Unavailable
+
+LOOK_SECONDS = 2.0
+LONGEST_SECONDS = 600.0  # then the browser comes back: who has lost the right to look is noticed
+
+Look = Callable[[], Awaitable[str]]
+
+
+def changes(look: Look) -> EventSourceResponse:
+    """look: a short string that differs when the page does."""
+    return EventSourceResponse(_told(look), headers=HEADERS)
+
+
+async def _told(look: Look) -> AsyncIterator[bytes]:
+    clock = asyncio.get_running_loop().time
+    yield format_sse_event(retry=RETRY_MILLISECONDS)
+    began = spoken = clock()
+    seen = await look()
+    while clock() - began < LONGEST_SECONDS:
+        await asyncio.sleep(LOOK_SECONDS)
+        try:
+            now = await look()
+        except Unavailable:
+            continue
+        if now != seen:
+            seen, spoken = now, clock()
+            yield format_sse_event(event="changed", data_str="{}")
+        elif clock() - spoken > KEEP_ALIVE_SECONDS:
+            spoken = clock()
+            yield format_sse_event(comment="still here")

@@ -1,0 +1,83 @@
+"""Log in with an API key, log out, and choose whether texts are shown at once."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import Query, Request
+from starlette.responses import RedirectResponse, Response
+
+from services.gateway.callers import keys_are_asked_for, known
+from services.gateway.pages import forgery
+from services.gateway.pages.forgery import SESSION_COOKIE, VISIT_COOKIE
+from services.gateway.pages.routing import pages
+from services.gateway.pages.sessions import HOURS
+from services.gateway.pages.templating import REVEAL_COOKIE, page
+from services.gateway.refusals import Unauthenticated
+from services.gateway.state import Gateway
+
+YEAR = 365 * 86_400
+MOST_FIELDS = 5
+
+router = pages()
+
+
+@router.get("/login")
+async def login_form(
+    request: Request, gateway: Gateway, next: Annotated[str, Query(max_length=2_000)] = "/"
+) -> Response:
+    """Ask for a key; where none is needed there is nothing to ask."""
+    if not await keys_are_asked_for(gateway):
+        return RedirectResponse(local(next), 303)
+    return page(request, "login.html", next=local(next), wrong=None)
+
+
+@router.post("/login")
+async def login(request: Request, gateway: Gateway) -> Response:
+    """Open a session for this key."""
+    async with request.form(max_fields=MOST_FIELDS, max_files=0) as form:
+        forgery.demand(request, form)
+        secret, target = str(form.get("key", "")).strip(), local(str(form.get("next", "/")))
+    try:
+        caller = await known(gateway, secret)
+    except Unauthenticated as error:
+        return page(request, "login.html", 401, next=target, wrong=error.detail)
+    response = RedirectResponse(target, 303)
+    if caller.key is not None:
+        token = await gateway.sessions.open(caller.key)
+        forgery.set_cookie(request, response, SESSION_COOKIE, token, HOURS * 3_600)
+    response.delete_cookie(VISIT_COOKIE)
+    return response
+
+
+@router.post("/logout")
+async def logout(request: Request, gateway: Gateway) -> Response:
+    """End the session."""
+    async with request.form(max_fields=MOST_FIELDS, max_files=0) as form:
+        forgery.demand(request, form)
+    token = request.cookies.get(SESSION_COOKIE)
+    if token is not None:
+        await gateway.sessions.end(token)
+    response = RedirectResponse("/login", 303)
+    response.delete_cookie(SESSION_COOKIE)
+    return response
+
+
+@router.post("/settings")
+async def settings(request: Request) -> Response:
+    """Whether texts are shown at once, or blurred until somebody asks for them."""
+    async with request.form(max_fields=MOST_FIELDS, max_files=0) as form:
+        forgery.demand(request, form)
+        reveal, target = form.get("reveal") == "always", local(str(form.get("next", "/")))
+    response = RedirectResponse(target, 303)
+    if reveal:
+        forgery.set_cookie(request, response, REVEAL_COOKIE, "always", YEAR)
+    else:
+        response.delete_cookie(REVEAL_COOKIE)
+    return response
+
+
+def local(target: str) -> str:
+    """An address on this service, or the start page: nobody is sent elsewhere by a link to us."""
+    inside = target.startswith("/") and not target.startswith(("//", "/\\"))
+    return target if inside and target.isprintable() and "\\" not in target else "/"

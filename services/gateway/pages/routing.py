@@ -1,0 +1,77 @@
+"""Every page's way in and out: errors become pages, strangers are sent to log in, nothing foreign
+may load.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from typing import Any
+from urllib.parse import quote
+
+from fastapi import APIRouter, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
+from starlette.responses import RedirectResponse
+
+from services.gateway.pages.templating import page
+from services.gateway.refusals import Unauthenticated
+from shared.errors import ScoringError
+
+# nothing but our own files: no inline script, no inline style, no frame around us
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+    "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+}
+
+Handler = Callable[[Request], Coroutine[Any, Any, Response]]
+
+
+class PageRoute(APIRoute):
+    """A route whose errors are pages."""
+
+    def get_route_handler(self) -> Handler:
+        """FastAPI's handler, and our way out around it."""
+        inner = super().get_route_handler()
+
+        async def handle(request: Request) -> Response:
+            try:
+                response = await inner(request)
+            except Unauthenticated:
+                response = RedirectResponse(f"/login?next={quote(_address(request))}", 303)
+            except RequestValidationError:
+                response = _problem(
+                    request, 422, "There is no such page", "The address is not ours."
+                )
+            except ScoringError as error:
+                response = _problem(request, error.status, error.title, error.detail)
+                if error.retry_after is not None:
+                    response.headers["Retry-After"] = str(error.retry_after)
+            response.headers.update(HEADERS)
+            response.headers.setdefault("Cache-Control", "no-store")
+            return response
+
+        return handle
+
+
+def pages() -> APIRouter:
+    """A router for pages; the API's description does not list them."""
+    return APIRouter(route_class=PageRoute, include_in_schema=False)
+
+
+def _problem(request: Request, status: int, title: str, detail: str) -> Response:
+    return page(request, "problem.html", status, title=title, detail=detail)
+
+
+def _address(request: Request) -> str:
+    """Where to go on after the log-in; only what may be looked at, not what was sent."""
+    if request.method != "GET":
+        return "/"
+    query = f"?{request.url.query}" if request.url.query else ""
+    return f"{request.url.path}{query}"

@@ -1,0 +1,121 @@
+"""`/try`: choose a metric, paste a text and an explanation, and see what comes of it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import Annotated, Any
+
+from fastapi import Query, Request
+from pydantic import ValidationError
+from starlette.responses import RedirectResponse, Response
+
+from services.gateway.keyring import Caller
+from services.gateway.pages import forgery
+from services.gateway.pages.fields import FIELDS, Form, body_of, filled, sent
+from services.gateway.pages.routing import pages
+from services.gateway.pages.snippets import Snippets, snippets
+from services.gateway.pages.templating import page
+from services.gateway.pages.viewers import Viewer, demand_scope
+from services.gateway.refusals import InvalidBody
+from services.gateway.rooms import metrics
+from services.gateway.routes.scores import commit
+from services.gateway.state import Gateway, State
+from shared.contracts import JobRequest, Metric
+from shared.errors import BadInput
+from shared.problems import problem, validation_problem
+from shared.strictness import read_strictly
+
+FIRST = "hatexscore"
+MOST_FIELDS = 20
+MOST_FIELD_BYTES = 1_048_576
+
+router = pages()
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What the form shows. errors: (place in the request, what is wrong there)."""
+
+    metric: Metric
+    form: Form
+    example: str | None = None
+    errors: list[tuple[str, str]] = field(default_factory=list)
+
+
+@router.get("/try")
+async def try_form(
+    request: Request,
+    gateway: Gateway,
+    caller: Viewer,
+    metric: Annotated[str, Query(max_length=64)] = FIRST,
+    example: Annotated[str, Query(max_length=128)] = "",
+) -> Response:
+    """The form, filled with an example."""
+    chosen = metrics().get(metric) or metrics()[FIRST]
+    name = example if example in chosen.examples else next(iter(chosen.examples))
+    return _shown(
+        request, gateway, caller, Trial(chosen, filled(chosen, chosen.examples[name]), name)
+    )
+
+
+@router.post("/try")
+async def try_it(request: Request, gateway: Gateway, caller: Viewer) -> Response:
+    """Commit a job and go to its page; or say what is wrong, or what the request would be."""
+    demand_scope(caller, "score")
+    limits = {"max_fields": MOST_FIELDS, "max_part_size": MOST_FIELD_BYTES}
+    async with request.form(max_files=0, **limits) as form:
+        forgery.demand(request, form)
+        chosen = metrics().get(str(form.get("metric"))) or metrics()[FIRST]
+        entered, only_show = sent(chosen, form), form.get("action") == "show"
+    try:
+        asked = _asked(chosen, entered)
+        gateway.catalogue.demand(chosen, asked.model)
+        if only_show:
+            return _shown(request, gateway, caller, Trial(chosen, entered))
+        owner = caller.owner(gateway.settings)
+        accepted = await commit(chosen, asked, gateway, None, owner)
+    except BadInput as error:
+        return _shown(request, gateway, caller, Trial(chosen, entered, errors=_errors(error)))
+    gateway.hints.add(accepted.job.metric, accepted.job.id)
+    return RedirectResponse(f"/jobs/{accepted.job.id}", 303)
+
+
+def _asked(metric: Metric, form: Form) -> JobRequest:
+    """Raises InvalidBody."""
+    body = body_of(form)
+    try:
+        return read_strictly(metric.request, json.dumps(body), body)
+    except ValidationError as error:
+        raise InvalidBody(validation_problem(error, body)) from None
+
+
+def _errors(error: BadInput) -> list[tuple[str, str]]:
+    found = error.problem if isinstance(error, InvalidBody) else problem(error)
+    listed = found.get("errors") or [{"pointer": "", "detail": found["detail"]}]
+    return [(entry["pointer"].lstrip("#/"), entry["detail"]) for entry in listed]
+
+
+def _shown(request: Request, gateway: State, caller: Caller, trial: Trial) -> Response:
+    return page(
+        request,
+        "try.html",
+        422 if trial.errors else 200,
+        trial=trial,
+        metrics=list(metrics().values()),
+        fields=FIELDS.get(trial.metric.name, ()),
+        models=[
+            card.name
+            for card in gateway.catalogue.describe()
+            if card.kind in trial.metric.model_kinds
+        ],
+        snippets=_snippets(request, trial, with_key=caller.key is not None),
+    )
+
+
+def _snippets(request: Request, trial: Trial, *, with_key: bool) -> Snippets | None:
+    try:
+        body: dict[str, Any] = body_of(trial.form)
+    except InvalidBody:
+        return None
+    return snippets(trial.metric, body, str(request.base_url).rstrip("/"), with_key=with_key)

@@ -1,0 +1,77 @@
+"""What happened lately: counts by room and state, and when each model last answered."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, func, select
+
+from shared.ledger.tables import jobs
+
+DAY_SECONDS = 86_400
+LOOKED_AT = 200  # ended jobs, the newest, that are asked which models answered
+
+MODELS = jobs.c.result["provenance"]["models"]
+
+
+@dataclass(frozen=True)
+class Answered:
+    """The last sign of life of a model: of a job that it answered."""
+
+    job_id: str
+    at: datetime
+
+
+@dataclass(frozen=True)
+class Lately:
+    """counts: (metric, status) → jobs of the last day. answered: model → its last answer.
+
+    away: jobs of the last day that ended because a model was away, by the model they name.
+    """
+
+    counts: dict[tuple[str, str], int]
+    answered: dict[str, Answered]
+    away: dict[str, int]
+
+
+def lately(connection: Connection, tenant: str) -> Lately:
+    """Of this tenant's jobs. Ids sort by time, so that a day is a range of the primary key."""
+    own = (jobs.c.tenant == tenant, jobs.c.id > _oldest())
+    counted = connection.execute(
+        select(jobs.c.metric, jobs.c.status, func.count())
+        .where(*own)
+        .group_by(jobs.c.metric, jobs.c.status)
+    )
+    counts = {(metric, status): count for metric, status, count in counted}
+    return Lately(counts, _answered(connection, own), _away(connection, own))
+
+
+def _oldest() -> str:
+    return f"job_{int((time.time() - DAY_SECONDS) * 1_000):012x}"
+
+
+def _answered(connection: Connection, own: tuple[Any, ...]) -> dict[str, Answered]:
+    rows = connection.execute(
+        select(jobs.c.id, jobs.c.finished_at, MODELS)
+        .where(*own, jobs.c.status == "succeeded")
+        .order_by(jobs.c.id.desc())
+        .limit(LOOKED_AT)
+    )
+    found: dict[str, Answered] = {}
+    for job_id, at, models in rows:
+        for model in models or ():
+            found.setdefault(model["name"], Answered(job_id, at))
+    return found
+
+
+def _away(connection: Connection, own: tuple[Any, ...]) -> dict[str, int]:
+    named = jobs.c.request["model"].as_string()
+    rows = connection.execute(
+        select(named, func.count())
+        .where(*own, jobs.c.status == "failed", jobs.c.error["status"].as_integer() == 503)
+        .group_by(named)
+    )
+    return {model: count for model, count in rows if model is not None}

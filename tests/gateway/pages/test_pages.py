@@ -1,0 +1,211 @@
+"""The pages over real HTTP: who sees what, what is escaped, what a form may do."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import httpx
+import pytest
+from sqlalchemy import Engine
+
+from services.gateway.pages.routing import POLICY
+from services.gateway.rooms import metrics
+from shared.ledger import keys
+from tests.gateway.conftest import Opens
+from tests.gateway.test_scores import GOOD, URL
+
+HOSTILE = "<script>alert(1)</script> \" ' \u202eright-to-left\u202c \U0001f600 &amp;"
+CSRF = re.compile(r'name="csrf" value="([0-9a-f]{64})"')
+
+
+def token(page: httpx.Response) -> str:
+    """The token that this page's forms carry."""
+    found = CSRF.search(page.text)
+    assert found is not None
+    return found[1]
+
+
+def submitted(client: httpx.Client, **fields: Any) -> httpx.Response:
+    """The form of /try, sent as a browser would."""
+    form = client.get("/try", params={"metric": fields["metric"]})
+    return client.post("/try", data={"csrf": token(form), "action": "score", **fields})
+
+
+def test_every_page_is_strict_about_what_it_loads(client: httpx.Client) -> None:
+    for path in ("/", "/try", "/jobs", "/batches", "/jobs/job_none"):
+        answer = client.get(path)
+        assert answer.headers["content-security-policy"] == POLICY
+        assert answer.headers["content-type"].startswith("text/html")
+        assert " style=" not in answer.text
+        assert re.findall(r"<script(?! src=\"/static/)", answer.text) == []
+        assert re.findall(r'(?:src|href)="(?:https?:)?//', answer.text) == []
+
+
+@pytest.mark.parametrize("metric", sorted(metrics()))
+def test_every_example_of_every_metric_can_be_tried(client: httpx.Client, metric: str) -> None:
+    for name in metrics()[metric].examples:
+        form = client.get("/try", params={"metric": metric, "example": name})
+        fields = dict(re.findall(r'<textarea id="(\w+)"[^>]*>\n(.*?)</textarea>', form.text, re.S))
+        chosen = re.findall(r'<select id="(\w+)".*?</select>', form.text, re.S)
+        picked = {
+            field: (
+                re.search(rf'id="{field}".*?<option selected>(.*?)<', form.text, re.S) or ["", ""]
+            )[1]
+            for field in chosen
+        }
+        typed = {field: unescaped(text) for field, text in fields.items()}
+        answer = client.post(
+            "/try",
+            data={"csrf": token(form), "metric": metric, "action": "score", **typed, **picked},
+        )
+        assert answer.status_code == 303, answer.text
+        job = client.get(f"/v1{answer.headers['location']}").json()
+        assert job["metric"] == metric
+
+
+def unescaped(text: str) -> str:
+    """What a browser reads."""
+    for entity, character in (("&#34;", '"'), ("&#39;", "'"), ("&lt;", "<"), ("&gt;", ">")):
+        text = text.replace(entity, character)
+    return text.replace("&amp;", "&")
+
+
+def test_a_hostile_text_stays_text(client: httpx.Client) -> None:
+    answer = submitted(client, metric="hatexscore", text=HOSTILE, explanation=HOSTILE, rest="{}")
+    shown = client.get(answer.headers["location"])
+    assert "<script>alert" not in shown.text
+    assert "&lt;script&gt;alert" in shown.text
+    assert "queued" in shown.text
+
+
+def test_what_is_wrong_is_said_beside_its_place(client: httpx.Client) -> None:
+    for fields, said in (
+        ({"text": "a", "explanation": "b", "rest": "{"}, "not JSON"),
+        ({"text": "a", "explanation": "b", "rest": "[]"}, "not a JSON object"),
+        ({"text": "a", "explanation": "b", "rest": '{"tau": 2}'}, "<code>tau</code>"),
+        ({"text": "a", "explanation": "b", "rest": '{"model": "none"}'}, "none"),
+        ({"text": "", "explanation": "b", "rest": "{}"}, "<code>text</code>"),
+    ):
+        answer = submitted(client, metric="hatexscore", **fields)
+        assert (answer.status_code, said in answer.text) == (422, True), answer.text
+    assert client.get("/v1/jobs").json()["data"] == []
+
+
+def test_the_request_can_be_shown_without_being_sent(client: httpx.Client) -> None:
+    form = {"text": "It's mild", "explanation": "b", "rest": "{}", "action": "show"}
+    answer = submitted(client, metric="hatexscore", **form)
+    assert "curl -sS" in answer.text
+    assert "import httpx" in answer.text
+    assert client.get("/v1/jobs").json()["data"] == []
+
+
+def test_a_form_of_another_site_does_nothing(client: httpx.Client) -> None:
+    form = client.get("/try")
+    fields = {"metric": "hatexscore", "text": "a", "explanation": "b", "rest": "{}"}
+    without = client.post("/try", data=fields)
+    wrong = client.post("/try", data=fields | {"csrf": "0" * 64})
+    foreign = client.post(
+        "/try", data=fields | {"csrf": token(form)}, headers={"Origin": "https://elsewhere.example"}
+    )
+    assert {without.status_code, wrong.status_code, foreign.status_code} == {403}
+    assert client.get("/v1/jobs").json()["data"] == []
+
+
+def test_a_job_is_cancelled_by_its_page(client: httpx.Client) -> None:
+    job = client.post(URL, json=GOOD).json()
+    shown = client.get(f"/jobs/{job['id']}")
+    cancelled = client.post(f"/jobs/{job['id']}/cancel", data={"csrf": token(shown)})
+    assert cancelled.status_code == 303
+    assert "was cancelled" in client.get(f"/jobs/{job['id']}").text
+
+
+def test_the_list_is_filtered_and_paged(client: httpx.Client) -> None:
+    ids = [client.post(URL, json=GOOD).json()["id"] for _ in range(52)]
+    first = client.get("/jobs")
+    older = re.search(r'href="(/jobs\?after=[^"]+)"', first.text)
+    assert older is not None
+    second = client.get(older[1])
+    seen = re.findall(r'href="/jobs/(job_[0-9a-f]{32})"', first.text + second.text)
+    assert seen == ids[::-1]
+    assert "no such job" in client.get("/jobs", params={"status": "failed"}).text
+    assert client.get("/jobs", params={"after": "x"}).status_code == 422
+
+
+class TestLogIn:
+    """With keys configured."""
+
+    def test_strangers_are_sent_to_log_in_and_come_back(self, opens: Opens, engine: Engine) -> None:
+        secret, browser = bearer(opens), stranger(opens)
+        sent = browser.get("/jobs?status=failed")
+        assert (sent.status_code, sent.headers["location"]) == (
+            303,
+            "/login?next=/jobs%3Fstatus%3Dfailed",
+        )
+        form = browser.get(sent.headers["location"])
+        wrong = browser.post("/login", data={"csrf": token(form), "key": "tsk_" + "x" * 43})
+        assert (wrong.status_code, "unknown" in wrong.text) == (401, True)
+        fields = {"csrf": token(form), "key": secret, "next": "/jobs?status=failed"}
+        inside = browser.post("/login", data=fields)
+        assert inside.headers["location"] == "/jobs?status=failed"
+        cookie = inside.headers["set-cookie"]
+        assert "HttpOnly" in cookie
+        assert "SameSite=lax" in cookie
+        assert secret not in cookie
+        shown = browser.get("/jobs?status=failed")
+        assert shown.status_code == 200
+        out = browser.post("/logout", data={"csrf": token(shown)})
+        assert out.headers["location"] == "/login"
+        assert browser.get("/jobs").status_code == 303
+
+    def test_another_tenants_job_is_not_there(self, opens: Opens, engine: Engine) -> None:
+        job = opens("a").post(URL, json=GOOD).json()
+        inside, outside = entered(opens, "a"), entered(opens, "b")
+        assert inside.get(f"/jobs/{job['id']}").status_code == 200
+        for path in (f"/jobs/{job['id']}", f"/jobs/{job['id']}/result.json"):
+            assert outside.get(path).status_code == 404
+        assert job["id"] not in outside.get("/jobs").text + outside.get("/").text
+
+    def test_a_revoked_key_ends_its_sessions(self, opens: Opens, engine: Engine) -> None:
+        browser = entered(opens, "a")
+        assert browser.get("/").status_code == 200
+        with engine.begin() as connection:
+            for key in keys.all_of(connection, "a"):
+                keys.revoke(connection, key.id)
+        assert browser.get("/").status_code == 303
+
+    def test_a_key_that_may_not_score_tries_nothing(self, opens: Opens, engine: Engine) -> None:
+        browser = entered(opens, "a", "batch")
+        form = browser.get("/try")
+        fields = {"metric": "hatexscore", "text": "a", "explanation": "b", "rest": "{}"}
+        assert browser.post("/try", data=fields | {"csrf": token(form)}).status_code == 403
+
+    @pytest.mark.parametrize(
+        "target", ["//evil.example", "/\\evil.example", "https://evil.example"]
+    )
+    def test_nobody_is_sent_elsewhere(self, opens: Opens, target: str) -> None:
+        secret, browser = bearer(opens), stranger(opens)
+        form = browser.get("/login")
+        answer = browser.post("/login", data={"csrf": token(form), "key": secret, "next": target})
+        assert answer.headers["location"] == "/"
+
+
+def stranger(opens: Opens) -> httpx.Client:
+    """A browser without a key."""
+    client = opens("nobody")
+    del client.headers["Authorization"]
+    return client
+
+
+def bearer(opens: Opens, tenant: str = "a", *scopes: keys.Scope) -> str:
+    """A key's secret."""
+    return opens(tenant, *scopes).headers["Authorization"].removeprefix("Bearer ")
+
+
+def entered(opens: Opens, tenant: str, *scopes: keys.Scope) -> httpx.Client:
+    """A browser that has logged in."""
+    secret, browser = bearer(opens, tenant, *scopes), stranger(opens)
+    form = browser.get("/login")
+    answer = browser.post("/login", data={"csrf": token(form), "key": secret})
+    assert answer.status_code == 303
+    return browser
