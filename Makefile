@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 RUN := HF_HUB_OFFLINE=1 PYTHONUNBUFFERED=1 $(BIN)/python
 
-.PHONY: help venv demo serve test lint bench chaos soak fuzz lock clean
+.PHONY: help venv demo serve test lint bench chaos soak fuzz pictures lock clean
 
 help:  ## what there is
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-8s %s\n", $$1, $$2}'
@@ -47,6 +47,9 @@ soak: $(VENV)/dev  ## many batches while workers die; the table in docs/operatio
 
 fuzz: $(VENV)/dev  ## Schemathesis on the running service: thousands of requests, no surprise
 	$(RUN) -m tests.fuzz
+
+pictures: $(VENV)/dev  ## the README's pictures, taken of a running service
+	$(RUN) -m tests.browser.pictures
 
 lock:  ## pin every version anew from pyproject.toml
 	sh requirements.sh

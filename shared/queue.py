@@ -6,7 +6,8 @@ neither matters. Sources: specs "conventions" C1 for every option set here.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
@@ -14,7 +15,7 @@ from uuid import uuid4
 
 import redis
 from celery import Celery
-from kombu.exceptions import OperationalError
+from kombu.exceptions import BatchPublishError, OperationalError
 from redis.exceptions import RedisError
 
 from shared.errors import Unavailable
@@ -50,6 +51,16 @@ def options() -> dict[str, Any]:
     }
 
 
+@dataclass(frozen=True, slots=True)
+class Hint:
+    """One message: this job waits. trace: what `shared.tracing.carried` gave."""
+
+    metric: str
+    job_id: str
+    batch: bool = False
+    trace: Mapping[str, str] = field(default_factory=dict)
+
+
 app = Celery("touchstone")
 app.add_defaults(options)  # read when first needed, not when imported
 
@@ -81,21 +92,36 @@ def send(
 
     trace: what `shared.tracing.carried` gave, so that the worker's spans join the caller's.
     """
-    headers, embedded = _envelope(task_name(metric))
-    message_id = str(uuid4())
+    send_all([Hint(metric, job_id, batch, trace)])
+
+
+def send_all(hints: Sequence[Hint]) -> None:
+    """Hint for all of these at once, in order: one trip to the broker. Raises Unavailable; then
+    some of them may have been sent.
+    """
     try:
-        with app.producer_pool.acquire(block=True, timeout=SOCKET_SECONDS) as producer:
-            producer.publish(
-                ((job_id,), {}, embedded),
-                headers={**headers, **trace, "id": message_id, "root_id": message_id},
-                correlation_id=message_id,
-                exchange="",
-                routing_key=lane(metric, batch=batch),
-                serializer="json",
-                retry=False,
-            )
-    except (OperationalError, RedisError, OSError) as error:
+        with (
+            app.producer_pool.acquire(block=True, timeout=SOCKET_SECONDS) as producer,
+            producer.batch(),
+        ):
+            for hint in hints:
+                _publish(producer, hint)
+    except (OperationalError, BatchPublishError, RedisError, OSError) as error:
         raise Unavailable("the broker cannot be reached") from error
+
+
+def _publish(producer: Any, hint: Hint) -> None:
+    headers, embedded = _envelope(task_name(hint.metric))
+    message_id = str(uuid4())
+    producer.publish(
+        ((hint.job_id,), {}, embedded),
+        headers={**headers, **hint.trace, "id": message_id, "root_id": message_id},
+        correlation_id=message_id,
+        exchange="",
+        routing_key=lane(hint.metric, batch=hint.batch),
+        serializer="json",
+        retry=False,
+    )
 
 
 @lru_cache

@@ -13,12 +13,12 @@ from queue import Empty, Full, Queue
 
 from shared import log, queue
 from shared.errors import Unavailable
+from shared.queue import Hint
 from shared.tracing import carried
 
 MOST = 10_000  # hints that wait for a stuck broker; more are left to the scheduler
+ONE_TRIP = 100  # hints in one message to the broker: who came while the last one travelled
 PATIENCE_SECONDS = 5.0  # at the end, for what still waits
-
-Hint = tuple[str, str, dict[str, str]]  # metric, job id, trace
 
 logger = log.logger(__name__)
 
@@ -32,7 +32,7 @@ class Hints:
     def add(self, metric: str, job_id: str) -> None:
         """Send this soon. Never blocks."""
         try:
-            self._waiting.put_nowait((metric, job_id, carried()))
+            self._waiting.put_nowait(Hint(metric, job_id, trace=carried()))
         except Full:
             logger.warning("job.not_sent", job=job_id, detail="too many hints wait")
 
@@ -51,13 +51,29 @@ class Hints:
             thread.join(PATIENCE_SECONDS)
 
     def _send_all(self) -> None:
-        while (hint := self._waiting.get()) is not None:
-            metric, job_id, trace = hint
+        while (first := self._waiting.get()) is not None:
+            hints = [first, *self._more()]
             try:
-                queue.send(metric, job_id, trace=trace)
+                queue.send_all(hints)
             except Unavailable as error:
-                dropped = self._drop()
-                logger.warning("job.not_sent", job=job_id, detail=error.detail, dropped_too=dropped)
+                dropped = len(hints) - 1 + self._drop()
+                logger.warning(
+                    "job.not_sent", job=first.job_id, detail=error.detail, dropped_too=dropped
+                )
+
+    def _more(self) -> list[Hint]:
+        """What waits besides, as far as one trip takes it."""
+        found: list[Hint] = []
+        try:
+            while len(found) < ONE_TRIP - 1:
+                hint = self._waiting.get_nowait()
+                if hint is None:
+                    self._waiting.put(None)  # the sign to end stays
+                    break
+                found.append(hint)
+        except Empty:
+            return found
+        return found
 
     def _drop(self) -> int:
         """Forget what waits: the broker is away, and each try would take its time."""

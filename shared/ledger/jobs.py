@@ -66,12 +66,25 @@ def insert_job(
 ) -> Job:
     """A new queued job. If nobody claims it within `resend_after`, the scheduler sends it again."""
     resend_at = func.now() + resend_after
-    row = connection.execute(
+    created_at = connection.execute(
         insert(jobs)
         .values(id=job_id, metric=metric, tenant=tenant, request=request, resend_at=resend_at)
-        .returning(*SHOWN)
-    ).one()
-    return job_of(row)
+        .returning(jobs.c.created_at)  # the rest is known: no text travels back
+    ).scalar_one()
+    return Job(
+        id=job_id,
+        metric=metric,
+        tenant=tenant,
+        status="queued",
+        request=dict(request),
+        attempts=0,
+        result=None,
+        error=None,
+        created_at=created_at,
+        started_at=None,
+        finished_at=None,
+        batch_id=None,
+    )
 
 
 def find(connection: Connection, job_id: str, *, tenant: str | None = None) -> Job:

@@ -11,16 +11,17 @@ from services.gateway import hints as hints_module
 from services.gateway.hints import Hints
 from shared import queue
 from shared.errors import Unavailable
+from shared.queue import Hint
 
 
 def test_what_waits_is_sent_before_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    sent: list[tuple[str, str]] = []
-    monkeypatch.setattr(queue, "send", lambda metric, job_id, trace: sent.append((metric, job_id)))
+    sent: list[Hint] = []
+    monkeypatch.setattr(queue, "send_all", sent.extend)
     hints = Hints()
     with hints.sending():
         for number in range(100):
             hints.add("echo", str(number))
-    assert sent == [("echo", str(number)) for number in range(100)]
+    assert [(hint.metric, hint.job_id) for hint in sent] == [("echo", str(n)) for n in range(100)]
 
 
 def test_a_stuck_broker_blocks_nobody_and_what_waited_is_left_to_the_scheduler(
@@ -28,13 +29,13 @@ def test_a_stuck_broker_blocks_nobody_and_what_waited_is_left_to_the_scheduler(
 ) -> None:
     stuck, tried = threading.Event(), []
 
-    def send(_metric: str, job_id: str, trace: dict[str, str]) -> None:
-        assert trace == {}  # nothing is traced here
-        tried.append(job_id)
+    def send_all(hints: list[Hint]) -> None:
+        assert all(hint.trace == {} for hint in hints)  # nothing is traced here
+        tried.append(hints[0].job_id)
         stuck.wait(10)
         raise Unavailable("away")
 
-    monkeypatch.setattr(queue, "send", send)
+    monkeypatch.setattr(queue, "send_all", send_all)
     monkeypatch.setattr(hints_module, "MOST", 5)
     hints = Hints()
     with hints.sending():

@@ -1,0 +1,148 @@
+"""A browser, a gateway, and jobs of every metric in every state.
+
+Scores are the rooms' own, made in this process from the examples of their contracts.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from sqlalchemy import Engine
+
+from services.bindings import local
+from services.gateway.pages.fields import DETAILS
+from services.gateway.rooms import metrics
+from shared import models
+from shared.catalogue import load_catalogue
+from shared.ledger import jobs, leases
+from shared.problems import make
+from shared.settings import Settings
+from tests.end_to_end.service import ROOT
+from tests.gateway.serving import serving
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+FAR = timedelta(hours=1)
+FAILURE = make("bad-input", "The request cannot be scored", 422, "the model has no such label")
+
+Visits = Callable[..., Page]
+
+
+def executable() -> str | None:
+    """Where a browser is; TOUCHSTONE_BROWSER names another one."""
+    named = os.environ.get("TOUCHSTONE_BROWSER")
+    return named or next((path for name in BROWSERS if (path := shutil.which(name))), None)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """Chromium; without one these tests are skipped."""
+    path = executable()
+    if path is None:
+        pytest.skip("there is no Chromium here: install Debian's `chromium`")
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        yield started
+        started.close()
+
+
+@pytest.fixture
+def visits(browser: Browser) -> Iterator[Visits]:
+    """Opens windows; whatever a page's script or policy complains of fails the test."""
+    contexts: list[BrowserContext] = []
+    complaints: list[str] = []
+
+    def visit(url: str, **options: Any) -> Page:
+        context = browser.new_context(base_url=url, **options)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("console", lambda said: _heard(said.type, said.text, complaints))
+        return page
+
+    yield visit
+    for context in contexts:
+        context.close()
+    assert complaints == []
+
+
+def _heard(kind: str, text: str, complaints: list[str]) -> None:
+    if kind == "error" and "Failed to load resource" not in text:  # a 404 page is no fault
+        complaints.append(text)
+
+
+@pytest.fixture(scope="session")
+def open_gateway(_settings: Settings) -> Iterator[str]:
+    """A gateway that asks for no keys."""
+    with serving(_settings.model_copy(update={"authentication": "none"})) as url:
+        yield url
+
+
+@pytest.fixture(scope="session")
+def results() -> dict[str, dict[str, Any]]:
+    """metric → the result of its first example, with all the detail that a page can show."""
+    models.bind(local(load_catalogue(ROOT / "models.toml")))
+    found = {}
+    for name in metrics():
+        score = importlib.import_module(f"services.{name}.score").score
+        request = metrics()[name].request.model_validate(example(name))
+        found[name] = score(request).model_dump(mode="json")
+    models.bind(None)
+    return found
+
+
+def example(metric: str) -> dict[str, Any]:
+    """The metric's first example, asked for all the detail that its page shows."""
+    room = metrics()[metric]
+    details = {name: True for name in DETAILS if name in room.request.model_fields}
+    return next(iter(room.examples.values())) | details
+
+
+@dataclass(frozen=True)
+class Filled:
+    """A gateway's address, and the jobs behind it: (metric, state) → id."""
+
+    url: str
+    jobs: dict[tuple[str, str], str]
+
+
+@pytest.fixture
+def filled(open_gateway: str, engine: Engine, results: dict[str, dict[str, Any]]) -> Filled:
+    """A job of every metric that has succeeded, failed, runs and waits."""
+    made = {}
+    for metric, result in results.items():
+        for state in ("succeeded", "failed", "running", "queued"):
+            made[metric, state] = put(engine, metric, state, example(metric), result)
+    return Filled(open_gateway, made)
+
+
+def put(
+    engine: Engine, metric: str, state: str, body: dict[str, Any], result: dict[str, Any]
+) -> str:
+    """A job in this state; its id."""
+    request = metrics()[metric].request.model_validate(body).model_dump(mode="json")
+    job_id = jobs.new_id()
+    with engine.begin() as connection:
+        jobs.insert_job(connection, job_id, metric, request, FAR)
+        if state == "queued":
+            return job_id
+        claim = leases.claim(connection, job_id, lease=FAR, max_attempts=3)
+        assert claim is not None
+        if state == "succeeded":
+            assert leases.succeed(connection, claim, result)
+        if state == "failed":
+            assert leases.fail(connection, claim, FAILURE)
+    return job_id
+
+
+def screenshot_folder() -> Path:
+    """Where the README's pictures are."""
+    return ROOT / "docs" / "pictures"

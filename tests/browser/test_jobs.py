@@ -1,0 +1,114 @@
+"""The page of a job, in every state, for every metric, as people see it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from playwright.sync_api import expect
+from sqlalchemy import Engine
+
+from services.gateway.rooms import metrics
+from tests.browser.conftest import Filled, Visits, example, put
+from tests.servers import finish_next
+
+HOSTILE = "<script>alert(1)</script> \"quoted\" 'too' \u202eright to left\u202c مرحبا \U0001f600"
+MOST_SECONDS = 1.0
+TOKENS = 1_000
+
+
+@pytest.mark.parametrize("metric", sorted(metrics()))
+def test_a_job_of_each_metric_in_each_state(filled: Filled, visits: Visits, metric: str) -> None:
+    page = visits(filled.url)
+    for state in ("succeeded", "failed", "running", "queued"):
+        page.goto(f"/jobs/{filled.jobs[metric, state]}", wait_until="commit")
+        expect(page.locator(".steps [aria-current=step]")).to_contain_text(state)
+        expect(page.locator("h1")).to_contain_text(metric)
+        if state == "failed":
+            expect(page.locator("section.error")).to_contain_text("no such label")
+        if state == "succeeded":
+            expect(page.locator(".headline")).not_to_be_empty()
+            assert page.locator("h2").count() > 0
+
+
+def test_a_text_is_blurred_until_it_is_asked_for(filled: Filled, visits: Visits) -> None:
+    page = visits(filled.url)
+    page.goto(f"/jobs/{filled.jobs['hatexscore', 'succeeded']}")
+    text = page.locator(".sensitive").first
+    expect(text).to_have_css("filter", "blur(7.2px)")
+    expect(text).to_have_attribute("aria-hidden", "true")
+    page.get_by_role("button", name="Show texts").focus()
+    page.keyboard.press("Enter")  # by keyboard
+    expect(text).to_have_css("filter", "none")
+    expect(text).not_to_have_attribute("aria-hidden", "true")
+    page.reload()
+    expect(text).to_have_css("filter", "blur(7.2px)")  # for one page only
+    page.get_by_text("Settings").click()
+    page.get_by_label("Always show texts").check()
+    page.get_by_role("button", name="Save").click()
+    expect(page.locator(".sensitive").first).to_have_css("filter", "none")
+
+
+def test_a_hostile_text_is_shown_as_text(
+    open_gateway: str,
+    engine: Engine,
+    visits: Visits,
+    results: dict[str, dict[str, Any]],
+) -> None:
+    request = example("hatexscore") | {"text": HOSTILE, "explanation": HOSTILE}
+    job_id = put(engine, "hatexscore", "succeeded", request, results["hatexscore"])
+    page = visits(open_gateway)
+    page.on("dialog", lambda _dialog: pytest.fail("a script of the text ran"))
+    page.goto(f"/jobs/{job_id}")
+    shown = [text for text in page.locator(".sensitive").all_text_contents() if "<script>" in text]
+    assert shown
+    assert page.locator("main script").count() == 0
+
+
+def test_a_page_follows_its_job(open_gateway: str, engine: Engine, visits: Visits) -> None:
+    page = visits(open_gateway)
+    page.goto("/try?metric=hatexscore")
+    page.get_by_role("button", name="Score").click()
+    expect(page.locator(".steps [aria-current=step]")).to_contain_text("queued")
+    finish_next(engine, {"score": 0.75, "range": [0, 1], "direction": "higher_is_better"})
+    expect(page.locator(".headline")).to_have_text("0.75")
+
+
+def test_an_ice_job_of_a_thousand_tokens_is_there_within_a_second(
+    open_gateway: str, engine: Engine, visits: Visits, results: dict[str, dict[str, Any]]
+) -> None:
+    body, result = of_tokens(results["ice"], TOKENS)
+    job_id = put(engine, "ice", "succeeded", body, result)
+    page = visits(open_gateway)
+    page.goto(f"/jobs/{job_id}", wait_until="load")  # the first picture starts the engine
+    page.goto(f"/jobs/{job_id}", wait_until="load")
+    times = page.evaluate(
+        "() => { const t = performance.getEntriesByType('navigation')[0];"
+        " return [t.responseEnd - t.requestStart, t.loadEventEnd - t.startTime]; }"
+    )
+    server, whole = (milliseconds / 1_000 for milliseconds in times)
+    print(f"server {server:.3f} s, whole page {whole:.3f} s")  # noqa: T201 (a figure to quote)
+    assert whole < MOST_SECONDS
+
+
+def of_tokens(result: dict[str, Any], count: int) -> tuple[dict[str, Any], dict[str, Any]]:
+    """A request and a result with so many tokens under four operators."""
+    text = " ".join(f"word{number % 97}" for number in range(count))
+    spans, place = [], 0
+    for word in text.split(" "):
+        spans.append({"start": place, "end": place + len(word), "of": "text", "eligible": True})
+        place += len(word) + 1
+    test = result["components"]["tests"][0]
+    operators = ("delete", "mask_unk", "mask_pad", "infill")
+    tests = [test | {"operator": operator, "tokens": count // 5} for operator in operators]
+    values = [((number * 37) % 101 - 40) / 60 for number in range(count)]
+    rationale = sorted(sorted(range(count), key=lambda one: -values[one])[: count // 5])
+    given = {"explanation": test["explanation"], "values": values, "rationale": rationale}
+    changed = {
+        "components": result["components"] | {"tests": tests},
+        "tokens": spans,
+        "token_values": [given],
+        "eligible_tokens": count,
+        "evidence": [],
+    }
+    return example("ice") | {"text": text}, result | changed
