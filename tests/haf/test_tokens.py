@@ -104,9 +104,7 @@ def test_the_matrix_gives_the_diversity_of_the_reasons(variant: str) -> None:
         report = score(bring(**WHOLE, variant=variant))
     texts = [reason.text for reason in report.stages[0].reasons]
     matrix = np.array(report.similarities)
-    assert matrix.tolist() == [
-        [1.0 if a == b else overlap(a, b) for b in texts] for a in texts
-    ]
+    assert matrix.tolist() == [[1.0 if a == b else overlap(a, b) for b in texts] for a in texts]
     confidences = np.array([reason.confidence for reason in report.stages[0].reasons])
     apart = (1 - matrix) * confidences[None, :]
     assert report.components.dis == pytest.approx(apart.sum() / (len(texts) * (len(texts) - 1)))
@@ -123,9 +121,7 @@ def test_a_pair_is_asked_once_and_mirrored() -> None:
     assert report.similarities == ((1.0, g), (g, 1.0))
 
 
-@pytest.mark.parametrize(
-    ("count", "rows"), [(0, 0), (1, 1), (2, 2), (64, 64), (65, 0)]
-)
+@pytest.mark.parametrize(("count", "rows"), [(0, 0), (1, 1), (2, 2), (64, 64), (65, 0)])
 def test_as_many_rows_as_reasons_up_to_those_that_are_asked_about(count: int, rows: int) -> None:
     many = "The text is toxic.\n" + "".join(f"{n}. It says {n} so.\n" for n in range(1, count + 1))
     with bound():
