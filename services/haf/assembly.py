@@ -23,7 +23,9 @@ from services.haf.report import (
     ReasonPart,
     StagePart,
 )
+from services.haf.responses import MOST_REASONS
 from services.haf.spoken import Spoken
+from services.haf.token_values import with_token_values
 from services.haf.transcript import Exchange, Transcript
 from services.haf.undefined import reasons_why
 from shared.contracts import Provenance
@@ -35,6 +37,8 @@ def assemble(request: HafRequest, told: Sequence[Transcript], gathered: Gathered
     measured = [measure(request, each, gathered) for each in told]
     first, values = told[0], measured[0]
     stages = tuple(_stages(first, values))
+    if request.token_values:
+        stages = with_token_values(request, first, gathered.g, stages)
     score = _score(values.components)
     return HafReport(
         metric=METRIC.name,
@@ -50,8 +54,16 @@ def assemble(request: HafRequest, told: Sequence[Transcript], gathered: Gathered
         extras=values.extras if request.extras else None,
         repetition=repetition(told, measured),
         permutation=permutation(request, first, gathered),
+        similarities=_similarities(values),
         provenance=_provenance(request, gathered),
     )
+
+
+def _similarities(values: Measured) -> tuple[tuple[float, ...], ...]:
+    """As rows; of very many reasons the square would be larger than all the rest."""
+    if len(values.similarities) > MOST_REASONS:
+        return ()
+    return tuple(tuple(row) for row in values.similarities.tolist())
 
 
 def _score(found: Components) -> float | None:
@@ -181,4 +193,5 @@ def _parameters(request: HafRequest) -> dict[str, Any]:
         "decision_model": request.decision_model or request.similarity,
         "generation": request.generation.model_dump() if request.model else None,
         "prompts": prompts.version(),
+        **({"token_values": True} if request.token_values else {}),
     }

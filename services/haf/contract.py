@@ -81,6 +81,11 @@ class HafRequest(ScoreRequest):
     )
     weights: Weights = Field(default_factory=Weights)
     extras: bool = Field(default=False, description="report DiS-dpp and del-PE too")
+    token_values: bool = Field(
+        default=False,
+        description="report each token's log-probability and relevance, of every reason and "
+        "decision; about 100 bytes a token",
+    )
 
     @model_validator(mode="after")
     def _model_or_responses(self) -> Self:
@@ -127,7 +132,10 @@ METRIC = Metric(
     model_kinds=("causal",),
     default_model=None,
     model_optional=True,
-    examples={"your own responses": _OWN_RESPONSES},
+    examples={
+        "your own responses": _OWN_RESPONSES,
+        "with every token": {**_OWN_RESPONSES, "token_values": True},
+    },
 )
 
 BATCH_REPORT = ReportRoom(

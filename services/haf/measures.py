@@ -11,7 +11,8 @@ import numpy as np
 from services.haf import kernel
 from services.haf.contract import HafRequest
 from services.haf.deciding import asks_model
-from services.haf.gather import Gathered, decision_target
+from services.haf.gather import Alike, Gathered, decision_target
+from services.haf.kernel import Floats
 from services.haf.manner import manner
 from services.haf.parsed import Verdict
 from services.haf.parts import (
@@ -43,6 +44,7 @@ class Measured:
     uniform_stages: tuple[StageValue, ...]
     verdicts: tuple[Verdict | None, ...]  # of the later stages
     extras: Extras
+    similarities: Floats  # (R, R) of the JUSTIFY reasons
 
 
 def measure(request: HafRequest, told: Transcript, gathered: Gathered) -> Measured:
@@ -65,6 +67,7 @@ def measure(request: HafRequest, told: Transcript, gathered: Gathered) -> Measur
         uniform_stages=even_stages,
         verdicts=verdicts,
         extras=extras(weighed, told, stages),
+        similarities=similarities(weighed),
     )
 
 
@@ -77,8 +80,13 @@ def shared_of(
 
 def by_relevance(gathered: Gathered, said: Spoken, target: str) -> float | None:
     """Eqs. 1 to 4: tokens weighted by how much the statement changes without them."""
-    alike = np.array([gathered.g(target, masked) for masked in said.masked], dtype=np.float64)
-    return kernel.confidence(said.nll, kernel.semantic_relevance(alike))
+    return kernel.confidence(said.nll, relevances(gathered.g, said, target))
+
+
+def relevances(g: Alike, said: Spoken, target: str) -> Floats:
+    """Eq. 3 of each piece of a statement, (N,) in [0, 1]."""
+    alike = np.array([g(target, masked) for masked in said.masked], dtype=np.float64)
+    return kernel.semantic_relevance(alike)
 
 
 def uniformly(said: Spoken, _target: str) -> float | None:

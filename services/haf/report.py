@@ -5,19 +5,18 @@ Source: Mothilal et al., arXiv:2506.19113. Part of the contract: pydantic only.
 
 from __future__ import annotations
 
+from operator import not_
 from typing import Annotated, Literal
 
 from pydantic import Field
 
+from services.haf.token_messages import ONLY_IF_ASKED, Offset, Share, TokenValue
 from shared.contracts import Evidence, Message, Report, Word
 
 Stage = Literal["justify", "internal", "external", "sufficiency", "necessity"]
 Stance = Literal["toxic", "maybe", "non-toxic", "unclear"]
 Answer = Literal["sufficient", "insufficient", "doubtful", "irrelevant", "unclear"]
 Judge = Literal["rules", "similarity", "nli"]
-
-Share = Annotated[float, Field(ge=0, le=1)]
-Offset = Annotated[int, Field(ge=0, description="character offset into the stage's response")]
 
 
 class Components(Message):
@@ -71,6 +70,9 @@ class ReasonPart(Message):
         description="div (Eq. 8) from the JUSTIFY reasons (sufficiency: from the other ones)"
     )
     value: Share | None = Field(description="its term in SoS, UII, UEI or the informativeness")
+    token_values: tuple[TokenValue, ...] = Field(
+        default=(), exclude_if=not_, description=ONLY_IF_ASKED
+    )
 
 
 class DecisionPart(Message):
@@ -87,6 +89,9 @@ class DecisionPart(Message):
     certainty: Share | None = Field(
         description="rules: share of the cues that agree; nli: its probability; similarity: the "
         "winning side's share of both"
+    )
+    token_values: tuple[TokenValue, ...] = Field(
+        default=(), exclude_if=not_, description=ONLY_IF_ASKED
     )
 
 
@@ -178,3 +183,8 @@ class HafReport(Report):
     extras: Extras | None
     repetition: Repetition | None
     permutation: Permutation | None
+    similarities: tuple[tuple[Share, ...], ...] = Field(
+        default=(),
+        description="(R, R) g of the JUSTIFY reasons as DiS uses it: asked once a pair, the "
+        "earlier reason first, and mirrored; 1 on the diagonal. Empty for more than 64 reasons",
+    )

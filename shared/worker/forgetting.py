@@ -76,6 +76,8 @@ def _model(model: BaseModel) -> dict[str, Json]:
     kept = {}
     for name, field in type(model).model_fields.items():
         value = getattr(model, name)
+        if field.exclude_if is not None and field.exclude_if(value):
+            continue  # as where the text stays
         kept[name] = value if ours and isinstance(value, str) else _value(value, _hint(field))
     return kept
 

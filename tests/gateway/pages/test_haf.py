@@ -1,0 +1,306 @@
+"""HAF's page: it says what the report says, whole, and nothing of it as markup."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+from typing import Any
+
+import pytest
+
+from services.gateway.pages.charts.matrix import MOST, matrix
+from services.gateway.pages.metrics import haf
+from services.gateway.pages.metrics.haf_words import METRICS
+from services.gateway.pages.templating import rendered, significant
+from services.haf.contract import METRIC, HafRequest
+from services.haf.report import Components, DecisionPart, HafReport, ReasonPart
+from services.haf.score import score
+from shared.worker.forgetting import without_text
+from tests.haf.fake import ENOUGH, MORE, PLAIN, TOXIC, bound, completion
+from tests.haf.test_score import WHOLE, ask, bring
+
+HOSTILE = "<script>alert('x')</script>"
+RIGHT_TO_LEFT = '\u202eשלום 👩‍👩‍👧 "quoted"'
+VOID = {"rect", "path", "br", "link", "meta", "input", "line", "circle"}
+
+
+class Page(HTMLParser):
+    """The words of a page, its tags in order, and whether they nest."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.words = ""
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.open: list[str] = []
+        self.feed(html)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.words += data
+
+    def of(self, tag: str) -> list[dict[str, str | None]]:
+        return [attributes for name, attributes in self.tags if name == tag]
+
+
+def scored(request: HafRequest) -> HafReport:
+    with bound():
+        return score(request)
+
+
+def shown(request: HafRequest | None, report: HafReport) -> tuple[haf.HafView, Page, str]:
+    view = haf.view(request, report)
+    html = rendered(haf.TEMPLATE, view=view, job={}, report=report)
+    return view, Page(html), html
+
+
+def looked_at(request: HafRequest) -> tuple[haf.HafView, Page, str]:
+    return shown(request, scored(request))
+
+
+ASKED = [
+    *(HafRequest.model_validate(each) for each in METRIC.examples.values()),
+    bring(**WHOLE, extras=True, token_values=True),
+    bring(PLAIN, individual=["The text is not toxic.", MORE], variant="paper"),
+    bring(PLAIN, internal="I cannot help with that.", variant="reference"),
+    bring("I cannot help with that."),
+    bring(""),
+    bring("A lovely day."),
+    bring("The text is toxic.\n1. It calls them lazy."),
+    ask(model="lm", samples=3, permute_reasons=2, extras=True, token_values=True),
+]
+
+
+@pytest.mark.parametrize("request_", ASKED)
+@pytest.mark.parametrize("kept", [True, False])
+def test_every_report_has_a_page_that_nests(request_: HafRequest, kept: bool) -> None:
+    report = scored(request_)
+    if not kept:
+        report = HafReport.model_validate(without_text(report, request_))
+    view, page, html = shown(request_ if kept else None, report)
+    assert page.open == []
+    assert not [tag for tag, attributes in page.tags if "style" in attributes]
+    assert not page.of("script")
+    assert {tag for tag, _ in page.tags if re.fullmatch(r"h\d", tag)} >= {"h2", "h3"}
+    assert "h1" not in {tag for tag, _ in page.tags}
+    assert view.verdict in page.words
+    assert view.says in page.words
+    for metric in METRICS:
+        assert metric.short in page.words
+        assert metric.better in page.words
+    for row in view.rows:
+        assert bool(row.why) == (row.value is None)
+        assert row.why in page.words
+    assert len(html) < 300_000
+
+
+def numbers(components: Components | None) -> list[float]:
+    found = components.model_dump().values() if components else ()
+    return [value for value in found if value is not None]
+
+
+def as_shown(value: float, digits: int = 3) -> str:
+    return significant(value, digits)
+
+
+def test_every_part_of_the_report_appears() -> None:
+    report = scored(ask(model="lm", samples=3, permute_reasons=2, extras=True))
+    view, page, _ = shown(ask(model="lm"), report)
+    control, extras = report.control, report.extras
+    repetition, permutation = report.repetition, report.permutation
+    assert control is not None
+    assert extras is not None
+    assert repetition is not None
+    assert permutation is not None
+    values = numbers(report.components)
+    values += numbers(control.uniform_relevance) + numbers(control.unweighted)
+    for name in Components.model_fields:
+        spread = getattr(repetition, name)
+        values += [x for x in (spread.mean, spread.sd, spread.low, spread.high) if x is not None]
+    for change in (permutation.dis, permutation.uii):
+        every = (change.original, *change.values, change.mean_change, change.largest_change)
+        values += [x for x in every if x is not None]
+    for stage in report.stages:
+        values += [x for x in (stage.weight, stage.informativeness, stage.value) if x is not None]
+        parts: list[ReasonPart | DecisionPart] = [*stage.reasons]
+        parts += [stage.decision] if stage.decision else []
+        for part in parts:
+            every = (part.confidence, part.confidence_uniform)
+            values += [x for x in every if x is not None]
+            assert part.text in page.words
+        of_reasons = (y for x in stage.reasons for y in (x.value, x.similarity, x.diversity))
+        values += [x for x in of_reasons if x is not None]
+    values += [value for row in report.similarities for value in row]
+    missing = [value for value in values if as_shown(value) not in page.words]
+    assert missing == []
+    dis_dpp = extras.dis_dpp
+    assert dis_dpp is not None
+    assert as_shown(dis_dpp, 4) in page.words
+    assert "2, 1" in page.words  # the other order
+    assert len(view.cards) == report.counts.reasons
+
+
+def test_what_is_undefined_is_a_dash_with_its_reason() -> None:
+    _, page, _ = looked_at(bring(internal=MORE))
+    assert "its response was not brought" in page.words
+    assert "– undefined" in page.words
+    assert "Not there: its response was not brought." in page.words
+
+
+def test_the_path_has_its_stages_in_order_and_says_who_read_the_decision() -> None:
+    view, page, _ = looked_at(bring(**WHOLE))
+    assert [step.stage for step in view.steps] == [
+        "justify", "internal", "external", "sufficiency"
+    ]  # fmt: skip
+    assert [said.about for said in view.steps[3].said] == [1, 2]
+    internal = view.steps[1].said[0].decided
+    external = view.steps[2].said[0].decided
+    assert internal is not None
+    assert external is not None
+    assert (internal.answer, internal.tone) == ("more reasons are needed", "bad")
+    assert (external.answer, external.tone) == ("no more reasons are needed", "good")
+    assert "our rules" in page.words
+    assert view.verdict.endswith("It stands by them in 2 of 4 later answers.")
+
+
+def test_a_reason_that_is_missed_upholds_a_non_toxic_stance() -> None:
+    view, page, _ = looked_at(bring(PLAIN, individual=[ENOUGH, MORE]))
+    assert view.steps[3].stage == "necessity"
+    tones = [said.decided and said.decided.tone for said in view.steps[3].said]
+    assert tones == ["bad", "good"]
+    assert "Without reason 1" in page.words
+
+
+def test_refusals_and_irrelevant_answers_are_named() -> None:
+    _, page, _ = looked_at(
+        bring(PLAIN, internal="I cannot help with that.", individual=["It is not toxic.", MORE])
+    )
+    assert "refusal: the model does not answer" in page.words
+    assert "irrelevant: the decision does not answer the question" in page.words
+
+
+@pytest.mark.parametrize(
+    ("justify", "verdict"),
+    [
+        ("I cannot help with that.", "refuses to judge"),
+        ("The text is toxic.", "gives no reason"),
+        (TOXIC, "Nothing was asked about them"),
+    ],
+)
+def test_where_little_was_said_the_verdict_says_so(justify: str, verdict: str) -> None:
+    view, _, _ = looked_at(bring(justify))
+    assert verdict in view.verdict
+
+
+def test_tokens_are_marked_where_they_stand() -> None:
+    request = bring(**WHOLE, token_values=True)
+    report = scored(request)
+    view, page, _ = shown(request, report)
+    for card, part in zip(view.cards, report.stages[0].reasons, strict=True):
+        assert "".join(piece.text for piece in card.text) == part.text
+        marked = [piece for piece in card.text if piece.marks]
+        assert len(marked) == len(part.token_values)
+        words = [completion(part.text).text[t.start : t.end] for t in completion(part.text).tokens]
+        assert [piece.text.strip() for piece in marked] == [word.strip() for word in words]
+        steps = {mark.kind for piece in marked for mark in piece.marks}
+        assert "weight-5" in steps
+        assert steps <= {f"{kind}-{n}" for kind in ("weight", "unsure") for n in range(6)}
+        weights = [each.weight for each in card.heaviest]
+        assert weights == sorted(weights, reverse=True)
+        assert sum(weights) <= 1 + 1e-9
+    assert "Ask with token_values" not in page.words
+    assert "Ask with token_values" in looked_at(bring(**WHOLE))[1].words
+
+
+def test_a_token_without_any_relevance_is_still_marked() -> None:
+    with bound(alike=lambda a, b: 1.0):
+        report = score(bring(token_values=True))
+    view, page, _ = shown(bring(), report)
+    kinds = {mark.kind for piece in view.cards[0].text for mark in piece.marks}
+    assert "weight-0" in kinds
+    assert view.cards[0].heaviest == ()
+    assert "none of its tokens is relevant" in page.words
+
+
+def test_hostile_text_is_text() -> None:
+    justify = f"The text is toxic {HOSTILE}.\n1. It says {HOSTILE} to all.\n2. {RIGHT_TO_LEFT} it."
+    request = bring(
+        justify,
+        internal=f"Yes, an additional reason is required.\n1. {HOSTILE} is said again.",
+        text=f"{HOSTILE} {RIGHT_TO_LEFT}",
+        token_values=True,
+    )
+    view, page, html = looked_at(request)
+    assert not page.of("script")
+    assert "<script" not in html
+    assert f"{HOSTILE} {RIGHT_TO_LEFT}" in page.words
+    assert "".join(piece.text for piece in view.cards[1].text).startswith(RIGHT_TO_LEFT)
+    assert page.open == []
+
+
+def test_texts_stand_in_what_is_blurred_only() -> None:
+    request = bring(**WHOLE)
+    view, _, html = looked_at(request)
+    sensitive = r'<(div|bdi) class="sensitive.*?</\1>'
+    rest = re.sub(sensitive, "", html, flags=re.DOTALL)
+    for card in view.cards:
+        assert card.part.text not in rest
+    assert request.text not in rest
+
+
+def test_without_the_text_the_numbers_stay() -> None:
+    request = bring(**WHOLE, token_values=True)
+    report = scored(request)
+    kept = HafReport.model_validate(without_text(report, request))
+    view, page, _ = shown(None, kept)
+    assert not view.kept
+    assert "The text was not kept." in page.words
+    assert "neighbours" not in page.words
+    assert view.verdict == haf.view(request, report).verdict
+    for value in numbers(report.components):
+        assert as_shown(value) in page.words
+    assert all(card.heaviest == () for card in view.cards)
+
+
+def test_results_of_before_have_a_page() -> None:
+    request = bring(**WHOLE)
+    wire: dict[str, Any] = scored(request).model_dump(mode="json")
+    del wire["similarities"]
+    view, page, _ = shown(request, HafReport.model_validate(wire))
+    assert view.matrix is None
+    assert "holds no similarities" in page.words
+
+
+def test_the_matrix_has_a_number_in_every_cell_and_says_which_pair_is_most_alike() -> None:
+    values = ((1.0, 0.125, 0.5), (0.125, 1.0, 0.75), (0.5, 0.75, 1.0))
+    report = scored(bring(**WHOLE)).model_copy(update={"similarities": values})
+    view = haf.view(None, report)
+    assert view.matrix is not None
+    assert view.alike == (
+        "Most alike are reasons 2 and 3 (0.75), least 1 and 2 (0.12); the mean of all pairs is "
+        "0.46."
+    )
+    texts = re.findall(r">([0-9.]+)</text>", view.matrix.svg)
+    assert sorted(texts) == sorted(
+        [f"{value:.2f}" for row in values for value in row] + 2 * ["1", "2", "3"]
+    )
+    assert "style=" not in view.matrix.svg
+
+
+def test_of_very_many_rows_the_first_are_drawn() -> None:
+    size = MOST + 1
+    values = [[1.0 if i == j else 0.25 for j in range(size)] for i in range(size)]
+    chart = matrix(values, what="reason", title="", summary="")
+    assert chart.svg.count(">0.25</text>") == MOST * (MOST - 1)
+    report = scored(bring(**WHOLE)).model_copy(update={"similarities": values})
+    assert f"the first {MOST} of {size} reasons" in shown(None, report)[1].words
