@@ -90,6 +90,11 @@ class IceRequest(ScoreRequest):
     nsr_epsilon: float = Field(
         default=0.05, gt=0, le=1, description="NSR is null where |s(x) - s(empty)| is below"
     )
+    token_values: bool = Field(
+        default=False,
+        description="whether the report tells each token and its value by every explanation, as a "
+        "heat map needs it",
+    )
 
     @field_validator("k", "operators")
     @classmethod
@@ -156,7 +161,7 @@ class IceRequest(ScoreRequest):
 
 
 _TEXT = "Those immigrants are ruining our lovely old town again"
-_ATTENTION = {"text": _TEXT, "attribution": "attention"}
+_ATTENTION = {"text": _TEXT, "attribution": "attention", "token_values": True}
 _QUOTED = {"text": _TEXT, "rationale": [{"start": 0, "end": 31}], "draws": 99}
 _COMPARED = {
     "text": _TEXT,
@@ -165,6 +170,7 @@ _COMPARED = {
     "k": [0.1, 0.2, 0.4],
     "operators": ["delete", "infill"],
     "infill_pool": ["The garden was green after the rain", "We lost the match and went home"],
+    "token_values": True,
 }
 
 METRIC = Metric(
