@@ -161,7 +161,7 @@ class IceRequest(ScoreRequest):
 
 
 _TEXT = "Those immigrants are ruining our lovely old town again"
-_ATTENTION = {"text": _TEXT, "attribution": "attention", "token_values": True}
+_ATTENTION = {"text": _TEXT, "attribution": "attention"}
 _QUOTED = {"text": _TEXT, "rationale": [{"start": 0, "end": 31}], "draws": 99}
 _COMPARED = {
     "text": _TEXT,
@@ -170,7 +170,6 @@ _COMPARED = {
     "k": [0.1, 0.2, 0.4],
     "operators": ["delete", "infill"],
     "infill_pool": ["The garden was green after the rain", "We lost the match and went home"],
-    "token_values": True,
 }
 
 METRIC = Metric(
