@@ -63,9 +63,7 @@ def runs(text: str, tokens: Iterable[Warm]) -> tuple[Run, ...]:
 
 def stretches(found: Iterable[Run]) -> int:
     """How many elements a page needs for these: what they weigh."""
-    return sum(
-        run.outlined + sum(1 for stretch in run.stretches if stretch.level) for run in found
-    )
+    return sum(run.outlined + sum(1 for stretch in run.stretches if stretch.level) for run in found)
 
 
 def _stretches(text: str, tokens: Sequence[Warm]) -> Iterator[Stretch]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import time
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -63,10 +64,9 @@ def test_a_heat_map_is_the_text_whole_whatever_the_tokens(text: str, tokens: lis
     found = runs(text, tokens)
     assert "".join(stretch.text for run in found for stretch in run.stretches) == text
     assert all(stretch.text for run in found for stretch in run.stretches)
-    assert all(one.outlined != two.outlined for one, two in zip(found, found[1:], strict=False))
+    assert all(one.outlined != two.outlined for one, two in pairwise(found))
     for run in found:
-        near = zip(run.stretches, run.stretches[1:], strict=False)
-        assert all(one.level != two.level for one, two in near)
+        assert all(one.level != two.level for one, two in pairwise(run.stretches))
 
 
 @given(st.floats(-1e300, 1e300), st.floats(1e-300, 1e300))
@@ -108,7 +108,9 @@ def test_the_verdict_comes_first_in_words_with_its_chance() -> None:
     assert [test.verdict for test in report.components.tests] == ["faithful"] * 2
     assert said.index("Faithful with the other tokens deleted") < said.index("What it points at")
     assert "made unknown ( mask_unk )" in said
-    assert re.search(r"Win rate 1 , where chance is 0.5 ± 0.29 ; two-sided p 0.02 at level 0.05", said)
+    assert re.search(
+        r"Win rate 1 , where chance is 0.5 ± 0.29 ; two-sided p 0.02 at level 0.05", said
+    )
     turned = scored(request, probability=weighted({0: -3.0, 1: -3.0}, bias=2.0))
     assert words(shown(request, turned)).count("Anti-faithful with") == 2
 
@@ -175,8 +177,9 @@ def test_every_component_of_the_report_is_on_the_page() -> None:
         table = html.partition(f'aria-label="{label}"')[2].partition("</table>")[0]
         assert table.count('<th scope="row">') == expected > 0, label
         assert table.count("<caption>") == 1
-    assert html.count("<svg aria-hidden") == len(report.components.tests) == 10
-    assert "8 more pictures" in html
+    assert len(report.components.tests) == 10
+    assert html.count("<svg aria-hidden") == MOST_CHARTS == 8
+    assert "6 more pictures" in html
     assert str(report.forward_rows) in words(html)
 
 
@@ -241,7 +244,7 @@ def test_hostile_text_is_text() -> None:
     for entity, character in unescaped.items():
         found = found.replace(entity, character)
     assert found == HOSTILE
-    assert not re.search(r'\s(style|on\w+)="', html.partition("<svg")[0])
+    assert not re.search(r'<[^>]*\s(style|on\w+)="', html)
 
 
 def test_a_causal_job_shows_its_template() -> None:
@@ -262,7 +265,7 @@ def test_labels_and_words_have_no_bare_number_of_python() -> None:
 
 
 def test_a_saturated_model_has_a_picture_of_one_bar() -> None:
-    request = asked()
+    request = asked(target="yes")
     html = shown(request, scored(request, probability=lambda ids: 0.25))
     assert "score from 0.25 to 0.25" in html
 

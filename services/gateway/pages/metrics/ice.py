@@ -103,5 +103,3 @@ def _settings(report: IceReport) -> list[tuple[str, str]]:
     named = report.provenance.parameters
     names = ("rank_by", "eligible", "draws", "infills", "nsr_epsilon")
     return [(name, str(named[name])) for name in names if name in named]
-
-

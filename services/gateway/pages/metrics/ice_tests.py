@@ -11,7 +11,7 @@ from services.gateway.pages.charts.histogram import histogram
 from services.gateway.pages.templating import significant
 from services.ice.report import IceReport, Test, TestedOperator, Verdict
 
-MOST_CHARTS = 12  # pictures of a page; the numbers of all other tests are in its tables
+MOST_CHARTS = 8  # pictures of a page; the numbers of all other tests are in its tables
 
 Tone = Literal["good", "bad", "neutral"]
 

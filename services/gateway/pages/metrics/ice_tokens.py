@@ -12,7 +12,7 @@ from services.ice.report import IceReport, RationaleEvidence, TokenValues
 from services.ice.spans import Of
 
 MOST_MAPS = 8  # explanations shown in the text; the others are in the tables
-MOST_STRETCHES = 2_500  # coloured elements of a page: about 100 kB
+MOST_STRETCHES = 2_500  # coloured or outlined elements of a page: about 100 kB
 STRONGEST = 10  # tokens listed
 MOST_SPANS = 20  # of a rationale, listed
 
@@ -105,9 +105,7 @@ def maps(request: IceRequest | None, report: IceReport) -> tuple[HeatMap, ...]:
 
 def _pale(outlined: HeatMap, coloured: HeatMap) -> HeatMap:
     """The rationale outlined, without colours; all else as it was."""
-    return replace(
-        outlined, strongest=coloured.strongest, unplaced=coloured.unplaced, pale=True
-    )
+    return replace(outlined, strongest=coloured.strongest, unplaced=coloured.unplaced, pale=True)
 
 
 def _weight(made: HeatMap) -> int:
@@ -170,7 +168,7 @@ def _strongest(
             continue
         text = known.get(token.of)
         yield Strong(
-            where=f"{NAMES[token.of].lower()}, {token.start}–{token.end}",  # noqa: RUF001
+            where=f"{NAMES[token.of].lower()}, {token.start}–{token.end}",
             text=None if text is None else text[token.start : token.end],
             value=value,
             inside=place in inside,
