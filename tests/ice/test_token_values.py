@@ -84,7 +84,7 @@ def test_results_of_before_are_still_reports() -> None:
     for test in wire["components"]["tests"]:
         del test["null"]["histogram"]
     old = IceReport.model_validate(wire)
-    assert old.tokens == old.token_values == ()
+    assert (old.tokens, old.token_values) == ((), ())
     assert old.components.tests[0].null.histogram is None
 
 

@@ -316,6 +316,7 @@ def test_a_thousand_tokens_are_a_light_page(explanations: int) -> None:
     assert time.perf_counter() - begun < 5  # far above what is measured: a busy machine
     assert len(html.encode()) < 300_000
     assert 500 < coloured(view) <= MOST_STRETCHES
+    assert ("2 more explanations" in html) == (explanations == 8)
     assert html.count("<svg aria-hidden") <= MOST_CHARTS
     opened = re.sub(r"<details>.*?</details>", "", html, flags=re.S)
     assert opened.count("<svg aria-hidden") == 4

@@ -11,7 +11,7 @@ from services.ice.contract import IceRequest
 from services.ice.report import IceReport, RationaleEvidence, TokenValues
 from services.ice.spans import Of
 
-MOST_MAPS = 8  # explanations shown in the text; the others are in the tables
+MOST_MAPS = 6  # explanations shown in the text; the others are in the tables
 MOST_STRETCHES = 2_500  # coloured or outlined elements of a page: about 100 kB
 STRONGEST = 10  # tokens listed
 MOST_SPANS = 20  # of a rationale, listed
