@@ -13,7 +13,7 @@ from services.ice.contract import METRIC
 from services.ice.inquiry import Inquiry
 from services.ice.report import Chance, Components, IceReport, Test
 from services.ice.rules import CONFIDENCE
-from services.ice.showing import evidence
+from services.ice.showing import evidence, token_values, tokens
 from services.ice.warning import warnings
 from shared.contracts import ModelUse, Provenance
 from shared.version import SERVICE_VERSION
@@ -21,7 +21,7 @@ from shared.version import SERVICE_VERSION
 
 def assemble(inquiry: Inquiry, use: ModelUse) -> IceReport:
     """The report of one request."""
-    reading = inquiry.reading
+    reading, asked = inquiry.reading, inquiry.reading.request.token_values
     found = testing.compared(inquiry)
     tests = tuple(testing.test_of(inquiry, one) for one in found)
     score, compared = _score(inquiry, tests), comparisons(inquiry)
@@ -45,6 +45,8 @@ def assemble(inquiry: Inquiry, use: ModelUse) -> IceReport:
         eligible_tokens=len(reading.eligible),
         characters_read=(reading.characters_read("text"), reading.characters_read("text_pair")),
         forward_rows=inquiry.rows,
+        tokens=tokens(inquiry.reading) if asked else (),
+        token_values=token_values(inquiry) if asked else (),
     )
 
 

@@ -90,6 +90,11 @@ class IceRequest(ScoreRequest):
     nsr_epsilon: float = Field(
         default=0.05, gt=0, le=1, description="NSR is null where |s(x) - s(empty)| is below"
     )
+    token_values: bool = Field(
+        default=False,
+        description="whether the report tells each token and its value by every explanation, as a "
+        "heat map needs it",
+    )
 
     @field_validator("k", "operators")
     @classmethod

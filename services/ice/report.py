@@ -10,7 +10,9 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from services.ice.spans import Of
+from shared.calls import Part
 from shared.contracts import Evidence, Message, Report, Word
+from shared.histograms import Histogram
 
 Operator = Literal["delete", "mask", "mask_unk", "mask_pad", "infill"]
 TestedOperator = Operator | Literal["mean"]
@@ -18,6 +20,7 @@ Verdict = Literal["faithful", "inconclusive", "anti-faithful"]
 Name = Annotated[str, Word]
 Share = Annotated[float, Field(ge=0, le=1)]
 Probability = Annotated[float, Field(ge=0, le=1, description="of the target label")]
+Place = Annotated[int, Field(ge=0, description="in `tokens`")]
 
 
 class Scores(Message):
@@ -40,6 +43,11 @@ class Null(Message):
     )
     deciles: tuple[float, ...] = Field(
         description="the 10 % to 90 % quantiles; empty without draws"
+    )
+    histogram: Histogram | None = Field(
+        default=None,
+        description="in 20 equal bins over their range; the values are probabilities of the target "
+        "(variants paper and reference: NSR); null without draws",
     )
 
 
@@ -131,6 +139,26 @@ class RationaleEvidence(Evidence):
     value: float | None = Field(default=None, description="mean value of its tokens, as given")
 
 
+class Token(Message):
+    """A token of what the model reads."""
+
+    start: int | None = Field(ge=0, description="character offset; null outside text and pair")
+    end: int | None = Field(ge=0, description="character offset, exclusive; null likewise")
+    of: Part = Field(description="what the offsets point into, or what else it belongs to")
+    eligible: bool = Field(description="whether a rationale may hold it")
+
+
+class TokenValues(Message):
+    """What an explanation says of each token."""
+
+    explanation: Name
+    values: tuple[float | None, ...] = Field(
+        description="one a token; null for tokens that are not eligible, and for spans without "
+        "values"
+    )
+    rationale: tuple[Place, ...] = Field(description="its tokens at the first budget, ascending")
+
+
 class Chance(Message):
     """What the score would be of an explanation that knows nothing, at the first test."""
 
@@ -140,6 +168,10 @@ class Chance(Message):
         "decided while drawing"
     )
     draws: int = Field(description="M")
+
+
+def _none(items: tuple[Message, ...]) -> bool:
+    return not items
 
 
 class IceReport(Report):
@@ -155,3 +187,9 @@ class IceReport(Report):
     eligible_tokens: int = Field(ge=1, description="tokens that a rationale may hold")
     characters_read: tuple[int, int] = Field(description="of text and pair, by the model")
     forward_rows: int = Field(ge=0, description="rows that the model was asked about")
+    tokens: tuple[Token, ...] = Field(
+        default=(), exclude_if=_none, description="in reading order; where `token_values` was asked"
+    )
+    token_values: tuple[TokenValues, ...] = Field(
+        default=(), exclude_if=_none, description="one an explanation; likewise"
+    )

@@ -1,4 +1,4 @@
-"""Where the rationales stand in the text: the evidence."""
+"""Where the rationales stand in the text: the evidence; and what is said of each token."""
 
 from __future__ import annotations
 
@@ -9,15 +9,49 @@ import numpy as np
 
 from services.ice.inquiry import Inquiry, Trial
 from services.ice.reading import TEXTS, Reading
-from services.ice.report import RationaleEvidence
+from services.ice.report import RationaleEvidence, Token, TokenValues
 from services.ice.spans import Of
 
 
 def evidence(inquiry: Inquiry) -> tuple[RationaleEvidence, ...]:
     """The spans of every explanation at its first budget; neighbouring tokens are one span."""
+    return tuple(span for trial in _first(inquiry) for span in _spans(inquiry.reading, trial))
+
+
+def tokens(reading: Reading) -> tuple[Token, ...]:
+    """All that the model reads of a request, in order."""
+    read, eligible = reading.tokens, set(reading.eligible)
+    return tuple(
+        Token(start=start, end=end, of=part, eligible=place in eligible)
+        for place, (start, end, part) in enumerate(
+            zip(read.starts, read.ends, read.parts, strict=True)
+        )
+    )
+
+
+def token_values(inquiry: Inquiry) -> tuple[TokenValues, ...]:
+    """What every explanation says of these tokens, and its rationale at the first budget."""
+    return tuple(_told(inquiry.reading, trial) for trial in _first(inquiry))
+
+
+def _first(inquiry: Inquiry) -> list[Trial]:
+    """Every explanation at its first budget."""
     first = {trial.explanation.name: trial for trial in reversed(inquiry.trials)}
-    names = [explanation.name for explanation in inquiry.explanations]
-    return tuple(span for name in names for span in _spans(inquiry.reading, first[name]))
+    return [first[explanation.name] for explanation in inquiry.explanations]
+
+
+def _told(reading: Reading, trial: Trial) -> TokenValues:
+    values: list[float | None] = [None] * len(reading.tokens.ids)
+    if trial.explanation.values is not None:
+        for position, value in zip(
+            reading.eligible, trial.explanation.values.tolist(), strict=True
+        ):
+            values[position] = value
+    return TokenValues(
+        explanation=trial.explanation.name,
+        values=tuple(values),
+        rationale=tuple(reading.eligible[place] for place in trial.rationale),
+    )
 
 
 def _spans(reading: Reading, trial: Trial) -> Iterator[RationaleEvidence]:

@@ -12,6 +12,7 @@ from services.ice.inquiry import Inquiry, Trial
 from services.ice.kernel import Floats
 from services.ice.report import Null, Scores, Test, TestedOperator
 from services.ice.sequential import Tails, read_tails
+from shared.counting import histogram_of
 
 
 @dataclass(frozen=True)
@@ -127,4 +128,5 @@ def _null(inquiry: Inquiry, trial: Trial, null: Floats, tails: Tails) -> Null:
         mean=float(np.mean(null)),
         sd=kernel.null_sd(null, inquiry.reading.rules.ddof),
         deciles=kernel.deciles(null),
+        histogram=histogram_of(null),
     )

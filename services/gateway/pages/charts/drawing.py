@@ -21,6 +21,7 @@ FONT = "sans-serif"
 
 CONFIG: dict[str, Any] = {
     "background": None,
+    "aria": False,  # the picture is hidden from readers that get its summary
     "font": FONT,
     "view": {"stroke": None},
     "axis": {

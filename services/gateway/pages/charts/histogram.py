@@ -39,6 +39,7 @@ def histogram(
                     "x": {"field": "from", **across},
                     "x2": {"field": "to"},
                     "y": {"field": "count", "type": "quantitative", "title": "random draws"},
+                    "y2": {"datum": 0},  # else a bar with two ends across has no height
                 },
             },
             {
