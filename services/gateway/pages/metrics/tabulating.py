@@ -6,41 +6,30 @@ its own. A string is shown as the caller's or a model's unless it is known to be
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
 
-MOST_ROWS, MOST_COLUMNS, MOST_CHARACTERS, MOST_DEPTH = 200, 30, 300, 5
+from services.gateway.pages.metrics.cells import Cell, Json, cell, is_interval
+
+MOST_ROWS, MOST_COLUMNS, MOST_DEPTH = 200, 30, 5
 FEW = 12  # values that a list may have to be written in one line
+MOST_CARDS, WIDE = 60, 16  # so many items with more columns than that are sections, not rows
 OURS = frozenset(
     {"model", "provenance", "operation", "metric", "service_version", "labels", "kind", "finish"}
 )
 ANSWERS = frozenset({"answer", "similarities"})  # lists of a row for each that was asked
-INTERVAL = {"value", "low", "high", "of"}
-
-Json = Any
-Kind = Literal["number", "interval", "ours", "text"]
-
-
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """One value, and how it is to be shown; numbers may be None."""
-
-    kind: Kind
-    value: Json
-
 
 Row = tuple[Cell, tuple[Cell, ...]]
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows under columns; `left_out` rows are in the JSON only."""
+    """Rows under columns; what is left out is in the JSON only."""
 
     columns: tuple[Cell, ...]
     rows: tuple[Row, ...]
-    left_out: int
+    left_out: int = 0
+    columns_left_out: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +61,8 @@ class Tabulating:
         ours = ours or self.ours or name in OURS
         title = self._name(name)
         if isinstance(value, list):
+            if _are_cards(value):
+                return Section(title, path, sections=self._cards(name, value, path, ours))
             return Section(title, path, table=self._listed(name, value, ours))
         if not isinstance(value, Mapping):
             return Section(title, path, facts=((title, cell(value, ours)),))
@@ -97,6 +88,12 @@ class Tabulating:
             ),
         )
 
+    def _cards(self, name: str, values: list[Json], path: str, ours: bool) -> tuple[Section, ...]:
+        return tuple(
+            self.section(f"{name} {place}", value, f"{path}-{place}", ours=ours)
+            for place, value in enumerate(values, 1)
+        )
+
     def _listed(self, name: str, values: list[Json], ours: bool) -> Table:
         names = [Cell("ours", str(place)) for place in range(1, len(values) + 1)]
         answers = name in ANSWERS
@@ -109,7 +106,8 @@ class Tabulating:
         self, rows: list[tuple[Cell, Json]], ours: bool, columns: Sequence[str] = ()
     ) -> Table:
         flat = [(name, _flat(value)) for name, value in rows[:MOST_ROWS]]
-        keys = list(dict.fromkeys(key for _, row in flat for key in row))[:MOST_COLUMNS]
+        every = list(dict.fromkeys(key for _, row in flat for key in row))
+        keys = every[:MOST_COLUMNS]
         named = columns if len(columns) == len(keys) else keys
         return Table(
             tuple(self._name(key) for key in named),
@@ -117,7 +115,8 @@ class Tabulating:
                 (name, tuple(cell(row.get(key), ours or key in OURS) for key in keys))
                 for name, row in flat
             ),
-            max(0, len(rows) - MOST_ROWS),
+            left_out=len(rows) - len(flat),
+            columns_left_out=len(every) - len(keys),
         )
 
     def _name(self, name: str) -> Cell:
@@ -127,39 +126,12 @@ class Tabulating:
         return Cell("ours" if ours else "text", name.replace("_", " "))
 
 
-def cell(value: Json, ours: bool) -> Cell:
-    """One value; what is itself nested is written as JSON, and cut short."""
-    if isinstance(value, bool):
-        return Cell("ours", "yes" if value else "no")
-    if value is None or isinstance(value, int | float):
-        return Cell("number", value)
-    if _is_interval(value):
-        return Cell("interval", value)
-    if not isinstance(value, str) and not value:
-        return Cell("ours", "none")
-    said = value if isinstance(value, str) else _written(value)
-    wordless = not isinstance(value, str) and '"' not in json.dumps(value)
-    if len(said) > MOST_CHARACTERS:
-        said = said[:MOST_CHARACTERS] + "…"
-    return Cell("ours" if ours or wordless else "text", said)
-
-
-def _written(value: Json) -> str:
-    if isinstance(value, list) and all(isinstance(one, str) for one in value):
-        return ", ".join(value)
-    return json.dumps(value, ensure_ascii=False)
-
-
 def _is_plain(name: str, value: Json) -> bool:
     """Whether one line says it."""
     if isinstance(value, list):
         short = len(value) <= FEW and not any(isinstance(one, list | dict) for one in value)
         return not value or (short and name not in ANSWERS)
-    return not isinstance(value, Mapping) or _is_interval(value) or not value
-
-
-def _is_interval(value: Json) -> bool:
-    return isinstance(value, Mapping) and set(value) == INTERVAL
+    return not isinstance(value, Mapping) or is_interval(value) or not value
 
 
 def _alike(values: list[Json]) -> bool:
@@ -168,15 +140,22 @@ def _alike(values: list[Json]) -> bool:
     return len(values) > 1 and len(mappings) == len(values) and len(set(map(frozenset, values))) == 1
 
 
+def _are_cards(values: list[Json]) -> bool:
+    """Whether these are too wide for rows, and few enough for sections."""
+    mappings = [value for value in values if isinstance(value, Mapping)]
+    wide = any(len(_flat(value)) > WIDE for value in mappings)
+    return wide and len(mappings) == len(values) <= MOST_CARDS
+
+
 def _flat(value: Json) -> dict[str, Json]:
     """A row's cells by column; what is nested in it by its path."""
-    if isinstance(value, list):
+    if isinstance(value, list) and len(value) <= MOST_COLUMNS:
         return {str(place): held for place, held in enumerate(value, 1)}
-    if not isinstance(value, Mapping) or _is_interval(value):
+    if not isinstance(value, Mapping) or is_interval(value):
         return {"value": value}
     found: dict[str, Json] = {}
     for name, held in value.items():
-        if isinstance(held, Mapping) and held and not _is_interval(held):
+        if isinstance(held, Mapping) and held and not is_interval(held):
             found |= {f"{name} {inner}": deep for inner, deep in _flat(held).items()}
         else:
             found[name] = held
