@@ -20,14 +20,14 @@ def words(chart: Chart) -> list[str]:
 
 def test_every_bar_is_named_and_numbered() -> None:
     series = [
-        ("before", {"yes": 0.25, "no": 0.75}),
-        ("after", {"yes": 0.875, "no": 0.125}),
+        ("before", {"yes": 0.27, "no": 0.73}),
+        ("after", {"yes": 0.91, "no": 0.09}),
         ("demanded", {"yes": 1.0, "no": 0.0}),
     ]
     chart = bars(series, title="Answers", summary="said", unit="probability", top=1)
     said = words(chart)
     assert [said.count(name) for name in ("before", "after", "demanded")] == [2, 2, 2]
-    assert [said.count(name) for name in ("yes", "no", "0.25", "0.75", "0.13")] == [1] * 5
+    assert [said.count(name) for name in ("yes", "no", "0.27", "0.73", "0.09")] == [1] * 5
     assert "probability" in said
     assert all(colour in chart.svg for colour in (GREY, BLUE, ORANGE))
     assert said.index("yes") < said.index("no")

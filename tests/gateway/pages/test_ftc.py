@@ -66,7 +66,8 @@ def test_the_counterfactual_is_a_word_diff_with_a_and_b() -> None:
         ("deleted", "chess"),
         ("added", "cards"),
     ]
-    assert {"<del>", "<ins>"} <= {page.html[place : place + 5] for place in range(len(page.html))}
+    assert "<del>" in page.html
+    assert "<ins>" in page.html
     assert "[deleted] " in page.sensitive
     assert "[added] " in page.sensitive
     assert {"mark-a", "mark-b", "mark-replaced"} <= page.classes
@@ -140,7 +141,6 @@ def test_hostile_texts_are_texts() -> None:
     )
     _, page = shown(request, report)
     assert is_only_blurred(page, HOSTILE)
-    assert is_only_blurred(page, f"{HOSTILE}")
 
 
 def test_what_a_hostile_writer_wrote_is_text() -> None:

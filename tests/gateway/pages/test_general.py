@@ -10,9 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from services.ftc.batch_report import batch_report as ftc_report
 from services.gateway.pages.metrics.general import TEMPLATE, view
 from services.gateway.pages.metrics.tabulating import MOST_ROWS, Section, Tabulating
 from services.gateway.pages.templating import significant
+from services.hlv.batch_report import batch_report as hlv_report
 from services.inference.contract import InferenceRequest
 from services.inference.score import score as infer
 from services.similarity.contract import SimilarityRequest
@@ -22,11 +24,9 @@ from shared.contracts import Message
 from shared.models import Models, bind
 from tests.fakes import FakeModels
 from tests.ftc.test_batch_report import ASKED as FTC_ASKED
-from tests.ftc.test_batch_report import batch_report as ftc_report
 from tests.ftc.test_batch_report import rows as ftc_rows
 from tests.gateway.pages.parsed import HOSTILE, Parsed, is_only_blurred, parsed
 from tests.hlv.test_batch_report import ASKED as HLV_ASKED
-from tests.hlv.test_batch_report import batch_report as hlv_report
 from tests.hlv.test_batch_report import distributions
 from tests.rooms import EchoRequest, echo
 
@@ -105,7 +105,7 @@ def test_a_batch_report_is_shown_whole(room: str) -> None:
         else hlv_report(distributions(12), HLV_ASKED)
     )
     page = shown(BatchReportRequest(batch="batch_1"), report)
-    numbers = [number for number in _numbers(report.model_dump(mode="json", exclude={"plots"}))]
+    numbers = list(_numbers(report.model_dump(mode="json", exclude={"plots"})))
     assert len(numbers) > 50
     assert [number for number in numbers if significant(number) not in page.bare] == []
     assert "/batches/batch_1" in page.attributes

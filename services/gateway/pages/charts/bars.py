@@ -28,7 +28,7 @@ def bars(
 
     top: where the axis ends; None: where the data do. A value that is missing has no bar.
     """
-    rows = [
+    rows: list[dict[str, Any]] = [
         {"group": group, "series": name, "value": value, "says": f"{value:.2f}"}
         for name, values in series
         for group, value in values.items()

@@ -7,14 +7,15 @@ from dataclasses import dataclass
 from services.cot2el.contract import Cot2elRequest
 from services.cot2el.report import Agreement, Cot2elReport, Dropped, RefinedPair, Similarities
 from services.gateway.pages.marks import Mark, Piece, pieces
-from shared.choices import STANCES, Stance, asked
+from shared.choices import Stance, asked
 
 TEMPLATE = "metrics/cot2el.html"
 
 SIGNS: dict[Stance, str] = {"support": "+", "oppose": "\N{MINUS SIGN}"}
 SAYS: dict[Stance, str] = {"support": "speaks for", "oppose": "speaks against"}
 STATUS = {
-    "no_reasoning": "The model wrote no reasoning part: there is nothing to take explanations from.",
+    "no_reasoning": "The model wrote no reasoning part: there is nothing to take explanations "
+    "from.",
     "parse_failed": "The model's list could not be read as JSON in three tries. That is no finding "
     "about the reasoning.",
 }
@@ -150,19 +151,21 @@ def _tag(one: RefinedPair) -> Tag:
 def _options(request: Cot2elRequest | None, report: Cot2elReport) -> tuple[Option, ...]:
     """In the order in which they were shown; by letter where that is not known."""
     texts = {option.key: option.text for option in request.options} if request else {}
-    spoken = {one.label for one in (*report.evidence, *report.dropped, *report.sets.el)}
+    spoken = {one.label for one in report.sets.el} | {one.label for one in report.evidence}
     return tuple(
         Option(
             key,
             texts.get(key, ""),
-            *(
-                tuple(one for one in report.evidence if (one.label, one.stance) == (key, stance))
-                for stance in STANCES
-            ),
+            _placed(report, key, "support"),
+            _placed(report, key, "oppose"),
             tuple(one for one in report.dropped if one.label == key),
         )
         for key in (texts or sorted(spoken))
     )
+
+
+def _placed(report: Cot2elReport, key: str, stance: Stance) -> tuple[RefinedPair, ...]:
+    return tuple(one for one in report.evidence if (one.label, one.stance) == (key, stance))
 
 
 def _sets(report: Cot2elReport) -> tuple[AblationSet, ...]:

@@ -80,9 +80,7 @@ def _lines(report: FtcReport) -> tuple[Line, ...]:
         return ()
     return (
         Line("this explanation", "mean over the counterfactuals", report.components),
-        Line(
-            "always entailment", "a model that says entailment to all", control.always_entailment
-        ),
+        Line("always entailment", "a model that says entailment to all", control.always_entailment),
         Line("uniform", "a model that says one third each", control.uniform),
         Line("unedited", "the model's answer to the hypothesis as sent", control.unedited),
         Line("blank premise", "the counterfactuals without the premise", control.blank_premise),

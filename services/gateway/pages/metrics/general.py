@@ -15,7 +15,14 @@ from shared.contracts import JobRequest, Message, Report
 
 TEMPLATE = "metrics/general.html"
 
-ON_THE_PAGE = {"metric", "score", "range", "direction", "warnings", "provenance"}  # shown around every view
+ON_THE_PAGE = {
+    "metric",
+    "score",
+    "range",
+    "direction",
+    "warnings",
+    "provenance",
+}  # shown around every view
 SUMS = {"metric", "plots", "warnings"}
 BY_LABEL = {"judge", "probabilities"}  # operations that answer a row of label probabilities each
 

@@ -15,7 +15,8 @@ MOST_ROWS, MOST_COLUMNS, MOST_DEPTH = 200, 30, 5
 FEW = 12  # values that a list may have to be written in one line
 MOST_CARDS, WIDE = 60, 16  # so many items with more columns than that are sections, not rows
 OURS = frozenset(
-    {"model", "provenance", "operation", "metric", "service_version", "labels", "kind", "finish"}
+    {"model", "use", "provenance", "operation", "metric", "service_version", "labels", "languages"}
+    | {"kind", "finish"}
 )
 ANSWERS = frozenset({"answer", "similarities"})  # lists of a row for each that was asked
 
@@ -137,7 +138,9 @@ def _is_plain(name: str, value: Json) -> bool:
 def _alike(values: list[Json]) -> bool:
     """Whether these are rows of one table: mappings with the same keys."""
     mappings = [value for value in values if isinstance(value, Mapping)]
-    return len(values) > 1 and len(mappings) == len(values) and len(set(map(frozenset, values))) == 1
+    return (
+        len(values) > 1 and len(mappings) == len(values) and len(set(map(frozenset, values))) == 1
+    )
 
 
 def _are_cards(values: list[Json]) -> bool:
