@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise
 from xml.etree import ElementTree
 
@@ -9,6 +10,7 @@ import pytest
 
 from services.gateway.pages.charts.bars import bars
 from services.gateway.pages.charts.drawing import BLUE, GREY, ORANGE, Chart
+from services.gateway.pages.charts.histogram import histogram
 from services.gateway.pages.charts.slope import slope
 
 
@@ -81,3 +83,13 @@ def test_26_options_are_drawn() -> None:
     backwards = {key: 27 - rank for key, rank in ranks.items()}
     chart = slope([("one", ranks), ("two", backwards)], title="t", summary="s")
     assert set(keys) <= set(words(chart))
+
+
+def test_the_bars_of_a_histogram_stand_on_the_ground() -> None:
+    chart = histogram([1, 4, 2], 0, 3, 1.5, title="t", summary="s", unit="score")
+    shapes = re.findall(
+        r'd="M[\d.]+,([\d.]+)h[\d.]+v([\d.]+)h-[\d.]+Z?"[^>]*var\(--grey\)', chart.svg
+    )
+    bars_drawn = [(float(top), float(height)) for top, height in shapes]
+    assert [height / bars_drawn[0][1] for _, height in bars_drawn] == pytest.approx([1, 4, 2])
+    assert len({round(top + height, 6) for top, height in bars_drawn}) == 1

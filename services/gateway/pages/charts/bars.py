@@ -52,7 +52,7 @@ def bars(
                 "type": "nominal",
                 "sort": list(dict.fromkeys(row["group"] for row in rows)),
                 "title": None,
-                "header": {"labelAngle": 0, "labelAlign": "left", "labelFontWeight": "bold"},
+                "header": {"labelOrient": "top", "labelAnchor": "start", "labelFontWeight": "bold"},
             }
         },
         "spec": {

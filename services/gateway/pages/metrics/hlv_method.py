@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from services.gateway.pages.charts.bars import bars
 from services.gateway.pages.charts.drawing import Chart
 from services.gateway.pages.charts.slope import slope
-from services.hlv.report import Gold, Measured, Method, MethodResult
+from services.hlv.report import Gain, Gold, Measured, Method, MethodResult
 
 METHODS: dict[Method, str] = {
     "rank": "Asked for a ranking",
@@ -143,7 +143,8 @@ def _lines(one: MethodResult) -> Iterator[Line]:
         if measure.stands_in(sides):
             gain: float | None = getattr(one.gain, measure.field, None)
             values = measure.of(one.explained), measure.of(one.baseline)
-            yield Line(measure.name, measure.better, *values, gain, _word(gain))
+            word = _word(gain) if measure.field in Gain.model_fields else ""
+            yield Line(measure.name, measure.better, *values, gain, word)
 
 
 def _word(gain: float | None) -> str:
