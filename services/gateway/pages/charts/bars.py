@@ -11,6 +11,7 @@ from typing import Any
 from services.gateway.pages.charts.drawing import BLUE, GREY, INK, ORANGE, Chart, drawn
 
 WIDTH, STEP = 220, 18  # pixels: the longest bar, one bar's height
+LETTER = 7.5  # pixels of room for each letter of a name: browsers' fonts differ in width
 COLOURS = (GREY, BLUE, ORANGE)
 
 Values = Mapping[str, float]  # group → value
@@ -37,7 +38,13 @@ def bars(
     if top is not None:
         across["scale"] = {"domain": [min([0.0, *(row["value"] for row in rows)]), top]}
     names = [name for name, _ in series]
-    down = {"field": "series", "type": "nominal", "sort": names, "title": None}
+    down = {
+        "field": "series",
+        "type": "nominal",
+        "sort": names,
+        "title": None,
+        "axis": {"minExtent": LETTER * max(map(len, names))},
+    }
     colour = {
         "field": "series",
         "type": "nominal",
