@@ -24,6 +24,7 @@ from services.ftc.report import (
     Satisfaction,
 )
 from shared.contracts import Provenance
+from shared.counting import histogram_of
 from shared.version import SERVICE_VERSION
 
 NO_CODE = "no code was released: variant reference answers as variant paper"
@@ -117,6 +118,7 @@ def _null(request: FtcRequest, answers: Floats, targets: Floats, null: Floats) -
         sd=float(np.std(scores, ddof=1)) if scores.size > 1 else None,
         win_rate=kernel.win_rate(observed, scores),
         p_value=kernel.p_value(observed, scores),
+        histogram=histogram_of(scores),
     )
 
 
@@ -177,11 +179,7 @@ def _warnings(request: FtcRequest, reading: Reading, measured: Measured) -> tupl
         found.append(NO_CODE)
     if reading.abstained is not None:
         found.append(f"abstained: {reading.abstained}")
-    found += [
-        f"no null for {hypothesis.kind}: {hypothesis.doubt}"
-        for hypothesis in reading.hypotheses
-        if hypothesis.doubt is not None
-    ]
+    found += [f"no null for {one.kind}: {one.doubt}" for one in reading.hypotheses if one.doubt]
     if reading.label == "neutral" and len(reading.hypotheses) == 1:
         found.append("the score rests on one of the two counterfactuals of a neutral label")
     return tuple(found)

@@ -10,6 +10,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from shared.contracts import Evidence, Message, Report, Word
+from shared.histograms import Histogram
 
 NliLabel = Literal["entailment", "neutral", "contradiction"]
 LABELS: tuple[NliLabel, ...] = ("entailment", "neutral", "contradiction")
@@ -81,6 +82,9 @@ class Null(Message):
     sd: float | None = Field(ge=0, description="over the draws (n - 1); null for a single draw")
     win_rate: Share = Field(description="draws that score lower, ties half; chance is 0.5")
     p_value: float = Field(gt=0, le=1, description="one-sided: a draw scores as high")
+    histogram: Histogram | None = Field(
+        default=None, description="of the draws' scores; null in results of before it was counted"
+    )
 
 
 class Counterfactual(Message):

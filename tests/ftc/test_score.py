@@ -223,6 +223,38 @@ def test_phrases_of_your_own_fill_the_null() -> None:
     assert any("too few phrases" in warning for warning in few.warnings)
 
 
+def test_the_histogram_counts_every_draw_of_the_null() -> None:
+    with bound(FakeJudge()):
+        found = [m.null for r in score_batch([ask(), ask(**NEUTRAL)]) for m in r.counterfactuals]
+    for null in found:
+        assert null is not None
+        assert null.histogram is not None
+        counts = null.histogram.counts
+        assert sum(counts) == null.draws == 50
+        assert counts[0] > 0 < counts[-1]
+        assert null.histogram.low <= null.mean <= null.histogram.high
+        width = (null.histogram.high - null.histogram.low) / len(counts)
+        middles = null.histogram.low + width * (np.arange(len(counts)) + 0.5)
+        assert np.average(middles, weights=counts) == pytest.approx(null.mean, abs=width / 2)
+
+
+def test_a_saturated_model_has_a_histogram_of_one_bin() -> None:
+    with bound(FakeJudge(always(0))):
+        null = score(ask()).counterfactuals[0].null
+    assert null is not None
+    assert null.histogram is not None
+    assert (null.histogram.low, null.histogram.high, null.histogram.counts) == (1, 1, (50,))
+
+
+def test_results_of_before_the_histogram_still_read() -> None:
+    with bound(FakeJudge()):
+        kept = score(ask()).model_dump(mode="json")
+    del kept["counterfactuals"][0]["null"]["histogram"]
+    null = FtcReport.model_validate_json(json.dumps(kept)).counterfactuals[0].null
+    assert null is not None
+    assert null.histogram is None
+
+
 def test_the_floor_of_k_is_told() -> None:
     with bound(FakeJudge(always(2))):
         report = score(ask(epsilon=1e-3))

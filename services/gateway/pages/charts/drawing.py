@@ -66,7 +66,8 @@ def drawn(spec: dict[str, Any], *, title: str, summary: str) -> Chart:
 
 def _shrinking(svg: str) -> str:
     """The picture hidden from readers that get its summary, no wider than its place."""
-    return SIZE.sub(r'<svg aria-hidden="true" class="chart" \1 width="\2"', svg, count=1)
+    whole = SIZE.sub(r'<svg aria-hidden="true" \1 width="\2"', svg, count=1)
+    return whole.replace('class="marks"', 'class="chart"', 1)
 
 
 @lru_cache(maxsize=1)

@@ -36,7 +36,7 @@ def histogram(
                 "data": {"values": bars},
                 "mark": {"type": "bar", "color": GREY, "binSpacing": 1},
                 "encoding": {
-                    "x": {"field": "from", **across},
+                    "x": {"field": "from", "bin": {"binned": True}, **across},
                     "x2": {"field": "to"},
                     "y": {"field": "count", "type": "quantitative", "title": "random draws"},
                     "y2": {"datum": 0},  # else a bar with two ends across has no height

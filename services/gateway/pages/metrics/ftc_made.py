@@ -1,0 +1,153 @@
+"""One counterfactual of FTC: what changed, what should follow, what the model said, and chance."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from services.ftc.contract import FtcRequest
+from services.ftc.report import (
+    LABELS,
+    Components,
+    Counterfactual,
+    Distribution,
+    FtcReport,
+    Null,
+    Satisfaction,
+    SpanEvidence,
+)
+from services.gateway.pages.charts.bars import bars
+from services.gateway.pages.charts.drawing import Chart
+from services.gateway.pages.charts.histogram import histogram
+from services.gateway.pages.marks import Mark
+from services.gateway.pages.words import Change, changes
+
+KINDS = {
+    "substituted": "The hypothesis with one side of the relation in place of the other",
+    "a": "The hypothesis that states A without B",
+    "b": "The hypothesis that states B",
+}
+SPANS = {
+    "a": "A, one side of the relation",
+    "b": "B, the other side of the relation",
+    "replaced": "what gave way",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One row of numbers: whose they are, what that is, and the five measures."""
+
+    name: str
+    about: str
+    found: Satisfaction | Components | None
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """One counterfactual as the page shows it."""
+
+    title: str
+    demanded: str
+    answered: str
+    item: Counterfactual
+    changes: tuple[Change, ...]  # empty where the text was not kept
+    answers: Chart
+    lines: tuple[Line, ...]
+    null: Chart | None
+    no_null: str | None  # why there is no null
+
+
+def made_of(request: FtcRequest | None, report: FtcReport, item: Counterfactual) -> Made:
+    """As the page shows it; without a diff where the request is gone."""
+    doubt = f"no null for {item.kind}: "
+    reasons = [w.removeprefix(doubt) for w in report.warnings if w.startswith(doubt)]
+    return Made(
+        title=KINDS[item.kind],
+        demanded=_demanded(item.target),
+        answered=item.predicted or "no single label: two tie",
+        item=item,
+        changes=_changes(request, report, item),
+        answers=_answers(report.original, item),
+        lines=(
+            Line("with the premise", "what the score rests on", item.satisfaction),
+            Line("without the premise", "what the hypothesis alone gives away", item.blank_premise),
+        ),
+        null=_null(item.null) if item.null else None,
+        no_null=None if item.null else (reasons[0] if reasons else "no random phrase was drawn"),
+    )
+
+
+def _changes(
+    request: FtcRequest | None, report: FtcReport, item: Counterfactual
+) -> tuple[Change, ...]:
+    if request is None:
+        return ()
+    old, new = marks_of(report, "hypothesis"), _said_again(item.text, report.evidence)
+    return changes(request.hypothesis, item.text, old, new)
+
+
+def _demanded(target: Distribution) -> str:
+    """The target's label; of a distribution that was sent, its shares."""
+    shares = _shares(target)
+    certain = [label for label, share in shares.items() if share == 1]
+    return certain[0] if certain else _listed(shares)
+
+
+def _shares(found: Distribution) -> dict[str, float]:
+    return {label: getattr(found, label) for label in LABELS}
+
+
+def _listed(shares: dict[str, float]) -> str:
+    return ", ".join(f"{label} {share:.2f}" for label, share in shares.items())
+
+
+def _answers(original: Distribution | None, item: Counterfactual) -> Chart:
+    series = [("counterfactual", _shares(item.answer)), ("demanded", _shares(item.target))]
+    if original is not None:
+        series.insert(0, ("original", _shares(original)))
+    return bars(
+        series,
+        title="The model's answer before and after",
+        summary=". ".join(f"{name}: {_listed(shares)}" for name, shares in series) + ".",
+        unit="probability",
+        top=1,
+    )
+
+
+def _null(null: Null) -> Chart | None:
+    """None for results of before the draws were counted."""
+    if null.histogram is None:
+        return None
+    return histogram(
+        null.histogram.counts,
+        null.histogram.low,
+        null.histogram.high,
+        null.observed,
+        title="Random phrases in the same place",
+        summary=f"{null.draws} random substitutions score {null.mean:.2f} on average, from "
+        f"{null.histogram.low:.2f} to {null.histogram.high:.2f}; the counterfactual scores "
+        f"{null.observed:.2f} and wins {null.win_rate:.0%} of them.",
+        unit="W, normalized",
+    )
+
+
+def marks_of(report: FtcReport, text: Literal["explanation", "hypothesis"]) -> list[Mark]:
+    """The spans of the explanation, or those of the hypothesis."""
+    return [
+        Mark(one.start, one.end, one.kind, SPANS[one.kind])
+        for one in report.evidence
+        if one.offsets_into == text and one.start is not None and one.end is not None
+    ]
+
+
+def _said_again(text: str, evidence: Sequence[SpanEvidence]) -> list[Mark]:
+    """Where A and B stand in a counterfactual word for word."""
+    return [
+        Mark(*found.span(), one.kind, f"{one.kind.upper()}, word for word")
+        for one in evidence
+        if one.kind != "replaced" and one.text
+        for found in re.finditer(rf"(?<!\w){re.escape(one.text)}(?!\w)", text, re.IGNORECASE)
+    ]

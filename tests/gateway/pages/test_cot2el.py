@@ -1,0 +1,144 @@
+"""CoT2EL's page, of reports that the room made."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from services.cot2el.contract import METRIC, Cot2elRequest
+from services.cot2el.report import Cot2elReport
+from services.cot2el.score import score
+from services.gateway.pages.metrics.cot2el import TEMPLATE, Cot2elView, view
+from services.gateway.pages.templating import significant
+from shared.worker.forgetting import without_text
+from tests.cot2el.writers import EXAMPLE, THOUGHT, StubWriter, bound, request, sent
+from tests.gateway.pages.parsed import HOSTILE, Parsed, is_only_blurred, parsed
+
+
+def shown(
+    asked: Cot2elRequest, *, kept: bool = True, writer: StubWriter | None = None
+) -> tuple[Cot2elReport, Cot2elView, Parsed]:
+    with bound(writer):
+        report = score(asked)
+    if not kept:
+        report = Cot2elReport.model_validate(without_text(report, asked))
+    found = view(asked if kept else None, report)
+    return report, found, parsed(TEMPLATE, found, report)
+
+
+@pytest.mark.parametrize("name", METRIC.examples)
+def test_every_example_is_shown_whole(name: str) -> None:
+    asked = Cot2elRequest.model_validate(METRIC.examples[name])
+    report, found, page = shown(asked)
+    assert "".join(part.piece.text for part in found.parts) == asked.reasoning
+    assert found.verdict.startswith("4 of 5 explanations")
+    assert report.control is not None
+    numbers = [*report.components.model_dump().values(), *report.control.model_dump().values()]
+    for one in report.evidence:
+        numbers += [one.value, one.start, one.end]
+        assert one.original in page.sensitive
+    numbers += [one.similarity for one in report.dropped]
+    if report.validation is not None:
+        for way in (report.validation.group_mean, report.validation.parsed):
+            numbers += way.model_dump(exclude={"columns"}).values()
+            numbers += [number for number in way.columns.model_dump().values() if number]
+    assert [number for number in numbers if significant(number) not in page.bare] == []
+    assert ("Against an annotator" in page.bare) is (report.validation is not None)
+
+
+def test_each_span_ends_with_its_option_and_stance() -> None:
+    report, found, page = shown(sent())
+    tags = [tag.text for part in found.parts for tag in part.tags]
+    assert sorted(tags) == sorted(
+        f"{one.label}{'+' if one.stance == 'support' else '−'}" for one in report.evidence
+    )
+    assert {"mark-support", "mark-oppose"} <= page.classes
+    assert "[speaks for A]" in page.sensitive
+    assert "[speaks against A]" in page.sensitive
+
+
+def test_overlapping_spans_each_keep_their_tag() -> None:
+    sentence = "People often carry umbrellas when it rains"
+    pairs = [
+        {"explanation": sentence, "label": "A"},
+        {"explanation": sentence, "label": "C", "stance": "oppose"},
+    ]
+    _, found, page = shown(sent(pairs=pairs))
+    (ending,) = [part for part in found.parts if part.tags]
+    assert [tag.text for tag in ending.tags] == ["A+", "C−"]
+    assert ending.piece.classes == "mark-support mark-oppose"
+    assert "[speaks for A; speaks against C]" in page.sensitive
+
+
+def test_options_stand_in_the_order_of_the_question() -> None:
+    options = EXAMPLE["options"][::-1]
+    _, found, _ = shown(sent(options=options))
+    assert [option.key for option in found.options] == ["C", "B", "A"]
+    assert [len(option.dropped) for option in found.options] == [1, 0, 0]
+
+
+def test_what_belongs_to_no_option_is_shown() -> None:
+    report, found, page = shown(request(reasoning=None))
+    assert report.unplaced
+    assert "weather" in page.sensitive
+    assert found.parse
+    assert "".join(piece.text for piece in found.parse) == report.parse
+
+
+@pytest.mark.parametrize("third", ["no JSON today", "{}"])
+def test_a_parse_that_failed_is_no_finding(third: str) -> None:
+    usual = StubWriter().answer
+    writer = StubWriter(lambda stage, *rest: third if stage == 3 else usual(stage, *rest))
+    report, found, page = shown(request(), writer=writer)
+    assert report.status == "parse_failed"
+    assert "no finding" in found.verdict
+    assert found.tone == "neutral"
+    assert "undefined" in page.bare
+
+
+def test_shuffled_words_that_do_as_well_are_told() -> None:
+    _, found, _ = shown(sent(min_similarity=0))
+    assert found.tone == "bad"
+    assert "shuffled words do as well" in found.verdict
+
+
+def test_nothing_to_compare_with_is_said() -> None:
+    _, found, page = shown(sent(control_draws=0))
+    assert found.chance is None
+    assert "no comparison with chance" in page.bare
+
+
+def test_what_was_not_kept_is_said() -> None:
+    report, found, page = shown(sent(human_pairs=EXAMPLE["pairs"]), kept=False)
+    assert found.parts == ()
+    assert "The text was not kept" in page.bare
+    assert page.sensitive.strip() == ""
+    assert [option.key for option in found.options] == ["A", "B", "C"]
+    assert significant(report.components.faithfulness) in page.bare
+
+
+def test_hostile_texts_are_texts() -> None:
+    fields: dict[str, Any] = {
+        "question": HOSTILE,
+        "options": [{"key": "A", "text": HOSTILE}, {"key": "B", "text": "other"}],
+        "reasoning": f"{HOSTILE} so it is.",
+        "pairs": [
+            {"explanation": HOSTILE, "label": "A"},
+            {"explanation": f"Not in it. {HOSTILE[::-1]}", "label": "B"},
+        ],
+    }
+    report, _, page = shown(sent(**fields))
+    assert report.dropped
+    assert is_only_blurred(page, HOSTILE)
+    assert is_only_blurred(page, HOSTILE[::-1])
+
+
+def test_a_hostile_key_of_the_parse_is_text() -> None:
+    usual = StubWriter().answer
+    parse = json.dumps({HOSTILE: {"support": ["x"], "oppose": []}, "A": {"support": [THOUGHT]}})
+    writer = StubWriter(lambda stage, *rest: parse if stage == 3 else usual(stage, *rest))
+    report, _, page = shown(request(), writer=writer)
+    assert report.unplaced
+    assert is_only_blurred(page, report.unplaced[0].key)

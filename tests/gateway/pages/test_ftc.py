@@ -1,0 +1,157 @@
+"""FTC's page, of reports that the room made."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from services.ftc.contract import METRIC, FtcRequest
+from services.ftc.report import FtcReport
+from services.ftc.score import score
+from services.gateway.pages.metrics.ftc import TEMPLATE, FtcView, view
+from services.gateway.pages.templating import significant
+from shared.worker.forgetting import without_text
+from tests.ftc.fake import Answer, FakeJudge, FakeWriter, always, bound, by_hash
+from tests.gateway.pages.parsed import HOSTILE, Parsed, is_only_blurred, parsed
+
+CONTRADICTION = METRIC.examples["contradiction"]
+NEUTRAL = METRIC.examples["neutral"]
+
+
+def knows_cards(premise: str, hypothesis: str) -> list[float]:
+    return [0.9, 0.06, 0.04] if "cards" in hypothesis and premise else [0.1, 0.1, 0.8]
+
+
+def scored(
+    answer: Answer = by_hash, *, base: dict[str, Any] = CONTRADICTION, **fields: Any
+) -> tuple[FtcRequest, FtcReport]:
+    request = FtcRequest.model_validate({**base, **fields})
+    with bound(FakeJudge(answer)):
+        return request, score(request)
+
+
+def shown(request: FtcRequest | None, report: FtcReport) -> tuple[FtcView, Parsed]:
+    found = view(request, report)
+    return found, parsed(TEMPLATE, found, report)
+
+
+def test_what_the_model_does_comes_first_with_chance_beside_it() -> None:
+    found, page = shown(*scored(knows_cards))
+    assert found.tone == "good"
+    assert found.verdict in page.bare
+    assert "chance: 50%" in page.bare
+    assert page.bare.index(found.verdict) < page.bare.index("Premise")
+
+
+@pytest.mark.parametrize(
+    ("answer", "tone", "words"),
+    [
+        (always(0), "neutral", "random phrases do about as well"),
+        (always(2), "bad", "does not answer as the explanation demands"),
+    ],
+)
+def test_a_model_that_ignores_the_words_is_not_praised(
+    answer: Answer, tone: str, words: str
+) -> None:
+    found, _ = shown(*scored(answer))
+    assert found.tone == tone
+    assert words in found.verdict
+
+
+def test_the_counterfactual_is_a_word_diff_with_a_and_b() -> None:
+    found, page = shown(*scored(knows_cards))
+    (made,) = found.made
+    assert [(one.how, one.text) for one in made.changes if one.how != "same"] == [
+        ("deleted", "chess"),
+        ("added", "cards"),
+    ]
+    assert "<del>" in page.html
+    assert "<ins>" in page.html
+    assert "[deleted] " in page.sensitive
+    assert "[added] " in page.sensitive
+    assert {"mark-a", "mark-b", "mark-replaced"} <= page.classes
+    marked = {mark.kind for one in made.changes for piece in one.pieces for mark in piece.marks}
+    assert {"b", "replaced"} <= marked
+
+
+def test_every_number_of_the_report_is_on_the_page() -> None:
+    _, report = made = scored(base=NEUTRAL)
+    _, page = shown(*made)
+    assert report.control is not None
+    numbers = [*report.components.model_dump().values()]
+    numbers += [report.control.null_win_rate, report.control.null_p_value]
+    for name in ("always_entailment", "uniform", "unedited", "blank_premise"):
+        numbers += getattr(report.control, name).model_dump().values()
+    for one in report.counterfactuals:
+        assert one.null is not None
+        assert one.blank_premise is not None
+        for block in (one.target, one.answer, one.satisfaction, one.blank_premise):
+            numbers += block.model_dump().values()
+        numbers += one.null.model_dump(exclude={"statistic", "histogram"}).values()
+    missing = [number for number in numbers if significant(number) not in page.bare]
+    assert missing == []
+    assert str(report.extraction.rule) in page.bare
+    assert str(report.extraction.transformation) in page.bare
+    assert page.html.count("<svg") >= 4
+
+
+def test_an_abstention_has_its_reason_and_no_picture() -> None:
+    request, report = scored(explanation="Nothing.")
+    found, page = shown(request, report)
+    assert "not a zero" in found.verdict
+    assert report.abstained is not None
+    assert report.abstained in page.bare
+    assert "<figure" not in page.html
+    assert report.original is not None
+    assert significant(report.original.entailment) in page.bare
+
+
+def test_without_draws_the_reason_stands_where_the_null_would() -> None:
+    found, page = shown(*scored(draws=0))
+    assert found.made[0].null is None
+    assert found.made[0].no_null == "no draws were asked for"
+    assert "no draws were asked for" in page.bare
+    assert "undefined" in page.bare  # null_win_rate and its p-value
+
+
+def test_a_result_of_before_the_histogram_has_its_numbers() -> None:
+    request, report = scored()
+    old = report.model_dump(mode="json")
+    del old["counterfactuals"][0]["null"]["histogram"]
+    found, page = shown(request, FtcReport.model_validate(old))
+    assert found.made[0].null is None
+    assert "Mean of the draws" in page.bare
+
+
+@pytest.mark.parametrize("base", [CONTRADICTION, NEUTRAL, {**CONTRADICTION, "explanation": "No."}])
+def test_what_was_not_kept_is_said(base: dict[str, Any]) -> None:
+    request, report = scored(base=base, do_not_store_text=True)
+    kept = FtcReport.model_validate(without_text(report, request))
+    found, page = shown(None, kept)
+    assert "The text was not kept" in page.bare
+    assert page.sensitive.strip() == ""
+    assert found.made == () or found.made[0].answers.svg != ""
+
+
+def test_hostile_texts_are_texts() -> None:
+    own = [{"kind": "substituted", "text": f"{HOSTILE} more"}]
+    request, report = scored(
+        premise=HOSTILE, hypothesis=HOSTILE, explanation=HOSTILE, counterfactuals=own
+    )
+    _, page = shown(request, report)
+    assert is_only_blurred(page, HOSTILE)
+
+
+def test_what_a_hostile_writer_wrote_is_text() -> None:
+    request = FtcRequest.model_validate(CONTRADICTION | {"extractor": "llm", "writer": "lm"})
+    with bound(FakeJudge(), FakeWriter(lambda _: HOSTILE)):
+        report = score(request)
+    _, page = shown(request, report)
+    assert is_only_blurred(page, HOSTILE)
+
+
+def test_a_distribution_that_was_sent_is_demanded_as_such() -> None:
+    votes = {"substituted": {"entailment": 0.5, "neutral": 0.25, "contradiction": 0.25}}
+    found, _ = shown(*scored(targets=votes))
+    assert found.made[0].demanded == "entailment 0.50, neutral 0.25, contradiction 0.25"

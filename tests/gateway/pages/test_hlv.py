@@ -1,0 +1,153 @@
+"""HLV's page, of reports that the room made."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from services.gateway.pages.metrics.hlv import TEMPLATE, HlvView, view
+from services.gateway.pages.templating import significant
+from services.hlv.contract import METRIC, HlvRequest
+from services.hlv.report import HlvReport
+from services.hlv.score import score
+from shared.worker.forgetting import without_text
+from tests.gateway.pages.parsed import HOSTILE, Parsed, is_only_blurred, parsed
+from tests.hlv.judges import OPTIONS, StubJudge, bound, request
+
+GOOD = {"distributions": [{"A": 0.7, "B": 0.2, "C": 0.1}]}
+BAD = {"distributions": [{"A": 0.1, "B": 0.2, "C": 0.7}]}
+EXPLAINED = [{"explanation": "A sleeping dog is at rest.", "label": "A"}]
+
+
+def shown(
+    asked: HlvRequest, *, kept: bool = True, judge: StubJudge | None = None
+) -> tuple[HlvReport, HlvView, Parsed]:
+    with bound(judge):
+        report = score(asked)
+    if not kept:
+        report = HlvReport.model_validate(without_text(report, asked))
+    found = view(asked if kept else None, report)
+    return report, found, parsed(TEMPLATE, found, report)
+
+
+def sent(explained: Any = GOOD, baseline: Any = BAD, **fields: Any) -> HlvRequest:
+    sides = {"explained": explained, "baseline": baseline}
+    return request(predictions={k: v for k, v in sides.items() if v is not None}, **fields)
+
+
+@pytest.mark.parametrize("name", METRIC.examples)
+def test_every_example_is_shown(name: str) -> None:
+    report, found, page = shown(HlvRequest.model_validate(METRIC.examples[name]))
+    assert found.verdict in page.bare
+    assert found.chance in page.bare
+    numbers: list[Any] = [*report.gold.ranks.values(), *(report.gold.values or {}).values()]
+    parts = report.components.model_dump(exclude={"methods"}).values()
+    numbers += [number for number in parts if number is not None]
+    for method in report.components.methods:
+        for side in (method.explained, method.baseline):
+            if side is not None:
+                numbers += [side.tau_b, side.tau_a, side.spearman, *side.ranks.values()]
+                numbers += (side.distribution or side.scalar or method).model_dump().values()
+    numbers = [number for number in numbers if isinstance(number, int | float)]
+    assert [number for number in numbers if significant(number) not in page.bare] == []
+
+
+@pytest.mark.parametrize(
+    ("explained", "baseline", "tone", "words"),
+    [
+        (GOOD, BAD, "good", "closer to humans"),
+        (BAD, GOOD, "bad", "away from humans"),
+        (GOOD, GOOD, "neutral", "change nothing"),
+    ],
+)
+def test_the_gain_is_said_with_its_sign(
+    explained: Any, baseline: Any, tone: str, words: str
+) -> None:
+    report, found, page = shown(sent(explained, baseline))
+    assert report.score is not None
+    assert found.tone == tone
+    assert words in found.verdict
+    lines = {line.name: line for line in found.methods[0].lines}
+    meant = "closer to humans" if report.score > 0 else "farther from humans"
+    assert lines["total variation distance"].word == (meant if report.score else "no change")
+    if report.score > 0:
+        assert "a gain of +2.00" in found.verdict
+        assert "+0.6" in page.bare
+    if report.score < 0:
+        assert "a gain of −2.00" in found.verdict
+
+
+def test_without_a_baseline_it_is_an_agreement() -> None:
+    _, found, page = shown(sent(baseline=None))
+    assert found.verdict == "The judge agrees with humans at Kendall's tau +1.00."
+    assert found.tone == "neutral"
+    assert "undefined" in page.bare
+
+
+def test_an_undefined_score_is_no_number() -> None:
+    report, found, _ = shown(sent(human={"votes": {"A": 1, "B": 1, "C": 1}}))
+    assert report.score is None
+    assert "undefined" in found.verdict
+
+
+def test_a_live_judge_has_a_part_for_each_way_of_asking() -> None:
+    report, found, page = shown(request(explanations=EXPLAINED))
+    assert [one.result.method for one in found.methods] == ["rank", "logits", "score"]
+    assert all(one.ranks is not None for one in found.methods)
+    assert [one.values is None for one in found.methods] == [True, False, True]
+    assert "No picture of values" in page.bare
+    assert "probability of all letters" in page.bare
+    assert is_only_blurred(page, EXPLAINED[0]["explanation"])
+    assert report.components.methods[0].explained is not None
+
+
+def test_the_humans_stand_between_both_sides() -> None:
+    _, found, _ = shown(sent())
+    chart = found.methods[0].ranks
+    assert chart is not None
+    assert chart.summary == (
+        "without: A 3, B 2, C 1. humans: A 1, B 2, C 3. with explanations: A 1, B 2, C 3."
+    )
+
+
+def test_answers_that_nobody_can_read_have_no_picture() -> None:
+    judge = StubJudge(answer=lambda prompt, seed, place: "I would rather not say.")
+    asked = request(explanations=EXPLAINED, judge={"methods": ["score"]})
+    _, found, page = shown(asked, judge=judge)
+    assert found.methods[0].ranks is None
+    assert "No ranking could be read" in page.bare
+
+
+def test_ratings_are_compared_on_their_scale() -> None:
+    human = {"ratings": {"A": 5, "B": 4, "C": 1}}
+    scores = {"scores": [{"A": 5, "B": 3, "C": 1}]}
+    _, found, page = shown(sent(scores, None, human=human))
+    assert found.methods[0].values is not None
+    assert "root mean square error" in page.bare
+
+
+def test_what_was_not_kept_is_said() -> None:
+    report, found, page = shown(request(explanations=EXPLAINED), kept=False)
+    assert "The text was not kept" in page.bare
+    assert page.sensitive.strip() == ""
+    assert [option.key for option in found.options] == ["A", "B", "C"]
+    assert found.methods[0].ranks is not None
+    assert significant(report.gold.ranks["A"]) in page.bare
+
+
+def test_options_stand_in_the_order_of_the_question() -> None:
+    _, found, _ = shown(sent(options=OPTIONS[::-1]))
+    assert [option.key for option in found.options] == ["C", "B", "A"]
+
+
+def test_hostile_texts_are_texts() -> None:
+    fields: dict[str, Any] = {
+        "question": HOSTILE,
+        "options": [{"key": "A", "text": HOSTILE}, *OPTIONS[1:]],
+        "explanations": [{"explanation": HOSTILE, "label": "A"}],
+        "rationale": HOSTILE,
+    }
+    _, _, page = shown(request(**fields))
+    assert is_only_blurred(page, HOSTILE)
+    assert page.sensitive.count(HOSTILE) >= 4
