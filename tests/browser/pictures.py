@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Page, ViewportSize, sync_playwright
 
 from services.gateway.rooms import metrics
 from tests.browser.conftest import example, executable, screenshot_folder
 from tests.end_to_end.service import ROOT, Service, serving
 
-WINDOW = {"width": 1_080, "height": 760}
+WINDOW = ViewportSize(width=1_080, height=760)
 POSTS = ROOT / "examples" / "posts.jsonl"
 WAIT = {"Prefer": "wait=30"}
 COMPARED = "attention against gradient"  # the ICE example with two explanations
