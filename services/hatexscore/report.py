@@ -91,7 +91,7 @@ class RandomSpans(Message):
 
 
 class VariantOutcome(Message):
-    """What another variant says of the same request. It has no control: that is the report's own."""
+    """What another variant says of the same request; the control is of the report's own alone."""
 
     variant: Variant
     score: float | None = Field(ge=0, le=1, description="null where undefined; see `warnings`")

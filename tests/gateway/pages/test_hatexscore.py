@@ -57,7 +57,7 @@ def test_any_result_has_a_page_and_its_texts_are_whole(request: HatexscoreReques
     assert shown(request, report)
 
 
-@pytest.mark.parametrize(("name", "variant"), product(METRIC.examples, get_args(Variant)))
+@pytest.mark.parametrize(("name", "variant"), [*product(METRIC.examples, get_args(Variant))])
 def test_the_examples_have_a_page_with_every_component(name: str, variant: Variant) -> None:
     fields = METRIC.examples[name] | {"variant": variant, "other_variants": True}
     request = HatexscoreRequest.model_validate(fields)
@@ -190,7 +190,7 @@ RULES: tuple[ConsistencyRule, ...] = get_args(ConsistencyRule)
 LABELS: tuple[Label, ...] = get_args(Label)
 
 
-@pytest.mark.parametrize(("rule", "label"), product(RULES, LABELS))
+@pytest.mark.parametrize(("rule", "label"), [*product(RULES, LABELS)])
 @pytest.mark.parametrize("masked", [0.0, 0.2, 0.4, 0.65, 0.6999, 0.7])
 @pytest.mark.parametrize("grounds", ["foreigners", "somebody"])
 def test_the_sentence_on_consistency_says_what_cc_says(
