@@ -10,10 +10,9 @@ from hypothesis import HealthCheck, given, settings
 from services.gateway.pages.charts.strip import strip
 from services.gateway.pages.marks import Piece
 from services.gateway.pages.metrics.hatexscore import TEMPLATE, HatexscoreView, view
-from services.gateway.pages.metrics.hatexscore_sentences import coherence
-from services.gateway.pages.templating import rendered
+from services.gateway.pages.templating import STATIC, rendered
 from services.hatexscore.contract import METRIC, HatexscoreRequest
-from services.hatexscore.report import Components, ConsistencyRule, HatexscoreReport, Label
+from services.hatexscore.report import Components, HatexscoreReport, Label
 from services.hatexscore.score import score
 from shared.contracts import Variant
 from shared.worker.forgetting import without_text
@@ -186,45 +185,17 @@ def test_the_other_variants_are_a_table_or_a_word_on_how_to_ask() -> None:
         assert outcome.consistency_rule in html
 
 
-RULES: tuple[ConsistencyRule, ...] = get_args(ConsistencyRule)
-LABELS: tuple[Label, ...] = get_args(Label)
-
-
-@pytest.mark.parametrize(("rule", "label"), [*product(RULES, LABELS)])
-@pytest.mark.parametrize("masked", [0.0, 0.2, 0.4, 0.65, 0.6999, 0.7])
-@pytest.mark.parametrize("grounds", ["foreigners", "somebody"])
-def test_the_sentence_on_consistency_says_what_cc_says(
-    rule: ConsistencyRule, label: Label, masked: float, grounds: str
-) -> None:
-    report = scored(
-        ask(
-            explanation=f'It says "lazy tourists", blaming {grounds}. Conclusion: {label}.',
-            probabilities={"original": 0.7, "masked": masked},
-            consistency_rule=rule,
-            predicted_label=label,
-            tau=0.3,
-        )
-    )
-    said = coherence(report)
-    group = "and a group is named" if label == "hateful" else "and no group is named"
-    assert (" holds" in said and group in said) == (report.components.cc == 1)
-
-
-def test_numbers_that_round_to_the_threshold_are_told_apart() -> None:
-    said = coherence(
-        scored(
-            ask(
-                probabilities={"original": 0.8, "masked": 0.50001},
-                predicted_label="hateful",
-            )
-        )
-    )
-    assert "0.29999 ≥ 0.3 does not hold" in said
-
-
 @pytest.mark.parametrize(("label", "tone"), [("hateful", "good"), ("non-hateful", "bad")])
 def test_a_conflict_with_the_decision_is_said_first(label: Label, tone: str) -> None:
     request = ask(predicted_label=label, probabilities={"original": 0.9, "masked": 0.2})
     made = view(request, scored(request))
     assert made.tone == tone
     assert ("concludes otherwise" in made.verdict) == (label == "non-hateful")
+
+
+def test_the_sheet_styles_marks_of_texts_and_no_mark_of_a_chart() -> None:
+    sheet = (STATIC / "hatexscore.css").read_text("utf-8")
+    rules = re.findall(r"^(\S*\.mark-\S+)", sheet, flags=re.MULTILINE)
+    assert {rule.removeprefix("mark.mark-") for rule in rules} == {
+        "quote", "conclusion", "group", "idle", "hallucinated", "mask"
+    }  # fmt: skip

@@ -14,7 +14,11 @@ Tone = Literal["good", "bad", "neutral"]
 
 TIE = 1e-12  # probabilities: equal in theory, unequal in floats
 DIGITS = (3, 6, 15)  # decimals: as many as tell two numbers apart
-CONSISTENT = {1.0: "is consistent", 0.0: "is not consistent", None: "leaves its consistency open"}
+CONSISTENT = {
+    1.0: "and is consistent",
+    0.0: "and is not consistent",
+    None: "and leaves its consistency open",
+}
 NOT_HATEFUL = {
     "causal": ("1 − QF < τ", "<"),
     "eq5": ("QF < τ", "<"),
