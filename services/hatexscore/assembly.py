@@ -97,6 +97,7 @@ def _control(measured: Measured) -> RandomSpans | None:
         mean_drop=float(np.mean(null)),
         sd_drop=float(np.std(null, ddof=1)) if null.size > 1 else None,
         share_beaten=kernel.share_beaten(quoted_drop, null),
+        drops=tuple(null.tolist()),
     )
 
 

@@ -9,17 +9,21 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, StringConstraints, ValidationInfo, field_validator, model_validator
 
-from services.hatexscore.report import HatexscoreReport, Label, Language
+from services.hatexscore.report import (
+    ConsistencyRule,
+    HatexscoreReport,
+    Label,
+    Language,
+    Probability,
+)
 from services.hatexscore.report_over_many import HatexscoreBatchReport
 from shared.batch_reports import ReportRoom
 from shared.contracts import MAX_TEXT, Message, Metric, ScoreRequest
 
 DEFAULT_MODEL = "embedded-hate"
 
-ConsistencyRule = Literal["causal", "eq5", "reference"]
 PolicyName = Literal["un", "meta", "twitter", "youtube"]
 
-Probability = Annotated[float, Field(ge=0, le=1)]
 Term = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=100)]
 Terms = Annotated[list[Term], Field(max_length=2_000)]
 CustomPolicy = Annotated[dict[Term, Terms], Field(min_length=1, max_length=100)]
@@ -93,6 +97,10 @@ class HatexscoreRequest(ScoreRequest):
     )
     control_draws: int = Field(
         default=20, ge=0, le=200, description="random spans masked to measure chance"
+    )
+    other_variants: bool = Field(
+        default=False,
+        description="also report what the other two variants say, in the same call of the model",
     )
 
     @field_validator("policy")

@@ -21,6 +21,7 @@ from shared.errors import BadInput
 from shared.models import Classifier, models
 
 HATEFUL = "hateful"  # the label whose probability is asked for
+NO_CONTROL = "no control: "  # so begins the warning that says why
 UNAVAILABLE = "probability unavailable: QF needs P(hateful) of the text and of the masked text"
 
 
@@ -74,7 +75,7 @@ def _question(request: HatexscoreRequest, reading: Reading) -> Question | None:
     name = request.model or DEFAULT_MODEL
     obstacle = _obstacle(request, reading)
     if obstacle is not None:
-        return Question(name, request.text, quoting.masked, (), (f"no control: {obstacle}",))
+        return Question(name, request.text, quoting.masked, (), (f"{NO_CONTROL}{obstacle}",))
     drawn = control.placements(request.text, quoting.spans, request.seed, request.control_draws)
     texts = tuple(mask(request.text, spans) for spans in drawn)
     return Question(name, request.text, quoting.masked, texts, ())
@@ -93,7 +94,7 @@ def _sent(request: HatexscoreRequest, reading: Reading) -> Measured:
     sent = request.probabilities
     original = sent.original if sent else None
     masked = sent.masked if sent else None
-    warnings = [f"no control: {_why_unasked(reading)}"]
+    warnings = [f"{NO_CONTROL}{_why_unasked(reading)}"]
     if reading.quoting.counts and (original is None or masked is None):
         warnings.append(UNAVAILABLE)
     return Measured(original, masked, None, (), tuple(warnings))

@@ -12,8 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from services.hatexscore.contract import ConsistencyRule
-from services.hatexscore.report import Label
+from services.hatexscore.report import ConsistencyRule, Label
 from shared.errors import DegenerateInput
 
 Floats = NDArray[np.float64]

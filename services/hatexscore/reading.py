@@ -6,12 +6,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from services.hatexscore.conclusion import Statement
-from services.hatexscore.contract import ConsistencyRule, HatexscoreRequest
+from services.hatexscore.contract import HatexscoreRequest
 from services.hatexscore.groups import GroupMention
 from services.hatexscore.languages import Language, Span, detect
 from services.hatexscore.lexicons import Lexicon, custom, load
 from services.hatexscore.quotes import Quotation, Quote
-from services.hatexscore.report import GroupEvidence, Label, QuoteEvidence
+from services.hatexscore.report import ConsistencyRule, GroupEvidence, Label, QuoteEvidence
 
 LABEL_UNKNOWN = (
     "the predicted label is unknown: none was sent and the explanation states none, "

@@ -9,10 +9,12 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from shared.contracts import Evidence, Message, Report, Word
+from shared.contracts import Evidence, Message, Report, Variant, Word
 
 Label = Literal["hateful", "non-hateful"]
 Language = Literal["en", "zh", "ko"]
+ConsistencyRule = Literal["causal", "eq5", "reference"]
+Probability = Annotated[float, Field(ge=0, le=1)]
 Offset = Annotated[int, Field(ge=0, description="character offset (Unicode code points)")]
 
 
@@ -83,6 +85,24 @@ class RandomSpans(Message):
     share_beaten: float = Field(
         ge=0, le=1, description="draws with a smaller |dp|, ties half; 0.5 is chance"
     )
+    drops: tuple[Probability, ...] = Field(
+        default=(), description="|dp| of each draw, probability, in the order of drawing"
+    )
+
+
+class VariantOutcome(Message):
+    """What another variant says of the same request; the control is of the report's own alone."""
+
+    variant: Variant
+    score: float | None = Field(ge=0, le=1, description="null where undefined; see `warnings`")
+    components: Components
+    tau: Probability = Field(description="in force: that of `reference` is fixed")
+    consistency_rule: ConsistencyRule = Field(
+        description="in force: as sent, else the variant's own"
+    )
+    warnings: tuple[Annotated[str, Word], ...] = Field(
+        default=(), description="why something is null or doubtful"
+    )
 
 
 class HatexscoreReport(Report):
@@ -111,3 +131,8 @@ class HatexscoreReport(Report):
         description="groups that count as identified, sorted"
     )
     control: RandomSpans | None = Field(description="null where undefined; see `warnings`")
+    other_variants: tuple[VariantOutcome, ...] = Field(
+        default=(),
+        exclude_if=lambda outcomes: not outcomes,
+        description="what the other two variants say; absent unless asked for",
+    )

@@ -19,7 +19,7 @@ from shared.errors import Unavailable
 from shared.settings import settings
 
 CONNECT_SECONDS = 5
-REST_SECONDS = 1.0  # in the pool: a connection that rested longer may be dead
+REST_SECONDS = 0.1  # in the pool: a connection that rested longer may be dead
 RESTED = "touchstone_rested"
 AWAY = {"25", "53", "57", "58"}  # SQLSTATE classes: read-only, out of resources, stopped, system
 
@@ -40,6 +40,7 @@ def connect(url: str, *, pool_size: int = 10) -> Engine:
         sqlalchemy_url(url),
         pool_size=pool_size,
         max_overflow=pool_size,
+        pool_use_lifo=True,  # the one that rested least is next
         hide_parameters=True,  # requests and keys do not belong into logs
         connect_args={"connect_timeout": CONNECT_SECONDS},
     )

@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import percentileofscore
 
-from services.hatexscore.contract import ConsistencyRule
 from services.hatexscore.kernel import (
     consistency,
     drop,
@@ -19,7 +18,7 @@ from services.hatexscore.kernel import (
     share_beaten,
     weighted_mean,
 )
-from services.hatexscore.report import Label
+from services.hatexscore.report import ConsistencyRule, Label
 from shared.errors import DegenerateInput
 
 GOLDEN = Path(__file__).parents[3] / "shared" / "golden" / "hatexscore_cases.json"

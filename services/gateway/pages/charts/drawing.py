@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import lru_cache
 from threading import Lock
 from typing import Any
 
@@ -68,9 +67,3 @@ def _shrinking(svg: str) -> str:
     """The picture hidden from readers that get its summary, no wider than its place."""
     whole = SIZE.sub(r'<svg aria-hidden="true" \1 width="\2"', svg, count=1)
     return whole.replace('class="marks"', 'class="chart"', 1)
-
-
-@lru_cache(maxsize=1)
-def warm() -> None:
-    """Start the engine: the first picture of a process takes half a second longer."""
-    drawn({"data": {"values": []}, "mark": "point"}, title="", summary="")

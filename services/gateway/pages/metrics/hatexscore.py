@@ -1,0 +1,147 @@
+"""HateXScore on a page: what the explanation claims, what the model did, what chance would do."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from services.gateway.pages.charts.drawing import Chart
+from services.gateway.pages.charts.strip import strip
+from services.gateway.pages.marks import Mark, Piece, pieces
+from services.gateway.pages.metrics import hatexscore_sentences as sentences
+from services.gateway.pages.metrics.hatexscore_variants import Row, rows
+from services.gateway.pages.templating import significant
+from services.hatexscore.contract import HatexscoreRequest
+from services.hatexscore.report import GroupEvidence, HatexscoreReport, QuoteEvidence
+
+TEMPLATE = "metrics/hatexscore.html"
+
+MASK = re.compile(re.escape("[MASK]"))
+NAMES = {
+    "htc": "Hate-Type Check",
+    "qf": "Quotation Faithfulness",
+    "tgi": "Target-Group Identification",
+    "cc": "Consistency Check",
+}
+WHY = {
+    "htc": sentences.conclusion,
+    "qf": sentences.faithfulness,
+    "tgi": sentences.identification,
+    "cc": sentences.coherence,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A component, its weight in the score, and why it is what it is."""
+
+    symbol: str
+    name: str
+    value: float | None
+    weight: float | None
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """The list of groups by its name, or the caller's own by its categories."""
+
+    name: str
+    categories: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class HatexscoreView:
+    """What the template shows. text, explanation, masked: None where the text was not kept."""
+
+    verdict: str
+    tone: sentences.Tone
+    chance: str
+    text: list[Piece] | None
+    explanation: list[Piece] | None
+    masked: list[Piece] | None
+    quotes: list[QuoteEvidence]
+    mentions: list[GroupEvidence]
+    parts: list[Part]
+    moved: float | None
+    strip: Chart | None
+    variants: list[Row]
+    policy: Policy
+
+
+def view(request: HatexscoreRequest | None, report: HatexscoreReport) -> HatexscoreView:
+    """What a page shows of this result."""
+    said, tone = sentences.verdict(report)
+    return HatexscoreView(
+        verdict=said,
+        tone=tone,
+        chance=sentences.chance(report),
+        text=pieces(request.text, _text_marks(report)) if request else None,
+        explanation=pieces(request.explanation, _explanation_marks(report)) if request else None,
+        masked=None if report.masked_text is None else _masked(report.masked_text),
+        quotes=sentences.quotes(report),
+        mentions=sentences.mentions(report),
+        parts=_parts(report),
+        moved=sentences.moved(report),
+        strip=_strip(report),
+        variants=rows(report),
+        policy=_policy(report),
+    )
+
+
+def _text_marks(report: HatexscoreReport) -> Iterable[Mark]:
+    for quote in sentences.quotes(report):
+        if quote.start is not None and quote.end is not None:
+            near = "" if quote.match == "exact" else f", similar by {significant(quote.value)}"
+            yield Mark(quote.start, quote.end, "quote", f"quoted{near}")
+
+
+def _explanation_marks(report: HatexscoreReport) -> Iterable[Mark]:
+    if report.conclusion is not None:
+        said = f"conclusion: {report.stated_label}"
+        yield Mark(report.conclusion.start, report.conclusion.end, "conclusion", said)
+    for quote in report.hallucinated_quotes:
+        yield Mark(quote.start, quote.end, "hallucinated", "quoted, but not in the text")
+    for mention in sentences.mentions(report):
+        if mention.start is not None and mention.end is not None:
+            kind, said = ("group", "counts") if mention.counts else ("idle", "does not count")
+            yield Mark(mention.start, mention.end, kind, f"group, {said}: {mention.reason}")
+
+
+def _masked(text: str) -> list[Piece]:
+    return pieces(text, (Mark(*found.span(), "mask", "masked") for found in MASK.finditer(text)))
+
+
+def _parts(report: HatexscoreReport) -> list[Part]:
+    weights = report.provenance.parameters.get("weights") or {}
+    return [
+        Part(symbol.upper(), name, getattr(report.components, symbol), weights.get(symbol), why)
+        for symbol, name in NAMES.items()
+        for why in [WHY[symbol](report)]
+    ]
+
+
+def _strip(report: HatexscoreReport) -> Chart | None:
+    """None where there is no control, or where its draws were not kept one by one."""
+    control = report.control
+    if control is None or not control.drops:
+        return None
+    quoted, mean = significant(control.quoted_drop), significant(control.mean_drop)
+    least, most = significant(min(control.drops)), significant(max(control.drops))
+    return strip(
+        control.drops,
+        control.quoted_drop,
+        says="the quotes",
+        title="How far masking moves P(hateful): the quotes among random spans",
+        summary=f"The quotes move it by {quoted}; {control.draws} random draws move it by "
+        f"{least} to {most}, by {mean} on average.",
+        unit="movement of P(hateful)",
+    )
+
+
+def _policy(report: HatexscoreReport) -> Policy:
+    policy = report.provenance.parameters.get("policy")
+    if isinstance(policy, dict):
+        return Policy("your own list", tuple(policy))
+    return Policy(policy or "")

@@ -1,0 +1,201 @@
+from __future__ import annotations
+
+import re
+from itertools import product
+from typing import Any, get_args
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from services.gateway.pages.charts.strip import strip
+from services.gateway.pages.marks import Piece
+from services.gateway.pages.metrics.hatexscore import TEMPLATE, HatexscoreView, view
+from services.gateway.pages.templating import STATIC, rendered
+from services.hatexscore.contract import METRIC, HatexscoreRequest
+from services.hatexscore.report import Components, HatexscoreReport, Label
+from services.hatexscore.score import score
+from shared.contracts import Variant
+from shared.worker.forgetting import without_text
+from tests.hatexscore.fake import FakeClassifier, bound
+from tests.hatexscore.test_score import ask, requests
+
+HOSTILE = '<script>alert("x")</script> \u202eabc\u202c lazy tourists 🙂 & <b>again</b>'
+
+
+def scored(request: HatexscoreRequest) -> HatexscoreReport:
+    with bound(FakeClassifier()):
+        return score(request)
+
+
+def shown(request: HatexscoreRequest | None, report: HatexscoreReport) -> str:
+    job = {"id": "job_1", "metric": "hatexscore", "result": report.model_dump(mode="json")}
+    return rendered(TEMPLATE, view=view(request, report), job=job, report=report)
+
+
+def page(**fields: Any) -> str:
+    request = ask(**fields)
+    return shown(request, scored(request))
+
+
+def marked(text: list[Piece] | None, kind: str) -> str:
+    """The characters under marks of one kind."""
+    return "".join(p.text for p in text or () if any(mark.kind == kind for mark in p.marks))
+
+
+def why(made: HatexscoreView, symbol: str) -> str:
+    return next(part.why for part in made.parts if part.symbol == symbol)
+
+
+@settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow])
+@given(requests())
+def test_any_result_has_a_page_and_its_texts_are_whole(request: HatexscoreRequest) -> None:
+    report = scored(request)
+    made = view(request, report)
+    assert "".join(piece.text for piece in made.text or ()) == request.text
+    assert "".join(piece.text for piece in made.explanation or ()) == request.explanation
+    assert shown(request, report)
+
+
+@pytest.mark.parametrize(("name", "variant"), [*product(METRIC.examples, get_args(Variant))])
+def test_the_examples_have_a_page_with_every_component(name: str, variant: Variant) -> None:
+    fields = METRIC.examples[name] | {"variant": variant, "other_variants": True}
+    request = HatexscoreRequest.model_validate(fields)
+    html = shown(request, scored(request))
+    for symbol in Components.model_fields:
+        assert f">{symbol.upper()}</abbr>" in html
+    for other in get_args(Variant):
+        assert f"<code>{other}</code>" in html
+    assert " style=" not in html
+
+
+def test_quotes_conclusion_groups_and_inventions_are_marked() -> None:
+    request = ask(
+        explanation='"lazy tourists" and "greedy lords" blame foreigners. Not about women. '
+        "Conclusion: hateful."
+    )
+    report = scored(request)
+    made = view(request, report)
+    assert marked(made.text, "quote") == "lazy tourists"
+    assert marked(made.explanation, "hallucinated") == "greedy lords"
+    assert marked(made.explanation, "conclusion") == "Conclusion: hateful."
+    for kind, counts in (("group", True), ("idle", False)):
+        said = "".join(m.text for m in made.mentions if m.counts is counts)
+        assert marked(made.explanation, kind) == said
+    assert {mention.counts for mention in made.mentions} == {True, False}
+    for mention in made.mentions:
+        assert mention.reason in shown(request, report)
+
+
+def test_hostile_text_stays_text() -> None:
+    html = page(
+        text=HOSTILE,
+        explanation=f'It says "lazy tourists" and "<img src=x onerror=y>". {HOSTILE}',
+        policy={"<i>visitors</i>": ["<u>tourists</u>", "tourists"]},
+    )
+    for tag in ("<script", "<img", "<b>", "<i>visitors", "<u>"):
+        assert tag not in html
+    assert "&lt;script&gt;" in html
+    assert "&lt;i&gt;visitors" in html
+
+
+def test_every_text_of_the_caller_is_blurred() -> None:
+    html = page(explanation='"lazy tourists" and "greedy lords", foreigners. Conclusion: hateful.')
+    bare = re.sub(r'<div class="sensitive block".*?</div>', "", html, flags=re.DOTALL)
+    bare = re.sub(r'<bdi class="sensitive">.*?</bdi>', "", bare)
+    for words in ("lazy", "greedy", "foreigners", "bridge"):
+        assert words not in bare
+
+
+def test_the_masked_text_is_shown_with_its_masks() -> None:
+    request = ask()
+    made = view(request, scored(request))
+    assert "".join(piece.text for piece in made.masked or ()).count("[MASK]") >= 1
+    assert set(re.findall(r"\[MASK\]", marked(made.masked, "mask"))) == {"[MASK]"}
+
+
+def test_what_is_undefined_is_a_dash_with_its_reason() -> None:
+    request = ask(explanation='It says "lazy tourists" of foreigners.')
+    report = scored(request)
+    html = shown(request, report)
+    assert "The score is undefined" in html
+    assert why(view(request, report), "QF").startswith("Undefined: the decision is unknown")
+    assert why(view(request, report), "CC") == "Undefined, because QF is."
+    assert html.count('title="undefined"') >= 2
+
+
+def test_a_missing_probability_is_named_as_the_reason() -> None:
+    request = ask(probabilities={"original": 0.9, "masked": None})
+    assert "P(hateful) of the text or of the masked text is missing" in why(
+        view(request, scored(request)), "QF"
+    )
+
+
+@pytest.mark.parametrize("variant", get_args(Variant))
+def test_a_result_without_its_text_still_shows_the_numbers(variant: Variant) -> None:
+    request = ask(variant=variant, other_variants=True, do_not_store_text=True)
+    with bound(FakeClassifier()):
+        report = score(request)
+    kept = HatexscoreReport.model_validate(without_text(report, request))
+    html = shown(None, kept)
+    assert "The text was not kept." in html
+    assert "The explanation was not kept." in html
+    assert "The masked text was not kept." in html
+    assert view(None, kept).parts[1].value == report.components.qf
+    assert "lazy" not in html
+
+
+def test_the_draws_are_a_strip_and_without_them_words() -> None:
+    request = ask()
+    report = scored(request)
+    made = view(request, report)
+    assert made.strip is not None
+    assert made.strip.svg.startswith("<svg")
+    assert "style=" not in made.strip.svg
+    assert "the quotes" in made.strip.svg
+    assert "20 random draws" in made.strip.summary
+    assert report.control is not None
+    bare = report.model_copy(update={"control": report.control.model_copy(update={"drops": ()})})
+    assert view(request, bare).strip is None
+    assert "were not kept one by one" in shown(request, bare)
+
+
+def test_without_a_control_the_page_says_so() -> None:
+    html = page(explanation="Conclusion: hateful.")
+    assert "There is no comparison with chance" in html
+    assert "Nothing was masked." in html
+
+
+@pytest.mark.parametrize("draws", [[0.0], [0.0] * 200, [0.1, 0.9, 0.9]])
+@pytest.mark.parametrize("observed", [0.0, 0.5, 1.0])
+def test_a_strip_shows_every_draw(draws: list[float], observed: float) -> None:
+    svg = strip(draws, observed, says="the quotes", title="t", summary="s", unit="u").svg
+    assert svg.count('aria-roledescription="point"') == len(draws)
+
+
+def test_the_other_variants_are_a_table_or_a_word_on_how_to_ask() -> None:
+    assert "&#34;other_variants&#34;: true" in page() or '"other_variants": true' in page()
+    request = ask(other_variants=True)
+    report = scored(request)
+    rows = view(request, report).variants
+    assert [row.variant for row in rows] == ["robust", "paper", "reference"]
+    assert [row.score for row in rows[1:]] == [one.score for one in report.other_variants]
+    html = shown(request, report)
+    assert "Not asked for" not in html
+    for outcome in report.other_variants:
+        assert outcome.consistency_rule in html
+
+
+@pytest.mark.parametrize(("label", "tone"), [("hateful", "good"), ("non-hateful", "bad")])
+def test_a_conflict_with_the_decision_is_said_first(label: Label, tone: str) -> None:
+    request = ask(predicted_label=label, probabilities={"original": 0.9, "masked": 0.2})
+    made = view(request, scored(request))
+    assert made.tone == tone
+    assert ("concludes otherwise" in made.verdict) == (label == "non-hateful")
+
+
+def test_the_sheet_styles_marks_of_texts_and_no_mark_of_a_chart() -> None:
+    sheet = (STATIC / "hatexscore.css").read_text("utf-8")
+    rules = re.findall(r"^(\S*\.mark-\S+)", sheet, flags=re.MULTILINE)
+    assert {rule.removeprefix("mark.mark-") for rule in rules} == {
+        "quote", "conclusion", "group", "idle", "hallucinated", "mask"
+    }  # fmt: skip

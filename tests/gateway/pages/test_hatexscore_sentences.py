@@ -1,0 +1,46 @@
+from __future__ import annotations
+
+from itertools import product
+from typing import get_args
+
+import pytest
+
+from services.gateway.pages.metrics.hatexscore_sentences import coherence
+from services.hatexscore.report import ConsistencyRule, Label
+from tests.gateway.pages.test_hatexscore import scored
+from tests.hatexscore.test_score import ask
+
+RULES: tuple[ConsistencyRule, ...] = get_args(ConsistencyRule)
+LABELS: tuple[Label, ...] = get_args(Label)
+
+
+@pytest.mark.parametrize(("rule", "label"), [*product(RULES, LABELS)])
+@pytest.mark.parametrize("masked", [0.0, 0.2, 0.4, 0.65, 0.6999, 0.7])
+@pytest.mark.parametrize("grounds", ["foreigners", "somebody"])
+def test_the_sentence_on_consistency_says_what_cc_says(
+    rule: ConsistencyRule, label: Label, masked: float, grounds: str
+) -> None:
+    report = scored(
+        ask(
+            explanation=f'It says "lazy tourists", blaming {grounds}. Conclusion: {label}.',
+            probabilities={"original": 0.7, "masked": masked},
+            consistency_rule=rule,
+            predicted_label=label,
+            tau=0.3,
+        )
+    )
+    said = coherence(report)
+    group = "and a group is named" if label == "hateful" else "and no group is named"
+    assert (" holds" in said and group in said) == (report.components.cc == 1)
+
+
+def test_numbers_that_round_to_the_threshold_are_told_apart() -> None:
+    said = coherence(
+        scored(
+            ask(
+                probabilities={"original": 0.8, "masked": 0.50001},
+                predicted_label="hateful",
+            )
+        )
+    )
+    assert "0.29999 ≥ 0.3 does not hold" in said
