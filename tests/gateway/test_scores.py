@@ -15,6 +15,7 @@ from sqlalchemy import Engine, text
 
 from services.gateway.rooms import rooms
 from shared import queue
+from shared.ledger.engine import REST_SECONDS
 from tests.servers import finish_next
 
 GOOD: dict[str, Any] = {
@@ -31,6 +32,14 @@ def nothing_happened(engine: Engine) -> bool:
     return rows == 0 and queue.waiting("hatexscore") == 0
 
 
+def hinted(room: str) -> int:
+    """Messages in this room's lane, once the gateway's thread has sent what it had."""
+    deadline = time.monotonic() + 5
+    while not queue.waiting(room) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    return queue.waiting(room)
+
+
 def test_a_job_is_committed_and_the_queue_gets_a_hint(client: httpx.Client) -> None:
     answer = client.post(URL, json=GOOD | {"metadata": {"a": "b"}, "context": {"puid": "p1"}})
     assert answer.status_code == 202
@@ -39,7 +48,7 @@ def test_a_job_is_committed_and_the_queue_gets_a_hint(client: httpx.Client) -> N
     assert int(answer.headers["Retry-After"]) >= 1
     assert (job["status"], job["metadata"], job["context"]["puid"]) == ("queued", {"a": "b"}, "p1")
     assert client.get(answer.headers["Location"]).json() == job
-    assert queue.waiting("hatexscore") == 1
+    assert hinted("hatexscore") == 1
 
 
 @pytest.mark.parametrize(
@@ -139,6 +148,7 @@ def test_a_ledger_that_cannot_be_written_to_is_away(client: httpx.Client, engine
         assert (answer.status_code, "Retry-After" in answer.headers) == (503, True)
     finally:
         read_only(engine, "off")
+    time.sleep(2 * REST_SECONDS)  # who comes sooner may get a connection that was just cut: 503
     assert client.post(URL, json=GOOD).status_code == 202
 
 
@@ -163,7 +173,7 @@ def test_the_same_key_and_body_is_the_same_job(client: httpx.Client, engine: Eng
     second = client.post(URL, json=GOOD, headers={"Idempotency-Key": "one"})
     assert first.json()["id"] == second.json()["id"]
     assert second.headers["Idempotent-Replayed"] == "true"
-    assert queue.waiting("hatexscore") == 1
+    assert hinted("hatexscore") == 1
 
 
 def test_the_same_key_with_another_body_is_refused(client: httpx.Client) -> None:
