@@ -15,7 +15,7 @@ from services.gateway.rooms import metrics
 from tests.browser.conftest import example, executable, screenshot_folder
 from tests.end_to_end.service import ROOT, Service, serving
 
-WINDOW = ViewportSize(width=1_080, height=760)
+WINDOW = ViewportSize(width=1_080, height=1_000)
 POSTS = ROOT / "examples" / "posts.jsonl"
 WAIT = {"Prefer": "wait=30"}
 COMPARED = "attention against gradient"  # the ICE example with two explanations
@@ -36,42 +36,45 @@ def main() -> int:
         pages = _filled(service)
         browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
         page = browser.new_page(base_url=service.url, viewport=WINDOW, color_scheme="light")
-        for name, address in pages.items():
-            _take(page, address, folder / f"{name}.png")
+        for name, (address, heading) in pages.items():
+            _take(page, address, heading, folder / f"{name}.png")
         browser.close()
     return 0
 
 
-def _filled(service: Service) -> dict[str, str]:
-    """Score the examples; picture → the address that it shows."""
+def _filled(service: Service) -> dict[str, tuple[str, str]]:
+    """Score the examples; picture → the address that it shows, and the heading at its top."""
     with httpx.Client(base_url=service.url, timeout=120) as client:
-        for line in POSTS.read_text("utf-8").splitlines():
-            _score(client, "hatexscore", _body(json.loads(line)))
-        hatexscore = _score(client, "hatexscore", example("hatexscore"))
+        posts = [json.loads(line) for line in POSTS.read_text("utf-8").splitlines()]
+        bodies = [
+            {**post, "other_variants": True, "metadata": {"id": post["id"]}} for post in posts
+        ]
+        hatexscore, *_ = [_score(client, "hatexscore", body) for body in bodies]
         compared = metrics()["ice"].examples[COMPARED] | {"token_values": True}
         ice = _score(client, "ice", compared)
         _score(client, "ftc", example("ftc"))
-    return {"overview": "/", "hatexscore": f"/jobs/{hatexscore}", "ice": f"/jobs/{ice}"}
-
-
-def _body(line: dict[str, Any]) -> dict[str, Any]:
-    """The request of a line, which may be one of a batch."""
-    body: dict[str, Any] = line.get("body", line)
-    return body
+    return {
+        "overview": ("/", "Overview"),
+        "hatexscore": (f"/jobs/{hatexscore}", "The text and what is quoted of it"),
+        "ice": (f"/jobs/{ice}", "What it points at"),
+    }
 
 
 def _score(client: httpx.Client, metric: str, body: dict[str, Any]) -> str:
+    body = {name: value for name, value in body.items() if name != "id"}
     job = client.post(f"/v1/scores/{metric}", json=body, headers=WAIT).raise_for_status().json()
     if job["status"] != "succeeded":
         raise RuntimeError(f"{metric} did not succeed: {job['error']}")
     return str(job["id"])
 
 
-def _take(page: Page, address: str, target: Path) -> None:
+def _take(page: Page, address: str, heading: str, target: Path) -> None:
     page.goto(address)
+    top = page.get_by_role("heading", name=heading, exact=True)
     reveal = page.get_by_role("button", name="Show texts")
     if reveal.is_visible():
         reveal.click()
+    top.evaluate("one => one.tagName === 'H1' || one.scrollIntoView()")
     page.screenshot(path=str(target))
 
 
