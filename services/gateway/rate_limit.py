@@ -15,13 +15,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from redis.asyncio import Redis
-from redis.asyncio.retry import Retry
-from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from services.gateway.prompt_redis import prompt_redis
 from shared import log
 from shared.errors import QuotaExceeded
 from shared.ledger.keys import Key
@@ -81,13 +79,7 @@ class Limiter:
 
     def __init__(self, chosen: Settings) -> None:
         self._quota = chosen.requests_per_minute
-        self._redis: Redis = Redis.from_url(
-            chosen.redis_url.get_secret_value(),
-            socket_timeout=ANSWER_SECONDS,
-            socket_connect_timeout=ANSWER_SECONDS,
-            retry=Retry(NoBackoff(), 1),
-            decode_responses=True,
-        )
+        self._redis = prompt_redis(chosen, ANSWER_SECONDS)
         self._bucket: Any = self._redis.register_script(BUCKET)
         self._rests_until = 0.0  # monotonic seconds
 

@@ -13,6 +13,7 @@ from fastapi import Request
 from starlette.datastructures import FormData
 from starlette.responses import Response
 
+from services.gateway.pages.address import is_https
 from services.gateway.refusals import Forbidden
 
 SESSION_COOKIE = "touchstone_session"
@@ -56,7 +57,7 @@ def set_cookie(
         max_age=seconds,
         httponly=True,
         samesite="lax",
-        secure=request.url.scheme == "https",
+        secure=is_https(request),
     )
 
 

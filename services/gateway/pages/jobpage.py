@@ -12,6 +12,7 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from services.gateway import history
 from services.gateway.keyring import Caller
 from services.gateway.pages import forgery
+from services.gateway.pages.address import base_url
 from services.gateway.pages.metrics.viewing import Viewed, asked, viewed
 from services.gateway.pages.routing import pages
 from services.gateway.pages.snippets import Snippets, snippets
@@ -107,4 +108,4 @@ def _snippets(job: Job, request: Request, *, with_key: bool) -> Snippets | None:
     if sent is None or room is None:
         return None
     body = sent.model_dump(mode="json", exclude_defaults=True)
-    return snippets(room, body, str(request.base_url).rstrip("/"), with_key=with_key)
+    return snippets(room, body, base_url(request), with_key=with_key)

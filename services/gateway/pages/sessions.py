@@ -8,11 +8,9 @@ from __future__ import annotations
 import secrets
 from typing import Any
 
-from redis.asyncio import Redis
-from redis.asyncio.retry import Retry
-from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 
+from services.gateway.prompt_redis import prompt_redis
 from shared.errors import Unavailable
 from shared.ledger.keys import Key, hashed
 from shared.settings import Settings
@@ -25,13 +23,7 @@ class Sessions:
     """The open sessions of all gateways."""
 
     def __init__(self, chosen: Settings) -> None:
-        self._redis: Redis = Redis.from_url(
-            chosen.redis_url.get_secret_value(),
-            socket_timeout=ANSWER_SECONDS,
-            socket_connect_timeout=ANSWER_SECONDS,
-            retry=Retry(NoBackoff(), 1),
-            decode_responses=True,
-        )
+        self._redis = prompt_redis(chosen, ANSWER_SECONDS)
 
     async def open(self, key: Key) -> str:
         """A new session's token. Raises Unavailable."""

@@ -12,6 +12,7 @@ from starlette.responses import RedirectResponse, Response
 
 from services.gateway.keyring import Caller
 from services.gateway.pages import forgery
+from services.gateway.pages.address import base_url
 from services.gateway.pages.fields import FIELDS, Form, body_of, filled, sent
 from services.gateway.pages.routing import pages
 from services.gateway.pages.snippets import Snippets, snippets
@@ -118,4 +119,4 @@ def _snippets(request: Request, trial: Trial, *, with_key: bool) -> Snippets | N
         body: dict[str, Any] = body_of(trial.form)
     except InvalidBody:
         return None
-    return snippets(trial.metric, body, str(request.base_url).rstrip("/"), with_key=with_key)
+    return snippets(trial.metric, body, base_url(request), with_key=with_key)
