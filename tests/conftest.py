@@ -22,6 +22,7 @@ TABLES = (
     "files",
     "batches",
     "batch_lines",
+    "batch_items",
     "api_keys",
     "webhook_endpoints",
     "webhook_deliveries",

@@ -26,6 +26,7 @@ environment:
 examples:
   touchstone submit posts.jsonl --metric hatexscore --wait --output scores.jsonl
   touchstone report batch_01a1fc...
+  touchstone report batch_01a1fc... --html report.html
 """
 
 Command = Callable[[Api, argparse.Namespace, Console, Console], int]
@@ -81,7 +82,23 @@ def _get(made: argparse.ArgumentParser) -> None:
 def _report(made: argparse.ArgumentParser) -> None:
     made.description = "The report of a batch that has ended; made at the first ask."
     made.add_argument("batch", metavar="BATCH", help="its id")
-    made.add_argument("--plot", help="one of the report's plots, by name, instead of the numbers")
+    instead = made.add_mutually_exclusive_group()
+    instead.add_argument(
+        "--plot", help="one of the report's plots, by name, instead of the numbers"
+    )
+    instead.add_argument(
+        "--html",
+        type=Path,
+        metavar="FILE",
+        help="tables, plots and the worst lines as one HTML file that needs nothing else; no text "
+        "but the custom ids is in it",
+    )
+    instead.add_argument(
+        "--csv",
+        type=Path,
+        metavar="FILE",
+        help="every line with its scores, a row a line, instead of the report",
+    )
     made.add_argument("--format", choices=("svg", "png"), default="svg", help="of the plot")
     made.add_argument("--output", type=Path, help="into this file, instead of to stdout")
     made.set_defaults(run=report)

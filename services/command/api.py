@@ -74,8 +74,12 @@ class Api:
 
     def download(self, file_id: str) -> Iterator[bytes]:
         """A file's bytes, a piece at a time."""
+        yield from self.pieces(f"/v1/files/{file_id}/content")
+
+    def pieces(self, path: str) -> Iterator[bytes]:
+        """What stands there, a piece at a time."""
         try:
-            with self._client.stream("GET", f"/v1/files/{file_id}/content") as answer:
+            with self._client.stream("GET", path) as answer:
                 if answer.is_error:
                     answer.read()
                 yield from _good(answer).iter_bytes()

@@ -31,8 +31,15 @@ def get(api: Api, asked: Namespace, console: Console, said: Console) -> int:
 
 
 def report(api: Api, asked: Namespace, console: Console, said: Console) -> int:
-    """A batch's report as JSON, or one of its plots as a picture."""
+    """A batch's report as JSON, one of its plots as a picture, or a file to be taken away."""
     place = f"/v1/batches/{asked.batch}/report"
+    if asked.csv is not None:
+        _stream(api, f"/v1/batches/{asked.batch}/items.csv", asked.csv)
+        return 0
+    if asked.html is not None:
+        with said.status("the report is being made …"):
+            asked.html.write_bytes(_made(api, f"{place}.html", {}).content)
+        return 0
     plot = {} if asked.plot is None else {"plot": asked.plot, "format": asked.format}
     with said.status("the report is being made …"):
         answer = _made(api, place, plot)
@@ -51,6 +58,16 @@ def _made(api: Api, place: str, plot: dict[str, str]) -> httpx.Response:
         if answer.status_code == httpx.codes.OK:
             return answer
     raise Refused("the report is still being made; ask again later")
+
+
+def _stream(api: Api, place: str, target: Path) -> None:
+    """Into a file, which is touched only once there is something for it."""
+    pieces = api.pieces(place)
+    first = next(pieces, b"")
+    with target.open("wb") as stream:
+        stream.write(first)
+        for piece in pieces:
+            stream.write(piece)
 
 
 def _write(content: str | bytes, asked: Namespace) -> None:

@@ -14,6 +14,7 @@ from services.gateway.pages import assets as pages
 from services.gateway.pages.sessions import Sessions
 from services.gateway.rate_limit import Limiter, RateLimitHeaders
 from services.gateway.routes import (
+    batch_downloads,
     batch_reports,
     batches,
     events,
@@ -40,6 +41,7 @@ ROUTES = (
     jobs,
     files,
     batch_reports,
+    batch_downloads,
     batches,
     webhook_endpoints,
     webhook_deliveries,

@@ -7,10 +7,12 @@ A line of a batch has a row from its validation on, and a job once it is fed: 50
 from __future__ import annotations
 
 from sqlalchemy import (
+    ARRAY,
     BigInteger,
     Boolean,
     CheckConstraint,
     Column,
+    Double,
     ForeignKey,
     Index,
     Integer,
@@ -122,3 +124,13 @@ Index(
     postgresql_where=text("status = 'waiting'"),
 )
 Index("ix_batch_lines_open", batch_lines.c.job_id, postgresql_where=text("status = 'open'"))
+
+batch_items = Table(  # what a page says of an answered line; made when somebody looks
+    "batch_items",
+    metadata,
+    Column("batch_id", ForeignKey("batches.id", ondelete="CASCADE"), primary_key=True),
+    Column("number", Integer, primary_key=True),  # of the line
+    Column("rules", String, nullable=False),  # SHA-256 of those that gave the reasons
+    Column("score", Double),
+    Column("reasons", ARRAY(String), nullable=False),  # why the result is surprising
+)

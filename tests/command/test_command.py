@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 
 from services.command.__main__ import main
 from tests.batches import OWN, Scene, line, packed
+from tests.gateway.test_batch_reports import REPORT, end_report
 
 PLAIN = [OWN | {"id": "first", "text": "a"}, OWN | {"text": "bad b"}, OWN | {"text": "c"}]
 
@@ -95,6 +97,35 @@ def test_an_open_batch_has_no_report(scene: Scene, capsys: pytest.CaptureFixture
     assert "the batch is validating" in capsys.readouterr().err
 
 
+def test_a_report_as_a_file(
+    scene: Scene, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    batch = scene.finish(scene.make([line("=a", "a"), line("b", "bad b")]))
+    sheet, html = tmp_path / "items.csv", tmp_path / "report.html"
+    assert main(["report", batch["id"], f"--csv={sheet}"]) == 0
+    rows = list(csv.DictReader(sheet.open(newline="")))
+    assert [(row["custom_id"], row["status"]) for row in rows] == [
+        ("'=a", "succeeded"),
+        ("b", "failed"),
+    ]
+    scene.client.get(f"/v1/batches/{batch['id']}/report")
+    end_report(scene, result=REPORT)
+    assert main(["report", batch["id"], f"--html={html}"]) == 0
+    assert html.read_text().startswith("<!doctype html>")
+    assert "=a" in html.read_text()
+    assert capsys.readouterr().out == ""
+
+
+@pytest.mark.parametrize("kind", ["--csv", "--html"])
+def test_nothing_is_written_where_there_is_nothing(
+    scene: Scene, tmp_path: Path, capsys: pytest.CaptureFixture[str], kind: str
+) -> None:
+    batch, target = scene.make([line("a", "a")]), tmp_path / "file"
+    assert main(["report", batch["id"], kind, str(target)]) == 1
+    assert "the batch is validating" in capsys.readouterr().err
+    assert not target.exists()
+
+
 def test_a_service_that_is_away_is_named(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -120,7 +151,14 @@ def test_help_is_there(command: list[str], capsys: pytest.CaptureFixture[str]) -
 
 
 @pytest.mark.parametrize(
-    "arguments", [[], ["dance"], ["submit"], ["submit", "x", "--metadata", "y"]]
+    "arguments",
+    [
+        [],
+        ["dance"],
+        ["submit"],
+        ["submit", "x", "--metadata", "y"],
+        ["report", "x", "--csv", "y", "--html", "z"],
+    ],
 )
 def test_a_wrong_command_line_is_refused(arguments: list[str]) -> None:
     with pytest.raises(SystemExit) as ended:

@@ -53,7 +53,9 @@ def rounds(scene: Scene, batch: Json) -> None:
 
 def emptied(scene: Scene) -> None:
     with scene.engine.begin() as connection:
-        connection.execute(text("TRUNCATE jobs, batches, batch_lines, files, idempotency_keys"))
+        connection.execute(
+            text("TRUNCATE jobs, batches, batch_lines, batch_items, files, idempotency_keys")
+        )
     for blob in store_folder(scene.chosen).glob("*"):
         blob.unlink()
 

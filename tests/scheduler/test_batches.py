@@ -33,7 +33,9 @@ def test_every_line_is_answered_once_and_equal_lines_are_scored_once(
     scene: Scene, texts: list[str]
 ) -> None:
     with scene.engine.begin() as connection:
-        connection.execute(text("TRUNCATE jobs, batches, batch_lines, files, idempotency_keys"))
+        connection.execute(
+            text("TRUNCATE jobs, batches, batch_lines, batch_items, files, idempotency_keys")
+        )
     lines = [line(f"id-{number}", content) for number, content in enumerate(texts)]
     batch = scene.finish(scene.make(lines), batch_window=3)
     output, errors = scene.file(batch["output_file_id"]), scene.file(batch["error_file_id"])

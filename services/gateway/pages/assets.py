@@ -7,7 +7,16 @@ from starlette.responses import Response
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
-from services.gateway.pages import home, joblist, jobpage, login, trying
+from services.gateway.pages import (
+    batchfiles,
+    batchlist,
+    batchpage,
+    home,
+    joblist,
+    jobpage,
+    login,
+    trying,
+)
 from services.gateway.pages.routing import HEADERS
 from services.gateway.pages.templating import STATIC
 
@@ -28,6 +37,6 @@ class Assets(StaticFiles):
 
 def install(app: FastAPI) -> None:
     """The pages, beside the API."""
-    for part in (home, trying, joblist, jobpage, login):
+    for part in (home, trying, joblist, jobpage, batchlist, batchpage, batchfiles, login):
         app.include_router(part.router)
     app.mount("/static", Assets(directory=STATIC), name="static")

@@ -53,7 +53,8 @@ class PageRoute(APIRoute):
                 response = _problem(request, error.status, error.title, error.detail)
                 if error.retry_after is not None:
                     response.headers["Retry-After"] = str(error.retry_after)
-            response.headers.update(HEADERS)
+            for name, value in HEADERS.items():
+                response.headers.setdefault(name, value)  # a picture has a policy of its own
             response.headers.setdefault("Cache-Control", "no-store")
             return response
 

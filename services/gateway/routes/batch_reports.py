@@ -21,6 +21,7 @@ from shared.batch_reports import BatchReport, Plot
 from shared.ledger import batches
 from shared.ledger.batches import Batch
 from shared.ledger.idempotency import Accepted
+from shared.ledger.jobs import Job
 from shared.metrics import JOBS_ACCEPTED
 
 Format = Literal["svg", "png"]
@@ -57,13 +58,22 @@ async def get_batch_report(
 ) -> Response:
     """The finished report; the first ask makes its job, and later ones find it."""
     batch = await found(batch_id, gateway, caller.tenant)
-    accepted = await _asked(batch, gateway)
     seconds = wait_seconds(prefer, most=gateway.settings.max_wait_seconds)
-    job = await ended(accepted, gateway, seconds)
+    job = await report_job(batch, gateway, seconds)
+    if job.result is None:
+        return unfinished(job)
+    return JSONResponse(job.result) if plot is None else picture(job.result, plot, format)
+
+
+async def report_job(batch: Batch, gateway: State, seconds: int = 0) -> Job:
+    """The job that reports on this batch, its end waited for so long. Raises NothingToReport."""
+    return await ended(await _asked(batch, gateway), gateway, seconds)
+
+
+def unfinished(job: Job) -> JSONResponse:
+    """Where the report is being made, or why there is none."""
     if job.error is not None:
         return answer(job.error)
-    if job.result is not None:
-        return JSONResponse(job.result) if plot is None else _picture(job.result, plot, format)
     headers = {"Location": f"/v1/jobs/{job.id}", "Retry-After": "1"}
     return JSONResponse(views.shown(job), 202, headers)
 
@@ -86,7 +96,8 @@ async def _asked(batch: Batch, gateway: State) -> Accepted:
     return accepted
 
 
-def _picture(report: dict[str, Any], name: str, format: Format) -> Response:
+def picture(report: dict[str, Any], name: str, format: Format) -> Response:
+    """One of the report's plots. Raises UnknownPlot."""
     plots = {found["name"]: Plot.model_validate(found) for found in report.get("plots", ())}
     if name not in plots:
         offered = ", ".join(sorted(plots)) or "none"

@@ -15,5 +15,9 @@ if (address) {
   for (const name of ["changed", "job.running", "batch.in_progress", "batch.finalizing"]) {
     source.addEventListener(name, refresh);
   }
-  source.addEventListener("end", () => { source.close(); refresh(); });
+  source.addEventListener("end", () => {
+    source.close();
+    if (part().dataset.end === "reload") location.reload();  // more of the page has changed
+    else refresh();
+  });
 }

@@ -1,0 +1,165 @@
+"""Any batch report as tables: what is nested becomes captioned tables, and nothing is left out.
+
+A record of single values is a table of two columns; records of one kind are its rows; what stands
+in a record and is no single value has a table of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from shared.batch_reports import Interval
+from shared.contracts import Message
+
+ELSEWHERE = {  # what the summary says
+    "metric", "score", "scored", "undefined", "warnings", "plots",
+    "seed", "resamples", "confidence", "service_version",
+}  # fmt: skip
+INTERVAL = set(Interval.model_fields)
+MOST_COLUMNS = 24  # a wider one is cut into a table a row
+SINGLE = (str, int, float, bool, type(None))
+
+Record = Mapping[str, Any]
+Cell = Interval | str | float | bool | list[Any] | None
+
+
+@dataclass(frozen=True)
+class Table:
+    """rows: each begins with its header cell. note: what the contract says about it."""
+
+    caption: str
+    columns: list[str]
+    rows: list[list[Cell]]
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A named part of a record."""
+
+    name: str
+    value: Any
+    note: str = ""
+
+
+def tables_of(report: Message | Record) -> list[Table]:
+    """All that the metric's own part of a report says."""
+    own = [entry for entry in _entries(report) if entry.name.replace(" ", "_") not in ELSEWHERE]
+    return list(_record(own, ""))
+
+
+def _record(entries: list[Entry], caption: str) -> Iterator[Table]:
+    single = [entry for entry in entries if _is_single(entry.value)]
+    if single:
+        rows: list[list[Cell]] = [[entry.name, _cell(entry.value)] for entry in single]
+        columns = ["", "value"]
+        if any(entry.note for entry in single):
+            columns.append("what it is")
+            rows = [[*row, entry.note] for row, entry in zip(rows, single, strict=True)]
+        yield Table(caption or "Over all results", columns, rows)
+    for entry in entries:
+        if not _is_single(entry.value):
+            place = f"{caption} › {entry.name}" if caption else entry.name
+            yield from _tables(place, entry)
+
+
+def _tables(caption: str, entry: Entry) -> Iterator[Table]:
+    if isinstance(entry.value, Sequence):
+        named = [Entry(str(place), value) for place, value in enumerate(entry.value, 1)]
+        yield from _rows(caption, named, entry.note, first="#")
+    elif _is_uniform(inside := _entries(entry.value)):
+        yield from _rows(caption, inside, entry.note, first="")
+    elif inside:
+        for place, table in enumerate(_record(inside, caption)):
+            note = entry.note if place == 0 else table.note
+            yield Table(table.caption, table.columns, table.rows, note)
+
+
+def _rows(caption: str, named: list[Entry], note: str, first: str) -> Iterator[Table]:
+    """Records of one kind, a row each; what is nested deeper follows, row by row."""
+    flat = [dict(_flattened(_entries(entry.value))) for entry in named]
+    columns = list(dict.fromkeys(name for row in flat for name in row))
+    if len(columns) > MOST_COLUMNS:
+        for entry, row in zip(named, flat, strict=True):
+            yield from _record(_entries(entry.value), f"{caption} › {_label(entry, row)}")
+        return
+    if columns:
+        rows = [
+            [entry.name, *(_cell(row.get(column)) for column in columns)]
+            for entry, row in zip(named, flat, strict=True)
+        ]
+        yield Table(caption, [first, *columns], rows, note)
+    for entry, row in zip(named, flat, strict=True):
+        for deeper in _nested(_entries(entry.value)):
+            place = f"{caption} › {_label(entry, row)} › {deeper.name}"
+            yield from _tables(place, deeper)
+
+
+def _flattened(entries: list[Entry], before: str = "") -> Iterator[tuple[str, Any]]:
+    for entry in entries:
+        name = f"{before}{entry.name}"
+        if _is_single(entry.value):
+            yield name, entry.value
+        elif not isinstance(entry.value, Sequence):
+            yield from _flattened(_entries(entry.value), f"{name} · ")
+
+
+def _nested(entries: list[Entry], before: str = "") -> Iterator[Entry]:
+    """The lists of records in a record, at any depth."""
+    for entry in entries:
+        name = f"{before}{entry.name}"
+        if _is_single(entry.value):
+            continue
+        if isinstance(entry.value, Sequence):
+            yield Entry(name, entry.value, entry.note)
+        else:
+            yield from _nested(_entries(entry.value), f"{name} · ")
+
+
+def _entries(value: Any) -> list[Entry]:
+    """What stands in it. A field's name becomes words; a dictionary's key is data, and stays."""
+    if isinstance(value, Message):
+        return [
+            Entry(name.replace("_", " "), getattr(value, name), field.description or "")
+            for name, field in type(value).model_fields.items()
+        ]
+    if isinstance(value, Mapping):
+        return [Entry(str(name), inside) for name, inside in value.items()]
+    if _is_single(value):
+        return [Entry("value", value)]
+    return [Entry(str(place), inside) for place, inside in enumerate(value, 1)]
+
+
+def _is_uniform(entries: list[Entry]) -> bool:
+    """Whether these are records with the same fields."""
+    if len(entries) < 2 or any(
+        _is_single(entry.value) or isinstance(entry.value, Sequence) for entry in entries
+    ):
+        return False
+    return len({tuple(one.name for one in _entries(entry.value)) for entry in entries}) == 1
+
+
+def _is_single(value: Any) -> bool:
+    """Whether this fits into one cell."""
+    if isinstance(value, Mapping):
+        return set(value) == INTERVAL
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return all(isinstance(one, SINGLE) for one in value)
+    return isinstance(value, (*SINGLE, Interval))
+
+
+def _cell(value: Any) -> Cell:
+    if isinstance(value, Mapping):
+        return Interval.model_validate(value)
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return list(value)
+    cell: Cell = value
+    return cell
+
+
+def _label(entry: Entry, row: Mapping[str, Any]) -> str:
+    """A record's place, and the first words in it, by which people know it."""
+    said = [value for value in row.values() if isinstance(value, str)][:2]
+    return f"{entry.name} ({', '.join(said)})" if said else entry.name

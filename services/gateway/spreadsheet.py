@@ -1,0 +1,136 @@
+"""A batch as CSV, a row a line: scores and every number of the components and the control.
+
+Source of the form: RFC 4180. Texts that a spreadsheet would run as formulas are quoted.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Iterator
+from types import UnionType
+from typing import Any, Union, get_args, get_origin
+
+from sqlalchemy import Engine
+
+from shared.contracts import Message, Room
+from shared.ledger import items
+from shared.ledger.batches import Batch
+from shared.ledger.engine import transaction
+from shared.ledger.items import Ended
+
+LINES_AT_ONCE = 500
+FIRST = ("custom_id", "line", "job", "status", "score")
+LAST = ("warnings", "error")
+PARTS = ("components", "control")
+SCALARS = (bool, int, float, str)
+FORMULA = tuple("=+-@\t\r\n＝＋－＠")  # OWASP, "CSV injection"; full-width signs count too
+
+
+def written(engine: Engine, batch: Batch, room: Room | None) -> Iterator[bytes]:
+    """The file, some lines at a time; no transaction stays open between them.
+
+    room: of the batch's metric; None where this version has none: then there are no components.
+    """
+    columns = [] if room is None else numbers_of(room.report)
+    yield _packed([[*FIRST, *(".".join(path) for path in columns), *LAST]])
+    last = 0
+    while True:
+        with transaction(engine) as connection:
+            lines = items.ended_after(connection, batch.id, last, LINES_AT_ONCE)
+        if not lines:
+            return
+        last = lines[-1].number
+        yield _packed(_row(line, columns, batch) for line in lines)
+
+
+def numbers_of(report: type[Message]) -> list[tuple[str, ...]]:
+    """The paths of all single values in the components and the control of such a report.
+
+    Lists and dictionaries have no columns of their own: their length differs from line to line.
+    """
+    return [
+        path
+        for part in PARTS
+        if part in report.model_fields
+        for path in _paths(report.model_fields[part].annotation, (part,))
+    ]
+
+
+def _paths(kind: Any, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    for one in _alternatives(kind):
+        if isinstance(one, type) and issubclass(one, Message):
+            for name, field in one.model_fields.items():
+                yield from _paths(field.annotation, (*path, name))
+            return
+        if _is_scalar(one):
+            yield path
+            return
+
+
+def _alternatives(kind: Any) -> list[Any]:
+    """What a value of this kind may be, but for null."""
+    while hasattr(kind, "__metadata__"):  # Annotated
+        kind = kind.__origin__
+    if get_origin(kind) in (Union, UnionType):
+        return [one for part in get_args(kind) for one in _alternatives(part)]
+    return [] if kind is type(None) else [kind]
+
+
+def _is_scalar(kind: Any) -> bool:
+    values = get_args(kind) if get_origin(kind) is not None else ()
+    if values and all(isinstance(value, SCALARS) for value in values):  # Literal
+        return True
+    return isinstance(kind, type) and issubclass(kind, SCALARS)
+
+
+def _row(line: Ended, columns: list[tuple[str, ...]], batch: Batch) -> list[str]:
+    result = line.result or {}
+    return [
+        cell(line.custom_id),
+        cell(line.number),
+        cell(line.job_id),
+        cell(line.status),
+        cell(result.get("score")),
+        *(cell(_at(result, path)) for path in columns),
+        cell(len(result.get("warnings", ())) if line.result is not None else None),
+        cell(_reason(line, batch)),
+    ]
+
+
+def _at(result: Any, path: tuple[str, ...]) -> Any:
+    for name in path:
+        if not isinstance(result, dict):
+            return None
+        result = result.get(name)
+    return result if isinstance(result, SCALARS) else None
+
+
+def _reason(line: Ended, batch: Batch) -> str | None:
+    """Why the line has no result."""
+    if line.error is not None:
+        return str(line.error.get("detail", ""))
+    if line.status == "failed":
+        return "the line could not be read any more"
+    if line.status == "succeeded":
+        return None
+    if batch.status == "completed":
+        return "the job was cancelled"
+    return f"the batch was {batch.status} before this line had a result"
+
+
+def cell(value: str | float | None) -> str:
+    """A value as a cell: a number stays one; a text never becomes a formula."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | float):
+        return repr(value)
+    return f"'{value}" if value.startswith(FORMULA) or value.lstrip().startswith(FORMULA) else value
+
+
+def _packed(rows: Iterable[list[str]]) -> bytes:
+    text = io.StringIO(newline="")
+    csv.writer(text).writerows(rows)
+    return text.getvalue().encode()

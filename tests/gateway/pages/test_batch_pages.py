@@ -1,0 +1,374 @@
+"""Batches over real HTTP: the list, one batch's page, what may be taken away from it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from typing import Any
+
+import httpx
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sqlalchemy import Engine, func, select
+
+from services.gateway.spreadsheet import FORMULA, cell
+from shared.ledger import leases
+from shared.ledger.batch_tables import batch_items
+from shared.ledger.tables import jobs
+from shared.settings import Settings
+from tests.batches import MINUTE, Json, Scene, line
+from tests.gateway.conftest import Opens
+from tests.gateway.pages.test_pages import entered, token
+from tests.gateway.test_batch_reports import end_report
+
+HOSTILE = '=HYPERLINK("//evil.example")<script>alert(1)</script>\u202e\U0001f600'
+SVG = '<svg xmlns="http://www.w3.org/2000/svg"><title>x</title></svg>'
+INTERVAL = {"value": 0.53125, "low": 0.40625, "high": 0.65625, "of": 4}
+REPORT: Json = {
+    "metric": "hatexscore",
+    "scored": 4,
+    "undefined": 1,
+    "left_out": {"failed": 1},
+    "score": INTERVAL,
+    "warnings": ["a warning of the report"],
+    "plots": [{"name": "means", "title": "Means <b>", "svg": SVG, "png_base64": "cA=="}],
+    "seed": 0,
+    "resamples": 2_000,
+    "confidence": 0.95,
+    "service_version": "1.2.3",
+    "components": {part: INTERVAL for part in ("htc", "qf", "tgi", "cc")},
+    "share_beaten": INTERVAL | {"low": None, "high": None},
+    "labels": {"compared": 3, "conflicting": 1, "no_conclusion": 0, "conflicts": [HOSTILE]},
+    "groups": {"group_a": 2},
+    "languages": {"en": 4},
+}
+
+
+class Judged(Scene):
+    """Results are what the text says."""
+
+    def work(self, most: int = 1_000_000) -> int:
+        """End the queued jobs: a text is its result as JSON."""
+        with self.engine.begin() as connection:
+            query = select(jobs.c.id).where(jobs.c.status == "queued", jobs.c.batch_id.is_not(None))
+            for (job_id,) in connection.execute(query.order_by(jobs.c.id).limit(most)).all():
+                claim = leases.claim(connection, job_id, lease=MINUTE, max_attempts=3)
+                assert claim is not None
+                result = json.loads(claim.request["text"])
+                if "error" in result:
+                    assert leases.fail(connection, claim, result["error"])
+                else:
+                    assert leases.succeed(connection, claim, result)
+        return 0
+
+
+@pytest.fixture
+def scene(client: httpx.Client, engine: Engine, chosen: Settings) -> Judged:
+    return Judged(client, engine, chosen)
+
+
+def judged(custom_id: str, **result: Any) -> Json:
+    """A line with this result."""
+    return line(custom_id, json.dumps(result))
+
+
+ERROR = {"type": "x/invalid-request", "title": "t", "status": 422, "detail": "@too bad, <i>"}
+LINES = [
+    judged("fine", score=0.9, label_match=True, components={"htc": 1.0}, warnings=["w"]),
+    judged("low", score=0.1, label_match=False),
+    judged(HOSTILE, score=0.75, label_match=False, control={"mean_drop": -0.25}),
+    judged("null\x01", score=None, masked_text="a secret text"),
+    judged("broken", error=ERROR),
+]
+
+
+@pytest.fixture
+def batch(scene: Judged) -> Json:
+    """A batch that has ended, with its report."""
+    made = scene.finish(scene.make(LINES, metadata={"who": "<me>"}))
+    scene.client.get(f"/v1/batches/{made['id']}/report")
+    end_report(scene, result=REPORT)
+    return made
+
+
+def rows(answer: httpx.Response) -> list[dict[str, str]]:
+    assert answer.status_code == 200, answer.text
+    return list(csv.DictReader(io.StringIO(answer.text, newline="")))
+
+
+def shown(answer: httpx.Response) -> list[int]:
+    """The numbers of the lines on this page, in order."""
+    assert answer.status_code == 200, answer.text
+    _, _, items = answer.text.partition('id="items"')
+    return [int(found) for found in re.findall(r"</th>\s*<td>(\d+)</td>", items)]
+
+
+class TestList:
+    """`/batches`."""
+
+    def test_newest_first_and_older_ones_follow(self, scene: Judged) -> None:
+        ids = [scene.make([line("a", "a")])["id"] for _ in range(52)]
+        first = scene.client.get("/batches")
+        older = re.search(r'href="(/batches\?after=[^"]+)"', first.text)
+        assert older is not None
+        pages = first.text + scene.client.get(older[1]).text
+        assert re.findall(r'href="/batches/(batch_[0-9a-f]{32})"', pages) == ids[::-1]
+        assert scene.client.get("/batches", params={"after": "x"}).status_code == 422
+
+    def test_none_is_said(self, client: httpx.Client) -> None:
+        assert "No batch yet" in client.get("/batches").text
+
+
+class TestOpen:
+    """While it runs."""
+
+    def test_it_shows_how_far_it_is_and_can_be_cancelled(self, scene: Judged) -> None:
+        made = scene.read(scene.make(LINES))
+        page = scene.client.get(f"/batches/{made['id']}")
+        assert f'data-live="/batches/{made["id"]}/live"' in page.text
+        assert '<progress value="0" max="5"' in page.text
+        form = {"csrf": token(page)}
+        assert scene.client.post(f"/batches/{made['id']}/cancel").status_code == 403
+        cancelled = scene.client.post(f"/batches/{made['id']}/cancel", data=form)
+        assert cancelled.status_code == 303
+        assert scene.batch(made)["status"] == "cancelling"
+
+    def test_nothing_can_be_taken_away_yet(self, scene: Judged) -> None:
+        made = scene.read(scene.make(LINES))
+        for path in ("items.csv", "report.html"):
+            answer = scene.client.get(f"/v1/batches/{made['id']}/{path}")
+            assert answer.status_code == 409, answer.text
+            assert answer.headers["content-type"] == "application/problem+json"
+            assert scene.client.get(f"/batches/{made['id']}/{path}").status_code == 409
+
+    def test_its_events_end_when_it_has(self, scene: Judged, batch: Json) -> None:
+        with scene.client.stream("GET", f"/batches/{batch['id']}/live") as stream:
+            told = stream.read().decode()
+        assert "event: batch.completed" in told
+        assert "event: end" in told
+
+
+class TestEnded:
+    """The page of a batch with results."""
+
+    def test_the_report_is_made_at_the_first_look(self, scene: Judged) -> None:
+        made = scene.finish(scene.make(LINES))
+        url = f"/batches/{made['id']}"
+        page = scene.client.get(url)
+        assert "report is being made" in page.text
+        job_id = end_report(scene, result=REPORT)
+        assert f'data-live="/jobs/{job_id}/live"' in page.text
+        after = scene.client.get(url)
+        assert "data-live" not in after.text
+        assert "0.531" in after.text
+
+    def test_nothing_of_the_report_is_lost(self, scene: Judged, batch: Json) -> None:
+        text = scene.client.get(f"/batches/{batch['id']}").text
+        said = ["0.531", "[0.406, 0.656]", "n = 4", "group_a", "a warning of the report", "1.2.3"]
+        said += ["htc", "qf", "tgi", "cc", "share beaten", "no conclusion", "left out", "2000"]
+        assert [one for one in said if one not in text] == []
+        assert 'alt="Means &lt;b&gt;"' in text
+
+    def test_what_came_from_outside_is_escaped(self, scene: Judged, batch: Json) -> None:
+        page = scene.client.get(f"/batches/{batch['id']}")
+        assert "<script>alert" not in page.text
+        assert "&lt;script&gt;alert(1)" in page.text
+        assert "&lt;me&gt;" in page.text
+        assert " style=" not in page.text
+
+    def test_a_failed_report_is_said(self, scene: Judged) -> None:
+        made = scene.finish(scene.make(LINES))
+        scene.client.get(f"/batches/{made['id']}")
+        end_report(scene, error=ERROR)
+        page = scene.client.get(f"/batches/{made['id']}")
+        assert "There is no report: @too bad, &lt;i&gt;" in page.text
+        assert shown(page) == [3, 4, 5, 2, 1]
+
+    def test_a_picture_has_its_own_address_and_policy(self, scene: Judged, batch: Json) -> None:
+        url = f"/batches/{batch['id']}/plots/means.svg"
+        assert f'src="{url}"' in scene.client.get(f"/batches/{batch['id']}").text
+        picture = scene.client.get(url)
+        assert (picture.headers["content-type"], picture.text) == ("image/svg+xml", SVG)
+        policy = "default-src 'none'; style-src 'unsafe-inline'"
+        assert picture.headers["content-security-policy"] == policy
+        assert scene.client.get(url.replace("means", "x")).status_code == 404
+
+    def test_a_report_of_another_version_is_shown_as_it_is(self, scene: Judged) -> None:
+        made = scene.finish(scene.make(LINES))
+        scene.client.get(f"/batches/{made['id']}")
+        end_report(scene, result={"score": {"mean": 0.625}, "old_table": [{"name": "<x>", "n": 7}]})
+        text = scene.client.get(f"/batches/{made['id']}").text
+        assert "old_table" in text
+        assert "&lt;x&gt;" in text
+
+
+class TestItems:
+    """The most surprising and the worst first."""
+
+    def test_their_order(self, scene: Judged, batch: Json) -> None:
+        page = scene.client.get(f"/batches/{batch['id']}")
+        assert shown(page) == [3, 4, 5, 2, 1]  # a conflict, undefined, failed; then the worst
+        assert page.text.count('class="reason"') == 3
+
+    @pytest.mark.parametrize(
+        ("filters", "numbers"),
+        [
+            ({"status": "failed"}, [5]),
+            ({"status": "nonsense"}, [3, 4, 5, 2, 1]),
+            ({"reason": "label-conflict"}, [3]),
+            ({"reason": "undefined"}, [4]),
+            ({"reason": "failed"}, [5]),
+            ({"contains": "LO"}, [2]),
+            ({"contains": "%"}, []),
+            ({"contains": "\x00<script>"}, [3]),
+            ({"status": "succeeded", "contains": "fine"}, [1]),
+            ({"page": "2"}, []),
+        ],
+    )
+    def test_filters(
+        self, scene: Judged, batch: Json, filters: dict[str, str], numbers: list[int]
+    ) -> None:
+        assert shown(scene.client.get(f"/batches/{batch['id']}", params=filters)) == numbers
+
+    def test_fifty_on_a_page(self, scene: Judged) -> None:
+        scores = [judged(f"id {number}", score=number / 64) for number in range(60, 0, -1)]
+        made = scene.finish(scene.make(scores))
+        first = scene.client.get(f"/batches/{made['id']}", params={"contains": "id"})
+        after = re.search(r'href="([^"]+page=2#items)"', first.text)
+        assert after is not None
+        second = scene.client.get(after[1].replace("&amp;", "&"))
+        assert shown(first) + shown(second) == list(range(60, 0, -1))
+        assert "Before" in second.text
+
+    def test_a_result_is_decoded_once(self, scene: Judged, batch: Json) -> None:
+        def seen() -> list[Any]:
+            with scene.engine.connect() as connection:
+                return list(connection.execute(select(batch_items.c.number, func.text("xmin"))))
+
+        assert seen() == []
+        scene.client.get(f"/batches/{batch['id']}")
+        first = seen()
+        scene.client.get(f"/batches/{batch['id']}")
+        assert (len(first), seen()) == (4, first)
+
+
+class TestTakenAway:
+    """CSV, JSON Lines and HTML, by page and by API."""
+
+    def test_the_csv_has_a_row_a_line(self, scene: Judged, batch: Json) -> None:
+        api = scene.client.get(f"/v1/batches/{batch['id']}/items.csv")
+        page = scene.client.get(f"/batches/{batch['id']}/items.csv")
+        assert api.content == page.content
+        assert api.headers["content-type"] == "text/csv; charset=utf-8"
+        found = rows(api)
+        assert [int(row["line"]) for row in found] == [1, 2, 3, 4, 5]
+        assert [row["score"] for row in found] == ["0.9", "0.1", "0.75", "", ""]
+        assert found[0]["components.htc"] == "1.0"
+        assert (found[0]["warnings"], found[1]["warnings"]) == ("1", "0")
+        assert found[2]["control.mean_drop"] == "-0.25"
+        assert found[2]["custom_id"] == f"'{HOSTILE}"
+        assert (found[4]["status"], found[4]["error"]) == ("failed", "'@too bad, <i>")
+        assert re.fullmatch(r"job_[0-9a-f]{32}", found[4]["job"])
+
+    def test_json_lines_are_the_files(self, scene: Judged, batch: Json) -> None:
+        for kind, file_id in (
+            ("output", batch["output_file_id"]),
+            ("errors", batch["error_file_id"]),
+        ):
+            taken = scene.client.get(f"/batches/{batch['id']}/{kind}.jsonl")
+            assert taken.content == scene.client.get(f"/v1/files/{file_id}/content").content
+        assert scene.client.get(f"/batches/{batch['id']}/input.jsonl").status_code in (404, 422)
+
+    def test_the_html_needs_nothing_else(self, scene: Judged, batch: Json) -> None:
+        api = scene.client.get(f"/v1/batches/{batch['id']}/report.html")
+        page = scene.client.get(f"/batches/{batch['id']}/report.html")
+        assert (api.status_code, api.content) == (200, page.content)
+        text = api.text
+        assert text.startswith("<!doctype html>")
+        for outside in ("<script", "http://", "https://", "<link", "url(", "<a "):
+            assert outside not in text, outside
+        assert 'src="data:image/svg+xml;base64,' in text
+        assert "&lt;script&gt;alert(1)" in text
+        assert "too bad" not in text
+        assert "a secret text" not in text
+
+    def test_the_html_of_a_report_that_is_being_made(self, scene: Judged) -> None:
+        made = scene.finish(scene.make(LINES))
+        answer = scene.client.get(f"/v1/batches/{made['id']}/report.html")
+        assert answer.status_code == 202
+        assert answer.headers["location"].startswith("/v1/jobs/job_")
+
+    def test_they_are_described(self, client: httpx.Client) -> None:
+        paths = client.get("/openapi.json").json()["paths"]
+        sheet = paths["/v1/batches/{batch_id}/items.csv"]["get"]
+        html = paths["/v1/batches/{batch_id}/report.html"]["get"]
+        assert list(sheet["responses"]["200"]["content"]) == ["text/csv"]
+        assert list(html["responses"]["200"]["content"]) == ["text/html"]
+        assert {"403", "404", "409"} <= set(sheet["responses"]) & set(html["responses"])
+
+
+@given(st.text(min_size=1))
+def test_no_text_becomes_a_formula(text: str) -> None:
+    made = cell(text)
+    assert not made.startswith(FORMULA)
+    assert made.removeprefix("'") == text.removeprefix("'")
+
+
+class TestWithoutResults:
+    """Empty, invalid, cancelled."""
+
+    def test_an_empty_file(self, scene: Judged) -> None:
+        made = scene.finish(scene.make([]))
+        page = scene.client.get(f"/batches/{made['id']}")
+        assert "the file has no lines" in page.text
+        assert rows(scene.client.get(f"/v1/batches/{made['id']}/items.csv")) == []
+        assert scene.client.get(f"/v1/batches/{made['id']}/report.html").status_code == 409
+
+    def test_faults_have_their_lines(self, scene: Judged) -> None:
+        made = scene.finish(scene.make([LINES[0], line("<b>", "b", tau=7), "{"]))
+        assert made["status"] == "failed"
+        text = scene.client.get(f"/batches/{made['id']}").text
+        assert '<th scope="row">2</th>' in text
+        assert "#/body/tau" in text
+        assert '<th scope="row">3</th>' in text
+
+    def test_a_cancelled_batch_shows_what_it_has(self, scene: Judged) -> None:
+        made = scene.read(scene.make(LINES))
+        scene.feeder(batch_window=2).round()
+        scene.work(2)
+        scene.client.post(f"/v1/batches/{made['id']}/cancel")
+        ended = scene.finish(made)
+        assert ended["status"] == "cancelled"
+        found = rows(scene.client.get(f"/batches/{made['id']}/items.csv"))
+        assert len(found) == len(LINES)
+        without = [row for row in found if row["status"] == "cancelled"]
+        assert without
+        assert {row["error"] for row in without} == {
+            "the batch was cancelled before this line had a result"
+        }
+        page = scene.client.get(f"/batches/{made['id']}", params={"status": "cancelled"})
+        assert shown(page) == [int(row["line"]) for row in without]
+
+
+class TestTenants:
+    """Whose batch it is."""
+
+    def test_another_tenant_sees_404(self, opens: Opens, engine: Engine, chosen: Settings) -> None:
+        scene = Judged(opens("a", "batch"), engine, chosen)
+        made = scene.finish(scene.make(LINES))
+        inside, outside = entered(opens, "a", "batch"), entered(opens, "b", "batch")
+        other = opens("b", "batch")
+        assert inside.get(f"/batches/{made['id']}").status_code == 200
+        for path in ("", "/live", "/items.csv", "/report.html", "/output.jsonl", "/plots/x.svg"):
+            assert outside.get(f"/batches/{made['id']}{path}").status_code == 404, path
+        for path in ("items.csv", "report.html"):
+            assert other.get(f"/v1/batches/{made['id']}/{path}").status_code == 404
+            without_scope = opens("a", "score").get(f"/v1/batches/{made['id']}/{path}")
+            assert without_scope.status_code == 403
+        form = {"csrf": token(outside.get("/batches"))}
+        assert outside.post(f"/batches/{made['id']}/cancel", data=form).status_code == 404
+        assert made["id"] not in outside.get("/batches").text
+        assert entered(opens, "a", "score").get("/batches").status_code == 403

@@ -1,0 +1,122 @@
+"""Which results are surprising: every rule of every metric, as PostgreSQL reads it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from sqlalchemy import Engine, text
+
+from services.gateway.pages.surprises import OF_METRIC, WORDS, rules_of
+from services.gateway.rooms import metrics
+from shared.ledger import items, judging
+from shared.ledger.items import Item, Wanted
+from shared.ledger.judging import FAILED, Rule, Rules
+
+BATCH = "batch_" + "0" * 32
+INSERT = """
+INSERT INTO batches (id, metric, endpoint, input_file_id, metadata, expires_at)
+VALUES (:batch, 'm', '/', 'f', '{}', now())
+"""
+JOB = """
+INSERT INTO jobs (id, metric, status, request, result, resend_at, finished_at, batch_id)
+VALUES (:job, 'm', 'succeeded', '{}', CAST(:result AS json), now(), now(), :batch)
+"""
+LINE = """
+INSERT INTO batch_lines (batch_id, number, custom_id, start, length, fingerprint, status, job_id)
+VALUES (:batch, :number, :job, 0, 0, :job, 'succeeded', :job)
+"""
+
+
+def looked(engine: Engine, results: list[str], rules: Rules) -> list[Item]:
+    """Lines with these results, in order of the page."""
+    with engine.begin() as connection:
+        connection.execute(text(INSERT), {"batch": BATCH})
+        for number, result in enumerate(results, 1):
+            named = {"batch": BATCH, "job": f"job_{number}", "result": result, "number": number}
+            connection.execute(text(JOB), named)
+            connection.execute(text(LINE), named)
+        while judging.read(connection, BATCH, rules, 2):
+            pass
+        return items.page_of(connection, Wanted(BATCH, 100), rules)[0]
+
+
+@pytest.mark.parametrize(
+    ("metric", "result", "reasons"),
+    [
+        ("hatexscore", '{"label_match": false, "score": 0.5}', ["label-conflict"]),
+        ("hatexscore", '{"label_match": false, "score": 0.4}', []),
+        ("hatexscore", '{"label_match": null, "score": 0.9}', []),
+        (
+            "ice",
+            '{"score": 0, "components": {"tests": [{"verdict": null}, '
+            '{"verdict": "anti-faithful"}]}}',
+            ["anti-faithful"],
+        ),
+        ("ice", '{"score": 0, "components": {"tests": [{"verdict": "faithful"}]}}', []),
+        ("ftc", '{"score": null, "abstained": "no rule"}', ["abstained", "undefined"]),
+        ("ftc", '{"score": 1, "abstained": null}', []),
+        (
+            "haf",
+            '{"score": 1, "refusal": true, "stance": "unclear"}',
+            ["refusal", "stance-unclear"],
+        ),
+        ("haf", '{"score": 1, "refusal": false, "stance": "toxic"}', []),
+        ("hlv", '{"score": -0.25}', ["away-from-humans"]),
+        ("hlv", '{"score": 0}', []),
+        ("cot2el", '{"score": null, "status": "parse_failed"}', ["not-parsed", "undefined"]),
+        ("cot2el", '{"score": 1, "status": "ok"}', []),
+        ("another", '{"score": null}', ["undefined"]),
+        ("another", '{"no": "score"}', []),
+    ],
+)
+def test_rules(engine: Engine, metric: str, result: str, reasons: list[str]) -> None:
+    (found,) = looked(engine, [result], rules_of(metric))
+    assert found.reasons == reasons
+
+
+def test_every_metric_has_rules_and_every_rule_has_words() -> None:
+    assert set(OF_METRIC) <= set(metrics())
+    for metric in metrics():
+        assert set(rules_of(metric).names) <= set(WORDS)
+    assert FAILED in WORDS
+
+
+def test_every_field_that_a_rule_names_is_in_its_contract() -> None:
+    for metric, rules in OF_METRIC.items():
+        for rule in rules:
+            for name in rule.path.replace("@.", " @").split():
+                if name.startswith("@"):
+                    field = name.strip("@()").partition(")")[0]
+                    assert field in str(metrics()[metric].report.model_json_schema()), rule
+
+
+@pytest.mark.parametrize("higher", [True, False])
+def test_the_worst_first(engine: Engine, higher: bool) -> None:
+    rules = Rules((Rule("odd", "$ ? (@.odd == true)"),), higher_is_better=higher)
+    results = ['{"score": 0.2}', '{"score": 0.1}', '{"score": null}', '{"odd": true, "score": 1}']
+    found = [item.number for item in looked(engine, results, rules)]
+    assert found == ([4, 2, 1, 3] if higher else [4, 1, 2, 3])
+
+
+@pytest.mark.parametrize(
+    "said", [r"\u0000", r"\\u0000", r"\\\u0000", r"\\\\u0000\u0000", r"\ud83d\ude00", ""]
+)
+def test_any_text_can_be_decoded(engine: Engine, said: str) -> None:
+    (found,) = looked(engine, [f'{{"text": "{said}", "score": 0.5}}'], rules_of("hatexscore"))
+    assert found.score == 0.5
+
+
+def test_new_rules_are_applied_to_what_was_decoded(engine: Engine) -> None:
+    old, new = (Rules((Rule(name, "$ ? (@.score > 0)"),)) for name in ("old", "new"))
+    looked(engine, ['{"score": 1}'], old)
+    with engine.begin() as connection:
+        assert judging.read(connection, BATCH, new, 10) == 1
+        assert judging.read(connection, BATCH, new, 10) == 0
+        assert items.page_of(connection, Wanted(BATCH, 1), new)[0][0].reasons == ["new"]
+        assert items.reasons_of(connection, BATCH) == {"new": 1}
+
+
+def test_a_result_without_a_number_has_no_score(engine: Engine) -> None:
+    results: list[Any] = ['{"score": null}', "{}"]
+    assert [item.score for item in looked(engine, results, rules_of("ice"))] == [None, None]
