@@ -120,6 +120,8 @@ def _nested(entries: list[Entry], before: str = "") -> Iterator[Entry]:
 
 def _entries(value: Any) -> list[Entry]:
     """What stands in it. A field's name becomes words; a dictionary's key is data, and stays."""
+    if _is_single(value):
+        return [Entry("value", value)]
     if isinstance(value, Message):
         return [
             Entry(name.replace("_", " "), getattr(value, name), field.description or "")
@@ -127,8 +129,6 @@ def _entries(value: Any) -> list[Entry]:
         ]
     if isinstance(value, Mapping):
         return [Entry(str(name), inside) for name, inside in value.items()]
-    if _is_single(value):
-        return [Entry("value", value)]
     return [Entry(str(place), inside) for place, inside in enumerate(value, 1)]
 
 

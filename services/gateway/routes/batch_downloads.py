@@ -25,7 +25,7 @@ from shared.ledger.batches import Batch
 from shared.ledger.items import Wanted
 
 WORST = 50  # lines in the HTML file
-CSV = {"schema": {"type": "string"}}
+TEXT = {"schema": {"type": "string"}}
 
 router = APIRouter(prefix="/v1/batches", tags=["reports"])
 
@@ -34,13 +34,13 @@ router = APIRouter(prefix="/v1/batches", tags=["reports"])
     "/{batch_id}/report.html",
     operation_id="get_batch_report_html",
     summary="The report of a batch that has ended as one self-contained HTML file",
-    response_class=HTMLResponse,
+    response_class=Response,  # JSON where it is being made, or refused
     response_model=None,
     responses={
+        200: {"content": {"text/html": TEXT}},
         202: {
             "model": views.JobView[BatchReport],
             "description": "being made; ask again, or poll `Location`",
-            "content": {"application/json": {}},
             "headers": {"Location": {"schema": {"type": "string"}}},
         },
         **views.problems(403, 404, 409, 422),
@@ -64,7 +64,7 @@ async def get_batch_report_html(
     summary="Every line of a batch that has ended with its scores, as CSV",
     response_class=StreamingResponse,
     response_model=None,
-    responses={200: {"content": {"text/csv": CSV}}, **views.problems(403, 404, 409)},
+    responses={200: {"content": {"text/csv": TEXT}}, **views.problems(403, 404, 409)},
 )
 async def get_batch_items(batch_id: str, gateway: Gateway, caller: Batcher) -> Response:
     """A row a line, in the order of the input file."""
