@@ -88,8 +88,10 @@ def run(scenario: Scenario, service: Service, jobs: int, calm: dict[int, str]) -
 
 
 def _skewed(seconds: str) -> dict[str, str]:
+    """Not the ledger's clock: `startup` shifts those of our own processes."""
     library = faketime_library()
-    return {"LD_PRELOAD": str(library), "FAKETIME": seconds} if library else {}
+    shift = {"CHAOS_CLOCK": seconds, "CHAOS_CLOCK_LIBRARY": str(library)}
+    return PREPARED | shift if library else {}
 
 
 # What stands in `startup` is done first by every process of the service.

@@ -1,13 +1,25 @@
 """What a Python process does first where this folder and the root are on its PYTHONPATH: the rooms
-of the chaos suite stand beside the service's own, and one name of the DNS changes its mind."""
+of the chaos suite stand beside the service's own, one name of the DNS changes its mind, and where a
+scenario says so, the clock is another one."""
 
+import os
 import random
 import socket
+import sys
 from pathlib import Path
 from typing import Any
 
 import services
 from tests.chaos.names import INSIDE, INSIDE_SHARE, OURS, REBINDING
+
+SHIFTED = {"services.gateway", "services.scheduler", "services.worker"}
+
+if "CHAOS_CLOCK" in os.environ and "LD_PRELOAD" not in os.environ and SHIFTED & {*sys.orig_argv}:
+    shift = {
+        "LD_PRELOAD": os.environ["CHAOS_CLOCK_LIBRARY"],
+        "FAKETIME": os.environ["CHAOS_CLOCK"],
+    }
+    os.execve(sys.executable, sys.orig_argv, os.environ | shift)  # noqa: S606 - ourselves again
 
 services.__path__.append(str(Path(__file__).parents[1] / "rooms"))
 
