@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import ColumnElement, Connection, func, select
 
-from shared.ledger.tables import jobs
+from shared.ledger.tables import FINAL, jobs
 
 DAY_SECONDS = 86_400
+OPEN = ("queued", "running")
 LOOKED_AT = 200  # ended jobs, the newest, that are asked which models answered
 
 MODELS = jobs.c.result["provenance"]["models"]
@@ -27,26 +28,32 @@ class Answered:
 
 @dataclass(frozen=True)
 class Lately:
-    """counts: (metric, status) → jobs of the last day. answered: model → its last answer.
+    """counts: (metric, status) → open jobs, and those of the last day that have ended.
 
-    away: jobs of the last day that ended because a model was away, by the model they name.
+    answered: model → its last answer. away: (metric, model that it names, None: the room's default)
+    → jobs of the last day that failed because something was away.
     """
 
     counts: dict[tuple[str, str], int]
     answered: dict[str, Answered]
-    away: dict[str, int]
+    away: dict[tuple[str, str | None], int]
 
 
 def lately(connection: Connection, tenant: str) -> Lately:
     """Of this tenant's jobs. Ids sort by time, so that a day is a range of the primary key."""
     own = (jobs.c.tenant == tenant, jobs.c.id > _oldest())
-    counted = connection.execute(
+    counts = _counts(connection, *own, jobs.c.status.in_(FINAL))
+    counts |= _counts(connection, jobs.c.tenant == tenant, jobs.c.status.in_(OPEN))
+    return Lately(counts, _answered(connection, own), _away(connection, own))
+
+
+def _counts(connection: Connection, *which: ColumnElement[bool]) -> dict[tuple[str, str], int]:
+    rows = connection.execute(
         select(jobs.c.metric, jobs.c.status, func.count())
-        .where(*own)
+        .where(*which)
         .group_by(jobs.c.metric, jobs.c.status)
     )
-    counts = {(metric, status): count for metric, status, count in counted}
-    return Lately(counts, _answered(connection, own), _away(connection, own))
+    return {(metric, status): count for metric, status, count in rows}
 
 
 def _oldest() -> str:
@@ -67,11 +74,11 @@ def _answered(connection: Connection, own: tuple[Any, ...]) -> dict[str, Answere
     return found
 
 
-def _away(connection: Connection, own: tuple[Any, ...]) -> dict[str, int]:
+def _away(connection: Connection, own: tuple[Any, ...]) -> dict[tuple[str, str | None], int]:
     named = jobs.c.request["model"].as_string()
     rows = connection.execute(
-        select(named, func.count())
+        select(jobs.c.metric, named, func.count())
         .where(*own, jobs.c.status == "failed", jobs.c.error["status"].as_integer() == 503)
-        .group_by(named)
+        .group_by(jobs.c.metric, named)
     )
-    return {model: count for model, count in rows if model is not None}
+    return {(metric, model): count for metric, model, count in rows}

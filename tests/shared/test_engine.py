@@ -58,4 +58,4 @@ def test_a_job_whose_texts_hold_nul_ends_and_is_shown(engine: Engine, ending: st
         assert found.status == ending
         lately = overview.lately(connection, "default")
     assert lately.counts == {("echo", ending): 1}
-    assert lately.away == ({"m\ufffd": 1} if ending == "failed" else {})
+    assert lately.away == ({("echo", "m\ufffd"): 1} if ending == "failed" else {})

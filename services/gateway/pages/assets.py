@@ -18,7 +18,7 @@ from services.gateway.pages import (
     trying,
 )
 from services.gateway.pages.routing import HEADERS
-from services.gateway.pages.templating import STATIC
+from services.gateway.pages.templating import STATIC, asset
 
 A_YEAR = "public, max-age=31536000, immutable"
 
@@ -30,8 +30,9 @@ class Assets(StaticFiles):
         """The file, to be kept for ever."""
         response = await super().get_response(path, scope)
         response.headers.update(HEADERS)
-        if scope.get("query_string", b"").startswith(b"v="):
-            response.headers["Cache-Control"] = A_YEAR
+        asked = f"/static/{path}?{scope.get('query_string', b'').decode('latin-1')}"
+        current = response.status_code == 200 and asked == asset(path)
+        response.headers["Cache-Control"] = A_YEAR if current else "no-cache"
         return response
 
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from services.gateway import body
 from services.gateway.refusals import InvalidBody
 from shared.contracts import Metric
 
@@ -106,10 +107,7 @@ def sent(metric: Metric, form: Mapping[str, object]) -> Form:
 
 def body_of(form: Form) -> dict[str, Any]:
     """The request's JSON. Raises InvalidBody where the rest is no JSON object."""
-    try:
-        rest = json.loads(form.rest or "{}")
-    except ValueError as error:
-        raise InvalidBody.at_root(f"the other options are not JSON: {error}") from None
+    rest = body.decode((form.rest or "{}").encode("utf-8", "surrogatepass"))
     if not isinstance(rest, dict):
         raise InvalidBody.at_root("the other options are not a JSON object")
     return {name: value for name, value in form.values.items() if value} | rest

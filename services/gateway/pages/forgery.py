@@ -21,6 +21,20 @@ VISIT_COOKIE = "touchstone_visit"
 FIELD = "csrf"
 
 
+def held(request: Request, name: str) -> str | None:
+    """A cookie of ours. Over HTTPS its name says that no other host may have set it."""
+    return request.cookies.get(_named(request, name))
+
+
+def _named(request: Request, name: str) -> str:
+    return f"__Host-{name}" if is_https(request) else name
+
+
+def drop_cookie(request: Request, response: Response, name: str) -> None:
+    """Take it back."""
+    response.delete_cookie(_named(request, name), secure=is_https(request), httponly=True)
+
+
 def token_of(request: Request) -> str:
     """The token that forms of the answer to this request carry."""
     return _derived(_secret(request))
@@ -28,13 +42,13 @@ def token_of(request: Request) -> str:
 
 def demand(request: Request, form: FormData) -> None:
     """Raises Forbidden where another page may have sent this form."""
-    held = request.cookies.get(SESSION_COOKIE) or request.cookies.get(VISIT_COOKIE)
+    secret = held(request, SESSION_COOKIE) or held(request, VISIT_COOKIE)
     sent = form.get(FIELD)
     origin = request.headers.get("origin")
     if (
-        held is None
+        secret is None
         or not isinstance(sent, str)
-        or not hmac.compare_digest(_derived(held).encode(), sent.encode())
+        or not hmac.compare_digest(_derived(secret).encode(), sent.encode())
         or (origin is not None and origin.partition("://")[2] != request.headers.get("host"))
     ):
         raise Forbidden("this form is out of date; load the page again and repeat")
@@ -52,7 +66,7 @@ def set_cookie(
 ) -> None:
     """A cookie that scripts cannot read, and that other sites' forms do not carry."""
     response.set_cookie(
-        name,
+        _named(request, name),
         value,
         max_age=seconds,
         httponly=True,
@@ -62,9 +76,9 @@ def set_cookie(
 
 
 def _secret(request: Request) -> str:
-    held = request.cookies.get(SESSION_COOKIE) or request.cookies.get(VISIT_COOKIE)
-    if held is not None:
-        return held
+    known = held(request, SESSION_COOKIE) or held(request, VISIT_COOKIE)
+    if known is not None:
+        return known
     if not hasattr(request.state, "visit"):
         request.state.visit = secrets.token_urlsafe(32)
     made: str = request.state.visit

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +19,7 @@ from services.gateway.pages import live
 from services.gateway.pages.routing import pages
 from services.gateway.pages.templating import page
 from services.gateway.pages.viewers import Viewer
-from services.gateway.rooms import rooms
+from services.gateway.rooms import every_room
 from services.gateway.state import Gateway, State
 from services.gateway.views import shown
 from shared import queue
@@ -61,6 +62,18 @@ class Overview:
         }
 
     @property
+    def away(self) -> dict[str, int]:
+        """model → jobs of the last day that failed because something was away; a room's default
+        where a request named none."""
+        found: Counter[str] = Counter()
+        for (metric, named), count in self.lately.away.items():
+            room = every_room().get(metric)
+            model = named or (room.default_model if room else None)
+            if model is not None:
+                found[model] += count
+        return found
+
+    @property
     def digest(self) -> str:
         """Differs when the page does."""
         return hashlib.sha256(repr(self).encode()).hexdigest()
@@ -97,11 +110,9 @@ async def look(gateway: State, caller: Caller) -> Overview:
 
 
 def _lanes() -> list[Lane]:
-    return [Lane(name, _waiting(name, batch=False), _waiting(name, batch=True)) for name in rooms()]
-
-
-def _waiting(room: str, *, batch: bool) -> int | None:
+    names = sorted(every_room())
     try:
-        return queue.waiting(room, batch=batch)
+        depths = queue.depths(names)
     except Unavailable:
-        return None
+        depths = {}
+    return [Lane(name, depths.get((name, False)), depths.get((name, True))) for name in names]

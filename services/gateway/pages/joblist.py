@@ -47,10 +47,8 @@ async def job_list(
     )
     found, more = await gateway.in_ledger(lambda connection: jobs.page_of(connection, wanted))
     filters = {"status": state or "", "metric": room or "", "batch": batch}
-    older = None
-    if more:
-        kept = {name: value for name, value in filters.items() if value}
-        older = "/jobs?" + urlencode(kept | {"after": found[-1].id})
+    kept = {name: value for name, value in filters.items() if value}
+    older = f"/jobs?{urlencode(kept | {'after': found[-1].id})}" if more else None
     return page(
         request,
         "jobs.html",
@@ -59,5 +57,5 @@ async def job_list(
         states=STATES,
         metrics=sorted(every_room()),
         older=older,
-        first=after is None,
+        newest=None if after is None else f"/jobs?{urlencode(kept)}",
     )

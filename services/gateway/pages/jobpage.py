@@ -27,7 +27,7 @@ from shared.ledger import jobs
 from shared.ledger.jobs import Job
 
 MOST_FIELDS = 5
-FINISH = ("succeeded", "failed", "cancelled")
+MOST_PASTED = 50_000  # characters
 
 router = pages()
 
@@ -86,7 +86,6 @@ def _context(job: Job, request: Request, *, with_key: bool) -> dict[str, Any]:
         "room": every_room().get(job.metric),
         "steps": history.of_job(job),
         "seconds": _seconds(job),
-        "viewed": found,
         "body": None if found is None else _body(found, shown(job)),
         "snippets": _snippets(job, request, with_key=with_key),
     }
@@ -108,4 +107,6 @@ def _snippets(job: Job, request: Request, *, with_key: bool) -> Snippets | None:
     if sent is None or room is None:
         return None
     body = sent.model_dump(mode="json", exclude_defaults=True)
+    if len(str(body)) > MOST_PASTED:
+        return None
     return snippets(room, body, base_url(request), with_key=with_key)

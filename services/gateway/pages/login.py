@@ -46,7 +46,7 @@ async def login(request: Request, gateway: Gateway) -> Response:
     if caller.key is not None:
         token = await gateway.sessions.open(caller.key)
         forgery.set_cookie(request, response, SESSION_COOKIE, token, HOURS * 3_600)
-    response.delete_cookie(VISIT_COOKIE)
+    forgery.drop_cookie(request, response, VISIT_COOKIE)
     return response
 
 
@@ -55,11 +55,11 @@ async def logout(request: Request, gateway: Gateway) -> Response:
     """End the session."""
     async with request.form(max_fields=MOST_FIELDS, max_files=0) as form:
         forgery.demand(request, form)
-    token = request.cookies.get(SESSION_COOKIE)
+    token = forgery.held(request, SESSION_COOKIE)
     if token is not None:
         await gateway.sessions.end(token)
     response = RedirectResponse("/login", 303)
-    response.delete_cookie(SESSION_COOKIE)
+    forgery.drop_cookie(request, response, SESSION_COOKIE)
     return response
 
 
@@ -73,7 +73,7 @@ async def settings(request: Request) -> Response:
     if reveal:
         forgery.set_cookie(request, response, REVEAL_COOKIE, "always", YEAR)
     else:
-        response.delete_cookie(REVEAL_COOKIE)
+        forgery.drop_cookie(request, response, REVEAL_COOKIE)
     return response
 
 

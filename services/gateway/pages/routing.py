@@ -11,6 +11,7 @@ from urllib.parse import quote
 from fastapi import APIRouter, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
+from starlette.exceptions import HTTPException
 from starlette.responses import RedirectResponse
 
 from services.gateway.pages.templating import page
@@ -49,6 +50,8 @@ class PageRoute(APIRoute):
                 response = _problem(
                     request, 422, "There is no such page", "The address is not ours."
                 )
+            except HTTPException as error:
+                response = _problem(request, error.status_code, str(error.detail), "")
             except ScoringError as error:
                 response = _problem(request, error.status, error.title, error.detail)
                 if error.retry_after is not None:

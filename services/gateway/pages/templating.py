@@ -43,14 +43,14 @@ def rendered(template: str, **context: Any) -> str:
 
 
 def page(request: Request, template: str, status: int = 200, **context: Any) -> HTMLResponse:
-    """A whole page for this visitor; `fragment` leaves out what stands around its live part."""
+    """A whole page for this visitor."""
     viewer = getattr(request.state, "viewer", None)
     html = rendered(
         template,
         request=request,
         csrf=forgery.token_of(request),
-        revealed=REVEAL_COOKIE in request.cookies,
-        logged_in=SESSION_COOKIE in request.cookies and viewer is not None,
+        revealed=forgery.held(request, REVEAL_COOKIE) is not None,
+        logged_in=forgery.held(request, SESSION_COOKIE) is not None and viewer is not None,
         tenant=None if viewer is None or viewer.key is None else viewer.tenant,
         **context,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import Query, Request
 from pydantic import ValidationError
@@ -30,6 +30,7 @@ from shared.strictness import read_strictly
 FIRST = "hatexscore"
 MOST_FIELDS = 20
 MOST_FIELD_BYTES = 1_048_576
+MOST_PASTED = 50_000  # characters
 
 router = pages()
 
@@ -115,8 +116,10 @@ def _shown(request: Request, gateway: State, caller: Caller, trial: Trial) -> Re
 
 
 def _snippets(request: Request, trial: Trial, *, with_key: bool) -> Snippets | None:
-    try:
-        body: dict[str, Any] = body_of(trial.form)
-    except InvalidBody:
+    """None where the request is not valid, or too long to be pasted."""
+    if trial.errors:
+        return None
+    body = body_of(trial.form)
+    if len(trial.form.rest) + sum(map(len, trial.form.values.values())) > MOST_PASTED:
         return None
     return snippets(trial.metric, body, base_url(request), with_key=with_key)

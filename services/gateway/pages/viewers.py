@@ -8,7 +8,7 @@ from fastapi import Depends, Request
 
 from services.gateway.callers import keys_are_asked_for
 from services.gateway.keyring import ANYBODY, Caller
-from services.gateway.pages.forgery import SESSION_COOKIE
+from services.gateway.pages.forgery import SESSION_COOKIE, held
 from services.gateway.refusals import Forbidden, Unauthenticated
 from services.gateway.state import Gateway, State
 from shared.ledger import keys
@@ -25,7 +25,7 @@ async def viewer(request: Request, gateway: Gateway) -> Caller:
 async def _known(request: Request, gateway: State) -> Caller:
     if not await keys_are_asked_for(gateway):
         return ANYBODY
-    token = request.cookies.get(SESSION_COOKIE)
+    token = held(request, SESSION_COOKIE)
     key_id = None if token is None else await gateway.sessions.key_of(token)
     if key_id is None:
         raise Unauthenticated("log in to see this page")
