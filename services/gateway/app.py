@@ -69,6 +69,8 @@ def create_app(settings: Settings) -> FastAPI:
         summary="Scores explanations.",
         description=DESCRIPTION,
         lifespan=_lifespan,
+        docs_url=None,  # they load scripts from elsewhere; `pages.reference` is our own
+        redoc_url=None,
     )
     app.state.gateway = State(
         settings=settings,

@@ -30,7 +30,7 @@ def grave(page: Page) -> list[str]:
 def test_the_pages_can_be_used_by_all(filled: Filled, visits: Visits, scheme: Scheme) -> None:
     page = visits(filled.url, color_scheme=scheme)
     faults = {}
-    for path in ("/", "/jobs", "/batches", *(f"/try?metric={name}" for name in metrics())):
+    for path in ("/", "/jobs", "/batches", "/docs", *(f"/try?metric={name}" for name in metrics())):
         page.goto(path)
         faults[path] = grave(page)
     for state in ("failed", "running", "queued"):

@@ -15,11 +15,13 @@ from services.gateway.pages import (
     joblist,
     jobpage,
     login,
+    reference,
     trying,
 )
 from services.gateway.pages.routing import HEADERS
 from services.gateway.pages.templating import STATIC, asset
 
+PARTS = (home, trying, joblist, jobpage, batchlist, batchpage, batchfiles, login, reference)
 A_YEAR = "public, max-age=31536000, immutable"
 
 
@@ -38,6 +40,16 @@ class Assets(StaticFiles):
 
 def install(app: FastAPI) -> None:
     """The pages, beside the API."""
-    for part in (home, trying, joblist, jobpage, batchlist, batchpage, batchfiles, login):
+    for part in (
+        home,
+        trying,
+        joblist,
+        jobpage,
+        batchlist,
+        batchpage,
+        batchfiles,
+        login,
+        reference,
+    ):
         app.include_router(part.router)
     app.mount("/static", Assets(directory=STATIC), name="static")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from typing import Any
 
 import httpx
@@ -10,8 +11,12 @@ import pytest
 from sqlalchemy import Engine
 
 from services.gateway.pages.routing import POLICY
+from services.gateway.pages.templating import STATIC, asset
 from services.gateway.rooms import metrics
+from shared import queue
+from shared.errors import Unavailable
 from shared.ledger import keys
+from tests.end_to_end.service import ROOT
 from tests.gateway.conftest import Opens
 from tests.gateway.test_scores import GOOD, URL
 
@@ -33,7 +38,7 @@ def submitted(client: httpx.Client, **fields: Any) -> httpx.Response:
 
 
 def test_every_page_is_strict_about_what_it_loads(client: httpx.Client) -> None:
-    for path in ("/", "/try", "/jobs", "/batches", "/jobs/job_none"):
+    for path in ("/", "/try", "/jobs", "/batches", "/docs", "/jobs/job_none"):
         answer = client.get(path)
         assert answer.headers["content-security-policy"] == POLICY
         assert answer.headers["content-type"].startswith("text/html")
@@ -83,6 +88,8 @@ def test_what_is_wrong_is_said_beside_its_place(client: httpx.Client) -> None:
     for fields, said in (
         ({"text": "a", "explanation": "b", "rest": "{"}, "not JSON"),
         ({"text": "a", "explanation": "b", "rest": "[]"}, "not a JSON object"),
+        ({"text": "a", "explanation": "b", "rest": "[" * 100_000}, "cannot be read"),
+        ({"text": "a", "explanation": "b", "rest": '{"x": "\\ud800"}'}, "not valid"),
         ({"text": "a", "explanation": "b", "rest": '{"tau": 2}'}, "<code>tau</code>"),
         ({"text": "a", "explanation": "b", "rest": '{"model": "none"}'}, "none"),
         ({"text": "", "explanation": "b", "rest": "{}"}, "<code>text</code>"),
@@ -110,6 +117,33 @@ def test_a_form_of_another_site_does_nothing(client: httpx.Client) -> None:
     )
     assert {without.status_code, wrong.status_code, foreign.status_code} == {403}
     assert client.get("/v1/jobs").json()["data"] == []
+
+
+def test_every_file_of_ours_is_packed_and_kept_only_as_it_is(client: httpx.Client) -> None:
+    packed = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    patterns = packed["tool"]["setuptools"]["package-data"]["*"]
+    for path in STATIC.iterdir():
+        assert f"*{path.suffix}" in patterns
+        assert "immutable" in client.get(asset(path.name)).headers["cache-control"]
+        for other in (f"/static/{path.name}", f"/static/{path.name}?v=bogus"):
+            assert client.get(other).headers["cache-control"] == "no-cache"
+
+
+def test_a_silent_broker_does_not_hold_the_overview_up(
+    client: httpx.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def away(_metrics: object) -> None:
+        raise Unavailable("away")
+
+    monkeypatch.setattr(queue, "depths", away)
+    assert client.get("/").status_code == 200
+
+
+def test_all_lanes_are_measured_in_one_trip(client: httpx.Client) -> None:
+    queue.send("hatexscore", "job_x", batch=True)
+    depths = queue.depths(["hatexscore", "ice"])
+    assert depths[("hatexscore", True)] == 1
+    assert sum(depths.values()) == 1
 
 
 def test_a_job_is_cancelled_by_its_page(client: httpx.Client) -> None:
@@ -148,6 +182,7 @@ class TestLogIn:
         fields = {"csrf": token(form), "key": secret, "next": "/jobs?status=failed"}
         inside = browser.post("/login", data=fields)
         assert inside.headers["location"] == "/jobs?status=failed"
+        assert "__Host-" not in inside.headers["set-cookie"]  # this is not HTTPS
         cookie = inside.headers["set-cookie"]
         assert "HttpOnly" in cookie
         assert "SameSite=lax" in cookie
@@ -157,6 +192,17 @@ class TestLogIn:
         out = browser.post("/logout", data={"csrf": token(shown)})
         assert out.headers["location"] == "/login"
         assert browser.get("/jobs").status_code == 303
+
+    def test_over_https_no_other_host_can_set_the_cookies(self, opens: Opens) -> None:
+        secret, browser = bearer(opens), stranger(opens)
+        browser.headers["X-Forwarded-Proto"] = "https"
+        form = browser.get("/login")
+        browser.cookies.set("__Host-touchstone_visit", cookie_of(form, "__Host-touchstone_visit"))
+        inside = browser.post("/login", data={"csrf": token(form), "key": secret})
+        assert inside.status_code == 303
+        said = inside.headers["set-cookie"]
+        assert "__Host-touchstone_session=" in said
+        assert "Secure" in said
 
     def test_another_tenants_job_is_not_there(self, opens: Opens, engine: Engine) -> None:
         job = opens("a").post(URL, json=GOOD).json()
@@ -188,6 +234,13 @@ class TestLogIn:
         form = browser.get("/login")
         answer = browser.post("/login", data={"csrf": token(form), "key": secret, "next": target})
         assert answer.headers["location"] == "/"
+
+
+def cookie_of(answer: httpx.Response, name: str) -> str:
+    """A cookie's value, of those that a client without TLS does not keep."""
+    found = re.search(rf"{name}=([^;]+)", answer.headers["set-cookie"])
+    assert found is not None
+    return found[1]
 
 
 def stranger(opens: Opens) -> httpx.Client:

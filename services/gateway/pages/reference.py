@@ -1,0 +1,115 @@
+"""`/docs`: the API's operations and their fields, from the same description as `/openapi.json`."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from fastapi import FastAPI, Request
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import Response
+
+from services.gateway.pages.routing import pages
+from services.gateway.pages.templating import page
+
+METHODS = ("get", "post", "put", "patch", "delete")
+
+router = pages()
+
+
+@dataclass(frozen=True)
+class Field:
+    """A parameter, or a field of a request's body."""
+
+    name: str
+    kind: str
+    required: bool
+    says: str
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One method of one path. body: the name of its message."""
+
+    id: str
+    method: str
+    path: str
+    summary: str
+    parameters: list[Field]
+    body: str | None
+    fields: list[Field]
+    answers: list[tuple[str, str]]
+
+
+@router.get("/docs")
+async def reference(request: Request) -> Response:
+    """Every operation, by tag; open to all, as the description is."""
+    tags = await run_in_threadpool(_operations, request.app)
+    return page(request, "reference.html", tags=tags)
+
+
+@lru_cache(maxsize=4)
+def _operations(app: FastAPI) -> dict[str, list[Operation]]:
+    description = app.openapi()
+    messages = description["components"]["schemas"]
+    found: defaultdict[str, list[Operation]] = defaultdict(list)
+    for path, methods in description["paths"].items():
+        for method in METHODS:
+            if method in methods:
+                tag = methods[method].get("tags", ["other"])[0]
+                found[tag].append(_operation(method, path, methods[method], messages))
+    return dict(found)
+
+
+def _operation(method: str, path: str, said: dict[str, Any], messages: dict[str, Any]) -> Operation:
+    name = _message(said.get("requestBody", {}))
+    return Operation(
+        id=said["operationId"],
+        method=method.upper(),
+        path=path,
+        summary=said.get("summary", ""),
+        parameters=[
+            Field(
+                f"{one['name']} ({one['in']})",
+                _kind(one["schema"]),
+                one.get("required", False),
+                one.get("description", ""),
+            )
+            for one in said.get("parameters", ())
+        ],
+        body=name,
+        fields=_fields(messages.get(name, {})),
+        answers=[(status, one["description"]) for status, one in said["responses"].items()],
+    )
+
+
+def _message(body: dict[str, Any]) -> str | None:
+    for content in body.get("content", {}).values():
+        reference = content.get("schema", {}).get("$ref", "")
+        if reference:
+            return str(reference.rpartition("/")[2])
+    return None
+
+
+def _fields(message: dict[str, Any]) -> list[Field]:
+    required = message.get("required", ())
+    return [
+        Field(name, _kind(one), name in required, one.get("description", ""))
+        for name, one in message.get("properties", {}).items()
+    ]
+
+
+def _kind(schema: dict[str, Any]) -> str:
+    """A type in few words; a message by its name."""
+    if "$ref" in schema:
+        return str(schema["$ref"].rpartition("/")[2])
+    if "enum" in schema:
+        return " | ".join(map(str, schema["enum"]))
+    for union in ("anyOf", "oneOf", "allOf"):
+        if union in schema:
+            return " | ".join(dict.fromkeys(map(_kind, schema[union])))
+    if schema.get("type") == "array":
+        return f"list of {_kind(schema.get('items', {}))}"
+    return str(schema.get("const", schema.get("type", "anything")))
