@@ -80,7 +80,7 @@ def _operation(method: str, path: str, said: dict[str, Any], messages: dict[str,
             for one in said.get("parameters", ())
         ],
         body=name,
-        fields=_fields(messages.get(name, {})),
+        fields=_fields(messages.get(name or "", {})),
         answers=[(status, one["description"]) for status, one in said["responses"].items()],
     )
 
