@@ -25,6 +25,7 @@ from tests.soak.story import Plan, Soaked, soak
 PAGE = ROOT / "docs" / "operations.md"
 BEGIN, END = "<!-- soak: rewritten by `make soak` -->", "<!-- end of soak -->"
 ROOMS = ("hatexscore", "hatexscore", "inference")  # two workers: the death of one is no silence
+THREADS = {"TOUCHSTONE_WORKER_THREADS": "8"}  # jobs that only compute: more would queue inside
 MOST_GROWTH = 0.10
 MOST_DELAY = 3.0
 
@@ -50,7 +51,7 @@ def main() -> int:
     )
     with (
         tempfile.TemporaryDirectory() as folder,
-        serving(Path(folder), "--apart", "--rooms", *ROOMS) as service,
+        serving(Path(folder), "--apart", "--rooms", *ROOMS, **THREADS) as service,
     ):
         audit.install(service)
         with Memory.of(service).watching() as memory:
