@@ -1,26 +1,23 @@
 """`do_not_store_text`: numbers and our own words stay, the caller's text goes.
 
-A report says by its types what a string is: a literal or a `Word` is ours; any other string may
-hold text and is blanked. Warnings are searched for runs of characters of the request, so that one
-that repeats them does not stay either, unless their type says that they are our words. (The request
+A report says by its types what a string is (`shared.whose_words`): ours, or one that may hold text
+and is blanked. Warnings are searched for runs of characters of the request, so that one that
+repeats them does not stay either, unless their type says that they are our words. (The request
 itself is cut down by the ledger.)
 """
 
 from __future__ import annotations
 
-import types
-from collections.abc import Collection, Iterator, Mapping
-from typing import Annotated, Any, Literal, Union, get_args, get_origin
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, get_args, get_origin
 
 from pydantic import BaseModel
-from pydantic.fields import FieldInfo
 
 from shared.batch_reports import BatchReport
-from shared.contracts import JobRequest, ModelUse, Provenance, Word
+from shared.contracts import JobRequest, ModelUse, Provenance
 from shared.problems import Problem
+from shared.whose_words import are_ours, hint_of, is_ours, last_argument, repeats, sent
 
-RUN = 12  # characters of the request in a row that may not stay
-STAYING = ("metadata", "context", "model", "variant")  # of the request
 OURS = (Provenance, ModelUse)  # their own strings name versions and models
 
 Json = Any
@@ -32,41 +29,30 @@ def without_text(report: BaseModel, request: JobRequest) -> dict[str, Json]:
         return report.model_dump(mode="json")
     kept = _model(report)
     own = type(report).model_fields.get("warnings")
-    if own is not None and not _are_ours(own.annotation):
-        sent = sorted(set(_sent(request)), key=len, reverse=True)
-        kept["warnings"] = _warnings(report, sent)
+    if own is not None and not are_ours(own.annotation):
+        texts = sorted(set(sent(request)), key=len, reverse=True)
+        kept["warnings"] = _warnings(report, texts)
     return kept
 
 
 def screened(problem: Problem, request: JobRequest) -> Problem:
     """The problem without a detail that repeats the request."""
-    sent = list(_sent(request))
+    texts = list(sent(request))
     kept = dict(problem)
-    if repeats(kept["detail"], sent):
+    if repeats(kept["detail"], texts):
         kept["detail"] = kept["title"]
     if "errors" in kept:
         kept["errors"] = [
-            entry | {"detail": kept["title"]} if repeats(entry["detail"], sent) else entry
+            entry | {"detail": kept["title"]} if repeats(entry["detail"], texts) else entry
             for entry in kept["errors"]
         ]
     return kept
 
 
-def repeats(said: str, sent: list[str]) -> bool:
-    """Whether a run of characters, or all of a shorter text, of what was sent stands in it."""
-    return any(
-        text in said if len(text) <= RUN else _share_a_run(said, text) for text in sent if text
-    )
-
-
-def _share_a_run(said: str, text: str) -> bool:
-    return any(said[start : start + RUN] in text for start in range(len(said) - RUN + 1))
-
-
-def _warnings(report: BaseModel, sent: list[str]) -> list[str]:
-    texts = [text for text in sent if len(text) > 3]
+def _warnings(report: BaseModel, texts: list[str]) -> list[str]:
+    long = [text for text in texts if len(text) > 3]
     return [
-        "a warning that repeats the text was not kept" if repeats(warning, texts) else warning
+        "a warning that repeats the text was not kept" if repeats(warning, long) else warning
         for warning in getattr(report, "warnings", ())
     ]
 
@@ -78,7 +64,7 @@ def _model(model: BaseModel) -> dict[str, Json]:
         value = getattr(model, name)
         if field.exclude_if is not None and field.exclude_if(value):
             continue  # as where the text stays
-        kept[name] = value if ours and isinstance(value, str) else _value(value, _hint(field))
+        kept[name] = value if ours and isinstance(value, str) else _value(value, hint_of(field))
     return kept
 
 
@@ -87,76 +73,14 @@ def _value(value: Any, hint: Any) -> Json:
     if isinstance(value, BaseModel):
         return _model(value)
     if isinstance(value, str):
-        return value if _is_ours(value, hint) else _blank(hint)
+        return value if is_ours(value, hint) else _blank(hint)
     if isinstance(value, Mapping):
-        return {key: _value(item, _last_argument(hint)) for key, item in value.items()}
+        return {key: _value(item, last_argument(hint)) for key, item in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
-        return [_value(item, _last_argument(hint)) for item in value]
+        return [_value(item, last_argument(hint)) for item in value]
     return value
-
-
-def _is_ours(value: str, hint: Any) -> bool:
-    origin, arguments = get_origin(hint), get_args(hint)
-    if origin is Literal:
-        return value in arguments
-    if origin is Annotated:
-        ours = any(mark is Word or isinstance(mark, Word) for mark in arguments[1:])
-        return ours or _is_ours(value, arguments[0])
-    if origin in (Union, types.UnionType):
-        return any(_is_ours(value, argument) for argument in arguments)
-    return False
-
-
-def _are_ours(hint: Any) -> bool:
-    """Whether all that such a container may hold is ours."""
-    return _is_ours("", _last_argument(hint))
 
 
 def _blank(hint: Any) -> Literal[""] | None:
     inner = get_args(hint)[0] if get_origin(hint) is Annotated else hint
     return None if type(None) in get_args(inner) else ""
-
-
-def _is_container(hint: Any) -> bool:
-    inner = get_args(hint)[0] if get_origin(hint) is Annotated else hint
-    origin = get_origin(inner)
-    return isinstance(origin, type) and issubclass(origin, Collection)
-
-
-def _last_argument(hint: Any) -> Any:
-    """The type of a container's items."""
-    inner = get_args(hint)[0] if get_origin(hint) is Annotated else hint
-    if get_origin(inner) in (Union, types.UnionType):
-        inner = next((part for part in get_args(inner) if _is_container(part)), inner)
-        inner = get_args(inner)[0] if get_origin(inner) is Annotated else inner
-    arguments = [argument for argument in get_args(inner) if argument is not Ellipsis]
-    return arguments[-1] if arguments else Any
-
-
-def _sent(request: JobRequest) -> Iterator[str]:
-    """Every string of a request that may be text: none of our own words, and none that stays."""
-    for name in type(request).model_fields:
-        if name not in STAYING:
-            yield from _strings_of_field(request, name)
-
-
-def _strings_of_field(model: BaseModel, name: str) -> Iterator[str]:
-    field = type(model).model_fields[name]
-    value = getattr(model, name)
-    if not isinstance(value, str) or value != field.default:
-        yield from _strings(value, _hint(field))
-
-
-def _strings(value: Any, hint: Any) -> Iterator[str]:
-    if isinstance(value, BaseModel):
-        for name in type(value).model_fields:
-            yield from _strings_of_field(value, name)
-    elif isinstance(value, str):
-        yield from () if _is_ours(value, hint) else (value,)
-    elif isinstance(value, Mapping | list | tuple | set | frozenset):
-        for item in value.values() if isinstance(value, Mapping) else value:
-            yield from _strings(item, _last_argument(hint))
-
-
-def _hint(field: FieldInfo) -> Any:
-    return Annotated[field.annotation, *field.metadata] if field.metadata else field.annotation

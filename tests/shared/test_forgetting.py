@@ -16,7 +16,8 @@ from shared.contracts import Message
 from shared.ledger import idempotency, jobs, recovery
 from shared.ledger.jobs import Job
 from shared.ledger.tables import metadata
-from shared.worker.forgetting import RUN, repeats, without_text
+from shared.whose_words import RUN, repeats
+from shared.worker.forgetting import without_text
 from shared.worker.shell import carry
 from tests.rooms import ECHO, EchoRequest, echo
 

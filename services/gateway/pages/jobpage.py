@@ -11,7 +11,7 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from services.gateway import history
 from services.gateway.keyring import Caller
-from services.gateway.pages import forgery
+from services.gateway.pages import forgery, reasons
 from services.gateway.pages.address import base_url
 from services.gateway.pages.metrics.viewing import Viewed, asked, viewed
 from services.gateway.pages.routing import pages
@@ -86,6 +86,8 @@ def _context(job: Job, request: Request, *, with_key: bool) -> dict[str, Any]:
         "room": every_room().get(job.metric),
         "steps": history.of_job(job),
         "seconds": _seconds(job),
+        "warnings": reasons.warnings(job),
+        "failed": reasons.failed(job),
         "body": None if found is None else _body(found, shown(job)),
         "snippets": _snippets(job, request, with_key=with_key),
     }

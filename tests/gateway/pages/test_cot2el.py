@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -33,7 +34,7 @@ def test_every_example_is_shown_whole(name: str) -> None:
     asked = Cot2elRequest.model_validate(METRIC.examples[name])
     report, found, page = shown(asked)
     assert "".join(part.piece.text for part in found.parts) == asked.reasoning
-    assert found.verdict.startswith("4 of 5 explanations")
+    assert found.verdict.text.startswith("4 of 5 explanations")
     assert report.control is not None
     numbers = [*report.components.model_dump().values(), *report.control.model_dump().values()]
     for one in report.evidence:
@@ -93,21 +94,60 @@ def test_a_parse_that_failed_is_no_finding(third: str) -> None:
     writer = StubWriter(lambda stage, *rest: third if stage == 3 else usual(stage, *rest))
     report, found, page = shown(request(), writer=writer)
     assert report.status == "parse_failed"
-    assert "no finding" in found.verdict
-    assert found.tone == "neutral"
+    assert "no finding" in found.verdict.text
+    assert found.verdict.tone == "neutral"
     assert "undefined" in page.bare
 
 
 def test_shuffled_words_that_do_as_well_are_told() -> None:
-    _, found, _ = shown(sent(min_similarity=0))
-    assert found.tone == "bad"
-    assert "shuffled words do as well" in found.verdict
+    pairs = [{"explanation": "no no no", "label": "A"}]
+    report, found, _ = shown(sent(reasoning="no no no", pairs=pairs))
+    assert report.components.faithfulness == 1
+    assert found.verdict.tone == "bad"
+    assert "shuffled words do as well" in found.verdict.text
 
 
 def test_nothing_to_compare_with_is_said() -> None:
     _, found, page = shown(sent(control_draws=0))
-    assert found.chance is None
+    assert found.verdict.chance is not None
+    assert "no comparison with chance" in found.verdict.chance
     assert "no comparison with chance" in page.bare
+    verbatim = [{"explanation": "People often carry umbrellas when it rains", "label": "A"}]
+    report, found, _ = shown(sent(pairs=verbatim, control_draws=0))
+    assert (report.score, found.verdict.tone) == (1, "neutral")
+
+
+def test_the_threshold_in_force_is_named() -> None:
+    verbatim = [{"explanation": "People often carry umbrellas when it rains", "label": "A"}]
+    report, found, page = shown(sent(pairs=verbatim))
+    assert "similar by more than 0.6." in found.verdict.text
+    assert report.control is not None
+    chance = f"{report.control.faithfulness:.0%}"
+    assert found.verdict.tone == "good"
+    assert "The score is the share" in page.bare
+    assert f"their words in random order, would have {chance} (mean of 3 draws)" in page.bare
+    _, found, _ = shown(sent(pairs=verbatim, min_similarity=0.25))
+    assert "similar by more than 0.25." in found.verdict.text
+
+
+@pytest.mark.parametrize("fields", [{"variant": "paper"}, {"min_similarity": 0}])
+def test_without_a_threshold_being_kept_is_no_praise(fields: dict[str, Any]) -> None:
+    pairs = [{"explanation": "zzz qqq xxx", "label": "A"}]
+    report, found, page = shown(sent(pairs=pairs, **fields))
+    assert report.score == 1
+    mean = significant(report.components.mean_similarity, 2)
+    assert found.verdict.text == (
+        f"Every explanation was placed at its nearest unit; mean similarity {mean}."
+    )
+    assert found.verdict.tone == "neutral"
+    assert "it says nothing" in page.bare
+
+
+def test_the_reasoning_has_its_own_language() -> None:
+    _, _, page = shown(sent())
+    assert re.search(r'class="sensitive block reasoning" lang="en" dir="auto"', page.html)
+    _, _, page = shown(sent(language="ko"))
+    assert re.search(r'class="sensitive block reasoning" lang="ko" dir="auto"', page.html)
 
 
 def test_what_was_not_kept_is_said() -> None:

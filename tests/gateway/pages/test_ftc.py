@@ -38,10 +38,35 @@ def shown(request: FtcRequest | None, report: FtcReport) -> tuple[FtcView, Parse
 
 def test_what_the_model_does_comes_first_with_chance_beside_it() -> None:
     found, page = shown(*scored(knows_cards))
-    assert found.tone == "good"
-    assert found.verdict in page.bare
+    assert found.verdict.tone == "good"
+    assert found.verdict.text in page.bare
     assert "chance: 50%" in page.bare
-    assert page.bare.index(found.verdict) < page.bare.index("Premise")
+    assert page.bare.index(found.verdict.text) < page.bare.index("Premise")
+
+
+def test_the_score_is_named_beside_a_model_that_knows_nothing() -> None:
+    _, report = made = scored(base=NEUTRAL)
+    found, page = shown(*made)
+    assert report.control is not None
+    uniform = report.control.uniform
+    assert found.says is not None
+    assert found.says in page.bare
+    assert found.says.startswith("The score is W, normalized, the mean of both counterfactuals")
+    assert f"a uniform model would have {uniform.w_normalized:.2f} here" in found.says
+    means = [one.null.mean for one in report.counterfactuals if one.null]
+    assert f"random phrases {sum(means) / 2:.2f}." in found.says
+
+
+@pytest.mark.parametrize("base", [NEUTRAL, CONTRADICTION])
+def test_w_as_printed_has_a_floor_that_is_told(base: dict[str, Any]) -> None:
+    _, report = made = scored(base=base, variant="paper")
+    if report.score is None:
+        pytest.skip("the printed patterns make nothing of it")
+    found, _ = shown(*made)
+    assert report.control is not None
+    assert found.says is not None
+    assert "never under 0.3 where neutral is demanded" in found.says
+    assert f"{report.control.uniform.w:.2f} here (0.43 to 0.53, by the label" in found.says
 
 
 @pytest.mark.parametrize(
@@ -55,8 +80,8 @@ def test_a_model_that_ignores_the_words_is_not_praised(
     answer: Answer, tone: str, words: str
 ) -> None:
     found, _ = shown(*scored(answer))
-    assert found.tone == tone
-    assert words in found.verdict
+    assert found.verdict.tone == tone
+    assert words in found.verdict.text
 
 
 def test_the_counterfactual_is_a_word_diff_with_a_and_b() -> None:
@@ -68,6 +93,7 @@ def test_the_counterfactual_is_a_word_diff_with_a_and_b() -> None:
     ]
     assert "<del>" in page.html
     assert "<ins>" in page.html
+    assert 'class="sensitive block difference" lang="en"' in page.html
     assert "[deleted] " in page.sensitive
     assert "[added] " in page.sensitive
     assert {"mark-a", "mark-b", "mark-replaced"} <= page.classes
@@ -99,7 +125,8 @@ def test_every_number_of_the_report_is_on_the_page() -> None:
 def test_an_abstention_has_its_reason_and_no_picture() -> None:
     request, report = scored(explanation="Nothing.")
     found, page = shown(request, report)
-    assert "not a zero" in found.verdict
+    assert "not a zero" in found.verdict.text
+    assert found.says is None
     assert report.abstained is not None
     assert report.abstained in page.bare
     assert "<figure" not in page.html

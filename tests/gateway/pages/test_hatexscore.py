@@ -3,6 +3,7 @@ from __future__ import annotations
 import re
 from itertools import product
 from typing import Any, get_args
+from xml.etree import ElementTree
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -12,7 +13,7 @@ from services.gateway.pages.marks import Piece
 from services.gateway.pages.metrics.hatexscore import TEMPLATE, HatexscoreView, view
 from services.gateway.pages.templating import STATIC, rendered
 from services.hatexscore.contract import METRIC, HatexscoreRequest
-from services.hatexscore.report import Components, HatexscoreReport, Label
+from services.hatexscore.report import Components, HatexscoreReport, Label, RandomSpans
 from services.hatexscore.score import score
 from shared.contracts import Variant
 from shared.worker.forgetting import without_text
@@ -165,11 +166,17 @@ def test_without_a_control_the_page_says_so() -> None:
     assert "Nothing was masked." in html
 
 
+def points(svg: str) -> int:
+    """How many dots are drawn."""
+    root = ElementTree.fromstring(svg)  # noqa: S314 (our own picture)
+    return sum(len(list(node)) for node in root.iter() if "mark-symbol" in node.get("class", ""))
+
+
 @pytest.mark.parametrize("draws", [[0.0], [0.0] * 200, [0.1, 0.9, 0.9]])
 @pytest.mark.parametrize("observed", [0.0, 0.5, 1.0])
 def test_a_strip_shows_every_draw(draws: list[float], observed: float) -> None:
     svg = strip(draws, observed, says="the quotes", title="t", summary="s", unit="u").svg
-    assert svg.count('aria-roledescription="point"') == len(draws)
+    assert points(svg) == len(draws)
 
 
 def test_the_other_variants_are_a_table_or_a_word_on_how_to_ask() -> None:
@@ -185,12 +192,49 @@ def test_the_other_variants_are_a_table_or_a_word_on_how_to_ask() -> None:
         assert outcome.consistency_rule in html
 
 
-@pytest.mark.parametrize(("label", "tone"), [("hateful", "good"), ("non-hateful", "bad")])
-def test_a_conflict_with_the_decision_is_said_first(label: Label, tone: str) -> None:
+def beaten(label: Label, share: float | None) -> HatexscoreReport:
+    """All parts hold; the quotes beat this share of random spans, or nothing is known of them."""
+    report = scored(
+        ask(
+            explanation=f'It says "lazy tourists"{" of foreigners" * (label == "hateful")}. '
+            f"Conclusion: {label}.",
+            predicted_label=label,
+            probabilities={"original": 0.9, "masked": 0.2 if label == "hateful" else 0.85},
+        )
+    )
+    assert (report.components.cc, report.components.htc) == (1, 1)
+    if share is None:
+        return report
+    control = RandomSpans(draws=20, quoted_drop=0.7, mean_drop=0.5, sd_drop=0.1, share_beaten=share)
+    return report.model_copy(update={"control": control})
+
+
+@pytest.mark.parametrize(
+    ("label", "share", "tone"),
+    [
+        ("hateful", 0.95, "good"),
+        ("hateful", 0.5, "neutral"),
+        ("hateful", 0.0, "neutral"),
+        ("hateful", None, "neutral"),
+        ("non-hateful", 0.1, "good"),
+        ("non-hateful", None, "neutral"),
+    ],
+)
+def test_nothing_is_praised_that_chance_does_too(
+    label: Label, share: float | None, tone: str
+) -> None:
+    made = view(None, beaten(label, share))
+    assert made.verdict.tone == tone
+    as_much = label == "hateful" and share is not None and share <= 0.5
+    assert ("random spans move P(hateful) as much" in made.verdict.text) == as_much
+
+
+@pytest.mark.parametrize("label", ["hateful", "non-hateful"])
+def test_a_conflict_with_the_decision_is_said_first(label: Label) -> None:
     request = ask(predicted_label=label, probabilities={"original": 0.9, "masked": 0.2})
     made = view(request, scored(request))
-    assert made.tone == tone
-    assert ("concludes otherwise" in made.verdict) == (label == "non-hateful")
+    assert (made.verdict.tone == "bad") == (label == "non-hateful")
+    assert ("concludes otherwise" in made.verdict.text) == (label == "non-hateful")
 
 
 def test_the_sheet_styles_marks_of_texts_and_no_mark_of_a_chart() -> None:

@@ -109,7 +109,7 @@ def test_the_verdict_comes_first_in_words_with_its_chance() -> None:
     assert said.index("Faithful with the other tokens deleted") < said.index("What it points at")
     assert "made unknown ( mask_unk )" in said
     assert re.search(
-        r"Win rate 1 , where chance is 0.5 ± 0.29 ; two-sided p 0.02 at level 0.05", said
+        r"Win rate 1 , where chance is 0.5 ± 0.29; two-sided p 0.02 at level 0.05", said
     )
     turned = scored(request, probability=weighted({0: -3.0, 1: -3.0}, bias=2.0))
     assert words(shown(request, turned)).count("Anti-faithful with") == 2
@@ -189,6 +189,101 @@ def test_other_variants_draw_nsr_and_say_what_their_score_is(variant: str) -> No
     assert "each operator has its own" in html
     assert "counts ties as losses" in html
     assert ">NSR<" in html.partition("<svg")[2]
+
+
+@pytest.mark.parametrize(("draws", "too_few"), [(8, True), (38, True), (39, False), (99, False)])
+def test_too_few_rivals_are_not_called_inconclusive(draws: int, too_few: bool) -> None:
+    request = asked(draws=draws, target="yes")
+    report = scored(request, probability=lambda ids: 0.25)
+    test = report.components.tests[0]
+    assert test.verdict == "inconclusive"
+    found = ice.view(request, report).first[0]
+    assert (found.verdict.text == f"Too few rivals to tell (M = {draws})") == too_few
+    assert ("nothing else could come out" in found.sentence) == too_few
+    assert found.verdict.tone == "neutral"
+
+
+def test_drawing_that_stopped_early_had_rivals_enough() -> None:
+    request = asked(adaptive={"exceedances": 2}, draws=500, target="yes")
+    report = scored(request, probability=lambda ids: 0.25)
+    test = report.components.tests[0]
+    assert test.stopped_early
+    assert test.null.draws < 39
+    assert ice.view(request, report).first[0].verdict.text == "Inconclusive"
+
+
+def test_late_explanations_have_their_verdicts() -> None:
+    brought = [{"name": f"own {n}", "rationale": [{"start": 0, "end": 5}]} for n in range(8)]
+    request = asked(
+        attribution=["attention", "gradient", "integrated_gradients", "lime"],
+        k=[n / 10 for n in range(1, 8)],
+        operators=["delete", "mask_unk", "mask_pad"],
+        explanations=brought,
+        draws=3,
+    )
+    view = ice.view(request, scored(request))
+    assert len(view.told) > ice.MOST_ROWS == len(view.tests)
+    for name in dict.fromkeys(one.test.explanation for one in view.told):
+        assert view.verdicts(name).count("(M = 3)") == 3, name
+
+
+@pytest.mark.parametrize("variant", ["paper", "reference"])
+def test_where_nsr_turns_the_order_the_page_says_so(variant: str) -> None:
+    request = asked(
+        variant=variant,
+        attribution=None,
+        rationale=[{"start": 0, "end": 5}],
+        target="yes",
+        draws=99,
+        operators=["delete", "mask_unk"],
+    )
+    down = scored(request, probability=weighted({0: -3.0, 1: -3.0}, bias=2.0))
+    first = ice.view(request, down).first
+    assert [one.test.operator for one in first] == ["delete", "mask_unk", "mean"]
+    assert all("NSR" in one.sentence for one in first)
+    assert ["Under delete, mask_unk" in one.sentence for one in first] == [False, False, True]
+    assert all("NSR turns the order round there" in one.sentence for one in first)
+    up = scored(request, probability=weighted({0: 3.0, 1: 3.0}))
+    said = words(shown(request, up))
+    assert all("NSR" in one.sentence for one in ice.view(request, up).first)
+    assert "turns the order" not in said
+    assert "keeps the target label" not in said
+    assert "is NSR, the share of what" in said
+
+
+def test_the_score_is_named_with_its_chance() -> None:
+    said = words(page())
+    assert "first budget; chance would have 0.5." in said
+    assert "Mid-rank win rate of chance, first test" in said
+    said = words(page(operators=["delete", "mask_unk"]))
+    assert "the mean over 2 operators; chance would have 0.5." in said
+    assert "is that of one test" in said
+    said = words(page(variant="paper", target="yes"))
+    assert "strict win rate of NSR" in said
+    assert "chance would have 0.5" not in said
+
+
+def test_names_of_callers_and_labels_are_blurred_and_in_no_attribute() -> None:
+    own = [{"start": 0, "end": 8, "value": 2.0}]
+    request = asked(
+        attribution="attention",
+        explanations=[{"name": "Mine-7", "attributions": own}],
+        human=[{"start": 0, "end": 5}],
+        k=[0.1, 0.3],
+    )
+    report = scored(request, labels=("Label-0", "Label-1"))
+    html = shown(request, report)
+    bare = re.sub(r'<bdi class="sensitive">.*?</bdi>', "", html)
+    for name in ("Mine-7", "Label-0", "Label-1"):
+        assert f'<bdi class="sensitive">{name}</bdi>' in html
+        assert name not in bare
+    assert "<bdi>attention</bdi>" in bare
+    regions = re.findall(r'aria-label="([^"]*)"', html)
+    assert len(set(regions)) == len(regions)
+
+
+def test_a_heat_map_has_no_language_of_ours() -> None:
+    assert '<div lang="" class="sensitive block ice-heat"' in page()
 
 
 def test_what_is_null_is_a_dash_with_its_reason() -> None:

@@ -7,18 +7,15 @@ from dataclasses import dataclass
 from services.cot2el.contract import Cot2elRequest
 from services.cot2el.report import Agreement, Cot2elReport, Dropped, RefinedPair, Similarities
 from services.gateway.pages.marks import Mark, Piece, pieces
+from services.gateway.pages.metrics.choices import Choice, choices
+from services.gateway.pages.metrics.cot2el_sentences import verdict
+from services.gateway.pages.metrics.verdict import Verdict
 from shared.choices import Stance, asked
 
 TEMPLATE = "metrics/cot2el.html"
 
 SIGNS: dict[Stance, str] = {"support": "+", "oppose": "\N{MINUS SIGN}"}
 SAYS: dict[Stance, str] = {"support": "speaks for", "oppose": "speaks against"}
-STATUS = {
-    "no_reasoning": "The model wrote no reasoning part: there is nothing to take explanations "
-    "from.",
-    "parse_failed": "The model's list could not be read as JSON in three tries. That is no finding "
-    "about the reasoning.",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +36,9 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Option:
-    """One option: its text ("" where it was not kept) and the explanations that speak of it."""
+class Weighed(Choice):
+    """An option and the explanations that speak of it."""
 
-    key: str
-    text: str
     support: tuple[RefinedPair, ...]
     oppose: tuple[RefinedPair, ...]
     dropped: tuple[Dropped, ...]
@@ -71,13 +66,12 @@ class Compared:
 class Cot2elView:
     """All that the template shows beside the report."""
 
-    verdict: str
-    tone: str
-    chance: str | None
+    verdict: Verdict
     question: list[Piece]
+    language: str  # of the reasoning; "" where it was not kept
     parts: tuple[Part, ...]  # empty where the text was not kept
     parse: list[Piece]
-    options: tuple[Option, ...]
+    options: tuple[Weighed, ...]
     sets: tuple[AblationSet, ...]
     compared: tuple[Compared, ...]
     columns: tuple[str, ...]
@@ -85,43 +79,16 @@ class Cot2elView:
 
 def view(request: Cot2elRequest | None, report: Cot2elReport) -> Cot2elView:
     """What the page says of this report."""
-    verdict, tone = _verdict(report)
     return Cot2elView(
-        verdict=verdict,
-        tone=tone,
-        chance=_chance(report),
+        verdict=verdict(report),
         question=pieces(asked(request.question), ()) if request else [],
+        language=str(report.provenance.parameters.get("language") or ""),
         parts=_parts(report),
         parse=pieces(report.parse or "", ()),
         options=_options(request, report),
         sets=_sets(report),
         compared=_compared(report),
         columns=tuple(Similarities.model_fields),
-    )
-
-
-def _verdict(report: Cot2elReport) -> tuple[str, str]:
-    if report.status != "ok":
-        return STATUS[report.status], "neutral"
-    found, control = report.components, report.control
-    if found.faithfulness is None:
-        return "There are no explanations: faithfulness is undefined.", "neutral"
-    said = (
-        f"{found.kept} of {found.parsed} explanations stand in the reasoning, word for word or "
-        "nearly so."
-    )
-    if control is not None and found.faithfulness <= control.faithfulness:
-        return f"{said} Explanations with shuffled words do as well.", "bad"
-    return said, "good" if found.kept == found.parsed else "neutral"
-
-
-def _chance(report: Cot2elReport) -> str | None:
-    control = report.control
-    if control is None:
-        return None
-    return (
-        f"Chance: with their words in random order {control.faithfulness:.0%} would count as "
-        f"standing there (mean of {control.draws} draws)."
     )
 
 
@@ -148,19 +115,17 @@ def _tag(one: RefinedPair) -> Tag:
     return Tag(f"{one.label}{SIGNS[one.stance]}", one.stance, f"{SAYS[one.stance]} {one.label}")
 
 
-def _options(request: Cot2elRequest | None, report: Cot2elReport) -> tuple[Option, ...]:
-    """In the order in which they were shown; by letter where that is not known."""
-    texts = {option.key: option.text for option in request.options} if request else {}
+def _options(request: Cot2elRequest | None, report: Cot2elReport) -> tuple[Weighed, ...]:
     spoken = {one.label for one in report.sets.el} | {one.label for one in report.evidence}
     return tuple(
-        Option(
-            key,
-            texts.get(key, ""),
-            _placed(report, key, "support"),
-            _placed(report, key, "oppose"),
-            tuple(one for one in report.dropped if one.label == key),
+        Weighed(
+            choice.key,
+            choice.text,
+            _placed(report, choice.key, "support"),
+            _placed(report, choice.key, "oppose"),
+            tuple(one for one in report.dropped if one.label == choice.key),
         )
-        for key in (texts or sorted(spoken))
+        for choice in choices(request, spoken)
     )
 
 
@@ -174,7 +139,7 @@ def _sets(report: Cot2elReport) -> tuple[AblationSet, ...]:
         AblationSet("EL", "as parsed", len(sets.el)),
         AblationSet("EL-sup", "of these, supporting", len(sets.el_sup)),
         AblationSet("EL-opp", "of these, opposing", len(sets.el_opp)),
-        AblationSet("EL filtered", "as they stand in the reasoning", len(sets.filtered)),
+        AblationSet("EL filtered", "aligned to units of the reasoning", len(sets.filtered)),
         AblationSet("EL filtered, sup", "of these, supporting", len(sets.filtered_sup)),
         AblationSet("EL filtered, opp", "of these, opposing", len(sets.filtered_opp)),
     )

@@ -8,6 +8,7 @@ from services.ftc.contract import FtcRequest
 from services.ftc.report import FtcReport
 from services.gateway.pages.marks import Piece, pieces
 from services.gateway.pages.metrics.ftc_made import Line, Made, made_of, marks_of
+from services.gateway.pages.metrics.verdict import Tone, Verdict
 
 TEMPLATE = "metrics/ftc.html"
 UNUSUAL = 0.05  # a p-value above it is what chance does too
@@ -17,9 +18,8 @@ UNUSUAL = 0.05  # a p-value above it is what chance does too
 class FtcView:
     """All that the template shows beside the report."""
 
-    verdict: str
-    tone: str
-    chance: str | None
+    verdict: Verdict
+    says: str | None  # what the score is, and what others would have; None without one
     kept: bool  # whether the texts were
     premise: list[Piece]
     hypothesis: list[Piece]
@@ -30,11 +30,9 @@ class FtcView:
 
 def view(request: FtcRequest | None, report: FtcReport) -> FtcView:
     """What the page says of this report."""
-    verdict, tone = _verdict(report)
     return FtcView(
-        verdict=verdict,
-        tone=tone,
-        chance=_chance(report),
+        verdict=_verdict(report),
+        says=_says(report),
         kept=request is not None,
         premise=pieces(request.premise, ()) if request else [],
         hypothesis=pieces(request.hypothesis, marks_of(report, "hypothesis")) if request else [],
@@ -44,10 +42,16 @@ def view(request: FtcRequest | None, report: FtcReport) -> FtcView:
     )
 
 
-def _verdict(report: FtcReport) -> tuple[str, str]:
+def _verdict(report: FtcReport) -> Verdict:
     made = report.counterfactuals
     if report.abstained is not None or not made:
-        return "No score: nothing could be tested. That is an abstention, not a zero.", "neutral"
+        return Verdict("No score: nothing could be tested. That is an abstention, not a zero.")
+    said, tone = _borne_out(report)
+    return Verdict(said, tone, _chance(report))
+
+
+def _borne_out(report: FtcReport) -> tuple[str, Tone]:
+    made = report.counterfactuals
     borne_out = sum(one.satisfaction.delta == 1 for one in made)
     if borne_out == 0:
         return "The model does not answer as the explanation demands.", "bad"
@@ -72,6 +76,43 @@ def _chance(report: FtcReport) -> str | None:
         f"Against random phrases of the same type in the same place it wins "
         f"{control.null_win_rate:.0%} (chance: 50%), p = {control.null_p_value:.2g}."
     )
+
+
+def _says(report: FtcReport) -> str | None:
+    """What the score is, and what a model that knows nothing and random phrases would have."""
+    control = report.control
+    if report.score is None or control is None:
+        return None
+    mean = ", the mean of both counterfactuals" if len(report.counterfactuals) > 1 else ""
+    if report.provenance.variant != "robust":
+        return _of_w(report, mean, control.uniform.w)
+    return (
+        f"The score is W, normalized{mean}: 1 less the distance of the answer from what is "
+        "demanded, in shares of the largest there is; a uniform model would have "
+        f"{control.uniform.w_normalized:.2f} here{_random(report)}."
+    )
+
+
+def _of_w(report: FtcReport, mean: str, uniform: float) -> str:
+    """W as printed has a floor that depends on what is demanded."""
+    said = f"The score is W{mean}: 1 less the distance of the answer from what is demanded"
+    would = f"a uniform model would have {uniform:.2f} here"
+    alpha = report.provenance.parameters.get("alpha")
+    if not isinstance(alpha, int | float):
+        return f"{said}; {would}."
+    low, high = sorted((1 - (1 + alpha) / 3, 1 - 2 * alpha / 3))
+    return (
+        f"{said}, never under {1 - alpha:.2g} where neutral is demanded; {would} ({low:.2f} to "
+        f"{high:.2f}, by the label that is demanded)."
+    )
+
+
+def _random(report: FtcReport) -> str:
+    """The mean of the random phrases, where every counterfactual has some."""
+    means = [one.null.mean for one in report.counterfactuals if one.null is not None]
+    if not means or len(means) < len(report.counterfactuals):
+        return ""
+    return f", random phrases {sum(means) / len(means):.2f}"
 
 
 def _lines(report: FtcReport) -> tuple[Line, ...]:

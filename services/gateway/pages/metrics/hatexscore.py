@@ -11,6 +11,8 @@ from services.gateway.pages.charts.strip import strip
 from services.gateway.pages.marks import Mark, Piece, pieces
 from services.gateway.pages.metrics import hatexscore_sentences as sentences
 from services.gateway.pages.metrics.hatexscore_variants import Row, rows
+from services.gateway.pages.metrics.hatexscore_verdict import verdict
+from services.gateway.pages.metrics.verdict import Verdict
 from services.gateway.pages.templating import significant
 from services.hatexscore.contract import HatexscoreRequest
 from services.hatexscore.report import GroupEvidence, HatexscoreReport, QuoteEvidence
@@ -55,9 +57,7 @@ class Policy:
 class HatexscoreView:
     """What the template shows. text, explanation, masked: None where the text was not kept."""
 
-    verdict: str
-    tone: sentences.Tone
-    chance: str
+    verdict: Verdict
     text: list[Piece] | None
     explanation: list[Piece] | None
     masked: list[Piece] | None
@@ -72,11 +72,8 @@ class HatexscoreView:
 
 def view(request: HatexscoreRequest | None, report: HatexscoreReport) -> HatexscoreView:
     """What a page shows of this result."""
-    said, tone = sentences.verdict(report)
     return HatexscoreView(
-        verdict=said,
-        tone=tone,
-        chance=sentences.chance(report),
+        verdict=verdict(report),
         text=pieces(request.text, _text_marks(report)) if request else None,
         explanation=pieces(request.explanation, _explanation_marks(report)) if request else None,
         masked=None if report.masked_text is None else _masked(report.masked_text),

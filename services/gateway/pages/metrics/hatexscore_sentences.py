@@ -5,20 +5,11 @@ Sentences hold our own words and numbers only; texts, quotes and group names are
 
 from __future__ import annotations
 
-from typing import Literal
-
 from services.gateway.pages.templating import significant
 from services.hatexscore.report import GroupEvidence, HatexscoreReport, QuoteEvidence
 
-Tone = Literal["good", "bad", "neutral"]
-
-TIE = 1e-12  # probabilities: equal in theory, unequal in floats
+TIE = 1e-12  # probabilities and scores: equal in theory, unequal in floats
 DIGITS = (3, 6, 15)  # decimals: as many as tell two numbers apart
-CONSISTENT = {
-    1.0: "and is consistent",
-    0.0: "and is not consistent",
-    None: "and leaves its consistency open",
-}
 NOT_HATEFUL = {
     "causal": ("1 − QF < τ", "<"),
     "eq5": ("QF < τ", "<"),
@@ -41,48 +32,6 @@ def moved(report: HatexscoreReport) -> float | None:
     if report.probability_original is None or report.probability_masked is None:
         return None
     return abs(report.probability_original - report.probability_masked)
-
-
-def verdict(report: HatexscoreReport) -> tuple[str, Tone]:
-    """The report in a sentence or two."""
-    parts = report.components
-    if report.score is None:
-        return "The score is undefined; the parts below say why.", "neutral"
-    claims = (
-        "states a conclusion" if parts.htc == 1 else "states no conclusion",
-        _quoting(report),
-        "names a group" if parts.tgi == 1 else "names no group",
-        CONSISTENT[parts.cc],
-    )
-    said = f"Score {significant(report.score)} of 1: the explanation {', '.join(claims)}."
-    if report.label_match is False:
-        return f"{said} It concludes otherwise than the decision that was sent.", "bad"
-    if parts.cc is None:
-        return said, "neutral"
-    return said, "good" if parts.cc == parts.htc == 1 else "bad"
-
-
-def _quoting(report: HatexscoreReport) -> str:
-    if not quotes(report):
-        return "quotes nothing of the text"
-    if report.components.qf is None:
-        return "quotes the text"
-    return f"quotes with faithfulness {significant(report.components.qf)}"
-
-
-def chance(report: HatexscoreReport) -> str:
-    """How the quotes compare with random spans."""
-    control = report.control
-    if control is None:
-        return "There is no comparison with chance; the warnings say why."
-    spans = "random span" if control.draws == 1 else "random spans"
-    said = (
-        f"Masking the quotes moves P(hateful) more than {control.share_beaten:.0%} of "
-        f"{control.draws} {spans} of the same lengths; chance would be 50%, ties count half."
-    )
-    if report.predicted_label == "non-hateful":
-        return f"{said} For a non-hateful decision little movement is wanted."
-    return said
 
 
 def conclusion(report: HatexscoreReport) -> str:
@@ -116,7 +65,7 @@ def faithfulness(report: HatexscoreReport) -> str:
         f"Masking the quotes moves P(hateful) from {significant(before)} to "
         f"{significant(after)}, by {significant(drop)}."
     )
-    if _hateful(report):
+    if hateful(report):
         return f"{said} A hateful decision should rest on its quotes: QF is this movement."
     return (
         f"{said} A non-hateful decision should not hang on its quotes: "
@@ -145,7 +94,7 @@ def coherence(report: HatexscoreReport) -> str:
     if report.predicted_label is None:
         return f"The decision is unknown, but either one gives {significant(parts.cc)}."
     rule = report.provenance.parameters.get("consistency_rule")
-    if not _hateful(report) and rule not in NOT_HATEFUL:
+    if not hateful(report) and rule not in NOT_HATEFUL:
         return "The rule in force was not kept with the result."
     asked, shown, holds = _condition(report, parts.qf, str(rule))
     return (
@@ -158,7 +107,7 @@ def coherence(report: HatexscoreReport) -> str:
 def _condition(report: HatexscoreReport, qf: float, rule: str) -> tuple[str, str, bool]:
     """What is asked of QF, the same in numbers, and whether it holds."""
     tau = float(report.provenance.parameters["tau"])
-    if _hateful(report):
+    if hateful(report):
         return "QF ≥ τ and a named group", _compared(qf, "≥", tau), qf >= tau - TIE
     said, sign = NOT_HATEFUL[rule]
     value = 1 - qf if rule == "causal" else qf
@@ -176,7 +125,8 @@ def _compared(value: float, sign: str, threshold: float) -> str:
     return f"{left} {sign} {right}"
 
 
-def _hateful(report: HatexscoreReport) -> bool:
+def hateful(report: HatexscoreReport) -> bool:
+    """Whether the decision in force is hateful; an unknown one is not."""
     return report.predicted_label == "hateful"
 
 
@@ -184,4 +134,4 @@ def _is_movement(report: HatexscoreReport, qf: float, drop: float) -> bool:
     """Is QF read off the movement (Eq. 3), or 0 because everything is quoted?"""
     if report.predicted_label is None:
         return False
-    return abs(qf - (drop if _hateful(report) else 1 - drop)) <= TIE
+    return abs(qf - (drop if hateful(report) else 1 - drop)) <= TIE

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from services.gateway.pages.metrics.hatexscore_sentences import TIE
 from services.gateway.pages.templating import significant
 from services.hatexscore.report import Components, HatexscoreReport, VariantOutcome
-
-TIE = 1e-12  # scores: equal in theory, unequal in floats
 
 
 @dataclass(frozen=True, slots=True)

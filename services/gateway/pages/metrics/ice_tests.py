@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
 
 from services.gateway.pages.charts.drawing import Chart
 from services.gateway.pages.charts.histogram import histogram
+from services.gateway.pages.metrics.ice_sentences import by_probability, sentence, verdict
+from services.gateway.pages.metrics.verdict import Verdict
 from services.gateway.pages.templating import significant
-from services.ice.report import IceReport, Test, TestedOperator, Verdict
+from services.ice.report import IceReport, Test, TestedOperator
 
 MOST_CHARTS = 8  # pictures of a page; the numbers of all other tests are in its tables
-
-Tone = Literal["good", "bad", "neutral"]
 
 OPERATORS: dict[TestedOperator, str] = {
     "delete": "the other tokens deleted",
@@ -23,25 +22,6 @@ OPERATORS: dict[TestedOperator, str] = {
     "infill": "the other tokens replaced by tokens of other texts",
     "mean": "the mean over the operators",
 }
-SENTENCES: dict[Verdict | None, tuple[str, Tone, str]] = {
-    "faithful": (
-        "Faithful",
-        "good",
-        "The rationale alone keeps the target label better than as many random tokens do.",
-    ),
-    "inconclusive": (
-        "Inconclusive",
-        "neutral",
-        "The rationale keeps the target label neither clearly better nor clearly worse than as "
-        "many random tokens do.",
-    ),
-    "anti-faithful": (
-        "Anti-faithful",
-        "bad",
-        "As many random tokens keep the target label better than the rationale does.",
-    ),
-    None: ("Undefined", "neutral", "There is nothing to compare the rationale with."),
-}
 
 
 @dataclass(frozen=True)
@@ -49,28 +29,16 @@ class Told:
     """One test in words."""
 
     test: Test
-    word: str
-    tone: Tone
+    verdict: Verdict
     sentence: str
     rivals: str  # what the rationale was compared with
-    chance_sd: float | None  # of the win rate; None where it is not known
     reasons: tuple[str, ...]  # why something is null, out of the report's warnings
     chart: Chart | None = None
-
-    @property
-    def name(self) -> str:
-        """Explanation and budget."""
-        return trial_name(self.test.explanation, self.test.k)
 
     @property
     def operator(self) -> str:
         """What was done to the other tokens."""
         return OPERATORS[self.test.operator]
-
-
-def trial_name(explanation: str, k: float | None) -> str:
-    """How an explanation at a budget is called."""
-    return explanation if k is None else f"{explanation}, k {k:g}"
 
 
 def told(report: IceReport) -> tuple[Told, ...]:
@@ -79,14 +47,11 @@ def told(report: IceReport) -> tuple[Told, ...]:
 
 
 def _told(report: IceReport, test: Test, place: int) -> Told:
-    word, tone, sentence = SENTENCES[test.verdict]
     return Told(
         test=test,
-        word=word,
-        tone=tone,
-        sentence=sentence,
+        verdict=verdict(report, test),
+        sentence=sentence(report, test),
         rivals=_rivals(test),
-        chance_sd=_chance_sd(report, test),
         reasons=tuple(_reasons(report, test)),
         chart=_chart(report, test) if place < MOST_CHARTS else None,
     )
@@ -100,13 +65,6 @@ def _rivals(test: Test) -> str:
     return f"{test.null.draws} random rationales of {tokens}{ending}"
 
 
-def _chance_sd(report: IceReport, test: Test) -> float | None:
-    """The report says it for the number of draws of its first test."""
-    chance = report.control
-    same = chance is not None and chance.draws == test.null.draws and not test.null.sequential
-    return chance.sd if chance is not None and same else None
-
-
 def _reasons(report: IceReport, test: Test) -> Iterator[str]:
     start = f"{test.explanation}, k {test.k}, {test.operator}: "
     for warning in report.warnings:
@@ -116,7 +74,7 @@ def _reasons(report: IceReport, test: Test) -> Iterator[str]:
 
 def observed(report: IceReport, test: Test) -> float | None:
     """What the test compares with its null, in the null's unit."""
-    if report.provenance.variant == "robust":
+    if by_probability(report):
         return None if test.scores is None else test.scores.rationale
     return test.nsr
 
@@ -126,15 +84,14 @@ def _chart(report: IceReport, test: Test) -> Chart | None:
     counted, score = test.null.histogram, observed(report, test)
     if counted is None or score is None:
         return None
-    robust = report.provenance.variant == "robust"
     return histogram(
         counted.counts,
         counted.low,
         counted.high,
         score,
-        title=f"{trial_name(test.explanation, test.k)}: {OPERATORS[test.operator]}",
+        title=f"Random rationales, {OPERATORS[test.operator]}",
         summary=_summary(test, score),
-        unit="probability of the target label" if robust else "NSR",
+        unit="probability of the target label" if by_probability(report) else "NSR",
     )
 
 

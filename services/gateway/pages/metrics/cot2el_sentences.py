@@ -1,0 +1,82 @@
+"""What a CoT2EL report comes to, in a sentence or two, with what shuffled words would do."""
+
+from __future__ import annotations
+
+from services.cot2el.report import Cot2elReport
+from services.gateway.pages.metrics.verdict import Tone, Verdict
+from services.gateway.pages.templating import significant
+
+STATUS = {
+    "no_reasoning": "The model wrote no reasoning part: there is nothing to take explanations "
+    "from.",
+    "parse_failed": "The model's list could not be read as JSON in three tries. That is no finding "
+    "about the reasoning.",
+}
+
+
+def verdict(report: Cot2elReport) -> Verdict:
+    """The report in words, with what its score is and what chance would have."""
+    if report.status != "ok":
+        return Verdict(STATUS[report.status])
+    if report.components.faithfulness is None:
+        return Verdict("There are no explanations: faithfulness is undefined.")
+    if threshold(report) == 0:
+        return Verdict(_placed(report), "neutral", _chance_of_placing(report))
+    said, tone = _kept(report)
+    return Verdict(said, tone, _chance(report))
+
+
+def threshold(report: Cot2elReport) -> float | None:
+    """`min_similarity` in force, [0, 1); None where the result does not tell."""
+    found = report.provenance.parameters.get("min_similarity")
+    return float(found) if isinstance(found, int | float) else None
+
+
+def _placed(report: Cot2elReport) -> str:
+    """At threshold 0 nothing is dropped, however little it resembles."""
+    found = report.components
+    if found.kept < found.parsed or found.mean_similarity is None:
+        return f"{found.kept} of {found.parsed} explanations were placed at a unit."
+    mean = significant(found.mean_similarity, 2)
+    return f"Every explanation was placed at its nearest unit; mean similarity {mean}."
+
+
+def _chance_of_placing(report: Cot2elReport) -> str:
+    said = (
+        "The score is the share of explanations placed; with `min_similarity` 0 it says nothing, "
+        "since every explanation is placed, whatever its similarity."
+    )
+    if report.control is None:
+        return f"{said} There is no comparison with chance; the warnings say why."
+    mean = significant(report.control.mean_similarity, 2)
+    return f"{said} With their words in random order the mean similarity would be {mean}."
+
+
+def _kept(report: Cot2elReport) -> tuple[str, Tone]:
+    found, control = report.components, report.control
+    said = (
+        f"{found.kept} of {found.parsed} explanations have a unit of the reasoning that is "
+        f"{_similar(report)}."
+    )
+    if control is None:
+        return said, "neutral"
+    if found.faithfulness is not None and found.faithfulness <= control.faithfulness:
+        return f"{said} Explanations with shuffled words do as well.", "bad"
+    return said, "good" if found.kept == found.parsed else "neutral"
+
+
+def _similar(report: Cot2elReport) -> str:
+    least = threshold(report)
+    return "similar enough" if least is None else f"similar by more than {significant(least)}"
+
+
+def _chance(report: Cot2elReport) -> str:
+    said = "The score is the share of explanations that have such a unit"
+    control = report.control
+    if control is None:
+        return f"{said}. There is no comparison with chance; the warnings say why."
+    draws = "1 draw" if control.draws == 1 else f"mean of {control.draws} draws"
+    return (
+        f"{said}; chance, their words in random order, would have {control.faithfulness:.0%} "
+        f"({draws})."
+    )
