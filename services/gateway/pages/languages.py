@@ -9,7 +9,7 @@ import re
 
 MOST_LOOKED = 2_000  # characters: the script shows early
 MOST_OTHERS = 2  # letters of other scripts a letter of these: an English text with a name in it
-FEWEST_KANA = 0.05  # of the letters: Japanese always has them, Chinese quotes one at times
+FEWEST = 0.05  # of the letters: below that a word is quoted
 
 _HANGUL = re.compile("[\u1100-\u11ff\u3130-\u318f\ua960-\ua97f\uac00-\ud7ff\uffa0-\uffdc]")
 _KANA = re.compile("[\u3041-\u309f\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff\uff66-\uff9f]")
@@ -19,8 +19,8 @@ _HAN = re.compile("[\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U0002000
 def language_of(text: str) -> str:
     """`ko`, `ja` or `zh`; empty (HTML: not known) for every other script and for too few of these.
 
-    Korean where Hangul leads, Japanese where there is kana, else Chinese: a text of Han alone can
-    be Japanese too.
+    Korean where there is Hangul, Japanese where there is kana, else Chinese: a text of Han alone
+    can be Japanese or Korean too.
     """
     begin = text[:MOST_LOOKED]
     hangul, kana, han = (len(script.findall(begin)) for script in (_HANGUL, _KANA, _HAN))
@@ -28,6 +28,6 @@ def language_of(text: str) -> str:
     others = sum(map(str.isalpha, begin)) - eastern
     if not eastern or others > MOST_OTHERS * eastern:
         return ""
-    if hangul >= kana + han:
-        return "ko"
-    return "ja" if kana > FEWEST_KANA * eastern else "zh"
+    if max(hangul, kana) <= FEWEST * eastern:
+        return "zh"
+    return "ko" if hangul >= kana else "ja"
