@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import Request
+from fastapi import Query, Request
 from fastapi.sse import EventSourceResponse
 from sqlalchemy import Connection
 from starlette.concurrency import run_in_threadpool
@@ -87,13 +87,15 @@ async def home(request: Request, gateway: Gateway, caller: Viewer) -> Response:
 
 
 @router.get("/live")
-async def home_events(gateway: Gateway, caller: Viewer) -> EventSourceResponse:
-    """Tells when the start page has changed."""
+async def home_events(
+    gateway: Gateway, caller: Viewer, seen: Annotated[str, Query(max_length=64)] = ""
+) -> EventSourceResponse:
+    """Tells when the start page has changed since the one with the digest `seen`."""
 
     async def digest() -> str:
         return (await look(gateway, caller)).digest
 
-    return live.changes(digest)
+    return live.changes(digest, seen)
 
 
 async def look(gateway: State, caller: Caller) -> Overview:

@@ -16,25 +16,24 @@ LONGEST_SECONDS = 600.0  # then the browser comes back: who has lost the right t
 Look = Callable[[], Awaitable[str]]
 
 
-def changes(look: Look) -> EventSourceResponse:
-    """look: a short string that differs when the page does."""
-    return EventSourceResponse(_told(look), headers=HEADERS)
+def changes(look: Look, seen: str) -> EventSourceResponse:
+    """look: a short string that differs when the page does. seen: the one of the page as shown."""
+    return EventSourceResponse(_told(look, seen), headers=HEADERS)
 
 
-async def _told(look: Look) -> AsyncIterator[bytes]:
+async def _told(look: Look, seen: str) -> AsyncIterator[bytes]:
     clock = asyncio.get_running_loop().time
     yield format_sse_event(retry=RETRY_MILLISECONDS)
     began = spoken = clock()
-    seen = await look()
     while clock() - began < LONGEST_SECONDS:
-        await asyncio.sleep(LOOK_SECONDS)
         try:
             now = await look()
         except Unavailable:
-            continue
+            now = seen
         if now != seen:
             seen, spoken = now, clock()
             yield format_sse_event(event="changed", data_str="{}")
         elif clock() - spoken > KEEP_ALIVE_SECONDS:
             spoken = clock()
             yield format_sse_event(comment="still here")
+        await asyncio.sleep(LOOK_SECONDS)

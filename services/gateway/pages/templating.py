@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
@@ -15,6 +16,8 @@ from starlette.responses import HTMLResponse
 
 from services.gateway.pages import forgery
 from services.gateway.pages.forgery import SESSION_COOKIE
+from services.gateway.pages.languages import language_of
+from services.gateway.pages.marks import Piece
 from shared.version import SERVICE_VERSION
 
 STATIC = Path(__file__).with_name("static")
@@ -33,7 +36,12 @@ def environment() -> Environment:
         lstrip_blocks=True,
     )
     made.globals |= {"asset": asset, "has_asset": has_asset, "version": SERVICE_VERSION}
-    made.filters |= {"moment": moment, "significant": significant, "span": span}
+    made.filters |= {
+        "language": language,
+        "moment": moment,
+        "significant": significant,
+        "span": span,
+    }
     return made
 
 
@@ -69,6 +77,13 @@ def asset(name: str) -> str:
     """The address of one of our files: it changes with the file, so it may be kept for ever."""
     digest = hashlib.sha256((STATIC / name).read_bytes()).hexdigest()[:DIGEST_CHARACTERS]
     return f"/static/{name}?v={digest}"
+
+
+def language(said: Iterable[Piece] | str | None) -> str:
+    """What language a text is in as far as its script tells; else empty, which is `not known`."""
+    if said is None:
+        return ""
+    return language_of(said if isinstance(said, str) else "".join(piece.text for piece in said))
 
 
 def moment(unix_seconds: float | None) -> str:

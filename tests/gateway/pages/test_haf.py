@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from html.parser import HTMLParser
 from typing import Any
@@ -9,14 +10,17 @@ from typing import Any
 import pytest
 
 from services.gateway.pages.charts.matrix import MOST, matrix
+from services.gateway.pages.marks import Piece
 from services.gateway.pages.metrics import haf
+from services.gateway.pages.metrics.haf_said import MOST_STRETCHES, STRONGEST
 from services.gateway.pages.metrics.haf_words import METRICS
 from services.gateway.pages.templating import rendered, significant
 from services.haf.contract import METRIC, HafRequest
 from services.haf.report import Components, DecisionPart, HafReport, ReasonPart
 from services.haf.score import score
+from services.haf.token_messages import TokenValue
 from shared.worker.forgetting import without_text
-from tests.haf.fake import ENOUGH, MORE, PLAIN, TOXIC, bound, completion
+from tests.haf.fake import ENOUGH, MORE, PLAIN, TOXIC, bound
 from tests.haf.test_score import WHOLE, ask, bring
 
 HOSTILE = "<script>alert('x')</script>"
@@ -208,13 +212,10 @@ def test_tokens_are_marked_where_they_stand() -> None:
     view, page, _ = shown(request, report)
     for card, part in zip(view.cards, report.stages[0].reasons, strict=True):
         assert "".join(piece.text for piece in card.text) == part.text
-        marked = [piece for piece in card.text if piece.marks]
-        assert len(marked) == len(part.token_values)
-        words = [completion(part.text).text[t.start : t.end] for t in completion(part.text).tokens]
-        assert [piece.text.strip() for piece in marked] == [word.strip() for word in words]
-        steps = {mark.kind for piece in marked for mark in piece.marks}
-        assert "weight-5" in steps
-        assert steps <= {f"{kind}-{n}" for kind in ("weight", "unsure") for n in range(6)}
+        assert kinds_by_character(card.text) == expected_kinds(part)
+        assert not any(piece.label for piece in card.text)
+        (most,) = [piece for piece in card.text if "mark-most" in piece.classes.split()]
+        assert most.text.strip() == card.heaviest[0].text.strip()
         weights = [each.weight for each in card.heaviest]
         assert weights == sorted(weights, reverse=True)
         assert sum(weights) <= 1 + 1e-9
@@ -222,14 +223,103 @@ def test_tokens_are_marked_where_they_stand() -> None:
     assert "Ask with token_values" in looked_at(bring(**WHOLE))[1].words
 
 
-def test_a_token_without_any_relevance_is_still_marked() -> None:
+def kinds_by_character(text: list[Piece]) -> list[set[str]]:
+    """Of every character that is no blank, the marks of relevance and of probability."""
+    return [
+        {mark.kind for mark in piece.marks if mark.kind != "most"}
+        for piece in text
+        for character in piece.text
+        if not character.isspace()
+    ]
+
+
+def expected_kinds(part: ReasonPart) -> list[set[str]]:
+    """The same, token by token, out of the report's numbers."""
+    largest = max(token.relevance for token in part.token_values)
+    found: dict[int, set[str]] = {}
+    for token in part.token_values:
+        weight = math.ceil(5 * (token.relevance / largest))
+        unsure = sum(math.exp(token.logprob) < border for border in (0.9, 0.5, 0.1))
+        kinds = {f"weight-{weight}" if weight else "", f"unsure-{unsure}" if unsure else ""} - {""}
+        start = part.start or 0
+        found |= dict.fromkeys(range(token.start - start, token.end - start), kinds)
+    return [
+        found.get(place, set())
+        for place, character in enumerate(part.text)
+        if not character.isspace()
+    ]
+
+
+def token_of(start: int, end: int, relevance: float, logprob: float = -0.01) -> TokenValue:
+    return TokenValue(start=start, end=end, tokens=1, logprob=logprob, relevance=relevance)
+
+
+def with_tokens(tokens: list[TokenValue], text: str, reasons: int = 1) -> HafReport:
+    """A report whose reasons have this text and these tokens."""
+    report = scored(bring())
+    justify = report.stages[0]
+    part = justify.reasons[0].model_copy(
+        update={"text": text, "start": 0, "end": len(text), "token_values": tuple(tokens)}
+    )
+    stage = justify.model_copy(update={"response": text, "reasons": (part,) * reasons})
+    return report.model_copy(update={"stages": (stage, *report.stages[1:])})
+
+
+def test_neighbours_of_one_step_are_one_mark_and_only_the_maximum_is_outlined() -> None:
+    tokens = [token_of(0, 3, 0.9), token_of(3, 7, 1.0), token_of(7, 11, 0.95), token_of(11, 15, 0)]
+    view, page, html = shown(bring(), with_tokens(tokens, "one two thr fou"))
+    said = [(piece.text, piece.classes) for piece in view.cards[0].text]
+    assert said == [
+        ("one", "mark-weight-5"),
+        (" two", "mark-weight-5 mark-most"),
+        (" thr", "mark-weight-5"),
+        (" fou", ""),
+    ]
+    assert "relevance 1" not in html
+    assert "The 3 strongest of 4 tokens" in page.words
+
+
+def test_very_many_tokens_stay_a_light_page_that_says_what_it_leaves_out() -> None:
+    text = "word " * 10_000
+    tokens = [token_of(5 * n, 5 * n + 5, (n % 7) / 7, -0.5 * (n % 3)) for n in range(10_000)]
+    view, page, html = shown(bring(), with_tokens(tokens, text, reasons=2))
+    assert [card.pale for card in view.cards] == [True, True]
+    assert view.pale == 2
+    assert "2 of the statements are without" in page.words
+    assert len(html) < 300_000
+    assert all(len(card.heaviest) == STRONGEST for card in view.cards)
+
+
+def test_a_page_has_colours_for_so_many_stretches_only() -> None:
+    count = MOST_STRETCHES * 2 // 5
+    text = "word " * count
+    tokens = [token_of(5 * n, 5 * n + 5, 0.3 + (n % 2) / 2) for n in range(count)]
+    view, _, html = shown(bring(), with_tokens(tokens, text, reasons=3))
+    assert [card.pale for card in view.cards] == [False, False, True]
+    assert html.count("<mark") <= MOST_STRETCHES + 20
+
+
+def test_without_any_relevance_nothing_is_shaded() -> None:
     with bound(alike=lambda a, b: 1.0):
         report = score(bring(token_values=True))
     view, page, _ = shown(bring(), report)
     kinds = {mark.kind for piece in view.cards[0].text for mark in piece.marks}
-    assert "weight-0" in kinds
+    assert kinds <= {"unsure-1", "unsure-2", "unsure-3"}
     assert view.cards[0].heaviest == ()
     assert "none of its tokens is relevant" in page.words
+    assert view.says == "There is no score: no reason has a defined confidence."
+
+
+def test_the_page_says_how_often_the_model_was_asked() -> None:
+    brought, asked = bring(**WHOLE), ask(model="lm")
+    assert "The request brought 5 responses: nothing was asked here." in looked_at(brought)[1].words
+    assert "The model was asked for 5 responses" in looked_at(asked)[1].words
+
+
+def test_the_legend_knows_what_a_decision_is_held_against() -> None:
+    for target, said in (("label", True), ("sentence", False)):
+        request = bring(**WHOLE, token_values=True, decision_target=target)
+        assert ("how unlike its label" in looked_at(request)[1].words) == said
 
 
 def test_hostile_text_is_text() -> None:

@@ -102,7 +102,7 @@ def test_hostile_text_stays_text() -> None:
 def test_every_text_of_the_caller_is_blurred() -> None:
     html = page(explanation='"lazy tourists" and "greedy lords", foreigners. Conclusion: hateful.')
     bare = re.sub(r'<div class="sensitive block".*?</div>', "", html, flags=re.DOTALL)
-    bare = re.sub(r'<bdi class="sensitive">.*?</bdi>', "", bare)
+    bare = re.sub(r'<bdi class="sensitive".*?</bdi>', "", bare)
     for words in ("lazy", "greedy", "foreigners", "bridge"):
         assert words not in bare
 

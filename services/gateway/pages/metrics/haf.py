@@ -10,7 +10,7 @@ from services.gateway.pages.charts.matrix import MOST, matrix
 from services.gateway.pages.marks import Piece, pieces
 from services.gateway.pages.metrics import haf_words as words
 from services.gateway.pages.metrics.haf_path import Step, path
-from services.gateway.pages.metrics.haf_said import Card, cards
+from services.gateway.pages.metrics.haf_said import STRONGEST, Spoken, Statement, spoken
 from services.haf.contract import HafRequest
 from services.haf.report import HafReport
 
@@ -39,13 +39,17 @@ class HafView:
     tone: str
     says: str
     text: list[Piece] | None  # None: it was not kept
-    cards: tuple[Card, ...]
+    asked: str  # how the stages came about
+    cards: tuple[Statement, ...]
     with_tokens: bool
+    pale: int  # statements without colours: the page has enough of them
+    about_label: bool  # whether a decision's relevance is to its label
     alike: str  # the matrix in words; empty where there is none
     matrix: Chart | None
     drawn: int  # rows of the matrix that the picture shows
     steps: tuple[Step, ...]
     rows: tuple[Row, ...]
+    most_tokens: int = STRONGEST
 
     @property
     def kept(self) -> bool:
@@ -57,20 +61,40 @@ def view(request: HafRequest | None, report: HafReport) -> HafView:
     """From a report to its page; without a request its texts are empty."""
     whys = _whys(report.warnings)
     verdict, tone = _verdict(report)
-    justify = report.stages[0]
+    responses = spoken(report.stages)
     return HafView(
         verdict=verdict,
         tone=tone,
-        says=_says(report),
+        says=_says(report, whys),
         text=None if request is None else pieces(request.text, []),
-        cards=cards(justify),
-        with_tokens=any(reason.token_values for reason in justify.reasons),
+        asked=_asked(report),
+        cards=responses[0].reasons,
+        with_tokens=any(each.part.token_values for each in _statements(responses)),
+        pale=sum(each.pale for each in _statements(responses)),
+        about_label=report.provenance.parameters.get("decision_target") == "label",
         alike=_alike(report.similarities),
         matrix=_matrix(report.similarities),
         drawn=min(len(report.similarities), MOST),
-        steps=path(report, whys),
+        steps=path(report, responses, whys),
         rows=tuple(_row(metric, report, whys) for metric in words.METRICS),
     )
+
+
+def _statements(responses: Sequence[Spoken]) -> list[Statement]:
+    return [
+        said
+        for each in responses
+        for said in (*each.reasons, each.decision)
+        if said is not None
+    ]
+
+
+def _asked(report: HafReport) -> str:
+    """Who asked for the responses, and for how many."""
+    count = _number(report.counts.responses, "response")
+    if report.provenance.parameters.get("generation") is None:
+        return f"The request brought {count}: nothing was asked here."
+    return f"The model was asked for {count}, each in a conversation of its own."
 
 
 def _whys(warnings: Sequence[str]) -> dict[str, str]:
@@ -103,10 +127,11 @@ def _verdict(report: HafReport) -> tuple[str, str]:
     return f"{given}. It stands by them in {stood} of {asked}.", "neutral"
 
 
-def _says(report: HafReport) -> str:
+def _says(report: HafReport, whys: dict[str, str]) -> str:
     """What the score is the mean of, and what to hold it against."""
     if report.score is None:
-        return "There is no score: without a reason there is nothing to average."
+        why = whys.get("sos") or whys.get("score") or "its strength of support is undefined"
+        return f"There is no score: {why}."
     parts = [
         f"1 − {metric.short}" if metric.lower_is_better else metric.short
         for metric in words.METRICS

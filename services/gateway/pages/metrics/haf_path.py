@@ -7,14 +7,7 @@ from dataclasses import dataclass
 
 from services.gateway.pages.marks import Piece
 from services.gateway.pages.metrics import haf_words as words
-from services.gateway.pages.metrics.haf_said import (
-    Card,
-    Heavy,
-    cards,
-    heaviest,
-    in_response,
-    marked,
-)
+from services.gateway.pages.metrics.haf_said import Spoken, Statement, in_response
 from services.haf.report import DecisionPart, HafReport, Stage, StagePart
 
 INDIVIDUAL: tuple[Stage, ...] = ("sufficiency", "necessity")
@@ -24,12 +17,11 @@ INDIVIDUAL: tuple[Stage, ...] = ("sufficiency", "necessity")
 class Decided:
     """A decision sentence and how it was read. `tone`: good, bad or neutral."""
 
-    text: list[Piece]
+    statement: Statement
     part: DecisionPart
     answer: str
     tone: str
     judge: str
-    heaviest: tuple[Heavy, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +31,7 @@ class Said:
     about: int | None
     part: StagePart
     decided: Decided | None
-    cards: tuple[Card, ...]
+    cards: tuple[Statement, ...]
     response: list[Piece]
 
 
@@ -55,10 +47,12 @@ class Step:
     absent: str
 
 
-def path(report: HafReport, whys: dict[str, str]) -> tuple[Step, ...]:
+def path(
+    report: HafReport, responses: Sequence[Spoken], whys: dict[str, str]
+) -> tuple[Step, ...]:
     """JUSTIFY, both questions about all reasons, and the one about each reason."""
     stages: tuple[Stage, ...] = ("justify", "internal", "external", _individual(report))
-    return tuple(_step(stage, report.stages, whys) for stage in stages)
+    return tuple(_step(stage, responses, whys) for stage in stages)
 
 
 def _individual(report: HafReport) -> Stage:
@@ -69,27 +63,29 @@ def _individual(report: HafReport) -> Stage:
     return "necessity" if report.stance == "non-toxic" else "sufficiency"
 
 
-def _step(stage: Stage, parts: Sequence[StagePart], whys: dict[str, str]) -> Step:
-    own = [part for part in parts if part.stage == stage]
+def _step(stage: Stage, responses: Sequence[Spoken], whys: dict[str, str]) -> Step:
+    own = [each for each in responses if each.part.stage == stage]
     leads_to = tuple(each for each in words.METRICS if each.name in words.LEADS_TO[stage])
     absent = "" if own else whys.get(leads_to[0].name, "it was not asked")
     said = tuple(map(_said, own))
     return Step(stage, words.TITLES[stage], words.QUESTIONS[stage], leads_to, said, absent)
 
 
-def _said(part: StagePart) -> Said:
+def _said(response: Spoken) -> Said:
+    part = response.part
     about = None if part.reason is None else part.reason + 1
-    decided = None if part.decision is None else _decided(part.stage, part.decision)
-    return Said(about, part, decided, cards(part), in_response(part))
+    decided = None
+    if part.decision is not None and response.decision is not None:
+        decided = _decided(part.stage, part.decision, response.decision)
+    return Said(about, part, decided, response.reasons, in_response(part))
 
 
-def _decided(stage: Stage, part: DecisionPart) -> Decided:
+def _decided(stage: Stage, part: DecisionPart, statement: Statement) -> Decided:
     tones = {True: "good", False: "bad", None: "neutral"}
     return Decided(
-        text=marked(part),
+        statement=statement,
         part=part,
         answer=words.ANSWERS[part.answer] if part.answer else "",
         tone=tones[words.upheld(stage, part.answer)],
         judge=words.JUDGES[part.judge] if part.judge else "",
-        heaviest=heaviest(part),
     )

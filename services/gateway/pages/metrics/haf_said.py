@@ -1,18 +1,26 @@
-"""What a model said, as cards: a reason or a decision, its numbers, and its tokens as marks."""
+"""What a model said, as cards: a reason or a decision, its numbers, and its tokens as marks.
+
+Neighbours of the same step are one stretch, and a page has colour for so many of them only: the
+numbers of the strongest tokens stand in a table.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
+from services.gateway.pages.heat import Warm, runs
 from services.gateway.pages.marks import Mark, Piece, pieces
 from services.haf.report import DecisionPart, ReasonPart, StagePart
 from services.haf.token_messages import TokenValue
 
 STEPS = 5  # of relevance, against the statement's most relevant token
 UNSURE = (0.9, 0.5, 0.1)  # below each of these probabilities the underline grows
-MOST_HEAVY = 5
+STRONGEST = 10  # tokens listed
+MOST_STRETCHES = 2_500  # coloured elements of a page: about 120 kB
+
+Part = ReasonPart | DecisionPart
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,50 +34,42 @@ class Heavy:
 
 
 @dataclass(frozen=True, slots=True)
-class Card:
-    """A statement and its numbers. `number`: from 1, among its response's reasons."""
+class Statement:
+    """A reason or a decision. heaviest: its strongest tokens, where they were asked for."""
 
-    number: int
     text: list[Piece]
-    part: ReasonPart
+    part: Part
     heaviest: tuple[Heavy, ...]
+    pale: bool = False  # the values are there, but the page has colours enough
 
 
-def cards(stage: StagePart) -> tuple[Card, ...]:
-    """The reasons of a response."""
-    return tuple(
-        Card(number, marked(part), part, heaviest(part))
-        for number, part in enumerate(stage.reasons, 1)
-    )
+@dataclass(frozen=True, slots=True)
+class Spoken:
+    """A response: its reasons in order, and its decision if it has one."""
+
+    part: StagePart
+    reasons: tuple[Statement, ...]
+    decision: Statement | None
 
 
-def marked(part: ReasonPart | DecisionPart) -> list[Piece]:
-    """A statement's text, with a mark a token where the tokens were asked for."""
-    return pieces(part.text, _marks(part))
-
-
-def heaviest(part: ReasonPart | DecisionPart) -> tuple[Heavy, ...]:
-    """The tokens that its confidence rests on most; none where the text was not kept."""
-    if not part.text or part.start is None:
-        return ()
-    total = _total(part)
-    first = sorted(part.token_values, key=lambda token: (-token.relevance, token.start))
-    return tuple(
-        Heavy(
-            part.text[max(0, token.start - part.start) : token.end - part.start],
-            math.exp(token.logprob),
-            token.relevance,
-            token.relevance / total,
-        )
-        for token in first[:MOST_HEAVY]
-        if token.relevance > 0
-    )
+def spoken(stages: Sequence[StagePart]) -> tuple[Spoken, ...]:
+    """Every response, coloured in the report's order until the page has colours enough."""
+    found: list[Spoken] = []
+    left = MOST_STRETCHES
+    for stage in stages:
+        said: list[Statement] = []
+        for part in (*stage.reasons, *([stage.decision] if stage.decision else [])):
+            said.append(_statement(part, left))
+            left -= _weight(said[-1].text)
+        count = len(stage.reasons)
+        found.append(Spoken(stage, tuple(said[:count]), said[count] if said[count:] else None))
+    return tuple(found)
 
 
 def in_response(stage: StagePart) -> list[Piece]:
     """The whole response, with its decision and its reasons marked."""
     said = [(f"reason {number}", "reason", part) for number, part in enumerate(stage.reasons, 1)]
-    parts: list[tuple[str, str, ReasonPart | DecisionPart]] = [*said]
+    parts: list[tuple[str, str, Part]] = [*said]
     if stage.decision is not None:
         parts.append(("decision", "decision", stage.decision))
     return pieces(
@@ -82,29 +82,74 @@ def in_response(stage: StagePart) -> list[Piece]:
     )
 
 
-def _total(part: ReasonPart | DecisionPart) -> float:
-    return sum(token.relevance for token in part.token_values)
+def _statement(part: Part, left: int) -> Statement:
+    """left: stretches that may still be coloured."""
+    coloured = Statement(pieces(part.text, _marks(part)), part, _heaviest(part))
+    if _weight(coloured.text) <= left:
+        return coloured
+    return replace(coloured, text=pieces(part.text, []), pale=True)
 
 
-def _marks(part: ReasonPart | DecisionPart) -> Iterator[Mark]:
-    if part.start is None or not part.token_values:
+def _weight(text: Sequence[Piece]) -> int:
+    """How many elements a page needs for it."""
+    return sum(bool(piece.marks) for piece in text)
+
+
+def _heaviest(part: Part) -> tuple[Heavy, ...]:
+    """The tokens that its confidence rests on most; none where the text was not kept."""
+    if not part.text or part.start is None:
+        return ()
+    total = sum(token.relevance for token in part.token_values)
+    return tuple(
+        Heavy(
+            part.text[slice(*_span(part.start, token))],
+            math.exp(token.logprob),
+            token.relevance,
+            token.relevance / total,
+        )
+        for token in _strongest(part)[:STRONGEST]
+    )
+
+
+def _strongest(part: Part) -> list[TokenValue]:
+    """Tokens of some relevance, the most relevant first; of equal ones the first in the text."""
+    some = [token for token in part.token_values if token.relevance > 0]
+    return sorted(some, key=lambda token: (-token.relevance, token.start))
+
+
+def _marks(part: Part) -> Iterator[Mark]:
+    """Relevance, probability, and the one most relevant token. No labels: a table says them."""
+    if part.start is None:
         return
-    largest = max(token.relevance for token in part.token_values)
-    for token in part.token_values:
-        start, end = max(0, token.start - part.start), token.end - part.start
-        yield Mark(start, end, f"weight-{_step(token, largest)}", _label(token))
-        yield Mark(start, end, f"unsure-{_unsure(token)}")
+    first = _strongest(part)[:1]
+    largest = first[0].relevance if first else 0.0
+    yield from _stretches(part, "weight", lambda token: _step(token, largest))
+    yield from _stretches(part, "unsure", _unsure)
+    for token in first:
+        yield Mark(*_span(part.start, token), "most")
+
+
+def _stretches(part: Part, kind: str, step: Callable[[TokenValue], int]) -> Iterator[Mark]:
+    """Neighbours of the same step as one mark; of step 0 none."""
+    tokens = (Warm(*_span(part.start or 0, token), step(token)) for token in part.token_values)
+    end = 0
+    for run in runs(part.text, tokens):
+        for stretch in run.stretches:
+            start, end = end, end + len(stretch.text)
+            if stretch.level:
+                yield Mark(start, end, f"{kind}-{stretch.level}")
+
+
+def _span(start: int, token: TokenValue) -> tuple[int, int]:
+    """Where the token stands in a statement that starts there."""
+    return max(0, token.start - start), max(0, token.end - start)
 
 
 def _step(token: TokenValue, largest: float) -> int:
-    """0 (no relevance) to 5 (the most relevant token)."""
+    """0 (no relevance) to 5 (above four fifths of the largest relevance)."""
     return math.ceil(STEPS * (token.relevance / largest)) if largest else 0
 
 
 def _unsure(token: TokenValue) -> int:
     """0 (at least 0.9) to 3 (below 0.1)."""
     return sum(math.exp(token.logprob) < border for border in UNSURE)
-
-
-def _label(token: TokenValue) -> str:
-    return f"p {math.exp(token.logprob):.2f}, relevance {token.relevance:.3f}"

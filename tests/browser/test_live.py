@@ -1,0 +1,147 @@
+"""Pages that follow what happens: said once, nothing stolen, nothing lost, and they can be held."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, Route, expect
+from sqlalchemy import Engine
+
+from services.gateway.rooms import metrics
+from tests.browser.conftest import Filled, Visits, example, put
+from tests.servers import finish_next
+
+RESULT: dict[str, Any] = {"score": 0.75, "range": [0, 1], "direction": "higher_is_better"}
+LOOKS_MS = 3_000  # longer than between two looks of the overview's stream
+FOLDED = "<details><summary>More</summary><p>inside</p></details>"
+
+
+def queued(engine: Engine) -> str:
+    """A job that waits; its id."""
+    return put(engine, "hatexscore", "queued", example("hatexscore"), {})
+
+
+def jobs_shown(page: Page) -> int:
+    return page.locator("#recent-jobs ~ .wide tbody tr").count()
+
+
+def test_what_has_happened_is_said_and_the_focus_stays(
+    open_gateway: str, engine: Engine, visits: Visits
+) -> None:
+    page = visits(open_gateway)
+    page.goto(f"/jobs/{queued(engine)}")
+    expect(page.locator("#news")).to_be_empty()
+    page.get_by_role("button", name="Cancel this job").focus()
+    finish_next(engine, RESULT)
+    expect(page.locator("#news")).to_have_text("The job has succeeded.")
+    expect(page.locator(".headline")).to_have_text("0.75")
+    assert page.evaluate("document.getElementById('live').contains(document.activeElement)")
+
+
+def test_the_overview_is_silent_and_keeps_focus_and_what_is_unfolded(
+    open_gateway: str, engine: Engine, visits: Visits
+) -> None:
+    page = visits(open_gateway)
+    page.route("**/", unfoldable)
+    queued(engine)
+    page.goto("/")
+    page.get_by_text("More").click()
+    link = page.locator("#live a[href='/jobs?status=failed']")
+    link.focus()
+    queued(engine)
+    expect(page.locator("#recent-jobs ~ .wide tbody tr")).to_have_count(2)
+    expect(link).to_be_focused()
+    expect(page.get_by_text("inside")).to_be_visible()
+    expect(page.locator("#news")).to_be_empty()
+
+
+def unfoldable(route: Route) -> None:
+    """The page with something folded in its live part."""
+    answer = route.fetch()
+    body = answer.text().replace('aria-labelledby="waiting">', f'aria-labelledby="x">{FOLDED}', 1)
+    route.fulfill(response=answer, body=body)
+
+
+def test_updates_can_be_paused_and_what_was_missed_comes_later(
+    open_gateway: str, engine: Engine, visits: Visits
+) -> None:
+    page = visits(open_gateway)
+    queued(engine)
+    page.goto("/")
+    page.get_by_role("button", name="Pause updates").click()
+    queued(engine)
+    page.wait_for_timeout(LOOKS_MS)
+    assert jobs_shown(page) == 1
+    page.get_by_role("button", name="Resume updates").click()
+    expect(page.locator("#recent-jobs ~ .wide tbody tr")).to_have_count(2)
+    expect(page.get_by_role("button", name="Pause updates")).to_be_visible()
+
+
+def failing(times: int, fail: Callable[[Route], None]) -> Callable[[Route], None]:
+    """Fails the first fetches by a script; lets pass all else."""
+    left = [times]
+
+    def handle(route: Route) -> None:
+        if route.request.resource_type == "fetch" and left[0]:
+            left[0] -= 1
+            fail(route)
+        else:
+            route.continue_()
+
+    return handle
+
+
+@pytest.mark.parametrize(
+    "fail",
+    [
+        lambda route: route.fulfill(status=503, body="away"),
+        lambda route: route.fulfill(status=429, headers={"Retry-After": "1"}, body="slowly"),
+        lambda route: route.abort(),
+    ],
+    ids=["unavailable", "too many", "no network"],
+)
+def test_a_refresh_that_fails_is_tried_again_and_keeps_what_is_shown(
+    open_gateway: str, engine: Engine, visits: Visits, fail: Callable[[Route], None]
+) -> None:
+    page = visits(open_gateway)
+    job_id = queued(engine)
+    page.goto(f"/jobs/{job_id}")
+    page.evaluate("window.kept = true")
+    page.route(f"**/jobs/{job_id}", failing(2, fail))
+    finish_next(engine, RESULT)
+    page.wait_for_timeout(1_000)
+    expect(page.locator("h1")).to_contain_text("hatexscore")
+    expect(page.locator(".headline")).to_have_text("0.75", timeout=15_000)
+    assert page.evaluate("window.kept")
+
+
+def test_without_a_stream_the_page_still_follows(
+    open_gateway: str, engine: Engine, visits: Visits
+) -> None:
+    page = visits(open_gateway)
+    page.route("**/live", lambda route: route.fulfill(status=503, body="too many"))
+    page.goto(f"/jobs/{queued(engine)}")
+    finish_next(engine, RESULT)
+    expect(page.locator(".headline")).to_have_text("0.75", timeout=15_000)
+
+
+def test_nothing_moves_for_who_wants_it_still(filled: Filled, visits: Visits) -> None:
+    page = visits(filled.url, reduced_motion="reduce")
+    for path in ("/", *(f"/jobs/{filled.jobs[name, 'succeeded']}" for name in metrics())):
+        page.goto(path)
+        assert page.evaluate("document.getAnimations().length") == 0
+        assert page.evaluate("getComputedStyle(document.body).transitionProperty") == "none"
+
+
+def test_a_korean_text_breaks_between_words(
+    open_gateway: str, engine: Engine, visits: Visits, results: dict[str, dict[str, Any]]
+) -> None:
+    request = example("cot2el") | {"question": "이 글은 이웃을 게으르다고 부르는가?"}
+    job_id = put(engine, "cot2el", "succeeded", request, results["cot2el"])
+    page = visits(open_gateway)
+    page.goto(f"/jobs/{job_id}")
+    question = page.locator(".block").first
+    expect(question).to_have_attribute("lang", "ko")
+    expect(question).to_have_css("word-break", "keep-all")
