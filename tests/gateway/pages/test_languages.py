@@ -78,13 +78,15 @@ def test_a_text_says_its_language_or_that_it_is_not_known() -> None:
 def test_marks_are_shown_without_white_space_of_the_template() -> None:
     said = pieces("ab c d", [Mark(0, 2, "a", "first"), Mark(3, 4, "b")])
     assert shown("ui.marked(said)", said=said) == (
-        '<mark class="mark-a" title="first">ab<span class="spoken"> [first] </span></mark> '
+        '<mark class="mark-a" title="first">ab<span class="spoken" lang="en"> [first] </span></mark> '
         '<mark class="mark-b">c</mark> d'
     )
 
 
 def test_a_table_is_a_region_that_can_be_scrolled_by_keyboard() -> None:
-    source = '{% import "macros.html" as ui %}{% call ui.table(said, "A & B") %}<tbody>{% endcall %}'
+    source = (
+        '{% import "macros.html" as ui %}{% call ui.table(said, "A & B") %}<tbody>{% endcall %}'
+    )
     html = environment().from_string(source).render(said="<b>")
     assert '<div class="wide" tabindex="0" role="region" aria-label="A &amp; B">' in html
     assert "<caption>&lt;b&gt;</caption>" in html

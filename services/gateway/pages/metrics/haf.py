@@ -82,10 +82,7 @@ def view(request: HafRequest | None, report: HafReport) -> HafView:
 
 def _statements(responses: Sequence[Spoken]) -> list[Statement]:
     return [
-        said
-        for each in responses
-        for said in (*each.reasons, each.decision)
-        if said is not None
+        said for each in responses for said in (*each.reasons, each.decision) if said is not None
     ]
 
 

@@ -47,9 +47,7 @@ class Step:
     absent: str
 
 
-def path(
-    report: HafReport, responses: Sequence[Spoken], whys: dict[str, str]
-) -> tuple[Step, ...]:
+def path(report: HafReport, responses: Sequence[Spoken], whys: dict[str, str]) -> tuple[Step, ...]:
     """JUSTIFY, both questions about all reasons, and the one about each reason."""
     stages: tuple[Stage, ...] = ("justify", "internal", "external", _individual(report))
     return tuple(_step(stage, responses, whys) for stage in stages)

@@ -58,7 +58,9 @@ def spoken(stages: Sequence[StagePart]) -> tuple[Spoken, ...]:
     left = MOST_STRETCHES
     for stage in stages:
         said: list[Statement] = []
-        for part in (*stage.reasons, *([stage.decision] if stage.decision else [])):
+        parts: list[Part] = [*stage.reasons]
+        parts += [stage.decision] if stage.decision else []
+        for part in parts:
             said.append(_statement(part, left))
             left -= _weight(said[-1].text)
         count = len(stage.reasons)
