@@ -7,6 +7,7 @@ from typing import Any, get_args
 import pytest
 from hypothesis import HealthCheck, given, settings
 
+from services.gateway.pages.charts.drawing import Caption
 from services.gateway.pages.charts.strip import strip
 from services.gateway.pages.marks import Piece
 from services.gateway.pages.metrics.hatexscore import TEMPLATE, HatexscoreView, view
@@ -168,8 +169,8 @@ def test_without_a_control_the_page_says_so() -> None:
 @pytest.mark.parametrize("draws", [[0.0], [0.0] * 200, [0.1, 0.9, 0.9]])
 @pytest.mark.parametrize("observed", [0.0, 0.5, 1.0])
 def test_a_strip_shows_every_draw(draws: list[float], observed: float) -> None:
-    svg = strip(draws, observed, says="the quotes", title="t", summary="s", unit="u").svg
-    assert svg.count('aria-roledescription="point"') == len(draws)
+    svg = strip(draws, observed, Caption("t", "s", "u"), says="the quotes").svg
+    assert svg.count('fill="var(--blue)"') == len(draws)
 
 
 def test_the_other_variants_are_a_table_or_a_word_on_how_to_ask() -> None:

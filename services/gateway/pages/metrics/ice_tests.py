@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from services.gateway.pages.charts.drawing import Chart
+from services.gateway.pages.charts.drawing import Caption, Chart
 from services.gateway.pages.charts.histogram import histogram
 from services.gateway.pages.templating import significant
 from services.ice.report import IceReport, Test, TestedOperator, Verdict
@@ -127,15 +127,12 @@ def _chart(report: IceReport, test: Test) -> Chart | None:
     if counted is None or score is None:
         return None
     robust = report.provenance.variant == "robust"
-    return histogram(
-        counted.counts,
-        counted.low,
-        counted.high,
-        score,
+    caption = Caption(
         title=f"{trial_name(test.explanation, test.k)}: {OPERATORS[test.operator]}",
         summary=_summary(test, score),
         unit="probability of the target label" if robust else "NSR",
     )
+    return histogram(counted, score, caption)
 
 
 def _summary(test: Test, score: float) -> str:
