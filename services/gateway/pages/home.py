@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
-from fastapi import Request
+from fastapi import Depends, Request
 from fastapi.sse import EventSourceResponse
 from sqlalchemy import Connection
 from starlette.concurrency import run_in_threadpool
@@ -18,7 +18,7 @@ from services.gateway.keyring import Caller
 from services.gateway.pages import live
 from services.gateway.pages.routing import pages
 from services.gateway.pages.templating import page
-from services.gateway.pages.viewers import Viewer
+from services.gateway.pages.viewers import Viewer, stream_held, while_viewing
 from services.gateway.rooms import every_room
 from services.gateway.state import Gateway, State
 from services.gateway.views import shown
@@ -86,14 +86,14 @@ async def home(request: Request, gateway: Gateway, caller: Viewer) -> Response:
     return page(request, "home.html", overview=found, models=gateway.catalogue.describe())
 
 
-@router.get("/live")
-async def home_events(gateway: Gateway, caller: Viewer) -> EventSourceResponse:
+@router.get("/live", dependencies=[Depends(stream_held)])
+async def home_events(request: Request, gateway: Gateway, caller: Viewer) -> EventSourceResponse:
     """Tells when the start page has changed."""
 
     async def digest() -> str:
         return (await look(gateway, caller)).digest
 
-    return live.changes(digest)
+    return live.changes(while_viewing(request, gateway, digest))
 
 
 async def look(gateway: State, caller: Caller) -> Overview:

@@ -3,38 +3,42 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 
 from fastapi.sse import EventSourceResponse, format_sse_event
 
+from services.gateway.pages.viewers import Look
+from services.gateway.refusals import Unauthenticated
 from services.gateway.routes.events import HEADERS, KEEP_ALIVE_SECONDS, RETRY_MILLISECONDS
 from shared.errors import Unavailable
 
 LOOK_SECONDS = 2.0
-LONGEST_SECONDS = 600.0  # then the browser comes back: who has lost the right to look is noticed
-
-Look = Callable[[], Awaitable[str]]
+LONGEST_SECONDS = 600.0  # then the browser comes back
 
 
-def changes(look: Look) -> EventSourceResponse:
-    """look: a short string that differs when the page does."""
+def changes(look: Look[str]) -> EventSourceResponse:
+    """look: a short string that differs when the page does; Unauthenticated ends the stream."""
     return EventSourceResponse(_told(look), headers=HEADERS)
 
 
-async def _told(look: Look) -> AsyncIterator[bytes]:
+async def _told(look: Look[str]) -> AsyncIterator[bytes]:
     clock = asyncio.get_running_loop().time
     yield format_sse_event(retry=RETRY_MILLISECONDS)
     began = spoken = clock()
-    seen = await look()
+    seen = ""
     while clock() - began < LONGEST_SECONDS:
-        await asyncio.sleep(LOOK_SECONDS)
         try:
             now = await look()
+        except Unauthenticated:
+            return
         except Unavailable:
-            continue
+            now = seen
         if now != seen:
-            seen, spoken = now, clock()
-            yield format_sse_event(event="changed", data_str="{}")
+            if seen:
+                spoken = clock()
+                yield format_sse_event(event="changed", data_str="{}")
+            seen = now
         elif clock() - spoken > KEEP_ALIVE_SECONDS:
             spoken = clock()
             yield format_sse_event(comment="still here")
+        await asyncio.sleep(LOOK_SECONDS)

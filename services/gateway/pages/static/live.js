@@ -1,4 +1,5 @@
 // A part of a page that is fetched again when the service says that it has changed.
+const REFUSED_PAUSE = 30_000; // milliseconds
 const part = () => document.getElementById("live");
 const refresh = async () => {
   const answer = await fetch(location.href, { credentials: "same-origin" });
@@ -9,8 +10,7 @@ const refresh = async () => {
   part().replaceWith(own);
   document.dispatchEvent(new Event("touchstone:changed"));
 };
-const address = part()?.dataset.live;
-if (address) {
+const follow = (address) => {
   const source = new EventSource(address);
   for (const name of ["changed", "job.running", "batch.in_progress", "batch.finalizing"]) {
     source.addEventListener(name, refresh);
@@ -20,4 +20,10 @@ if (address) {
     if (part().dataset.end === "reload") location.reload();  // more of the page has changed
     else refresh();
   });
-}
+  source.addEventListener("error", () => {  // refused: too many are open, or the session has ended
+    if (source.readyState !== EventSource.CLOSED) return;
+    setTimeout(() => refresh().finally(() => follow(address)).catch(() => {}), REFUSED_PAUSE);
+  });
+};
+const address = part()?.dataset.live;
+if (address) follow(address);
