@@ -79,7 +79,7 @@ async def _found(job_id: str, gateway: State, caller: Caller) -> Job:
 
 
 def _context(job: Job, request: Request, *, with_key: bool) -> dict[str, Any]:
-    """What the template shows. Draws pictures: not for the event loop."""
+    """What the template shows. Waits for pictures: not for the event loop."""
     found = viewed(job)
     return {
         "job": shown(job),

@@ -9,9 +9,10 @@ from xml.etree import ElementTree
 import pytest
 
 from services.gateway.pages.charts.bars import bars
-from services.gateway.pages.charts.drawing import BLUE, GREY, ORANGE, Chart
+from services.gateway.pages.charts.drawing import BLUE, GREY, ORANGE, Caption, Chart
 from services.gateway.pages.charts.histogram import histogram
 from services.gateway.pages.charts.slope import slope
+from shared.histograms import Histogram
 
 
 def words(chart: Chart) -> list[str]:
@@ -26,7 +27,7 @@ def test_every_bar_is_named_and_numbered() -> None:
         ("after", {"yes": 0.91, "no": 0.09}),
         ("demanded", {"yes": 1.0, "no": 0.0}),
     ]
-    chart = bars(series, title="Answers", summary="said", unit="probability", top=1)
+    chart = bars(series, Caption("Answers", "said", "probability"), top=1)
     said = words(chart)
     assert [said.count(name) for name in ("before", "after", "demanded")] == [2, 2, 2]
     assert [said.count(name) for name in ("yes", "no", "0.27", "0.73", "0.09")] == [1] * 5
@@ -37,13 +38,13 @@ def test_every_bar_is_named_and_numbered() -> None:
 
 
 def test_values_below_zero_have_bars_too() -> None:
-    chart = bars([("one", {"A": -2.0, "B": 5.0})], title="t", summary="s", unit="rating")
+    chart = bars([("one", {"A": -2.0, "B": 5.0})], Caption("t", "s", "rating"))
     assert {"-2.00", "5.00"} <= set(words(chart))
 
 
 def test_a_value_that_is_missing_has_no_bar() -> None:
     series = [("one", {"A": 0.5, "B": 0.5}), ("two", {"A": 1.0})]
-    chart = bars(series, title="t", summary="s", unit="share", top=1)
+    chart = bars(series, Caption("t", "s", "share"), top=1)
     assert [word for word in words(chart) if word in {"0.50", "1.00"}] == ["0.50", "1.00", "0.50"]
 
 
@@ -86,7 +87,7 @@ def test_26_options_are_drawn() -> None:
 
 
 def test_the_bars_of_a_histogram_stand_on_the_ground() -> None:
-    chart = histogram([1, 4, 2], 0, 3, 1.5, title="t", summary="s", unit="score")
+    chart = histogram(Histogram(low=0, high=3, counts=(1, 4, 2)), 1.5, Caption("t", "s", "score"))
     shapes = re.findall(
         r'd="M[\d.]+,([\d.]+)h[\d.]+v([\d.]+)h-[\d.]+Z?"[^>]*var\(--grey\)', chart.svg
     )

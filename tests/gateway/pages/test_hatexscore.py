@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 import pytest
 from hypothesis import HealthCheck, given, settings
 
+from services.gateway.pages.charts.drawing import Caption
 from services.gateway.pages.charts.strip import strip
 from services.gateway.pages.marks import Piece
 from services.gateway.pages.metrics.hatexscore import TEMPLATE, HatexscoreView, view
@@ -175,7 +176,7 @@ def points(svg: str) -> int:
 @pytest.mark.parametrize("draws", [[0.0], [0.0] * 200, [0.1, 0.9, 0.9]])
 @pytest.mark.parametrize("observed", [0.0, 0.5, 1.0])
 def test_a_strip_shows_every_draw(draws: list[float], observed: float) -> None:
-    svg = strip(draws, observed, says="the quotes", title="t", summary="s", unit="u").svg
+    svg = strip(draws, observed, Caption("t", "s", "u"), says="the quotes").svg
     assert points(svg) == len(draws)
 
 

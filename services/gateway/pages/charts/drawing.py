@@ -1,19 +1,20 @@
-"""From a Vega-Lite specification to SVG, by `vl-convert`: no script reaches the browser.
+"""From a Vega-Lite specification to SVG, on the server: no script reaches the browser.
 
 Colours are CSS variables of the page, so that the same picture is right in light and dark.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass
-from threading import Lock
 from typing import Any
 
-import vl_convert
 from markupsafe import Markup
 
-VEGA_LITE = "5.21"  # of those that vl-convert carries
+from services.gateway.pages.charts.painter import VEGA_LITE, NotDrawn, painter
+from shared import log
+
 INK, MUTED, LINE = "var(--ink)", "var(--muted)", "var(--line)"
 BLUE, ORANGE, GREY = "var(--blue)", "var(--orange)", "var(--grey)"  # Okabe and Ito's: told apart
 FONT = "sans-serif"
@@ -42,12 +43,21 @@ CONFIG: dict[str, Any] = {
 }
 SIZE = re.compile(r'^<svg ([^>]*?) width="(\d+)" height="(\d+)"')
 
-_converter = Lock()  # one engine a process
+logger = log.logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Caption:
+    """What a picture is called, what it says in words, and the unit along its axis."""
+
+    title: str
+    summary: str
+    unit: str
 
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """A picture, and the same in words for whoever does not see it."""
+    """A picture, and the same in words for whoever does not see it. svg: empty: words alone."""
 
     title: str
     summary: str
@@ -55,11 +65,17 @@ class Chart:
 
 
 def drawn(spec: dict[str, Any], *, title: str, summary: str) -> Chart:
-    """The chart of this specification; house colours where it names none."""
+    """The chart of this specification; house colours where it names none.
+
+    Waits for a process that draws: not for the event loop. A picture that fails is left out.
+    """
     whole = {"$schema": f"https://vega.github.io/schema/vega-lite/v{VEGA_LITE}.json", **spec}
     whole["config"] = CONFIG | spec.get("config", {})
-    with _converter:
-        svg = vl_convert.vegalite_to_svg(whole, vl_version=VEGA_LITE)
+    try:
+        svg = painter().draw(json.dumps(whole, sort_keys=True, separators=(",", ":")))
+    except NotDrawn as error:
+        logger.warning("chart.not_drawn", detail=str(error))
+        return Chart(title, summary, Markup())
     return Chart(title, summary, Markup(_shrinking(svg)))  # noqa: S704 (vl-convert escapes texts)
 
 

@@ -12,6 +12,7 @@ COLUMN, ROW, LEAST = 150, 34, 90  # pixels: between two rankings, between two pl
 
 Ranks = Mapping[str, float]  # option → place, 1 = best
 Column = tuple[str, Ranks]
+Part = dict[str, Any]
 
 
 def slope(columns: Sequence[Column], *, title: str, summary: str) -> Chart:
@@ -20,9 +21,21 @@ def slope(columns: Sequence[Column], *, title: str, summary: str) -> Chart:
     An option that moves has a thick orange line, one that stays a thin grey one; options that tie
     share a point and its label.
     """
-    names = [name for name, _ in columns]
     worst = max((rank for _, ranks in columns for rank in ranks.values()), default=1.0)
-    across = {
+    place = {"x": _rankings([name for name, _ in columns]), "y": _places(worst)}
+    spec = {
+        "width": COLUMN * len(columns),
+        "height": max(LEAST, int(ROW * worst)),
+        "layer": [
+            _lines([row for pair in pairwise(columns) for row in _moves(*pair)], place),
+            _points([point for column in columns for point in _labelled(column)], place),
+        ],
+    }
+    return drawn(spec, title=title, summary=summary)
+
+
+def _rankings(names: list[str]) -> Part:
+    return {
         "field": "ranking",
         "type": "nominal",
         "sort": names,
@@ -30,25 +43,19 @@ def slope(columns: Sequence[Column], *, title: str, summary: str) -> Chart:
         "scale": {"type": "point", "padding": 0.4},
         "axis": {"orient": "top", "labelAngle": 0, "grid": True, "domain": False, "ticks": False},
     }
-    down: dict[str, Any] = {
+
+
+def _places(worst: float) -> Part:
+    return {
         "field": "rank",
         "type": "quantitative",
         "title": "rank, 1 = best",
         "scale": {"domain": [0.5, worst + 0.5], "reverse": True, "zero": False, "nice": False},
         "axis": {"tickMinStep": 1, "grid": False},
     }
-    spec = {
-        "width": COLUMN * len(columns),
-        "height": max(LEAST, int(ROW * worst)),
-        "layer": [
-            _lines([row for pair in pairwise(columns) for row in _moves(*pair)], across, down),
-            _points([point for column in columns for point in _labelled(column)], across, down),
-        ],
-    }
-    return drawn(spec, title=title, summary=summary)
 
 
-def _moves(left: Column, right: Column) -> list[dict[str, Any]]:
+def _moves(left: Column, right: Column) -> list[Part]:
     """Both ends of every line between two rankings."""
     found = []
     for option in (key for key in left[1] if key in right[1]):
@@ -61,7 +68,7 @@ def _moves(left: Column, right: Column) -> list[dict[str, Any]]:
     return found
 
 
-def _labelled(column: Column) -> list[dict[str, Any]]:
+def _labelled(column: Column) -> list[Part]:
     """A point a place, with the keys of all options that share it."""
     name, ranks = column
     return [
@@ -74,17 +81,14 @@ def _labelled(column: Column) -> list[dict[str, Any]]:
     ]
 
 
-def _lines(
-    rows: list[dict[str, Any]], across: dict[str, Any], down: dict[str, Any]
-) -> dict[str, Any]:
+def _lines(rows: list[Part], place: Part) -> Part:
     kinds = {"field": "moved", "type": "nominal", "legend": None}
     domain = ["moved", "stayed"]
     return {
         "data": {"values": rows},
         "mark": "line",
         "encoding": {
-            "x": across,
-            "y": down,
+            **place,
             "detail": {"field": "line", "type": "nominal"},
             "color": {**kinds, "scale": {"domain": domain, "range": [ORANGE, GREY]}},
             "strokeWidth": {**kinds, "scale": {"domain": domain, "range": [3, 1.5]}},
@@ -92,17 +96,14 @@ def _lines(
     }
 
 
-def _points(
-    rows: list[dict[str, Any]], across: dict[str, Any], down: dict[str, Any]
-) -> dict[str, Any]:
-    where = {"x": across, "y": down}
+def _points(rows: list[Part], place: Part) -> Part:
     return {
         "data": {"values": rows},
         "layer": [
-            {"mark": {"type": "point", "size": 60, "color": INK}, "encoding": where},
+            {"mark": {"type": "point", "size": 60, "color": INK}, "encoding": place},
             {
                 "mark": {"type": "text", "dy": -12, "fontWeight": "bold", "color": INK},
-                "encoding": {**where, "text": {"field": "keys"}},
+                "encoding": {**place, "text": {"field": "keys"}},
             },
         ],
     }

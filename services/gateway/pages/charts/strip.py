@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from services.gateway.pages.charts.drawing import BLUE, INK, ORANGE, Chart, drawn
+from services.gateway.pages.charts.drawing import BLUE, INK, ORANGE, Caption, Chart, drawn
 
 WIDTH, HEIGHT = 420, 90
 CELLS = 60  # across the strip: draws of one cell stand on each other
@@ -15,36 +15,35 @@ NARROWEST = 0.01  # of the axis, where every value is zero
 LABEL_TURNS = 0.7  # of the axis: beyond it the label stands on the left
 
 
-def strip(
-    draws: Sequence[float], observed: float, *, says: str, title: str, summary: str, unit: str
-) -> Chart:
+def strip(draws: Sequence[float], observed: float, caption: Caption, *, says: str) -> Chart:
     """draws, observed: at least 0, in the same unit. says: the observed value's name."""
     high = max(NARROWEST, observed, *draws)
     across = {
         "type": "quantitative",
         "scale": {"domain": [0, high], "nice": True},
-        "axis": {"title": unit, "grid": False, "tickCount": 6},
+        "axis": {"title": caption.unit, "grid": False, "tickCount": 6},
     }
-    marked = {"data": {"values": [{"at": observed, "says": says}]}}
+    data = {"values": [{"at": observed, "says": says}]}
     at = {"field": "at", **across}
+    label = {"type": "text", "color": INK, "baseline": "top", **_side(observed / high)}
     spec = {
         "width": WIDTH,
         "height": HEIGHT,
         "layer": [
             _dots(list(_stacked(draws, high)), across),
             {
-                **marked,
+                "data": data,
                 "mark": {"type": "rule", "color": ORANGE, "strokeWidth": 3},
                 "encoding": {"x": at},
             },
             {
-                **marked,
-                "mark": {"type": "text", "color": INK, "baseline": "top", **_side(observed / high)},
+                "data": data,
+                "mark": label,
                 "encoding": {"x": at, "y": {"value": 0}, "text": {"field": "says"}},
             },
         ],
     }
-    return drawn(spec, title=title, summary=summary)
+    return drawn(spec, title=caption.title, summary=caption.summary)
 
 
 def _dots(dots: list[dict[str, float]], across: dict[str, Any]) -> dict[str, Any]:

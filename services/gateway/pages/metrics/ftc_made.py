@@ -19,7 +19,7 @@ from services.ftc.report import (
     SpanEvidence,
 )
 from services.gateway.pages.charts.bars import bars
-from services.gateway.pages.charts.drawing import Chart
+from services.gateway.pages.charts.drawing import Caption, Chart
 from services.gateway.pages.charts.histogram import histogram
 from services.gateway.pages.marks import Mark
 from services.gateway.pages.words import Change, changes
@@ -108,30 +108,26 @@ def _answers(original: Distribution | None, item: Counterfactual) -> Chart:
     series = [("counterfactual", _shares(item.answer)), ("demanded", _shares(item.target))]
     if original is not None:
         series.insert(0, ("original", _shares(original)))
-    return bars(
-        series,
+    caption = Caption(
         title="The model's answer before and after",
         summary=". ".join(f"{name}: {_listed(shares)}" for name, shares in series) + ".",
         unit="probability",
-        top=1,
     )
+    return bars(series, caption, top=1)
 
 
 def _null(null: Null) -> Chart | None:
     """None for results of before the draws were counted."""
     if null.histogram is None:
         return None
-    return histogram(
-        null.histogram.counts,
-        null.histogram.low,
-        null.histogram.high,
-        null.observed,
+    caption = Caption(
         title="Random phrases in the same place",
         summary=f"{null.draws} random substitutions score {null.mean:.2f} on average, from "
         f"{null.histogram.low:.2f} to {null.histogram.high:.2f}; the counterfactual scores "
         f"{null.observed:.2f} and wins {null.win_rate:.0%} of them.",
         unit="W, normalized",
     )
+    return histogram(null.histogram, null.observed, caption)
 
 
 def marks_of(report: FtcReport, text: Literal["explanation", "hypothesis"]) -> list[Mark]:

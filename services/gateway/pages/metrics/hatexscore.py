@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from services.gateway.pages.charts.drawing import Chart
+from services.gateway.pages.charts.drawing import Caption, Chart
 from services.gateway.pages.charts.strip import strip
 from services.gateway.pages.marks import Mark, Piece, pieces
 from services.gateway.pages.metrics import hatexscore_sentences as sentences
@@ -126,15 +126,13 @@ def _strip(report: HatexscoreReport) -> Chart | None:
         return None
     quoted, mean = significant(control.quoted_drop), significant(control.mean_drop)
     least, most = significant(min(control.drops)), significant(max(control.drops))
-    return strip(
-        control.drops,
-        control.quoted_drop,
-        says="the quotes",
+    caption = Caption(
         title="How far masking moves P(hateful): the quotes among random spans",
         summary=f"The quotes move it by {quoted}; {control.draws} random draws move it by "
         f"{least} to {most}, by {mean} on average.",
         unit="movement of P(hateful)",
     )
+    return strip(control.drops, control.quoted_drop, caption, says="the quotes")
 
 
 def _policy(report: HatexscoreReport) -> Policy:

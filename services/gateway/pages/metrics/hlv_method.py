@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from services.gateway.pages.charts.bars import bars
-from services.gateway.pages.charts.drawing import Chart
+from services.gateway.pages.charts.drawing import Caption, Chart
 from services.gateway.pages.charts.slope import slope
 from services.hlv.report import Gain, Gold, Measured, Method, MethodResult
 
@@ -116,13 +116,8 @@ def _values(gold: Gold, keys: Sequence[str], one: MethodResult, unit: str) -> Ch
             series.append((name, _ordered(side.values, keys)))
     if len(series) == 1:
         return None
-    return bars(
-        series,
-        title="Humans and the judge",
-        summary=_spoken(series),
-        unit=unit,
-        top=1 if unit == "probability" else None,
-    )
+    caption = Caption("Humans and the judge", _spoken(series), unit)
+    return bars(series, caption, top=1 if unit == "probability" else None)
 
 
 def _ordered(values: Mapping[str, float], keys: Sequence[str]) -> dict[str, float]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from services.gateway.pages.charts.drawing import Chart
+from services.gateway.pages.charts.drawing import Caption, Chart
 from services.gateway.pages.charts.histogram import histogram
 from services.gateway.pages.metrics.ice_sentences import by_probability, sentence, verdict
 from services.gateway.pages.metrics.verdict import Verdict
@@ -84,15 +84,12 @@ def _chart(report: IceReport, test: Test) -> Chart | None:
     counted, score = test.null.histogram, observed(report, test)
     if counted is None or score is None:
         return None
-    return histogram(
-        counted.counts,
-        counted.low,
-        counted.high,
-        score,
+    caption = Caption(
         title=f"Random rationales, {OPERATORS[test.operator]}",
         summary=_summary(test, score),
         unit="probability of the target label" if by_probability(report) else "NSR",
     )
+    return histogram(counted, score, caption)
 
 
 def _summary(test: Test, score: float) -> str:

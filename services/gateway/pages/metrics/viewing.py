@@ -29,7 +29,7 @@ class Viewed:
 def viewed(job: Job) -> Viewed | None:
     """The metric's view of a succeeded job; None where this version cannot read its result.
 
-    Draws pictures: not for the event loop.
+    Waits for pictures: not for the event loop.
     """
     room = every_room().get(job.metric)
     if room is None or job.result is None:

@@ -1,0 +1,151 @@
+"""Pictures come from a process that may die, hang or refuse, and that nobody leaves behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from services.gateway.pages.charts import drawing, painter
+from services.gateway.pages.charts.drawing import drawn
+from services.gateway.pages.charts.painter import NotDrawn, Painter
+from services.gateway.pages.templating import environment
+from tests.end_to_end.service import ROOT
+
+HANGS = "import time; time.sleep(60)"
+DIES = "raise SystemExit(1)"
+OUTSIDE = """
+import sys
+from services.gateway.pages.charts.drawing import drawn
+from services.gateway.pages.charts.painter import painter
+chart = drawn({"data": {"values": [{"a": 1}]}, "mark": "point"}, title="t", summary="s")
+assert chart.svg.startswith("<svg") and "vl_convert" not in sys.modules
+print(painter().number, flush=True)
+"""
+
+
+def spec(value: float) -> str:
+    """A picture of one point."""
+    data = {"values": [{"a": value}]}
+    across = {"field": "a", "type": "quantitative"}
+    return json.dumps({"data": data, "mark": "point", "encoding": {"x": across}})
+
+
+def runs(number: int) -> bool:
+    """Whether there is such a process; a dead one that nobody buried does not run."""
+    stat = Path(f"/proc/{number}/stat")
+    try:
+        return stat.read_text().rpartition(") ")[2][0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def gone(number: int) -> bool:
+    """Whether it ends within ten seconds."""
+    until = time.monotonic() + 10
+    while runs(number) and time.monotonic() < until:
+        time.sleep(0.01)
+    return not runs(number)
+
+
+@pytest.fixture(scope="module")
+def one() -> Iterator[Painter]:
+    made = Painter()
+    yield made
+    made.close()
+    assert made.number is None
+
+
+def test_a_picture_is_drawn_once(one: Painter) -> None:
+    first = one.draw(spec(1))
+    assert first.startswith("<svg")
+    one.close()
+    assert one.draw(spec(1)) == first
+    assert one.number is None  # nobody was asked
+    assert one.draw(spec(2)) != first
+
+
+def test_what_was_kept_longest_ago_makes_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(painter, "KEPT_BYTES", 12_000)
+    small = Painter()
+    pictures = [small.draw(spec(number)) for number in range(5)]
+    assert max(map(sys.getsizeof, pictures)) < 12_000 < sum(map(sys.getsizeof, pictures))
+    small.close()
+    assert small.draw(spec(4)) == pictures[4]
+    assert small.number is None
+    assert small.draw(spec(0)) == pictures[0]
+    assert small.number is not None
+    small.close()
+
+
+def test_a_process_that_was_killed_is_replaced(one: Painter) -> None:
+    one.draw(spec(3))
+    before = one.number
+    assert before is not None
+    os.kill(before, signal.SIGKILL)
+    assert one.draw(spec(4)).startswith("<svg")
+    assert one.number not in {None, before}
+
+
+def test_a_refusal_costs_no_process(one: Painter) -> None:
+    one.draw(spec(5))
+    before = one.number
+    with pytest.raises(NotDrawn, match="refuses"):
+        one.draw('{"mark": ')
+    assert (one.number, one.draw(spec(6))[:4]) == (before, "<svg")
+
+
+@pytest.mark.parametrize(("program", "why"), [(DIES, "died"), (HANGS, "too long")])
+def test_who_dies_or_hangs_draws_nothing(tmp_path: Path, program: str, why: str) -> None:
+    (tmp_path / "program.py").write_text(program)
+    poor = Painter(tmp_path / "program.py", seconds=0.5)
+    started = time.monotonic()
+    with pytest.raises(NotDrawn, match=why):
+        poor.draw(spec(1))
+    assert time.monotonic() - started < 5
+    assert poor.number is None
+
+
+def test_without_a_picture_the_words_are_shown(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "program.py").write_text(DIES)
+    poor = Painter(tmp_path / "program.py")
+    monkeypatch.setattr(drawing, "painter", lambda: poor)
+    chart = drawn({"mark": "point"}, title="The title", summary="All in words.")
+    macros = environment().get_template("macros.html").module
+    html = macros.figure(chart)  # type: ignore[attr-defined]
+    assert "<p>All in words.</p>" in html
+    assert "picture" not in html
+
+
+def test_a_program_ends_and_leaves_nobody_behind() -> None:
+    ended = subprocess.run(
+        [sys.executable, "-W", "error", "-c", OUTSIDE],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert not runs(int(ended.stdout))
+
+
+def test_who_draws_dies_with_a_gateway_that_is_killed() -> None:
+    program = [sys.executable, "-c", OUTSIDE + "sys.stdin.read()"]
+    with subprocess.Popen(
+        program, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        number = int(process.stdout.readline())
+        assert runs(number)
+        process.kill()
+        assert gone(number)
