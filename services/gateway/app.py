@@ -6,11 +6,13 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from fastapi import FastAPI
+from starlette.concurrency import run_in_threadpool
 
 from services.gateway import openapi, refusals
 from services.gateway.hints import Hints
 from services.gateway.keyring import Keyring
 from services.gateway.pages import assets as pages
+from services.gateway.pages.charts.painter import painter
 from services.gateway.pages.sessions import Sessions
 from services.gateway.rate_limit import Limiter, RateLimitHeaders
 from services.gateway.routes import (
@@ -27,6 +29,7 @@ from services.gateway.routes import (
     webhook_endpoints,
 )
 from services.gateway.state import State
+from services.gateway.streams import Streams
 from services.gateway.timing import Timing
 from services.gateway.waiting import Finishes
 from shared.catalogue import load_catalogue
@@ -80,6 +83,7 @@ def create_app(settings: Settings) -> FastAPI:
         hints=hints,
         keyring=Keyring(settings),
         limiter=limiter,
+        streams=Streams(),
         sessions=Sessions(settings),
         sealer=sealer_of(settings),
         files=FileStore(settings.files_url),
@@ -101,6 +105,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     with gateway.hints.sending():
         async with gateway.finishes.listening():
             yield
+    await run_in_threadpool(painter().close)
     await gateway.limiter.close()
     await gateway.sessions.close()
     gateway.engine.dispose()

@@ -14,6 +14,7 @@ from services.gateway.hints import Hints
 from services.gateway.keyring import Keyring
 from services.gateway.pages.sessions import Sessions
 from services.gateway.rate_limit import Limiter
+from services.gateway.streams import Streams
 from services.gateway.waiting import Finishes
 from shared.catalogue import Catalogue
 from shared.files import FileStore
@@ -35,6 +36,7 @@ class State:
     hints: Hints
     keyring: Keyring
     limiter: Limiter
+    streams: Streams
     sessions: Sessions
     sealer: Sealer | None  # None: no webhooks
     files: FileStore

@@ -33,7 +33,7 @@ class ProblemView(BaseModel):
     violated_policies: list[str] | None = Field(
         default=None,
         serialization_alias="violated-policies",
-        description="of a 429: `requests` (see RateLimit-Policy) or `open-jobs`",
+        description="of a 429: `requests` (see RateLimit-Policy), `open-jobs` or `open-streams`",
     )
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 from urllib.parse import urlencode
 
-from fastapi import Query, Request
+from fastapi import Depends, Query, Request
 from fastapi.sse import EventSourceResponse
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import RedirectResponse, Response
@@ -19,7 +19,7 @@ from services.gateway.pages.batchreport import Summary, summary_of
 from services.gateway.pages.routing import pages
 from services.gateway.pages.surprises import WORDS, rules_of
 from services.gateway.pages.templating import page
-from services.gateway.pages.viewers import Viewer, demand_scope
+from services.gateway.pages.viewers import Viewer, demand_scope, stream_held, while_viewing
 from services.gateway.refusals import NothingToReport
 from services.gateway.rooms import rooms
 from services.gateway.routes.batch_reports import report_job
@@ -95,7 +95,7 @@ async def batch_page(
     )
 
 
-@router.get("/batches/{batch_id}/live")
+@router.get("/batches/{batch_id}/live", dependencies=[Depends(stream_held)])
 async def batch_live(
     request: Request, batch_id: str, gateway: Gateway, caller: Viewer
 ) -> EventSourceResponse:
@@ -107,7 +107,8 @@ async def batch_live(
             await decode(gateway, batch, rules_of(batch.metric))
         return batch
 
-    return await stream(see, batch_id, gateway, request.headers.get("last-event-id"))
+    watched = while_viewing(request, gateway, see)
+    return await stream(watched, batch_id, gateway, request.headers.get("last-event-id"))
 
 
 @router.post("/batches/{batch_id}/cancel")

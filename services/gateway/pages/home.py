@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from fastapi import Query, Request
+from fastapi import Depends, Query, Request
 from fastapi.sse import EventSourceResponse
 from sqlalchemy import Connection
 from starlette.concurrency import run_in_threadpool
@@ -18,7 +18,7 @@ from services.gateway.keyring import Caller
 from services.gateway.pages import live
 from services.gateway.pages.routing import pages
 from services.gateway.pages.templating import page
-from services.gateway.pages.viewers import Viewer
+from services.gateway.pages.viewers import Viewer, stream_held, while_viewing
 from services.gateway.rooms import every_room
 from services.gateway.state import Gateway, State
 from services.gateway.views import shown
@@ -86,16 +86,19 @@ async def home(request: Request, gateway: Gateway, caller: Viewer) -> Response:
     return page(request, "home.html", overview=found, models=gateway.catalogue.describe())
 
 
-@router.get("/live")
+@router.get("/live", dependencies=[Depends(stream_held)])
 async def home_events(
-    gateway: Gateway, caller: Viewer, seen: Annotated[str, Query(max_length=64)] = ""
+    request: Request,
+    gateway: Gateway,
+    caller: Viewer,
+    seen: Annotated[str, Query(max_length=64)] = "",
 ) -> EventSourceResponse:
     """Tells when the start page has changed since the one with the digest `seen`."""
 
     async def digest() -> str:
         return (await look(gateway, caller)).digest
 
-    return live.changes(digest, seen)
+    return live.changes(while_viewing(request, gateway, digest), seen)
 
 
 async def look(gateway: State, caller: Caller) -> Overview:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fastapi import Request
+from fastapi import Depends, Request
 from fastapi.sse import EventSourceResponse
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import JSONResponse, RedirectResponse, Response
@@ -17,7 +17,7 @@ from services.gateway.pages.metrics.viewing import Viewed, asked, viewed
 from services.gateway.pages.routing import pages
 from services.gateway.pages.snippets import Snippets, snippets
 from services.gateway.pages.templating import page, rendered
-from services.gateway.pages.viewers import Viewer
+from services.gateway.pages.viewers import Viewer, stream_held, while_viewing
 from services.gateway.rooms import every_room
 from services.gateway.routes.events import stream
 from services.gateway.routes.jobs import known
@@ -48,13 +48,13 @@ async def job_json(job_id: str, gateway: Gateway, caller: Viewer) -> Response:
     return JSONResponse(shown(job), headers={"Content-Disposition": name})
 
 
-@router.get("/jobs/{job_id}/live")
+@router.get("/jobs/{job_id}/live", dependencies=[Depends(stream_held)])
 async def job_live(
     request: Request, job_id: str, gateway: Gateway, caller: Viewer
 ) -> EventSourceResponse:
     """The job's own events, for a browser that cannot send a key."""
     return await stream(
-        lambda: _found(job_id, gateway, caller),
+        while_viewing(request, gateway, lambda: _found(job_id, gateway, caller)),
         job_id,
         gateway,
         request.headers.get("last-event-id"),

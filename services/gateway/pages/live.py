@@ -3,31 +3,36 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 
 from fastapi.sse import EventSourceResponse, format_sse_event
 
+from services.gateway.pages.viewers import Look
+from services.gateway.refusals import Unauthenticated
 from services.gateway.routes.events import HEADERS, KEEP_ALIVE_SECONDS, RETRY_MILLISECONDS
 from shared.errors import Unavailable
 
 LOOK_SECONDS = 2.0
-LONGEST_SECONDS = 600.0  # then the browser comes back: who has lost the right to look is noticed
-
-Look = Callable[[], Awaitable[str]]
+LONGEST_SECONDS = 600.0  # then the browser comes back
 
 
-def changes(look: Look, seen: str) -> EventSourceResponse:
-    """look: a short string that differs when the page does. seen: the one of the page as shown."""
+def changes(look: Look[str], seen: str) -> EventSourceResponse:
+    """look: a short string that differs when the page does; Unauthenticated ends the stream.
+
+    seen: the one of the page as shown.
+    """
     return EventSourceResponse(_told(look, seen), headers=HEADERS)
 
 
-async def _told(look: Look, seen: str) -> AsyncIterator[bytes]:
+async def _told(look: Look[str], seen: str) -> AsyncIterator[bytes]:
     clock = asyncio.get_running_loop().time
     yield format_sse_event(retry=RETRY_MILLISECONDS)
     began = spoken = clock()
     while clock() - began < LONGEST_SECONDS:
         try:
             now = await look()
+        except Unauthenticated:
+            return
         except Unavailable:
             now = seen
         if now != seen:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Annotated, TypeVar
 
 from fastapi import Depends, Request
 
@@ -12,7 +14,12 @@ from services.gateway.pages.forgery import SESSION_COOKIE, held
 from services.gateway.refusals import Forbidden, Unauthenticated
 from services.gateway.state import Gateway, State
 from shared.ledger import keys
-from shared.ledger.keys import Scope
+from shared.ledger.keys import Key, Scope
+
+ASKED_AGAIN_SECONDS = 12.0  # a look comes every 2 s: no session that has ended sees more for long
+
+T = TypeVar("T")
+Look = Callable[[], Awaitable[T]]
 
 
 async def viewer(request: Request, gateway: Gateway) -> Caller:
@@ -23,8 +30,18 @@ async def viewer(request: Request, gateway: Gateway) -> Caller:
 
 
 async def _known(request: Request, gateway: State) -> Caller:
-    if not await keys_are_asked_for(gateway):
+    key = await _key_of_session(request, gateway)
+    if key is None:
         return ANYBODY
+    grant = await gateway.limiter.take(key)
+    gateway.limiter.demand(grant)
+    return Caller(key.tenant, frozenset(key.scopes), key)
+
+
+async def _key_of_session(request: Request, gateway: State) -> Key | None:
+    """None where keys are not asked for."""
+    if not await keys_are_asked_for(gateway):
+        return None
     token = held(request, SESSION_COOKIE)
     key_id = None if token is None else await gateway.sessions.key_of(token)
     if key_id is None:
@@ -32,9 +49,24 @@ async def _known(request: Request, gateway: State) -> Caller:
     key = await gateway.in_ledger(lambda connection: keys.valid(connection, key_id))
     if key is None:
         raise Unauthenticated("the key of this session was revoked or has expired")
-    grant = await gateway.limiter.take(key)
-    gateway.limiter.demand(grant)
-    return Caller(key.tenant, frozenset(key.scopes), key)
+    return key
+
+
+def while_viewing(request: Request, gateway: State, look: Look[T]) -> Look[T]:
+    """The same look for a page that stays open; the session is asked after now and then.
+
+    It raises Unauthenticated once the session or its key has ended, and takes nothing of the quota.
+    """
+    asked = time.monotonic()
+
+    async def again() -> T:
+        nonlocal asked
+        if time.monotonic() - asked >= ASKED_AGAIN_SECONDS:
+            await _key_of_session(request, gateway)
+            asked = time.monotonic()
+        return await look()
+
+    return again
 
 
 def demand_scope(caller: Caller, *scopes: Scope) -> None:
@@ -44,3 +76,9 @@ def demand_scope(caller: Caller, *scopes: Scope) -> None:
 
 
 Viewer = Annotated[Caller, Depends(viewer)]
+
+
+async def stream_held(gateway: Gateway, caller: Viewer) -> AsyncIterator[None]:
+    """A dependency of routes that stream. Raises QuotaExceeded where too many are open."""
+    with gateway.streams.another(caller):
+        yield

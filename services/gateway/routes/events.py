@@ -11,12 +11,13 @@ import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Header
+from fastapi import APIRouter, Depends, Header
 from fastapi.sse import EventSourceResponse, format_sse_event
 
 from services.gateway import history, views
 from services.gateway.callers import Batcher, Reader
 from services.gateway.history import Happening
+from services.gateway.refusals import Unauthenticated
 from services.gateway.routes import batches as batch_routes
 from services.gateway.routes import jobs as job_routes
 from services.gateway.routes.scores import LOOK_AGAIN_SECONDS, set_within
@@ -28,10 +29,11 @@ from shared.ledger.jobs import Job
 
 KEEP_ALIVE_SECONDS = 15.0
 RETRY_MILLISECONDS = 2_000
+LONGEST_SECONDS = 3_600.0  # then the browser comes back, with the last id that it saw
 HEADERS = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
 LAST_ID_DIGITS = 9
 
-Look = Callable[[], Awaitable[Job | Batch]]
+Look = Callable[[], Awaitable[Job]] | Callable[[], Awaitable[Batch]]
 LastEventId = Annotated[
     str | None, Header(description="the last id seen; older events are left out")
 ]
@@ -54,12 +56,23 @@ RESPONSES: dict[int | str, dict[str, Any]] = {
 router = APIRouter()
 
 
+async def _held_to_read(gateway: Gateway, caller: Reader) -> AsyncIterator[None]:
+    with gateway.streams.another(caller):
+        yield
+
+
+async def _held_by_batcher(gateway: Gateway, caller: Batcher) -> AsyncIterator[None]:
+    with gateway.streams.another(caller):
+        yield
+
+
 @router.get(
     "/v1/jobs/{job_id}/events",
     operation_id="get_job_events",
     summary="A job's progress until it has ended: job.queued, job.running, job.succeeded …, end",
     tags=["jobs"],
     response_model=None,
+    dependencies=[Depends(_held_to_read)],
     responses=RESPONSES,
 )
 async def job_events(
@@ -81,6 +94,7 @@ async def job_events(
     summary="A batch's progress until it has ended: batch.in_progress … with its counts, end",
     tags=["batches"],
     response_model=None,
+    dependencies=[Depends(_held_by_batcher)],
     responses=RESPONSES | views.problems(403),
 )
 async def batch_events(
@@ -111,32 +125,36 @@ async def stream(
 async def _told(look: Look, watched: str, gateway: State, last: int) -> AsyncIterator[bytes]:
     clock = asyncio.get_running_loop().time
     yield format_sse_event(retry=RETRY_MILLISECONDS)
-    spoken = clock()
+    began = spoken = clock()
     async with gateway.finishes.expecting(watched) as event:
-        while True:
+        while clock() - began < LONGEST_SECONDS:
             event.clear()
             try:
                 found = await look()
             except Unavailable:
                 await asyncio.sleep(LOOK_AGAIN_SECONDS)
                 continue
+            except Unauthenticated:  # of a page whose session has ended
+                return
             except NotThere:  # purged meanwhile
                 break
-            for happened in _happened(found):
-                if happened.number > last:
-                    last, spoken = happened.number, clock()
-                    yield _written(happened)
+            for happened in _after(last, found):
+                last, spoken = happened.number, clock()
+                yield _written(happened)
             if found.is_final:
                 break
             if clock() - spoken > KEEP_ALIVE_SECONDS:
                 spoken = clock()
                 yield format_sse_event(comment="still here")
             await set_within(event, LOOK_AGAIN_SECONDS)
+        else:
+            return
     yield format_sse_event(event="end", data_str="{}")
 
 
-def _happened(found: Job | Batch) -> list[Happening]:
-    return history.of_job(found) if isinstance(found, Job) else history.of_batch(found)
+def _after(last: int, found: Job | Batch) -> list[Happening]:
+    happened = history.of_job(found) if isinstance(found, Job) else history.of_batch(found)
+    return [one for one in happened if one.number > last]
 
 
 def _written(happened: Happening) -> bytes:

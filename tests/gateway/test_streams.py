@@ -1,0 +1,152 @@
+"""Event streams are counted, end by themselves, and end with the session that opened them."""
+
+from __future__ import annotations
+
+import time
+from contextlib import ExitStack
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import httpx
+import pytest
+from sqlalchemy import Engine
+
+from services.gateway import streams
+from services.gateway.keyring import ANYBODY, Caller
+from services.gateway.pages import viewers
+from services.gateway.routes import events as event_routes
+from services.gateway.streams import MOST, MOST_OF_A_KEY, Streams
+from shared.errors import QuotaExceeded
+from shared.ledger import keys
+from shared.ledger.keys import Key
+from shared.settings import Settings
+from tests.batches import Scene, line
+from tests.gateway.conftest import Opens
+from tests.gateway.pages.test_pages import entered, token
+from tests.gateway.test_events import events
+from tests.gateway.test_scores import GOOD, URL
+from tests.servers import finish_next
+
+KEY = Key("key_1", "a", "test", "tsk_", ["score"], None, datetime.now(UTC), None, None)
+PROMPT_SECONDS = 10
+
+
+def caller(number: int) -> Caller:
+    """Somebody with a key of their own."""
+    return Caller("a", frozenset({"score"}), replace(KEY, id=f"key_{number}"))
+
+
+def test_a_key_holds_so_many_and_lets_go_of_them() -> None:
+    held = Streams()
+    for _ in range(3):
+        with ExitStack() as stack:
+            for _ in range(MOST_OF_A_KEY):
+                stack.enter_context(held.another(caller(1)))
+            with pytest.raises(QuotaExceeded) as refused:
+                stack.enter_context(held.another(caller(1)))
+            assert refused.value.retry_after
+            stack.enter_context(held.another(caller(2)))
+
+
+def test_a_process_holds_so_many_whoever_asks() -> None:
+    held = Streams()
+    with ExitStack() as stack:
+        for number in range(MOST):
+            stack.enter_context(held.another(ANYBODY if number % 2 else caller(number)))
+        for who in (ANYBODY, caller(-1)):
+            with pytest.raises(QuotaExceeded), held.another(who):
+                pass
+    with held.another(ANYBODY):
+        pass
+
+
+def test_a_stream_too_many_is_refused_until_another_is_closed(
+    opens: Opens, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(streams, "MOST_OF_A_KEY", 2)
+    client, other = opens("a"), opens("a")
+    job_id = client.post(URL, json=GOOD).json()["id"]
+    path = f"/v1/jobs/{job_id}/events"
+    with client.stream("GET", path) as one:
+        with client.stream("GET", path) as two:
+            assert [one.status_code, two.status_code] == [200, 200]
+            refused = client.get(path)
+            assert refused.status_code == 429
+            assert refused.json()["violated-policies"] == ["open-streams"]
+            assert int(refused.headers["retry-after"]) > 0
+            with other.stream("GET", path) as three:
+                assert three.status_code == 200
+        assert status_in_the_end(client, path, 200) == 200
+
+
+def test_a_page_too_many_is_told_so(opens: Opens, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(streams, "MOST_OF_A_KEY", 1)
+    browser = entered(opens, "a")
+    with browser.stream("GET", "/live") as one:
+        assert one.status_code == 200
+        refused = browser.get("/live")
+        assert (refused.status_code, refused.headers["retry-after"]) == (429, "10")
+        assert refused.headers["content-type"].startswith("text/html")
+    assert status_in_the_end(browser, "/live", 200) == 200
+
+
+def status_in_the_end(client: httpx.Client, path: str, wanted: int) -> int:
+    """The gateway may notice a little later that somebody has hung up."""
+    until = time.monotonic() + PROMPT_SECONDS
+    while True:
+        with client.stream("GET", path) as answer:
+            if answer.status_code == wanted or time.monotonic() > until:
+                return answer.status_code
+        time.sleep(0.05)
+
+
+def test_a_stream_of_an_hour_goes_on_where_it_was(
+    client: httpx.Client, engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(event_routes, "LONGEST_SECONDS", 0.1)
+    path = f"/v1/jobs/{client.post(URL, json=GOOD).json()['id']}/events"
+    first = list(events(client, path))
+    assert [name for _, name, _ in first] == ["job.queued"]  # no `end`: the browser comes back
+    finish_next(engine, {"score": 1})
+    rest = list(events(client, path, first[-1][0]))
+    assert [name for _, name, _ in rest] == ["job.running", "job.succeeded", "end"]
+
+
+@pytest.fixture
+def scene(opens: Opens, engine: Engine, chosen: Settings) -> Scene:
+    """What the tenant has sent."""
+    return Scene(opens("a", "score", "batch"), engine, chosen)
+
+
+@pytest.mark.parametrize("what", ["home", "job", "batch"])
+@pytest.mark.parametrize("how", ["revoked", "logged out"])
+def test_a_page_hears_nothing_more_when_its_session_has_ended(
+    opens: Opens, scene: Scene, monkeypatch: pytest.MonkeyPatch, what: str, how: str
+) -> None:
+    monkeypatch.setattr(viewers, "ASKED_AGAIN_SECONDS", 0.0)
+    browser = entered(opens, "a", "score", "batch")
+    address = "/live"
+    if what == "job":
+        address = f"/jobs/{scene.client.post(URL, json=GOOD).json()['id']}/live"
+    if what == "batch":
+        address = f"/batches/{scene.make([line('a', 'a')])['id']}/live"
+    with browser.stream("GET", address) as answer:
+        assert answer.status_code == 200
+        lines = answer.iter_lines()
+        assert next(lines).startswith("retry:")
+        if how == "revoked":
+            with scene.engine.begin() as connection:
+                for key in keys.all_of(connection, "a"):
+                    keys.revoke(connection, key.id)
+        else:
+            _end(browser, browser.cookies["touchstone_session"])
+        started = time.monotonic()
+        assert "event: end" not in list(lines)
+        assert time.monotonic() - started < PROMPT_SECONDS
+
+
+def _end(browser: httpx.Client, session: str) -> None:
+    """Log out in another window."""
+    with httpx.Client(base_url=browser.base_url, cookies={"touchstone_session": session}) as other:
+        out = other.post("/logout", data={"csrf": token(other.get("/jobs"))})
+        assert out.status_code == 303
