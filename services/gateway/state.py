@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, TypeVar, cast
 
+from cachetools import TTLCache
 from fastapi import Depends, Request
 from sqlalchemy import Connection, Engine
 from starlette.concurrency import run_in_threadpool
@@ -19,8 +20,11 @@ from services.gateway.waiting import Finishes
 from shared.catalogue import Catalogue
 from shared.files import FileStore
 from shared.ledger.engine import transaction
+from shared.ledger.overview import Signs
 from shared.settings import Settings
 from shared.webhooks.sealing import Sealer
+
+SIGNS_SECONDS, MOST_TENANTS = 10.0, 1_000  # what results say of the models, remembered
 
 T = TypeVar("T")
 
@@ -40,6 +44,9 @@ class State:
     sessions: Sessions
     sealer: Sealer | None  # None: no webhooks
     files: FileStore
+    signs: TTLCache[str, Signs] = field(  # by tenant; for the event loop's thread
+        default_factory=lambda: TTLCache(MOST_TENANTS, SIGNS_SECONDS)
+    )
 
     async def in_ledger(self, work: Callable[[Connection], T]) -> T:
         """Do this in one transaction, off the event loop. Raises Unavailable."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Literal
 
-from sqlalchemy import Connection, Row, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, Row, Select, func, insert, select, update
 
 from shared.errors import UnknownJob
 from shared.ledger.tables import DEFAULT_TENANT, FINAL, jobs
@@ -43,6 +43,11 @@ class Job:
 
 
 SHOWN = tuple(jobs.c[name] for name in Job.__dataclass_fields__)
+IN_A_LINE = (
+    *(jobs.c[name] for name in ("id", "metric", "status", "created_at")),
+    jobs.c.result["range"].is_not(None),  # a metric's result
+    jobs.c.result["score"],
+)
 
 
 def new_id() -> str:
@@ -115,7 +120,31 @@ class Page:
 
 def page_of(connection: Connection, page: Page) -> tuple[list[Job], bool]:
     """The jobs of a page, and whether older ones follow."""
-    query = select(*SHOWN).order_by(jobs.c.id.desc()).limit(page.limit + 1)
+    found = [job_of(row) for row in connection.execute(_of(page, *SHOWN))]
+    return found[: page.limit], len(found) > page.limit
+
+
+@dataclass(frozen=True)
+class Summary:
+    """A job in one line. score: None where undefined, and where `is_scored` is false."""
+
+    id: str
+    metric: str
+    status: JobStatus
+    created_at: datetime
+    is_scored: bool
+    score: float | None
+
+
+def summaries(connection: Connection, page: Page) -> tuple[list[Summary], bool]:
+    """The same page without requests and results: what is large stays in the ledger."""
+    found = [Summary(*row) for row in connection.execute(_of(page, *IN_A_LINE))]
+    return found[: page.limit], len(found) > page.limit
+
+
+def _of(page: Page, *columns: ColumnElement[Any]) -> Select[Any]:
+    """One more than the page holds. The rows come first: no result is opened only to be sorted."""
+    query = select(jobs.c.id).order_by(jobs.c.id.desc()).limit(page.limit + 1)
     if page.tenant is not None:
         query = query.where(jobs.c.tenant == page.tenant)
     if page.after is not None:
@@ -126,8 +155,8 @@ def page_of(connection: Connection, page: Page) -> tuple[list[Job], bool]:
         query = query.where(jobs.c.metric == page.metric)
     if page.batch is not None:
         query = query.where(jobs.c.batch_id == page.batch)
-    found = [job_of(row) for row in connection.execute(query)]
-    return found[: page.limit], len(found) > page.limit
+    rows = query.subquery()
+    return select(*columns).join(rows, jobs.c.id == rows.c.id).order_by(jobs.c.id.desc())
 
 
 def cancel(connection: Connection, job_id: str, *, tenant: str | None = None) -> Job:

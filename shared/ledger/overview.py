@@ -13,7 +13,7 @@ from shared.ledger.tables import FINAL, jobs
 
 DAY_SECONDS = 86_400
 OPEN = ("queued", "running")
-LOOKED_AT = 200  # ended jobs, the newest, that are asked which models answered
+LOOKED_AT = 50  # ended jobs, the newest, that are asked which models answered
 
 MODELS = jobs.c.result["provenance"]["models"]
 
@@ -27,24 +27,28 @@ class Answered:
 
 
 @dataclass(frozen=True)
-class Lately:
-    """counts: (metric, status) → open jobs, and those of the last day that have ended.
+class Signs:
+    """What the jobs of the last day say of the models.
 
     answered: model → its last answer. away: (metric, model that it names, None: the room's default)
-    → jobs of the last day that failed because something was away.
+    → jobs that failed because something was away.
     """
 
-    counts: dict[tuple[str, str], int]
     answered: dict[str, Answered]
     away: dict[tuple[str, str | None], int]
 
 
-def lately(connection: Connection, tenant: str) -> Lately:
-    """Of this tenant's jobs. Ids sort by time, so that a day is a range of the primary key."""
+def counts(connection: Connection, tenant: str) -> dict[tuple[str, str], int]:
+    """(metric, status) → this tenant's open jobs, and those of the last day that have ended."""
+    own = jobs.c.tenant == tenant
+    ended = _counts(connection, own, jobs.c.id > _oldest(), jobs.c.status.in_(FINAL))
+    return ended | _counts(connection, own, jobs.c.status.in_(OPEN))
+
+
+def signs(connection: Connection, tenant: str) -> Signs:
+    """Of this tenant's models. Looks into results: to be kept for some seconds."""
     own = (jobs.c.tenant == tenant, jobs.c.id > _oldest())
-    counts = _counts(connection, *own, jobs.c.status.in_(FINAL))
-    counts |= _counts(connection, jobs.c.tenant == tenant, jobs.c.status.in_(OPEN))
-    return Lately(counts, _answered(connection, own), _away(connection, own))
+    return Signs(_answered(connection, own), _away(connection, own))
 
 
 def _counts(connection: Connection, *which: ColumnElement[bool]) -> dict[tuple[str, str], int]:
@@ -57,15 +61,22 @@ def _counts(connection: Connection, *which: ColumnElement[bool]) -> dict[tuple[s
 
 
 def _oldest() -> str:
+    """Ids sort by time: a day is a range of them."""
     return f"job_{int((time.time() - DAY_SECONDS) * 1_000):012x}"
 
 
 def _answered(connection: Connection, own: tuple[Any, ...]) -> dict[str, Answered]:
-    rows = connection.execute(
-        select(jobs.c.id, jobs.c.finished_at, MODELS)
+    newest = (  # first of all: no result is opened only to be sorted
+        select(jobs.c.id)
         .where(*own, jobs.c.status == "succeeded")
         .order_by(jobs.c.id.desc())
         .limit(LOOKED_AT)
+        .subquery()
+    )
+    rows = connection.execute(
+        select(jobs.c.id, jobs.c.finished_at, MODELS)
+        .join(newest, jobs.c.id == newest.c.id)
+        .order_by(jobs.c.id.desc())
     )
     found: dict[str, Answered] = {}
     for job_id, at, models in rows:

@@ -56,6 +56,7 @@ def test_a_job_whose_texts_hold_nul_ends_and_is_shown(engine: Engine, ending: st
             jobs.cancel(connection, job.id)
         found = jobs.find(connection, job.id)
         assert found.status == ending
-        lately = overview.lately(connection, "default")
-    assert lately.counts == {("echo", ending): 1}
-    assert lately.away == ({("echo", "m\ufffd"): 1} if ending == "failed" else {})
+        counts = overview.counts(connection, "default")
+        signs = overview.signs(connection, "default")
+    assert counts == {("echo", ending): 1}
+    assert signs.away == ({("echo", "m\ufffd"): 1} if ending == "failed" else {})

@@ -21,12 +21,11 @@ from services.gateway.pages.templating import page
 from services.gateway.pages.viewers import Viewer, stream_held, while_viewing
 from services.gateway.rooms import every_room
 from services.gateway.state import Gateway, State
-from services.gateway.views import shown
 from shared import queue
 from shared.errors import Unavailable
 from shared.ledger import batches, jobs, overview
-from shared.ledger.jobs import Page
-from shared.ledger.overview import Lately
+from shared.ledger.jobs import Page, Summary
+from shared.ledger.overview import Signs
 from shared.ledger.pagination import Slice
 
 RECENT_JOBS, RECENT_BATCHES = 10, 5
@@ -48,16 +47,17 @@ class Lane:
 class Overview:
     """All that the start page says."""
 
-    lately: Lately
+    counts: dict[tuple[str, str], int]
+    signs: Signs
     lanes: list[Lane]
-    jobs: list[dict[str, Any]]
+    jobs: list[Summary]
     batches: list[dict[str, Any]]
 
     @property
     def states(self) -> dict[str, int]:
         """state → jobs of the last day, over all rooms."""
         return {
-            state: sum(count for (_, one), count in self.lately.counts.items() if one == state)
+            state: sum(count for (_, one), count in self.counts.items() if one == state)
             for state in STATES
         }
 
@@ -66,7 +66,7 @@ class Overview:
         """model → jobs of the last day that failed because something was away; a room's default
         where a request named none."""
         found: Counter[str] = Counter()
-        for (metric, named), count in self.lately.away.items():
+        for (metric, named), count in self.signs.away.items():
             room = every_room().get(metric)
             model = named or (room.default_model if room else None)
             if model is not None:
@@ -75,8 +75,15 @@ class Overview:
 
     @property
     def digest(self) -> str:
-        """Differs when the page does."""
-        return hashlib.sha256(repr(self).encode()).hexdigest()
+        """Differs when a job or a batch has come further, or a queue."""
+        told = (
+            sorted(self.counts.items()),
+            sorted(self.away.items()),
+            self.lanes,
+            [(job.id, job.status) for job in self.jobs],
+            [(batch["id"], batch["status"], batch["request_counts"]) for batch in self.batches],
+        )
+        return hashlib.sha256(repr(told).encode()).hexdigest()
 
 
 @router.get("/")
@@ -103,15 +110,24 @@ async def home_events(
 
 async def look(gateway: State, caller: Caller) -> Overview:
     """What this caller may see of it. Raises Unavailable where the ledger is away."""
+    known = gateway.signs.get(caller.tenant)
+    lanes = await run_in_threadpool(_lanes)
 
-    def read(connection: Connection) -> tuple[Lately, list[dict[str, Any]], list[dict[str, Any]]]:
-        recent, _ = jobs.page_of(connection, Page(limit=RECENT_JOBS, tenant=caller.tenant))
+    def read(connection: Connection) -> Overview:
+        recent, _ = jobs.summaries(connection, Page(limit=RECENT_JOBS, tenant=caller.tenant))
         newest, _ = batches.page_of(connection, Slice(RECENT_BATCHES, tenant=caller.tenant))
-        lately = overview.lately(connection, caller.tenant)
-        return lately, [shown(job) for job in recent], [batch_shown(batch) for batch in newest]
+        return Overview(
+            overview.counts(connection, caller.tenant),
+            known or overview.signs(connection, caller.tenant),
+            lanes,
+            recent,
+            [batch_shown(batch) for batch in newest],
+        )
 
-    lately, recent, newest = await gateway.in_ledger(read)
-    return Overview(lately, await run_in_threadpool(_lanes), recent, newest)
+    found = await gateway.in_ledger(read)
+    if known is None:
+        gateway.signs[caller.tenant] = found.signs
+    return found
 
 
 def _lanes() -> list[Lane]:

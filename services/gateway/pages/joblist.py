@@ -14,7 +14,6 @@ from services.gateway.pages.viewers import Viewer
 from services.gateway.rooms import every_room
 from services.gateway.routes.jobs import BATCH_ID, JOB_ID
 from services.gateway.state import Gateway
-from services.gateway.views import shown
 from shared.ledger import jobs
 from shared.ledger.jobs import JobStatus, Page
 
@@ -45,14 +44,14 @@ async def job_list(
         metric=room,
         batch=batch or None,
     )
-    found, more = await gateway.in_ledger(lambda connection: jobs.page_of(connection, wanted))
+    found, more = await gateway.in_ledger(lambda connection: jobs.summaries(connection, wanted))
     filters = {"status": state or "", "metric": room or "", "batch": batch}
     kept = {name: value for name, value in filters.items() if value}
     older = f"/jobs?{urlencode(kept | {'after': found[-1].id})}" if more else None
     return page(
         request,
         "jobs.html",
-        jobs=[shown(job) for job in found],
+        jobs=found,
         filters=filters,
         states=STATES,
         metrics=sorted(every_room()),
