@@ -282,8 +282,10 @@ def test_names_of_callers_and_labels_are_blurred_and_in_no_attribute() -> None:
     assert len(set(regions)) == len(regions)
 
 
-def test_a_heat_map_has_no_language_of_ours() -> None:
+def test_a_heat_map_has_the_language_of_its_text() -> None:
     assert '<div lang="" class="sensitive block ice-heat"' in page()
+    korean = "이 글은 이웃을 게으르다고 부르는 글이다"
+    assert '<div lang="ko" class="sensitive block ice-heat"' in page(text=korean)
 
 
 def test_what_is_null_is_a_dash_with_its_reason() -> None:

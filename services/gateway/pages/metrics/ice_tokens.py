@@ -27,6 +27,11 @@ class Passage:
     runs: tuple[Run, ...]
     unread: int  # characters behind those that the model reads
 
+    @property
+    def text(self) -> str:
+        """The text as far as it is read."""
+        return "".join(stretch.text for run in self.runs for stretch in run.stretches)
+
 
 @dataclass(frozen=True)
 class Strong:
