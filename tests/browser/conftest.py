@@ -42,7 +42,7 @@ def executable() -> str | None:
     return named or next((path for name in BROWSERS if (path := shutil.which(name))), None)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # while it is open, nothing else may run an event loop
 def browser() -> Iterator[Browser]:
     """Chromium; without one these tests are skipped."""
     path = executable()
