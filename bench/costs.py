@@ -10,6 +10,7 @@ import importlib
 import time
 from dataclasses import dataclass
 from itertools import cycle, islice
+from typing import Any
 
 import torch
 from prometheus_client import REGISTRY
@@ -19,6 +20,8 @@ from shared.contracts import Metric
 from shared.errors import ScoringError
 
 JOBS = 48
+TEXTS = ("text", "premise", "reasoning")  # fields that are made to differ
+ALIKE = ("options", "human", "predictions", "counterfactuals", "infill_pool")
 STAGES = ("touchstone_inference_seconds_sum", "touchstone_similarity_seconds_sum")
 ROWS = ("touchstone_inference_batch_rows_sum", "touchstone_similarity_batch_inputs_sum")
 
@@ -47,11 +50,11 @@ def costs() -> tuple[list[Cost], dict[str, str]]:
 def _cost(metric: Metric) -> Cost:
     """Of jobs whose texts differ, in one batch, once what loads lazily is loaded."""
     room = importlib.import_module(f"services.{metric.name}.score")
-    asked = [metric.request.model_validate(body) for body in metric.examples.values()]
-    room.score_batch(asked)
+    bodies = list(metric.examples.values())
+    room.score_batch([metric.request.model_validate(body) for body in bodies])
     work = [
-        one.model_copy(update={"seed": place})
-        for place, one in enumerate(islice(cycle(asked), JOBS))
+        metric.request.model_validate(differing(body, place))
+        for place, body in enumerate(islice(cycle(bodies), JOBS))
     ]
     cpu, device, rows = time.process_time(), _total(STAGES), _total(ROWS)
     room.score_batch(work)
@@ -63,6 +66,30 @@ def _cost(metric: Metric) -> Cost:
         model=model / JOBS,
         rows=(_total(ROWS) - rows) / JOBS,
     )
+
+
+def differing(body: Any, place: int) -> Any:
+    """The same request about other texts, so that no job's rows answer for another's."""
+    if isinstance(body, list | tuple):
+        return [differing(one, place) for one in body]
+    if not isinstance(body, dict):
+        return body
+    if {"text", "logprobs"} <= body.keys():  # an answer of a language model, token by token
+        said = body["logprobs"]
+        values = [*said["token_logprobs"], said["token_logprobs"][-1]]
+        tokens = [*said["tokens"], f" {place}."]
+        return body | {
+            "text": f"{body['text']} {place}.",
+            "logprobs": said | {"tokens": tokens, "token_logprobs": values},
+        }
+    return {
+        name: f"{value} {place}."
+        if name in TEXTS and isinstance(value, str)
+        else value
+        if name in ALIKE
+        else differing(value, place)
+        for name, value in body.items()
+    }
 
 
 def _total(names: tuple[str, ...]) -> float:
