@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from types import MappingProxyType
 from typing import Any
 from uuid import uuid4
 
@@ -26,7 +25,6 @@ from shared.settings import settings
 PROMPT_SECONDS = 0.5
 SOCKET_SECONDS = 5  # a broker that takes longer counts as away; kombu's blocking read takes 1
 VISIBILITY_SECONDS = 3_600
-NO_TRACE: Mapping[str, str] = MappingProxyType({})
 
 
 def options() -> dict[str, Any]:
@@ -56,7 +54,8 @@ def options() -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Hint:
-    """One message: this job waits. trace: what `shared.tracing.carried` gave."""
+    """One message: this job waits. trace: what `shared.tracing.carried` gave, so that the worker's
+    spans join the caller's."""
 
     metric: str
     job_id: str
@@ -88,14 +87,9 @@ def lane(metric: str, *, batch: bool) -> str:
     return batch_lane(metric) if batch else task_name(metric)
 
 
-def send(
-    metric: str, job_id: str, *, batch: bool = False, trace: Mapping[str, str] = NO_TRACE
-) -> None:
-    """Hint to the room's workers that this job waits. Raises Unavailable; the job is safe then.
-
-    trace: what `shared.tracing.carried` gave, so that the worker's spans join the caller's.
-    """
-    send_all([Hint(metric, job_id, batch, trace)])
+def send(metric: str, job_id: str, *, batch: bool = False) -> None:
+    """Hint to the room's workers that this job waits. Raises Unavailable; the job is safe then."""
+    send_all([Hint(metric, job_id, batch)])
 
 
 def send_all(hints: Sequence[Hint]) -> None:

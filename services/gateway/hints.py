@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from queue import Empty, Full, Queue
 
 from shared import log, queue
@@ -64,15 +64,13 @@ class Hints:
     def _more(self) -> list[Hint]:
         """What waits besides, as far as one trip takes it."""
         found: list[Hint] = []
-        try:
+        with suppress(Empty):
             while len(found) < ONE_TRIP - 1:
                 hint = self._waiting.get_nowait()
                 if hint is None:
                     self._waiting.put(None)  # the sign to end stays
                     break
                 found.append(hint)
-        except Empty:
-            return found
         return found
 
     def _drop(self) -> int:
