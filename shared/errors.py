@@ -2,12 +2,16 @@
 
 ScoringError
 ├── BadInput             422  the caller must change the request; never retried
-│   └── DegenerateInput  422  valid shape, but the metric is undefined on it
+│   ├── DegenerateInput  422  valid shape, but the metric is undefined on it
+│   └── TooCostly        422  more work than one job may ask for
 ├── NotThere             404
 │   ├── UnknownJob
 │   ├── UnknownFile
 │   └── UnknownBatch
 ├── QuotaExceeded        429  the caller has used up what it may; later the same request may pass
+├── JobStopped           500  nobody wants the result any more: the computation ends where it is
+│   ├── JobCancelled
+│   └── DeadlineExceeded
 └── Unavailable          503  a model or a store is down or slow; retried with backoff
 """
 
@@ -41,6 +45,28 @@ class DegenerateInput(BadInput):
 
     slug = "degenerate-input"
     title = "The metric is undefined on this input"
+
+
+class TooCostly(BadInput):
+    """The request asks for more work than one job may do; the detail names what to lower."""
+
+    slug = "too-costly"
+    title = "The request asks for more work than one job may do"
+
+
+class JobStopped(ScoringError):
+    """Nobody wants the result of this job any more; its computation ends where it is."""
+
+    slug = "job-stopped"
+    title = "The job was stopped"
+
+
+class JobCancelled(JobStopped):
+    """The job was cancelled while it was computed."""
+
+
+class DeadlineExceeded(JobStopped):
+    """The job ran past its deadline."""
 
 
 class NotThere(ScoringError):
