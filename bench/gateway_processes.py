@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import sys
 import time
 from collections.abc import Iterator
@@ -16,7 +17,7 @@ from sqlalchemy import Engine, create_engine, text
 
 from services.stack.child import Child
 from services.stack.postgres_server import Postgres
-from services.stack.redis_server import HOST, free_port, redis_child
+from services.stack.redis_server import HOST, free_port, redis_child, redis_url
 from shared.ledger.engine import sqlalchemy_url
 from shared.ledger.migrate import migrate
 
@@ -88,12 +89,12 @@ def both(folder: Path) -> Iterator[Sides]:
     with ExitStack() as held:
         postgres = Postgres(folder / "postgres")
         held.callback(postgres.stop)
-        redis_port = free_port()
-        redis = redis_child(folder / "redis", redis_port)
+        redis_port, password = free_port(), secrets.token_urlsafe(8)
+        redis = redis_child(folder / "redis", redis_port, password)
         started = [redis]
         held.callback(_stop, started)
         redis.start(folder)
-        urls = {"REDIS_URL": f"redis://{HOST}:{redis_port}/0", "DATABASE_URL": postgres.url}
+        urls = {"REDIS_URL": redis_url(redis_port, password), "DATABASE_URL": postgres.url}
         engine = create_engine(sqlalchemy_url(postgres.url))
         held.callback(engine.dispose)
         migrate(engine)

@@ -48,6 +48,12 @@ class Settings(BaseSettings):
         description="Fernet keys, separated by commas, that seal the endpoints' secrets in the "
         "ledger: the first seals, all open; none: no webhooks",
     )
+    secret_keys: SecretStr | None = Field(
+        default=None,
+        description="Fernet keys, separated by commas, the same for all processes: they encrypt "
+        "texts that must not be stored, calls to models on their way, and the pages' sessions; "
+        "none: `do_not_store_text` is refused, and sessions end with the gateway that opened them",
+    )
     webhook_allow: tuple[IPvAnyNetwork, ...] = Field(
         default=(), description="networks that webhooks may reach though they are not public"
     )

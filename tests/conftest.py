@@ -10,10 +10,10 @@ import redis
 from sqlalchemy import Engine, text
 
 from services.stack.postgres_server import Postgres
+from shared.encryption import new_key
 from shared.ledger.engine import connect, ledger
 from shared.ledger.migrate import migrate
 from shared.settings import Settings, settings
-from shared.webhooks.sealing import new_key
 from tests.servers import redis_server
 
 TABLES = (
@@ -51,6 +51,7 @@ def _settings(
         patch.setenv("REDIS_URL", _redis)
         patch.setenv("TOUCHSTONE_MODELS_FILE", str(Path(__file__).parents[1] / "models.toml"))
         patch.setenv("TOUCHSTONE_WEBHOOK_KEYS", new_key())
+        patch.setenv("TOUCHSTONE_SECRET_KEYS", new_key())
         patch.setenv("TOUCHSTONE_WEBHOOK_ALLOW", '["127.0.0.1/32"]')
         patch.setenv("TOUCHSTONE_FILES_URL", str(tmp_path_factory.mktemp("files")))
         settings.cache_clear()

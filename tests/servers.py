@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,7 +14,7 @@ import redis
 from sqlalchemy import Engine
 
 from services.stack.child import Child
-from services.stack.redis_server import HOST, free_port, redis_child
+from services.stack.redis_server import free_port, redis_child, redis_url
 from shared.ledger import jobs, leases
 
 
@@ -21,9 +22,10 @@ from shared.ledger import jobs, leases
 def redis_server(folder: Path) -> Iterator[str]:
     """A Redis that answers; its URL."""
     port = free_port()
-    child: Child = redis_child(folder / "redis", port)
+    password = secrets.token_urlsafe(8)
+    child: Child = redis_child(folder / "redis", port, password)
     child.start(folder)
-    url = f"redis://{HOST}:{port}/0"
+    url = redis_url(port, password)
     try:
         _await_redis(url)
         yield url

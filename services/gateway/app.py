@@ -33,11 +33,11 @@ from services.gateway.streams import Streams
 from services.gateway.timing import Timing
 from services.gateway.waiting import Finishes
 from shared.catalogue import load_catalogue
+from shared.encryption import sealer_of
 from shared.files import FileStore
 from shared.ledger.engine import connect, libpq_url
 from shared.settings import Settings
 from shared.version import SERVICE_VERSION
-from shared.webhooks.sealing import sealer_of
 
 ROUTES = (
     events,

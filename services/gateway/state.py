@@ -18,11 +18,11 @@ from services.gateway.rate_limit import Limiter
 from services.gateway.streams import Streams
 from services.gateway.waiting import Finishes
 from shared.catalogue import Catalogue
+from shared.encryption import Sealer
 from shared.files import FileStore
 from shared.ledger.engine import transaction
 from shared.ledger.overview import Signs
 from shared.settings import Settings
-from shared.webhooks.sealing import Sealer
 
 SIGNS_SECONDS, MOST_TENANTS = 10.0, 1_000  # what results say of the models, remembered
 

@@ -18,6 +18,7 @@ from shared.contracts import JobRequest, Message, Room
 from shared.errors import BadInput
 from shared.ledger.batches import Batch
 from shared.ledger.idempotency import fingerprint
+from shared.ledger.private_requests import demand_key
 from shared.ledger.reading import Fault, Line, Step
 from shared.problems import pointer, validation_problem
 from shared.strictness import read_strictly
@@ -115,6 +116,7 @@ class Reader:
             body = json.dumps(line.body, ensure_ascii=False, allow_nan=False)
             asked = read_strictly(self.room.request, body, line.body)
             self.catalogue.demand(self.room, asked.model)
+            demand_key(asked)
         except ValidationError as error:
             raise InvalidLine.of(validation_problem(error, line.body), "/body") from None
         except BadInput as error:

@@ -12,6 +12,7 @@ from rich.console import Console
 
 from services.stack import demo
 from services.stack.occupancy import NotReady
+from services.stack.private_folder import close, only_ours
 from services.stack.processes import Rooms
 from services.stack.stack import Stack, running
 from services.worker import rooms_with_a_door
@@ -55,6 +56,7 @@ def main(arguments: list[str] | None = None) -> int:
     elif asked.command == "demo":
         chosen = chosen.model_copy(update={"port": 0})  # never in the way of a running service
     log.configure("warning", "console")
+    only_ours()
     console = Console(soft_wrap=False)
     if not console.is_terminal:
         console.width = max(console.width, PIPED_WIDTH)
@@ -75,6 +77,7 @@ def _run(asked: argparse.Namespace, chosen: Settings, console: Console) -> None:
         with console.status("starting Redis, PostgreSQL, gateway, scheduler, worker …"):
             rooms = Rooms(tuple(asked.rooms), asked.apart)
             started = stack.enter_context(running(folder, chosen, rooms))
+            close(asked.var)  # of the demo, the folder above its own
         _use(asked, started, console)
 
 

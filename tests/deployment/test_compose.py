@@ -17,8 +17,8 @@ import pytest
 from services.stack.child import Child
 from services.stack.redis_server import HOST, free_port
 from services.worker import rooms_with_a_door
+from shared.encryption import new_key
 from shared.settings import Settings
-from shared.webhooks.sealing import new_key
 from tests.deployment.manifests import COMPOSE_FILE, ROOT, Json, compose, ours
 from tests.end_to_end.load import examples
 from tests.end_to_end.service import environment

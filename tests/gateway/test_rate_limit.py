@@ -13,7 +13,7 @@ from pydantic import SecretStr
 from sqlalchemy import Engine
 
 from services.gateway.rate_limit import WINDOW_SECONDS, Grant
-from services.stack.redis_server import HOST, free_port, redis_child
+from services.stack.redis_server import free_port, redis_child, redis_url
 from shared.ledger import keys
 from shared.ledger.keys import Wanted
 from shared.settings import Settings
@@ -98,12 +98,15 @@ def test_without_keys_there_is_no_limit(client: httpx.Client) -> None:
     assert "RateLimit" not in answer.headers
 
 
+PASSWORD = "word"
+
+
 def test_while_redis_is_away_nobody_is_limited_and_then_again(
     chosen: Settings, engine: Engine, tmp_path: Path
 ) -> None:
     port = free_port()
     mine = chosen.model_copy(
-        update={"authentication": "keys", "redis_url": SecretStr(f"redis://{HOST}:{port}/0")}
+        update={"authentication": "keys", "redis_url": SecretStr(redis_url(port, PASSWORD))}
     )
     with engine.begin() as connection:
         _, secret = keys.make(connection, Wanted("a", "", ("score",), requests_per_minute=1))
@@ -114,7 +117,7 @@ def test_while_redis_is_away_nobody_is_limited_and_then_again(
         answers = [client.get("/v1/jobs") for _ in range(3)]
         assert {answer.status_code for answer in answers} == {200}
         assert not any("RateLimit" in answer.headers for answer in answers)
-        redis = redis_child(tmp_path / "redis", port)
+        redis = redis_child(tmp_path / "redis", port, PASSWORD)
         redis.start(tmp_path)
         try:
             deadline = time.monotonic() + 15

@@ -12,7 +12,7 @@ from pathlib import Path
 import redis
 
 from services.stack.child import Child
-from services.stack.redis_server import free_port, redis_child
+from services.stack.redis_server import free_port, redis_child, redis_url
 from services.stack.supervisor import Supervisor
 
 SLEEP = (sys.executable, "-c", "import time; time.sleep(600)")
@@ -42,7 +42,7 @@ def test_a_killed_child_is_started_again(tmp_path: Path) -> None:
 def test_redis_keeps_what_it_holds_over_a_kill(tmp_path: Path) -> None:
     port = free_port()
     supervisor = Supervisor(None, tmp_path)
-    supervisor.start(redis_child(tmp_path / "redis", port))
+    supervisor.start(redis_child(tmp_path / "redis", port, "word"))
 
     def answers() -> bool:
         try:
@@ -50,7 +50,7 @@ def test_redis_keeps_what_it_holds_over_a_kill(tmp_path: Path) -> None:
         except redis.exceptions.RedisError:
             return False
 
-    with redis.Redis(port=port) as client:
+    with redis.Redis.from_url(redis_url(port, "word")) as client:
         try:
             assert eventually(answers)
             client.lpush("score.echo", "job")

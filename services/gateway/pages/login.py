@@ -11,7 +11,7 @@ from services.gateway.callers import keys_are_asked_for, known
 from services.gateway.pages import forgery
 from services.gateway.pages.forgery import SESSION_COOKIE, VISIT_COOKIE
 from services.gateway.pages.routing import pages
-from services.gateway.pages.sessions import HOURS
+from services.gateway.pages.sessions import SECONDS
 from services.gateway.pages.templating import REVEAL_COOKIE, page
 from services.gateway.refusals import Unauthenticated
 from services.gateway.state import Gateway
@@ -45,7 +45,7 @@ async def login(request: Request, gateway: Gateway) -> Response:
     response = RedirectResponse(target, 303)
     if caller.key is not None:
         token = await gateway.sessions.open(caller.key)
-        forgery.set_cookie(request, response, SESSION_COOKIE, token, HOURS * 3_600)
+        forgery.set_cookie(request, response, SESSION_COOKIE, token, SECONDS)
     forgery.drop_cookie(request, response, VISIT_COOKIE)
     return response
 

@@ -24,6 +24,7 @@ from shared.contracts import JobRequest, Metric, Room
 from shared.ledger import idempotency, jobs
 from shared.ledger.idempotency import Accepted
 from shared.ledger.owner import Owner
+from shared.ledger.private_requests import demand_key
 from shared.metrics import JOBS_ACCEPTED
 
 LOOK_AGAIN_SECONDS = 2.0  # a notice may be lost; the ledger is asked at this pace
@@ -42,6 +43,7 @@ async def take(room: Room, request: Request, gateway: State, owner: Owner) -> Re
     """The way of a request: read it, commit it, hint, and wait if the caller prefers to."""
     asked = await body.parse(request, room.request, limit=most_bytes(room, gateway))
     gateway.catalogue.demand(room, asked.model)
+    demand_key(asked)
     key = key_of(request.headers.get("idempotency-key"))
     accepted = await commit(room, asked, gateway, key, owner)
     prefer = request.headers.get("prefer")

@@ -15,11 +15,11 @@ from services.gateway.callers import Administrator
 from services.gateway.refusals import WebhooksOff
 from services.gateway.state import Gateway, State
 from services.gateway.webhook_views import EndpointChange, EndpointRequest, RotationRequest
+from shared.encryption import Sealer, new_secret
 from shared.errors import BadInput
 from shared.ledger.webhooks import endpoints
 from shared.ledger.webhooks.endpoints import Endpoint, UnknownEndpoint
 from shared.webhooks.destination import ForbiddenDestination, policy_of
-from shared.webhooks.sealing import Sealer, new_secret
 
 ENDPOINT_ID = re.compile(r"we_[0-9a-f]{32}")
 NO_STORE = {"Cache-Control": "no-store"}

@@ -19,13 +19,13 @@ from tenacity import retry, retry_if_exception_type, stop_after_delay, wait_rand
 
 from services.scheduler.webhooks.sending import Arrival, Sender
 from shared import log, metrics
+from shared.encryption import sealer_of
 from shared.errors import Unavailable
 from shared.ledger.engine import transaction
 from shared.ledger.webhooks import deliveries
 from shared.ledger.webhooks.deliveries import Delivery, Refusal, Share
 from shared.settings import Settings
 from shared.webhooks.destination import policy_of
-from shared.webhooks.sealing import sealer_of
 
 ATTEMPTS_OF_AN_ENDPOINT = 4  # at a time
 TENANTS_SHARE = 4  # a tenant may use one in so many of all attempts

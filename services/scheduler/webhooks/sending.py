@@ -16,10 +16,10 @@ import httpcore
 from standardwebhooks import Webhook
 
 from services.scheduler.webhooks.connecting import Resolve, UnknownName, VettedBackend, resolve
+from shared.encryption import Sealer, Unreadable
 from shared.ledger.webhooks.deliveries import Delivery, Refusal
 from shared.version import SERVICE_VERSION
 from shared.webhooks.destination import Destination, ForbiddenDestination, Policy, read
-from shared.webhooks.sealing import Sealer, Unreadable
 
 MOST_ANSWER_BYTES = 65_536
 DRAIN_SECONDS = 2.0

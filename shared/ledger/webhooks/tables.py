@@ -25,7 +25,7 @@ endpoints = Table(
     Column("url", String, nullable=False),
     Column("description", String, nullable=False, server_default=""),
     Column("events", ARRAY(String), nullable=False),  # empty: every event
-    Column("secret", String, nullable=False),  # sealed, see shared/webhooks/sealing.py
+    Column("secret", String, nullable=False),  # sealed, see shared/encryption.py
     Column("earlier_secret", String),  # sealed; signs beside the other while it is valid
     Column("earlier_until", Instant),
     Column("created_at", Instant, nullable=False, server_default=func.now()),

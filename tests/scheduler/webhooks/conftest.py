@@ -9,9 +9,9 @@ from ipaddress import ip_network
 import pytest
 
 from services.scheduler.webhooks.sending import Sender
+from shared.encryption import Sealer, new_key, new_secret
 from shared.ledger.webhooks.deliveries import Delivery
 from shared.webhooks.destination import Policy
-from shared.webhooks.sealing import Sealer, new_key, new_secret
 
 POLICY = Policy(allowed=(ip_network("127.0.0.0/8"),), ports=(443, 8443))
 SECRET = new_secret()

@@ -14,11 +14,11 @@ from sqlalchemy import Engine, text
 from standardwebhooks import Webhook
 
 from services.scheduler.webhooks.delivering import delivering
+from shared.encryption import new_secret, sealer_of
 from shared.ledger.webhooks import endpoints, failures
 from shared.ledger.webhooks.events import due
 from shared.ledger.webhooks.failures import Record
 from shared.settings import Settings
-from shared.webhooks.sealing import new_secret, sealer_of
 from tests.receivers import Receiver, receiving
 
 TENANT = "default"

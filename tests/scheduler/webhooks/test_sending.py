@@ -16,8 +16,8 @@ import pytest
 from standardwebhooks import Webhook, WebhookVerificationError
 
 from services.scheduler.webhooks.sending import Arrival, Sender, retry_after
+from shared.encryption import Sealer, new_key, new_secret
 from shared.ledger.webhooks.deliveries import Refusal
-from shared.webhooks.sealing import Sealer, new_key, new_secret
 from tests.receivers import Receiver, receiving
 from tests.scheduler.webhooks.conftest import BODY, SECRET, delivery_to
 

@@ -1,0 +1,81 @@
+"""Requests that say `do_not_store_text` rest encrypted while their job is open.
+
+PostgreSQL writes every version of a row to its write-ahead log and leaves old ones in its pages
+until they are vacuumed, so that a text once written in clear stays in files after the job has
+ended. What is written of such a request is what is kept of it anyway, and the whole of it
+encrypted; a trigger drops the encrypted part when the job ends (migration "batches").
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from sqlalchemy import JSON, Dialect
+from sqlalchemy.types import TypeDecorator
+
+from shared.contracts import JobRequest
+from shared.encryption import Unreadable, secret_sealer
+from shared.errors import BadInput, Unavailable
+from shared.settings import settings
+
+KEPT = ("model", "variant", "seed", "metadata", "context", "webhook", "do_not_store_text")
+ENCRYPTED = "encrypted"  # the field of a stored request that holds all of it
+
+
+class RequestJson(TypeDecorator[Any]):
+    """A request as JSON: encrypted where its text must not be stored, in clear for the reader."""
+
+    impl = JSON(none_as_null=True)
+    cache_ok = True
+
+    def process_bind_param(self, value: Any, dialect: Dialect) -> Any:
+        """What the database gets."""
+        return encrypted(value) if isinstance(value, Mapping) else value
+
+    def process_result_value(self, value: Any, dialect: Dialect) -> Any:
+        """What the reader gets."""
+        return decrypted(value) if isinstance(value, Mapping) else value
+
+    def coerce_compared_value(self, op: Any, value: Any) -> Any:
+        """A field of it, as in `request["model"]`, is what JSON makes of it."""
+        return self.impl_instance.coerce_compared_value(op, value)
+
+
+def encrypted(request: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What may be written of this request. Raises Unavailable where there is no key."""
+    if not request.get("do_not_store_text"):
+        return request
+    sealer = secret_sealer(settings())
+    if sealer is None:
+        raise Unavailable("a text that must not be stored needs TOUCHSTONE_SECRET_KEYS")
+    kept = {name: request[name] for name in KEPT if name in request}
+    return kept | {ENCRYPTED: sealer.seal(json.dumps(dict(request)))}
+
+
+def demand_key(asked: JobRequest) -> None:
+    """Raises BadInput where this request cannot be kept as it asks to be."""
+    if asked.do_not_store_text and secret_sealer(settings()) is None:
+        raise BadInput(
+            "this service cannot keep a text out of its stores: TOUCHSTONE_SECRET_KEYS is not set",
+            pointer="/do_not_store_text",
+        )
+
+
+def decrypted(stored: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The request as it came; as it is stored where no key of ours opens it, or its job ended."""
+    sealer = secret_sealer(settings()) if ENCRYPTED in stored else None
+    if sealer is None:
+        return stored
+    try:
+        opened: dict[str, Any] = json.loads(sealer.open(stored[ENCRYPTED]))
+    except Unreadable:
+        return stored
+    return opened
+
+
+def demand_readable(request: Mapping[str, Any]) -> None:
+    """Raises Unavailable where this process has no key to what the request holds."""
+    if ENCRYPTED in request:
+        raise Unavailable("no key of TOUCHSTONE_SECRET_KEYS opens the request")
