@@ -106,9 +106,11 @@ def test_redis_takes_its_password_from_its_environment(tmp_path: Path) -> None:
     child = Child("redis", (shell, option, written), {"REDISCLI_AUTH": "word"})
     child.start(tmp_path)
     try:
-        with Redis.from_url(redis_url(port, "word"), retry=PATIENT) as client:
+        with Redis.from_url(
+            redis_url(port, "word"), retry=PATIENT, decode_responses=True
+        ) as client:
             assert client.ping()
-            assert client.config_get("appendonly") == {b"appendonly": b"yes"}
+            assert client.config_get("appendonly") == {"appendonly": "yes"}
         with Redis(port=port) as stranger, pytest.raises(AuthenticationError):
             stranger.ping()
     finally:

@@ -17,7 +17,7 @@ from shared.catalogue import Catalogue, ModelEntry
 from shared.errors import BadInput, ScoringError, Unavailable
 from shared.remote import call as call_module
 from shared.remote.answering import answer
-from shared.remote.call import Call, ask, reply_list
+from shared.remote.call import Call, Reply, ask, opened, reply_list, sealed
 from shared.remote.models import QueueModels
 from shared.settings import Settings
 from tests.fakes import KINDS, FakeModel, FakeModels
@@ -149,6 +149,23 @@ def test_nobody_works_on_a_call_that_nobody_waits_for(chosen: Settings) -> None:
     answer("not a call")
     with redis.Redis.from_url(chosen.redis_url.get_secret_value()) as client:
         assert client.exists(reply_list("late")) == 0
+
+
+@pytest.mark.usefixtures("worker")
+def test_calls_and_replies_travel_encrypted(chosen: Settings) -> None:
+    call = Call(
+        id="marked",
+        model="fake",
+        operation=operations.Judge(examples=(Example(text="mark of a text"),)),
+        deadline=time.time() + 9,
+    )
+    message = sealed(call)
+    assert "mark of a text" not in message
+    answer(message)
+    with redis.Redis.from_url(chosen.redis_url.get_secret_value()) as client:
+        (raw,) = client.lrange(reply_list("marked"), 0, -1)
+    assert not raw.startswith(b"{")
+    assert Reply.model_validate_json(opened(raw))
 
 
 @pytest.mark.usefixtures("worker")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 import tomllib
 from typing import Any
 
 import httpx
 import pytest
+import redis
 from sqlalchemy import Engine
 
 from services.gateway.pages.routing import POLICY
@@ -16,6 +18,7 @@ from services.gateway.rooms import metrics
 from shared import queue
 from shared.errors import Unavailable
 from shared.ledger import keys
+from shared.settings import Settings
 from tests.end_to_end.service import ROOT
 from tests.gateway.conftest import Opens
 from tests.gateway.test_scores import GOOD, URL
@@ -219,6 +222,24 @@ class TestLogIn:
             for key in keys.all_of(connection, "a"):
                 keys.revoke(connection, key.id)
         assert browser.get("/").status_code == 303
+
+    def test_who_writes_into_redis_opens_no_session(
+        self, opens: Opens, engine: Engine, chosen: Settings
+    ) -> None:
+        browser = entered(opens, "a")
+        with engine.begin() as connection:
+            (key,) = keys.all_of(connection, "a")
+        with redis.Redis.from_url(chosen.redis_url.get_secret_value()) as store:
+            (name,) = store.keys("touchstone:session:*")
+            genuine = store.get(name)
+            mine = "forged"
+            forged_name = f"touchstone:session:{hashlib.sha256(mine.encode()).hexdigest()}"
+            for value in (key.id, f"{forged_name} {key.id}", genuine):
+                store.set(forged_name, value)
+                other = stranger(opens)
+                other.cookies.set("touchstone_session", mine)
+                assert other.get("/").status_code == 303
+        assert browser.get("/").status_code == 200
 
     def test_a_key_that_may_not_score_tries_nothing(self, opens: Opens, engine: Engine) -> None:
         browser = entered(opens, "a", "batch")
