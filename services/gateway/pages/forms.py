@@ -23,7 +23,7 @@ async def form_of(request: Request, *, limit: int = FORM_BYTES) -> Form:
     Raises BodyTooLarge, InvalidBody, UnsupportedMediaType, RequestTimeout.
     """
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind != MEDIA_TYPE:
+    if kind not in ("", MEDIA_TYPE):  # none: no body either
         raise UnsupportedMediaType(f"send the form as {MEDIA_TYPE}")
     raw = await read_bounded(request, limit=limit)
     if raw.count(b"&") >= MOST_FIELDS:
