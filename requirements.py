@@ -28,7 +28,9 @@ from pip._vendor.packaging.utils import (
 from pip._vendor.packaging.version import InvalidVersion, Version
 
 MINORS = range(11, 14)
-PLATFORM = re.compile(r"any|(manylinux|linux).*_(x86_64|aarch64)|macosx_.*_(x86_64|arm64|universal2)")
+PLATFORM = re.compile(
+    r"any|(manylinux|linux).*_(x86_64|aarch64)|macosx_.*_(x86_64|arm64|universal2)"
+)
 PIECE_BYTES = 1_048_576
 
 
@@ -37,12 +39,14 @@ def main() -> None:
     command = IndexCommand("index", "requirements")
     options, _ = command.parse_args([])
     with command.main_context():
-        finder = command._build_package_finder(options, command.get_default_session(options))
+        session = command.get_default_session(options)
+        finder = command._build_package_finder(options, session)  # noqa: SLF001 - pip has no API
         for line in filter(None, map(str.strip, sys.stdin)):
             found = sorted(hashes(Requirement(line), finder))
             if not found:
                 sys.exit(f"no index has a file of {line}")
-            print(" \\\n    ".join([line, *(f"--hash=sha256:{digest}" for digest in found)]))
+            lines = [line, *(f"--hash=sha256:{digest}" for digest in found)]
+            sys.stdout.write(" \\\n    ".join(lines) + "\n")
 
 
 def hashes(pin: Requirement, finder: PackageFinder) -> set[str]:
@@ -57,7 +61,7 @@ def hashes(pin: Requirement, finder: PackageFinder) -> set[str]:
 
 def links(name: str, finder: PackageFinder) -> Iterator[Link]:
     """Every file of this project."""
-    collector = finder._link_collector
+    collector = finder._link_collector  # noqa: SLF001
 
     def on_page(page: Link) -> Iterable[Link]:
         response = collector.fetch_response(page)
@@ -83,10 +87,16 @@ def is_wanted(filename: str, version: str) -> bool:
 
 def is_ours(tag: Tag) -> bool:
     """Whether one of our interpreters takes this tag."""
-    named = tag.interpreter in {"py3", *(f"{kind}3{minor}" for kind in "cp py".split() for minor in MINORS)}
-    stable = tag.abi == "abi3" and tag.interpreter.removeprefix("cp3").isdecimal()
-    stable = stable and int(tag.interpreter.removeprefix("cp3")) <= MINORS[-1]
-    return (stable or (named and not tag.abi.endswith("t"))) and bool(PLATFORM.fullmatch(tag.platform))
+    return takes_interpreter(tag) and PLATFORM.fullmatch(tag.platform) is not None
+
+
+def takes_interpreter(tag: Tag) -> bool:
+    """Whether a CPython of ours takes the tag's interpreter and ABI; free-threaded ones are not."""
+    minor = tag.interpreter.removeprefix("cp3").removeprefix("py3")
+    if tag.abi == "abi3":
+        return minor.isdecimal() and int(minor) <= MINORS[-1]
+    is_named = not minor or (minor.isdecimal() and int(minor) in MINORS)
+    return is_named and not tag.abi.endswith("t")
 
 
 def sha256(link: Link) -> str:

@@ -28,8 +28,10 @@ SPARE_SECONDS = 2.0
 LINGER_SECONDS = 2.0  # for a client that still sends to read its answer
 LINGER_BYTES = 1_048_576
 READ_SECONDS = 60.0  # a client that does not take what we write for so long is gone
-PIECES = 256  # chunks in what one read brought; beyond that they must not be tiny
-PIECE_BYTES = 32  # on the average, with their framing
+READ_BYTES = 16_384  # at a time: between two reads others have their turn
+HEAD_LINES = 128
+CHUNKS = 256  # of a body, of any size; all others have
+CHUNK_BYTES = 32  # on the average
 
 
 @dataclass(frozen=True)
@@ -87,20 +89,19 @@ class Connections:
 class CoarseConnection(h11.Connection):
     """Refuses bodies cut into tiny chunks: a chunk of one byte costs as much as one of 64 kB."""
 
-    _pieces = 0
-    _most_pieces = PIECES
-
-    def receive_data(self, data: bytes) -> None:
-        """What one read brought."""
-        self._pieces, self._most_pieces = 0, PIECES + len(data) // PIECE_BYTES
-        super().receive_data(data)
+    def __init__(self) -> None:
+        super().__init__(h11.SERVER)
+        self._chunks, self._bytes = 0, 0
 
     def next_event(self) -> Any:
         """h11's next event. Raises RemoteProtocolError."""
         event = super().next_event()
+        if isinstance(event, h11.Request):
+            self._chunks, self._bytes = 0, 0
         if isinstance(event, h11.Data):
-            self._pieces += 1
-            if self._pieces > self._most_pieces:
+            self._chunks += event.chunk_start
+            self._bytes += len(event.data)
+            if self._chunks > CHUNKS + self._bytes / CHUNK_BYTES:
                 raise h11.RemoteProtocolError("the chunks are too small")
         return event
 
@@ -141,16 +142,19 @@ class BoundedProtocol(H11Protocol):
         _loop: asyncio.AbstractEventLoop | None = None,
     ) -> None:
         super().__init__(config, server_state, app_state, _loop)
-        self.conn = CoarseConnection(h11.SERVER)
+        self.conn = CoarseConnection()
         self._timer: asyncio.TimerHandle | None = None
         self._write_timer: asyncio.TimerHandle | None = None
         self._address: str | None = None  # None: not counted
         self._is_spare = False
+        self._head_lines = 0
         self._lingered: int | None = None  # bytes thrown away; None: not yet closing
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Count it; what is beyond the limits is served probes only, or nothing."""
         super().connection_made(cast(asyncio.Transport, transport))
+        if hasattr(self.transport, "max_size"):  # of asyncio's own transports: bytes of one read
+            self.transport.max_size = READ_BYTES
         connections = self.connections_open
         if connections.is_beyond_spare:
             HTTP_REFUSED.labels("connections").inc()
@@ -181,6 +185,11 @@ class BoundedProtocol(H11Protocol):
             if self._lingered > LINGER_BYTES:
                 self.transport.abort()
             return
+        if self.conn.their_state is h11.IDLE:
+            self._head_lines += data.partition(b"\r\n\r\n")[0].count(b"\n")
+            if self._head_lines > HEAD_LINES:
+                self._give_up_head(431, "request-header-fields-too-large", "Too many header fields")
+                return
         super().data_received(data)
         if self._timer is None and self.conn.their_state is h11.IDLE:
             self._expect_head()  # the next one on this connection has begun
@@ -191,6 +200,7 @@ class BoundedProtocol(H11Protocol):
         super().handle_events()
         if self.cycle is not before:
             self._stop_timer()
+            self._head_lines = 0
             self.cycle.transport = LingeringTransport(self)
             self.cycle.keep_alive = not self._is_spare
 
@@ -232,9 +242,16 @@ class BoundedProtocol(H11Protocol):
         self._timer = None
         if self.transport.is_closing():
             return
-        HTTP_REFUSED.labels("head").inc()
         if self.conn.our_state is h11.IDLE and self.conn.trailing_data[0]:
-            self._refuse(408, "request-timeout", "The request took too long")
+            self._give_up_head(408, "request-timeout", "The head did not come in time")
+        else:
+            HTTP_REFUSED.labels("head").inc()
+            self._close()
+
+    def _give_up_head(self, status: int, slug: str, title: str) -> None:
+        HTTP_REFUSED.labels("head").inc()
+        if self.conn.our_state is h11.IDLE:
+            self._refuse(status, slug, title)
         self._close()
 
     def timeout_keep_alive_handler(self) -> None:
@@ -275,7 +292,7 @@ class BoundedProtocol(H11Protocol):
             self.transport.abort()
 
     def _refuse(self, status: int, slug: str, title: str) -> None:
-        body = json.dumps(make(slug, title, status, "the head did not come in time")).encode()
+        body = json.dumps(make(slug, title, status, "the connection is closed")).encode()
         headers = [
             ("content-type", "application/problem+json"),
             ("content-length", str(len(body))),
