@@ -9,14 +9,14 @@ RUN := HF_HUB_OFFLINE=1 PYTHONUNBUFFERED=1 $(BIN)/python
 help:  ## what there is
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-8s %s\n", $$1, $$2}'
 
-$(VENV)/runtime: requirements.lock pyproject.toml
+$(VENV)/runtime: install.sh requirements-build.lock requirements.lock requirements-cuda.lock pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --requirement requirements.lock
-	$(BIN)/python -m pip install --quiet --no-deps --editable .
+	sh install.sh $(BIN)/python
+	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	touch $@
 
 $(VENV)/dev: $(VENV)/runtime requirements-dev.lock
-	$(BIN)/python -m pip install --quiet --requirement requirements-dev.lock
+	sh install.sh $(BIN)/python dev
 	touch $@
 
 venv: $(VENV)/dev  ## the virtual environment, with what developers need
@@ -52,7 +52,7 @@ fuzz: $(VENV)/dev  ## Schemathesis on the running service: thousands of requests
 pictures: $(VENV)/dev  ## the README's pictures, taken of a running service
 	$(RUN) -m tests.browser.pictures
 
-lock:  ## pin every version anew from pyproject.toml
+lock:  ## pin every version anew from pyproject.toml, with the hashes of its files
 	sh requirements.sh
 
 clean:  ## forget the environment and the data of the embedded servers

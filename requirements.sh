@@ -1,6 +1,11 @@
 #!/bin/sh
-# Pins every version that a fresh install of pyproject.toml resolves to today.
-# torch is named without its local suffix, and what only its GPU builds bring is left to it.
+# Pins every version that a fresh install of pyproject.toml resolves to today, with the SHA-256 of
+# its files (requirements.py). torch is named without its local suffix: where its CPU build lies on
+# this machine, its hash is listed beside those of the public index.
+#   requirements-build.lock  what builds source distributions, and this project
+#   requirements.lock        what every process needs
+#   requirements-cuda.lock   what torch's builds of the public index need besides, on Linux
+#   requirements-dev.lock    what tests and linters need besides
 set -eu
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -13,13 +18,35 @@ chosen = [] if '$1' == 'dev' else project['dependencies']
 for extra in '$1'.split(','):
     chosen = chosen + project['optional-dependencies'][extra]
 print('\n'.join(chosen))"; }
-pins() { "$bin/pip" freeze --exclude-editable | sed -E 's/^(torch==[0-9.]+)\+.*/\1/' | grep -vE '^(nvidia-|triton==|cuda-|touchstone)'; }
+pins() { "$bin/pip" freeze --all --exclude-editable | sed -E 's/^(torch==[0-9.]+)\+.*/\1/' | grep -vE '^(nvidia-|triton==|cuda-|touchstone|pip==)'; }
+hashed() { "$bin/python" requirements.py; }
 
+"$bin/pip" install --quiet --upgrade pip setuptools
 "$bin/pip" install --quiet torch==2.13.0
 extras gateway,metrics,models,embedded > "$work/runtime.in"
 "$bin/pip" install --quiet --requirement "$work/runtime.in"
-pins > requirements.lock
+pins > "$work/all.pins"
+grep '^setuptools==' "$work/all.pins" > "$work/build.pins"
+grep -v '^setuptools==' "$work/all.pins" > "$work/runtime.pins"
 extras dev > "$work/dev.in"
 "$bin/pip" install --quiet --requirement "$work/dev.in"
-pins | grep -vxFf requirements.lock > "$work/dev.pins"
-{ echo '--requirement requirements.lock'; cat "$work/dev.pins"; } > requirements-dev.lock
+pins | grep -vxFf "$work/all.pins" > "$work/dev.pins"
+
+# which libraries the public build wants is asked without downloading them; `===` is no local build
+platforms=$(for glibc in $(seq 39 -1 5); do echo "--platform manylinux_2_${glibc}_x86_64"; done)
+# shellcheck disable=SC2086
+"$bin/pip" install --quiet --dry-run --ignore-installed --use-feature=fast-deps --only-binary :all: \
+  $platforms --platform manylinux2014_x86_64 --python-version 3.11 --target "$work/none" \
+  --report "$work/cuda.json" "$(sed -n 's/^torch==/torch===/p' "$work/runtime.pins")"
+python3.11 -c "
+import json, sys
+found = [entry['metadata'] for entry in json.load(open(sys.argv[1]))['install']]
+names = sorted((one['name'], one['version']) for one in found)
+for name, version in names:
+    if name.startswith(('cuda-', 'nvidia-', 'triton')):
+        print(f'{name}=={version}; platform_system == \"Linux\"')" "$work/cuda.json" > "$work/cuda.pins"
+
+hashed < "$work/build.pins" > requirements-build.lock
+{ echo '--requirement requirements-build.lock'; hashed < "$work/runtime.pins"; } > requirements.lock
+hashed < "$work/cuda.pins" > requirements-cuda.lock
+{ echo '--requirement requirements.lock'; hashed < "$work/dev.pins"; } > requirements-dev.lock

@@ -34,3 +34,9 @@ REQUEST_SECONDS = Histogram(
     ["method", "route", "status"],
     buckets=SECONDS,
 )
+HTTP_REFUSED = Counter(
+    "touchstone_http_refused_total",
+    "Given up early: connections beyond the limit (connections), heads and bodies that did not "
+    "come in time (head, body), too many requests at a time (busy), another site's (site)",
+    ["reason"],
+)

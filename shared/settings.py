@@ -29,6 +29,23 @@ class Settings(BaseSettings):
 
     host: str = "127.0.0.1"
     port: int = Field(default=8000, ge=0, le=65_535)
+    host_names: tuple[str, ...] = Field(
+        default=(),
+        description="names besides loopback ones that a gateway without keys answers to",
+    )
+    connections: int = Field(default=1_000, ge=1, description="open ones, of one gateway")
+    connections_per_address: int = Field(default=250, ge=1)
+    proxies: tuple[IPvAnyNetwork, ...] = Field(
+        default=(), description="networks whose addresses stand for many clients"
+    )
+    concurrent_requests: int = Field(
+        default=500, ge=1, description="in one gateway at a time, but for event streams and probes"
+    )
+    head_seconds: float = Field(default=10, gt=0, description="for a request's head to come whole")
+    body_seconds: float = Field(default=1_800, gt=0, description="for a body to come whole")
+    body_bytes_per_second: int = Field(
+        default=4_096, ge=1, description="a body that comes more slowly for long is given up"
+    )
     max_body_bytes: int = Field(default=1_048_576, ge=1_024)
     max_wait_seconds: int = Field(default=30, ge=0, le=30, description="cap of Prefer: wait=N")
     idempotency_hours: int = Field(default=24, ge=1)
@@ -127,7 +144,13 @@ class Settings(BaseSettings):
     metrics_host: str = "127.0.0.1"
     metrics_port: int | None = Field(
         default=None,
-        description="of workers (/healthz, /readyz, /metrics) and scheduler; none: off",
+        description="of workers (/healthz, /readyz, /metrics), scheduler and gateway (/metrics); "
+        "none: off",
+    )
+    metrics_public: bool = Field(
+        default=False,
+        description="whether the gateway answers /metrics on its public port also where keys are "
+        "asked for",
     )
 
     otlp_endpoint: str | None = Field(

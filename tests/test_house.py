@@ -42,9 +42,3 @@ def test_files_are_named_by_what_they_are_about() -> None:
         path.stem for folder in ("services", "shared") for path in ROOT.glob(f"{folder}/**/*.py")
     }
     assert names & NO_NOUNS == set()
-
-
-def test_every_requirement_is_pinned() -> None:
-    lines = (ROOT / "requirements.lock").read_text().split()
-    assert all("==" in line and "+" not in line for line in lines)
-    assert "torch==2.13.0" in lines

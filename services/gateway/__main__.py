@@ -11,6 +11,7 @@ from opentelemetry.instrumentation.fastapi import FastAPIInstrumentor
 
 from services.gateway.app import create_app
 from services.gateway.exposure import Exposed, keys_needed
+from services.gateway.server import config_of, serve_metrics
 from services.gateway.state import State
 from shared import log, tracing
 from shared.settings import Settings, settings
@@ -39,14 +40,9 @@ def main() -> None:
         gateway.keyring.demand()
     else:
         logger.warning("gateway.open", host=chosen.host, detail=OPEN[needed])
-    uvicorn.run(
-        traced(app, chosen),
-        host=chosen.host,
-        port=chosen.port,
-        log_config=None,
-        access_log=False,
-        timeout_graceful_shutdown=chosen.max_wait_seconds + 5,
-    )
+    if chosen.metrics_port is not None:
+        serve_metrics(app, chosen.metrics_host, chosen.metrics_port)
+    uvicorn.Server(config_of(traced(app, chosen), chosen)).run()
 
 
 def traced(app: FastAPI, chosen: Settings) -> FastAPI:

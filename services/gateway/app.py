@@ -9,12 +9,14 @@ from fastapi import FastAPI
 from starlette.concurrency import run_in_threadpool
 
 from services.gateway import openapi, refusals
+from services.gateway.answer_headers import AnswerHeaders
 from services.gateway.hints import Hints
 from services.gateway.keyring import Keyring
 from services.gateway.pages import assets as pages
 from services.gateway.pages.charts.painter import painter
 from services.gateway.pages.sessions import Sessions
 from services.gateway.rate_limit import Limiter, RateLimitHeaders
+from services.gateway.request_limits import BodyDeadline, InProgress
 from services.gateway.routes import (
     batch_downloads,
     batch_reports,
@@ -28,6 +30,7 @@ from services.gateway.routes import (
     webhook_deliveries,
     webhook_endpoints,
 )
+from services.gateway.same_site import SameSite
 from services.gateway.state import State
 from services.gateway.streams import Streams
 from services.gateway.timing import Timing
@@ -95,6 +98,10 @@ def create_app(settings: Settings) -> FastAPI:
     refusals.install(app)
     openapi.install(app)
     app.add_middleware(RateLimitHeaders)
+    app.add_middleware(SameSite, gateway=app.state.gateway)
+    app.add_middleware(InProgress, settings=settings)
+    app.add_middleware(BodyDeadline, settings=settings)
+    app.add_middleware(AnswerHeaders)
     app.add_middleware(Timing)
     return app
 

@@ -43,6 +43,14 @@ async def read(request: Request, *, limit: int) -> bytes:
         raise UnsupportedMediaType("send the body as Content-Type: application/json")
     if request.headers.get("content-encoding", "identity").lower() != "identity":
         raise UnsupportedMediaType("send the body without Content-Encoding")
+    return await read_bounded(request, limit=limit)
+
+
+async def read_bounded(request: Request, *, limit: int) -> bytes:
+    """The raw body; one that says that it is longer is not read at all. Raises BodyTooLarge."""
+    length = request.headers.get("content-length", "")
+    if length.isdecimal() and int(length) > limit:
+        raise BodyTooLarge(f"the body may have {limit} bytes")
     chunks: list[bytes] = []
     size = 0
     async for chunk in request.stream():

@@ -5,8 +5,10 @@ Where no key was ever made (`authentication = auto`), everybody is the tenant `d
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Awaitable, Callable
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 from fastapi import Depends, Request, Security
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
@@ -17,6 +19,11 @@ from services.gateway.refusals import Forbidden, Unauthenticated
 from services.gateway.state import Gateway, State
 from shared.ledger import keys
 from shared.ledger.keys import Key, Scope
+
+ASKED_AGAIN_SECONDS = 5.0  # a look comes every 2 s: a revoked key sees nothing ten seconds later
+
+T = TypeVar("T")
+Look = Callable[[], Awaitable[T]]
 
 BEARER = HTTPBearer(
     auto_error=False,
@@ -74,6 +81,32 @@ async def known(gateway: State, secret: str) -> Caller:
     if key is None:
         raise Unauthenticated("this API key is unknown, expired or revoked", wrong=True)
     return gateway.keyring.remember(secret, key)
+
+
+def while_known(caller: Caller, gateway: State, look: Look[T]) -> Look[T]:
+    """The same look for a stream that lasts; the ledger is asked for the key again now and then.
+
+    It raises Unauthenticated once the key is revoked or has expired, or where keys are asked for
+    meanwhile and the stream was opened without one.
+    """
+    asked = -math.inf
+
+    async def again() -> T:
+        nonlocal asked
+        if time.monotonic() - asked >= ASKED_AGAIN_SECONDS:
+            if not await _is_still_known(caller, gateway):
+                raise Unauthenticated("this API key is expired or revoked", wrong=True)
+            asked = time.monotonic()
+        return await look()
+
+    return again
+
+
+async def _is_still_known(caller: Caller, gateway: State) -> bool:
+    key = caller.key
+    if key is None:
+        return not await keys_are_asked_for(gateway)
+    return await gateway.in_ledger(lambda connection: keys.valid(connection, key.id)) is not None
 
 
 Scorer = Annotated[Caller, Depends(needs("score"))]

@@ -12,6 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.routing import compile_path
 
+from services.gateway.answer_headers import DEFAULTS
 from shared import log
 from shared.errors import BadInput, NotThere, ScoringError
 from shared.problems import Problem, internal, invalid, make, problem
@@ -70,6 +71,39 @@ class Forbidden(ScoringError):
     title = "This key may not do that"
 
 
+class RequestTimeout(ScoringError):
+    """The body came too slowly."""
+
+    status = 408
+    slug = "request-timeout"
+    title = "The request took too long"
+
+
+class Busy(ScoringError):
+    """As many requests as this process takes on at a time."""
+
+    status = 503
+    slug = "busy"
+    title = "The service is busy"
+    retry_after = 2
+
+
+class ForeignSite(ScoringError):
+    """Another site's page made a browser send this."""
+
+    status = 403
+    slug = "foreign-site"
+    title = "This was sent by another site"
+
+
+class MisdirectedRequest(ScoringError):
+    """The Host header names somebody else."""
+
+    status = 421
+    slug = "misdirected-request"
+    title = "The service does not answer to this name"
+
+
 class WebhooksOff(ScoringError):
     """This service keeps no webhook secrets, since it has no key to seal them with."""
 
@@ -119,7 +153,8 @@ class AlreadyFinal(ScoringError):
 
 def answer(found: Problem, headers: dict[str, str] | None = None) -> JSONResponse:
     """A problem as a response; its status is the problem's."""
-    return JSONResponse(found, found["status"], headers=headers, media_type=MEDIA_TYPE)
+    kept = DEFAULTS | (headers or {})
+    return JSONResponse(found, found["status"], headers=kept, media_type=MEDIA_TYPE)
 
 
 def scoring_error(_request: Request, error: Exception) -> JSONResponse:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 import io
+import unicodedata
 from collections.abc import Iterable, Iterator
 from types import UnionType
 from typing import Any, Union, get_args, get_origin
@@ -24,7 +25,10 @@ FIRST = ("custom_id", "line", "job", "status", "score")
 LAST = ("warnings", "error")
 PARTS = ("components", "control")
 SCALARS = (bool, int, float, str)
-FORMULA = tuple("=+-@\t\r\n＝＋－＠")  # OWASP, "CSV injection"; full-width signs count too
+FORMULA = frozenset("=+-@")  # OWASP, "CSV injection"; full-width and small forms count too
+BREAKS = frozenset("\t\r\n")
+# letters and symbols that show nothing: Hangul fillers, the blank of Braille
+BLANKS = frozenset("\u115f\u1160\u3164\uffa0\u2800")
 
 
 def written(engine: Engine, batch: Batch, room: Room | None) -> Iterator[bytes]:
@@ -127,7 +131,23 @@ def cell(value: str | float | None) -> str:
         return "true" if value else "false"
     if isinstance(value, int | float):
         return repr(value)
-    return f"'{value}" if value.startswith(FORMULA) or value.lstrip().startswith(FORMULA) else value
+    return f"'{value}" if may_be_formula(value) else value
+
+
+def may_be_formula(text: str) -> bool:
+    """Whether a spreadsheet might run it, having dropped what cannot be seen at its beginning."""
+    for character in text:
+        if character in BREAKS:
+            return True
+        if not is_invisible(character):
+            return unicodedata.normalize("NFKC", character)[0] in FORMULA
+    return False
+
+
+def is_invisible(character: str) -> bool:
+    """Whether nothing of it is seen: spaces, controls, formats, marks without a letter, blanks."""
+    category = unicodedata.category(character)
+    return category[0] in "CZ" or category in ("Mn", "Me") or character in BLANKS
 
 
 def _packed(rows: Iterable[list[str]]) -> bytes:

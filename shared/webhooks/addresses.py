@@ -7,6 +7,7 @@ Pure: no name is resolved here.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from ipaddress import (
     IPv4Address,
@@ -65,6 +66,21 @@ def canonical(text: str) -> Address:
     if isinstance(address, IPv6Address) and address.ipv4_mapped is not None:
         return address.ipv4_mapped
     return address
+
+
+def ends_in_number(host: str) -> bool:
+    """Whether resolvers may read this name as an IPv4 address: 127.1, 0x7f.1, 2130706433, 1.2.3.4.
+
+    Source: the URL Standard's "ends in a number" checker; inet_aton reads the same.
+    """
+    last = host.lower().removesuffix(".").rpartition(".")[2]
+    return re.fullmatch(r"[0-9]+|0x[0-9a-f]*", last) is not None
+
+
+def is_localhost(host: str) -> bool:
+    """Whether the name means this machine by definition (RFC 6761, section 6.3)."""
+    name = host.lower().removesuffix(".")
+    return name == "localhost" or name.endswith(".localhost")
 
 
 def is_public(address: Address) -> bool:

@@ -13,11 +13,20 @@ from dataclasses import dataclass
 import httpx
 
 from shared.settings import Settings
-from shared.webhooks.addresses import Address, Network, canonical, is_listed, is_public
+from shared.webhooks.addresses import (
+    Address,
+    Network,
+    canonical,
+    ends_in_number,
+    is_listed,
+    is_localhost,
+    is_public,
+)
 
 MOST_CHARACTERS = 2_048
 HOST = re.compile(r"[a-z0-9._-]{1,253}|[0-9a-f:.]{2,45}")  # a name, or an IPv6 address
 PORTS = {"https": 443, "http": 80}
+LOOPBACK = canonical("127.0.0.1")
 
 
 class ForbiddenDestination(ValueError):
@@ -50,13 +59,11 @@ class Policy:
     def check(self, url: str) -> Destination:
         """The destination, as far as can be seen from the URL. Raises ForbiddenDestination."""
         destination = read(url)
-        try:
-            address = canonical(destination.host)
-        except ValueError:
-            if not self.allowed:
-                self._demand_public_manners(destination)
-            return destination
-        self.allows(address, destination)
+        address = _address_of(destination.host)
+        if address is not None:
+            self.allows(address, destination)
+        elif not self.allowed:
+            self._demand_public_manners(destination)
         return destination
 
     def allows(self, address: Address, destination: Destination) -> None:
@@ -73,6 +80,23 @@ class Policy:
         if destination.port not in self.ports:
             ports = ", ".join(str(port) for port in self.ports)
             raise ForbiddenDestination(f"the port must be one of {ports}")
+
+
+def _address_of(host: str) -> Address | None:
+    """The address that the host is, None for a name. Raises ForbiddenDestination.
+
+    A socket reads more spellings of an address than we do, and not every library the same ones.
+    """
+    if is_localhost(host):
+        return LOOPBACK
+    try:
+        return canonical(host)
+    except ValueError:
+        if ends_in_number(host):
+            raise ForbiddenDestination(
+                "write an IPv4 address as four decimal numbers, as in 192.0.2.1"
+            ) from None
+        return None
 
 
 def policy_of(chosen: Settings) -> Policy:

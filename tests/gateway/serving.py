@@ -10,6 +10,7 @@ from contextlib import contextmanager
 import uvicorn
 
 from services.gateway.app import create_app
+from services.gateway.server import config_of
 from services.stack.redis_server import HOST, free_port
 from shared.settings import Settings
 
@@ -18,8 +19,8 @@ from shared.settings import Settings
 def serving(chosen: Settings) -> Iterator[str]:
     """Its URL."""
     port = free_port()
-    config = uvicorn.Config(create_app(chosen), host=HOST, port=port, log_config=None)
-    server = uvicorn.Server(config)
+    placed = chosen.model_copy(update={"host": HOST, "port": port})
+    server = uvicorn.Server(config_of(create_app(placed), placed))
     thread = threading.Thread(target=server.run)
     thread.start()
     while not server.started:

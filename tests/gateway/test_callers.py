@@ -75,7 +75,7 @@ def test_without_a_valid_key_every_route_answers_401(
 def test_probes_and_the_description_need_no_key(opens: Opens) -> None:
     with opens() as client:
         client.headers.pop("Authorization")
-        for path in ("/healthz", "/readyz", "/metrics", "/openapi.json", "/docs"):
+        for path in ("/healthz", "/readyz", "/openapi.json", "/docs"):
             assert client.get(path).status_code == 200
 
 

@@ -107,7 +107,7 @@ def test_a_file_over_the_limit_is_refused_before_it_is_read_whole(
         if not chunked:
             headers["Content-Length"] = "1000000"
         transport = httpx.ASGITransport(app)
-        async with httpx.AsyncClient(transport=transport, base_url="http://gateway") as client:
+        async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
             return await client.post("/v1/files", content=pieces(), headers=headers)
 
     answer = asyncio.run(post())

@@ -11,10 +11,11 @@ import httpx
 import pytest
 from sqlalchemy import Engine
 
-from services.gateway import streams
+from services.gateway import callers, streams
 from services.gateway.keyring import ANYBODY, Caller
 from services.gateway.pages import viewers
 from services.gateway.routes import events as event_routes
+from services.gateway.routes.scores import LOOK_AGAIN_SECONDS
 from services.gateway.streams import MOST, MOST_OF_A_KEY, Streams
 from shared.errors import QuotaExceeded
 from shared.ledger import keys
@@ -110,6 +111,36 @@ def test_a_stream_of_an_hour_goes_on_where_it_was(
     finish_next(engine, {"score": 1})
     rest = list(events(client, path, first[-1][0]))
     assert [name for _, name, _ in rest] == ["job.running", "job.succeeded", "end"]
+
+
+@pytest.mark.parametrize("what", ["job", "batch"])
+def test_the_api_tells_nothing_more_to_a_revoked_key(scene: Scene, what: str) -> None:
+    """As the gateway is configured: a revoked key sees the last of a stream ten seconds later."""
+    address = f"/v1/jobs/{scene.client.post(URL, json=GOOD).json()['id']}/events"
+    if what == "batch":
+        address = f"/v1/batches/{scene.make([line('a', 'a')])['id']}/events"
+    with scene.client.stream("GET", address) as answer:
+        assert answer.status_code == 200
+        lines = answer.iter_lines()
+        assert next(lines).startswith("retry:")
+        with scene.engine.begin() as connection:
+            for key in keys.all_of(connection, "a"):
+                keys.revoke(connection, key.id)
+        started = time.monotonic()
+        assert "event: end" not in list(lines)
+        assert time.monotonic() - started < 3 * PROMPT_SECONDS  # of a busy machine
+    assert callers.ASKED_AGAIN_SECONDS + LOOK_AGAIN_SECONDS < PROMPT_SECONDS
+
+
+def test_a_revoked_key_that_is_still_remembered_opens_no_stream(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(callers, "ASKED_AGAIN_SECONDS", 3_600.0)
+    address = f"/v1/jobs/{scene.client.post(URL, json=GOOD).json()['id']}/events"
+    with scene.engine.begin() as connection:
+        for key in keys.all_of(connection, "a"):
+            keys.revoke(connection, key.id)
+    assert scene.client.get(address).status_code == 401
 
 
 @pytest.fixture

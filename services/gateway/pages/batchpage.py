@@ -16,6 +16,7 @@ from services.gateway.batch_views import batch_shown
 from services.gateway.pages import forgery
 from services.gateway.pages.batchfiles import owned
 from services.gateway.pages.batchreport import Summary, summary_of
+from services.gateway.pages.forms import form_of
 from services.gateway.pages.routing import pages
 from services.gateway.pages.surprises import WORDS, rules_of
 from services.gateway.pages.templating import page
@@ -33,7 +34,6 @@ from shared.ledger.jobs import Job
 
 ON_A_PAGE = 50
 MOST_PAGES = 1_000
-MOST_FIELDS = 5
 DECODE_SECONDS = 0.4  # of a first look at a large batch; the rest is read while the page says so
 
 Text = Annotated[str, Query(max_length=200)]
@@ -117,8 +117,7 @@ async def batch_cancel(
 ) -> Response:
     """Cancel it; one that has ended meanwhile stays as it is."""
     demand_scope(caller, "batch")
-    async with request.form(max_fields=MOST_FIELDS, max_files=0) as form:
-        forgery.demand(request, form)
+    forgery.demand(request, await form_of(request))
     await gateway.in_ledger(
         lambda connection: batches.cancel(connection, known(batch_id), tenant=caller.tenant)
     )

@@ -96,11 +96,9 @@ def filled(metric: Metric, example: Mapping[str, Any]) -> Form:
     return Form(values, json.dumps(rest, ensure_ascii=False, indent=1) if rest else "{}")
 
 
-def sent(metric: Metric, form: Mapping[str, object]) -> Form:
+def sent(metric: Metric, form: Mapping[str, str]) -> Form:
     """The form as a browser sent it; it writes every line's end as CRLF."""
-    typed = {
-        name: value.replace("\r\n", "\n") for name, value in form.items() if isinstance(value, str)
-    }
+    typed = {name: value.replace("\r\n", "\n") for name, value in form.items()}
     own = FIELDS.get(metric.name, ())
     return Form({field.name: typed.get(field.name, "") for field in own}, typed.get(REST, ""))
 

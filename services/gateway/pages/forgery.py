@@ -10,11 +10,12 @@ import hmac
 import secrets
 
 from fastapi import Request
-from starlette.datastructures import FormData
 from starlette.responses import Response
 
 from services.gateway.pages.address import is_https
+from services.gateway.pages.forms import Form
 from services.gateway.refusals import Forbidden
+from services.gateway.same_site import is_same_origin
 
 SESSION_COOKIE = "touchstone_session"
 VISIT_COOKIE = "touchstone_visit"
@@ -40,16 +41,15 @@ def token_of(request: Request) -> str:
     return _derived(_secret(request))
 
 
-def demand(request: Request, form: FormData) -> None:
+def demand(request: Request, form: Form) -> None:
     """Raises Forbidden where another page may have sent this form."""
     secret = held(request, SESSION_COOKIE) or held(request, VISIT_COOKIE)
     sent = form.get(FIELD)
-    origin = request.headers.get("origin")
     if (
         secret is None
-        or not isinstance(sent, str)
+        or sent is None
         or not hmac.compare_digest(_derived(secret).encode(), sent.encode())
-        or (origin is not None and origin.partition("://")[2] != request.headers.get("host"))
+        or not is_same_origin(request.headers)
     ):
         raise Forbidden("this form is out of date; load the page again and repeat")
 

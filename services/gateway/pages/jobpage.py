@@ -13,6 +13,7 @@ from services.gateway import history
 from services.gateway.keyring import Caller
 from services.gateway.pages import forgery, reasons
 from services.gateway.pages.address import base_url
+from services.gateway.pages.forms import form_of
 from services.gateway.pages.metrics.viewing import Viewed, asked, viewed
 from services.gateway.pages.routing import pages
 from services.gateway.pages.snippets import Snippets, snippets
@@ -26,7 +27,6 @@ from services.gateway.views import shown
 from shared.ledger import jobs
 from shared.ledger.jobs import Job
 
-MOST_FIELDS = 5
 MOST_PASTED = 50_000  # characters
 
 router = pages()
@@ -64,8 +64,7 @@ async def job_live(
 @router.post("/jobs/{job_id}/cancel")
 async def job_cancel(request: Request, job_id: str, gateway: Gateway, caller: Viewer) -> Response:
     """Cancel it; one that has ended meanwhile stays as it is."""
-    async with request.form(max_fields=MOST_FIELDS, max_files=0) as form:
-        forgery.demand(request, form)
+    forgery.demand(request, await form_of(request))
     await gateway.in_ledger(
         lambda connection: jobs.cancel(connection, known(job_id), tenant=caller.tenant)
     )

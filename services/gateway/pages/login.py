@@ -10,6 +10,7 @@ from starlette.responses import RedirectResponse, Response
 from services.gateway.callers import keys_are_asked_for, known
 from services.gateway.pages import forgery
 from services.gateway.pages.forgery import SESSION_COOKIE, VISIT_COOKIE
+from services.gateway.pages.forms import form_of
 from services.gateway.pages.routing import pages
 from services.gateway.pages.sessions import SECONDS
 from services.gateway.pages.templating import REVEAL_COOKIE, page
@@ -17,7 +18,6 @@ from services.gateway.refusals import Unauthenticated
 from services.gateway.state import Gateway
 
 YEAR = 365 * 86_400
-MOST_FIELDS = 5
 
 router = pages()
 
@@ -35,9 +35,9 @@ async def login_form(
 @router.post("/login")
 async def login(request: Request, gateway: Gateway) -> Response:
     """Open a session for this key."""
-    async with request.form(max_fields=MOST_FIELDS, max_files=0) as form:
-        forgery.demand(request, form)
-        secret, target = str(form.get("key", "")).strip(), local(str(form.get("next", "/")))
+    form = await form_of(request)
+    forgery.demand(request, form)
+    secret, target = form.get("key", "").strip(), local(form.get("next", "/"))
     try:
         caller = await known(gateway, secret)
     except Unauthenticated as error:
@@ -53,8 +53,7 @@ async def login(request: Request, gateway: Gateway) -> Response:
 @router.post("/logout")
 async def logout(request: Request, gateway: Gateway) -> Response:
     """End the session."""
-    async with request.form(max_fields=MOST_FIELDS, max_files=0) as form:
-        forgery.demand(request, form)
+    forgery.demand(request, await form_of(request))
     token = forgery.held(request, SESSION_COOKIE)
     if token is not None:
         await gateway.sessions.end(token)
@@ -66,9 +65,9 @@ async def logout(request: Request, gateway: Gateway) -> Response:
 @router.post("/settings")
 async def settings(request: Request) -> Response:
     """Whether texts are shown at once, or blurred until somebody asks for them."""
-    async with request.form(max_fields=MOST_FIELDS, max_files=0) as form:
-        forgery.demand(request, form)
-        reveal, target = form.get("reveal") == "always", local(str(form.get("next", "/")))
+    form = await form_of(request)
+    forgery.demand(request, form)
+    reveal, target = form.get("reveal") == "always", local(form.get("next", "/"))
     response = RedirectResponse(target, 303)
     if reveal:
         forgery.set_cookie(request, response, REVEAL_COOKIE, "always", YEAR)

@@ -14,11 +14,12 @@ from services.gateway.keyring import Caller
 from services.gateway.pages import forgery
 from services.gateway.pages.address import base_url
 from services.gateway.pages.fields import FIELDS, Form, body_of, filled, sent
+from services.gateway.pages.forms import form_of
 from services.gateway.pages.routing import pages
 from services.gateway.pages.snippets import Snippets, snippets
 from services.gateway.pages.templating import page
 from services.gateway.pages.viewers import Viewer, demand_scope
-from services.gateway.refusals import InvalidBody
+from services.gateway.refusals import BodyTooLarge, InvalidBody
 from services.gateway.rooms import metrics
 from services.gateway.routes.scores import commit
 from services.gateway.state import Gateway, State
@@ -28,8 +29,7 @@ from shared.problems import problem, validation_problem
 from shared.strictness import read_strictly
 
 FIRST = "hatexscore"
-MOST_FIELDS = 20
-MOST_FIELD_BYTES = 1_048_576
+ENCODED = 3  # bytes of a form for one of the request: every one may be written as %XX
 MOST_PASTED = 50_000  # characters
 
 router = pages()
@@ -65,13 +65,12 @@ async def try_form(
 async def try_it(request: Request, gateway: Gateway, caller: Viewer) -> Response:
     """Commit a job and go to its page; or say what is wrong, or what the request would be."""
     demand_scope(caller, "score")
-    limits = {"max_fields": MOST_FIELDS, "max_part_size": MOST_FIELD_BYTES}
-    async with request.form(max_files=0, **limits) as form:
-        forgery.demand(request, form)
-        chosen = metrics().get(str(form.get("metric"))) or metrics()[FIRST]
-        entered, only_show = sent(chosen, form), form.get("action") == "show"
+    form = await form_of(request, limit=ENCODED * gateway.settings.max_body_bytes)
+    forgery.demand(request, form)
+    chosen = metrics().get(form.get("metric", "")) or metrics()[FIRST]
+    entered, only_show = sent(chosen, form), form.get("action") == "show"
     try:
-        asked = _asked(chosen, entered)
+        asked = _asked(chosen, entered, limit=gateway.settings.max_body_bytes)
         gateway.catalogue.demand(chosen, asked.model)
         if only_show:
             return _shown(request, gateway, caller, Trial(chosen, entered))
@@ -83,9 +82,11 @@ async def try_it(request: Request, gateway: Gateway, caller: Viewer) -> Response
     return RedirectResponse(f"/jobs/{accepted.job.id}", 303)
 
 
-def _asked(metric: Metric, form: Form) -> JobRequest:
-    """Raises InvalidBody."""
+def _asked(metric: Metric, form: Form, *, limit: int) -> JobRequest:
+    """The request, as large as the API takes it. Raises InvalidBody, BodyTooLarge."""
     body = body_of(form)
+    if len(json.dumps(body, ensure_ascii=False).encode("utf-8", "surrogatepass")) > limit:
+        raise BodyTooLarge(f"the request may have {limit} bytes")
     try:
         return read_strictly(metric.request, json.dumps(body), body)
     except ValidationError as error:

@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import Annotated, TypeVar
+from collections.abc import AsyncIterator
+from typing import Annotated
 
 from fastapi import Depends, Request
 
-from services.gateway.callers import keys_are_asked_for
+from services.gateway.callers import ASKED_AGAIN_SECONDS, Look, T, keys_are_asked_for
 from services.gateway.keyring import ANYBODY, Caller
 from services.gateway.pages.forgery import SESSION_COOKIE, held
 from services.gateway.refusals import Forbidden, Unauthenticated
 from services.gateway.state import Gateway, State
 from shared.ledger import keys
 from shared.ledger.keys import Key, Scope
-
-ASKED_AGAIN_SECONDS = 12.0  # a look comes every 2 s: no session that has ended sees more for long
-
-T = TypeVar("T")
-Look = Callable[[], Awaitable[T]]
 
 
 async def viewer(request: Request, gateway: Gateway) -> Caller:

@@ -15,7 +15,7 @@ from fastapi import APIRouter, Depends, Header
 from fastapi.sse import EventSourceResponse, format_sse_event
 
 from services.gateway import history, views
-from services.gateway.callers import Batcher, Reader
+from services.gateway.callers import Batcher, Reader, while_known
 from services.gateway.history import Happening
 from services.gateway.refusals import Unauthenticated
 from services.gateway.routes import batches as batch_routes
@@ -30,7 +30,7 @@ from shared.ledger.jobs import Job
 KEEP_ALIVE_SECONDS = 15.0
 RETRY_MILLISECONDS = 2_000
 LONGEST_SECONDS = 3_600.0  # then the browser comes back, with the last id that it saw
-HEADERS = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no"}
+HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 LAST_ID_DIGITS = 9
 
 Look = Callable[[], Awaitable[Job]] | Callable[[], Awaitable[Batch]]
@@ -85,7 +85,7 @@ async def job_events(
             lambda connection: jobs.find(connection, job_routes.known(job_id), tenant=caller.tenant)
         )
 
-    return await stream(look, job_id, gateway, last_event_id)
+    return await stream(while_known(caller, gateway, look), job_id, gateway, last_event_id)
 
 
 @router.get(
@@ -109,7 +109,7 @@ async def batch_events(
             )
         )
 
-    return await stream(look, batch_id, gateway, last_event_id)
+    return await stream(while_known(caller, gateway, look), batch_id, gateway, last_event_id)
 
 
 async def stream(
@@ -134,7 +134,7 @@ async def _told(look: Look, watched: str, gateway: State, last: int) -> AsyncIte
             except Unavailable:
                 await asyncio.sleep(LOOK_AGAIN_SECONDS)
                 continue
-            except Unauthenticated:  # of a page whose session has ended
+            except Unauthenticated:  # the session has ended, or the key
                 return
             except NotThere:  # purged meanwhile
                 break

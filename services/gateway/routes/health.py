@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 from fastapi.responses import JSONResponse, Response
-from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Gauge, generate_latest
+from prometheus_client import CONTENT_TYPE_LATEST
 from sqlalchemy import text
 from starlette.concurrency import run_in_threadpool
 
+from services.gateway.callers import keys_are_asked_for
+from services.gateway.measurements import measurements
 from services.gateway.refusals import answer
 from services.gateway.state import Gateway, State
 from services.gateway.views import ProblemView
 from shared import queue
-from shared.errors import Unavailable
-from shared.ledger import jobs
+from shared.errors import NotThere, Unavailable
 from shared.problems import make
 
 router = APIRouter(tags=["health"])
@@ -21,7 +22,7 @@ router = APIRouter(tags=["health"])
 
 @router.get("/healthz", operation_id="healthz", summary="The process is alive")
 async def healthz() -> JSONResponse:
-    """Nothing but this process is asked."""
+    """Nothing but this process is asked; however many requests wait, this one does not."""
     return JSONResponse({"status": "ok"})
 
 
@@ -62,22 +63,15 @@ async def _broker(_gateway: State) -> bool:
 
 @router.get("/metrics", operation_id="metrics", summary="Prometheus", include_in_schema=False)
 async def metrics(gateway: Gateway) -> Response:
-    """This process's counters, and the ledger's open jobs."""
-    return Response(
-        generate_latest() + generate_latest(await _open_jobs(gateway)),
-        media_type=CONTENT_TYPE_LATEST,
-    )
+    """The counters; on a port of its own where one is set, or where strangers may come.
 
-
-async def _open_jobs(gateway: State) -> CollectorRegistry:
-    registry = CollectorRegistry()
-    gauge = Gauge(
-        "touchstone_jobs_open", "Jobs not yet final", ["metric", "status"], registry=registry
+    Raises NotThere.
+    """
+    chosen = gateway.settings
+    is_here = chosen.metrics_public or (
+        chosen.metrics_port is None and not await keys_are_asked_for(gateway)
     )
-    try:
-        counts = await gateway.in_ledger(jobs.open_counts)
-    except Unavailable:  # the process's own counters are still worth a scrape
-        return registry
-    for (metric, status), count in counts.items():
-        gauge.labels(metric, status).set(count)
-    return registry
+    if not is_here:
+        raise NotThere("TOUCHSTONE_METRICS_PORT or TOUCHSTONE_METRICS_PUBLIC says where it is")
+    body = await run_in_threadpool(measurements, gateway.engine)
+    return Response(body, media_type=CONTENT_TYPE_LATEST)

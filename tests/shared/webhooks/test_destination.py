@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from ipaddress import ip_network
+from socket import inet_aton
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from shared.webhooks.destination import ForbiddenDestination, Policy, read
 
 PUBLIC = Policy(allowed=(), ports=(443, 8443))
+ELSEWHERE = Policy(allowed=(ip_network("10.20.0.0/16"),), ports=(443, 8443))
 LOCAL = Policy(allowed=(ip_network("127.0.0.0/8"),), ports=(443, 8443))
 
 
@@ -65,9 +69,72 @@ def test_everything_else_is_forbidden(url: str) -> None:
         PUBLIC.check(url)
 
 
+@pytest.mark.parametrize(
+    "host",
+    [
+        "127.1",
+        "127.0.1",
+        "0x7f.1",
+        "0x7f000001",
+        "0X7F.0.0.1",
+        "2130706433",
+        "017700000001",
+        "0177.0.0.1",
+        "127.0.0.1.",
+        "127.0.0.01",
+        "1.2.3.4.5",
+        "256.256.256.256",
+        "0x",
+        "8.8.2056",
+        "foo.0x10",
+        "example.1",
+        "%31%32%37.0.0.1",
+        "127.0.0.1%2e",
+        "127.0.0.1%00.example.com",
+        "127\u30020\u30020\u30021",  # ideographic full stops
+        "\uff11\uff12\uff17.0.0.1",  # full-width digits
+        "\u2460\u2461\u2466.0.0.1",  # circled digits
+        "localhost",
+        "LOCALHOST.",
+        "anything.localhost",
+        "\uff4c\uff4f\uff43\uff41\uff4c\uff48\uff4f\uff53\uff54",
+        "[::127.0.0.1]",
+        "[::ffff:7f00:1]",
+        "[0:0:0:0:0:ffff:127.0.0.1]",
+        "[2002:7f00:1::]",
+        "[::1%25lo]",
+    ],
+)
+def test_no_spelling_hides_an_address(host: str) -> None:
+    for policy in (PUBLIC, ELSEWHERE):
+        for port in ("", ":8443"):
+            with pytest.raises(ForbiddenDestination):
+                policy.check(f"https://{host}{port}/hooks")
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(1, 3), st.sampled_from(("{}", "0x{:x}", "0{:o}")))
+def test_what_a_socket_reads_as_an_address_is_none_or_is_judged(
+    number: int, parts: int, form: str
+) -> None:
+    """Oracle: inet_aton, which reads every old spelling."""
+    *first, last = [
+        *((number >> (24 - 8 * place)) & 255 for place in range(parts - 1)),
+        number & ((1 << (8 * (5 - parts))) - 1),
+    ]
+    host = ".".join(form.format(part) for part in (*first, last))
+    assert inet_aton(host) == number.to_bytes(4, "big")
+    with pytest.raises(ForbiddenDestination):
+        PUBLIC.check(f"https://{host}/")
+
+
+@pytest.mark.parametrize("host", ["1e3", "a1.example", "x.0xg", "1.2.3.4.example", "3com.com"])
+def test_names_with_digits_are_names(host: str) -> None:
+    PUBLIC.check(f"https://{host}/")
+
+
 def test_an_allowed_network_may_be_reached_in_any_way() -> None:
     assert LOCAL.check("http://127.0.0.1:9000/hooks").port == 9_000
-    LOCAL.check("http://localhost:9000/hooks")  # judged when its address is known
+    LOCAL.check("http://localhost:9000/hooks")  # its address is known
     with pytest.raises(ForbiddenDestination):
         LOCAL.check("http://10.0.0.1:9000/")
     with pytest.raises(ForbiddenDestination):

@@ -1,0 +1,27 @@
+"""Headers of every answer that says nothing else: kept by nobody, and what its type says it is."""
+
+from __future__ import annotations
+
+from starlette.datastructures import MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+DEFAULTS = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
+
+
+class AnswerHeaders:
+    """ASGI middleware around everything; our own assets name a policy of theirs."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass on, and add the headers on the way out."""
+
+        async def say(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                for name, value in DEFAULTS.items():
+                    headers.setdefault(name, value)
+            await send(message)
+
+        await self.app(scope, receive, say)

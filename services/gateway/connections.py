@@ -1,0 +1,314 @@
+"""Connections, bounded: how many, how many of one address, how long a request's head may take.
+
+uvicorn alone closes connections that are idle; one that sends a byte now and then, or goes on with
+a body that nobody reads, it keeps for ever. Below is what nginx calls client_header_timeout,
+limit_conn and lingering_close.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from ipaddress import IPv4Network, IPv6Network, ip_address
+from typing import Any, cast
+
+import h11
+from uvicorn.config import Config
+from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.server import ServerState
+
+from shared.metrics import HTTP_REFUSED
+from shared.problems import make
+
+SPARE = 64  # connections beyond the limits: they may ask for probes, and are closed after that
+SPARE_SECONDS = 2.0
+LINGER_SECONDS = 2.0  # for a client that still sends to read its answer
+LINGER_BYTES = 1_048_576
+READ_SECONDS = 60.0  # a client that does not take what we write for so long is gone
+READ_BYTES = 16_384  # at a time: between two reads others have their turn
+HEAD_LINES = 128
+CHUNKS = 256  # of a body, of any size; all others have
+CHUNK_BYTES = 32  # on the average
+
+
+@dataclass(frozen=True)
+class Limits:
+    """proxies: networks whose addresses stand for many clients and are not counted one by one."""
+
+    connections: int
+    connections_per_address: int
+    head_seconds: float
+    proxies: Sequence[IPv4Network | IPv6Network]
+
+    def counts(self, address: str) -> bool:
+        """Whether connections of this address are limited."""
+        try:
+            found = ip_address(address)
+        except ValueError:  # a Unix socket: a proxy
+            return False
+        return not any(found.version == net.version and found in net for net in self.proxies)
+
+
+class Connections:
+    """The open connections of a process. For the event loop's thread."""
+
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
+        self._of_address: Counter[str] = Counter()
+
+    def is_full(self, address: str) -> bool:
+        """Whether another one of this address would be too many."""
+        limits, of_address = self.limits, self._of_address[address]
+        too_many = of_address >= limits.connections_per_address and limits.counts(address)
+        return too_many or self.total >= limits.connections
+
+    @property
+    def total(self) -> int:
+        """Open connections, spare ones among them."""
+        return self._of_address.total()
+
+    @property
+    def is_beyond_spare(self) -> bool:
+        """Whether not even a probe could be answered."""
+        return self.total >= self.limits.connections + SPARE
+
+    def add(self, address: str) -> None:
+        """One more."""
+        self._of_address[address] += 1
+
+    def remove(self, address: str) -> None:
+        """One less."""
+        self._of_address[address] -= 1
+        if not self._of_address[address]:
+            del self._of_address[address]
+
+
+class CoarseConnection(h11.Connection):
+    """Refuses bodies cut into tiny chunks: a chunk of one byte costs as much as one of 64 kB."""
+
+    def __init__(self) -> None:
+        super().__init__(h11.SERVER)
+        self._chunks, self._bytes = 0, 0
+
+    def next_event(self) -> Any:
+        """h11's next event. Raises RemoteProtocolError."""
+        event = super().next_event()
+        if isinstance(event, h11.Request):
+            self._chunks, self._bytes = 0, 0
+        if isinstance(event, h11.Data):
+            self._chunks += event.chunk_start
+            self._bytes += len(event.data)
+            if self._chunks > CHUNKS + self._bytes / CHUNK_BYTES:
+                raise h11.RemoteProtocolError("the chunks are too small")
+        return event
+
+
+class LingeringTransport(asyncio.Transport):
+    """What an answer writes to: closing waits until the client has had time to read the answer.
+
+    Closed at once, unread input would make the kernel reset the connection, and the answer is lost.
+    """
+
+    def __init__(self, protocol: BoundedProtocol) -> None:
+        super().__init__()
+        self._protocol = protocol
+
+    def write(self, data: bytes | bytearray | memoryview[Any]) -> None:
+        """To the client."""
+        self._protocol.transport.write(data)
+
+    def is_closing(self) -> bool:
+        """Whether nothing more can be written."""
+        return self._protocol.transport.is_closing()
+
+    def close(self) -> None:
+        """Soon."""
+        self._protocol.close_gently()
+
+
+class BoundedProtocol(H11Protocol):
+    """uvicorn's HTTP/1.1 with limits; `connections` is shared by all of a server."""
+
+    connections_open: Connections
+
+    def __init__(
+        self,
+        config: Config,
+        server_state: ServerState,
+        app_state: dict[str, Any],
+        _loop: asyncio.AbstractEventLoop | None = None,
+    ) -> None:
+        super().__init__(config, server_state, app_state, _loop)
+        self.conn = CoarseConnection()
+        self._timer: asyncio.TimerHandle | None = None
+        self._write_timer: asyncio.TimerHandle | None = None
+        self._address: str | None = None  # None: not counted
+        self._is_spare = False
+        self._head_lines = 0
+        self._lingered: int | None = None  # bytes thrown away; None: not yet closing
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Count it; what is beyond the limits is served probes only, or nothing."""
+        super().connection_made(cast(asyncio.Transport, transport))
+        if hasattr(self.transport, "max_size"):  # of asyncio's own transports: bytes of one read
+            self.transport.max_size = READ_BYTES
+        connections = self.connections_open
+        if connections.is_beyond_spare:
+            HTTP_REFUSED.labels("connections").inc()
+            self.transport.abort()
+            return
+        address = self.client[0] if self.client else ""
+        self._is_spare = connections.is_full(address)
+        connections.add(address)
+        self._address = address
+        if self._is_spare:
+            HTTP_REFUSED.labels("connections").inc()
+            self.app_state = self.app_state | {"spare_connection": True}
+        self._expect_head()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """It no longer counts."""
+        super().connection_lost(exc)
+        self._stop_timer()
+        self._stop_write_timer()
+        if self._address is not None:
+            self.connections_open.remove(self._address)
+            self._address = None
+
+    def data_received(self, data: bytes) -> None:
+        """Read on, if this connection is still worth it."""
+        if self._lingered is not None:
+            self._lingered += len(data)
+            if self._lingered > LINGER_BYTES:
+                self.transport.abort()
+            return
+        if self.conn.their_state is h11.IDLE:
+            self._head_lines += data.partition(b"\r\n\r\n")[0].count(b"\n")
+            if self._head_lines > HEAD_LINES:
+                self._give_up_head(431, "request-header-fields-too-large", "Too many header fields")
+                return
+        super().data_received(data)
+        if self._timer is None and self.conn.their_state is h11.IDLE:
+            self._expect_head()  # the next one on this connection has begun
+
+    def handle_events(self) -> None:
+        """uvicorn's; a request that came whole stops the clock."""
+        before = self.cycle
+        super().handle_events()
+        if self.cycle is not before:
+            self._stop_timer()
+            self._head_lines = 0
+            self.cycle.transport = LingeringTransport(self)
+            self.cycle.keep_alive = not self._is_spare
+
+    def on_response_complete(self) -> None:
+        """A body that nobody read must not go on for ever; the next head is awaited."""
+        super().on_response_complete()
+        if self._timer is None and self.cycle.response_complete and not self.transport.is_closing():
+            unread = self.conn.their_state is h11.SEND_BODY
+            if unread or (self.conn.their_state is h11.IDLE and self.conn.trailing_data[0]):
+                self._expect_head()
+
+    def close_gently(self) -> None:
+        """Close; where the client still sends, only our side, and the rest a little later."""
+        if self.conn.their_state is not h11.SEND_BODY or self.transport.is_closing():
+            self._close()
+            return
+        self._lingered = 0
+        self._stop_timer()
+        self._unset_keepalive_if_required()
+        if self.transport.can_write_eof():
+            self.transport.write_eof()
+        self.flow.resume_reading()
+        self._timer = self.loop.call_later(LINGER_SECONDS, self.transport.abort)
+
+    def _expect_head(self) -> None:
+        seconds = self.connections_open.limits.head_seconds
+        if self._is_spare:
+            seconds = min(seconds, SPARE_SECONDS)
+        self._stop_timer()
+        self._timer = self.loop.call_later(seconds, self._head_missing)
+
+    def _stop_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _head_missing(self) -> None:
+        """408 where something came, as RFC 9110, section 15.5.9, has it; else nothing is owed."""
+        self._timer = None
+        if self.transport.is_closing():
+            return
+        if self.conn.our_state is h11.IDLE and self.conn.trailing_data[0]:
+            self._give_up_head(408, "request-timeout", "The head did not come in time")
+        else:
+            HTTP_REFUSED.labels("head").inc()
+            self._close()
+
+    def _give_up_head(self, status: int, slug: str, title: str) -> None:
+        HTTP_REFUSED.labels("head").inc()
+        if self.conn.our_state is h11.IDLE:
+            self._refuse(status, slug, title)
+        self._close()
+
+    def timeout_keep_alive_handler(self) -> None:
+        """An idle connection is closed."""
+        super().timeout_keep_alive_handler()
+        self._close()
+
+    def _close(self) -> None:
+        """Once all is written; a client that does not read holds nothing for long."""
+        self.transport.close()
+        self._stop_timer()
+        self._timer = self.loop.call_later(READ_SECONDS, self.transport.abort)
+
+    def pause_writing(self) -> None:
+        """The client reads more slowly than we write."""
+        super().pause_writing()
+        self._stop_write_timer()
+        self._write_timer = self.loop.call_later(READ_SECONDS, self.transport.abort)
+
+    def resume_writing(self) -> None:
+        """It has read."""
+        super().resume_writing()
+        self._stop_write_timer()
+
+    def _stop_write_timer(self) -> None:
+        if self._write_timer is not None:
+            self._write_timer.cancel()
+            self._write_timer = None
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse what is not HTTP; in the middle of an answer there is nothing left to say."""
+        if self.cycle is not None:
+            self.cycle.disconnected = True
+            self.cycle.message_event.set()
+        if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
+            super().send_400_response(msg)
+        else:
+            self.transport.abort()
+
+    def _refuse(self, status: int, slug: str, title: str) -> None:
+        body = json.dumps(make(slug, title, status, "the connection is closed")).encode()
+        headers = [
+            ("content-type", "application/problem+json"),
+            ("content-length", str(len(body))),
+            ("cache-control", "no-store"),
+            ("x-content-type-options", "nosniff"),
+            ("connection", "close"),
+        ]
+        response = h11.Response(status_code=status, headers=headers, reason=title)
+        for event in (response, h11.Data(data=body), h11.EndOfMessage()):
+            self.transport.write(self.conn.send(event) or b"")
+
+
+def protocol(limits: Limits) -> type[BoundedProtocol]:
+    """The protocol of one server."""
+
+    class Bounded(BoundedProtocol):
+        connections_open = Connections(limits)
+
+    return Bounded

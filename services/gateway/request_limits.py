@@ -1,0 +1,142 @@
+"""Requests, bounded: how many at a time, and how long a body may take.
+
+ASGI middleware. Probes are answered however many others wait.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import dataclass
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from services.gateway.refusals import Busy, RequestTimeout, answer
+from shared.metrics import HTTP_REFUSED
+from shared.problems import problem
+from shared.settings import Settings
+
+PROBES = frozenset({"/healthz", "/readyz"})
+BODY_GRACE_SECONDS = 10.0
+UNREAD_BYTES = 65_536  # of a body that nobody wants: cheaper to read than to open a connection
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How fast a body must come."""
+
+    seconds: float  # in all
+    bytes_per_second: int  # on the average, after a grace
+
+    def seconds_for(self, received: int) -> float:
+        """Until when, counted from the head, more than this must have come."""
+        return min(self.seconds, BODY_GRACE_SECONDS + received / self.bytes_per_second)
+
+
+class Body:
+    """What has come of one request's body."""
+
+    def __init__(self, headers: Headers, pace: Pace) -> None:
+        self._pace = pace
+        self._started = time.monotonic()
+        self._received = 0
+        self._is_chunked = "transfer-encoding" in headers
+        length = headers.get("content-length", "0")
+        self._length = int(length) if length.isdecimal() else 0
+        self.is_complete = not self._is_chunked and not self._length
+        self.is_late = False
+
+    @property
+    def is_not_worth_reading(self) -> bool:
+        """Whether the connection had better end than bring the rest."""
+        rest = self._length - self._received
+        is_long = self._is_chunked or rest > UNREAD_BYTES
+        return not self.is_complete and (is_long or self.is_late)
+
+    @property
+    def seconds_left(self) -> float:
+        """Until something must come."""
+        allowed = self._pace.seconds_for(self._received)
+        return max(0.0, self._started + allowed - time.monotonic())
+
+    def take(self, message: Message) -> None:
+        """Another piece."""
+        self._received += len(message.get("body", b""))
+        self.is_complete = message["type"] != "http.request" or not message.get("more_body", False)
+
+
+class BodyDeadline:
+    """A body that comes too slowly is a 408; where a long one is not read, the connection ends."""
+
+    def __init__(self, app: ASGIApp, settings: Settings) -> None:
+        self.app = app
+        self._pace = Pace(settings.body_seconds, settings.body_bytes_per_second)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass on, with a clock beside the body."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        body = Body(Headers(scope=scope), self._pace)
+
+        async def receive_in_time() -> Message:
+            if body.is_complete:
+                return await receive()
+            try:
+                async with asyncio.timeout(body.seconds_left):
+                    message = await receive()
+            except TimeoutError:
+                body.is_late = True
+                HTTP_REFUSED.labels("body").inc()
+                raise RequestTimeout("the body did not come in time") from None
+            body.take(message)
+            return message
+
+        async def send_and_end(message: Message) -> None:
+            if message["type"] == "http.response.start" and body.is_not_worth_reading:
+                MutableHeaders(scope=message)["Connection"] = "close"
+            await send(message)
+
+        await self.app(scope, receive_in_time, send_and_end)
+
+
+class InProgress:
+    """So many requests at a time; event streams, which wait more than they work, do not count."""
+
+    def __init__(self, app: ASGIApp, settings: Settings) -> None:
+        self.app = app
+        self._most = settings.concurrent_requests
+        self._count = 0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass on, or answer 503."""
+        if scope["type"] != "http" or scope["path"] in PROBES:
+            await self.app(scope, receive, send)
+            return
+        is_spare = scope.get("state", {}).get("spare_connection", False)
+        if is_spare or self._count >= self._most:
+            HTTP_REFUSED.labels("busy").inc()
+            error = Busy("too many connections or requests at a time")
+            refusal = answer(problem(error), {"Retry-After": str(error.retry_after)})
+            await refusal(scope, receive, send)
+            return
+        await self._counted(scope, receive, send)
+
+    async def _counted(self, scope: Scope, receive: Receive, send: Send) -> None:
+        held = 1
+
+        async def watch(message: Message) -> None:
+            nonlocal held
+            if message["type"] == "http.response.start" and held:
+                kind = Headers(raw=message.get("headers", [])).get("content-type", "")
+                if kind.startswith("text/event-stream"):
+                    self._count -= held
+                    held = 0
+            await send(message)
+
+        self._count += held
+        try:
+            await self.app(scope, receive, watch)
+        finally:
+            self._count -= held

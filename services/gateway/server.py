@@ -1,0 +1,83 @@
+"""The gateway's server: uvicorn with limits, and the port for Prometheus."""
+
+from __future__ import annotations
+
+import resource
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+
+import uvicorn
+from fastapi import FastAPI
+from prometheus_client import CONTENT_TYPE_LATEST
+from starlette.types import ASGIApp
+
+from services.gateway.connections import SPARE, Limits, protocol
+from services.gateway.measurements import measurements
+from services.gateway.state import State
+from shared import log
+from shared.settings import Settings
+
+OTHER_FILES = 256  # that a gateway holds open besides: ledger, broker, uploads, libraries
+
+logger = log.logger(__name__)
+
+
+def config_of(app: ASGIApp, chosen: Settings) -> uvicorn.Config:
+    """How uvicorn serves this application."""
+    limits = Limits(
+        connections=affordable(chosen.connections),
+        connections_per_address=chosen.connections_per_address,
+        head_seconds=chosen.head_seconds,
+        proxies=chosen.proxies,
+    )
+    return uvicorn.Config(
+        app,
+        host=chosen.host,
+        port=chosen.port,
+        http=protocol(limits),
+        ws="none",
+        log_config=None,
+        access_log=False,
+        limit_concurrency=limits.connections + SPARE + 1,  # ours are the first to act
+        timeout_graceful_shutdown=chosen.max_wait_seconds + 5,
+    )
+
+
+def affordable(connections: int) -> int:
+    """So many connections, or what the limit of open files leaves: without any left none is
+    accepted, not even a probe's.
+    """
+    wanted = connections + SPARE + OTHER_FILES
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        soft = wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        if soft < wanted:
+            connections = max(1, soft - SPARE - OTHER_FILES)
+            logger.warning("gateway.few_files", open_files=soft, connections=connections)
+    return connections
+
+
+def serve_metrics(app: FastAPI, host: str, port: int) -> ThreadingHTTPServer:
+    """Answer Prometheus from threads of their own; returns the server, to be shut down."""
+    gateway: State = app.state.gateway
+
+    class Handler(BaseHTTPRequestHandler):
+        timeout = 10
+
+        def do_GET(self) -> None:
+            found = self.path.partition("?")[0] == "/metrics"
+            body = measurements(gateway.engine) if found else b"only /metrics is here\n"
+            self.send_response(200 if found else 404)
+            self.send_header("Content-Type", CONTENT_TYPE_LATEST if found else "text/plain")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            """Scrapes are not worth a line each."""
+
+    server = ThreadingHTTPServer((host, port), Handler)
+    server.daemon_threads = True
+    Thread(target=server.serve_forever, name="metrics", daemon=True).start()
+    return server

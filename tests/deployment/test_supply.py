@@ -1,0 +1,116 @@
+"""What is fetched is what was meant: base images by digest, packages by hash."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from tests.deployment.manifests import ROOT, compose
+
+DIGEST = re.compile(r"[a-z0-9./-]+:[A-Za-z0-9.-]+@sha256:[0-9a-f]{64}")
+HASH = re.compile(r"--hash=sha256:[0-9a-f]{64}")
+LOCKS = {path.name: path for path in ROOT.glob("requirements*.lock")}
+OURS = ("touchstone", "registry.example/touchstone")  # built here
+
+
+def base_images() -> Iterator[tuple[str, str]]:
+    """(where, image) of everything that is pulled."""
+    for file in ROOT.glob("Dockerfile*"):
+        for line in file.read_text("utf-8").splitlines():
+            if line.startswith("FROM "):
+                yield file.name, line.split()[1]
+    for name, service in compose()["services"].items():
+        yield f"compose: {name}", service["image"]
+    for file in (ROOT / "k8s").rglob("*.yaml"):
+        for found in yaml.safe_load_all(file.read_text("utf-8")):
+            for image in images_in(found):
+                yield file.name, image
+
+
+def images_in(found: object) -> Iterator[str]:
+    if isinstance(found, dict):
+        for key, value in found.items():
+            if key == "image" and isinstance(value, str):
+                yield value
+            else:
+                yield from images_in(value)
+    elif isinstance(found, list):
+        for entry in found:
+            yield from images_in(entry)
+
+
+def test_every_base_image_is_named_by_its_digest() -> None:
+    pulled = [(where, image) for where, image in base_images() if not image.startswith(OURS)]
+    assert len({image for _, image in pulled}) >= 4
+    for where, image in pulled:
+        assert DIGEST.fullmatch(image), (where, image)
+
+
+def test_one_tag_has_one_digest_everywhere() -> None:
+    by_tag: dict[str, set[str]] = {}
+    for _, image in base_images():
+        by_tag.setdefault(image.partition("@")[0], set()).add(image)
+    assert all(len(images) == 1 for images in by_tag.values()), by_tag
+
+
+def entries(lock: Path) -> list[str]:
+    """The lock's logical lines."""
+    lines = lock.read_text("utf-8").replace("\\\n", " ").splitlines()
+    return [line.strip() for line in lines if line.strip()]
+
+
+def pins(lock: Path) -> dict[str, Requirement]:
+    lines = [line for line in entries(lock) if not line.startswith("--requirement ")]
+    read = [Requirement(line.partition(" --hash")[0]) for line in lines]
+    return {canonicalize_name(pin.name): pin for pin in read}
+
+
+@pytest.mark.parametrize("name", sorted(LOCKS))
+def test_every_pin_has_hashes_and_one_version(name: str) -> None:
+    lines = [line for line in entries(LOCKS[name]) if not line.startswith("--requirement ")]
+    assert lines
+    for line in lines:
+        pin, *hashes = re.split(r"\s+(?=--hash)", line)
+        assert re.fullmatch(r"==[^*,+]+", str(Requirement(pin).specifier)), pin  # no local build
+        assert hashes, pin
+        assert all(HASH.fullmatch(digest) for digest in hashes), pin
+        assert hashes == sorted(set(hashes)), pin
+
+
+def test_nothing_is_pinned_twice() -> None:
+    named = [name for lock in LOCKS.values() for name in pins(lock)]
+    assert len(named) == len(set(named))
+
+
+def test_the_locks_hold_what_the_project_asks_for() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    asked = [*project["build-system"]["requires"], *project["project"]["dependencies"]]
+    for extra in project["project"]["optional-dependencies"].values():
+        asked += extra
+    pinned = {name: pin for lock in LOCKS.values() for name, pin in pins(lock).items()}
+    for requirement in map(Requirement, asked):
+        (exact,) = pinned[canonicalize_name(requirement.name)].specifier
+        assert requirement.specifier.contains(exact.version), requirement
+
+
+def test_nothing_is_installed_past_the_hashes() -> None:
+    """Every pip that installs checks hashes, or installs this project without fetching anything."""
+    files = [ROOT / "Makefile", ROOT / "install.sh", *ROOT.glob("Dockerfile*")]
+    installs = [
+        line
+        for file in files
+        for line in file.read_text("utf-8").splitlines()
+        if re.search(r"pip\S*\s.*\binstall\b", line)
+    ]
+    assert len(installs) >= 4
+    for line in installs:
+        is_ours = line.endswith(" .") and "--no-deps" in line
+        assert "--no-build-isolation" in line, line
+        assert "--require-hashes" in line or is_ours, line

@@ -1,0 +1,67 @@
+"""Forms are small, and what is too large is refused before anybody looks into it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import httpx
+import pytest
+
+from services.gateway.pages.forms import FORM_BYTES, MOST_FIELDS
+from tests.gateway.conftest import Opens
+from tests.gateway.pages.test_pages import token
+
+KIND = {"Content-Type": "application/x-www-form-urlencoded"}
+JOB, BATCH = "/jobs/job_" + "0" * 32, "/batches/batch_" + "0" * 32
+PATHS = ("/login", "/logout", "/settings", f"{JOB}/cancel", f"{BATCH}/cancel")
+
+
+def in_pieces(content: bytes) -> Iterator[bytes]:
+    """Without a Content-Length."""
+    for start in range(0, len(content), 1_000):
+        yield content[start : start + 1_000]
+
+
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("chunked", [False, True])
+def test_a_form_has_a_few_kilobytes(client: httpx.Client, path: str, chunked: bool) -> None:
+    content = b"&" * (FORM_BYTES + 1)
+    sent = in_pieces(content) if chunked else content
+    answer = client.post(path, content=sent, headers=KIND)
+    assert answer.status_code == 413
+    assert answer.headers["content-type"].startswith("text/html")
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_a_form_has_a_few_fields(client: httpx.Client, path: str) -> None:
+    for content in (b"&" * MOST_FIELDS, b"a=b&" * MOST_FIELDS):
+        assert client.post(path, content=content, headers=KIND).status_code == 422
+
+
+@pytest.mark.parametrize("content", [b"csrf=%ff%fe", b"csrf=\xff", b"\x00=%80"])
+def test_a_form_is_text(client: httpx.Client, content: bytes) -> None:
+    assert client.post("/settings", content=content, headers=KIND).status_code == 422
+
+
+@pytest.mark.parametrize("kind", ["multipart/form-data; boundary=a", "text/plain"])
+def test_a_form_is_of_one_kind(client: httpx.Client, kind: str) -> None:
+    answer = client.post("/login", content=b"--a--", headers={"Content-Type": kind})
+    assert answer.status_code == 415
+
+
+def test_a_text_to_try_may_be_as_long_as_the_api_takes_it(client: httpx.Client) -> None:
+    form = {"csrf": token(client.get("/try")), "metric": "hatexscore", "rest": "{}"}
+    form |= {"action": "show", "explanation": "b"}
+    # three bytes of a form for each of the request
+    assert client.post("/try", data=form | {"text": "é" * 15_000}).status_code in (200, 422)
+    too_long = client.post("/try", data=form | {"text": "é" * 600_000})
+    assert too_long.status_code == 413
+    assert client.post("/try", data=form | {"text": "a" * 4_000_000}).status_code == 413
+
+
+def test_strangers_do_not_try_long_texts(opens: Opens) -> None:
+    with opens() as client:
+        del client.headers["Authorization"]
+        answer = client.post("/try", data={"text": "a" * 2_000_000})
+        assert answer.status_code == 303
+        assert answer.headers["location"].startswith("/login")
