@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Literal
 
-from sqlalchemy import Connection, Row, func, select, update
+from sqlalchemy import ColumnElement, Connection, Row, func, select, update
 from sqlalchemy.dialects.postgresql import insert
 
 from shared.errors import UnknownBatch, UnknownJob
@@ -89,6 +89,29 @@ class NewBatch:
     output_seconds: int | None
     expires_after: timedelta
     tenant: str = DEFAULT_TENANT
+
+
+@dataclass(frozen=True)
+class Turn:
+    """A batch that has something to be done, and whose it is."""
+
+    id: str
+    tenant: str
+
+
+def turns(connection: Connection, *conditions: ColumnElement[bool]) -> list[Turn]:
+    """The batches of which this is true, oldest first."""
+    query = select(batches.c.id, batches.c.tenant).where(*conditions).order_by(batches.c.id)
+    return [Turn(*row) for row in connection.execute(query)]
+
+
+def held(connection: Connection, batch_id: str) -> bool:
+    """Keep other schedulers off this batch until the transaction ends; False where one has it.
+
+    No row is locked: who cancels or counts does not wait.
+    """
+    turn = func.pg_try_advisory_xact_lock(func.hashtextextended(batch_id, 0))
+    return bool(connection.execute(select(turn)).scalar())
 
 
 def batch_of(row: Row[Any]) -> Batch:

@@ -25,6 +25,7 @@ REST_SECONDS = 0.1  # in the pool: a connection that rested longer may be dead
 RESTED = "touchstone_rested"
 NUL = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")  # escaped, after no lone backslash
 AWAY = {"25", "53", "57", "58"}  # SQLSTATE classes: read-only, out of resources, stopped, system
+TOO_MUCH = "54"  # SQLSTATE class: a statement or a value beyond the server's limits; not the server
 
 
 def sqlalchemy_url(url: str) -> str:
@@ -92,10 +93,19 @@ def transaction(engine: Engine) -> Iterator[Connection]:
     try:
         with engine.begin() as connection:
             yield connection
-    except (OperationalError, InterfaceError, PoolTimeoutError) as error:
+    except PoolTimeoutError as error:
         raise Unavailable("the ledger cannot be reached") from error
     except DBAPIError as error:
-        state = getattr(error.orig, "sqlstate", None) or ""
-        if not error.connection_invalidated and state[:2] not in AWAY:
+        if not _is_away(error):
             raise
-        raise Unavailable("the ledger cannot be written to") from error
+        reached = not isinstance(error, OperationalError | InterfaceError)
+        detail = "the ledger cannot be written to" if reached else "the ledger cannot be reached"
+        raise Unavailable(detail) from error
+
+
+def _is_away(error: DBAPIError) -> bool:
+    """Whether the server is to blame, not the statement: the same one may succeed later."""
+    state = str(getattr(error.orig, "sqlstate", None) or "")[:2]
+    if isinstance(error, OperationalError | InterfaceError):
+        return state != TOO_MUCH
+    return error.connection_invalidated or state in AWAY
