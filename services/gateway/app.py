@@ -28,6 +28,7 @@ from services.gateway.routes import (
     webhook_deliveries,
     webhook_endpoints,
 )
+from services.gateway.spool import Spool
 from services.gateway.state import State
 from services.gateway.streams import Streams
 from services.gateway.timing import Timing
@@ -87,6 +88,7 @@ def create_app(settings: Settings) -> FastAPI:
         sessions=Sessions(settings),
         sealer=sealer_of(settings),
         files=FileStore(settings.files_url),
+        spool=Spool(settings),
     )
     app.include_router(scores.make_router())
     for routes in ROUTES:

@@ -18,6 +18,7 @@ from shared.ledger import jobs
 from shared.ledger.batch_tables import ENDED, batches
 from shared.ledger.idempotency import Accepted, KeyReused
 from shared.ledger.jobs import FINISHED_CHANNEL
+from shared.ledger.owner import ANYBODY, Owner, check_batches, take_batch_turn
 from shared.ledger.pagination import Slice, sliced
 from shared.ledger.tables import DEFAULT_TENANT
 
@@ -119,11 +120,15 @@ def batch_of(row: Row[Any]) -> Batch:
     return Batch(**row._asdict())
 
 
-def make(connection: Connection, new: NewBatch, *, key: str | None) -> tuple[Batch, bool]:
+def make(
+    connection: Connection, new: NewBatch, *, key: str | None, owner: Owner = ANYBODY
+) -> tuple[Batch, bool]:
     """A new batch, or under a known key the one that is there already; and whether it was.
 
-    Raises KeyReused where the key belongs to another request.
+    Raises KeyReused where the key belongs to another request, QuotaExceeded where the owner has
+    too many open batches.
     """
+    take_batch_turn(connection, owner)
     asked = {
         "metric": new.metric,
         "endpoint": new.endpoint,
@@ -144,6 +149,7 @@ def make(connection: Connection, new: NewBatch, *, key: str | None) -> tuple[Bat
         .returning(*SHOWN)
     ).one_or_none()
     if row is not None:
+        check_batches(connection, owner)
         return batch_of(row), False
     earlier = batch_of(
         connection.execute(
