@@ -13,6 +13,8 @@ ScoringError
 │   ├── JobCancelled
 │   └── DeadlineExceeded
 └── Unavailable          503  a model or a store is down or slow; retried with backoff
+    └── FileStoreAway    503  the place where files lie cannot be reached
+        └── StorageFull  507  there is no space left to write to
 """
 
 from __future__ import annotations
@@ -118,3 +120,16 @@ class Unavailable(ScoringError):
     slug = "unavailable"
     title = "A part of the service is away"
     retry_after = 5
+
+
+class FileStoreAway(Unavailable):
+    """The place where files lie cannot be reached; the ledger may be well."""
+
+
+class StorageFull(FileStoreAway):
+    """There is no space left to write to."""
+
+    status = 507
+    slug = "storage-full"
+    title = "There is no space left"
+    retry_after = 60

@@ -6,20 +6,29 @@ row before it is removed, so that a file that can be seen can be read.
 
 from __future__ import annotations
 
+import errno
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from typing import IO, cast
 
 import fsspec
 from fsspec.core import url_to_fs
 
-from shared.errors import Unavailable, UnknownFile
+from shared.errors import FileStoreAway, StorageFull, UnknownFile
 
 SUFFIX = ".jsonl"
 OURS = re.compile(r"file_[0-9a-f]{32}\.jsonl")  # whatever else lies there is not ours
 PIECE_BYTES = 1 << 18
+FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+
+
+def store_error(error: OSError) -> FileStoreAway:
+    """What an error of the operating system means to whoever wanted to read or write."""
+    if error.errno in FULL:
+        return StorageFull("there is no space left for files; try again later")
+    return FileStoreAway("the file store cannot be reached")
 
 
 class FileStore:
@@ -32,13 +41,21 @@ class FileStore:
 
     @contextmanager
     def writing(self, file_id: str) -> Iterator[IO[bytes]]:
-        """A new blob, or the old one anew. Raises Unavailable where the store is away."""
-        with self._reached(file_id), self._system.open(self._path(file_id), "wb") as stream:
-            yield stream
+        """A new blob, or the old one anew; where the block fails, none is left.
+
+        Raises FileStoreAway, StorageFull.
+        """
+        try:
+            with self._reached(file_id), self._system.open(self._path(file_id), "wb") as stream:
+                yield stream
+        except BaseException:
+            with suppress(FileStoreAway):  # what stays is a stray, which goes after a day
+                self.remove(file_id)
+            raise
 
     @contextmanager
     def reading(self, file_id: str, start: int = 0) -> Iterator[IO[bytes]]:
-        """The blob from this byte on. Raises UnknownFile, Unavailable."""
+        """The blob from this byte on. Raises UnknownFile, FileStoreAway."""
         with self._reached(file_id), self._system.open(self._path(file_id), "rb") as stream:
             stream.seek(start)
             yield stream
@@ -73,7 +90,7 @@ class FileStore:
         except FileNotFoundError:
             raise UnknownFile(f"there is no file {file_id!r}") from None
         except OSError as error:
-            raise Unavailable("the file store cannot be reached") from error
+            raise store_error(error) from error
 
     def _path(self, file_id: str) -> str:
         return f"{self._root}/{file_id}{SUFFIX}"

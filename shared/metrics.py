@@ -20,6 +20,14 @@ SCORE_SECONDS = Histogram(
 QUEUE_SECONDS = Histogram(
     "touchstone_queue_seconds", "From acceptance to claim", ["metric"], buckets=SECONDS
 )
+BATCH_ERRORS = Counter(
+    "touchstone_batch_errors_total",
+    "Unexpected errors that were kept to one batch, by what was being done",
+    ["step"],
+)
+BATCHES_FAILED = Counter(
+    "touchstone_batches_failed_total", "Batches that unexpected errors ended", ["step"]
+)
 WEBHOOK_ATTEMPTS = Counter(
     "touchstone_webhook_attempts_total",
     "Attempts to deliver a webhook, by what followed: arrived, again, failed, disabled, fenced",

@@ -59,6 +59,25 @@ class Settings(BaseSettings):
         default=600, ge=1, description="of one key, where the key says nothing else"
     )
     open_jobs: int = Field(default=10_000, ge=1, description="queued and running, of one tenant")
+    open_batches: int = Field(default=100, ge=1, description="that have not ended, of one tenant")
+    stored_files: int = Field(default=1_000, ge=1, description="uploaded and kept, of one tenant")
+    stored_bytes: int = Field(
+        default=20_000_000_000,
+        ge=1,
+        description="of one tenant's files; those that batches write count, but are never refused",
+    )
+    uploads: int = Field(
+        default=4, ge=1, description="at a time, of one tenant in one gateway process"
+    )
+    spool_folder: Path | None = Field(
+        default=None,
+        description="where uploads lie until they are whole; none: the system's temporary folder",
+    )
+    spool_bytes: int = Field(
+        default=1_000_000_000,
+        ge=1_048_576,
+        description="of all uploads at a time in one gateway process",
+    )
 
     webhook_keys: SecretStr | None = Field(
         default=None,

@@ -14,6 +14,7 @@ from typing import Any
 import httpx
 from sqlalchemy import Engine, select
 
+from services.scheduler.boundary import Boundary
 from services.scheduler.feeding import Feeder
 from services.scheduler.filing import Filing
 from shared.catalogue import load_catalogue
@@ -27,6 +28,7 @@ URL = "/v1/scores/hatexscore"
 FINAL = {"completed", "failed", "expired", "cancelled"}
 OWN = {"probabilities": {"original": 0.5, "masked": 0.5}, "explanation": "hateful"}
 MINUTE = timedelta(minutes=1)
+PATIENCE_SECONDS = 60.0  # a round of a test ends with its last step
 
 
 def line(custom_id: str, text: str, **more: Any) -> Json:
@@ -68,12 +70,24 @@ class Scene:
     def feeder(self, **changed: Any) -> Feeder:
         """A scheduler's feeding."""
         chosen = self.chosen.model_copy(update=changed)
-        return Feeder(self.engine, chosen, load_catalogue(chosen.models_file))
+        return Feeder(
+            self.engine,
+            chosen,
+            load_catalogue(chosen.models_file),
+            boundary=Boundary(self.engine, rest_seconds=0),
+            patience=PATIENCE_SECONDS,
+        )
 
     def filing(self, **changed: Any) -> Filing:
         """A scheduler's filing."""
         chosen = self.chosen.model_copy(update=changed)
-        return Filing(self.engine, chosen, load_catalogue(chosen.models_file))
+        return Filing(
+            self.engine,
+            chosen,
+            load_catalogue(chosen.models_file),
+            boundary=Boundary(self.engine, rest_seconds=0),
+            patience=PATIENCE_SECONDS,
+        )
 
     def make(self, lines: Iterable[Json | str | bytes], **more: Any) -> Json:
         """A batch over a new file."""

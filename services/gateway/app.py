@@ -31,6 +31,7 @@ from services.gateway.routes import (
     webhook_endpoints,
 )
 from services.gateway.same_site import SameSite
+from services.gateway.spool import Spool
 from services.gateway.state import State
 from services.gateway.streams import Streams
 from services.gateway.timing import Timing
@@ -90,6 +91,7 @@ def create_app(settings: Settings) -> FastAPI:
         sessions=Sessions(settings),
         sealer=sealer_of(settings),
         files=FileStore(settings.files_url),
+        spool=Spool(settings),
     )
     app.include_router(scores.make_router())
     for routes in ROUTES:

@@ -28,8 +28,16 @@ class Caller:
         return "admin" in self.scopes or not self.scopes.isdisjoint(scopes)
 
     def owner(self, chosen: Settings) -> Owner:
-        """The owner of the jobs that this caller makes."""
-        return Owner(self.tenant, None if self.key is None else chosen.open_jobs)
+        """The owner of what this caller makes."""
+        if self.key is None:
+            return Owner(self.tenant)
+        return Owner(
+            self.tenant,
+            most_open=chosen.open_jobs,
+            most_batches=chosen.open_batches,
+            most_files=chosen.stored_files,
+            most_bytes=chosen.stored_bytes,
+        )
 
 
 ANYBODY = Caller(DEFAULT_TENANT, frozenset({"admin"}))

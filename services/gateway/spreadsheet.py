@@ -120,7 +120,8 @@ def _reason(line: Ended, batch: Batch) -> str | None:
         return None
     if batch.status == "completed":
         return "the job was cancelled"
-    return f"the batch was {batch.status} before this line had a result"
+    how = "failed" if batch.status == "failed" else f"was {batch.status}"
+    return f"the batch {how} before this line had a result"
 
 
 def cell(value: str | float | None) -> str:

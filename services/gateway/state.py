@@ -15,6 +15,7 @@ from services.gateway.hints import Hints
 from services.gateway.keyring import Keyring
 from services.gateway.pages.sessions import Sessions
 from services.gateway.rate_limit import Limiter
+from services.gateway.spool import Spool
 from services.gateway.streams import Streams
 from services.gateway.waiting import Finishes
 from shared.catalogue import Catalogue
@@ -44,6 +45,7 @@ class State:
     sessions: Sessions
     sealer: Sealer | None  # None: no webhooks
     files: FileStore
+    spool: Spool
     signs: TTLCache[str, Signs] = field(  # by tenant; for the event loop's thread
         default_factory=lambda: TTLCache(MOST_TENANTS, SIGNS_SECONDS)
     )

@@ -7,42 +7,72 @@ Source: RFC 7578; the parser is Starlette's on python-multipart.
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
+from pathlib import Path
+from tempfile import SpooledTemporaryFile
+from typing import BinaryIO, cast
 
 from fastapi import Request
 from starlette.datastructures import FormData, UploadFile
 from starlette.formparsers import MultiPartException, MultiPartParser
 
 from services.gateway.refusals import BodyTooLarge, InvalidBody, UnsupportedMediaType
-from shared.files import PIECE_BYTES, FileStore
+from services.gateway.spool import FORM_BYTES, Upload
+from shared.files import PIECE_BYTES, FileStore, store_error
 from shared.problems import invalid
 
-FORM_BYTES = 16_384  # of boundaries, headers and fields beside the file
+
+class Parser(MultiPartParser):
+    """Spools the file into this folder, not into the system's."""
+
+    folder: Path | None = None
+
+    def on_headers_finished(self) -> None:
+        """A part begins: if it is a file, its bytes have their own place."""
+        super().on_headers_finished()
+        file = self._current_part.file
+        if file is not None:
+            file.file.close()
+            spooled = SpooledTemporaryFile(  # noqa: SIM115 (whoever has the form closes it)
+                max_size=self.spool_max_size, dir=self.folder
+            )
+            self._files_to_close_on_error.append(spooled)
+            file.file = cast(BinaryIO, spooled)
 
 
-async def form_of(request: Request, *, limit: int) -> FormData:
-    """The form, its file spooled to disk; close it. Raises for what is not one, or too large."""
+def declared_bytes(request: Request, *, limit: int) -> int:
+    """How much the request says it sends; 0 where it does not say. Raises BodyTooLarge, and
+    UnsupportedMediaType for what is no form."""
     if not request.headers.get("content-type", "").lower().startswith("multipart/form-data"):
         raise UnsupportedMediaType("send the file as multipart/form-data")
     length = request.headers.get("content-length", "")
-    if length.isdigit() and int(length) > limit + FORM_BYTES:
+    declared = int(length) if length.isascii() and length.isdigit() and len(length) < 19 else 0
+    if declared > limit + FORM_BYTES:
         raise BodyTooLarge(f"the file may have {limit} bytes")
-    parser = MultiPartParser(
-        request.headers, _bounded(request, limit), max_files=1, max_fields=8, max_part_size=1_024
-    )
+    return max(0, declared - FORM_BYTES)
+
+
+async def form_of(request: Request, folder: Path | None, upload: Upload, *, limit: int) -> FormData:
+    """The form, its file spooled to disk; close it. Raises for what is not one, or too large."""
+    pieces = _bounded(request, upload, limit)
+    parser = Parser(request.headers, pieces, max_files=1, max_fields=8, max_part_size=1_024)
+    parser.folder = folder
     try:
         return await parser.parse()
     except MultiPartException as error:
         raise InvalidBody.at_root(error.message) from None
+    except OSError as error:
+        raise store_error(error) from error
     except (KeyError, UnicodeDecodeError, ValueError):
         raise InvalidBody.at_root("the body is not multipart/form-data") from None
 
 
-async def _bounded(request: Request, limit: int) -> AsyncGenerator[bytes, None]:
+async def _bounded(request: Request, upload: Upload, limit: int) -> AsyncGenerator[bytes, None]:
     size = 0
     async for chunk in request.stream():
         size += len(chunk)
         if size > limit + FORM_BYTES:
             raise BodyTooLarge(f"the file may have {limit} bytes")
+        upload.receive(len(chunk))
         yield chunk
 
 

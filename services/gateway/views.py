@@ -33,7 +33,8 @@ class ProblemView(BaseModel):
     violated_policies: list[str] | None = Field(
         default=None,
         serialization_alias="violated-policies",
-        description="of a 429: `requests` (see RateLimit-Policy), `open-jobs` or `open-streams`",
+        description="of a 429: `requests` (see RateLimit-Policy), `open-jobs`, `open-streams`, "
+        "`open-batches`, `stored-files`, `stored-bytes` or `uploads`",
     )
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from prometheus_client import start_http_server
 
 from services.scheduler import promises
+from services.scheduler.boundary import Boundary
 from services.scheduler.feeding import Feeder
 from services.scheduler.filing import Filing
 from services.scheduler.retention import Retention
@@ -53,8 +54,9 @@ class Duty:
 def duties(chosen: Settings) -> list[Duty]:
     """Everything that a scheduler does."""
     engine, catalogue = ledger(), load_catalogue(chosen.models_file)
-    feeder = Feeder(engine, chosen, catalogue)
-    filing = Filing(engine, chosen, catalogue)
+    boundary = Boundary(engine)
+    feeder = Feeder(engine, chosen, catalogue, boundary=boundary)
+    filing = Filing(engine, chosen, catalogue, boundary=boundary)
     tick = chosen.tick_seconds
     return [
         Duty("promises", lambda: promises.keep(engine, chosen), tick),

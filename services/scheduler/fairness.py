@@ -1,40 +1,94 @@
-"""Who is fed how much: batches share a metric's window as equally as they can use it."""
+"""Who is served how much, and who is next: tenants first, then the batches of each.
+
+A tenant with sixty batches has no more of the window, and no more turns, than one with a single
+batch.
+"""
 
 from __future__ import annotations
 
 import heapq
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from shared.ledger.batches import Turn
 
 
 def shares(hungry: Mapping[str, int], open_jobs: Mapping[str, int], window: int) -> Counter[str]:
-    """How many new jobs each batch gets (max-min fairness).
+    """How many new jobs each one gets (max-min fairness).
 
-    hungry:    batch → the most that it can use; in the order in which ties are served.
-    open_jobs: batch → jobs that it has in the lane now, of hungry batches and of others.
+    hungry:    who → the most that it can use; in the order in which ties are served.
+    open_jobs: who → jobs that it has in the lane now, of hungry ones and of others.
     window:    the most jobs in the lane; what others hold is taken off first.
 
-    Each free place goes to the batch with the fewest open jobs that can still use one.
+    Each free place goes to the one with the fewest open jobs that can still use one.
     """
     given: Counter[str] = Counter()
     free = window - sum(open_jobs.values())
-    turn = [(open_jobs.get(batch, 0), place, batch) for place, batch in enumerate(hungry)]
+    turn = [(open_jobs.get(name, 0), place, name) for place, name in enumerate(hungry)]
     heapq.heapify(turn)
     while free > 0 and turn:
-        held, place, batch = heapq.heappop(turn)
-        if given[batch] >= hungry[batch]:
+        held, place, name = heapq.heappop(turn)
+        if given[name] >= hungry[name]:
             continue
-        given[batch] += 1
+        given[name] += 1
         free -= 1
-        heapq.heappush(turn, (held + 1, place, batch))
+        heapq.heappush(turn, (held + 1, place, name))
     return +given
 
 
-def by_metric(
-    counts: Mapping[tuple[str, str], int], metrics: Sequence[str]
-) -> dict[str, dict[str, int]]:
-    """metric → batch → open jobs, for these metrics."""
-    return {
-        name: {batch: count for (metric, batch), count in counts.items() if metric == name}
-        for name in metrics
-    }
+@dataclass(frozen=True)
+class Appetite:
+    """A batch that can use jobs. most: how many; held: it has in the lane now."""
+
+    batch_id: str
+    tenant: str
+    most: int
+    held: int = 0
+
+
+def shares_by_tenant(batches: Iterable[Appetite], window: int) -> Counter[str]:
+    """How many new jobs each batch gets: the window is shared by tenants, a tenant's share by its
+    batches. Batches that hold places without an appetite are named with `most` 0."""
+    of_tenant: dict[str, list[Appetite]] = defaultdict(list)
+    for batch in batches:
+        of_tenant[batch.tenant].append(batch)
+    most = {tenant: sum(one.most for one in its) for tenant, its in of_tenant.items()}
+    held = {tenant: sum(one.held for one in its) for tenant, its in of_tenant.items()}
+    given: Counter[str] = Counter()
+    for tenant, count in shares(most, held, window).items():
+        its = of_tenant[tenant]
+        given += shares(
+            {one.batch_id: one.most for one in its},
+            {one.batch_id: one.held for one in its},
+            held[tenant] + count,
+        )
+    return given
+
+
+class Rotation:
+    """Whose turn is next: the tenant that was served longest ago, with its batch that was."""
+
+    def __init__(self) -> None:
+        self._served: dict[str, int] = {}  # tenant or batch → when, counted in turns
+        self._turns = 0
+
+    def order(self, waiting: Iterable[Turn]) -> list[Turn]:
+        """One batch of each tenant, who waited longest first."""
+        first: dict[str, Turn] = {}
+        for turn in sorted(waiting, key=lambda turn: (self._last(turn.id), turn.id)):
+            first.setdefault(turn.tenant, turn)
+        return sorted(first.values(), key=lambda turn: (self._last(turn.tenant), turn.id))
+
+    def serve(self, turn: Turn) -> None:
+        """It is this batch's turn now."""
+        self._turns += 1
+        self._served[turn.tenant] = self._served[turn.id] = self._turns
+
+    def forget_others(self, waiting: Iterable[Turn]) -> None:
+        """Who waits no more need not be remembered."""
+        names = {name for turn in waiting for name in (turn.id, turn.tenant)}
+        self._served = {name: last for name, last in self._served.items() if name in names}
+
+    def _last(self, name: str) -> int:
+        return self._served.get(name, 0)

@@ -1,68 +1,125 @@
 """A round of the batches: settle what has ended, give up what is late, feed what waits.
 
 Source: design.md §3. Every step is a transaction of its own, and the ledger is the truth: killed
-at any point, the next round (or another scheduler's) goes on.
+at any point, the next round (or another scheduler's) goes on. What many batches share is done for
+all at once; where that fails, for each alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from bisect import bisect_right
+from collections.abc import Sequence
+from contextlib import suppress
 from datetime import timedelta
+from functools import partial
+from itertools import accumulate
 
-from sqlalchemy import Engine
+from sqlalchemy import Connection, Engine
 
 from services.gateway.rooms import rooms
-from services.scheduler.fairness import by_metric, shares
+from services.scheduler.boundary import Boundary
+from services.scheduler.fairness import Appetite, Rotation, shares_by_tenant
 from services.scheduler.lines import InvalidLine, Reader
+from services.scheduler.pace import Pace
+from services.scheduler.steps import Steps
 from shared import log, metrics, queue
 from shared.catalogue import Catalogue
 from shared.errors import Unavailable, UnknownFile
 from shared.files import FileStore
 from shared.ledger import ending, feeding, jobs
+from shared.ledger.batches import Turn
 from shared.ledger.engine import transaction
-from shared.ledger.feeding import Hungry, NewJob
+from shared.ledger.feeding import Hungry, Load, NewJob, Waiting
 from shared.settings import Settings
 
 CANCEL_PATIENCE = timedelta(minutes=10)  # for jobs that run when their batch is cancelled
+BYTES_AT_ONCE = 16_000_000  # of lines that become jobs in one transaction
+STEPS_AT_ONCE = 8
+LEAST_WAITING = 16  # in a metric's lane
+PATIENCE_SECONDS = 1.0
 
 logger = log.logger(__name__)
 
 
 class Feeder:
-    """What one scheduler needs to feed batches."""
+    """What one scheduler needs to feed batches.
 
-    def __init__(self, engine: Engine, chosen: Settings, catalogue: Catalogue) -> None:
+    patience: seconds that a round waits for files to be read; slower ones go on beside the next.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        chosen: Settings,
+        catalogue: Catalogue,
+        *,
+        boundary: Boundary | None = None,
+        patience: float = PATIENCE_SECONDS,
+    ) -> None:
         self._engine = engine
         self._chosen = chosen
         self._catalogue = catalogue
         self._store = FileStore(chosen.files_url)
+        self._boundary = boundary or Boundary(engine)
+        self._patience = patience
+        self._steps = Steps(STEPS_AT_ONCE)
+        self._rotation = Rotation()
+        self._pace = Pace(LEAST_WAITING, chosen.batch_window)
+        self._fed: list[tuple[str, int]] = []  # (metric, jobs) of steps that have ended
 
     def round(self) -> int:
-        """One round; how many jobs were made. Raises Unavailable where a store is away."""
-        with transaction(self._engine) as connection:
-            feeding.settle(connection)
-        with transaction(self._engine) as connection:
-            ending.finish_answered(connection)
-            ending.expire(connection)
-            ending.wind_up(connection, CANCEL_PATIENCE)
+        """One round; how many jobs were made. Raises Unavailable where the ledger is away."""
+        self._boundary.each("settling", feeding.settle)
+        self._boundary.each("finishing", ending.finish_answered)
+        self._boundary.each("expiring", ending.expire)
+        self._boundary.each("cancelling", _wind_up)
         with transaction(self._engine) as connection:
             hungry = feeding.hungry(connection)
-            counts = feeding.open_jobs(connection) if hungry else {}
-        return sum(self._feed_metric(group, counts) for group in _grouped(hungry))
+            loads = feeding.open_jobs(connection) if hungry else []
+        able = [batch for batch in hungry if not self._boundary.rests("feeding", batch.id)]
+        for metric in {batch.metric: None for batch in able}:
+            self._feed_metric(
+                [batch for batch in able if batch.metric == metric],
+                [load for load in loads if load.metric == metric],
+            )
+        return self._counted()
 
-    def _feed_metric(self, hungry: list[Hungry], counts: Mapping[tuple[str, str], int]) -> int:
-        metric = hungry[0].metric
-        given = shares(
-            {batch.id: batch.left for batch in hungry},
-            by_metric(counts, [metric])[metric],
-            self._chosen.batch_window,
-        )
-        return sum(self._feed(batch, given[batch.id]) for batch in hungry if given[batch.id])
+    def _feed_metric(self, hungry: list[Hungry], loads: list[Load]) -> None:
+        given = shares_by_tenant(_appetites(hungry, loads), self._window(hungry[0].metric, loads))
+        turns = {Turn(batch.id, batch.tenant): batch for batch in hungry if given[batch.id]}
+        while turns:
+            started = [turn for turn in self._rotation.order(turns) if self._steps.may_start(turn)]
+            if not started:
+                return
+            for turn in started:
+                self._rotation.serve(turn)
+                batch = turns.pop(turn)
+                self._steps.start(turn, partial(self._guarded, batch, given[batch.id]))
+            self._steps.wait(self._patience)
+
+    def _window(self, metric: str, loads: list[Load]) -> int:
+        """The most jobs in the lane: as configured, and no more that wait than end in seconds."""
+        open_now, waiting = sum(load.jobs for load in loads), sum(load.queued for load in loads)
+        with suppress(Unavailable):  # fetched by a worker or lost: it is nobody's turn to wait
+            waiting = min(waiting, queue.waiting(metric, batch=True))
+        bound = self._pace.bound(metric, open_now, waiting)
+        return min(self._chosen.batch_window, open_now + bound - waiting)
+
+    def _counted(self) -> int:
+        """How many jobs the steps that have ended made."""
+        fed, self._fed = self._fed, []
+        for metric, count in fed:
+            self._pace.fed(metric, count)
+        return sum(count for _, count in fed)
+
+    def _guarded(self, batch: Hungry, count: int) -> None:
+        with self._boundary.around("feeding", batch.id):
+            self._fed.append((batch.metric, self._feed(batch, count)))
 
     def _feed(self, batch: Hungry, count: int) -> int:
         """Make jobs of the batch's next lines, at most so many, and send them."""
         with transaction(self._engine) as connection:
-            waiting = feeding.take(connection, batch.id, count)
+            waiting = _portion(feeding.take(connection, batch.id, count))
             if not waiting:
                 return 0
             try:
@@ -72,12 +129,13 @@ class Feeder:
                 feeding.lose_input(connection, batch.id)
                 return 0
             again = timedelta(seconds=self._chosen.resend_seconds)
-            feeding.feed(connection, batch, made, again)
+            if not feeding.feed(connection, batch, made, again):
+                return 0
         metrics.JOBS_ACCEPTED.labels(batch.metric).inc(len(made))
         self._send(batch, made)
         return len(made)
 
-    def _jobs(self, batch: Hungry, waiting: list[feeding.Waiting]) -> list[NewJob]:
+    def _jobs(self, batch: Hungry, waiting: list[Waiting]) -> list[NewJob]:
         reader = reader_for(batch.metric, self._chosen, self._catalogue)
         made = []
         with self._store.reading(batch.input_file_id) as stream:
@@ -105,8 +163,21 @@ def reader_for(metric: str, chosen: Settings, catalogue: Catalogue) -> Reader:
     return Reader(room, room.path, catalogue, chosen.max_batch_lines, chosen.max_body_bytes)
 
 
-def _grouped(hungry: list[Hungry]) -> list[list[Hungry]]:
-    groups: dict[str, list[Hungry]] = {}
-    for batch in hungry:
-        groups.setdefault(batch.metric, []).append(batch)
-    return list(groups.values())
+def _wind_up(connection: Connection, only: Sequence[str] | None) -> None:
+    ending.wind_up(connection, CANCEL_PATIENCE, only)
+
+
+def _portion(waiting: list[Waiting]) -> list[Waiting]:
+    """As many of these lines as may be in memory at once, at least one."""
+    ends = list(accumulate(line.length for line in waiting))
+    return waiting[: max(1, bisect_right(ends, BYTES_AT_ONCE))]
+
+
+def _appetites(hungry: list[Hungry], loads: list[Load]) -> list[Appetite]:
+    """What each batch can use and what it holds; the hungry ones in the order of their ties."""
+    held = {load.batch_id: load.jobs for load in loads}
+    can_use = [
+        Appetite(batch.id, batch.tenant, batch.left, held.pop(batch.id, 0)) for batch in hungry
+    ]
+    others = [load for load in loads if load.batch_id in held]
+    return [*can_use, *(Appetite(load.batch_id, load.tenant, 0, load.jobs) for load in others)]

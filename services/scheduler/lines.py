@@ -7,12 +7,15 @@ strictly as the gateway reads a request to that url.
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import IO, Annotated, Any, Literal
 
-from pydantic import Field, JsonValue, StringConstraints, ValidationError
+from pydantic import AfterValidator, Field, JsonValue, StringConstraints, ValidationError
+from pydantic_core import PydanticCustomError
 
+from shared import log
 from shared.catalogue import Catalogue
 from shared.contracts import JobRequest, Message, Room
 from shared.errors import BadInput
@@ -25,15 +28,27 @@ from shared.strictness import read_strictly
 
 LINES_AT_ONCE = 500
 BYTES_AT_ONCE = 4_000_000  # at least one line, however long
+SECONDS_AT_ONCE = 1.0  # from a slow store at least one line, too
 ENVELOPE_BYTES = 4_096  # what a line may have beside its body
 CALLER = {"metadata", "context"}  # given back with the answer; the score does not depend on them
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+logger = log.logger(__name__)
+
+
+def _storable(text: str) -> str:
+    """PostgreSQL keeps every character but this one; an id that was changed would be no id."""
+    if "\x00" in text:
+        raise PydanticCustomError("nul", "must not contain the character U+0000")
+    return text
 
 
 class BatchLine(Message):
     """One request of a batch."""
 
-    custom_id: Annotated[str, StringConstraints(min_length=1, max_length=256)]
+    custom_id: Annotated[
+        str, StringConstraints(min_length=1, max_length=256), AfterValidator(_storable)
+    ]
     method: Literal["POST"] = Field(description="nothing else is possible")
     url: str = Field(description="the batch's endpoint")
     body: dict[str, JsonValue] = Field(description="a request to that endpoint")
@@ -54,6 +69,7 @@ class Reader:
         lines: list[Line] = []
         faults: list[Fault] = []
         start, number = batch.read_bytes, batch.read_lines
+        until = time.monotonic() + SECONDS_AT_ONCE
         for raw, length in self._raw(stream):
             number += 1
             if number > self.most_lines:
@@ -66,8 +82,9 @@ class Reader:
                 lines.append(found)
             start += length
             if (
-                len(lines) + len(faults) >= LINES_AT_ONCE
+                number - batch.read_lines >= LINES_AT_ONCE
                 or start - batch.read_bytes > BYTES_AT_ONCE
+                or time.monotonic() > until
             ):
                 return Step(lines, faults, start, number, at_end=False)
         return Step(lines, faults, start, number, at_end=True)
@@ -90,9 +107,15 @@ class Reader:
         if not raw.strip():
             return None
         try:
-            custom_id, asked = self.read(raw)
+            return self._valid(raw, number, start, length)
         except InvalidLine as error:
             return Fault(error.slug, error.detail, number, error.pointer)
+        except Exception:  # whatever a line can hold, it is this line's fault alone
+            logger.exception("batch.line_crashed", line=number)
+            return Fault("unreadable_line", "this line cannot be read", number, "#")
+
+    def _valid(self, raw: bytes, number: int, start: int, length: int) -> Line:
+        custom_id, asked = self.read(raw)
         request = asked.model_dump(mode="json")
         caller = {name: request.pop(name) for name in CALLER}
         return Line(

@@ -6,12 +6,15 @@ message too many finds nothing to claim.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 from functools import partial
 
 from sqlalchemy import Engine
 
 from shared import log, metrics, queue
+from shared.errors import Unavailable
 from shared.ledger import recovery
 from shared.ledger.engine import transaction
 from shared.ledger.recovery import Lane
@@ -24,10 +27,26 @@ MOST_AT_ONCE = 1_000  # messages re-sent for a metric in one round
 
 
 def keep(engine: Engine, chosen: Settings) -> None:
-    """One round. Raises Unavailable where the ledger or the broker is away."""
-    end_exhausted(engine, chosen)
+    """One round. Raises Unavailable where the ledger or the broker is away.
+
+    What goes wrong in one lane keeps no other from its messages.
+    """
+    with alone("exhausted"):
+        end_exhausted(engine, chosen)
     for lane in open_lanes(engine):
-        resend(engine, lane, chosen)
+        with alone(queue.lane(lane.metric, batch=lane.batch)):
+            resend(engine, lane, chosen)
+
+
+@contextmanager
+def alone(duty: str) -> Iterator[None]:
+    """An unexpected error in here is logged, and what follows goes on. Raises Unavailable."""
+    try:
+        yield
+    except Unavailable:
+        raise
+    except Exception:
+        logger.exception("promises.crashed", duty=duty)
 
 
 def end_exhausted(engine: Engine, chosen: Settings) -> None:

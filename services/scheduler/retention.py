@@ -1,6 +1,7 @@
 """Nothing is kept for ever: results, files and keys go after their term.
 
-A blob goes after its row; one that has no row (whoever wrote it died) goes after a day.
+A blob goes after its row; one that has no row (whoever wrote it died) goes after a day. What cannot
+be forgotten keeps nothing else from being: it is logged, and tried again in the next round.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from datetime import timedelta
 from sqlalchemy import Connection, Engine
 
 from shared import log
+from shared.errors import FileStoreAway, Unavailable
 from shared.files import FileStore
 from shared.ledger import files, retention
 from shared.ledger.engine import transaction
@@ -36,25 +38,50 @@ class Retention:
         results = timedelta(hours=self._chosen.job_retention_hours)
         keys = timedelta(hours=self._chosen.idempotency_hours)
         told = timedelta(days=self._chosen.webhook_days)
-        gone = {
+        purges: dict[str, Callable[[], int]] = {
             "jobs": self._all(lambda connection: retention.purge_jobs(connection, results)),
-            "batches": self._all(lambda connection: retention.purge_batches(connection, results)),
+            "batches": lambda: self._batches(results),
             "keys": self._all(lambda connection: retention.purge_idempotency(connection, keys)),
             "deliveries": self._all(lambda connection: deliveries.purge(connection, told)),
-            "files": self._files(),
-            "strays": self._strays(),
+            "files": self._files,
+            "strays": self._strays,
         }
+        gone = {kind: _alone(kind, purge) for kind, purge in purges.items()}
         if any(gone.values()):
             logger.info("retention.purged", **gone)
 
-    def _all(self, portion: Callable[[Connection], int]) -> int:
+    def _all(self, portion: Callable[[Connection], int]) -> Callable[[], int]:
         """Portion after portion, each in its own transaction, until nothing is left."""
-        total = 0
+
+        def purge() -> int:
+            total = 0
+            while True:
+                with transaction(self._engine) as connection:
+                    gone = portion(connection)
+                if gone == 0:
+                    return total
+                total += gone
+
+        return purge
+
+    def _batches(self, older_than: timedelta) -> int:
+        """Batch after batch; one that cannot be purged is left out until the next round."""
+        total, stuck = 0, list[str]()
         while True:
             with transaction(self._engine) as connection:
-                gone = portion(connection)
-            if gone == 0:
+                batch_id = retention.oldest_batch(connection, older_than, stuck)
+            if batch_id is None:
                 return total
+            try:
+                with transaction(self._engine) as connection:
+                    gone = retention.purge_batch(connection, batch_id)
+            except Unavailable:
+                raise
+            except Exception:
+                logger.exception("retention.batch_crashed", batch=batch_id)
+                gone = 0
+            if gone == 0:  # or another scheduler purges it
+                stuck.append(batch_id)
             total += gone
 
     def _files(self) -> int:
@@ -62,8 +89,7 @@ class Retention:
         while True:
             with transaction(self._engine) as connection:
                 expired = files.forget_unused(connection, files.expired(connection, FILES_AT_ONCE))
-            for file_id in expired:
-                self._store.remove(file_id)
+            self._remove(expired)
             total += len(expired)
             if not expired:
                 return total
@@ -77,6 +103,28 @@ class Retention:
             with transaction(self._engine) as connection:
                 known = files.known(connection, some)
             strays += [file_id for file_id in some if file_id not in known]
-        for file_id in strays:
-            self._store.remove(file_id)
-        return len(strays)
+        return self._remove(strays)
+
+    def _remove(self, file_ids: list[str]) -> int:
+        """How many blobs went; one that stays has no row, and is a stray from now on."""
+        gone = 0
+        for file_id in file_ids:
+            try:
+                self._store.remove(file_id)
+                gone += 1
+            except FileStoreAway as error:
+                logger.warning("retention.not_removed", file=file_id, detail=error.detail)
+        return gone
+
+
+def _alone(kind: str, purge: Callable[[], int]) -> int:
+    """What goes wrong with one kind keeps no other. Raises Unavailable where the ledger is away."""
+    try:
+        return purge()
+    except FileStoreAway as error:
+        logger.warning("retention.waits", kind=kind, detail=error.detail)
+    except Unavailable:
+        raise
+    except Exception:
+        logger.exception("retention.crashed", kind=kind)
+    return 0

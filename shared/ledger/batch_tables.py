@@ -87,7 +87,7 @@ batches = Table(
         "'cancelling', 'cancelled')",
         name="status",
     ),
-    CheckConstraint("ending IN ('completed', 'expired', 'cancelled')", name="ending"),
+    CheckConstraint("ending IN ('completed', 'expired', 'cancelled', 'failed')", name="ending"),
     CheckConstraint("completed + failed <= total", name="counts"),
     UniqueConstraint("tenant", "key", name="uq_batches_key"),
 )

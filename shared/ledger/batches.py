@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Literal
 
-from sqlalchemy import Connection, Row, func, select, update
+from sqlalchemy import ColumnElement, Connection, Row, func, select, update
 from sqlalchemy.dialects.postgresql import insert
 
 from shared.errors import UnknownBatch, UnknownJob
@@ -18,6 +18,7 @@ from shared.ledger import jobs
 from shared.ledger.batch_tables import ENDED, batches
 from shared.ledger.idempotency import Accepted, KeyReused
 from shared.ledger.jobs import FINISHED_CHANNEL
+from shared.ledger.owner import ANYBODY, Owner, check_batches, take_batch_turn
 from shared.ledger.pagination import Slice, sliced
 from shared.ledger.tables import DEFAULT_TENANT
 
@@ -91,16 +92,43 @@ class NewBatch:
     tenant: str = DEFAULT_TENANT
 
 
+@dataclass(frozen=True)
+class Turn:
+    """A batch that has something to be done, and whose it is."""
+
+    id: str
+    tenant: str
+
+
+def turns(connection: Connection, *conditions: ColumnElement[bool]) -> list[Turn]:
+    """The batches of which this is true, oldest first."""
+    query = select(batches.c.id, batches.c.tenant).where(*conditions).order_by(batches.c.id)
+    return [Turn(*row) for row in connection.execute(query)]
+
+
+def held(connection: Connection, batch_id: str) -> bool:
+    """Keep other schedulers off this batch until the transaction ends; False where one has it.
+
+    No row is locked: who cancels or counts does not wait.
+    """
+    turn = func.pg_try_advisory_xact_lock(func.hashtextextended(batch_id, 0))
+    return bool(connection.execute(select(turn)).scalar())
+
+
 def batch_of(row: Row[Any]) -> Batch:
     """A fetched row as a batch."""
     return Batch(**row._asdict())
 
 
-def make(connection: Connection, new: NewBatch, *, key: str | None) -> tuple[Batch, bool]:
+def make(
+    connection: Connection, new: NewBatch, *, key: str | None, owner: Owner = ANYBODY
+) -> tuple[Batch, bool]:
     """A new batch, or under a known key the one that is there already; and whether it was.
 
-    Raises KeyReused where the key belongs to another request.
+    Raises KeyReused where the key belongs to another request, QuotaExceeded where the owner has
+    too many open batches.
     """
+    take_batch_turn(connection, owner)
     asked = {
         "metric": new.metric,
         "endpoint": new.endpoint,
@@ -121,6 +149,7 @@ def make(connection: Connection, new: NewBatch, *, key: str | None) -> tuple[Bat
         .returning(*SHOWN)
     ).one_or_none()
     if row is not None:
+        check_batches(connection, owner)
         return batch_of(row), False
     earlier = batch_of(
         connection.execute(

@@ -1,7 +1,10 @@
-"""Batches at their end: all answered, cancelled or expired; then their files are written.
+"""Batches at their end: all answered, cancelled, expired or failed; then their files are written.
 
 `ending` is what a batch becomes once its files are there. Files have ids that follow from the
 batch's, so that a scheduler that writes them again writes the same files.
+
+What is done for many batches at once takes `only`: the batches to do it for, None for all. So who
+calls can try one after the other where it fails for all together.
 """
 
 from __future__ import annotations
@@ -11,18 +14,20 @@ from collections.abc import Generator, Sequence
 from datetime import timedelta
 from typing import Any, Literal, NamedTuple
 
-from sqlalchemy import Connection, exists, func, literal, or_, select, update
+from sqlalchemy import ColumnElement, Connection, exists, func, literal, or_, select, update
 
-from shared.ledger.batch_tables import batch_lines, batches
-from shared.ledger.batches import NOTICE, SHOWN, Batch, batch_of
+from shared.ledger.batch_tables import OPEN, batch_lines, batches
+from shared.ledger.batches import NOTICE, SHOWN, Batch, Turn, batch_of, held, turns
 from shared.ledger.jobs import FINISHED_CHANNEL, Job
 from shared.ledger.jobs import SHOWN as JOB_SHOWN
+from shared.ledger.reading import Fault
 from shared.ledger.tables import jobs
 from shared.ledger.telling import TOLD, tell, tell_batch
 
 ROWS_AT_ONCE = 100  # of lines with their results in memory
 
 Kind = Literal["output", "error"]
+Only = Sequence[str] | None
 STILL_OPEN = exists().where(batch_lines.c.batch_id == batches.c.id, batch_lines.c.status == "open")
 ANSWERED = batches.c.completed + batches.c.failed == batches.c.total
 
@@ -43,16 +48,26 @@ def file_id(batch_id: str, kind: Kind) -> str:
     return f"file_{moment}{hashlib.sha256(f'{batch_id} {kind}'.encode()).hexdigest()[:20]}"
 
 
-def finish_answered(connection: Connection) -> int:
+def of(only: Only) -> list[ColumnElement[bool]]:
+    """The condition that a batch is one of these."""
+    return [] if only is None else [batches.c.id.in_(only)]
+
+
+def open_batches(connection: Connection) -> list[Turn]:
+    """All batches that are not final."""
+    return turns(connection, batches.c.status.in_(OPEN))
+
+
+def finish_answered(connection: Connection, only: Only = None) -> int:
     """Batches whose every line is answered go on to their files; how many."""
     return _turn(
         connection,
-        (batches.c.status == "in_progress", ANSWERED),
+        (batches.c.status == "in_progress", ANSWERED, *of(only)),
         {"status": "finalizing", "finalizing_at": func.now(), "ending": "completed"},
     )
 
 
-def expire(connection: Connection) -> int:
+def expire(connection: Connection, only: Only = None) -> int:
     """Batches past their time: what waits or runs is given up; how many are ready for their files.
 
     A job that ended just before is settled first: its line counts.
@@ -60,6 +75,7 @@ def expire(connection: Connection) -> int:
     late = (
         batches.c.status.in_(("validating", "in_progress")),
         batches.c.expires_at <= func.now(),
+        *of(only),
     )
     _give_up(connection, _ids(connection, *late), "expired", ("queued", "running"))
     return _turn(
@@ -69,21 +85,21 @@ def expire(connection: Connection) -> int:
     )
 
 
-def wind_up(connection: Connection, patience: timedelta) -> int:
+def wind_up(connection: Connection, patience: timedelta, only: Only = None) -> int:
     """Batches that are cancelled: what waits is given up, what runs may end for so long.
 
     How many are ready for their files.
     """
-    cancelling = (batches.c.status == "cancelling", batches.c.ending.is_(None))
+    cancelling = (batches.c.status == "cancelling", batches.c.ending.is_(None), *of(only))
     late = or_(batches.c.cancelling_at < func.now() - patience, batches.c.expires_at <= func.now())
     _give_up(connection, _ids(connection, *cancelling), "cancelled", ("queued",))
     _give_up(connection, _ids(connection, *cancelling, late), "cancelled", ("queued", "running"))
     return _turn(connection, (*cancelling, ~STILL_OPEN), {"ending": "cancelled"})
 
 
-def unwritten(connection: Connection) -> list[str]:
+def unwritten(connection: Connection) -> list[Turn]:
     """The batches whose files are to be written."""
-    return _ids(
+    return turns(
         connection,
         batches.c.ending.is_not(None),
         batches.c.status.in_(("finalizing", "cancelling")),
@@ -92,8 +108,7 @@ def unwritten(connection: Connection) -> list[str]:
 
 def take(connection: Connection, batch_id: str) -> Batch | None:
     """The batch whose files are to be written; None where another scheduler writes them."""
-    turn = func.pg_try_advisory_xact_lock(func.hashtextextended(batch_id, 0))
-    if not connection.execute(select(turn)).scalar():
+    if not held(connection, batch_id):
         return None
     row = connection.execute(
         select(*SHOWN).where(
@@ -146,9 +161,48 @@ def close(connection: Connection, batch: Batch, output: str | None, error: str |
     return True
 
 
+def fail(connection: Connection, batch_id: str, fault: Fault) -> str | None:
+    """The batch cannot go on: it fails, with this reason; what it is then, None where it had ended.
+
+    One that is in progress keeps the results that it has: its files are written first. One that is
+    validated has none, and one whose files cannot be written has none that could be shown.
+    """
+    row = connection.execute(
+        select(*SHOWN).where(batches.c.id == batch_id, batches.c.status.in_(OPEN)).with_for_update()
+    ).one_or_none()
+    if row is None:
+        return None
+    batch = batch_of(row)
+    errors = [*(batch.errors or []), vars(fault)]
+    if batch.status == "validating" or batch.ending is not None:
+        fail_outright(connection, batch, errors)
+        return "failed"
+    _give_up(connection, [batch_id], "cancelled", ("queued", "running"))
+    connection.execute(  # what has ended is written, but no longer counted: that may be what fails
+        update(batch_lines)
+        .where(
+            batch_lines.c.batch_id == batch_id,
+            batch_lines.c.status == "open",
+            jobs.c.id == batch_lines.c.job_id,
+            jobs.c.finished_at.is_not(None),
+        )
+        .values(status=jobs.c.status)
+    )
+    values = {"status": "finalizing", "finalizing_at": func.now(), "ending": "failed"}
+    _turn(connection, (batches.c.id == batch_id,), values | {"errors": errors})
+    return "finalizing"
+
+
+def fail_outright(connection: Connection, batch: Batch, errors: list[dict[str, Any]]) -> None:
+    """The batch has failed, without files. Nothing but its own row is touched."""
+    values = {"status": "failed", "failed_at": func.now(), "ending": None, "errors": errors}
+    if _turn(connection, (batches.c.id == batch.id, batches.c.status.in_(OPEN)), values):
+        counts = {"total": batch.total, "completed": batch.completed, "failed": batch.failed}
+        tell_batch(connection, batch.id, batch.tenant, "failed", counts)
+
+
 def _ids(connection: Connection, *conditions: Any) -> list[str]:
-    query = select(batches.c.id).where(*conditions).order_by(batches.c.id)
-    return [row.id for row in connection.execute(query)]
+    return [turn.id for turn in turns(connection, *conditions)]
 
 
 def _turn(connection: Connection, conditions: Sequence[Any], values: dict[str, Any]) -> int:

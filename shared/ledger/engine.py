@@ -23,8 +23,12 @@ from shared.settings import settings
 CONNECT_SECONDS = 5
 REST_SECONDS = 0.1  # in the pool: a connection that rested longer may be dead
 RESTED = "touchstone_rested"
-NUL = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")  # escaped, after no lone backslash
+# Escapes in JSON: what PostgreSQL cannot keep stands alone, what comes before it is good.
+ESCAPED = re.compile(
+    r"(\\\\|\\ud[89ab][0-9a-f]{2}\\ud[c-f][0-9a-f]{2})|\\u(?:0000|d[89a-f][0-9a-f]{2})"
+)
 AWAY = {"25", "53", "57", "58"}  # SQLSTATE classes: read-only, out of resources, stopped, system
+TOO_MUCH = "54"  # SQLSTATE class: a statement or a value beyond the server's limits; not the server
 
 
 def sqlalchemy_url(url: str) -> str:
@@ -54,12 +58,15 @@ def connect(url: str, *, pool_size: int = 10) -> Engine:
 
 
 def written(value: Any) -> str:
-    """The JSON that the ledger keeps: U+0000 becomes U+FFFD, as in HTML, and no offset moves.
+    """The JSON that the ledger keeps: U+0000 and lone surrogates become U+FFFD, as in HTML, and no
+    offset moves.
 
-    PostgreSQL stores it, but refuses to look into a document that holds one.
+    PostgreSQL stores them, but refuses to look into a document that holds one.
     """
     text = json.dumps(value)
-    return NUL.sub(r"\1\\ufffd", text) if "\\u0000" in text else text
+    if "\\u0000" not in text and "\\ud" not in text:
+        return text
+    return ESCAPED.sub(lambda found: found[1] or "\\ufffd", text)
 
 
 def _rests(_connection: Any, record: ConnectionPoolEntry) -> None:
@@ -92,10 +99,19 @@ def transaction(engine: Engine) -> Iterator[Connection]:
     try:
         with engine.begin() as connection:
             yield connection
-    except (OperationalError, InterfaceError, PoolTimeoutError) as error:
+    except PoolTimeoutError as error:
         raise Unavailable("the ledger cannot be reached") from error
     except DBAPIError as error:
-        state = getattr(error.orig, "sqlstate", None) or ""
-        if not error.connection_invalidated and state[:2] not in AWAY:
+        if not _is_away(error):
             raise
-        raise Unavailable("the ledger cannot be written to") from error
+        reached = not isinstance(error, OperationalError | InterfaceError)
+        detail = "the ledger cannot be written to" if reached else "the ledger cannot be reached"
+        raise Unavailable(detail) from error
+
+
+def _is_away(error: DBAPIError) -> bool:
+    """Whether the server is to blame, not the statement: the same one may succeed later."""
+    state = str(getattr(error.orig, "sqlstate", None) or "")[:2]
+    if isinstance(error, OperationalError | InterfaceError):
+        return state != TOO_MUCH
+    return error.connection_invalidated or state in AWAY

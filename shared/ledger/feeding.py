@@ -1,7 +1,8 @@
 """Batches in progress: a window of their lines has jobs, the rest waits as rows.
 
 Lines that ask the same share a job. A job is made and its lines marked in one transaction; the
-message is sent after the commit, and what is lost then is re-sent like any other.
+message is sent after the commit, and what is lost then is re-sent like any other. The lines are
+read from the file while no row is locked.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ from sqlalchemy import (
     update,
 )
 
-from shared.ledger.batch_tables import batch_lines, batches
-from shared.ledger.batches import NOTICE
+from shared.ledger.batch_tables import OPEN, batch_lines, batches
+from shared.ledger.batches import NOTICE, held
 from shared.ledger.tables import jobs
 
 SETTLING = 7_236_154_028  # an advisory lock: one scheduler settles at a time
@@ -81,27 +82,35 @@ def hungry(connection: Connection) -> list[Hungry]:
     return [Hungry(**row._asdict()) for row in rows]
 
 
-def open_jobs(connection: Connection) -> dict[tuple[str, str], int]:
-    """(metric, batch) → its queued and running jobs."""
+@dataclass(frozen=True)
+class Load:
+    """What a batch has in a metric's lane now."""
+
+    metric: str
+    tenant: str
+    batch_id: str
+    jobs: int  # queued and running
+    queued: int
+
+
+def open_jobs(connection: Connection) -> list[Load]:
+    """The open jobs of all batches."""
+    queued = func.count().filter(jobs.c.status == "queued")
+    whose = (jobs.c.metric, jobs.c.tenant, jobs.c.batch_id)
     rows = connection.execute(
-        select(jobs.c.metric, jobs.c.batch_id, func.count())
+        select(*whose, func.count(), queued)
         .where(jobs.c.batch_id.is_not(None), OPEN_JOB)
-        .group_by(jobs.c.metric, jobs.c.batch_id)
+        .group_by(*whose)
     )
-    return {(metric, batch_id): count for metric, batch_id, count in rows}
+    return [Load(*row) for row in rows]
 
 
 def take(connection: Connection, batch_id: str, count: int) -> list[Waiting]:
     """The next waiting lines of this batch, one a fingerprint; none where it is another's.
 
-    The batch is held until the transaction ends: nobody cancels it meanwhile.
+    No other scheduler feeds the batch until the transaction ends.
     """
-    held = connection.execute(
-        select(batches.c.id)
-        .where(batches.c.id == batch_id, batches.c.status == "in_progress")
-        .with_for_update(skip_locked=True)
-    ).one_or_none()
-    if held is None:
+    if not held(connection, batch_id):
         return []
     rows = connection.execute(
         select(
@@ -120,15 +129,23 @@ def take(connection: Connection, batch_id: str, count: int) -> list[Waiting]:
     return list(first.values())
 
 
+def keep_in_progress(connection: Connection, batch_id: str) -> bool:
+    """Whether the batch is in progress; nobody cancels it until the transaction ends."""
+    query = select(batches.c.id).where(batches.c.id == batch_id, batches.c.status == "in_progress")
+    return connection.execute(query.with_for_update()).one_or_none() is not None
+
+
 def feed(
     connection: Connection, batch: Hungry, made: Sequence[NewJob], resend_after: timedelta
-) -> None:
-    """Make these jobs, and give each to all lines that ask for the same."""
+) -> bool:
+    """Make these jobs, and give each to all lines that ask for the same; False where the batch is
+    in progress no more."""
+    if not keep_in_progress(connection, batch.id):
+        return False
     resend_at = func.now() + resend_after
-    tenant = select(batches.c.tenant).where(batches.c.id == batch.id).scalar_subquery()
     connection.execute(
         insert(jobs).values(
-            metric=batch.metric, batch_id=batch.id, resend_at=resend_at, tenant=tenant
+            metric=batch.metric, batch_id=batch.id, resend_at=resend_at, tenant=batch.tenant
         ),
         [{"id": new.id, "request": new.request} for new in made],
     )
@@ -150,10 +167,13 @@ def feed(
         .values(status="open", job_id=fed.c.job_id)
     )
     connection.execute(update(batches).where(batches.c.id == batch.id).values(fed_at=func.now()))
+    return True
 
 
 def lose_input(connection: Connection, batch_id: str) -> None:
     """The input file cannot be read any more: the lines without a job fail."""
+    if not keep_in_progress(connection, batch_id):
+        return
     lost = connection.execute(
         update(batch_lines)
         .where(batch_lines.c.batch_id == batch_id, batch_lines.c.status == "waiting")
@@ -162,8 +182,14 @@ def lose_input(connection: Connection, batch_id: str) -> None:
     _count(connection, batch_id, failed=lost.rowcount)
 
 
-def settle(connection: Connection) -> int:
-    """Lines whose jobs have ended are answered; how many. One scheduler does it at a time."""
+def settle(connection: Connection, only: Sequence[str] | None = None) -> int:
+    """Lines whose jobs have ended are answered; how many. One scheduler does it at a time.
+
+    only: of these batches; None: of all.
+    """
+    of = [batches.c.status.in_(OPEN)]
+    if only is not None:
+        of.append(batches.c.id.in_(only))
     if not connection.execute(select(func.pg_try_advisory_xact_lock(SETTLING))).scalar():
         return 0
     ended = (
@@ -172,6 +198,8 @@ def settle(connection: Connection) -> int:
             batch_lines.c.status == "open",
             jobs.c.id == batch_lines.c.job_id,
             jobs.c.finished_at.is_not(None),
+            batches.c.id == batch_lines.c.batch_id,
+            *of,
         )
         .values(status=jobs.c.status)
         .returning(batch_lines.c.batch_id, batch_lines.c.status)

@@ -1,7 +1,8 @@
 """Batches while they are validated: what was read so far, and what was wrong with it.
 
 A step is one transaction: lines, faults and the place in the file move together, so that a
-scheduler that dies reads on where the last one stopped.
+scheduler that dies reads on where the last one stopped. The file is read while no row is locked: a
+store that hangs holds up nobody who cancels, expires or counts.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from sqlalchemy import Connection, delete, func, select, update
 from sqlalchemy.dialects.postgresql import insert
 
 from shared.ledger.batch_tables import batch_lines, batches
-from shared.ledger.batches import NOTICE, SHOWN, Batch, batch_of
+from shared.ledger.batches import NOTICE, SHOWN, Batch, Turn, batch_of, held, turns
 from shared.ledger.telling import tell_batch
 
 STORED = ("number", "custom_id", "start", "length", "fingerprint", "caller")
@@ -56,26 +57,30 @@ class Step:
     fatal: bool = False  # nothing that follows is worth reading
 
 
-def validating(connection: Connection) -> list[str]:
+def validating(connection: Connection) -> list[Turn]:
     """The batches whose files are to be read."""
-    rows = connection.execute(
-        select(batches.c.id).where(batches.c.status == "validating").order_by(batches.c.id)
-    )
-    return [row.id for row in rows]
+    return turns(connection, batches.c.status == "validating")
 
 
 def take(connection: Connection, batch_id: str) -> Batch | None:
     """The batch, until the transaction ends; None where it is another's or not validating."""
+    if not held(connection, batch_id):
+        return None
     row = connection.execute(
-        select(*SHOWN)
-        .where(batches.c.id == batch_id, batches.c.status == "validating")
-        .with_for_update(skip_locked=True)
+        select(*SHOWN).where(batches.c.id == batch_id, batches.c.status == "validating")
     ).one_or_none()
     return None if row is None else batch_of(row)
 
 
 def advance(connection: Connection, batch: Batch, step: Step) -> None:
-    """Write down what this step found; at the end the batch is in progress, or has failed."""
+    """Write down what this step found; at the end the batch is in progress, or has failed.
+
+    Nothing is written where the batch was cancelled or has expired meanwhile.
+    """
+    unchanged = (batches.c.status == "validating", batches.c.read_bytes == batch.read_bytes)
+    locked = select(batches.c.id).where(batches.c.id == batch.id, *unchanged).with_for_update()
+    if connection.execute(locked).one_or_none() is None:
+        return
     repeated = _insert(connection, batch.id, step.lines)
     faults = sorted([*step.faults, *repeated], key=lambda fault: fault.line or 0)
     errors = [*(batch.errors or []), *(vars(fault) for fault in faults)][:MOST_FAULTS]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import timedelta
 
 from sqlalchemy import Connection, delete, func, select, update
@@ -28,26 +29,34 @@ def purge_jobs(connection: Connection, older_than: timedelta) -> int:
     return connection.execute(delete(jobs).where(jobs.c.id.in_(old))).rowcount
 
 
-def purge_batches(connection: Connection, older_than: timedelta) -> int:
-    """Delete the jobs of batches that were final longer ago than this, then the batch with its
-    lines; how many rows of jobs and batches."""
+def oldest_batch(
+    connection: Connection, older_than: timedelta, but: Sequence[str] = ()
+) -> str | None:
+    """The oldest batch that was final longer ago than this, and is none of those."""
     ended = func.coalesce(
         batches.c.completed_at, batches.c.cancelled_at, batches.c.expired_at, batches.c.failed_at
     )
     old = (
         select(batches.c.id)
-        .where(batches.c.status.in_(ENDED), ended < func.now() - older_than)
+        .where(
+            batches.c.status.in_(ENDED), ended < func.now() - older_than, batches.c.id.not_in(but)
+        )
         .order_by(batches.c.id)
         .limit(1)
-        .with_for_update(skip_locked=True)
     )
-    found = connection.execute(old).one_or_none()
-    if found is None:
+    return connection.execute(old).scalar_one_or_none()
+
+
+def purge_batch(connection: Connection, batch_id: str) -> int:
+    """Delete some jobs of this batch, or where there are none the batch with its lines; how many
+    rows. 0: another scheduler has it."""
+    locked = select(batches.c.id).where(batches.c.id == batch_id).with_for_update(skip_locked=True)
+    if connection.execute(locked).one_or_none() is None:
         return 0
-    some = select(jobs.c.id).where(jobs.c.batch_id == found.id).limit(PORTION)
+    some = select(jobs.c.id).where(jobs.c.batch_id == batch_id).limit(PORTION)
     gone = connection.execute(delete(jobs).where(jobs.c.id.in_(some))).rowcount
     if gone == 0:
-        gone = connection.execute(delete(batches).where(batches.c.id == found.id)).rowcount
+        gone = connection.execute(delete(batches).where(batches.c.id == batch_id)).rowcount
     return gone
 
 

@@ -82,11 +82,11 @@ async def create_batch(
     """Commit the batch; the scheduler validates its file next."""
     asked = await body.parse(request, BatchRequest, limit=gateway.settings.max_body_bytes)
     new = _new(asked, room_at(asked.endpoint), gateway, caller.tenant)
-    key = key_of(idempotency_key)
+    key, owner = key_of(idempotency_key), caller.owner(gateway.settings)
 
     def work(connection: Connection) -> tuple[Batch, bool]:
         _demand_input(connection, new.input_file_id, new.tenant)
-        return batches.make(connection, new, key=key)
+        return batches.make(connection, new, key=key, owner=owner)
 
     batch, replayed = await gateway.in_ledger(work)
     headers = {"Location": f"/v1/batches/{batch.id}"}

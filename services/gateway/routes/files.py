@@ -10,19 +10,23 @@ from urllib.parse import quote
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import JSONResponse, StreamingResponse
+from sqlalchemy import Connection
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData
 
 from services.gateway import views
 from services.gateway.batch_views import DeletedFile, FileList, FileView, file_shown
 from services.gateway.callers import Batcher
+from services.gateway.keyring import Caller
 from services.gateway.listing import ById, Limit, listed, page_after, slice_of
 from services.gateway.refusals import StillInUse
+from services.gateway.spool import FORM_BYTES
 from services.gateway.state import Gateway, State
-from services.gateway.upload import file_in, form_of, missing, stored
-from shared.errors import UnknownFile
+from services.gateway.upload import declared_bytes, file_in, form_of, missing, stored
+from shared.errors import QuotaExceeded, UnknownFile
 from shared.ledger import files
 from shared.ledger.files import File, NewFile, Purpose
+from shared.ledger.owner import Owner, admit_file
 
 FILE_ID = re.compile(r"file_[0-9a-f]{32}")
 LONGEST_NAME = 255
@@ -56,26 +60,37 @@ def known(file_id: str) -> str:
     operation_id="create_file",
     summary="Upload the input of a batch, up to 200 MB",
     response_model=None,
-    responses={200: {"model": FileView}, **views.problems(403, 413, 415, 422)},
+    responses={200: {"model": FileView}, **views.problems(403, 413, 415, 422, 507)},
     openapi_extra={
         "requestBody": {"required": True, "content": {"multipart/form-data": {"schema": FORM}}}
     },
 )
 async def create_file(request: Request, gateway: Gateway, caller: Batcher) -> JSONResponse:
     """The bytes go into the file store first; then the file is known."""
-    form = await form_of(request, limit=gateway.settings.max_file_bytes)
-    try:
-        file = await _kept(form, gateway, caller.tenant)
-    finally:
-        await form.close()
+    limit, owner = most_bytes(gateway, caller), caller.owner(gateway.settings)
+    declared = declared_bytes(request, limit=limit)
+    await gateway.in_ledger(lambda connection: admit_file(connection, owner, declared))
+    with gateway.spool.upload(caller, declared) as upload:
+        form = await form_of(request, gateway.spool.folder, upload, limit=limit)
+        try:
+            file = await _kept(form, gateway, owner, limit)
+        finally:
+            await form.close()
     return JSONResponse(file_shown(file))
 
 
-async def _kept(form: FormData, gateway: State, tenant: str) -> File:
+def most_bytes(gateway: State, caller: Caller) -> int:
+    """How large a single file may be at most, whatever else there is."""
+    chosen = gateway.settings
+    most = min(chosen.max_file_bytes, chosen.spool_bytes - FORM_BYTES)
+    return most if caller.key is None else min(most, chosen.stored_bytes)
+
+
+async def _kept(form: FormData, gateway: State, owner: Owner, limit: int) -> File:
     if form.get("purpose") != "batch":
         raise missing("purpose", "must be `batch`")
     upload, seconds = file_in(form), _term(form)
-    file_id, limit = files.new_id(), gateway.settings.max_file_bytes
+    file_id = files.new_id()
     size = await run_in_threadpool(stored, upload, gateway.files, file_id, limit=limit)
     new = NewFile(
         id=file_id,
@@ -83,9 +98,18 @@ async def _kept(form: FormData, gateway: State, tenant: str) -> File:
         filename=(upload.filename or "input.jsonl").replace("\x00", "")[:LONGEST_NAME],
         bytes=size,
         kept_for=files.term(seconds, gateway.settings.file_retention_hours),
-        tenant=tenant,
+        tenant=owner.tenant,
     )
-    return await gateway.in_ledger(lambda connection: files.note(connection, new))
+
+    def note(connection: Connection) -> File:
+        admit_file(connection, owner, size)
+        return files.note(connection, new)
+
+    try:
+        return await gateway.in_ledger(note)
+    except QuotaExceeded:
+        await run_in_threadpool(gateway.files.remove, file_id)
+        raise
 
 
 def _term(form: FormData) -> int | None:

@@ -65,12 +65,15 @@ class Deliverer:
     async def deliver(self, delivery: Delivery) -> None:
         """One attempt, and what became of it into the ledger."""
         started = time.perf_counter()
-        found = await self._sender.attempt(delivery)
+        found = await self._attempted(delivery)
         metrics.WEBHOOK_SECONDS.observe(time.perf_counter() - started)
         try:
             after = await asyncio.to_thread(self._written, delivery, found)
         except Unavailable as error:  # the lease will run out, and it is attempted again
             logger.warning("webhook.not_written", delivery=delivery.id, detail=error.detail)
+            return
+        except Exception:
+            logger.exception("webhook.crashed", delivery=delivery.id)
             return
         metrics.WEBHOOK_ATTEMPTS.labels(after).inc()
         logger.info(
@@ -81,6 +84,14 @@ class Deliverer:
             status=found.status,
             outcome=after,
         )
+
+    async def _attempted(self, delivery: Delivery) -> Arrival | Refusal:
+        """How it ended; one that crashes here is refused like any other, so that it has an end."""
+        try:
+            return await self._sender.attempt(delivery)
+        except Exception:
+            logger.exception("webhook.crashed", delivery=delivery.id)
+            return Refusal("the attempt failed on our side")
 
     async def _pause(self) -> None:
         """Until an attempt ends and makes room, or for a tick."""
@@ -108,7 +119,9 @@ class Deliverer:
                 return deliveries.take(connection, share, lease=lease)
         except Unavailable as error:
             logger.warning("webhooks.wait", detail=error.detail)
-            return []
+        except Exception:  # attempts that are under way go on
+            logger.exception("webhooks.crashed")
+        return []
 
     @patiently
     def _written(self, delivery: Delivery, found: Arrival | Refusal) -> str:

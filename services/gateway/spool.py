@@ -1,0 +1,88 @@
+"""Where uploads lie until they are whole: a folder of a known size, and a tenant's share of it.
+
+For the event loop's thread. The size is this process's; what a stranger declares or sends beyond it
+is refused before it is written.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from services.gateway.keyring import Caller
+from shared.errors import QuotaExceeded, ScoringError
+from shared.settings import Settings
+
+FORM_BYTES = 16_384  # of boundaries, headers and fields beside the file
+UPLOADS = "uploads"  # the policy's name in a refusal
+RETRY_SECONDS = 5
+TENANTS_SHARE = 2  # one tenant may use one in so many bytes; a single file always fits
+
+
+class SpoolFull(ScoringError):
+    """As many bytes are on their way as have a place."""
+
+    status = 503
+    slug = "spool-full"
+    title = "Too much is being uploaded at once"
+    retry_after = RETRY_SECONDS
+
+
+class Upload:
+    """One upload's part of the spool: what has come of it."""
+
+    def __init__(self, spool: Spool, tenant: str) -> None:
+        self._spool = spool
+        self._tenant = tenant
+        self.received = 0
+
+    def receive(self, size: int) -> None:
+        """So many bytes more have come. Raises SpoolFull."""
+        self._spool.demand(self._tenant, size)
+        self._spool.received[self._tenant] += size
+        self.received += size
+
+
+class Spool:
+    """What is being uploaded: bytes that have come count, not those that were promised, so that
+    nobody keeps a place by being slow."""
+
+    def __init__(self, chosen: Settings) -> None:
+        self.folder = chosen.spool_folder
+        self.received: Counter[str] = Counter()  # bytes, by tenant
+        self._most = chosen.spool_bytes
+        self._most_of_one = max(self._most // TENANTS_SHARE, chosen.max_file_bytes + FORM_BYTES)
+        self._most_uploads = chosen.uploads
+        self._uploads: Counter[str] = Counter()
+
+    @contextmanager
+    def upload(self, caller: Caller, declared: int) -> Iterator[Upload]:
+        """A place for one upload. declared: bytes that it says it has; 0: it does not say.
+
+        Raises QuotaExceeded; SpoolFull where it could not end now.
+        """
+        tenant = caller.tenant
+        if caller.key is not None and self._uploads[tenant] >= self._most_uploads:
+            raise QuotaExceeded(
+                f"{self._most_uploads} files are being uploaded; wait until one is there",
+                policy=UPLOADS,
+                retry_after=RETRY_SECONDS,
+            )
+        self.demand(tenant, declared)
+        upload = Upload(self, tenant)
+        self._uploads[tenant] += 1
+        try:
+            yield upload
+        finally:
+            self._uploads[tenant] -= 1
+            self.received[tenant] -= upload.received
+            self._uploads += Counter()  # who uploads nothing is not remembered
+            self.received += Counter()
+
+    def demand(self, tenant: str, size: int) -> None:
+        """Raises SpoolFull where there is no place for so many bytes more."""
+        if self.received[tenant] + size > self._most_of_one or (
+            self.received.total() + size > self._most
+        ):
+            raise SpoolFull("too many bytes are being uploaded at once; try again later")
