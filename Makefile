@@ -9,7 +9,9 @@ RUN := HF_HUB_OFFLINE=1 PYTHONUNBUFFERED=1 $(BIN)/python
 help:  ## what there is
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-8s %s\n", $$1, $$2}'
 
-$(VENV)/runtime: install.sh requirements-build.lock requirements.lock requirements-cuda.lock pyproject.toml
+LOCKS := $(filter-out requirements-dev.lock,$(wildcard requirements*.lock))
+
+$(VENV)/runtime: install.sh $(LOCKS) pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	sh install.sh $(BIN)/python
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .

@@ -50,7 +50,7 @@ def main() -> None:
 
 
 def hashes(pin: Requirement, finder: PackageFinder) -> set[str]:
-    """SHA-256 of all files of this version; builds of it with a local suffix among them."""
+    """SHA-256 of all files of this version."""
     (only,) = pin.specifier
     return {
         sha256(link)
@@ -82,7 +82,7 @@ def is_wanted(filename: str, version: str) -> bool:
             (_, found), tags = parse_sdist_filename(filename), frozenset()
     except (InvalidSdistFilename, InvalidWheelFilename, InvalidVersion):
         return False
-    return Version(found.public) == Version(version) and (not tags or any(map(is_ours, tags)))
+    return found == Version(version) and (not tags or any(map(is_ours, tags)))
 
 
 def is_ours(tag: Tag) -> bool:

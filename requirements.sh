@@ -1,9 +1,10 @@
 #!/bin/sh
 # Pins every version that a fresh install of pyproject.toml resolves to today, with the SHA-256 of
-# its files (requirements.py). torch is named without its local suffix: where its CPU build lies on
-# this machine, its hash is listed beside those of the public index.
+# its files (requirements.py). torch is the public index's; where a CPU build of it lies on this
+# machine, that has a lock of its own.
 #   requirements-build.lock  what builds source distributions, and this project
 #   requirements.lock        what every process needs
+#   requirements-cpu.lock    torch's CPU build, taken instead where it lies on the machine
 #   requirements-cuda.lock   what torch's builds of the public index need besides, on Linux
 #   requirements-dev.lock    what tests and linters need besides
 set -eu
@@ -47,6 +48,10 @@ for name, version in names:
         print(f'{name}=={version}; platform_system == \"Linux\"')" "$work/cuda.json" > "$work/cuda.pins"
 
 hashed < "$work/build.pins" > requirements-build.lock
+rm -f requirements-cpu.lock
+if "$bin/pip" freeze | grep '^torch==.*+cpu$' > "$work/cpu.pins"; then
+  hashed < "$work/cpu.pins" > requirements-cpu.lock
+fi
 { echo '--requirement requirements-build.lock'; hashed < "$work/runtime.pins"; } > requirements.lock
 hashed < "$work/cuda.pins" > requirements-cuda.lock
 { echo '--requirement requirements.lock'; hashed < "$work/dev.pins"; } > requirements-dev.lock

@@ -16,6 +16,7 @@ from tests.deployment.manifests import ROOT, compose
 
 DIGEST = re.compile(r"[a-z0-9./-]+:[A-Za-z0-9.-]+@sha256:[0-9a-f]{64}")
 HASH = re.compile(r"--hash=sha256:[0-9a-f]{64}")
+RUNTIME, CPU_BUILD = "requirements.lock", "requirements-cpu.lock"
 LOCKS = {path.name: path for path in ROOT.glob("requirements*.lock")}
 OURS = ("touchstone", "registry.example/touchstone")  # built here
 
@@ -78,15 +79,21 @@ def test_every_pin_has_hashes_and_one_version(name: str) -> None:
     assert lines
     for line in lines:
         pin, *hashes = re.split(r"\s+(?=--hash)", line)
-        assert re.fullmatch(r"==[^*,+]+", str(Requirement(pin).specifier)), pin  # no local build
+        assert re.fullmatch(r"==[^*,]+", str(Requirement(pin).specifier)), pin
+        assert ("+" in pin) is (name == CPU_BUILD), pin
         assert hashes, pin
         assert all(HASH.fullmatch(digest) for digest in hashes), pin
         assert hashes == sorted(set(hashes)), pin
 
 
 def test_nothing_is_pinned_twice() -> None:
-    named = [name for lock in LOCKS.values() for name in pins(lock)]
+    named = [name for lock in LOCKS.values() if lock.name != CPU_BUILD for name in pins(lock)]
     assert len(named) == len(set(named))
+
+
+def test_torch_is_one_version_in_both_builds() -> None:
+    public, cpu = (str(pins(LOCKS[name])["torch"].specifier) for name in (RUNTIME, CPU_BUILD))
+    assert cpu == f"{public}+cpu"
 
 
 def test_the_locks_hold_what_the_project_asks_for() -> None:

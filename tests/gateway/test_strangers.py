@@ -52,7 +52,7 @@ class Process:
         return socket.create_connection((HOST, self.port), timeout=PATIENCE)
 
     def is_alive(self) -> bool:
-        return httpx.get(f"{self.url}/healthz", timeout=PATIENCE).json() == {"status": "ok"}
+        return httpx.get(f"{self.url}/healthz", timeout=PATIENCE).text == '{"status":"ok"}'
 
     @property
     def processor_seconds(self) -> float:

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 
 from fastapi.sse import EventSourceResponse, format_sse_event
 
-from services.gateway.pages.viewers import Look
+from services.gateway.callers import Look
 from services.gateway.refusals import Unauthenticated
 from services.gateway.routes.events import HEADERS, KEEP_ALIVE_SECONDS, RETRY_MILLISECONDS
 from shared.errors import Unavailable
