@@ -16,8 +16,9 @@ import psutil
 import pytest
 
 from tests.end_to_end.service import ROOT, environment
+from tests.patience import SECONDS, busy, looks
 
-pytestmark = [pytest.mark.end_to_end, pytest.mark.timeout(200)]
+pytestmark = pytest.mark.end_to_end
 
 
 def start(*arguments: str, **more: str) -> subprocess.Popen[str]:
@@ -33,7 +34,7 @@ def start(*arguments: str, **more: str) -> subprocess.Popen[str]:
 
 def ended(*arguments: str, **more: str) -> tuple[int, str]:
     process = start(*arguments, **more)
-    said, _ = process.communicate(timeout=150)
+    said, _ = process.communicate(timeout=3 * SECONDS * busy())
     return process.returncode, said
 
 
@@ -56,7 +57,7 @@ def running(tmp_path: Path) -> Iterator[Path]:
         time.sleep(0.1)
     yield tmp_path
     process.terminate()
-    process.communicate(timeout=60)
+    process.communicate(timeout=SECONDS * busy())
     assert process.returncode == 0
     assert left_behind(tmp_path) == []
 
@@ -75,7 +76,7 @@ def test_who_is_stopped_while_starting_leaves_nothing(tmp_path: Path, seconds: f
     process = start("serve", "--var", str(tmp_path), "--port", "0")
     time.sleep(seconds)
     process.send_signal(signal.SIGTERM)
-    process.communicate(timeout=60)
+    process.communicate(timeout=SECONDS * busy())
     assert left_behind(tmp_path) == []
 
 
@@ -118,12 +119,10 @@ def test_the_processes_end_with_a_stack_that_is_killed(tmp_path: Path) -> None:
         time.sleep(0.1)
     os.kill(process.pid, signal.SIGKILL)
     process.communicate()
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline:
+    for _ in looks(every=0.5):
         ours = [line for line in left_behind(tmp_path) if "services." in line or "redis" in line]
         if not ours:
             break
-        time.sleep(0.5)
     assert ours == []
     code, _ = ended("demo", "--var", str(tmp_path / "other"))  # and nothing is in the way
     assert code == 0

@@ -153,7 +153,8 @@ def test_nobody_works_on_a_call_that_nobody_waits_for(chosen: Settings) -> None:
 
 @pytest.mark.usefixtures("worker")
 def test_an_answer_that_nobody_takes_is_forgotten(chosen: Settings) -> None:
-    call = Call(id="left", model="fake", operation=operations.Describe(), deadline=time.time() + 9)
+    later = time.time() + 900
+    call = Call(id="left", model="fake", operation=operations.Describe(), deadline=later)
     answer(call.model_dump_json())
     with redis.Redis.from_url(chosen.redis_url.get_secret_value()) as client:
         assert 0 < client.ttl(reply_list("left")) <= 300

@@ -21,7 +21,7 @@ from shared.settings import Settings
 from tests.patience import busy, eventually
 from tests.stack.processes import answering
 
-STALLED = 3.0  # seconds
+STALLED = 2.0  # seconds
 
 
 @contextmanager
@@ -66,7 +66,7 @@ def test_the_start_waits_for_a_process_that_computes_and_then_loads(tmp_path: Pa
             target=await_ready, args=(supervisor, tmp_path / "logs", stalled, say)
         )
         wait.start()
-        wait.join(3 * stalled)
+        wait.join(2 * stalled)
         assert wait.is_alive()
         (tmp_path / "done").touch()
         loading = ("answering: large-model is not loaded yet",)

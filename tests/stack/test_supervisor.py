@@ -150,6 +150,6 @@ def test_time_that_passed_unwatched_is_not_silence(tmp_path: Path) -> None:
     child.start(tmp_path)
     with httpx.Client(trust_env=False) as client:
         eventually(lambda: not watched.look(client) and watched.ready)
-        child.kill()
+        child.stop()
         watched.good -= 2 * NEVER
         assert [watched.look(client) for _ in range(3)] == [False, False, True]
