@@ -20,7 +20,7 @@ from shared.ledger.webhooks.failures import Record
 from shared.settings import Settings
 from shared.webhooks.sealing import new_secret, sealer_of
 from tests.patience import SECONDS, eventually
-from tests.receivers import Receiver, receiving
+from tests.receivers import Receiver, receiving, until
 
 TENANT = "default"
 
@@ -141,7 +141,7 @@ def test_410_disables_and_fails_what_is_owed(engine: Engine, hasty: Settings) ->
 def test_a_receiver_that_hangs_does_not_hold_up_others(engine: Engine, hasty: Settings) -> None:
     """Two endpoints that never answer, of the same tenant and of another, and one that does."""
     ended = threading.Event()
-    hang = Receiver(before=lambda _: ended.wait())  # type: ignore[func-returns-value]
+    hang = Receiver(before=until(ended))
     endless = hasty.model_copy(update={"webhook_seconds": 3_600})
     with receiving(hang), receiving(Receiver()) as civil:
         mine, _ = endpoint(engine, hasty, hang.url)

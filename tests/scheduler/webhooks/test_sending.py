@@ -19,7 +19,7 @@ from services.scheduler.webhooks.sending import Arrival, Sender, retry_after
 from shared.ledger.webhooks.deliveries import Refusal
 from shared.webhooks.sealing import Sealer, new_key, new_secret
 from tests.patience import SECONDS
-from tests.receivers import Receiver, receiving
+from tests.receivers import Receiver, receiving, until
 from tests.scheduler.webhooks.conftest import BODY, SECRET, delivery_to
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -85,7 +85,7 @@ def test_a_redirect_to_an_internal_address_is_not_followed(sender: Sender, statu
 
 def test_a_receiver_that_hangs_costs_the_limit_and_no_more(hasty_sender: Sender) -> None:
     ended = threading.Event()
-    hanging = Receiver(before=lambda _: ended.wait())  # type: ignore[func-returns-value]
+    hanging = Receiver(before=until(ended))
     with receiving(hanging) as receiver:
         found = attempt(hasty_sender, receiver.url)
         ended.set()
