@@ -20,6 +20,8 @@ from tests.patience import SECONDS, busy, looks
 
 pytestmark = pytest.mark.end_to_end
 
+FEW = ("--rooms", "hatexscore")  # enough where nothing but the processes matters
+
 
 def start(*arguments: str, **more: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
@@ -51,7 +53,7 @@ def left_behind(folder: Path) -> list[str]:
 @pytest.fixture
 def running(tmp_path: Path) -> Iterator[Path]:
     """A folder in which a stack runs."""
-    process = start("serve", "--var", str(tmp_path), "--port", "0")
+    process = start("serve", "--var", str(tmp_path), "--port", "0", *FEW)
     while not (note := tmp_path / "stack.json").exists() or not note.stat().st_size:
         assert process.poll() is None, process.communicate()[0]
         time.sleep(0.1)
@@ -68,6 +70,8 @@ def test_the_demo_scores_every_example_and_leaves_nothing(tmp_path: Path) -> Non
     lines = (ROOT / "examples" / "posts.jsonl").read_text("utf-8").splitlines()
     assert len(lines) == 12
     assert all(json.loads(line)["id"] in said for line in lines)
+    for whom in ("gateway: no answer yet", "worker: embedded-hate is not loaded yet", "example 1"):
+        assert f"{whom}, " in said or f"waiting for {whom}" in said, said
     assert left_behind(tmp_path) == []
 
 
@@ -105,6 +109,16 @@ def test_a_broken_models_file_is_said_at_once(tmp_path: Path) -> None:
     assert "models.toml" in said
 
 
+def test_a_process_that_dies_while_starting_is_named_with_its_last_words(tmp_path: Path) -> None:
+    broken = "not-a-key"  # only the processes read it
+    code, said = ended("serve", "--var", str(tmp_path), "--port", "0",
+                       TOUCHSTONE_WEBHOOK_KEYS=broken)  # fmt: skip
+    assert code == 1
+    assert "died while starting; see" in said
+    assert "its last lines" in said
+    assert left_behind(tmp_path) == []
+
+
 def test_half_of_the_servers_named_is_refused(tmp_path: Path) -> None:
     code, said = ended("serve", "--var", str(tmp_path), REDIS_URL="redis://127.0.0.1:1/0")
     assert code == 1
@@ -113,7 +127,7 @@ def test_half_of_the_servers_named_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="PR_SET_PDEATHSIG is Linux's")
 def test_the_processes_end_with_a_stack_that_is_killed(tmp_path: Path) -> None:
-    process = start("serve", "--var", str(tmp_path), "--port", "0")
+    process = start("serve", "--var", str(tmp_path), "--port", "0", *FEW)
     while not (tmp_path / "stack.json").exists():
         assert process.poll() is None
         time.sleep(0.1)
@@ -124,7 +138,7 @@ def test_the_processes_end_with_a_stack_that_is_killed(tmp_path: Path) -> None:
         if not ours:
             break
     assert ours == []
-    code, _ = ended("demo", "--var", str(tmp_path / "other"))  # and nothing is in the way
+    code, _ = ended("demo", "--var", str(tmp_path / "other"), *FEW)  # and nothing is in the way
     assert code == 0
     for line in psutil.process_iter(["pid", "cmdline"]):  # PostgreSQL waits for its next stack
         if str(tmp_path) in " ".join(line.info["cmdline"] or []):
