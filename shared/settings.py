@@ -172,6 +172,25 @@ class Settings(BaseSettings):
         "asked for",
     )
 
+    silent_seconds: float = Field(
+        default=60,
+        gt=0,
+        description="of `make serve`: a process that was ready and whose /healthz is not answered "
+        "for this long is killed and started again",
+    )
+    stalled_seconds: float = Field(
+        default=600,
+        gt=0,
+        description="of `make serve`: a process that is starting is given up when for this long "
+        "its answer stays the same, its log does not grow and it uses no processor time",
+    )
+    duty_seconds: float = Field(
+        default=3_600,
+        gt=0,
+        description="a scheduler says that it is not well when one of its duties has not come "
+        "round for this long",
+    )
+
     otlp_endpoint: str | None = Field(
         default=None,
         pattern=r"^https?://",

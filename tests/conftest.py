@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+import hypothesis
 import pytest
 import redis
 from sqlalchemy import Engine, text
@@ -15,6 +16,12 @@ from shared.ledger.engine import connect, ledger
 from shared.ledger.migrate import migrate
 from shared.settings import Settings, settings
 from tests.servers import redis_server
+
+# no test depends on the clock of a busy machine: not how long an example takes, nor making one
+hypothesis.settings.register_profile(
+    "steady", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
+hypothesis.settings.load_profile("steady")
 
 TABLES = (
     "jobs",

@@ -45,6 +45,15 @@ class Receiver:
         return [one.headers["webhook-id"] for one in self.received]
 
 
+def until(ended: threading.Event) -> Callable[[Received], None]:
+    """Hang until this happens."""
+
+    def hang(_received: Received) -> None:
+        ended.wait()
+
+    return hang
+
+
 @contextmanager
 def receiving(
     receiver: Receiver, tls: ssl.SSLContext | None = None, at: tuple[str, int] = ("127.0.0.1", 0)

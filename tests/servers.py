@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
@@ -16,6 +15,7 @@ from sqlalchemy import Engine
 from services.stack.child import Child
 from services.stack.redis_server import free_port, redis_child, redis_url
 from shared.ledger import jobs, leases
+from tests.patience import looks
 
 
 @contextmanager
@@ -34,21 +34,19 @@ def redis_server(folder: Path) -> Iterator[str]:
 
 
 def _await_redis(url: str) -> None:
-    client = redis.Redis.from_url(url)
-    for _ in range(100):
-        try:
-            client.ping()
-        except redis.exceptions.RedisError:
-            time.sleep(0.05)
-        else:
-            client.close()
+    with redis.Redis.from_url(url) as client:
+        for _ in looks():
+            try:
+                client.ping()
+            except redis.exceptions.RedisError:
+                continue
             return
     raise RuntimeError("Redis did not start")
 
 
 def finish_next(engine: Engine, result: dict[str, Any]) -> None:
     """Do a worker's work on the next job that appears: claim it, and succeed with this result."""
-    for _ in range(200):
+    for _ in looks():
         with engine.begin() as connection:
             found, _more = jobs.page_of(connection, jobs.Page(limit=1, status="queued"))
             if found:
@@ -58,5 +56,4 @@ def finish_next(engine: Engine, result: dict[str, Any]) -> None:
                 assert claim is not None
                 assert leases.succeed(connection, claim, result)
                 return
-        time.sleep(0.05)
     raise RuntimeError("no job appeared")

@@ -8,12 +8,11 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from prometheus_client import start_http_server
-
 from services.scheduler import promises
 from services.scheduler.boundary import Boundary
 from services.scheduler.feeding import Feeder
 from services.scheduler.filing import Filing
+from services.scheduler.health import Rounds, serve
 from services.scheduler.retention import Retention
 from services.scheduler.webhooks.delivering import delivering
 from shared import log, tracing
@@ -37,10 +36,12 @@ class Duty:
     work: Callable[[], int | None]  # how much was done: a duty that has more to do does not rest
     every_seconds: float
 
-    def keep_doing(self, stop: threading.Event) -> None:
+    def keep_doing(self, stop: threading.Event, rounds: Rounds) -> None:
         """Until told to stop; what is away is asked again next round, and so is what crashed."""
         rest = min(self.every_seconds, FIRST_SECONDS)
+        rounds.begin(self.name)
         while not stop.wait(rest):
+            rounds.begin(self.name)
             rest = self.every_seconds
             try:
                 if self.work():
@@ -66,10 +67,10 @@ def duties(chosen: Settings) -> list[Duty]:
     ]
 
 
-def run(stop: threading.Event, chosen: Settings) -> None:
+def run(stop: threading.Event, chosen: Settings, rounds: Rounds) -> None:
     """Do all duties until told to stop."""
     threads = [
-        threading.Thread(target=duty.keep_doing, args=(stop,), name=duty.name)
+        threading.Thread(target=duty.keep_doing, args=(stop, rounds), name=duty.name)
         for duty in duties(chosen)
     ]
     for thread in threads:
@@ -84,14 +85,15 @@ def main() -> None:
     chosen = settings()
     log.configure(chosen.log_level, chosen.log_format)
     tracing.configure("scheduler")
+    rounds = Rounds(max(chosen.duty_seconds, 3 * PURGE_EVERY_SECONDS))
     if chosen.metrics_port is not None:
-        start_http_server(chosen.metrics_port, chosen.metrics_host)
+        serve(rounds, chosen.metrics_host, chosen.metrics_port)
     stop = threading.Event()
     for name in (signal.SIGTERM, signal.SIGINT):
         signal.signal(name, lambda *_: stop.set())
     logger.info("scheduler.started")
     with delivering(ledger(), chosen, stop):
-        run(stop, chosen)
+        run(stop, chosen, rounds)
     logger.info("scheduler.stopped")
 
 

@@ -9,12 +9,14 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from rich.console import Console
+from rich.text import Text
 
 from services.stack import demo
 from services.stack.occupancy import NotReady
 from services.stack.private_folder import close, only_ours
 from services.stack.processes import Rooms
 from services.stack.stack import Stack, running
+from services.stack.startup import reporting
 from services.worker import rooms_with_a_door
 from shared import log
 from shared.settings import Settings, settings
@@ -66,7 +68,7 @@ def main(arguments: list[str] | None = None) -> int:
         if asked.command != "serve":
             raise  # a demo that was interrupted showed nothing
     except (NotReady, demo.DemoFailed) as error:
-        console.print(f"[bold red]{error}[/bold red]", soft_wrap=True)
+        console.print(Text(str(error), style="bold red"), soft_wrap=True)
         return 1
     return 0
 
@@ -74,9 +76,9 @@ def main(arguments: list[str] | None = None) -> int:
 def _run(asked: argparse.Namespace, chosen: Settings, console: Console) -> None:
     folder = asked.var / "demo" if asked.command == "demo" else asked.var
     with ExitStack() as stack:
-        with console.status("starting Redis, PostgreSQL, gateway, scheduler, worker …"):
-            rooms = Rooms(tuple(asked.rooms), asked.apart)
-            started = stack.enter_context(running(folder, chosen, rooms))
+        rooms = Rooms(tuple(asked.rooms), asked.apart)
+        with reporting(console) as say:
+            started = stack.enter_context(running(folder, chosen, rooms, say))
             close(asked.var)  # of the demo, the folder above its own
         _use(asked, started, console)
 
@@ -84,7 +86,7 @@ def _run(asked: argparse.Namespace, chosen: Settings, console: Console) -> None:
 def _use(asked: argparse.Namespace, stack: Stack, console: Console) -> None:
     console.print(f"Touchstone listens on [bold]{stack.url}[/bold], API page {stack.url}/docs")
     if asked.command == "demo":
-        demo.run(stack.url, asked.examples, console)
+        demo.run(stack, asked.examples, console)
         return
     console.print(f"logs in {stack.folder / 'logs'}; Ctrl-C stops")
     signal.pause()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import signal
@@ -25,6 +26,16 @@ def _die_with_parent() -> None:
         _libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
+@dataclass(frozen=True)
+class Probe:
+    """Where a process answers `/readyz` and `/healthz`."""
+
+    url: str
+    # whether a refusal asks for a restart; else any answer is a sign of life: a flood of strangers
+    # may make a gateway refuse its probe too, and a restart would help the flood
+    obeyed: bool = True
+
+
 @dataclass
 class Child:
     """A command with a name; started, watched and stopped by the supervisor."""
@@ -32,9 +43,11 @@ class Child:
     name: str
     command: tuple[str, ...]
     environment: Mapping[str, str] = field(default_factory=dict)
+    probe: Probe | None = None  # None: nobody asks how it is
     process: subprocess.Popen[bytes] | None = None
     started: float = 0.0  # monotonic seconds
     deaths: int = 0
+    fate: str = "died"  # how its last life ended
 
     def start(self, logs: Path) -> None:
         """Start it in a session of its own, so that Ctrl-C reaches us first."""
@@ -64,5 +77,11 @@ class Child:
         try:
             self.process.wait(TERM_SECONDS)
         except subprocess.TimeoutExpired:
-            self.process.kill()
+            self.kill()
             self.process.wait()
+
+    def kill(self) -> None:
+        """End it at once, and what it started: its session is a group of its own."""
+        if self.process is not None and self.is_running:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self.process.pid, signal.SIGKILL)

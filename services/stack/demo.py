@@ -15,11 +15,15 @@ from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TimeElapsedColumn
 from rich.table import Table
 
+from services.stack.liveness import Movement
+from services.stack.stack import Stack
+from services.stack.startup import Reporter, Say, unsaid
+from shared.settings import settings
+
 Json = dict[str, Any]
 
 FINAL = {"succeeded", "failed", "cancelled"}
 POLL_SECONDS = 0.2
-PATIENCE_SECONDS = 300
 METRICS = ("htc", "qf", "tgi", "cc")
 
 
@@ -27,11 +31,11 @@ class DemoFailed(RuntimeError):
     """An example got no score."""
 
 
-def run(url: str, examples: Path, console: Console) -> None:
+def run(stack: Stack, examples: Path, console: Console) -> None:
     """Score every example and show it. Raises DemoFailed if one has no score."""
     lines = _lines(examples)
-    with httpx.Client(base_url=url, timeout=30) as client:
-        jobs = list(_scored(client, lines, console))
+    with httpx.Client(base_url=stack.url, timeout=settings().stalled_seconds) as client:
+        jobs = list(_scored(client, lines, Patience(stack, console), console))
     console.print(table(lines, jobs))
     failed = [job["error"] for job in jobs if job["status"] != "succeeded"]
     if failed:
@@ -45,13 +49,39 @@ def _lines(examples: Path) -> list[Json]:
         raise DemoFailed(f"{examples} cannot be read: {error}") from None
 
 
-def _scored(client: httpx.Client, lines: Sequence[Json], console: Console) -> Iterator[Json]:
+class Patience:
+    """No deadline while a job ends or a process of the service works; a pipe is told who waits."""
+
+    def __init__(self, stack: Stack, console: Console) -> None:
+        self._seconds = settings().stalled_seconds
+        logs = stack.folder / "logs"
+        self._movements = [
+            Movement(child, logs, self._seconds) for child in stack.supervisor.children
+        ]
+        self._moved = time.monotonic()
+        self._say: Say = unsaid if console.is_terminal else Reporter(console)  # or a bar says it
+
+    def check(self, waited_for: str) -> None:
+        """To be called while waiting. Raises DemoFailed where nothing has moved for long."""
+        self._say(waited_for)
+        if any([movement.seen(waited_for) for movement in self._movements]):  # each has to look
+            self._moved = time.monotonic()
+        elif time.monotonic() - self._moved > self._seconds:
+            raise DemoFailed(f"nothing has moved for {self._seconds:g} s; waited for {waited_for}")
+
+
+def _scored(
+    client: httpx.Client, lines: Sequence[Json], patience: Patience, console: Console
+) -> Iterator[Json]:
     columns = (SpinnerColumn(), *Progress.get_default_columns()[:3], TimeElapsedColumn())
     with Progress(*columns, console=console) as progress:
         task = progress.add_task("scoring", total=len(lines))
         sent = [_send(client, line) for line in lines]
-        for job_id in sent:
-            yield _ended(client, job_id)
+        for number, job_id in enumerate(sent):
+            while (job := client.get(f"/v1/jobs/{job_id}").json())["status"] not in FINAL:
+                patience.check(f"example {number + 1} of {len(sent)}, which is {job['status']}")
+                time.sleep(POLL_SECONDS)
+            yield job
             progress.advance(task)
 
 
@@ -63,16 +93,6 @@ def _send(client: httpx.Client, line: Json) -> str:
     if answer.status_code != 202:
         raise DemoFailed(f"{line['id']}: {answer.text}")
     return str(answer.json()["id"])
-
-
-def _ended(client: httpx.Client, job_id: str) -> Json:
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while time.monotonic() < deadline:
-        job: Json = client.get(f"/v1/jobs/{job_id}").json()
-        if job["status"] in FINAL:
-            return job
-        time.sleep(POLL_SECONDS)
-    raise DemoFailed(f"{job_id} did not end within {PATIENCE_SECONDS} s")
 
 
 def table(lines: Sequence[Json], jobs: Sequence[Json]) -> Table:

@@ -5,18 +5,10 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 
-from services.stack.child import Child
+from services.stack.child import Child, Probe
 from services.stack.redis_server import free_port
 from services.worker import rooms_with_a_door
 from shared.settings import Settings
-
-
-@dataclass(frozen=True)
-class Ours:
-    """A process, and the address that says 200 once it is ready; None: nobody asks."""
-
-    child: Child
-    probe: str | None
 
 
 @dataclass(frozen=True)
@@ -30,26 +22,29 @@ class Rooms:
     apart: bool = False
 
 
-def ours(servers: dict[str, str], chosen: Settings, port: int, rooms: Rooms) -> list[Ours]:
+def ours(servers: dict[str, str], chosen: Settings, port: int, rooms: Rooms) -> list[Child]:
     """All processes, in the order in which they start.
 
     servers: where Redis, PostgreSQL and the files are, as environment.
     """
-    gateway = _module("gateway", servers | {"TOUCHSTONE_PORT": str(port)})
-    scheduler = _module("scheduler", servers | {"TOUCHSTONE_METRICS_PORT": str(free_port())})
-    base = [Ours(gateway, f"http://{chosen.host}:{port}/readyz"), Ours(scheduler, None)]
+    door = Probe(f"http://{chosen.host}:{port}", obeyed=False)
+    gateway = _module("gateway", servers | {"TOUCHSTONE_PORT": str(port)}, probe=door)
+    base = [gateway, _probed("scheduler", servers, chosen)]
     if not rooms.apart:
-        return [*base, _worker(servers, chosen, *rooms.names)]
+        return [*base, _probed("worker", servers, chosen, *rooms.names)]
     asking = servers | {"TOUCHSTONE_BINDING": "queue"}
-    return [*base, *(_worker(asking, chosen, room) for room in rooms.names or rooms_with_a_door())]
+    names = rooms.names or rooms_with_a_door()
+    return [*base, *(_probed("worker", asking, chosen, room) for room in names)]
 
 
-def _worker(servers: dict[str, str], chosen: Settings, *rooms: str) -> Ours:
+def _probed(name: str, servers: dict[str, str], chosen: Settings, *arguments: str) -> Child:
+    """A process that answers probes on a port of its own."""
     port = free_port()
-    child = _module("worker", servers | {"TOUCHSTONE_METRICS_PORT": str(port)}, *rooms)
-    return Ours(child, f"http://{chosen.metrics_host}:{port}/readyz")
+    environment = servers | {"TOUCHSTONE_METRICS_PORT": str(port)}
+    probe = Probe(f"http://{chosen.metrics_host}:{port}")
+    return _module(name, environment, *arguments, probe=probe)
 
 
-def _module(name: str, environment: dict[str, str], *arguments: str) -> Child:
+def _module(name: str, environment: dict[str, str], *arguments: str, probe: Probe) -> Child:
     command = (sys.executable, "-m", f"services.{name}", *arguments)
-    return Child("-".join((name, *arguments)), command, environment)
+    return Child("-".join((name, *arguments)), command, environment, probe)

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import json
 import secrets
-import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-
-import httpx
 
 from services.gateway.exposure import Exposed, keys_needed
 from services.stack.occupancy import NotReady, demand_free, occupied
@@ -20,13 +17,13 @@ from services.stack.private_folder import close_all
 from services.stack.processes import Rooms, ours
 from services.stack.redis_server import free_port, redis_child
 from services.stack.redis_server import redis_url as url_of_redis
+from services.stack.startup import Say, await_ready, unsaid
 from services.stack.supervisor import Supervisor
 from shared.catalogue import load_catalogue
 from shared.ledger.engine import connect
 from shared.ledger.migrate import migrate
 from shared.settings import Settings
 
-READY_SECONDS = 120
 ALL_ROOMS = Rooms()
 
 
@@ -42,10 +39,12 @@ class Stack:
 
 
 @contextmanager
-def running(folder: Path, chosen: Settings, rooms: Rooms = ALL_ROOMS) -> Iterator[Stack]:
+def running(
+    folder: Path, chosen: Settings, rooms: Rooms = ALL_ROOMS, say: Say = unsaid
+) -> Iterator[Stack]:
     """Start everything, wait until it is ready, and stop everything at the end.
 
-    Raises NotReady, with the reason, where it cannot be.
+    There is no deadline while anything moves. Raises NotReady, with the reason, where it cannot be.
     """
     folder = folder.resolve()
     logs = folder / "logs"
@@ -53,9 +52,10 @@ def running(folder: Path, chosen: Settings, rooms: Rooms = ALL_ROOMS) -> Iterato
     check(chosen)
     with ExitStack() as held:
         held.enter_context(occupied(folder))
+        say("PostgreSQL")
         postgres = None if chosen.names_servers else Postgres(folder / "postgres")
         close_all(folder, postgres=folder / "postgres")  # PostgreSQL's package had opened it
-        supervisor = Supervisor(postgres, logs)
+        supervisor = Supervisor(postgres, logs, chosen)
         held.callback(supervisor.stop)
         servers = _servers(folder, chosen, postgres, supervisor)
         check_exposure(chosen, servers["DATABASE_URL"])
@@ -65,8 +65,7 @@ def running(folder: Path, chosen: Settings, rooms: Rooms = ALL_ROOMS) -> Iterato
             servers["TOUCHSTONE_SECRET_KEYS"] = own_key(folder, "secret")
         port = chosen.port or free_port()
         places = servers | {"TOUCHSTONE_FILES_URL": _files_url(folder, chosen)}
-        processes = ours(places, chosen, port, rooms)
-        supervisor.start(*(process.child for process in processes))
+        supervisor.start(*ours(places, chosen, port, rooms))
         stack = Stack(
             url=f"http://{chosen.host}:{port}",
             redis_url=servers["REDIS_URL"],
@@ -74,7 +73,7 @@ def running(folder: Path, chosen: Settings, rooms: Rooms = ALL_ROOMS) -> Iterato
             folder=folder,
             supervisor=supervisor,
         )
-        _await_ready(stack, [process.probe for process in processes if process.probe])
+        await_ready(supervisor, logs, chosen.stalled_seconds, say)
         held.enter_context(_noted(stack))
         yield stack
 
@@ -133,25 +132,3 @@ def _servers(
 def _files_url(folder: Path, chosen: Settings) -> str:
     named = "files_url" in chosen.model_fields_set
     return chosen.files_url if named else str(folder / "files")
-
-
-def _await_ready(stack: Stack, probes: list[str]) -> None:
-    deadline = time.monotonic() + READY_SECONDS
-    waiting = probes
-    while waiting and time.monotonic() < deadline:
-        waiting = [probe for probe in waiting if not _answers(probe)]
-        for child in stack.supervisor.children:
-            if child.deaths or not child.is_running:
-                log = stack.folder / "logs" / f"{child.name}.log"
-                raise NotReady(f"{child.name} died while starting; see {log}")
-        time.sleep(0.1)
-    if waiting:
-        logs = stack.folder / "logs"
-        raise NotReady(f"not ready after {READY_SECONDS} s; see {logs}")
-
-
-def _answers(probe: str) -> bool:
-    try:
-        return httpx.get(probe, timeout=5).is_success
-    except httpx.TransportError:
-        return False

@@ -1,4 +1,4 @@
-"""Who dies is started again: the little that an init system or Kubernetes does elsewhere."""
+"""Who dies or falls silent is started again: the little that Kubernetes does elsewhere."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ import time
 from pathlib import Path
 
 from services.stack.child import Child
+from services.stack.liveness import Liveness
 from services.stack.postgres_server import Postgres
 from shared import log
+from shared.settings import Settings
 
 LOOK_SECONDS = 0.5
 FASTEST_RESTART_SECONDS = 2.0  # a process that dies at once is not started more often
@@ -17,12 +19,14 @@ logger = log.logger(__name__)
 
 
 class Supervisor:
-    """Watches the children and PostgreSQL from a thread of its own."""
+    """Watches the children and PostgreSQL from a thread of its own, and asks from others."""
 
-    def __init__(self, postgres: Postgres | None, logs: Path) -> None:
+    def __init__(self, postgres: Postgres | None, logs: Path, chosen: Settings) -> None:
         self.children: list[Child] = []
+        self.watched: list[Liveness] = []  # those that can be asked how they are
         self._postgres = postgres
         self._logs = logs
+        self._chosen = chosen
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._watch, name="supervisor", daemon=True)
 
@@ -31,6 +35,8 @@ class Supervisor:
         for child in children:
             child.start(self._logs)
             self.children.append(child)  # from here on it is watched
+            if child.probe is not None:
+                self._ask(Liveness(child, child.probe, self._logs, self._chosen))
         if not self._thread.is_alive():
             self._thread.start()
 
@@ -46,6 +52,12 @@ class Supervisor:
             child.stop()
         if self._postgres is not None:
             self._postgres.stop()
+
+    def _ask(self, liveness: Liveness) -> None:
+        """From a thread of its own: one that is silent must not hide another."""
+        self.watched.append(liveness)
+        name, stopping = f"probe-{liveness.child.name}", (self._stopping,)
+        threading.Thread(target=liveness.watch, args=stopping, name=name, daemon=True).start()
 
     def _watch(self) -> None:
         while not self._stopping.wait(LOOK_SECONDS):

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 from sqlalchemy import Engine
 
 from services.bindings import local
@@ -28,12 +28,15 @@ from shared.problems import make
 from shared.settings import Settings
 from tests.end_to_end.service import ROOT
 from tests.gateway.serving import serving
+from tests.patience import SECONDS
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 FAR = timedelta(hours=1)
 FAILURE = make("bad-input", "The request cannot be scored", 422, "the model has no such label")
 
 Visits = Callable[..., Page]
+
+expect.set_options(timeout=1_000 * SECONDS)  # of an expectation; it ends as soon as it is met
 
 
 def executable() -> str | None:
@@ -62,6 +65,7 @@ def visits(browser: Browser) -> Iterator[Visits]:
 
     def visit(url: str, **options: Any) -> Page:
         context = browser.new_context(base_url=url, **options)
+        context.set_default_timeout(1_000 * SECONDS)
         contexts.append(context)
         page = context.new_page()
         page.on("pageerror", lambda error: complaints.append(str(error)))

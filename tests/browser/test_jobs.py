@@ -10,10 +10,10 @@ from sqlalchemy import Engine
 
 from services.gateway.rooms import metrics
 from tests.browser.conftest import Filled, Visits, example, put
+from tests.browser.timing import quick, spent
 from tests.servers import finish_next
 
 HOSTILE = "<script>alert(1)</script> \"quoted\" 'too' \u202eright to left\u202c مرحبا \U0001f600"
-MOST_SECONDS = 1.0
 TOKENS = 1_000
 
 
@@ -82,13 +82,8 @@ def test_an_ice_job_of_a_thousand_tokens_is_there_within_a_second(
     page = visits(open_gateway)
     page.goto(f"/jobs/{job_id}", wait_until="load")  # the first picture starts the engine
     page.goto(f"/jobs/{job_id}", wait_until="load")
-    times = page.evaluate(
-        "() => { const t = performance.getEntriesByType('navigation')[0];"
-        " return [t.responseEnd - t.requestStart, t.loadEventEnd - t.startTime]; }"
-    )
-    server, whole = (milliseconds / 1_000 for milliseconds in times)
-    print(f"server {server:.3f} s, whole page {whole:.3f} s")  # noqa: T201 (a figure to quote)
-    assert whole < MOST_SECONDS
+    print(f"whole page {spent(page):.3f} s")  # noqa: T201 (a figure to quote)
+    assert quick(page)
 
 
 def of_tokens(result: dict[str, Any], count: int) -> tuple[dict[str, Any], dict[str, Any]]:

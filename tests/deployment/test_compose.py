@@ -6,9 +6,9 @@ import importlib.util
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 
 import httpx
@@ -25,10 +25,11 @@ from services.worker import rooms_with_a_door
 from shared.encryption import new_key
 from shared.settings import Settings
 from tests.deployment.manifests import COMPOSE_FILE, ROOT, Json, compose, ours
-from tests.end_to_end.load import examples
+from tests.end_to_end.load import examples, finished
 from tests.end_to_end.service import environment
+from tests.patience import SECONDS, busy, eventually
 
-READY_SECONDS = 150
+READY_SECONDS = 300  # of an idle machine, all workers at once
 SECRETS = {
     "POSTGRES_PASSWORD",
     "REDISCLI_AUTH",
@@ -133,11 +134,8 @@ def started(chosen: Settings, tmp_path: Path) -> Iterator[str]:
             held.enter_context(_process(name, service, real, tmp_path))
             for name, service in ours().items()
         ]
-        deadline = time.monotonic() + READY_SECONDS
         for probe in filter(None, probes):
-            while not _answers(probe):
-                assert time.monotonic() < deadline, probe
-                time.sleep(0.2)
+            eventually(partial(_answers, probe), probe, seconds=READY_SECONDS, every=0.2)
         yield next(probe for probe in probes if probe and "readyz" in probe).rpartition("/")[0]
 
 
@@ -154,7 +152,7 @@ def _process(name: str, service: Json, real: dict[str, str], logs: Path) -> Iter
     said |= {own: str(port), "PYTHONPATH": str(ROOT)}
     command = (sys.executable, *service["command"][1:])
     if service.get("restart") == "on-failure":
-        subprocess.run(command, env=_bare() | said, cwd=ROOT, check=True, timeout=120)
+        subprocess.run(command, env=_bare() | said, cwd=ROOT, check=True, timeout=SECONDS * busy())
         yield None
         return
     child = Child(name, command, _bare() | said)
@@ -173,13 +171,12 @@ def _bare() -> dict[str, str]:
 
 def _answers(probe: str) -> bool:
     try:
-        return httpx.get(probe, timeout=5).is_success
+        return httpx.get(probe, timeout=SECONDS).is_success
     except httpx.TransportError:
         return False
 
 
 @pytest.mark.end_to_end
-@pytest.mark.timeout(400)
 def test_every_command_works_and_together_they_score(started: str, chosen: Settings) -> None:
     make = [sys.executable, "-m", "services.gateway.keys", "create"]
     servers = {
@@ -187,10 +184,8 @@ def test_every_command_works_and_together_they_score(started: str, chosen: Setti
         "PATH": os.environ["PATH"],
     }
     made = subprocess.run(make, env=servers, cwd=ROOT, capture_output=True, text=True, check=True)
-    assert httpx.get(f"{started}/v1/jobs").status_code == 401
+    assert httpx.get(f"{started}/v1/jobs", timeout=SECONDS).status_code == 401
     bearer = {"Authorization": f"Bearer {made.stdout.strip()}"}
-    with httpx.Client(base_url=started, headers=bearer, timeout=60) as client:
+    with httpx.Client(base_url=started, headers=bearer, timeout=SECONDS) as client:
         for body in examples():
-            ended = client.post("/v1/scores/hatexscore", json=body, headers={"Prefer": "wait=30"})
-            assert ended.status_code == 200, ended.text
-            assert ended.json()["status"] == "succeeded", ended.text
+            finished(client, "/v1/scores/hatexscore", body)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 import httpx
 
 from tests.batches import FINAL, Json, packed
+from tests.patience import looks
 
 
 @dataclass(frozen=True)
@@ -30,15 +30,13 @@ class Ended:
 
 def patiently(client: httpx.Client, method: str, path: str, **more: Any) -> Any:
     """The answer, once somebody gives one."""
-    for _ in range(200):
+    for _ in looks(every=0.2):
         try:
             answer = client.request(method, path, **more)
         except httpx.TransportError:
-            time.sleep(0.2)
             continue
         if answer.status_code < 500:
             return answer
-        time.sleep(0.2)
     raise AssertionError("nobody answers")
 
 
@@ -60,12 +58,13 @@ def started(client: httpx.Client, lines: Iterable[Json], endpoint: str) -> Json:
 
 
 def ended(client: httpx.Client, batch: Json, seconds: float) -> Ended:
-    """The batch at its end. Raises TimeoutError where it has none within so many seconds."""
-    deadline = time.monotonic() + seconds
-    while batch["status"] not in FINAL:
-        if time.monotonic() > deadline:
-            raise TimeoutError(f"the batch has not ended: {batch}")
-        time.sleep(0.5)
+    """The batch at its end. Raises TimeoutError where it has none within so many seconds of an
+    idle machine."""
+    for _ in looks(seconds, every=0.5):
+        if batch["status"] in FINAL:
+            break
         batch = patiently(client, "GET", f"/v1/batches/{batch['id']}").json()
+    else:
+        raise TimeoutError(f"the batch has not ended: {batch}")
     output, errors = (contents(client, batch[name]) for name in ("output_file_id", "error_file_id"))
     return Ended(batch, output, errors)

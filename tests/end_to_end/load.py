@@ -15,8 +15,9 @@ from sqlalchemy.exc import OperationalError
 
 from shared.ledger.engine import connect
 from tests.end_to_end.service import ROOT, Service
+from tests.patience import SECONDS, eventually, looks
 
-PATIENCE_SECONDS = 180
+PATIENCE_SECONDS = 180  # of an idle machine
 
 
 def examples() -> list[dict[str, Any]]:
@@ -28,17 +29,27 @@ def examples() -> list[dict[str, Any]]:
 def submit(client: httpx.Client, body: dict[str, Any]) -> str:
     """Post until accepted: the key makes that safe."""
     key = {"Idempotency-Key": f'"{uuid.uuid4()}"'}
-    for _ in range(100):
+    for _ in looks(every=0.2):
         try:
             answer = client.post("/v1/scores/hatexscore", json=body, headers=key)
         except httpx.TransportError:
-            time.sleep(0.2)
             continue
         if answer.status_code == 202:
             return str(answer.json()["id"])
         assert answer.status_code == 503, answer.text
-        time.sleep(0.2)
     raise AssertionError("never accepted")
+
+
+def finished(client: httpx.Client, path: str, body: dict[str, Any]) -> dict[str, Any]:
+    """The job that this request makes, once it has succeeded."""
+    answer = client.post(path, json=body, headers={"Prefer": "wait=30"})
+    assert answer.status_code in (200, 202), answer.text
+    job: dict[str, Any] = answer.json()
+    while job["status"] in ("queued", "running"):
+        job = client.get(f"/v1/jobs/{job['id']}").json()
+        time.sleep(0.05)
+    assert job["status"] == "succeeded", job["error"]
+    return job
 
 
 def counts(service: Service) -> dict[str, int]:
@@ -55,10 +66,12 @@ def counts(service: Service) -> dict[str, int]:
 
 
 def wait_for(service: Service, status: str, number: int) -> None:
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while counts(service).get(status, 0) < number:
-        assert time.monotonic() < deadline, counts(service)
-        time.sleep(0.25)
+    eventually(
+        lambda: counts(service).get(status, 0) >= number,
+        lambda: counts(service),
+        seconds=PATIENCE_SECONDS,
+        every=0.25,
+    )
 
 
 def all_succeed_once(
@@ -68,7 +81,10 @@ def all_succeed_once(
     the same request. Returns the result of each example, as JSON."""
     before = counts(service).get("succeeded", 0)
     bodies = examples()
-    with httpx.Client(base_url=service.url, timeout=30) as client, ThreadPoolExecutor(16) as pool:
+    with (
+        httpx.Client(base_url=service.url, timeout=SECONDS) as client,
+        ThreadPoolExecutor(16) as pool,
+    ):
         sent = [pool.submit(submit, client, bodies[number % len(bodies)]) for number in range(jobs)]
         sent[0].result()  # accepted, or the reason why not
         wait_for(service, "succeeded", before + fault_after)

@@ -8,10 +8,11 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.end_to_end.load import all_succeed_once
+from tests.end_to_end.load import all_succeed_once, finished
 from tests.end_to_end.service import Service, serving
+from tests.patience import SECONDS
 
-pytestmark = [pytest.mark.end_to_end, pytest.mark.timeout(400)]
+pytestmark = pytest.mark.end_to_end
 
 
 @pytest.fixture(scope="module")
@@ -36,10 +37,9 @@ def test_the_inference_room_answers_jobs_of_its_own(service: Service) -> None:
         "model": "embedded-hate",
         "ask": {"operation": "judge", "examples": [{"text": "a lovely day"}, {"text": "rain"}]},
     }
-    with httpx.Client(base_url=service.url, timeout=60) as client:
-        job = client.post("/v1/inference", json=body, headers={"Prefer": "wait=30"}).json()
+    with httpx.Client(base_url=service.url, timeout=SECONDS) as client:
+        job = finished(client, "/v1/inference", body)
         refused = client.post("/v1/inference", json=body | {"ask": {"operation": "dance"}})
-    assert job["status"] == "succeeded", job["error"]
     assert job["result"]["labels"] == ["non-hateful", "hateful"]
     assert [sum(row) for row in job["result"]["answer"]] == pytest.approx([1, 1])
     assert refused.status_code == 422
@@ -48,13 +48,9 @@ def test_the_inference_room_answers_jobs_of_its_own(service: Service) -> None:
 
 def test_the_similarity_room_answers_jobs_of_its_own(service: Service) -> None:
     pairs = [{"a": "We lost the match", "b": "The game was lost"}, {"a": "rain", "b": "rain"}]
-    with httpx.Client(base_url=service.url, timeout=60) as client:
-        answered = client.post(
-            "/v1/similarity", json={"pairs": pairs}, headers={"Prefer": "wait=30"}
-        )
+    with httpx.Client(base_url=service.url, timeout=SECONDS) as client:
+        job = finished(client, "/v1/similarity", {"pairs": pairs})
         refused = client.post("/v1/similarity", json={"pairs": pairs, "model": "embedded-hate"})
-    job = answered.json()
-    assert job["status"] == "succeeded", job["error"]
     alike, same = job["result"]["similarities"]
     assert 0.5 < alike < 1
     assert same == pytest.approx(1, abs=1e-6)

@@ -19,9 +19,10 @@ from services.bindings import local
 from services.gateway.rooms import metrics
 from shared import models
 from shared.catalogue import load_catalogue
+from tests.end_to_end.load import finished
 from tests.end_to_end.service import ROOT, serving
 
-pytestmark = [pytest.mark.end_to_end, pytest.mark.timeout(600)]
+pytestmark = pytest.mark.end_to_end
 
 SCORED_BY_EMBEDDED = ("hatexscore", "ice", "ftc")
 CASES = [
@@ -51,12 +52,7 @@ def jobs(client: httpx.Client) -> dict[tuple[str, str], list[dict[str, Any]]]:
 
     def post(case: tuple[str, str]) -> tuple[tuple[str, str], dict[str, Any]]:
         body = metrics()[case[0]].examples[case[1]]
-        wait = {"Prefer": "wait=30"}
-        answer = client.post(f"/v1/scores/{case[0]}", json=body, headers=wait)
-        job = answer.json()
-        while job.get("status") in ("queued", "running"):
-            job = client.get(f"/v1/jobs/{job['id']}").json()
-        return case, job
+        return case, finished(client, f"/v1/scores/{case[0]}", body)
 
     found: dict[tuple[str, str], list[dict[str, Any]]] = {}
     with ThreadPoolExecutor(8) as pool:
@@ -93,9 +89,7 @@ def test_a_report_over_these_jobs(
 ) -> None:
     ids = [job["id"] for case, some in jobs.items() if case[0] == metric for job in some]
     body = {"jobs": ids, "resamples": 100}
-    answer = client.post(f"/v1/reports/{metric}", json=body, headers={"Prefer": "wait=30"})
-    job = answer.json()
-    assert job["status"] == "succeeded", job
+    job = finished(client, f"/v1/reports/{metric}", body)
     assert job["result"]["scored"] == len(ids)
     assert job["result"]["left_out"] == {}
     for plot in job["result"]["plots"]:

@@ -19,7 +19,7 @@ SHORT = {
     "TOUCHSTONE_RESEND_SECONDS": "5",
 }
 
-pytestmark = [pytest.mark.end_to_end, pytest.mark.timeout(400)]
+pytestmark = pytest.mark.end_to_end
 
 
 @pytest.fixture(scope="module")

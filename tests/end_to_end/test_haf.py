@@ -13,6 +13,7 @@ import pytest
 
 from services.haf.contract import METRIC
 from tests.batches import FINAL, packed
+from tests.end_to_end.load import finished as succeeded
 from tests.end_to_end.service import Service, serving
 from tests.haf import first_layer
 from tests.haf.test_generated import ENTRIES
@@ -20,9 +21,8 @@ from tests.haf.tiny_llama import save
 
 DATA = Path(__file__).parents[3] / "shared" / "data" / "haf_explanations.jsonl"
 FEW = 28  # every 28th explanation is scored with the embedded similarity too
-WAIT = {"Prefer": "wait=30"}
 
-pytestmark = [pytest.mark.end_to_end, pytest.mark.timeout(400)]
+pytestmark = pytest.mark.end_to_end
 
 Json = dict[str, Any]
 
@@ -59,13 +59,7 @@ def ended(client: httpx.Client, path: str, body: Json) -> Json:
 
 def job_of(client: httpx.Client, path: str, body: Json) -> Json:
     """The job, once it has succeeded."""
-    answer = client.post(path, json=body, headers=WAIT)
-    assert answer.status_code in (200, 202), answer.text
-    job: Json = answer.json()
-    while job["status"] in ("queued", "running"):
-        job = client.get(f"/v1/jobs/{job['id']}").json()
-    assert job["status"] == "succeeded", job["error"]
-    return job
+    return succeeded(client, path, body)
 
 
 @pytest.mark.skipif(not DATA.exists(), reason="no explanations on this machine")

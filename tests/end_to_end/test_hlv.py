@@ -11,10 +11,11 @@ import pytest
 
 from services.cot2el.contract import METRIC as COT2EL
 from services.hlv.contract import METRIC as HLV
+from tests.end_to_end.load import finished
 from tests.end_to_end.service import ROOT, serving
 from tests.inference.shapes import save_llama
 
-pytestmark = [pytest.mark.end_to_end, pytest.mark.timeout(400)]
+pytestmark = pytest.mark.end_to_end
 
 CAUSAL = '\n[[models]]\nname = "tiny"\nkind = "causal"\nsource = "path:weights"\ndevice = "cpu"\n'
 ROOMS = ("--rooms", "hlv", "cot2el", "inference", "similarity")
@@ -38,10 +39,7 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
 
 
 def result(client: httpx.Client, metric: str, body: dict[str, Any]) -> dict[str, Any]:
-    answer = client.post(f"/v1/scores/{metric}", json=body, headers={"Prefer": "wait=30"})
-    job = answer.json()
-    assert job["status"] == "succeeded", job.get("error", job)
-    found: dict[str, Any] = job["result"]
+    found: dict[str, Any] = finished(client, f"/v1/scores/{metric}", body)["result"]
     return found
 
 
@@ -85,13 +83,8 @@ def test_pairs_of_one_room_are_explanations_in_the_other(client: httpx.Client) -
 def test_results_are_summed_up(
     client: httpx.Client, metric: str, examples: dict[str, dict[str, Any]]
 ) -> None:
-    wait = {"Prefer": "wait=30"}
-    jobs = [
-        client.post(f"/v1/scores/{metric}", json=body, headers=wait).json()["id"]
-        for body in examples.values()
-    ]
-    job = client.post(f"/v1/reports/{metric}", json={"jobs": jobs}, headers=wait).json()
-    assert job["status"] == "succeeded", job
+    scored = [finished(client, f"/v1/scores/{metric}", body) for body in examples.values()]
+    job = finished(client, f"/v1/reports/{metric}", {"jobs": [one["id"] for one in scored]})
     assert (job["result"]["scored"], job["result"]["left_out"]) == (len(examples), {})
 
 

@@ -24,8 +24,9 @@ from shared import queue
 from shared.settings import Settings
 from tests.batches import URL, line, packed
 from tests.end_to_end.service import ROOT
+from tests.patience import SECONDS, busy, looks
 
-pytestmark = [pytest.mark.end_to_end, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.end_to_end
 
 LINES = 50_000 if "TOUCHSTONE_LARGE" in os.environ else 8_000  # the most, or as many as tell
 DISTINCT = LINES // 10
@@ -79,17 +80,16 @@ def process(module: str, **settings: str) -> Iterator[psutil.Process]:
         yield psutil.Process(started.pid)
     finally:
         started.terminate()
-        started.wait(30)
+        started.wait(SECONDS * busy())
 
 
 def ready(client: httpx.Client) -> None:
-    for _ in range(200):
+    for _ in looks(every=0.1):
         try:
             if client.get("/readyz").is_success:
                 return
         except httpx.TransportError:
-            pass
-        time.sleep(0.1)
+            continue
     raise AssertionError("the gateway did not start")
 
 
@@ -129,7 +129,7 @@ def test_fifty_thousand_lines_leave_memory_flat(
     with (
         process("gateway", TOUCHSTONE_PORT=str(port), **common) as gateway,
         process("scheduler", TOUCHSTONE_BATCH_WINDOW=str(WINDOW), **common) as scheduler,
-        httpx.Client(base_url=f"http://{HOST}:{port}", timeout=60) as client,
+        httpx.Client(base_url=f"http://{HOST}:{port}", timeout=SECONDS) as client,
         redis.Redis.from_url(chosen.redis_url.get_secret_value()) as broker,
     ):
         ready(client)

@@ -8,7 +8,7 @@ import pytest
 
 from tests.fuzz.running import fuzz, prepared
 
-pytestmark = [pytest.mark.end_to_end, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.end_to_end
 
 LEAST_CASES = 200
 

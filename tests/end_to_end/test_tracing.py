@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -13,9 +12,17 @@ import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
+from tests.end_to_end.load import finished
 from tests.end_to_end.service import serving
+from tests.patience import SECONDS, eventually
 
-pytestmark = [pytest.mark.end_to_end, pytest.mark.timeout(200)]
+pytestmark = pytest.mark.end_to_end
+
+SERVICES = {
+    "touchstone-gateway",
+    "touchstone-worker-hatexscore",
+    "touchstone-worker-inference",
+}
 
 Spans = list[tuple[str, Span]]  # with the name of the service
 
@@ -50,22 +57,14 @@ def test_a_job_is_one_trace_and_holds_no_text(tmp_path: Path, collector: tuple[s
     settings = {"TOUCHSTONE_OTLP_ENDPOINT": url, "OTEL_BSP_SCHEDULE_DELAY": "200"}
     body = {"text": "We lost the match", "explanation": '"lost the match" is no hate speech.'}
     rooms = ("--apart", "--rooms", "hatexscore", "inference")
-    with serving(tmp_path, *rooms, **settings) as service, httpx.Client(timeout=60) as client:
-        wait = {"Prefer": "wait=30"}
-        answer = client.post(f"{service.url}/v1/scores/hatexscore", json=body, headers=wait)
-        job = answer.json()
-        assert job["status"] == "succeeded", job["error"]
-        deadline = time.monotonic() + 20
-        while time.monotonic() < deadline and not _trace_of(job["id"], spans):
-            time.sleep(0.2)
-        time.sleep(1)
-    found = _trace_of(job["id"], spans)
-    services = {name for name, _ in found}
-    assert services == {
-        "touchstone-gateway",
-        "touchstone-worker-hatexscore",
-        "touchstone-worker-inference",
-    }
+    with (
+        serving(tmp_path, *rooms, **settings) as service,
+        httpx.Client(base_url=service.url, timeout=SECONDS) as client,
+    ):
+        job = finished(client, "/v1/scores/hatexscore", body)
+        eventually(lambda: {name for name, _ in _trace_of(job["id"], spans)} >= SERVICES)
+    found = _trace_of(job["id"], spans)  # stopped, every process has sent all that it had
+    assert {name for name, _ in found} == SERVICES
     assert any(span.name == "score hatexscore" for _, span in found)
     assert any(span.name == "model.inference" for _, span in found)
     assert all("match" not in str(span) for _, span in spans)

@@ -131,7 +131,7 @@ VOCABULARY = (
 WORDS = st.lists(st.sampled_from(VOCABULARY), max_size=12).map(" ".join)
 
 
-@settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
 @given(st.sampled_from(["entailment", "neutral", "contradiction"]), WORDS, WORDS)
 def test_what_is_made_is_new_and_parses(label: NliLabel, hypothesis: str, said: str) -> None:
     found = extract(label, hypothesis or "x", said, printed=False)

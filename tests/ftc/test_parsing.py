@@ -11,7 +11,7 @@ from services.ftc.phrases import phrase, shape
 from shared.errors import Unavailable
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.text(max_size=40))
 def test_words_are_where_the_text_has_them(text: str) -> None:
     for word in parsing.parse(text):

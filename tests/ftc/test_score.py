@@ -61,7 +61,7 @@ def ask(**fields: Any) -> FtcRequest:
     return FtcRequest(**{**given, **fields})
 
 
-@settings(deadline=None, max_examples=120, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=120, suppress_health_check=[HealthCheck.too_slow])
 @given(requests())
 def test_any_request_is_survived_and_stays_in_its_ranges(request: FtcRequest) -> None:
     with bound(FakeJudge()):
@@ -75,7 +75,7 @@ def test_any_request_is_survived_and_stays_in_its_ranges(request: FtcRequest) ->
         assert whole[item.start : item.end] == item.text
 
 
-@settings(deadline=None, max_examples=30, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=30, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(requests(), min_size=1, max_size=4))
 def test_alone_is_as_in_a_batch_byte_for_byte(batch: list[FtcRequest]) -> None:
     batch = [*batch, ask(), ask(**NEUTRAL), ask(label=None)]

@@ -12,6 +12,7 @@ from shared.ledger import keys
 from shared.ledger.keys import Scope, Wanted
 from shared.settings import Settings
 from tests.gateway.serving import serving
+from tests.patience import SECONDS
 
 Opens = Callable[..., httpx.Client]
 
@@ -25,7 +26,7 @@ def _gateway(_settings: Settings) -> Iterator[str]:
 @pytest.fixture
 def client(_gateway: str, chosen: Settings) -> Iterator[httpx.Client]:
     """A client of the gateway; ledger and broker are empty."""
-    with httpx.Client(base_url=_gateway, timeout=60) as made:
+    with httpx.Client(base_url=_gateway, timeout=SECONDS) as made:
         yield made
 
 
@@ -45,7 +46,7 @@ def opens(_locked: str, chosen: Settings, engine: Engine) -> Iterator[Opens]:
         with engine.begin() as connection:
             _, secret = keys.make(connection, wanted)
         bearer = {"Authorization": f"Bearer {secret}"}
-        made.append(httpx.Client(base_url=_locked, timeout=60, headers=bearer))
+        made.append(httpx.Client(base_url=_locked, timeout=SECONDS, headers=bearer))
         return made[-1]
 
     yield client

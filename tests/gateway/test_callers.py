@@ -20,6 +20,7 @@ from shared.settings import Settings
 from tests.gateway.conftest import Opens
 from tests.gateway.serving import serving
 from tests.gateway.test_scores import GOOD, URL
+from tests.patience import SECONDS
 
 UNKNOWN = "tsk_" + "x" * 43
 
@@ -231,17 +232,17 @@ def test_a_crowd_does_not_overrun_the_quota(opens: Opens, engine: Engine) -> Non
 
 
 def test_the_first_key_closes_the_door_for_good(chosen: Settings, engine: Engine) -> None:
-    with serving(chosen) as url, httpx.Client(base_url=url) as client:
+    with serving(chosen) as url, httpx.Client(base_url=url, timeout=SECONDS) as client:
         assert client.get("/v1/jobs").status_code == 200
         with engine.begin() as connection:
             key, secret = keys.make(connection, Wanted("a", "", ("score",)))
-    with serving(chosen) as url, httpx.Client(base_url=url) as client:
+    with serving(chosen) as url, httpx.Client(base_url=url, timeout=SECONDS) as client:
         assert client.get("/v1/jobs").status_code == 401
         bearer = {"Authorization": f"Bearer {secret}"}
         assert client.get("/v1/jobs", headers=bearer).status_code == 200
         with engine.begin() as connection:
             keys.revoke(connection, key.id)
-    with serving(chosen) as url, httpx.Client(base_url=url) as client:
+    with serving(chosen) as url, httpx.Client(base_url=url, timeout=SECONDS) as client:
         assert client.get("/v1/jobs").status_code == 401
 
 
@@ -249,7 +250,7 @@ def test_a_running_gateway_notices_the_first_key(
     chosen: Settings, engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(keyring, "REMEMBERED_SECONDS", 0.0)
-    with serving(chosen) as url, httpx.Client(base_url=url) as client:
+    with serving(chosen) as url, httpx.Client(base_url=url, timeout=SECONDS) as client:
         assert client.get("/v1/jobs").status_code == 200
         with engine.begin() as connection:
             keys.make(connection, Wanted("a", "", ("score",), lasts=timedelta(days=1)))

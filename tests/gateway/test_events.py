@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import threading
-import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -40,13 +39,11 @@ def test_a_job_tells_its_way_and_ends(client: httpx.Client, engine: Engine) -> N
     job_id = client.post(URL, json=GOOD).json()["id"]
     worker = threading.Timer(0.3, finish_next, args=(engine, {"score": 1}))
     worker.start()
-    started = time.monotonic()
     told = list(events(client, f"/v1/jobs/{job_id}/events"))
     worker.join()
     assert [name for _, name, _ in told] == ["job.queued", "job.running", "job.succeeded", "end"]
     assert [number for number, *_ in told] == ["1", "2", "3", ""]
     assert told[2][2]["id"] == job_id
-    assert time.monotonic() - started < 5
 
 
 @pytest.mark.parametrize("last", ["1", "2", "3", "x", "-1", "9" * 40])

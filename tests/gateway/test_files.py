@@ -21,7 +21,8 @@ PURPOSE = {"purpose": "batch"}
 
 
 @hypothesis_settings(
-    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=25,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(content=st.binary(max_size=300_000))
 def test_the_bytes_come_back(client: httpx.Client, content: bytes) -> None:

@@ -12,6 +12,7 @@ from services.gateway.hints import Hints
 from shared import queue
 from shared.errors import Unavailable
 from shared.queue import Hint
+from tests.patience import SECONDS
 
 
 def test_what_waits_is_sent_before_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -32,7 +33,7 @@ def test_a_stuck_broker_blocks_nobody_and_what_waited_is_left_to_the_scheduler(
     def send_all(hints: list[Hint]) -> None:
         assert all(hint.trace == {} for hint in hints)  # nothing is traced here
         tried.append(hints[0].job_id)
-        stuck.wait(10)
+        stuck.wait(5 * SECONDS)
         raise Unavailable("away")
 
     monkeypatch.setattr(queue, "send_all", send_all)
@@ -42,6 +43,6 @@ def test_a_stuck_broker_blocks_nobody_and_what_waited_is_left_to_the_scheduler(
         started = time.monotonic()
         for number in range(20):
             hints.add("echo", str(number))
-        assert time.monotonic() - started < 1
+        assert time.monotonic() - started < SECONDS  # nobody waited for the broker
         stuck.set()
     assert tried == ["0"]

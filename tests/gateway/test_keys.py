@@ -15,6 +15,7 @@ from shared.ledger import keys
 from shared.ledger.engine import connect
 from shared.settings import Settings
 from tests.gateway.serving import serving
+from tests.patience import SECONDS, busy
 
 
 def made(capsys: pytest.CaptureFixture[str], *options: str) -> str:
@@ -48,7 +49,7 @@ def test_a_key_is_made_listed_and_revoked(
 
 def test_the_key_opens_the_service(capsys: pytest.CaptureFixture[str], chosen: Settings) -> None:
     secret = made(capsys)
-    with serving(chosen) as url, httpx.Client(base_url=url) as client:
+    with serving(chosen) as url, httpx.Client(base_url=url, timeout=SECONDS) as client:
         assert client.get("/v1/jobs").status_code == 401
         bearer = {"Authorization": f"Bearer {secret}"}
         assert client.get("/v1/jobs", headers=bearer).status_code == 200
@@ -107,7 +108,7 @@ def gateway(chosen: Settings, **environment: str) -> subprocess.CompletedProcess
         env=base | environment,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=SECONDS * busy(),
         check=False,
     )
 

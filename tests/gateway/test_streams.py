@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from contextlib import ExitStack
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -26,10 +25,11 @@ from tests.gateway.conftest import Opens
 from tests.gateway.pages.test_pages import entered, token
 from tests.gateway.test_events import events
 from tests.gateway.test_scores import GOOD, URL
+from tests.patience import SECONDS, looks
 from tests.servers import finish_next
 
+MOST_SECONDS_AFTER_REVOCATION = 10  # as operations.md promises
 KEY = Key("key_1", "a", "test", "tsk_", ["score"], None, datetime.now(UTC), None, None)
-PROMPT_SECONDS = 10
 
 
 def caller(number: int) -> Caller:
@@ -93,12 +93,13 @@ def test_a_page_too_many_is_told_so(opens: Opens, monkeypatch: pytest.MonkeyPatc
 
 def status_in_the_end(client: httpx.Client, path: str, wanted: int) -> int:
     """The gateway may notice a little later that somebody has hung up."""
-    until = time.monotonic() + PROMPT_SECONDS
-    while True:
+    status = 0
+    for _ in looks(every=0.05):
         with client.stream("GET", path) as answer:
-            if answer.status_code == wanted or time.monotonic() > until:
-                return answer.status_code
-        time.sleep(0.05)
+            status = answer.status_code
+        if status == wanted:
+            break
+    return status
 
 
 def test_a_stream_of_an_hour_goes_on_where_it_was(
@@ -126,10 +127,8 @@ def test_the_api_tells_nothing_more_to_a_revoked_key(scene: Scene, what: str) ->
         with scene.engine.begin() as connection:
             for key in keys.all_of(connection, "a"):
                 keys.revoke(connection, key.id)
-        started = time.monotonic()
-        assert "event: end" not in list(lines)
-        assert time.monotonic() - started < 3 * PROMPT_SECONDS  # of a busy machine
-    assert callers.ASKED_AGAIN_SECONDS + LOOK_AGAIN_SECONDS < PROMPT_SECONDS
+        assert "event: end" not in list(lines)  # the stream ends, and a test that hangs fails
+    assert callers.ASKED_AGAIN_SECONDS + LOOK_AGAIN_SECONDS < MOST_SECONDS_AFTER_REVOCATION
 
 
 def test_a_revoked_key_that_is_still_remembered_opens_no_stream(
@@ -171,13 +170,12 @@ def test_a_page_hears_nothing_more_when_its_session_has_ended(
                     keys.revoke(connection, key.id)
         else:
             _end(browser, browser.cookies["touchstone_session"])
-        started = time.monotonic()
-        assert "event: end" not in list(lines)
-        assert time.monotonic() - started < PROMPT_SECONDS
+        assert "event: end" not in list(lines)  # long before the stream's own end, of an hour
 
 
 def _end(browser: httpx.Client, session: str) -> None:
     """Log out in another window."""
-    with httpx.Client(base_url=browser.base_url, cookies={"touchstone_session": session}) as other:
+    held = {"touchstone_session": session}
+    with httpx.Client(base_url=browser.base_url, cookies=held, timeout=SECONDS) as other:
         out = other.post("/logout", data={"csrf": token(other.get("/jobs"))})
         assert out.status_code == 303

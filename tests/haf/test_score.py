@@ -55,7 +55,7 @@ def requests(draw: st.DrawFn) -> HafRequest:
     )
 
 
-@settings(deadline=None, max_examples=120, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=120, suppress_health_check=[HealthCheck.too_slow])
 @given(requests())
 def test_any_response_is_survived_without_nan(request: HafRequest) -> None:
     with bound():
@@ -75,7 +75,7 @@ def test_any_response_is_survived_without_nan(request: HafRequest) -> None:
             assert said.start is None or part.response[said.start : said.end] == said.text
 
 
-@settings(deadline=None, max_examples=30, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=30, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(requests(), min_size=1, max_size=4))
 def test_alone_is_as_in_a_batch_byte_for_byte(batch: list[HafRequest]) -> None:
     with bound():

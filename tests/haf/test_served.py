@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,6 +19,7 @@ from shared.catalogue import load_catalogue
 from shared.models import bind
 from tests.haf.test_generated import ENTRIES, TEXT
 from tests.haf.tiny_llama import SPECIAL, STAGES, save
+from tests.patience import looks
 from tests.shared.openai import gguf_model
 
 ROOT = Path(__file__).parents[2]
@@ -61,14 +61,13 @@ def _bound(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 
 def _await(process: subprocess.Popen[bytes], url: str) -> None:
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline:
+    for _ in looks(every=0.1):
         assert process.poll() is None, "the server ended"
         try:
             if httpx.get(url).status_code == 200:
                 return
         except httpx.HTTPError:
-            time.sleep(0.1)
+            continue
     raise RuntimeError("the server did not start")
 
 

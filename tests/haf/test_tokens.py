@@ -47,7 +47,7 @@ def stripped(found: Any) -> Any:
     return [stripped(each) for each in found] if isinstance(found, list) else found
 
 
-@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 @given(requests())
 def test_the_tokens_of_a_statement_give_its_confidence(request: HafRequest) -> None:
     with bound():

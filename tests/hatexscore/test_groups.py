@@ -105,7 +105,7 @@ FRAGMENTS = st.lists(
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-@settings(deadline=None, max_examples=80)
+@settings(max_examples=80)
 @given(text=FRAGMENTS, hateful=st.booleans())
 def test_any_text_is_survived_and_offsets_are_exact(
     language: Language, text: str, hateful: bool
@@ -136,7 +136,7 @@ def test_unrelated_text_moves_offsets_and_nothing_else(text: str, around: str) -
     ]
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(text=FRAGMENTS)
 def test_a_hateful_prediction_asks_for_more(text: str) -> None:
     for language in LANGUAGES:

@@ -45,7 +45,7 @@ PIECES = st.lists(
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-@settings(deadline=None, max_examples=120)
+@settings(max_examples=120)
 @given(text=st.one_of(MIXED, PIECES))
 def test_a_word_is_what_stands_at_its_offsets(language: Language, text: str) -> None:
     found = words(text, language)
@@ -55,7 +55,7 @@ def test_a_word_is_what_stands_at_its_offsets(language: Language, text: str) -> 
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-@settings(deadline=None, max_examples=120)
+@settings(max_examples=120)
 @given(text=st.one_of(MIXED, PIECES))
 def test_sentences_share_out_everything_but_white_space(language: Language, text: str) -> None:
     spans = sentences(text, language)
@@ -67,7 +67,7 @@ def test_sentences_share_out_everything_but_white_space(language: Language, text
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-@settings(deadline=None, max_examples=120)
+@settings(max_examples=120)
 @given(text=PIECES)
 def test_no_word_lies_in_two_sentences(language: Language, text: str) -> None:
     spans = sentences(text, language)
@@ -173,7 +173,7 @@ def test_detection_by_script(text: str, language: Language) -> None:
     assert detect(text) == language
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(text=MIXED)
 def test_detection_survives_anything(text: str) -> None:
     assert detect(text) in LANGUAGES

@@ -53,7 +53,7 @@ def own_words(report: HatexscoreReport) -> tuple[Any, ...]:
     )
 
 
-@settings(deadline=None, max_examples=60, suppress_health_check=SLOW)
+@settings(max_examples=60, suppress_health_check=SLOW)
 @given(requests(), SENT)
 def test_each_outcome_is_what_a_request_with_that_variant_reports(
     request: HatexscoreRequest, sent: dict[str, float | None] | None
@@ -70,7 +70,7 @@ def test_each_outcome_is_what_a_request_with_that_variant_reports(
     assert [told(outcome) for outcome in outcomes] == [own_words(alone[name]) for name in others]
 
 
-@settings(deadline=None, max_examples=30, suppress_health_check=SLOW)
+@settings(max_examples=30, suppress_health_check=SLOW)
 @given(st.lists(st.tuples(requests(), st.booleans()), min_size=1, max_size=4))
 def test_alone_is_as_in_a_batch_byte_for_byte(
     drawn: list[tuple[HatexscoreRequest, bool]],
@@ -82,7 +82,7 @@ def test_alone_is_as_in_a_batch_byte_for_byte(
     assert together == alone
 
 
-@settings(deadline=None, max_examples=30, suppress_health_check=SLOW)
+@settings(max_examples=30, suppress_health_check=SLOW)
 @given(requests())
 def test_asking_changes_nothing_else_of_the_report(request: HatexscoreRequest) -> None:
     with bound(FakeClassifier()):

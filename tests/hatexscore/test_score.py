@@ -44,7 +44,7 @@ def ask(**fields: Any) -> HatexscoreRequest:
     return HatexscoreRequest(**{"text": TEXT, "explanation": EXPLANATION, **fields})
 
 
-@settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
 @given(requests())
 def test_any_request_is_survived_and_stays_in_its_ranges(request: HatexscoreRequest) -> None:
     with bound(FakeClassifier()):
@@ -63,7 +63,7 @@ def test_any_request_is_survived_and_stays_in_its_ranges(request: HatexscoreRequ
         assert request.explanation[quotation.start : quotation.end] == quotation.text
 
 
-@settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(requests(), min_size=1, max_size=5))
 def test_alone_is_as_in_a_batch_byte_for_byte(batch: list[HatexscoreRequest]) -> None:
     with bound(FakeClassifier()):

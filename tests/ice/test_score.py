@@ -53,7 +53,7 @@ def ask(**fields: Any) -> IceRequest:
     return IceRequest.model_validate({k: v for k, v in whole.items() if v is not None})
 
 
-@settings(deadline=None, max_examples=100, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=100, suppress_health_check=[HealthCheck.too_slow])
 @given(requests())
 def test_any_request_is_survived_and_stays_in_its_ranges(request: IceRequest) -> None:
     with planted():
@@ -68,7 +68,7 @@ def test_any_request_is_survived_and_stays_in_its_ranges(request: IceRequest) ->
     json.dumps(report.model_dump(mode="json"), allow_nan=False)
 
 
-@settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(requests(), min_size=1, max_size=4))
 def test_alone_is_as_in_a_batch_byte_for_byte(batch: list[IceRequest]) -> None:
     with planted():

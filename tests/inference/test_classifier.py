@@ -44,7 +44,7 @@ def test_no_texts_are_no_rows(hate: LocalClassifier) -> None:
     assert hate.truncated([]) == []
 
 
-@settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=6, suppress_health_check=[HealthCheck.too_slow])
 @given(texts)
 def test_a_row_has_the_same_bits_alone_and_in_any_company(
     hate: LocalClassifier, batch: list[str]

@@ -51,7 +51,7 @@ def test_judging_agrees_with_transformers_segments_included(bert: LocalClassifie
     assert np.abs(bert.judge([PAIR])[0] - probabilities(flat)).max() > 1e-3  # segments matter
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(st.data())
 def test_rows_are_the_tokens_that_were_kept(bert: LocalClassifier, data: st.DataObject) -> None:
     tokens = bert.tokens([PAIR])[0]

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from services.inference.microbatcher import Device, MicroBatcher
 from shared.errors import Unavailable
+from tests.patience import SECONDS
 
 BUDGET = 40
 
@@ -29,7 +30,7 @@ class Recorder:
         self.most_rows = most_rows
 
     def run(self, rows: list[int]) -> list[int]:
-        self.free.wait(10)
+        self.free.wait(5 * SECONDS)
         self.batches.append(rows)
         if len(rows) > self.most_rows:
             raise Full
@@ -52,13 +53,13 @@ class Recorder:
 calls = st.lists(st.lists(st.integers(20, 99), max_size=30), min_size=1, max_size=8)
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(calls)
 def test_every_caller_gets_its_own_answers_in_order(calls: list[list[int]]) -> None:
     recorder = Recorder()
     batcher = recorder.batcher()
     with ThreadPoolExecutor(8) as pool:
-        got = list(pool.map(lambda rows: batcher.submit(rows).result(10), calls))
+        got = list(pool.map(lambda rows: batcher.submit(rows).result(SECONDS), calls))
     assert got == [[row * row for row in rows] for rows in calls]
     seen = [row for batch in recorder.batches for row in batch]
     assert sorted(seen) == sorted(row for rows in calls for row in rows)
@@ -74,7 +75,7 @@ def test_callers_that_wait_share_a_batch() -> None:
     first = batcher.submit([30])
     others = [batcher.submit([30 + 3 * n]) for n in range(1, 10)]
     recorder.free.set()
-    assert [one.result(10) for one in (first, *others)]
+    assert [one.result(SECONDS) for one in (first, *others)]
     assert len(recorder.batches) <= 2  # the one that ran, and all that came meanwhile
 
 
@@ -86,21 +87,21 @@ def test_only_the_caller_whose_row_fails_gets_the_exception() -> None:
     good, bad, other = batcher.submit([40]), batcher.submit([16, 13]), batcher.submit([43])
     recorder.free.set()
     with pytest.raises(ZeroDivisionError):
-        bad.result(10)
-    assert (good.result(10), other.result(10)) == ([1600], [1849])
-    assert batcher.submit([5]).result(10) == [25]  # the device goes on
+        bad.result(SECONDS)
+    assert (good.result(SECONDS), other.result(SECONDS)) == ([1600], [1849])
+    assert batcher.submit([5]).result(SECONDS) == [25]  # the device goes on
 
 
 def test_what_does_not_fit_into_memory_is_halved() -> None:
     recorder = Recorder(most_rows=3)
     rows = list(range(30, 60, 3))
-    assert recorder.batcher().submit(rows).result(10) == [row * row for row in rows]
+    assert recorder.batcher().submit(rows).result(SECONDS) == [row * row for row in rows]
 
 
 def test_a_row_that_never_fits_fails_its_caller() -> None:
     recorder = Recorder(most_rows=0)
     with pytest.raises(Unavailable, match="no memory for one row") as raised:
-        recorder.batcher().submit([30]).result(10)
+        recorder.batcher().submit([30]).result(SECONDS)
     assert isinstance(raised.value.__cause__, Full)
 
 
@@ -112,13 +113,13 @@ def test_a_cancelled_caller_costs_nothing_more() -> None:
     dropped = batcher.submit([31])
     assert dropped.cancel()
     recorder.free.set()
-    assert running.result(10) == [900]
-    assert batcher.submit([32]).result(10) == [1024]
+    assert running.result(SECONDS) == [900]
+    assert batcher.submit([32]).result(SECONDS) == [1024]
     assert [31] not in recorder.batches
 
 
 def test_no_rows_are_no_answers() -> None:
-    assert Recorder().batcher().submit([]).result(1) == []
+    assert Recorder().batcher().submit([]).result(SECONDS) == []
 
 
 def test_a_small_call_does_not_wait_behind_a_large_one() -> None:
@@ -130,11 +131,11 @@ def test_a_small_call_does_not_wait_behind_a_large_one() -> None:
     small = batcher.submit([33, 36])
     other_kind = batcher.submit([31])
     recorder.free.set()
-    assert small.result(10) == [33**2, 36**2]
-    assert (running.result(10), other_kind.result(10)) == ([900], [31**2])
+    assert small.result(SECONDS) == [33**2, 36**2]
+    assert (running.result(SECONDS), other_kind.result(SECONDS)) == ([900], [31**2])
     before = [batch for batch in recorder.batches if 33 in batch or 36 in batch or 31 in batch]
     assert all(recorder.batches.index(batch) < 4 for batch in before)
-    assert len(large.result(10)) == 1_000
+    assert len(large.result(SECONDS)) == 1_000
 
 
 def test_a_device_that_miscounts_fails_its_callers_and_goes_on() -> None:
@@ -144,7 +145,7 @@ def test_a_device_that_miscounts_fails_its_callers_and_goes_on() -> None:
     recorder.run = lambda rows: right(rows)[:-1]  # type: ignore[method-assign]
     batcher._device = recorder.batcher()._device
     with pytest.raises(ValueError, match="zip"):
-        batcher.submit([30, 33]).result(10)
+        batcher.submit([30, 33]).result(SECONDS)
     recorder.run = right  # type: ignore[method-assign]
     batcher._device = recorder.batcher()._device
-    assert batcher.submit([30]).result(10) == [900]
+    assert batcher.submit([30]).result(SECONDS) == [900]

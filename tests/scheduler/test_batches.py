@@ -25,7 +25,7 @@ def counts(batch: Json) -> tuple[int, int, int]:
     return found["total"], found["completed"], found["failed"]
 
 
-@hypothesis_settings(max_examples=15, deadline=None, suppress_health_check=SLOW)
+@hypothesis_settings(max_examples=15, suppress_health_check=SLOW)
 @given(
     texts=st.lists(st.sampled_from(["a", "b", "c", "bad 1", "bad 2", "é"]), min_size=1, max_size=30)
 )

@@ -12,6 +12,7 @@ from shared.errors import ScoringError
 from shared.worker import preloading
 from shared.worker.health import Health, serve
 from shared.worker.preloading import preload
+from tests.patience import SECONDS
 
 
 class Stubborn:
@@ -47,16 +48,18 @@ def test_probes_tell_what_is_missing() -> None:
     health, port = Health(), free_port()
     server = serve(health, HOST, port)
     url = f"http://{HOST}:{port}"
+    client = httpx.Client(timeout=SECONDS)
     try:
-        assert httpx.get(f"{url}/healthz").status_code == 200
-        not_ready = httpx.get(f"{url}/readyz")
+        assert client.get(f"{url}/healthz").status_code == 200
+        not_ready = client.get(f"{url}/readyz")
         assert (not_ready.status_code, not_ready.json()["worker"]) == (503, "is starting")
         threading.Thread(target=health.clear, args=("worker",)).start()
-        while (ready := httpx.get(f"{url}/readyz")).status_code != 200:
+        while (ready := client.get(f"{url}/readyz")).status_code != 200:
             pass
         assert ready.json() == {"status": "ok"}
-        assert "touchstone_jobs_finished_total" in httpx.get(f"{url}/metrics").text
-        assert httpx.get(f"{url}/nothing").status_code == 404
+        assert "touchstone_jobs_finished_total" in client.get(f"{url}/metrics").text
+        assert client.get(f"{url}/nothing").status_code == 404
     finally:
+        client.close()
         server.shutdown()
         server.server_close()

@@ -229,7 +229,8 @@ def test_the_ledger_refuses_a_job_in_between_states(engine: Engine, values: str)
 
 @given(st.text(st.characters(exclude_categories=["Cs"])))
 @hypothesis_settings(
-    deadline=None, max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=50,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 def test_any_text_survives_the_ledger(engine: Engine, content: str) -> None:
     request = {"text": content, "metadata": {"k": content}}

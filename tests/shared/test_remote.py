@@ -170,7 +170,8 @@ def test_calls_and_replies_travel_encrypted(chosen: Settings) -> None:
 
 @pytest.mark.usefixtures("worker")
 def test_an_answer_that_nobody_takes_is_forgotten(chosen: Settings) -> None:
-    call = Call(id="left", model="fake", operation=operations.Describe(), deadline=time.time() + 9)
+    later = time.time() + 900
+    call = Call(id="left", model="fake", operation=operations.Describe(), deadline=later)
     answer(call.model_dump_json())
     with redis.Redis.from_url(chosen.redis_url.get_secret_value()) as client:
         assert 0 < client.ttl(reply_list("left")) <= 300

@@ -82,7 +82,7 @@ def test_every_text_is_embedded_once(bi_folder: Path, made: Make) -> None:
     assert sum(rows) == len(TEXTS)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(a=st.text(max_size=80), b=st.text(max_size=80))
 def test_any_unicode_has_a_similarity(embedded: Similarity, a: str, b: str) -> None:
     value = embedded.similarities([Pair(a=a, b=b)])[0]

@@ -14,6 +14,7 @@ from services.similarity.cache import Cache, Input, Vector
 from services.similarity.remembering import TOGETHER, Remembering
 from shared.errors import ScoringError
 from tests.fakes import USE
+from tests.patience import SECONDS
 
 
 class Device:
@@ -26,7 +27,7 @@ class Device:
     def compute(self, inputs: Sequence[Input]) -> list[Vector]:
         self.batches.append(list(inputs))
         self.busy.set()
-        self.free.wait(10)
+        self.free.wait(5 * SECONDS)
         if "bad" in inputs:
             raise ScoringError("too bad")
         return [np.array([len(each)], dtype=np.float32) for each in inputs]
@@ -38,7 +39,7 @@ def asked_while_busy(
     """One call occupies the device, the others queue up in order; then it is let go."""
     with ThreadPoolExecutor(len(calls) + 1) as threads:
         futures = [threads.submit(remembering.vectors, ["first"])]
-        assert device.busy.wait(10)
+        assert device.busy.wait(SECONDS)
         for number, call in enumerate(calls, 1):
             futures.append(threads.submit(remembering.vectors, call))
             while len(remembering._waiting) < number:

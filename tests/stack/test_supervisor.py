@@ -1,48 +1,79 @@
-"""A process that dies is started again; a stopped one stays stopped."""
+"""A process that dies or falls silent is started again; a stopped one stays stopped."""
 
 from __future__ import annotations
 
 import os
 import signal
 import sys
-import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
+import httpx
+import psutil
+import pytest
 import redis
 
-from services.stack.child import Child
+from services.stack.child import Child, Probe
+from services.stack.liveness import Liveness
 from services.stack.redis_server import free_port, redis_child, redis_url
 from services.stack.supervisor import Supervisor
+from shared.settings import Settings
+from tests.patience import busy, eventually, looks
+from tests.stack.processes import answering
 
 SLEEP = (sys.executable, "-c", "import time; time.sleep(600)")
+SILENT = 1.0  # seconds, for those who are silent on purpose
+NEVER = 600.0
 
 
-def eventually(holds: Callable[[], bool], seconds: float = 15) -> bool:
-    deadline = time.monotonic() + seconds
-    while not holds() and time.monotonic() < deadline:
-        time.sleep(0.05)
-    return holds()
+def unhurried() -> float:
+    """A patience that a process which is well does not try on a busy machine either."""
+    return SILENT * min(busy(), 4)
+
+
+@contextmanager
+def supervising(logs: Path, *children: Child, silent: float = SILENT) -> Iterator[Supervisor]:
+    supervisor = Supervisor(None, logs, Settings(silent_seconds=silent, stalled_seconds=NEVER))
+    supervisor.start(*children)
+    try:
+        yield supervisor
+    finally:
+        supervisor.stop()
+        assert not any(child.is_running for child in children)
+
+
+def restarted(child: Child) -> Callable[[], bool]:
+    """Whether another process does the work of the one that does it now."""
+    first = child.process
+    return lambda: child.is_running and child.process is not first
+
+
+def left_alone(child: Child, silent: float) -> bool:
+    """Whether nobody restarts it for a multiple of the patience."""
+    again = restarted(child)
+    for gone in looks():
+        if again() or gone > 4 * silent:
+            break
+    return not again()
+
+
+def number_of(child: Child) -> int:
+    assert child.process is not None
+    return child.process.pid
 
 
 def test_a_killed_child_is_started_again(tmp_path: Path) -> None:
     child = Child("sleeper", SLEEP)
-    supervisor = Supervisor(None, tmp_path)
-    supervisor.start(child)
-    try:
-        first = child.process
-        assert first is not None
-        os.kill(first.pid, signal.SIGKILL)
-        assert eventually(lambda: child.is_running and child.process is not first)
-    finally:
-        supervisor.stop()
-    assert not child.is_running
+    with supervising(tmp_path, child):
+        again = restarted(child)
+        os.kill(number_of(child), signal.SIGKILL)
+        eventually(again)
 
 
 def test_redis_keeps_what_it_holds_over_a_kill(tmp_path: Path) -> None:
     port = free_port()
-    supervisor = Supervisor(None, tmp_path)
-    supervisor.start(redis_child(tmp_path / "redis", port, "word"))
+    child = redis_child(tmp_path / "redis", port, "word")
 
     def answers() -> bool:
         try:
@@ -50,16 +81,80 @@ def test_redis_keeps_what_it_holds_over_a_kill(tmp_path: Path) -> None:
         except redis.exceptions.RedisError:
             return False
 
-    with redis.Redis.from_url(redis_url(port, "word")) as client:
-        try:
-            assert eventually(answers)
-            client.lpush("score.echo", "job")
-            time.sleep(1.2)  # appendfsync everysec
-            process = supervisor.children[0].process
-            assert process is not None
-            process.kill()
-            process.wait()
-            assert eventually(answers)
-            assert client.llen("score.echo") == 1
-        finally:
-            supervisor.stop()
+    def is_on_disk() -> bool:
+        return any(b"score.echo" in file.read_bytes() for file in tmp_path.rglob("*.aof"))
+
+    with redis.Redis.from_url(redis_url(port, "word")) as client, supervising(tmp_path, child):
+        eventually(answers)
+        client.lpush("score.echo", "job")
+        eventually(is_on_disk)  # appendfsync everysec
+        process = child.process
+        assert process is not None
+        process.kill()
+        process.wait()
+        eventually(answers)
+        assert client.llen("score.echo") == 1
+
+
+@pytest.mark.parametrize("fault", ["stopped", "refuses", "shut"])
+def test_a_process_that_was_ready_and_falls_silent_is_started_again(
+    tmp_path: Path, fault: str
+) -> None:
+    child = answering(tmp_path)
+    with supervising(tmp_path, child) as supervisor:
+        eventually(lambda: supervisor.watched[0].ready)
+        again = restarted(child)
+        if fault == "stopped":
+            os.kill(number_of(child), signal.SIGSTOP)
+        else:
+            (tmp_path / fault).touch()
+        eventually(again)
+        (tmp_path / fault).unlink(missing_ok=True)
+        eventually(lambda: supervisor.watched[0].ready)
+        assert "was silent" in child.fate
+        assert child.deaths >= 1
+
+
+def test_what_a_silent_process_started_ends_with_it(tmp_path: Path) -> None:
+    child = answering(tmp_path, "offspring")
+    with supervising(tmp_path, child) as supervisor:
+        eventually(lambda: supervisor.watched[0].ready)
+        offspring = psutil.Process(number_of(child)).children()
+        assert len(offspring) == 1
+        os.kill(number_of(child), signal.SIGSTOP)
+        eventually(lambda: not any(one.is_running() for one in offspring))
+
+
+def test_a_refused_probe_is_a_sign_of_life_where_strangers_may_cause_it(tmp_path: Path) -> None:
+    child = answering(tmp_path)
+    child.probe = Probe(child.probe.url if child.probe else "", obeyed=False)
+    with supervising(tmp_path, child, silent=unhurried()) as supervisor:
+        eventually(lambda: supervisor.watched[0].ready)
+        (tmp_path / "refuses").touch()
+        assert left_alone(child, unhurried())
+
+
+def test_a_process_that_is_not_ready_is_left_alone_while_it_answers(tmp_path: Path) -> None:
+    (tmp_path / "loads").touch()
+    child = answering(tmp_path)
+    with supervising(tmp_path, child, silent=unhurried()) as supervisor:
+        watched = supervisor.watched[0]
+        eventually(lambda: watched.waits_for == ("large-model is not loaded yet",))
+        assert left_alone(child, unhurried())
+        assert not watched.ready
+        (tmp_path / "loads").unlink()
+        eventually(lambda: watched.ready)
+
+
+def test_time_that_passed_unwatched_is_not_silence(tmp_path: Path) -> None:
+    """A machine slept: long ago the process was well, and nobody has asked since."""
+    child = answering(tmp_path)
+    assert child.probe is not None
+    chosen = Settings(silent_seconds=NEVER, stalled_seconds=NEVER)
+    watched = Liveness(child, child.probe, tmp_path, chosen)
+    child.start(tmp_path)
+    with httpx.Client(trust_env=False) as client:
+        eventually(lambda: not watched.look(client) and watched.ready)
+        child.stop()
+        watched.good -= 2 * NEVER
+        assert [watched.look(client) for _ in range(3)] == [False, False, True]

@@ -48,7 +48,7 @@ def why(made: HatexscoreView, symbol: str) -> str:
     return next(part.why for part in made.parts if part.symbol == symbol)
 
 
-@settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])
 @given(requests())
 def test_any_result_has_a_page_and_its_texts_are_whole(request: HatexscoreRequest) -> None:
     report = scored(request)

@@ -408,9 +408,9 @@ def test_a_thousand_tokens_are_a_light_page(explanations: int) -> None:
     request, report = thousand(explanations)
     assert report.eligible_tokens == 1_000
     view = ice.view(request, report)  # the drawing engine is warm after this
-    begun = time.perf_counter()
+    begun = time.process_time()
     html = shown(request, report)
-    assert time.perf_counter() - begun < 5  # far above what is measured: a busy machine
+    assert time.process_time() - begun < 5  # far above what is measured
     assert len(html.encode()) < 300_000
     assert 500 < coloured(view) <= MOST_STRETCHES
     assert ("2 more explanations" in html) == (explanations == 8)

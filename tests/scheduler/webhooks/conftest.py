@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import secrets
+from dataclasses import replace
 from ipaddress import ip_network
 
 import pytest
@@ -12,6 +13,7 @@ from services.scheduler.webhooks.sending import Sender
 from shared.encryption import Sealer, new_key, new_secret
 from shared.ledger.webhooks.deliveries import Delivery
 from shared.webhooks.destination import Policy
+from tests.patience import SECONDS
 
 POLICY = Policy(allowed=(ip_network("127.0.0.0/8"),), ports=(443, 8443))
 SECRET = new_secret()
@@ -20,8 +22,14 @@ BODY = json.dumps({"type": "job.succeeded", "timestamp": "2026-01-01T00:00:00Z",
 
 @pytest.fixture
 def sender() -> Sender:
+    """It waits for as long as a busy machine may need."""
+    return Sender(policy=POLICY, sealer=Sealer(new_key()), seconds=SECONDS)
+
+
+@pytest.fixture
+def hasty_sender(sender: Sender) -> Sender:
     """It waits a second and no longer."""
-    return Sender(policy=POLICY, sealer=Sealer(new_key()), seconds=1)
+    return replace(sender, seconds=1)
 
 
 def delivery_to(url: str, sender: Sender, earlier: str | None = None) -> Delivery:

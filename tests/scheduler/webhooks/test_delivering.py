@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from functools import partial
 
 import pytest
@@ -19,16 +19,16 @@ from shared.ledger.webhooks import endpoints, failures
 from shared.ledger.webhooks.events import due
 from shared.ledger.webhooks.failures import Record
 from shared.settings import Settings
-from tests.receivers import Receiver, receiving
+from tests.patience import SECONDS, eventually
+from tests.receivers import Receiver, receiving, until
 
 TENANT = "default"
-PATIENCE_SECONDS = 20
 
 
 @pytest.fixture
 def hasty(chosen: Settings) -> Settings:
-    """Rounds of 50 ms, attempts of 1 s."""
-    return chosen.model_copy(update={"tick_seconds": 0.05, "webhook_seconds": 1})
+    """Rounds of 50 ms; attempts that a busy machine cannot cut short."""
+    return chosen.model_copy(update={"tick_seconds": 0.05, "webhook_seconds": SECONDS})
 
 
 @contextmanager
@@ -58,13 +58,6 @@ def records(engine: Engine, endpoint_id: str, tenant: str = TENANT) -> list[Reco
         return failures.page_of(connection, endpoint_id, tenant, page)[0]
 
 
-def until(true: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while not true():
-        assert time.monotonic() < deadline, "it did not happen"
-        time.sleep(0.02)
-
-
 def hurry(engine: Engine) -> None:
     """Let the time pass that the schedule waits."""
     with engine.begin() as connection:
@@ -85,7 +78,7 @@ def test_what_is_due_arrives_signed(engine: Engine, hasty: Settings) -> None:
     with receiving(Receiver()) as receiver, scheduler(engine, hasty):
         endpoint_id, secret = endpoint(engine, hasty, receiver.url)
         owe(engine, 20)
-        until(lambda: statuses(engine, endpoint_id) == {"succeeded"})
+        eventually(lambda: statuses(engine, endpoint_id) == {"succeeded"})
     assert len(set(receiver.ids)) == 20 == len(receiver.received)
     for got in receiver.received:
         payload = Webhook(secret).verify(got.body, got.headers)
@@ -100,12 +93,12 @@ def test_every_attempt_has_the_same_id_and_body_and_a_time_of_its_own(
         endpoint_id, secret = endpoint(engine, hasty, receiver.url)
         owe(engine)
         for attempts in range(1, 4):
-            until(partial(_refused, engine, endpoint_id, attempts))
+            eventually(partial(_refused, engine, endpoint_id, attempts))
             time.sleep(0.4)  # the next signature's second is another
             hurry(engine)
         receiver.status = 200
         hurry(engine)
-        until(lambda: statuses(engine, endpoint_id) == {"succeeded"})
+        eventually(lambda: statuses(engine, endpoint_id) == {"succeeded"})
     assert len(set(receiver.ids)) == 1
     assert len({got.body for got in receiver.received}) == 1
     assert len({got.headers["webhook-signature"] for got in receiver.received}) > 1
@@ -117,7 +110,7 @@ def test_ten_attempts_and_no_more_then_a_replay(engine: Engine, hasty: Settings)
     with receiving(Receiver(status=500)) as receiver, scheduler(engine, instant):
         endpoint_id, _ = endpoint(engine, hasty, receiver.url)
         owe(engine)
-        until(lambda: statuses(engine, endpoint_id) == {"failed"})
+        eventually(lambda: statuses(engine, endpoint_id) == {"failed"})
         time.sleep(0.3)
         assert len(receiver.received) == 10
         (record,) = records(engine, endpoint_id)
@@ -127,7 +120,7 @@ def test_ten_attempts_and_no_more_then_a_replay(engine: Engine, hasty: Settings)
             endpoints.enable(connection, endpoint_id, TENANT)
             failures.replay(connection, endpoint_id, TENANT, record.id)
         receiver.status = 200
-        until(lambda: statuses(engine, endpoint_id) == {"succeeded"})
+        eventually(lambda: statuses(engine, endpoint_id) == {"succeeded"})
     assert set(receiver.ids) == {record.id}
 
 
@@ -136,7 +129,7 @@ def test_410_disables_and_fails_what_is_owed(engine: Engine, hasty: Settings) ->
         endpoint_id, _ = endpoint(engine, hasty, receiver.url)
         owe(engine, 30)
         with scheduler(engine, hasty):
-            until(lambda: statuses(engine, endpoint_id) == {"failed"})
+            eventually(lambda: statuses(engine, endpoint_id) == {"failed"})
         owe(engine)  # nothing more is owed to it
     assert len(records(engine, endpoint_id)) == 30
     assert len(receiver.received) <= 8  # those that were under way already
@@ -147,22 +140,24 @@ def test_410_disables_and_fails_what_is_owed(engine: Engine, hasty: Settings) ->
 
 def test_a_receiver_that_hangs_does_not_hold_up_others(engine: Engine, hasty: Settings) -> None:
     """Two endpoints that never answer, of the same tenant and of another, and one that does."""
-    hang = Receiver(before=lambda _: time.sleep(3))
+    ended = threading.Event()
+    hang = Receiver(before=until(ended))
+    endless = hasty.model_copy(update={"webhook_seconds": 3_600})
     with receiving(hang), receiving(Receiver()) as civil:
         mine, _ = endpoint(engine, hasty, hang.url)
         theirs, _ = endpoint(engine, hasty, hang.url, "other")
         owe(engine, 200)
         owe(engine, 200, "other")
         good, _ = endpoint(engine, hasty, civil.url)
-        with scheduler(engine, hasty):
+        with scheduler(engine, endless), ExitStack() as held:
+            held.callback(ended.set)
+            eventually(lambda: len(hang.received) >= 2)
             time.sleep(0.3)  # the hanging ones have all the attempts that they can get
-            started = time.monotonic()
             owe(engine, 40)
-            until(lambda: statuses(engine, good) == {"succeeded"})
-            assert time.monotonic() - started < 5
-    assert len(civil.received) == 40
-    assert not {record.status for record in records(engine, mine)} & {"succeeded"}
-    assert records(engine, theirs, "other")
+            eventually(lambda: statuses(engine, good) == {"succeeded"})
+            assert len(civil.received) == 40
+            assert not {record.status for record in records(engine, mine)} & {"succeeded"}
+            assert records(engine, theirs, "other")
 
 
 def test_retry_after_holds_the_whole_endpoint(engine: Engine, hasty: Settings) -> None:
@@ -171,12 +166,12 @@ def test_retry_after_holds_the_whole_endpoint(engine: Engine, hasty: Settings) -
         endpoint_id, _ = endpoint(engine, hasty, busy.url)
         owe(engine, 30)
         with scheduler(engine, hasty):
-            until(lambda: len(busy.received) >= 1)
+            eventually(lambda: len(busy.received) >= 1)
             time.sleep(1)
     assert len(busy.received) <= 8
     tried = [record for record in records(engine, endpoint_id) if record.attempts]
     waits = [(record.due_at - record.created_at).total_seconds() for record in tried]
-    assert all(600 <= wait < 630 for wait in waits)
+    assert all(600 <= wait < 900 for wait in waits)
 
 
 def test_a_scheduler_that_died_in_an_attempt_is_followed_by_the_next(
@@ -193,7 +188,7 @@ def test_a_scheduler_that_died_in_an_attempt_is_followed_by_the_next(
                 )
             )
         with scheduler(engine, hasty):
-            until(lambda: statuses(engine, endpoint_id) == {"succeeded"})
+            eventually(lambda: statuses(engine, endpoint_id) == {"succeeded"})
     assert records(engine, endpoint_id)[0].attempts == 2
 
 
@@ -201,7 +196,7 @@ def test_a_ledger_that_goes_away_costs_nothing(engine: Engine, hasty: Settings) 
     with receiving(Receiver()) as receiver, scheduler(engine, hasty):
         endpoint_id, _ = endpoint(engine, hasty, receiver.url)
         owe(engine, 50)
-        until(lambda: len(receiver.received) >= 1)
+        eventually(lambda: len(receiver.received) >= 1)
         with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
             connection.execute(
                 text(
@@ -209,7 +204,7 @@ def test_a_ledger_that_goes_away_costs_nothing(engine: Engine, hasty: Settings) 
                     "WHERE pid <> pg_backend_pid() AND backend_type = 'client backend'"
                 )
             )
-        until(lambda: statuses(engine, endpoint_id) == {"succeeded"})
+        eventually(lambda: statuses(engine, endpoint_id) == {"succeeded"})
     bodies: dict[str, set[bytes]] = {}
     for got in receiver.received:
         bodies.setdefault(got.headers["webhook-id"], set()).add(got.body)
@@ -232,7 +227,7 @@ def test_the_body_is_json_with_type_timestamp_and_data(engine: Engine, hasty: Se
     with receiving(Receiver()) as receiver, scheduler(engine, hasty):
         endpoint_id, _ = endpoint(engine, hasty, receiver.url)
         owe(engine)
-        until(lambda: statuses(engine, endpoint_id) == {"succeeded"})
+        eventually(lambda: statuses(engine, endpoint_id) == {"succeeded"})
     payload = json.loads(receiver.received[0].body)
     assert set(payload) == {"type", "timestamp", "data"}
     assert payload["timestamp"].endswith("Z")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from services.stack.redis_server import HOST, free_port
 from shared.catalogue import load_catalogue
 from shared.openai.model import ServedLanguageModel
 from tests.inference.shapes import save_llama
+from tests.patience import looks
 from tests.shared.openai.gguf_model import write_gguf
 
 ROOT = Path(__file__).parents[3]
@@ -66,11 +66,11 @@ def tiny_served(tiny_server: LocalModels) -> ServedLanguageModel:
 
 
 def _await(process: subprocess.Popen[bytes], url: str) -> None:
-    for _ in range(300):
+    for _ in looks(every=0.1):
         assert process.poll() is None, "the server ended"
         try:
             if httpx.get(url).status_code == 200:
                 return
         except httpx.HTTPError:
-            time.sleep(0.1)
+            continue
     raise RuntimeError("the server did not start")

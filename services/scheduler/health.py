@@ -1,0 +1,57 @@
+"""A scheduler's answers to probes, on `TOUCHSTONE_METRICS_PORT`: `/healthz`, `/readyz`, `/metrics`.
+
+It is well while each of its duties comes round.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Callable, Iterable
+from typing import Any
+from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
+
+from prometheus_client import make_wsgi_app
+from prometheus_client.exposition import ThreadingWSGIServer
+
+
+class Rounds:
+    """When each duty began its last round."""
+
+    def __init__(self, longest_seconds: float) -> None:
+        self._longest = longest_seconds
+        self._began: dict[str, float] = {}
+
+    def begin(self, duty: str) -> None:
+        """This duty comes round."""
+        self._began[duty] = time.monotonic()
+
+    def late(self) -> list[str]:
+        """The duties that have not come round for too long: their thread ended, or hangs."""
+        before = time.monotonic() - self._longest
+        return [duty for duty, began in self._began.copy().items() if began < before]
+
+
+class _Quiet(WSGIRequestHandler):
+    def log_message(self, *_: object) -> None:
+        """Probes are not worth a line each."""
+
+
+def serve(rounds: Rounds, host: str, port: int) -> WSGIServer:
+    """Answer probes from a thread of its own; returns the server, to be shut down."""
+    metrics = make_wsgi_app()
+
+    def answer(environ: dict[str, Any], start: Callable[..., Any]) -> Iterable[bytes]:
+        if environ["PATH_INFO"] not in ("/healthz", "/readyz"):
+            scraped: Iterable[bytes] = metrics(environ, start)
+            return scraped
+        late = rounds.late()
+        said = {"status": "ok"} if not late else dict.fromkeys(late, "has not come round for long")
+        status = "503 Service Unavailable" if late else "200 OK"
+        start(status, [("Content-Type", "application/json")])
+        return [json.dumps(said).encode()]
+
+    server = make_server(host, port, answer, ThreadingWSGIServer, handler_class=_Quiet)
+    threading.Thread(target=server.serve_forever, name="health", daemon=True).start()
+    return server

@@ -1,0 +1,94 @@
+"""The wait for processes that start: no deadline while they move, and a word about whom it is for.
+
+A start ends when a process dies, or when one does nothing for long; a large model on a busy machine
+takes what it takes.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from rich.console import Console
+from rich.markup import escape
+
+from services.stack.child import Child
+from services.stack.occupancy import NotReady
+from services.stack.supervisor import Supervisor
+
+LOOK_SECONDS = 0.1
+SAID_EVERY_SECONDS = 5.0
+TAIL_LINES, TAIL_CHARACTERS = 12, 4_000
+
+
+Say = Callable[..., None]  # each argument: what is being waited for; as often as somebody looks
+
+
+def unsaid(*_waited_for: str) -> None:
+    """Nobody looks on."""
+
+
+def await_ready(supervisor: Supervisor, logs: Path, patience: float, say: Say) -> None:
+    """Returns when every process that can be asked was ready once. Raises NotReady.
+
+    patience: seconds without a movement of a process that is waited for.
+    """
+    while True:
+        for child in supervisor.children:
+            if child.deaths or not child.is_running:
+                raise NotReady(f"{child.name} {child.fate} while starting{tail(child, logs)}")
+        waiting = [one for one in supervisor.watched if not one.ready]
+        if not waiting:
+            return
+        for one in waiting:
+            if time.monotonic() - one.moved > patience:
+                said = f"{one.child.name} has not moved for {patience:g} s while starting "
+                raise NotReady(f"{said}({'; '.join(one.waits_for)}){tail(one.child, logs)}")
+        say(*(f"{one.child.name}: {reason}" for one in waiting for reason in one.waits_for))
+        time.sleep(LOOK_SECONDS)
+
+
+def tail(child: Child, logs: Path) -> str:
+    """Where its log is, and what that says last."""
+    log = logs / f"{child.name}.log"
+    text = log.read_text("utf-8", "replace") if log.exists() else ""
+    last = "\n".join(text.splitlines()[-TAIL_LINES:])[-TAIL_CHARACTERS:]
+    return f"; see {log}" + (f"; its last lines:\n{last}" if last else "")
+
+
+class Reporter:
+    """Says what is waited for and for how long: in a terminal on one line that changes, in a pipe
+    as a line for each change and every few seconds."""
+
+    def __init__(self, console: Console, update: Callable[[str], None] | None = None) -> None:
+        self._console, self._update = console, update
+        self._since: dict[str, float] = {}
+        self._last = time.monotonic()
+
+    def __call__(self, *waited_for: str) -> None:
+        """To be called as often as somebody looks."""
+        now = time.monotonic()
+        known = self._since.keys()
+        changed = known != set(waited_for)
+        self._since = {what: self._since.get(what, now) for what in waited_for}
+        if self._update is None and not changed and now - self._last < SAID_EVERY_SECONDS:
+            return
+        self._last = now
+        said = [f"{what}, {now - since:.0f} s" for what, since in self._since.items()]
+        line = f"waiting for {'; '.join(said)}"
+        if self._update is not None:
+            self._update(line)
+        else:
+            self._console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+@contextmanager
+def reporting(console: Console) -> Iterator[Reporter]:
+    """A reporter for as long as something is waited for."""
+    if not console.is_terminal:
+        yield Reporter(console)
+        return
+    with console.status("starting …") as status:
+        yield Reporter(console, lambda line: status.update(escape(line)))

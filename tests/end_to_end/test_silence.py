@@ -1,0 +1,54 @@
+"""A process of the real service that is stopped is started again, and its jobs are finished."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import psutil
+import pytest
+
+from tests.end_to_end.load import examples, finished
+from tests.end_to_end.service import Service, serving
+from tests.patience import SECONDS, busy, eventually
+
+pytestmark = pytest.mark.end_to_end
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """Whoever is silent for some seconds is given up."""
+    folder: Path = tmp_path_factory.mktemp("silence")
+    patience = {"TOUCHSTONE_SILENT_SECONDS": str(4 * min(busy(), 4))}
+    rooms = ("--rooms", "hatexscore", "inference")
+    with serving(folder, *rooms, **patience, TOUCHSTONE_LEASE_SECONDS="20") as running:
+        yield running
+
+
+def process_of(service: Service, module: str) -> psutil.Process:
+    return next(
+        process
+        for process in psutil.process_iter(["cmdline", "environ"])
+        if module in (process.info["cmdline"] or [])
+        and (process.info["environ"] or {}).get("REDIS_URL") == service.redis_url
+    )
+
+
+@pytest.mark.parametrize("module", ["services.worker", "services.scheduler", "services.gateway"])
+def test_who_is_stopped_is_started_again(service: Service, module: str) -> None:
+    stopped = process_of(service, module)
+    os.kill(stopped.pid, signal.SIGSTOP)
+    eventually(lambda: not stopped.is_running())
+
+    def is_ready() -> bool:
+        try:
+            return httpx.get(f"{service.url}/readyz", timeout=SECONDS).is_success
+        except httpx.TransportError:
+            return False
+
+    eventually(is_ready)
+    with httpx.Client(base_url=service.url, timeout=SECONDS) as client:
+        finished(client, "/v1/scores/hatexscore", examples()[0])

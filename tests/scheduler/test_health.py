@@ -1,0 +1,63 @@
+"""A scheduler is well while all of its duties come round."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+
+import httpx
+import pytest
+
+from services.scheduler.__main__ import Duty
+from services.scheduler.health import Rounds, serve
+from services.stack.redis_server import HOST, free_port
+from tests.patience import SECONDS, eventually
+
+
+@pytest.fixture
+def rounds() -> Rounds:
+    """Late after a tenth of a second."""
+    return Rounds(0.1)
+
+
+@pytest.fixture
+def door(rounds: Rounds) -> Iterator[httpx.Client]:
+    port = free_port()
+    server = serve(rounds, HOST, port)
+    with httpx.Client(base_url=f"http://{HOST}:{port}", timeout=SECONDS) as client:
+        yield client
+    server.shutdown()
+    server.server_close()
+
+
+def test_a_duty_that_hangs_is_named_and_one_that_goes_on_is_well_again(
+    rounds: Rounds, door: httpx.Client
+) -> None:
+    stop, hung, free = threading.Event(), threading.Event(), threading.Event()
+
+    def work() -> None:
+        if not hung.is_set():
+            hung.set()
+            free.wait()
+
+    thread = threading.Thread(target=Duty("filing", work, 0.01).keep_doing, args=(stop, rounds))
+    thread.start()
+    try:
+        eventually(lambda: door.get("/healthz").status_code == 503)
+        assert list(door.get("/readyz").json()) == ["filing"]
+        free.set()
+        eventually(lambda: door.get("/healthz").status_code == 200)
+    finally:
+        free.set()
+        stop.set()
+        thread.join()
+
+
+def test_a_thread_that_ended_is_late(rounds: Rounds, door: httpx.Client) -> None:
+    rounds.begin("promises")
+    eventually(lambda: door.get("/healthz").status_code == 503)
+
+
+def test_counters_are_there_too(door: httpx.Client) -> None:
+    assert door.get("/healthz").json() == {"status": "ok"}
+    assert "touchstone_jobs_finished_total" in door.get("/metrics").text

@@ -1,0 +1,57 @@
+"""A small process that answers probes, and does what the files in its folder tell it."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from services.stack.child import Child, Probe
+from services.stack.redis_server import HOST, free_port
+
+ANSWERS = """
+import http.server, json, pathlib, subprocess, sys, time
+
+folder, port, wish = pathlib.Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        told = {path.name for path in folder.iterdir()}
+        if "shut" in told:
+            server.socket.close()  # nobody is heard any more, and nobody ends
+            time.sleep(600)
+        if "refuses" in told and self.path == "/healthz":
+            self.answer(503, {"status": "a job does not end"})
+        elif "loads" in told and self.path == "/readyz":
+            self.answer(503, {"status": "not ready", "large-model": "is not loaded yet"})
+        else:
+            self.answer(200, {"status": "ok"})
+
+    def answer(self, status, body):
+        self.send_response(status)
+        self.end_headers()
+        self.wfile.write(json.dumps(body).encode())
+
+    def log_message(self, *_):
+        pass
+
+if wish == "dies":
+    sys.exit("the model file is broken")
+if wish == "sleeps":
+    time.sleep(600)
+if wish == "offspring":
+    subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+while wish == "computes" and not (folder / "done").exists():
+    sum(range(1000))
+server = http.server.HTTPServer(("127.0.0.1", port), Handler)
+server.serve_forever()
+"""
+
+
+def answering(folder: Path, wish: str = "") -> Child:
+    """It obeys the files `loads`, `refuses` and `shut` of this folder.
+
+    wish: `dies`, `sleeps` or `computes` before it answers; `offspring`: it starts a process.
+    """
+    port = free_port()
+    command = (sys.executable, "-c", ANSWERS, str(folder), str(port), wish)
+    return Child("answering", command, probe=Probe(f"http://{HOST}:{port}"))

@@ -1,0 +1,135 @@
+"""A start waits for as long as anything moves, says for whom, and ends when a process does."""
+
+from __future__ import annotations
+
+import io
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx
+import pytest
+from rich.console import Console
+
+from services.stack import startup
+from services.stack.liveness import reasons
+from services.stack.occupancy import NotReady
+from services.stack.startup import Reporter, await_ready
+from services.stack.supervisor import Supervisor
+from shared.settings import Settings
+from tests.patience import busy, eventually
+from tests.stack.processes import answering
+
+STALLED = 2.0  # seconds
+
+
+@contextmanager
+def started(folder: Path, wish: str = "", stalled: float = STALLED) -> Iterator[Supervisor]:
+    """A process with this wish, under watch; it obeys the files in `folder`."""
+    logs = folder / "logs"
+    logs.mkdir()
+    supervisor = Supervisor(None, logs, Settings(silent_seconds=600, stalled_seconds=stalled))
+    supervisor.start(answering(folder, wish))
+    try:
+        yield supervisor
+    finally:
+        supervisor.stop()
+
+
+def test_a_process_that_dies_ends_the_start_with_its_last_words(tmp_path: Path) -> None:
+    with started(tmp_path, "dies", stalled=600) as supervisor, pytest.raises(NotReady) as error:
+        await_ready(supervisor, tmp_path / "logs", 600, startup.unsaid)
+    assert "answering died while starting" in str(error.value)
+    assert "the model file is broken" in str(error.value)
+
+
+def test_a_process_that_does_nothing_ends_the_start(tmp_path: Path) -> None:
+    with started(tmp_path, "sleeps") as supervisor, pytest.raises(NotReady) as error:
+        await_ready(supervisor, tmp_path / "logs", STALLED, startup.unsaid)
+    assert "answering" in str(error.value)
+    assert "while starting" in str(error.value)
+
+
+def test_the_start_waits_for_a_process_that_computes_and_then_loads(tmp_path: Path) -> None:
+    """Far beyond the patience for what does not move."""
+    said: list[tuple[str, ...]] = []
+
+    def say(*waited_for: str) -> None:
+        said.append(waited_for)
+
+    (tmp_path / "loads").touch()
+    stalled = STALLED * min(busy(), 3)
+    with started(tmp_path, "computes", stalled) as supervisor:
+        log = tmp_path / "logs" / "answering.log"
+        wait = threading.Thread(
+            target=await_ready, args=(supervisor, tmp_path / "logs", stalled, say)
+        )
+        wait.start()
+        wait.join(2 * stalled)
+        assert wait.is_alive()
+        (tmp_path / "done").touch()
+        loading = ("answering: large-model is not loaded yet",)
+        eventually(lambda: said[-1] == loading)
+        for number in range(3):
+            wait.join(stalled / 2)
+            assert wait.is_alive()
+            with log.open("a") as more:
+                more.write(f"layer {number}\n")
+        (tmp_path / "loads").unlink()
+        eventually(lambda: not wait.is_alive())
+    assert list(dict.fromkeys(said)) == [("answering: no answer yet",), loading]
+
+
+def test_a_pipe_gets_a_line_for_each_change_and_now_and_then(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now = 100.0
+    monkeypatch.setattr("services.stack.startup.time.monotonic", lambda: now)
+    pipe = io.StringIO()
+    say = Reporter(Console(file=pipe, width=20))
+    for number in range(120):
+        now = 100 + number / 10
+        gateway = ["gateway: no answer yet"] if number < 20 else []
+        say(*gateway, "worker: loading [large]")
+    assert pipe.getvalue().splitlines() == [
+        "waiting for gateway: no answer yet, 0 s; worker: loading [large], 0 s",
+        "waiting for worker: loading [large], 2 s",
+        "waiting for worker: loading [large], 7 s",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ({"status": "ok"}, ("status 503",)),
+        (
+            {"status": "not ready", "hate": "is not loaded yet", "worker": "is starting"},
+            ("hate is not loaded yet", "is starting"),
+        ),
+        ({"status": 503, "title": "Away", "detail": "cannot be reached: ledger"},
+         ("cannot be reached: ledger",)),
+        (
+            {
+                "status": "not ready",
+                "models": {
+                    "a": {"state": "loading", "reason": None, "seconds": 14},
+                    "b": {"state": "failed", "reason": "its weights are broken", "seconds": 2},
+                    "c": {"state": "ready", "seconds": 9},
+                },
+            },
+            ("loading a", "failed b (its weights are broken)"),
+        ),
+        ({"models": {"a": "loading"}}, ("loading a",)),
+        ([], ("status 503",)),
+        (None, ("status 503",)),
+    ],
+)  # fmt: skip
+def test_whom_a_process_waits_for_is_read_from_its_answer(
+    body: object, said: tuple[str, ...]
+) -> None:
+
+    answer = (
+        httpx.Response(503, content=b"<html>") if body is None else httpx.Response(503, json=body)
+    )
+    assert reasons(answer) == said
