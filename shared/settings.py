@@ -144,6 +144,19 @@ def secret(name: str) -> SecretStr | None:
     return SecretStr(found) if found else None
 
 
+def environment_default(name: str, value: str) -> None:
+    """A variable for libraries that can be told in no other way, unless the user has set it.
+
+    Processes that are started from here inherit it.
+    """
+    os.environ.setdefault(name, value)
+
+
+def environment_value(name: str) -> str | None:
+    """What such a variable says now; None: nothing."""
+    return os.environ.get(name) or None
+
+
 class CommandSettings(BaseSettings):
     """What the command line needs to know."""
 

@@ -26,6 +26,7 @@ from shared.catalogue import Catalogue, ModelEntry
 from shared.contracts import ModelUse
 from shared.embedded_base import base_folder
 from shared.errors import ScoringError, Unavailable
+from shared.numerics import promised
 from shared.weights import folder_sha256
 
 FILES = ["*.json", "*.jinja", "*.safetensors", "*.txt", "*.model"]  # weights, settings, words
@@ -108,12 +109,15 @@ def _tokenizer(folder: Path) -> Any:
 
 
 def _use(catalogue: Catalogue, entry: ModelEntry, sha256: str) -> ModelUse:
+    device = str(_device(entry.device))
     return ModelUse(
         name=entry.name,
         revision=catalogue.revision(entry),
         sha256=sha256,
-        device=str(_device(entry.device)),
+        device=device,
         dtype=entry.dtype,
+        # a classifier's rows have 16 tokens and more (`packing`); a causal model's any number
+        numerics=promised(device, entry.dtype, small_products=entry.kind == "causal"),
     )
 
 

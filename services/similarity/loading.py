@@ -23,6 +23,7 @@ from shared.catalogue import BASE, Catalogue, ModelEntry
 from shared.contracts import ModelUse
 from shared.embedded_base import base_folder
 from shared.errors import ScoringError, Unavailable
+from shared.numerics import promised
 from shared.weights import folder_sha256
 
 FILES = ["*.json", "*.safetensors", "*.txt"]  # settings, weights, vocabulary
@@ -66,6 +67,7 @@ def _load(catalogue: Catalogue, entry: ModelEntry) -> Weights:
             sha256=sha256,
             device=str(device),
             dtype=entry.dtype,
+            numerics=promised(str(device), entry.dtype, small_products=True),  # nothing is padded
         ),
     )
 
