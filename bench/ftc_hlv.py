@@ -2,7 +2,8 @@
 
 `python -m bench.ftc_hlv`: the last line is JSON. Paired: in every round the batch and the loop take
 their turn on the same requests; medians over rounds; no parse is remembered from a round before.
-Both give the same reports, to the byte where that is promised. The figures of HLV and CoT2EL are `bench.hlv_items`.
+Both give the same reports, to the byte where that is promised. The figures of HLV and CoT2EL are
+`bench.hlv_items`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The services. Whatever computes imports this package first, so MKL's mode is chosen here, once."""
+"""The services. Whatever computes imports this package first: MKL's mode is chosen here, once."""
 
 from shared.numerics import ensure_mode
 

@@ -13,6 +13,7 @@ ScoringError
 │   ├── JobCancelled
 │   └── DeadlineExceeded
 └── Unavailable          503  a model or a store is down or slow; retried with backoff
+    └── ModelNotReady    503  the job waits for its model, and that costs it no attempt
 """
 
 from __future__ import annotations
@@ -118,3 +119,14 @@ class Unavailable(ScoringError):
     slug = "unavailable"
     title = "A part of the service is away"
     retry_after = 5
+
+
+class ModelNotReady(Unavailable):
+    """A model is being loaded, or cannot be; the reason stands in the detail."""
+
+    slug = "model-not-ready"
+    title = "The model is not ready"
+
+    def __init__(self, detail: str, *, model: str, pointer: str | None = None) -> None:
+        super().__init__(detail, pointer=pointer)
+        self.model = model

@@ -91,6 +91,12 @@ class Settings(BaseSettings):
     retry_seconds: float = Field(
         default=5, gt=0, description="back-off after a model was away, doubled for each attempt"
     )
+    model_wait_hours: float = Field(
+        default=24, gt=0, description="after its acceptance a job waits so long for its model"
+    )
+    model_wait_seconds: float = Field(
+        default=10, gt=0, description="before such a job looks for its model again"
+    )
     tick_seconds: float = Field(default=1, gt=0, description="the scheduler's pace")
 
     binding: Literal["local", "queue"] = Field(

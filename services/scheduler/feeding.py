@@ -53,11 +53,15 @@ class Feeder:
     def _feed_metric(self, hungry: list[Hungry], counts: Mapping[tuple[str, str], int]) -> int:
         metric = hungry[0].metric
         given = shares(
-            {batch.id: batch.left for batch in hungry},
+            {batch.id: self._usable(batch) for batch in hungry},
             by_metric(counts, [metric])[metric],
             self._chosen.batch_window,
         )
         return sum(self._feed(batch, given[batch.id]) for batch in hungry if given[batch.id])
+
+    def _usable(self, batch: Hungry) -> int:
+        """Places that the batch can use: at most a window of its jobs waits for models."""
+        return min(batch.left, max(0, self._chosen.batch_window - batch.waiting_for_models))
 
     def _feed(self, batch: Hungry, count: int) -> int:
         """Make jobs of the batch's next lines, at most so many, and send them."""

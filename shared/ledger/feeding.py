@@ -26,7 +26,7 @@ from sqlalchemy import (
 
 from shared.ledger.batch_tables import batch_lines, batches
 from shared.ledger.batches import NOTICE
-from shared.ledger.tables import jobs
+from shared.ledger.tables import IS_WAITING, jobs
 
 SETTLING = 7_236_154_028  # an advisory lock: one scheduler settles at a time
 
@@ -43,6 +43,7 @@ class Hungry:
     tenant: str
     input_file_id: str
     left: int  # lines without an answer
+    waiting_for_models: int = 0  # jobs
 
 
 @dataclass(frozen=True)
@@ -66,6 +67,9 @@ class NewJob:
 
 def hungry(connection: Connection) -> list[Hungry]:
     """Batches with waiting lines, those first that were fed longest ago."""
+    waiting = (
+        select(func.count()).where(jobs.c.batch_id == batches.c.id, IS_WAITING).scalar_subquery()
+    )
     left = batches.c.total - batches.c.completed - batches.c.failed
     rows = connection.execute(
         select(
@@ -74,6 +78,7 @@ def hungry(connection: Connection) -> list[Hungry]:
             batches.c.tenant,
             batches.c.input_file_id,
             left.label("left"),
+            waiting.label("waiting_for_models"),
         )
         .where(batches.c.status == "in_progress", exists().where(WAITING))
         .order_by(batches.c.fed_at.nulls_first(), batches.c.id)
@@ -82,10 +87,10 @@ def hungry(connection: Connection) -> list[Hungry]:
 
 
 def open_jobs(connection: Connection) -> dict[tuple[str, str], int]:
-    """(metric, batch) → its queued and running jobs."""
+    """(metric, batch) → its queued and running jobs; those that wait for a model hold no place."""
     rows = connection.execute(
         select(jobs.c.metric, jobs.c.batch_id, func.count())
-        .where(jobs.c.batch_id.is_not(None), OPEN_JOB)
+        .where(jobs.c.batch_id.is_not(None), OPEN_JOB, ~IS_WAITING)
         .group_by(jobs.c.metric, jobs.c.batch_id)
     )
     return {(metric, batch_id): count for metric, batch_id, count in rows}
