@@ -32,6 +32,7 @@ from services.inference.classifier import LocalClassifier
 from services.inference.local import LocalModels
 from shared.calls import Example, Row, Rows, Template
 from shared.catalogue import load_catalogue
+from shared.numerics import tolerance
 
 CALLERS, TEXTS_EACH = 64, 2
 ROWS, LENGTH, KEPT = 51, 40, 8
@@ -152,7 +153,7 @@ def deletions(model: LocalLanguageModel, template: Template) -> tuple[Way, Way]:
     asked = Rows(example=example, rows=tuple(Row(kept=places) for places in kept))
     ids = [[tokens.ids[place] for place in places] for places in kept]
     answers = model.judge_rows([asked])[0]
-    assert np.allclose(answers, loop(model, ids), atol=1e-5)
+    assert np.abs(answers - loop(model, ids)).max() <= tolerance(model.use.dtype)
     return (lambda: model.judge_rows([asked])), (lambda: loop(model, ids))
 
 

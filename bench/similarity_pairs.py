@@ -34,6 +34,7 @@ from services.similarity.quiet import quiet
 from shared.calls import Pair
 from shared.catalogue import Catalogue, ModelEntry
 from shared.embedded_base import base_folder
+from shared.numerics import tolerance
 
 REASONS, WORDS, PAIRS = 16, 14, 20
 HIDDEN, INNER, LAYERS = 768, 3_072, 6
@@ -159,8 +160,9 @@ class Ways:
         pairs = [Pair(a=a, b=b) for reason in reasons for a, b in reason]
         ours, found = timed(lambda: CrossEncoder(self._weights, Cache()).similarities(pairs))
         theirs, wanted = timed(lambda: [self._plain.predict(reason) for reason in reasons])
-        if not np.allclose(found, np.concatenate(wanted), atol=1e-5):
-            raise ValueError("the two ways do not agree")
+        apart = float(np.abs(found - np.concatenate(wanted)).max())
+        if apart > tolerance(self._weights.use.dtype):
+            raise ValueError(f"the two ways do not agree: {apart:.2g} apart")
         products = [timed(lambda: self._square @ self._square)[0] for _ in range(3)]
         turns.ours.append(ours)
         turns.theirs.append(theirs)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from shared.catalogue import Catalogue
+from shared.model_states import ModelStates
 from shared.models import Models
 from shared.remote.models import QueueModels
 from shared.settings import Settings
@@ -16,16 +17,32 @@ from shared.settings import Settings
 MODEL_ROOMS = frozenset({"inference", "similarity"})
 
 
-def models_for(rooms: Collection[str], catalogue: Catalogue, chosen: Settings) -> Models:
-    """The models for a worker that serves these rooms."""
-    if chosen.binding == "queue" and not MODEL_ROOMS & set(rooms):
+PATIENCE_SECONDS = 2.0  # of a worker's thread, for a model that another thread is loading
+
+
+def holds_models(rooms: Collection[str], chosen: Settings) -> bool:
+    """Whether a worker that serves these rooms has its models in itself."""
+    return chosen.binding != "queue" or bool(MODEL_ROOMS & set(rooms))
+
+
+def models_for(
+    rooms: Collection[str], catalogue: Catalogue, chosen: Settings, states: ModelStates
+) -> Models:
+    """The models for a worker that serves these rooms. `states`: told how those it holds are."""
+    if not holds_models(rooms, chosen):
         return QueueModels(catalogue)
-    return local(catalogue, chosen.padded_tokens)
+    return local(catalogue, chosen.padded_tokens, states, PATIENCE_SECONDS)
 
 
-def local(catalogue: Catalogue, budget: int | None = None) -> Models:
+def local(
+    catalogue: Catalogue,
+    budget: int | None = None,
+    states: ModelStates | None = None,
+    patience: float | None = None,
+) -> Models:
     """Models that live in this process. `budget`: padded tokens of a forward pass."""
     from services.inference.local import LocalModels  # torch: only where models are held
     from services.similarity.local import LocalSimilarities
 
-    return LocalModels(catalogue, LocalSimilarities(catalogue).similarity, budget)
+    similarities = LocalSimilarities(catalogue, None, states, patience)
+    return LocalModels(catalogue, similarities.similarity, budget, states, patience)

@@ -13,10 +13,12 @@ import pkgutil
 from functools import partial
 
 import services
-from services.bindings import MODEL_ROOMS, models_for
+from services.bindings import MODEL_ROOMS, holds_models, models_for
 from shared import log, models, queue, tracing
 from shared.catalogue import Catalogue, load_catalogue
 from shared.errors import ScoringError
+from shared.model_board import Teller
+from shared.model_states import ModelStates
 from shared.performing import describe
 from shared.settings import Settings, settings
 from shared.worker import doors, ensure_report_doors
@@ -44,8 +46,8 @@ def open_doors(names: list[str]) -> None:
 
 
 def needed(names: list[str], catalogue: Catalogue) -> list[str]:
-    """The models without which this worker cannot work: the rooms' default ones, and of a model
-    room all that it holds."""
+    """The models that this worker loads at its start: the rooms' default ones, and of a model room
+    all that it holds."""
     known = {entry.name for entry in catalogue.entries}
     default = [doors[name].room.default_model for name in names]
     held = [
@@ -96,11 +98,14 @@ def main(arguments: list[str] | None = None) -> None:
     chosen = settings()
     log.configure(chosen.log_level, chosen.log_format)
     tracing.configure(f"worker-{'-'.join(names)}")
-    health = Health()
+    states = ModelStates()
+    health = Health(states)
     if chosen.metrics_port is not None:
         health_door(health, chosen.metrics_host, chosen.metrics_port)
     catalogue = load_catalogue(chosen.models_file)
-    models.bind(models_for(names, catalogue, chosen))
+    models.bind(models_for(names, catalogue, chosen, states))
+    if holds_models(names, chosen):
+        Teller(states).start()
     open_doors(names)
     preload(partial(describe, models.models()), needed(names, catalogue), health)
     warm_up()

@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 Variant = Literal["robust", "paper", "reference"]
 Direction = Literal["higher_is_better", "lower_is_better"]
 ModelKind = Literal["classifier", "causal", "similarity", "cross-encoder"]
+Numerics = Literal["bytes", "tolerance"]
 
 MetadataKey = Annotated[str, StringConstraints(min_length=1, max_length=64)]
 MetadataValue = Annotated[str, StringConstraints(max_length=512)]
@@ -91,6 +92,12 @@ class ModelUse(Message):
     sha256: str | None = Field(description="of its safetensors; null where a server has them")
     device: str
     dtype: str
+    numerics: Numerics = Field(
+        default="tolerance",
+        description="`bytes`: on one kind of processor the same request has the same bytes, "
+        "whatever is computed beside it; `tolerance`: probabilities may move by 1e-5 in float32, "
+        "by 0.02 in bfloat16, float16 and behind a server",
+    )
 
 
 class Provenance(Message):

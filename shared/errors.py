@@ -13,8 +13,9 @@ ScoringError
 │   ├── JobCancelled
 │   └── DeadlineExceeded
 └── Unavailable          503  a model or a store is down or slow; retried with backoff
-    └── FileStoreAway    503  the place where files lie cannot be reached
-        └── StorageFull  507  there is no space left to write to
+    ├── FileStoreAway    503  the place where files lie cannot be reached
+    │   └── StorageFull  507  there is no space left to write to
+    └── ModelNotReady    503  the job waits for its model, and that costs it no attempt
 """
 
 from __future__ import annotations
@@ -133,3 +134,14 @@ class StorageFull(FileStoreAway):
     slug = "storage-full"
     title = "There is no space left"
     retry_after = 60
+
+
+class ModelNotReady(Unavailable):
+    """A model is being loaded, or cannot be; the reason stands in the detail."""
+
+    slug = "model-not-ready"
+    title = "The model is not ready"
+
+    def __init__(self, detail: str, *, model: str, pointer: str | None = None) -> None:
+        super().__init__(detail, pointer=pointer)
+        self.model = model

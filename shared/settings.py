@@ -133,6 +133,12 @@ class Settings(BaseSettings):
     retry_seconds: float = Field(
         default=5, gt=0, description="back-off after a model was away, doubled for each attempt"
     )
+    model_wait_hours: float = Field(
+        default=24, gt=0, description="after its acceptance a job waits so long for its model"
+    )
+    model_wait_seconds: float = Field(
+        default=10, gt=0, description="before such a job looks for its model again"
+    )
     tick_seconds: float = Field(default=1, gt=0, description="the scheduler's pace")
 
     binding: Literal["local", "queue"] = Field(
@@ -209,6 +215,19 @@ def secret(name: str) -> SecretStr | None:
     """The environment variable that `models.toml` names for a server's key; None: not set."""
     found = os.environ.get(name)
     return SecretStr(found) if found else None
+
+
+def environment_default(name: str, value: str) -> None:
+    """A variable for libraries that can be told in no other way, unless the user has set it.
+
+    Processes that are started from here inherit it.
+    """
+    os.environ.setdefault(name, value)
+
+
+def environment_value(name: str) -> str | None:
+    """What such a variable says now; None: nothing."""
+    return os.environ.get(name) or None
 
 
 class CommandSettings(BaseSettings):

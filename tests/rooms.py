@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from shared.contracts import Evidence, Message, Metric, Provenance, Report, ScoreRequest
-from shared.errors import BadInput, Unavailable
+from shared.errors import BadInput, ModelNotReady, Unavailable
 
 
 class EchoRequest(ScoreRequest):
@@ -39,6 +39,8 @@ def echo(request: EchoRequest) -> EchoReport:
             raise BadInput("too bad", pointer="/text")
         case "away":
             raise Unavailable("the model is away")
+        case "loading":
+            raise ModelNotReady("the model 'm' is being loaded", model="m")
         case "crash":
             raise ZeroDivisionError("a secret detail")
         case "nan":

@@ -38,6 +38,13 @@ class ProblemView(BaseModel):
     )
 
 
+class WaitingFor(BaseModel):
+    """The model that a queued job waits for."""
+
+    model: str
+    detail: str = Field(description="why it is not ready")
+
+
 class JobView(BaseModel, Generic[R]):
     """A job, whatever its state."""
 
@@ -50,6 +57,9 @@ class JobView(BaseModel, Generic[R]):
     finished_at: float | None = Field(description="unix seconds; null until the job is final")
     attempts: int
     batch_id: str | None = None
+    waiting_for: WaitingFor | None = Field(
+        default=None, description="while the job is queued because a model is not ready"
+    )
     metadata: dict[str, str]
     context: Context | None
     result: R | None = Field(description="where the job succeeded")
@@ -87,6 +97,7 @@ def shown(job: Job) -> dict[str, Any]:
         "finished_at": seconds(job.finished_at),
         "attempts": job.attempts,
         "batch_id": job.batch_id,
+        "waiting_for": job.waiting_for if job.status == "queued" else None,
         "metadata": job.request.get("metadata", {}),
         "context": job.request.get("context"),
         "result": job.result,

@@ -1,7 +1,8 @@
 """Label probabilities and attributions from a sequence classifier in this process.
 
-In float32 on a CPU a row has the same bits alone and in any batch (`packing`, `row_by_row`); in
-bfloat16 or on a GPU it moves by rounding: to 1e-5 in float32, to 0.02 in bfloat16 and float16.
+In float32 on an x86-64 processor a row has the same bits alone and in any batch (`packing`,
+`row_by_row`, `shared.numerics`); in bfloat16 or on a GPU it moves by rounding: to 1e-5 in float32,
+to 0.02 in bfloat16 and float16.
 """
 
 from __future__ import annotations

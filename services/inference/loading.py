@@ -12,7 +12,6 @@ from typing import Any
 import torch
 from huggingface_hub import snapshot_download
 from huggingface_hub.errors import LocalEntryNotFoundError
-from safetensors import SafetensorError
 from transformers import (
     AutoModelForCausalLM,
     AutoModelForSequenceClassification,
@@ -26,17 +25,21 @@ from shared.catalogue import Catalogue, ModelEntry
 from shared.contracts import ModelUse
 from shared.embedded_base import base_folder
 from shared.errors import ScoringError, Unavailable
+from shared.loaded_models import unloadable
+from shared.numerics import promised
+from shared.positions import usable_positions
 from shared.weights import folder_sha256
 
 FILES = ["*.json", "*.jinja", "*.safetensors", "*.txt", "*.model"]  # weights, settings, words
+LONGEST_PROOF = 8_192  # tokens
 NO_LIMIT = 100_000_000  # a tokenizer without a length limit states some 1e30
 
 
 def load_classifier(catalogue: Catalogue, entry: ModelEntry) -> Weights:
     """A classifier's weights, on its device.
 
-    Raises Unavailable where the hub is out of reach or the GPU is full (a retry can help),
-    ScoringError where the files are missing, altered or no sequence classifier.
+    Raises Unavailable where the hub is out of reach or the device is full (a retry can help),
+    ScoringError where the files are missing, altered, damaged or no sequence classifier.
     """
     return _loaded(_classifier, catalogue, entry)
 
@@ -51,10 +54,10 @@ def _loaded(
 ) -> Weights:
     try:
         return load(catalogue, entry)
-    except (LocalEntryNotFoundError, torch.OutOfMemoryError) as error:
+    except (LocalEntryNotFoundError, torch.OutOfMemoryError, MemoryError) as error:
         raise Unavailable(f"the model {entry.name!r} cannot be loaded now: {error}") from error
-    except (OSError, ValueError, SafetensorError) as error:
-        raise ScoringError(f"the model {entry.name!r} cannot be loaded: {error}") from error
+    except Exception as error:  # whatever the libraries make of files that others wrote
+        raise ScoringError(unloadable(entry.name, error)) from error
 
 
 def _classifier(catalogue: Catalogue, entry: ModelEntry) -> Weights:
@@ -68,11 +71,14 @@ def _classifier(catalogue: Catalogue, entry: ModelEntry) -> Weights:
     tokenizer = _tokenizer(words)
     if tokenizer.pad_token_id is None:
         raise ValueError("its tokenizer has no padding token")
+    labels = _labels(entry.labels or (note.labels if note else None), model.config)
+    model, longest = _placed(model, entry), _longest(model, tokenizer)
+    _prove(model, longest, tokenizer.pad_token_id)
     return Weights(
-        model=_placed(model, entry),
+        model=model,
         tokenizer=tokenizer,
-        longest=_longest(model.config, tokenizer),
-        labels=_labels(entry.labels or (note.labels if note else None), model.config),
+        longest=longest,
+        labels=labels,
         languages=entry.languages or (note.languages if note else ()),
         temperature=note.temperature if note else 1.0,
         use=_use(catalogue, entry, sha256),
@@ -89,7 +95,7 @@ def _causal(catalogue: Catalogue, entry: ModelEntry) -> Weights:
     return Weights(
         model=_placed(model, entry),
         tokenizer=tokenizer,
-        longest=_longest(model.config, tokenizer),
+        longest=_longest(model, tokenizer),
         labels=(),
         languages=entry.languages or (),
         temperature=1.0,
@@ -108,12 +114,15 @@ def _tokenizer(folder: Path) -> Any:
 
 
 def _use(catalogue: Catalogue, entry: ModelEntry, sha256: str) -> ModelUse:
+    device = str(_device(entry.device))
     return ModelUse(
         name=entry.name,
         revision=catalogue.revision(entry),
         sha256=sha256,
-        device=str(_device(entry.device)),
+        device=device,
         dtype=entry.dtype,
+        # a classifier's rows have 16 tokens and more (`packing`); a causal model's any number
+        numerics=promised(device, entry.dtype, small_products=entry.kind == "causal"),
     )
 
 
@@ -160,10 +169,24 @@ def _labels(configured: tuple[str, ...] | None, config: Any) -> tuple[str, ...]:
     return labels
 
 
-def _longest(config: Any, tokenizer: Any) -> int:
+def _longest(model: Any, tokenizer: Any) -> int:
     """Tokens that the model reads. Raises ValueError where nothing says so."""
-    limits = [tokenizer.model_max_length, getattr(config, "max_position_embeddings", NO_LIMIT)]
+    limits = [tokenizer.model_max_length, usable_positions(model)]
     longest = min(limit for limit in limits if limit is not None)
     if longest >= NO_LIMIT:
         raise ValueError("neither its tokenizer nor its configuration says how much it reads")
     return int(longest)
+
+
+@torch.inference_mode()
+def _prove(model: Any, longest: int, padding: int) -> None:
+    """One pass of the longest text. Raises ValueError where the model reads less than it states."""
+    if longest > LONGEST_PROOF:  # no table of positions is so long
+        return
+    word = (padding + 1) % model.config.vocab_size
+    try:
+        model(input_ids=torch.full((1, longest), word, device=model.device))
+    except torch.OutOfMemoryError:
+        raise
+    except (IndexError, RuntimeError) as error:
+        raise ValueError(f"it reads fewer than the {longest} tokens that it states") from error

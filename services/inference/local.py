@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from threading import Lock
 from typing import TypeVar
 
 from services.inference.causal import LocalLanguageModel
@@ -13,6 +12,8 @@ from services.inference.weights import Weights
 from shared.catalogue import Catalogue, ModelEntry
 from shared.contracts import ModelKind
 from shared.errors import BadInput
+from shared.loaded_models import LoadedModels
+from shared.model_states import ModelStates
 from shared.models import LanguageModel, Similarity, Writer
 from shared.openai.model import served
 
@@ -22,8 +23,8 @@ Model = TypeVar("Model")
 class LocalModels:
     """The port `shared.models.Models` over the catalogue, for any number of threads.
 
-    Its methods raise BadInput for an unknown name or a model of another kind, Unavailable where
-    the weights cannot be had now, ScoringError where they can never be used.
+    Its methods raise BadInput for an unknown name or a model of another kind, ModelNotReady where
+    it is being loaded or cannot be.
     """
 
     def __init__(
@@ -31,17 +32,20 @@ class LocalModels:
         catalogue: Catalogue,
         similarity: Callable[[str], Similarity] | None = None,
         budget: int | None = None,
+        states: ModelStates | None = None,
+        patience: float | None = None,
     ) -> None:
         """`similarity`: where similarity models come from: another room has them.
 
         `budget`: padded tokens of one forward pass; found from the free memory if absent.
+        `states`: where it is told how the models are. `patience`: seconds to wait for another
+        thread that loads a model; as long as it takes if absent.
         """
         self._catalogue = catalogue
         self._budget = budget
         self._similarity = similarity
-        self._classifiers: dict[str, LocalClassifier] = {}
-        self._language_models: dict[str, LocalLanguageModel] = {}
-        self._loading = {entry.name: Lock() for entry in catalogue.entries}
+        self._classifiers: LoadedModels[LocalClassifier] = LoadedModels(states, patience)
+        self._language_models: LoadedModels[LocalLanguageModel] = LoadedModels(states, patience)
 
     def kind(self, name: str) -> ModelKind:
         """What is configured under this name."""
@@ -79,12 +83,9 @@ class LocalModels:
 
     def _once(
         self,
-        loaded: dict[str, Model],
+        loaded: LoadedModels[Model],
         entry: ModelEntry,
         build: Callable[[Weights, int | None], Model],
         load: Callable[[Catalogue, ModelEntry], Weights],
     ) -> Model:
-        with self._loading[entry.name]:
-            if entry.name not in loaded:
-                loaded[entry.name] = build(load(self._catalogue, entry), self._budget)
-            return loaded[entry.name]
+        return loaded.get(entry.name, lambda: build(load(self._catalogue, entry), self._budget))

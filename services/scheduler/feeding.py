@@ -10,6 +10,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 from itertools import accumulate
@@ -85,7 +86,8 @@ class Feeder:
         return self._counted()
 
     def _feed_metric(self, hungry: list[Hungry], loads: list[Load]) -> None:
-        given = shares_by_tenant(_appetites(hungry, loads), self._window(hungry[0].metric, loads))
+        able = [replace(batch, left=self._usable(batch)) for batch in hungry]
+        given = shares_by_tenant(_appetites(able, loads), self._window(hungry[0].metric, loads))
         turns = {Turn(batch.id, batch.tenant): batch for batch in hungry if given[batch.id]}
         while turns:
             started = [turn for turn in self._rotation.order(turns) if self._steps.may_start(turn)]
@@ -115,6 +117,10 @@ class Feeder:
     def _guarded(self, batch: Hungry, count: int) -> None:
         with self._boundary.around("feeding", batch.id):
             self._fed.append((batch.metric, self._feed(batch, count)))
+
+    def _usable(self, batch: Hungry) -> int:
+        """Places that the batch can use: at most a window of its jobs waits for models."""
+        return min(batch.left, max(0, self._chosen.batch_window - batch.waiting_for_models))
 
     def _feed(self, batch: Hungry, count: int) -> int:
         """Make jobs of the batch's next lines, at most so many, and send them."""

@@ -77,7 +77,7 @@ def resend(engine: Engine, lane: Lane, chosen: Settings) -> int:
     with transaction(engine) as connection:
         missing = recovery.queued_count(connection, lane) - in_lane
         orphans = partial(recovery.take_orphans, limit=MOST_AT_ONCE)
-        lost = []
+        lost = recovery.take_waiting(connection, lane, limit=MOST_AT_ONCE, again_after=again_after)
         for take in (orphans, recovery.take_suspect):
             lost += take(
                 connection, lane, again_after=again_after, max_attempts=chosen.max_attempts

@@ -13,7 +13,7 @@ import sentence_transformers
 import torch
 from huggingface_hub import snapshot_download
 from huggingface_hub.errors import LocalEntryNotFoundError
-from safetensors import SafetensorError, safe_open
+from safetensors import safe_open
 
 from services.similarity.first_token import read_first_token_only
 from services.similarity.forward import Weights
@@ -23,6 +23,9 @@ from shared.catalogue import BASE, Catalogue, ModelEntry
 from shared.contracts import ModelUse
 from shared.embedded_base import base_folder
 from shared.errors import ScoringError, Unavailable
+from shared.loaded_models import unloadable
+from shared.numerics import promised
+from shared.positions import usable_positions
 from shared.weights import folder_sha256
 
 FILES = ["*.json", "*.safetensors", "*.txt"]  # settings, weights, vocabulary
@@ -32,15 +35,15 @@ PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt")
 def load(catalogue: Catalogue, entry: ModelEntry) -> Weights:
     """A similarity's or a cross-encoder's weights, on its device.
 
-    Raises Unavailable where the hub is out of reach or the GPU is full (a retry can help),
-    ScoringError where the files are missing, altered or of another kind.
+    Raises Unavailable where the hub is out of reach or the device is full (a retry can help),
+    ScoringError where the files are missing, altered, damaged or of another kind.
     """
     try:
         return _load(catalogue, entry)
-    except (LocalEntryNotFoundError, torch.OutOfMemoryError) as error:
+    except (LocalEntryNotFoundError, torch.OutOfMemoryError, MemoryError) as error:
         raise Unavailable(f"the model {entry.name!r} cannot be loaded now: {error}") from error
-    except (OSError, ValueError, RuntimeError, SafetensorError) as error:
-        raise ScoringError(f"the model {entry.name!r} cannot be loaded: {error}") from error
+    except Exception as error:  # whatever the libraries make of files that others wrote
+        raise ScoringError(unloadable(entry.name, error)) from error
 
 
 def _load(catalogue: Catalogue, entry: ModelEntry) -> Weights:
@@ -57,6 +60,7 @@ def _load(catalogue: Catalogue, entry: ModelEntry) -> Weights:
         make = _bi_encoder if entry.kind == "similarity" else _cross_encoder
         model = make(folder, settings)
     model.to(dtype=getattr(torch, entry.dtype)).eval()  # modules after the transformer too
+    _cut_to_positions(model)
     return Weights(
         model=model,
         output="sentence_embedding" if entry.kind == "similarity" else "scores",
@@ -66,8 +70,17 @@ def _load(catalogue: Catalogue, entry: ModelEntry) -> Weights:
             sha256=sha256,
             device=str(device),
             dtype=entry.dtype,
+            numerics=promised(str(device), entry.dtype, small_products=True),  # nothing is padded
         ),
     )
+
+
+def _cut_to_positions(model: Any) -> None:
+    """Texts end where the positions do; the library counts those before the first one too."""
+    network = getattr(model[0], "auto_model", None)  # static embeddings have no positions
+    usable = None if network is None else usable_positions(network)
+    if usable is not None:
+        model.max_seq_length = min(usable, model.max_seq_length or usable)
 
 
 def _device(name: str) -> torch.device:

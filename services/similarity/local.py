@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from threading import Lock
-
 from services.similarity.cache import Cache
 from shared.catalogue import Catalogue, ModelEntry
 from shared.contracts import ModelKind
 from shared.errors import BadInput
+from shared.loaded_models import LoadedModels
+from shared.model_states import ModelStates
 from shared.models import Similarity
 
 KINDS: tuple[ModelKind, ...] = ("similarity", "cross-encoder")
@@ -16,17 +16,24 @@ KINDS: tuple[ModelKind, ...] = ("similarity", "cross-encoder")
 class LocalSimilarities:
     """The similarities of the catalogue, with one cache, for any number of threads."""
 
-    def __init__(self, catalogue: Catalogue, cache: Cache | None = None) -> None:
+    def __init__(
+        self,
+        catalogue: Catalogue,
+        cache: Cache | None = None,
+        states: ModelStates | None = None,
+        patience: float | None = None,
+    ) -> None:
+        """`states`: where it is told how the models are. `patience`: seconds to wait for another
+        thread that loads a model; as long as it takes if absent."""
         self._catalogue = catalogue
         self._cache = Cache() if cache is None else cache
-        self._loaded: dict[str, Similarity] = {}
-        self._loading = {entry.name: Lock() for entry in catalogue.entries}
+        self._loaded: LoadedModels[Similarity] = LoadedModels(states, patience)
 
     def similarity(self, name: str) -> Similarity:
         """The bi-encoder or cross-encoder of this name.
 
-        Raises BadInput for an unknown name or a model of another kind, Unavailable where its
-        weights cannot be had now, ScoringError where they can never be used.
+        Raises BadInput for an unknown name or a model of another kind, ModelNotReady where it is
+        being loaded or cannot be.
         """
         entry = self._catalogue.entry(name)
         if entry.kind not in KINDS:
@@ -34,10 +41,7 @@ class LocalSimilarities:
                 f"{name!r} is of kind {entry.kind}; a similarity or cross-encoder is needed",
                 pointer="/model",
             )
-        with self._loading[name]:
-            if name not in self._loaded:
-                self._loaded[name] = self._load(entry)
-            return self._loaded[name]
+        return self._loaded.get(name, lambda: self._load(entry))
 
     def _load(self, entry: ModelEntry) -> Similarity:
         # here, so that a worker without such a model does not wait for the library

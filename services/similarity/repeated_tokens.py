@@ -60,8 +60,11 @@ class OncePerToken(nn.Module):
 
 
 def compute_repeats_once(network: Any) -> None:
-    """Shorten the first layer of a model that is used by one thread at a time."""
-    if isinstance(network, READ_FIRST_TOKEN):
+    """Shorten the first layer of a model that is used by one thread at a time.
+
+    Not where it is the last one too: that one is computed for the first token (`first_token`).
+    """
+    if isinstance(network, READ_FIRST_TOKEN) and network.config.num_hidden_layers > 1:
         repeats = Repeats()
         network.base_model.embeddings.register_forward_pre_hook(repeats.note, with_kwargs=True)
         attention = network.base_model.encoder.layer[0].attention.self

@@ -27,7 +27,7 @@ from sqlalchemy import (
 
 from shared.ledger.batch_tables import OPEN, batch_lines, batches
 from shared.ledger.batches import NOTICE, held
-from shared.ledger.tables import jobs
+from shared.ledger.tables import IS_WAITING, jobs
 
 SETTLING = 7_236_154_028  # an advisory lock: one scheduler settles at a time
 
@@ -44,6 +44,7 @@ class Hungry:
     tenant: str
     input_file_id: str
     left: int  # lines without an answer
+    waiting_for_models: int = 0  # jobs
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,9 @@ class NewJob:
 
 def hungry(connection: Connection) -> list[Hungry]:
     """Batches with waiting lines, those first that were fed longest ago."""
+    waiting = (
+        select(func.count()).where(jobs.c.batch_id == batches.c.id, IS_WAITING).scalar_subquery()
+    )
     left = batches.c.total - batches.c.completed - batches.c.failed
     rows = connection.execute(
         select(
@@ -75,6 +79,7 @@ def hungry(connection: Connection) -> list[Hungry]:
             batches.c.tenant,
             batches.c.input_file_id,
             left.label("left"),
+            waiting.label("waiting_for_models"),
         )
         .where(batches.c.status == "in_progress", exists().where(WAITING))
         .order_by(batches.c.fed_at.nulls_first(), batches.c.id)
@@ -94,12 +99,12 @@ class Load:
 
 
 def open_jobs(connection: Connection) -> list[Load]:
-    """The open jobs of all batches."""
+    """The open jobs of all batches; those that wait for a model hold no place."""
     queued = func.count().filter(jobs.c.status == "queued")
     whose = (jobs.c.metric, jobs.c.tenant, jobs.c.batch_id)
     rows = connection.execute(
         select(*whose, func.count(), queued)
-        .where(jobs.c.batch_id.is_not(None), OPEN_JOB)
+        .where(jobs.c.batch_id.is_not(None), OPEN_JOB, ~IS_WAITING)
         .group_by(*whose)
     )
     return [Load(*row) for row in rows]

@@ -12,7 +12,7 @@ from typing import Any, Literal
 from sqlalchemy import ColumnElement, Connection, Row, Select, func, insert, select, update
 
 from shared.errors import UnknownJob
-from shared.ledger.tables import DEFAULT_TENANT, FINAL, jobs
+from shared.ledger.tables import DEFAULT_TENANT, FINAL, TRIED, jobs
 from shared.ledger.telling import TOLD, tell
 
 JobStatus = Literal["queued", "running", "succeeded", "failed", "cancelled"]
@@ -35,6 +35,7 @@ class Job:
     started_at: datetime | None
     finished_at: datetime | None
     batch_id: str | None
+    waiting_for: dict[str, str] | None = None  # `model` and `detail`
 
     @property
     def is_final(self) -> bool:
@@ -42,7 +43,10 @@ class Job:
         return self.status in FINAL
 
 
-SHOWN = tuple(jobs.c[name] for name in Job.__dataclass_fields__)
+SHOWN = tuple(
+    TRIED.label("attempts") if name == "attempts" else jobs.c[name]
+    for name in Job.__dataclass_fields__
+)
 IN_A_LINE = (
     *(jobs.c[name] for name in ("id", "metric", "status", "created_at")),
     jobs.c.result["range"].is_not(None),  # a metric's result

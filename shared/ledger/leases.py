@@ -14,18 +14,22 @@ from typing import Any
 from sqlalchemy import Connection, and_, func, or_, tuple_, update
 
 from shared.ledger.jobs import FINISHED_CHANNEL
-from shared.ledger.tables import jobs
+from shared.ledger.tables import TRIED, jobs
 from shared.ledger.telling import TOLD, tell
 
 
 @dataclass(frozen=True)
 class Claim:
-    """The right to finish one job, until the lease runs out."""
+    """The right to finish one job, until the lease runs out.
+
+    tried: attempts so far that count, this one included: those that only waited do not.
+    """
 
     job_id: str
     attempt: int
     request: Mapping[str, Any] = field(compare=False)
     waited_seconds: float = field(compare=False)
+    tried: int = field(compare=False)
 
 
 def claim(
@@ -38,15 +42,17 @@ def claim(
     )
     row = connection.execute(
         update(jobs)
-        .where(jobs.c.id == job_id, free, jobs.c.attempts < max_attempts)
+        .where(jobs.c.id == job_id, free, max_attempts > TRIED)
         .values(
             status="running",
             attempts=jobs.c.attempts + 1,
             started_at=func.coalesce(jobs.c.started_at, func.now()),
             lease_expires_at=func.now() + lease,
+            waiting_for=None,
         )
         .returning(
             jobs.c.attempts,
+            TRIED.label("tried"),
             jobs.c.request,
             func.extract("epoch", func.now() - jobs.c.created_at).label("waited"),
         )
@@ -54,7 +60,11 @@ def claim(
     if row is None:
         return None
     return Claim(
-        job_id=job_id, attempt=row.attempts, request=row.request, waited_seconds=float(row.waited)
+        job_id=job_id,
+        attempt=row.attempts,
+        request=row.request,
+        waited_seconds=float(row.waited),
+        tried=row.tried,
     )
 
 
@@ -82,10 +92,27 @@ def fail(connection: Connection, claim: Claim, error: Mapping[str, Any]) -> bool
 
 def release(connection: Connection, claim: Claim, *, resend_after: timedelta) -> bool:
     """Give the job back to the queue; the scheduler sends it again after this time."""
+    return _given_back(connection, claim, resend_after, {})
+
+
+def wait(
+    connection: Connection, claim: Claim, *, model: Mapping[str, str], resend_after: timedelta
+) -> bool:
+    """Give the job back until this model is ready; the attempt does not count.
+
+    model: `model` and `detail`. The number of the attempt is used up all the same: it is the fence.
+    """
+    waiting = {"waiting_for": dict(model), "waits": jobs.c.waits + 1}
+    return _given_back(connection, claim, resend_after, waiting)
+
+
+def _given_back(
+    connection: Connection, claim: Claim, resend_after: timedelta, more: Mapping[str, Any]
+) -> bool:
     row = connection.execute(
         update(jobs)
         .where(*_ours(claim))
-        .values(status="queued", lease_expires_at=None, resend_at=func.now() + resend_after)
+        .values(status="queued", lease_expires_at=None, resend_at=func.now() + resend_after, **more)
         .returning(jobs.c.id)
     ).one_or_none()
     return row is not None

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import ColumnElement, Connection, func, literal, select, update
 
 from shared.ledger.jobs import FINISHED_CHANNEL
-from shared.ledger.tables import jobs
+from shared.ledger.tables import IS_WAITING, TRIED, jobs
 from shared.ledger.telling import TOLD, tell
 
 EXPIRED = (jobs.c.status == "running", jobs.c.lease_expires_at < func.now())
@@ -28,10 +28,17 @@ class Lane(NamedTuple):
 
 
 def queued_count(connection: Connection, lane: Lane) -> int:
-    """How many jobs of this lane wait to be claimed."""
+    """How many jobs of this lane wait to be claimed; those that wait for a model do not."""
     return connection.execute(
-        select(func.count()).where(jobs.c.status == "queued", *lane.its_jobs)
+        select(func.count()).where(jobs.c.status == "queued", ~IS_WAITING, *lane.its_jobs)
     ).scalar_one()
+
+
+def take_waiting(
+    connection: Connection, lane: Lane, *, limit: int, again_after: timedelta
+) -> list[str]:
+    """Jobs of this lane that wait for a model and shall look for it now, at most `limit`."""
+    return _take(connection, (IS_WAITING, *lane.its_jobs), limit=limit, again_after=again_after)
 
 
 def take_unclaimed(
@@ -40,7 +47,7 @@ def take_unclaimed(
     """Queued jobs of this lane whose message seems lost, oldest first, at most `limit`."""
     return _take(
         connection,
-        (jobs.c.status == "queued", *lane.its_jobs),
+        (jobs.c.status == "queued", ~IS_WAITING, *lane.its_jobs),
         limit=limit,
         again_after=again_after,
     )
@@ -50,7 +57,7 @@ def take_orphans(
     connection: Connection, lane: Lane, *, limit: int, again_after: timedelta, max_attempts: int
 ) -> list[str]:
     """Running jobs of this lane whose worker let the lease expire; suspects are left alone."""
-    innocent = jobs.c.attempts < max_attempts - 1
+    innocent = max_attempts - 1 > TRIED
     conditions = (*EXPIRED, innocent, *lane.its_jobs)
     return _take(connection, conditions, limit=limit, again_after=again_after)
 
@@ -65,8 +72,8 @@ def take_suspect(
     others, and only the guilty one uses it up.
     """
     trial = (jobs.c.status == "running", jobs.c.lease_expires_at >= func.now())
-    on_trial = select(jobs.c.id).where(*trial, jobs.c.attempts >= max_attempts, *lane.its_jobs)
-    suspects = (*EXPIRED, jobs.c.attempts == max_attempts - 1, *lane.its_jobs)
+    on_trial = select(jobs.c.id).where(*trial, max_attempts <= TRIED, *lane.its_jobs)
+    suspects = (*EXPIRED, max_attempts - 1 == TRIED, *lane.its_jobs)
     oldest = select(func.min(jobs.c.id)).where(*suspects, ~on_trial.exists())
     rows = connection.execute(
         update(jobs)
@@ -83,7 +90,7 @@ def fail_exhausted(
     """End the jobs whose last attempt died too: (id, metric) of each."""
     rows = connection.execute(
         update(jobs)
-        .where(*EXPIRED, jobs.c.attempts >= max_attempts)
+        .where(*EXPIRED, max_attempts <= TRIED)
         .values(
             status="failed",
             error=literal(error, jobs.c.error.type),

@@ -13,6 +13,7 @@ from sqlalchemy import (
     MetaData,
     String,
     Table,
+    and_,
     func,
     text,
 )
@@ -50,6 +51,8 @@ jobs = Table(
     Column("lease_expires_at", Instant),
     Column("resend_at", Instant, nullable=False),  # when the scheduler looks after it
     Column("batch_id", String),  # of a batch's line; such a job travels in the batch lane
+    Column("waiting_for", Json),  # the model that is not ready, while the job is queued for it
+    Column("waits", Integer, nullable=False, server_default="0"),  # attempts that only waited
     CheckConstraint(
         "status IN ('queued', 'running', 'succeeded', 'failed', 'cancelled')", name="status"
     ),
@@ -61,6 +64,8 @@ jobs = Table(
     CheckConstraint("(status = 'failed') = (error IS NOT NULL)", name="error"),
     CheckConstraint("(status = 'running') = (lease_expires_at IS NOT NULL)", name="lease"),
 )
+TRIED = jobs.c.attempts - jobs.c.waits  # attempts that count
+IS_WAITING = and_(jobs.c.status == "queued", jobs.c.waiting_for.is_not(None))
 Index("ix_jobs_status", jobs.c.status, jobs.c.id)
 Index("ix_jobs_metric", jobs.c.metric, jobs.c.id)
 Index("ix_jobs_tenant", jobs.c.tenant, jobs.c.id)

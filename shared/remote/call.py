@@ -20,7 +20,7 @@ from redis.exceptions import RedisError
 from shared import log
 from shared.contracts import Message, ModelKind, ModelName
 from shared.encryption import Unreadable, secret_sealer
-from shared.errors import BadInput, DegenerateInput, ScoringError, Unavailable
+from shared.errors import BadInput, DegenerateInput, ModelNotReady, ScoringError, Unavailable
 from shared.operations import Operation
 from shared.queue import SOCKET_SECONDS, app
 from shared.settings import settings
@@ -46,7 +46,7 @@ class Call(Message):
 class Refusal(Message):
     """An error that crosses the wire."""
 
-    error: Literal["BadInput", "DegenerateInput", "Unavailable", "ScoringError"]
+    error: Literal["BadInput", "DegenerateInput", "ModelNotReady", "Unavailable", "ScoringError"]
     detail: str
     pointer: str | None = None
 
@@ -59,7 +59,8 @@ class Reply(Message):
 
 
 ERRORS: dict[str, type[ScoringError]] = {
-    error.__name__: error for error in (BadInput, DegenerateInput, Unavailable, ScoringError)
+    error.__name__: error
+    for error in (BadInput, DegenerateInput, ModelNotReady, Unavailable, ScoringError)
 }
 
 
@@ -115,10 +116,16 @@ def ask(room: ModelRoom, model: str, operation: Any) -> Any:
     except Unreadable as error:
         raise Unavailable(f"the reply of {model!r} cannot be read: {error}") from None
     if reply.refusal is not None:
-        refusal = reply.refusal
-        raise ERRORS[refusal.error](refusal.detail, pointer=refusal.pointer)
+        raise _error(reply.refusal, model)
     answer: TypeAdapter[Any] = type(operation).answer
     return answer.validate_python(reply.answer)
+
+
+def _error(refusal: Refusal, model: str) -> ScoringError:
+    """What the model's worker raised."""
+    if refusal.error == ModelNotReady.__name__:
+        return ModelNotReady(refusal.detail, model=model)
+    return ERRORS[refusal.error](refusal.detail, pointer=refusal.pointer)
 
 
 def _answered(room: ModelRoom, model: str, operation: Any) -> bytes:

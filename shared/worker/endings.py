@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from shared import log
 from shared.contracts import JobRequest, Message, Room
-from shared.errors import BadInput, Unavailable
+from shared.errors import BadInput, ModelNotReady, Unavailable
 from shared.ledger.leases import Claim
 from shared.ledger.private_requests import demand_readable
 from shared.problems import attempts_exhausted, internal, problem, validation_problem
@@ -49,7 +49,20 @@ class Retry:
     status: Literal["retried"] = "retried"
 
 
-def ending(room: Room, score: Callable[[Any], Message], claim: Claim) -> Success | Failure | Retry:
+@dataclass(frozen=True)
+class Wait:
+    """The job goes back to the queue until its model is ready; the attempt does not count."""
+
+    model: str
+    detail: str
+    seconds: float
+    status: Literal["waiting"] = "waiting"
+
+
+End = Success | Failure | Retry | Wait
+
+
+def ending(room: Room, score: Callable[[Any], Message], claim: Claim) -> End:
     """Score the claimed job and name its end. Raises nothing but what ends the process."""
     try:
         demand_readable(claim.request)
@@ -63,6 +76,8 @@ def ending(room: Room, score: Callable[[Any], Message], claim: Claim) -> Success
     except BadInput as error:
         found = problem(error)
         return Failure(screened(found, request) if request.do_not_store_text else found)
+    except ModelNotReady as error:
+        return _waiting(claim, error)
     except Unavailable as error:
         return _again(claim, error)
     except Exception as error:  # noqa: BLE001 - the boundary: every job must end
@@ -76,12 +91,21 @@ def _kept(report: Message, request: JobRequest) -> dict[str, Any]:
     return report.model_dump(mode="json")
 
 
+def _waiting(claim: Claim, error: ModelNotReady) -> Failure | Wait:
+    """The job waits for its model, for so many hours after its acceptance."""
+    chosen = settings()
+    if claim.waited_seconds > chosen.model_wait_hours * 3_600:
+        return Failure(problem(error))
+    logger.info("job.waits", job=claim.job_id, model=error.model, detail=error.detail)
+    return Wait(error.model, error.detail, chosen.model_wait_seconds)
+
+
 def _again(claim: Claim, error: Unavailable) -> Failure | Retry:
     logger.warning("job.unavailable", job=claim.job_id, attempt=claim.attempt, detail=error.detail)
     chosen = settings()
-    if claim.attempt >= chosen.max_attempts:
+    if claim.tried >= chosen.max_attempts:
         return Failure(attempts_exhausted(chosen.max_attempts, error.detail))
-    return Retry(chosen.retry_seconds * 2 ** (claim.attempt - 1))
+    return Retry(chosen.retry_seconds * 2 ** (claim.tried - 1))
 
 
 def _unexpected(claim: Claim, metric: str, error: Exception) -> Failure:

@@ -1,7 +1,8 @@
 """A worker's own door for probes: `/healthz`, `/readyz`, `/metrics` on `TOUCHSTONE_METRICS_PORT`.
 
-Ready means: every model that this worker must hold is loaded. Until then it takes no jobs, so that
-they wait in the queue instead of dying.
+Ready means: this worker takes jobs. It does as soon as each of its models was tried once; one that
+cannot be loaded, or takes long, is its own jobs' affair, and stands under `models`.
+`/readyz?model=NAME` asks for one model: 200 once it is loaded.
 """
 
 from __future__ import annotations
@@ -9,14 +10,19 @@ from __future__ import annotations
 import json
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+
+from shared.model_states import ModelStates
 
 
 class Health:
     """What stands between this worker and readiness: name → reason; nothing when ready."""
 
-    def __init__(self) -> None:
+    def __init__(self, models: ModelStates | None = None) -> None:
+        self.models = models or ModelStates()
         self._obstacles: dict[str, str] = {"worker": "is starting"}
         self._lock = threading.Lock()
 
@@ -62,8 +68,21 @@ def _answer(path: str, health: Health) -> tuple[int, str, bytes]:
         return 200, CONTENT_TYPE_LATEST, generate_latest()
     if path == "/healthz":
         return 200, "application/json", b'{"status": "ok"}'
-    if path == "/readyz":
-        obstacles = health.obstacles
-        body = {"status": "ok"} if not obstacles else {"status": "not ready", **obstacles}
-        return (503 if obstacles else 200), "application/json", json.dumps(body).encode()
+    if urlsplit(path).path == "/readyz":
+        ready, body = _readiness(health, parse_qs(urlsplit(path).query).get("model"))
+        return (200 if ready else 503), "application/json", json.dumps(body).encode()
     return 404, "application/json", b'{"status": "not found"}'
+
+
+def _readiness(health: Health, asked: list[str] | None) -> tuple[bool, dict[str, Any]]:
+    """Whether the worker is, or the model that is asked for; and why not."""
+    models = {
+        name: {"state": one.state, "reason": one.reason, "seconds": round(one.seconds, 1)}
+        for name, one in sorted(health.models.all().items())
+    }
+    if asked:
+        found = models.get(asked[-1], {"state": "unknown", "reason": "nobody has asked for it"})
+        return found["state"] == "ready", found
+    obstacles = health.obstacles
+    told = {"models": models} if models else {}
+    return not obstacles, {"status": "not ready" if obstacles else "ok", **obstacles, **told}

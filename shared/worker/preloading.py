@@ -1,7 +1,12 @@
-"""Models are loaded before the first job is taken; one that cannot be loaded keeps jobs waiting."""
+"""Models are loaded beside the work, by a thread of its own: none holds up another or the worker.
+
+Until each was tried once, or `DOORS_SECONDS` are over, the worker takes no jobs. Then it does: jobs
+of a model that is not loaded wait for it, and this thread goes on trying.
+"""
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Sequence
 
@@ -10,31 +15,49 @@ from shared.errors import ScoringError
 from shared.worker.health import Health
 
 RETRY_SECONDS = 10.0
+DOORS_SECONDS = 20.0  # for models that take long
 
 logger = log.logger(__name__)
 
 
-Load = Callable[[str], object]  # a model's name → it is loaded, or ScoringError
+Load = Callable[[str], object]  # a model's name → it is loaded, or an exception
 
 
-def preload(load: Load, names: Sequence[str], health: Health) -> None:
-    """Load these models, each as often as it takes; returns when all are loaded."""
+def preload(load: Load, names: Sequence[str], health: Health) -> threading.Thread:
+    """Load these models, each as often as it takes; returns when the worker may take jobs.
+
+    The thread that goes on ends when all are loaded.
+    """
     for name in names:
         health.obstruct(name, "is not loaded yet")
-    waiting = list(names)
+    tried = threading.Event()
+    thread = threading.Thread(
+        target=_load_all, args=(load, list(names), health, tried), name="preloading", daemon=True
+    )
+    thread.start()
+    tried.wait(DOORS_SECONDS)
+    for name in names:
+        health.clear(name)
+    return thread
+
+
+def _load_all(load: Load, names: list[str], health: Health, tried: threading.Event) -> None:
+    waiting = [name for name in names if not _loaded(load, name, health)]
+    tried.set()
     while waiting:
+        time.sleep(RETRY_SECONDS)
         waiting = [name for name in waiting if not _loaded(load, name, health)]
-        if waiting:
-            time.sleep(RETRY_SECONDS)
 
 
 def _loaded(load: Load, name: str, health: Health) -> bool:
     try:
         load(name)
     except ScoringError as error:
-        logger.error("model.failed", model=name, detail=error.detail)
-        health.obstruct(name, error.detail)
+        logger.warning("model.not_loaded", model=name, detail=error.detail)
         return False
-    logger.info("model.loaded", model=name)
-    health.clear(name)
+    except Exception:  # of this model, whatever it is: the others are loaded all the same
+        logger.exception("model.not_loaded", model=name)
+        return False
+    finally:
+        health.clear(name)  # it was tried: the worker does not wait for it any longer
     return True

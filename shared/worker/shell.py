@@ -16,7 +16,7 @@ from shared.ledger import leases
 from shared.ledger.engine import ledger, transaction
 from shared.ledger.leases import Claim
 from shared.settings import settings
-from shared.worker.endings import Failure, Retry, Success, ending
+from shared.worker.endings import End, Failure, Retry, Success, Wait, ending
 from shared.worker.heartbeat import heartbeat
 
 Score = Callable[[Any], Message]
@@ -59,7 +59,7 @@ def claimed(job_id: str) -> Claim | None:
 
 
 @patiently
-def finish(claim: Claim, end: Success | Failure | Retry) -> bool:
+def finish(claim: Claim, end: End) -> bool:
     """Write the end into the ledger; False where the claim is no longer ours."""
     with transaction(ledger()) as connection:
         match end:
@@ -69,14 +69,18 @@ def finish(claim: Claim, end: Success | Failure | Retry) -> bool:
                 return leases.fail(connection, claim, problem)
             case Retry(seconds):
                 return leases.release(connection, claim, resend_after=timedelta(seconds=seconds))
+            case Wait(model, detail, seconds):
+                told = {"model": model, "detail": detail}
+                after = timedelta(seconds=seconds)
+                return leases.wait(connection, claim, model=told, resend_after=after)
 
 
-def account(claim: Claim, metric: str, end: Success | Failure | Retry, *, kept: bool) -> None:
+def account(claim: Claim, metric: str, end: End, *, kept: bool) -> None:
     """Tell the log and the counters how it ended."""
     if not kept:
         metrics.JOBS_FENCED.labels(metric).inc()
         logger.warning("job.fenced", job=claim.job_id, attempt=claim.attempt)
         return
-    if not isinstance(end, Retry):
+    if not isinstance(end, Retry | Wait):
         metrics.JOBS_FINISHED.labels(metric, end.status).inc()
     logger.info("job.ended", job=claim.job_id, attempt=claim.attempt, status=end.status)

@@ -19,7 +19,7 @@ from rich.console import Console
 from bench.environment import environment
 from tests.chaos import audit
 from tests.chaos.scenarios import SCENARIOS, Outcome, Scenario, results_of, run
-from tests.chaos.sending import send_all
+from tests.chaos.sending import Json, send_all
 from tests.end_to_end.service import ROOT, Service, serving
 
 PAGE = ROOT / "docs" / "operations.md"
@@ -86,7 +86,7 @@ def send_and_wait(service: Service, jobs: int) -> list[str]:
 
 
 def _one(
-    scenario: Scenario, service: Service, jobs: int, calm: dict[int, str], console: Console
+    scenario: Scenario, service: Service, jobs: int, calm: dict[int, Json], console: Console
 ) -> Outcome:
     console.print(f"{scenario.number}: {scenario.claim} …")
     outcome = run(scenario, service, jobs, calm)

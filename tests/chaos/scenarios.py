@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -11,10 +10,11 @@ from pathlib import Path
 
 import httpx
 
+from bench.agreement import agree
 from tests.chaos import faults, hooks, poisoned
 from tests.chaos.audit import Findings, ended
 from tests.chaos.faults import Fault, faketime_library
-from tests.chaos.sending import Sent, send_all, send_and_cancel, send_fifty_times
+from tests.chaos.sending import Json, Sent, send_all, send_and_cancel, send_fifty_times
 from tests.end_to_end.service import ROOT, Service
 
 STARTUP = Path(__file__).with_name("startup")
@@ -55,21 +55,21 @@ class Outcome:
         return clean and as_told and self.same_results
 
 
-def results_of(service: Service, ids: list[str]) -> dict[int, str]:
-    """Seed → result of each succeeded job, as JSON, byte for byte."""
+def results_of(service: Service, ids: list[str]) -> dict[int, Json]:
+    """Seed → result of each succeeded job."""
     with (
         httpx.Client(base_url=service.url, timeout=30) as client,
         ThreadPoolExecutor(8) as pool,
     ):
         jobs = list(pool.map(lambda job_id: client.get(f"/v1/jobs/{job_id}").json(), ids))
     return {
-        job["result"]["provenance"]["seed"]: json.dumps(job["result"])
+        job["result"]["provenance"]["seed"]: job["result"]
         for job in jobs
         if job["status"] == "succeeded"
     }
 
 
-def run(scenario: Scenario, service: Service, jobs: int, calm: dict[int, str]) -> Outcome:
+def run(scenario: Scenario, service: Service, jobs: int, calm: dict[int, Json]) -> Outcome:
     """Send the jobs, do the fault in the middle, wait for the end, look at what is there.
 
     calm: seed → result without a fault; empty in the undisturbed run.
@@ -83,7 +83,7 @@ def run(scenario: Scenario, service: Service, jobs: int, calm: dict[int, str]) -
     found = ended(service, sent.ids)
     seconds = time.monotonic() - started
     results = results_of(service, sent.ids)
-    same = all(results[seed] == calm[seed] for seed in results.keys() & calm.keys())
+    same = all(agree(results[seed], calm[seed]) for seed in results.keys() & calm.keys())
     return Outcome(found, seconds, same, scenario.failures, sent.seen, sent.broken)
 
 

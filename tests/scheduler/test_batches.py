@@ -193,6 +193,21 @@ def test_shares_are_fair(hungry: dict[str, int], held: dict[str, int], window: i
                 assert after[batch] >= after[fed] - 1
 
 
+def test_jobs_that_wait_for_a_model_take_no_place_from_other_batches(scene: Scene) -> None:
+    stuck = scene.read(scene.make([line(str(n), f"stuck {n}") for n in range(40)]))
+    scene.feeder(batch_window=5).round()
+    with scene.engine.begin() as connection:
+        wait = text("UPDATE jobs SET waiting_for = '{}', resend_at = now() + interval '1 h'")
+        assert connection.execute(wait).rowcount == 5
+    scene.feeder(batch_window=5).round()
+    assert scene.job_count()["queued"] == 5  # no more of those that would only wait
+    free = scene.read(scene.make([line(str(n), f"free {n}") for n in range(40)]))
+    scene.feeder(batch_window=5).round()
+    with scene.engine.begin() as connection:
+        fed = connection.execute(text("SELECT batch_id, count(*) FROM jobs GROUP BY batch_id"))
+        assert dict(tuple(row) for row in fed) == {stuck["id"]: 5, free["id"]: 5}
+
+
 def test_a_cancelled_batch_keeps_what_it_has(scene: Scene) -> None:
     batch = scene.read(scene.make([line(str(n), f"text {n}") for n in range(10)]))
     scene.feeder(batch_window=6).round()

@@ -63,6 +63,20 @@ def test_only_as_many_are_sent_as_the_lane_is_short_of(engine: Engine, chosen: S
     assert queue.waiting("echo") == 10
 
 
+def test_a_job_that_waits_for_a_model_is_sent_when_its_time_has_come(
+    engine: Engine, chosen: Settings
+) -> None:
+    minute, model = timedelta(minutes=1), {"model": "m", "detail": "is being loaded"}
+    for resend_after, sent in ((minute, 0), (NOW, 1)):
+        with engine.begin() as connection:
+            claimed = leases.claim(connection, accept(engine), lease=minute, max_attempts=3)
+            assert claimed is not None
+            leases.wait(connection, claimed, model=model, resend_after=resend_after)
+        promises.keep(engine, chosen)
+        promises.keep(engine, chosen)  # its time has not come again
+        assert queue.waiting("echo") == sent
+
+
 def test_an_orphan_is_sent_again_and_a_working_job_is_not(engine: Engine, chosen: Settings) -> None:
     claim(engine, accept(engine), lease=timedelta(seconds=-1))
     claim(engine, accept(engine), lease=timedelta(minutes=1))

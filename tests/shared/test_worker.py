@@ -77,6 +77,61 @@ def test_a_model_that_is_away_is_asked_again_until_the_attempts_are_used_up(
     assert "the model is away" in job.error["detail"]
 
 
+def test_a_job_waits_for_its_model_as_often_as_it_takes(engine: Engine, chosen: Settings) -> None:
+    job_id = accept(engine, "loading")
+    for _ in range(chosen.max_attempts + 2):
+        carry(job_id, ECHO, echo)
+        job = find(engine, job_id)
+        assert (job.status, job.attempts) == ("queued", 0)
+        assert job.waiting_for == {"model": "m", "detail": "the model 'm' is being loaded"}
+    carry(job_id, ECHO, lambda request: echo(request.model_copy(update={"text": "hello"})))
+    job = find(engine, job_id)
+    assert (job.status, job.attempts, job.waiting_for) == ("succeeded", 1, None)
+
+
+def test_what_waited_keeps_all_its_attempts(engine: Engine, chosen: Settings) -> None:
+    job_id = accept(engine, "loading")
+    for _ in range(chosen.max_attempts):
+        carry(job_id, ECHO, echo)
+    away = EchoRequest(text="away")
+    for attempt in range(1, chosen.max_attempts):
+        carry(job_id, ECHO, lambda _request: echo(away))
+        assert find(engine, job_id).attempts == attempt
+    carry(job_id, ECHO, lambda _request: echo(away))
+    assert find(engine, job_id).status == "failed"
+
+
+def test_who_was_thought_dead_cannot_end_a_job_that_waits(engine: Engine) -> None:
+    job_id = accept(engine, "loading")
+    with engine.begin() as connection:
+        stale = leases.claim(connection, job_id, lease=timedelta(0), max_attempts=3)
+    assert stale is not None
+    expire(engine, job_id)
+    carry(job_id, ECHO, echo)
+    with engine.begin() as connection:
+        assert not leases.succeed(connection, stale, {"score": 1})
+        again = leases.claim(connection, job_id, lease=MINUTE, max_attempts=3)
+        assert not leases.succeed(connection, stale, {"score": 1})
+        assert not leases.wait(connection, stale, model={}, resend_after=MINUTE)
+    assert again is not None
+    assert (again.attempt, again.tried) == (3, 2)
+
+
+def test_a_job_whose_model_does_not_come_fails_with_the_models_reason(
+    engine: Engine, chosen: Settings
+) -> None:
+    job_id = accept(engine, "loading")
+    with engine.begin() as connection:
+        late = text("UPDATE jobs SET created_at = now() - make_interval(secs => :age)")
+        connection.execute(late, {"age": chosen.model_wait_hours * 3_600 + 60})
+    carry(job_id, ECHO, echo)
+    job = find(engine, job_id)
+    assert job.status == "failed"
+    assert job.error is not None
+    assert job.error["type"].endswith("model-not-ready")
+    assert job.error["detail"] == "the model 'm' is being loaded"
+
+
 @pytest.mark.parametrize("content", ["crash", "nan"])
 def test_a_crash_is_told_in_the_log_and_only_there(engine: Engine, content: str) -> None:
     job_id = accept(engine, content)

@@ -21,12 +21,13 @@ from services.gateway.pages.templating import page
 from services.gateway.pages.viewers import Viewer, stream_held, while_viewing
 from services.gateway.rooms import every_room
 from services.gateway.state import Gateway, State
-from shared import queue
+from shared import model_board, queue
 from shared.errors import Unavailable
 from shared.ledger import batches, jobs, overview
 from shared.ledger.jobs import Page, Summary
 from shared.ledger.overview import Signs
 from shared.ledger.pagination import Slice
+from shared.model_board import Status
 
 RECENT_JOBS, RECENT_BATCHES = 10, 5
 STATES = ("queued", "running", "succeeded", "failed", "cancelled")
@@ -52,6 +53,7 @@ class Overview:
     lanes: list[Lane]
     jobs: list[Summary]
     batches: list[dict[str, Any]]
+    models: dict[str, Status]
 
     @property
     def states(self) -> dict[str, int]:
@@ -80,6 +82,7 @@ class Overview:
             sorted(self.counts.items()),
             sorted(self.away.items()),
             self.lanes,
+            [(name, one.state, one.reason) for name, one in self.models.items()],
             [(job.id, job.status) for job in self.jobs],
             [(batch["id"], batch["status"], batch["request_counts"]) for batch in self.batches],
         )
@@ -112,6 +115,7 @@ async def look(gateway: State, caller: Caller) -> Overview:
     """What this caller may see of it. Raises Unavailable where the ledger is away."""
     known = gateway.signs.get(caller.tenant)
     lanes = await run_in_threadpool(_lanes)
+    told = await run_in_threadpool(model_board.read)
 
     def read(connection: Connection) -> Overview:
         recent, _ = jobs.summaries(connection, Page(limit=RECENT_JOBS, tenant=caller.tenant))
@@ -122,6 +126,7 @@ async def look(gateway: State, caller: Caller) -> Overview:
             lanes,
             recent,
             [batch_shown(batch) for batch in newest],
+            told,
         )
 
     found = await gateway.in_ledger(read)

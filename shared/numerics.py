@@ -1,0 +1,94 @@
+"""Equal bits from matrix products: what the processor needs for them, and where they are promised.
+
+Intel's MKL chooses its kernel by the shape of a product, so that a row's last bits change with its
+company; in one of its strict modes of conditional numerical reproducibility they do not, at the
+same speed. Source: Intel oneMKL Developer Guide, "Reproducibility Conditions"; measured on a Xeon
+with AMX (11 tests of `tests/inference/test_classifier.py` fail without, none with it). On AMD the
+default gives equal bits to products of 16 rows and more. Nothing imported here may load MKL: it
+reads its mode once, at its first product.
+"""
+
+from __future__ import annotations
+
+import platform
+from functools import lru_cache
+from pathlib import Path
+from typing import Literal
+
+from shared.contracts import Numerics
+from shared.settings import environment_default, environment_value
+
+Vendor = Literal["intel", "amd", "other"]
+
+MODE = "MKL_CBWR"
+CPUINFO = Path("/proc/cpuinfo")
+VENDORS: dict[str, Vendor] = {"GenuineIntel": "intel", "AuthenticAMD": "amd"}
+# the instruction sets that each of MKL's strict branches is made of, the best one first
+BRANCHES = (
+    ("AVX512,STRICT", {"avx512f", "avx512cd", "avx512bw", "avx512dq", "avx512vl"}),
+    ("AVX2,STRICT", {"avx2", "fma"}),
+)
+
+# Where bytes are not promised: how far probabilities may lie apart, by dtype. Measured:
+# tests/inference/test_half_precision.py, tests/gpu.
+TOLERANCES = {"float32": 1e-5, "bfloat16": 0.02, "float16": 0.02}
+WIDEST = max(TOLERANCES.values())  # of a dtype that nobody told us
+
+
+def ensure_mode() -> None:
+    """Choose MKL's mode for this process and those that it starts; the user's own choice stays."""
+    if (wanted := wanted_mode(_cpuinfo())) is not None:
+        environment_default(MODE, wanted)
+
+
+def wanted_mode(cpuinfo: str) -> str | None:
+    """What MKL needs on this processor; None: nothing, or nothing would help.
+
+    cpuinfo: as Linux describes the processor in `/proc/cpuinfo`; empty on other systems.
+    """
+    if vendor_of(cpuinfo) != "intel":
+        return None
+    flags = set(_field(cpuinfo, "flags").split())
+    return next((mode for mode, needed in BRANCHES if needed <= flags), None)
+
+
+def vendor_of(cpuinfo: str) -> Vendor:
+    """Who made the processor; `other` also where nothing says so, and where it is no x86-64."""
+    return VENDORS.get(_field(cpuinfo, "vendor_id"), "other")
+
+
+def promised(device: str, dtype: str, *, small_products: bool) -> Numerics:
+    """Whether a row's answer has the same bytes in any company, or moves by the dtype's tolerance.
+
+    device:         as torch calls it, `cpu` or `cuda:0`.
+    small_products: whether some have fewer than 16 rows: then MKL's default will not do.
+
+    Read when a model is loaded: MKL obeys the mode that was there at its first product.
+    """
+    if device != "cpu" or dtype != "float32":
+        return "tolerance"
+    vendor, mode = vendor_of(_cpuinfo()), environment_value(MODE)
+    strict = vendor == "intel" and mode is not None and mode.upper().endswith(",STRICT")
+    usual = vendor == "amd" and mode is None and not small_products
+    return "bytes" if strict or usual else "tolerance"
+
+
+def tolerance(dtype: str) -> float:
+    """How far two probabilities of one row may lie apart where no bytes are promised."""
+    return TOLERANCES.get(dtype, WIDEST)
+
+
+@lru_cache(maxsize=1)
+def _cpuinfo() -> str:
+    if platform.machine().lower() not in ("x86_64", "amd64") or not CPUINFO.exists():
+        return ""
+    return CPUINFO.read_text(encoding="utf-8", errors="replace")
+
+
+def _field(cpuinfo: str, name: str) -> str:
+    """The first processor's value of this field."""
+    for line in cpuinfo.splitlines():
+        key, _, value = line.partition(":")
+        if key.strip() == name:
+            return value.strip()
+    return ""

@@ -1,0 +1,98 @@
+"""One law on every processor: a row has the same bits alone and in any company.
+
+This processor plays others in subprocesses, each with kernels for other instruction sets: oneDNN's
+(`ONEDNN_MAX_CPU_ISA`), MKL's (`MKL_CBWR`) and ATen's own (`ATEN_CPU_CAPABILITY`).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from shared.numerics import CPUINFO, MODE, TOLERANCES, vendor_of
+
+ROOT = Path(__file__).parents[2]
+PROCESSORS: dict[str, dict[str, str]] = {
+    "as it is": {},
+    "mkl-avx2": {MODE: "AVX2,STRICT"},
+    "onednn-avx2": {"ONEDNN_MAX_CPU_ISA": "AVX2"},
+    "aten-default": {"ATEN_CPU_CAPABILITY": "default"},
+    "all-avx2": {
+        MODE: "AVX2,STRICT",
+        "ONEDNN_MAX_CPU_ISA": "AVX2",
+        "ATEN_CPU_CAPABILITY": "avx2",
+    },
+}
+on_intel = pytest.mark.skipif(
+    not CPUINFO.exists() or vendor_of(CPUINFO.read_text()) != "intel",
+    reason="MKL obeys its modes on Intel's processors only",
+)
+
+
+def company(environment: dict[str, str], dtype: str = "float32") -> dict[str, Any]:
+    """Of the classifier and the similarity: what is promised, and how far a row moves."""
+    usual = {name: value for name, value in os.environ.items() if name != MODE}
+    command = [sys.executable, "-m", "tests.inference.company", dtype]
+    ran = subprocess.run(
+        command, cwd=ROOT, env=usual | environment, stdout=subprocess.PIPE, check=True
+    )
+    found: dict[str, Any] = json.loads(ran.stdout.splitlines()[-1])
+    return found
+
+
+@pytest.mark.parametrize("processor", PROCESSORS)
+def test_a_row_keeps_what_is_promised_of_it(processor: str) -> None:
+    if MODE in PROCESSORS[processor] and vendor_of(CPUINFO.read_text()) != "intel":
+        pytest.skip("MKL obeys its modes on Intel's processors only")
+    found = company(PROCESSORS[processor])
+    for room in ("classifier", "similarity"):
+        most = 0.0 if found[room]["numerics"] == "bytes" else TOLERANCES["float32"]
+        assert found[room]["apart"] <= most, (room, found)
+
+
+def test_in_bfloat16_a_row_keeps_its_tolerance() -> None:
+    found = company({}, "bfloat16")
+    for room in ("classifier", "similarity"):
+        assert found[room]["numerics"] == "tolerance"
+        assert found[room]["apart"] <= TOLERANCES["bfloat16"], (room, found)
+
+
+@on_intel
+def test_on_intel_the_mode_is_chosen_and_it_is_what_holds_the_bits() -> None:
+    chosen, weaker = company({}), company({MODE: "AUTO"})
+    assert chosen["mode"].endswith(",STRICT")
+    assert [chosen[room] for room in ("classifier", "similarity")] == [
+        {"numerics": "bytes", "apart": 0.0}
+    ] * 2
+    assert weaker["mode"] == "AUTO"  # the user's own choice
+    assert max(weaker[room]["apart"] for room in ("classifier", "similarity")) > 0
+    assert {weaker[room]["numerics"] for room in ("classifier", "similarity")} == {"tolerance"}
+
+
+@on_intel
+@pytest.mark.parametrize(
+    "module",
+    ["services.worker", "services.stack.__main__", "services.inference.check", "bench.inference"],
+)
+def test_every_process_that_computes_has_its_mode_before_mkl_is_asked(module: str) -> None:
+    program = (
+        "import sys\n"
+        "class Watch:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name in ('services.inference.loading', 'services.similarity.loading'):\n"
+        "            import os; assert os.environ.get('MKL_CBWR', '').endswith(',STRICT')\n"
+        "sys.meta_path.insert(0, Watch())\n"
+        f"import {module}\n"
+        "import os; print(os.environ['MKL_CBWR'])\n"
+    )
+    usual = {name: value for name, value in os.environ.items() if name != MODE}
+    ran = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, env=usual, capture_output=True, check=True
+    )
+    assert ran.stdout.strip().endswith(b",STRICT")

@@ -1,0 +1,116 @@
+"""A model is loaded once, by one thread; one that cannot be is told of, and tried again later."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from shared import loaded_models
+from shared.errors import JobCancelled, ModelNotReady, ScoringError
+from shared.loaded_models import LoadedModels
+from shared.model_states import ModelStates
+
+REFUSAL = "the model 'm' cannot be loaded: KeyError: 'hidden_size'"
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """Seconds, moved by hand."""
+    now = [0.0]
+    monkeypatch.setattr(loaded_models.time, "monotonic", lambda: now[0])
+    return now
+
+
+def test_many_threads_get_the_one_that_was_loaded_once() -> None:
+    loads: list[int] = []
+    models: LoadedModels[object] = LoadedModels()
+
+    def load() -> object:
+        loads.append(1)
+        return object()
+
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(lambda _: models.get("m", load), range(40)))
+    assert len(set(found)) == len(loads) == 1
+
+
+def test_a_failure_is_told_at_once_and_tried_again_ever_later(clock: list[float]) -> None:
+    states, loads = ModelStates(), []
+    models: LoadedModels[str] = LoadedModels(states)
+
+    def load() -> str:
+        loads.append(clock[0])
+        if len(loads) < 4:
+            raise KeyError("hidden_size")
+        return "model"
+
+    while "m" not in models._models:
+        refusals = []
+        try:
+            models.get("m", load)
+        except ModelNotReady as error:
+            refusals.append((error.model, error.detail))
+        for name, detail in refusals:
+            assert (name, detail) == ("m", REFUSAL)
+            found = states.get("m")
+            assert found is not None
+            assert (found.state, found.reason, found.since) == ("failed", detail, 0)  # its first
+        clock[0] += 1
+    assert loads == [0, 10, 30, 70]
+    assert states.all()["m"].state == "ready"
+    assert models.get("m", load) == "model"
+
+
+def test_no_model_waits_for_another_and_no_thread_for_long() -> None:
+    states = ModelStates()
+    models: LoadedModels[str] = LoadedModels(states, patience=0.01)
+    begun, go_on = threading.Event(), threading.Event()
+
+    def slow() -> str:
+        begun.set()
+        go_on.wait()
+        return "slow"
+
+    with ThreadPoolExecutor(1) as pool:
+        first = pool.submit(models.get, "slow", slow)
+        begun.wait()
+        assert models.get("quick", lambda: "quick") == "quick"
+        with pytest.raises(ModelNotReady, match="is being loaded"):
+            models.get("slow", slow)
+        assert states.all()["slow"].state == "loading"
+        go_on.set()
+        assert first.result() == "slow"
+    assert models.get("slow", slow) == "slow"
+
+
+def test_who_waits_learns_of_the_failure() -> None:
+    models: LoadedModels[str] = LoadedModels()
+    begun, go_on = threading.Event(), threading.Event()
+
+    def broken() -> str:
+        begun.set()
+        go_on.wait()
+        raise ScoringError("its weights are altered")
+
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(models.get, "m", broken)
+        begun.wait()
+        second = pool.submit(models.get, "m", broken)
+        go_on.set()
+        for asked in (first, second):
+            with pytest.raises(ModelNotReady, match="its weights are altered"):
+                asked.result()
+
+
+def test_a_job_that_is_stopped_while_it_loads_says_nothing_of_the_model() -> None:
+    states = ModelStates()
+    models: LoadedModels[str] = LoadedModels(states)
+
+    def stopped() -> str:
+        raise JobCancelled("enough")
+
+    with pytest.raises(JobCancelled):
+        models.get("m", stopped)
+    assert models.get("m", lambda: "model") == "model"

@@ -1,0 +1,76 @@
+"""Which mode MKL is given on which processor, and what is promised with it."""
+
+from __future__ import annotations
+
+import pytest
+
+from shared import numerics
+from shared.numerics import promised, wanted_mode
+
+AVX2 = "fpu sse4_2 avx avx2 fma"
+AVX512 = f"{AVX2} avx512f avx512dq avx512cd avx512bw avx512vl amx_bf16"
+
+
+def cpuinfo(vendor: str, flags: str) -> str:
+    """As Linux writes it, for two processors."""
+    one = f"vendor_id\t: {vendor}\nmodel name\t: any\nflags\t\t: {flags}\n"
+    return f"processor\t: 0\n{one}\nprocessor\t: 1\n{one}"
+
+
+@pytest.mark.parametrize(
+    ("vendor", "flags", "mode"),
+    [
+        ("GenuineIntel", AVX512, "AVX512,STRICT"),
+        ("GenuineIntel", AVX2, "AVX2,STRICT"),
+        ("GenuineIntel", "fpu sse4_2 avx", None),  # no strict branch
+        ("AuthenticAMD", AVX512, None),
+        ("AuthenticAMD", AVX2, None),
+        ("HygonGenuine", AVX2, None),
+    ],
+)
+def test_the_mode_by_processor(vendor: str, flags: str, mode: str | None) -> None:
+    assert wanted_mode(cpuinfo(vendor, flags)) == mode
+
+
+def test_what_is_no_linux_on_x86_64_is_left_alone() -> None:
+    assert wanted_mode("") is None
+    assert wanted_mode("processor\t: 0\nCPU implementer\t: 0x41\nFeatures\t: asimd\n") is None
+
+
+@pytest.mark.parametrize("own", [None, "COMPATIBLE"])
+def test_the_users_own_choice_stays(own: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(numerics, "_cpuinfo", lambda: cpuinfo("GenuineIntel", AVX512))
+    monkeypatch.delenv("MKL_CBWR", raising=False)
+    if own:
+        monkeypatch.setenv("MKL_CBWR", own)
+    numerics.ensure_mode()
+    assert numerics.environment_value("MKL_CBWR") == (own or "AVX512,STRICT")
+
+
+@pytest.mark.parametrize(
+    ("vendor", "mode", "classifier", "other"),
+    [
+        ("GenuineIntel", "AVX512,STRICT", "bytes", "bytes"),
+        ("GenuineIntel", "avx2,strict", "bytes", "bytes"),
+        ("GenuineIntel", "COMPATIBLE", "tolerance", "tolerance"),
+        ("GenuineIntel", None, "tolerance", "tolerance"),
+        ("AuthenticAMD", None, "bytes", "tolerance"),
+        ("AuthenticAMD", "COMPATIBLE", "tolerance", "tolerance"),
+        ("HygonGenuine", None, "tolerance", "tolerance"),
+    ],
+)
+def test_bytes_are_promised_in_float32_with_the_mode_in_force(
+    vendor: str,
+    mode: str | None,
+    classifier: str,
+    other: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(numerics, "_cpuinfo", lambda: cpuinfo(vendor, AVX2))
+    monkeypatch.delenv("MKL_CBWR", raising=False)
+    if mode:
+        monkeypatch.setenv("MKL_CBWR", mode)
+    assert promised("cpu", "float32", small_products=False) == classifier
+    assert promised("cpu", "float32", small_products=True) == other
+    for device, dtype in (("cpu", "bfloat16"), ("cpu", "float16"), ("cuda:0", "float32")):
+        assert promised(device, dtype, small_products=False) == "tolerance"
