@@ -26,6 +26,8 @@ class Claim:
     attempt: int
     request: Mapping[str, Any] = field(compare=False)
     waited_seconds: float = field(compare=False)
+    tenant: str = field(compare=False)
+    batch_id: str | None = field(compare=False)
 
 
 def claim(
@@ -49,12 +51,19 @@ def claim(
             jobs.c.attempts,
             jobs.c.request,
             func.extract("epoch", func.now() - jobs.c.created_at).label("waited"),
+            jobs.c.tenant,
+            jobs.c.batch_id,
         )
     ).one_or_none()
     if row is None:
         return None
     return Claim(
-        job_id=job_id, attempt=row.attempts, request=row.request, waited_seconds=float(row.waited)
+        job_id=job_id,
+        attempt=row.attempts,
+        request=row.request,
+        waited_seconds=float(row.waited),
+        tenant=row.tenant,
+        batch_id=row.batch_id,
     )
 
 

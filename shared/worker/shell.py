@@ -12,6 +12,7 @@ from tenacity import retry, retry_if_exception_type, stop_after_delay, wait_rand
 from shared import log, metrics
 from shared.contracts import Message, Room
 from shared.errors import Unavailable
+from shared.job_context import JobContext, computing
 from shared.ledger import leases
 from shared.ledger.engine import ledger, transaction
 from shared.ledger.leases import Claim
@@ -39,10 +40,21 @@ def carry(job_id: str, room: Room, score: Score) -> None:
     metrics.QUEUE_SECONDS.labels(room.name).observe(claim.waited_seconds)
     started = time.perf_counter()
     with heartbeat.held(claim):
-        end = ending(room, score, claim)
+        with computing(context_of(claim)):
+            end = ending(room, score, claim)
         kept = finish(claim, end)
     metrics.SCORE_SECONDS.labels(room.name).observe(time.perf_counter() - started)
     account(claim, room.name, end, kept=kept)
+
+
+def context_of(claim: Claim) -> JobContext:
+    """What the computation must know of this job; its time starts now."""
+    return JobContext(
+        job_id=claim.job_id,
+        tenant=claim.tenant,
+        batch=claim.batch_id is not None,
+        deadline=time.monotonic() + settings().max_run_seconds,
+    )
 
 
 @patiently

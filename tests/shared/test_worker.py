@@ -10,7 +10,9 @@ import pytest
 from sqlalchemy import Engine, text
 from structlog.testing import capture_logs
 
+from shared import job_context
 from shared.contracts import Report
+from shared.job_context import JobContext
 from shared.ledger import idempotency, jobs, leases
 from shared.ledger.jobs import Job
 from shared.settings import Settings
@@ -41,6 +43,22 @@ def test_a_job_is_scored_once(engine: Engine) -> None:
     assert (job.status, job.attempts) == ("succeeded", 1)
     assert job.result is not None
     assert job.result["echo"] == "hello"
+
+
+def test_the_computation_knows_whose_job_it_computes(engine: Engine, chosen: Settings) -> None:
+    job_id = accept(engine, "hello")
+    seen: list[JobContext | None] = []
+
+    def score(request: Any) -> Report:
+        seen.append(job_context.current())
+        return echo(request)
+
+    carry(job_id, ECHO, score)
+    [context] = seen
+    assert context is not None
+    assert (context.job_id, context.tenant, context.batch) == (job_id, "default", False)
+    assert 0 < context.deadline - time.monotonic() <= chosen.max_run_seconds
+    assert job_context.current() is None
 
 
 def test_bad_input_fails_at_once_with_a_pointer(engine: Engine) -> None:
