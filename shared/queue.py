@@ -25,6 +25,7 @@ from shared.settings import settings
 PROMPT_SECONDS = 0.5
 SOCKET_SECONDS = 5  # a broker that takes longer counts as away; kombu's blocking read takes 1
 VISIBILITY_SECONDS = 3_600
+AGAIN = "touchstone-again"  # a header: the scheduler sent this message, for this very job
 
 
 def options() -> dict[str, Any]:
@@ -55,12 +56,18 @@ def options() -> dict[str, Any]:
 @dataclass(frozen=True, slots=True)
 class Hint:
     """One message: this job waits. trace: what `shared.tracing.carried` gave, so that the worker's
-    spans join the caller's."""
+    spans join the caller's. again: sent by the scheduler, since the job seems to be lost."""
 
     metric: str
     job_id: str
     batch: bool = False
     trace: Mapping[str, str] = field(default_factory=dict)
+    again: bool = False
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """What goes along with the message."""
+        return {**self.trace, AGAIN: "1"} if self.again else dict(self.trace)
 
 
 app = Celery("touchstone")
@@ -87,9 +94,9 @@ def lane(metric: str, *, batch: bool) -> str:
     return batch_lane(metric) if batch else task_name(metric)
 
 
-def send(metric: str, job_id: str, *, batch: bool = False) -> None:
+def send(metric: str, job_id: str, *, batch: bool = False, again: bool = False) -> None:
     """Hint to the room's workers that this job waits. Raises Unavailable; the job is safe then."""
-    send_all([Hint(metric, job_id, batch)])
+    send_all([Hint(metric, job_id, batch, again=again)])
 
 
 def send_all(hints: Sequence[Hint]) -> None:
@@ -112,7 +119,7 @@ def _publish(producer: Any, hint: Hint) -> None:
     message_id = str(uuid4())
     producer.publish(
         ((hint.job_id,), {}, embedded),
-        headers={**headers, **hint.trace, "id": message_id, "root_id": message_id},
+        headers={**headers, **hint.headers, "id": message_id, "root_id": message_id},
         correlation_id=message_id,
         exchange="",
         routing_key=lane(hint.metric, batch=hint.batch),

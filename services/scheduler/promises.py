@@ -67,7 +67,7 @@ def resend(engine: Engine, lane: Lane, chosen: Settings) -> int:
             limit = min(missing, MOST_AT_ONCE)
             lost += recovery.take_unclaimed(connection, lane, limit=limit, again_after=again_after)
     for job_id in lost:
-        queue.send(lane.metric, job_id, batch=lane.batch)
+        queue.send(lane.metric, job_id, batch=lane.batch, again=True)
         metrics.JOBS_RESENT.labels(lane.metric).inc()
     if lost:
         logger.info("jobs.resent", metric=lane.metric, batch=lane.batch, count=len(lost))

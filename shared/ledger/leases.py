@@ -16,6 +16,7 @@ from sqlalchemy import Connection, and_, func, or_, tuple_, update
 from shared.ledger.jobs import FINISHED_CHANNEL
 from shared.ledger.tables import jobs
 from shared.ledger.telling import TOLD, tell
+from shared.ledger.turns import Turn, next_job
 
 
 @dataclass(frozen=True)
@@ -31,16 +32,25 @@ class Claim:
 
 
 def claim(
-    connection: Connection, job_id: str, *, lease: timedelta, max_attempts: int
+    connection: Connection,
+    job_id: str,
+    *,
+    lease: timedelta,
+    max_attempts: int,
+    turn: Turn | None = None,
 ) -> Claim | None:
-    """Take the job if it is queued, or running on an expired lease; else None."""
+    """Take the job if it is queued, or running on an expired lease; else None.
+
+    turn: where it is given, the job of this lane whose turn it is, instead of exactly that one.
+    """
+    wanted = job_id if turn is None else next_job(turn, job_id)
     free = or_(
         jobs.c.status == "queued",
         and_(jobs.c.status == "running", jobs.c.lease_expires_at < func.now()),
     )
     row = connection.execute(
         update(jobs)
-        .where(jobs.c.id == job_id, free, jobs.c.attempts < max_attempts)
+        .where(jobs.c.id == wanted, free, jobs.c.attempts < max_attempts)
         .values(
             status="running",
             attempts=jobs.c.attempts + 1,
@@ -48,6 +58,7 @@ def claim(
             lease_expires_at=func.now() + lease,
         )
         .returning(
+            jobs.c.id,
             jobs.c.attempts,
             jobs.c.request,
             func.extract("epoch", func.now() - jobs.c.created_at).label("waited"),
@@ -58,7 +69,7 @@ def claim(
     if row is None:
         return None
     return Claim(
-        job_id=job_id,
+        job_id=row.id,
         attempt=row.attempts,
         request=row.request,
         waited_seconds=float(row.waited),

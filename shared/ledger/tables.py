@@ -73,6 +73,17 @@ Index(
     jobs.c.batch_id,
     postgresql_where=text("batch_id IS NOT NULL AND status IN ('queued', 'running')"),
 )
+FRESH = "status = 'queued' AND attempts = 0"
+Index(  # whose turn it is, asked at each claim
+    "ix_jobs_turn",
+    *(jobs.c[name] for name in ("metric", "tenant", "id")),
+    postgresql_where=text(f"{FRESH} AND batch_id IS NULL"),
+)
+Index(
+    "ix_jobs_turn_batch",
+    *(jobs.c[name] for name in ("metric", "tenant", "id")),
+    postgresql_where=text(f"{FRESH} AND batch_id IS NOT NULL"),
+)
 Index(
     "ix_jobs_open",
     jobs.c.resend_at,
