@@ -23,6 +23,7 @@ from shared.worker import doors, ensure_report_doors
 from shared.worker.health import Health
 from shared.worker.health import serve as health_door
 from shared.worker.preloading import preload
+from shared.worker.watchdog import watchdog
 
 logger = log.logger(__name__)
 
@@ -104,6 +105,8 @@ def main(arguments: list[str] | None = None) -> None:
     open_doors(names)
     preload(partial(describe, models.models()), needed(names, catalogue), health)
     warm_up()
+    watchdog.start()
+    health.ailment = watchdog.ailment
     health.clear("worker")
     logger.info("worker.started", rooms=names, threads=chosen.worker_threads)
     serve(names, chosen)

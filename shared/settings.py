@@ -86,7 +86,13 @@ class Settings(BaseSettings):
     resend_seconds: float = Field(default=15, gt=0, description="unclaimed for this long: re-send")
     max_attempts: int = Field(default=3, ge=1)
     max_run_seconds: float = Field(
-        default=900, gt=0, description="a single attempt's lease is not renewed beyond this"
+        default=900, gt=0, description="a computation that takes longer is ended as too costly"
+    )
+    grace_seconds: float = Field(
+        default=15,
+        gt=0,
+        description="for a computation to end by itself at its deadline; after one its thread is "
+        "interrupted, after two its process ends",
     )
     retry_seconds: float = Field(
         default=5, gt=0, description="back-off after a model was away, doubled for each attempt"

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
-from sqlalchemy import Connection, and_, func, or_, tuple_, update
+from sqlalchemy import ColumnElement, Connection, and_, func, or_, select, tuple_, update
 
 from shared.ledger.jobs import FINISHED_CHANNEL
 from shared.ledger.tables import jobs
@@ -56,6 +56,7 @@ def claim(
             attempts=jobs.c.attempts + 1,
             started_at=func.coalesce(jobs.c.started_at, func.now()),
             lease_expires_at=func.now() + lease,
+            claimed_by=func.current_setting("application_name"),
         )
         .returning(
             jobs.c.id,
@@ -80,13 +81,18 @@ def claim(
 
 def renew(connection: Connection, claims: Collection[Claim], *, lease: timedelta) -> set[str]:
     """Extend these leases; the ids that are still ours (not cancelled, not taken over)."""
-    mine = [(claim.job_id, claim.attempt) for claim in claims]
     rows = connection.execute(
         update(jobs)
-        .where(tuple_(jobs.c.id, jobs.c.attempts).in_(mine), jobs.c.status == "running")
+        .where(*_among(claims))
         .values(lease_expires_at=func.now() + lease)
         .returning(jobs.c.id)
     )
+    return {row.id for row in rows}
+
+
+def still_ours(connection: Connection, claims: Collection[Claim]) -> set[str]:
+    """The ids of those that are still ours (not cancelled, not taken over)."""
+    rows = connection.execute(select(jobs.c.id).where(*_among(claims)))
     return {row.id for row in rows}
 
 
@@ -109,6 +115,11 @@ def release(connection: Connection, claim: Claim, *, resend_after: timedelta) ->
         .returning(jobs.c.id)
     ).one_or_none()
     return row is not None
+
+
+def _among(claims: Collection[Claim]) -> tuple[ColumnElement[bool], ...]:
+    mine = [(claim.job_id, claim.attempt) for claim in claims]
+    return (tuple_(jobs.c.id, jobs.c.attempts).in_(mine), jobs.c.status == "running")
 
 
 def _ours(claim: Claim) -> tuple[Any, ...]:

@@ -48,6 +48,7 @@ jobs = Table(
     Column("lease_expires_at", Instant),
     Column("resend_at", Instant, nullable=False),  # when the scheduler looks after it
     Column("batch_id", String),  # of a batch's line; such a job travels in the batch lane
+    Column("claimed_by", String),  # the process of the last attempt, as its sessions name it
     CheckConstraint(
         "status IN ('queued', 'running', 'succeeded', 'failed', 'cancelled')", name="status"
     ),

@@ -1,7 +1,8 @@
 """Which exception means which end. Two words decide: the caller's fault, or worth a retry.
 
-Bad input fails at once with a problem; a model that is away gives the job back, until its
-attempts are used up; anything else fails with an id that the log repeats in full.
+Bad input fails at once with a problem, and so does what is not done by its deadline; a model that
+is away gives the job back, until its attempts are used up; what was cancelled meanwhile has its end
+already; anything else fails with an id that the log repeats in full.
 """
 
 from __future__ import annotations
@@ -15,9 +16,9 @@ from pydantic import ValidationError
 
 from shared import log
 from shared.contracts import JobRequest, Message, Room
-from shared.errors import BadInput, Unavailable
+from shared.errors import BadInput, DeadlineExceeded, JobCancelled, Unavailable
 from shared.ledger.leases import Claim
-from shared.problems import attempts_exhausted, internal, problem, validation_problem
+from shared.problems import attempts_exhausted, internal, problem, ran_too_long, validation_problem
 from shared.settings import settings
 from shared.worker.forgetting import screened, without_text
 
@@ -41,6 +42,13 @@ class Failure:
 
 
 @dataclass(frozen=True)
+class Abandoned:
+    """Nobody wants a result any more: the ledger has another end already, or another worker."""
+
+    status: Literal["abandoned"] = "abandoned"
+
+
+@dataclass(frozen=True)
 class Retry:
     """The job goes back to the queue for this many seconds."""
 
@@ -48,7 +56,10 @@ class Retry:
     status: Literal["retried"] = "retried"
 
 
-def ending(room: Room, score: Callable[[Any], Message], claim: Claim) -> Success | Failure | Retry:
+End = Success | Failure | Retry | Abandoned
+
+
+def ending(room: Room, score: Callable[[Any], Message], claim: Claim) -> End:
     """Score the claimed job and name its end. Raises nothing but what ends the process."""
     try:
         request = room.request.model_validate(claim.request)
@@ -56,6 +67,10 @@ def ending(room: Room, score: Callable[[Any], Message], claim: Claim) -> Success
         return Failure(validation_problem(error, claim.request))
     try:
         return Success(_kept(score(request), request))
+    except JobCancelled:
+        return Abandoned()
+    except DeadlineExceeded:
+        return too_late(claim)
     except BadInput as error:
         found = problem(error)
         return Failure(screened(found, request) if request.do_not_store_text else found)
@@ -63,6 +78,12 @@ def ending(room: Room, score: Callable[[Any], Message], claim: Claim) -> Success
         return _again(claim, error)
     except Exception as error:  # noqa: BLE001 - the boundary: every job must end
         return _unexpected(claim, room.name, error)
+
+
+def too_late(claim: Claim) -> Failure:
+    """It ran past its deadline; another attempt would take as long."""
+    logger.warning("job.too_late", job=claim.job_id, attempt=claim.attempt)
+    return Failure(ran_too_long(settings().max_run_seconds))
 
 
 def _kept(report: Message, request: JobRequest) -> dict[str, Any]:

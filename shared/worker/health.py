@@ -1,13 +1,15 @@
 """A worker's own door for probes: `/healthz`, `/readyz`, `/metrics` on `TOUCHSTONE_METRICS_PORT`.
 
 Ready means: every model that this worker must hold is loaded. Until then it takes no jobs, so that
-they wait in the queue instead of dying.
+they wait in the queue instead of dying. Alive means: nothing that it computes has got out of hand;
+who watches over processes ends one that is not, or that does not answer.
 """
 
 from __future__ import annotations
 
 import json
 import threading
+from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
@@ -17,6 +19,7 @@ class Health:
     """What stands between this worker and readiness: name → reason; nothing when ready."""
 
     def __init__(self) -> None:
+        self.ailment: Callable[[], str | None] = lambda: None  # why it should be ended
         self._obstacles: dict[str, str] = {"worker": "is starting"}
         self._lock = threading.Lock()
 
@@ -61,7 +64,9 @@ def _answer(path: str, health: Health) -> tuple[int, str, bytes]:
     if path == "/metrics":
         return 200, CONTENT_TYPE_LATEST, generate_latest()
     if path == "/healthz":
-        return 200, "application/json", b'{"status": "ok"}'
+        ailment = health.ailment()
+        body = {"status": "ok"} if ailment is None else {"status": "not alive", "worker": ailment}
+        return (200 if ailment is None else 503), "application/json", json.dumps(body).encode()
     if path == "/readyz":
         obstacles = health.obstacles
         body = {"status": "ok"} if not obstacles else {"status": "not ready", **obstacles}

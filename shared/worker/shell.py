@@ -17,8 +17,9 @@ from shared.ledger import leases
 from shared.ledger.engine import ledger, transaction
 from shared.ledger.leases import Claim
 from shared.settings import settings
-from shared.worker.endings import Failure, Retry, Success, ending
+from shared.worker.endings import Abandoned, End, Failure, Retry, Success, ending, too_late
 from shared.worker.heartbeat import heartbeat
+from shared.worker.watchdog import Interrupted, watchdog
 
 Score = Callable[[Any], Message]
 
@@ -39,9 +40,9 @@ def carry(job_id: str, room: Room, score: Score) -> None:
         return
     metrics.QUEUE_SECONDS.labels(room.name).observe(claim.waited_seconds)
     started = time.perf_counter()
-    with heartbeat.held(claim):
-        with computing(context_of(claim)):
-            end = ending(room, score, claim)
+    context = context_of(claim)
+    with heartbeat.held(claim, context):
+        end = computed(claim, context, room, score)
         kept = finish(claim, end)
     metrics.SCORE_SECONDS.labels(room.name).observe(time.perf_counter() - started)
     account(claim, room.name, end, kept=kept)
@@ -55,6 +56,20 @@ def context_of(claim: Claim) -> JobContext:
         batch=claim.batch_id is not None,
         deadline=time.monotonic() + settings().max_run_seconds,
     )
+
+
+def computed(claim: Claim, context: JobContext, room: Room, score: Score) -> End:
+    """The end of this claim, also where the watchdog had to stop the computation."""
+
+    def give_up() -> None:
+        end = too_late(claim)
+        account(claim, room.name, end, kept=write(claim, end))
+
+    try:
+        with watchdog.watching(context, give_up), computing(context):
+            return ending(room, score, claim)
+    except Interrupted:
+        return too_late(claim)
 
 
 @patiently
@@ -71,8 +86,15 @@ def claimed(job_id: str) -> Claim | None:
 
 
 @patiently
-def finish(claim: Claim, end: Success | Failure | Retry) -> bool:
+def finish(claim: Claim, end: End) -> bool:
+    """Write the end, as often as it takes; False where the claim is no longer ours."""
+    return write(claim, end)
+
+
+def write(claim: Claim, end: End) -> bool:
     """Write the end into the ledger; False where the claim is no longer ours."""
+    if isinstance(end, Abandoned):
+        return True
     with transaction(ledger()) as connection:
         match end:
             case Success(result):
@@ -83,12 +105,12 @@ def finish(claim: Claim, end: Success | Failure | Retry) -> bool:
                 return leases.release(connection, claim, resend_after=timedelta(seconds=seconds))
 
 
-def account(claim: Claim, metric: str, end: Success | Failure | Retry, *, kept: bool) -> None:
+def account(claim: Claim, metric: str, end: End, *, kept: bool) -> None:
     """Tell the log and the counters how it ended."""
     if not kept:
         metrics.JOBS_FENCED.labels(metric).inc()
         logger.warning("job.fenced", job=claim.job_id, attempt=claim.attempt)
         return
-    if not isinstance(end, Retry):
+    if isinstance(end, Success | Failure):
         metrics.JOBS_FINISHED.labels(metric, end.status).inc()
     logger.info("job.ended", job=claim.job_id, attempt=claim.attempt, status=end.status)
