@@ -25,6 +25,7 @@ from shared.settings import settings
 PROMPT_SECONDS = 0.5
 SOCKET_SECONDS = 5  # a broker that takes longer counts as away; kombu's blocking read takes 1
 VISIBILITY_SECONDS = 3_600
+BATCH = ".batch"  # ends the names of queues that may wait
 AGAIN = "touchstone-again"  # a header: the scheduler sent this message, for this very job
 
 
@@ -81,7 +82,17 @@ def task_name(metric: str) -> str:
 
 def batch_lane(metric: str) -> str:
     """The lane that waits while the interactive one has work."""
-    return f"{task_name(metric)}.batch"
+    return batch_queue(task_name(metric))
+
+
+def batch_queue(queue: str) -> str:
+    """The queue beside this one whose messages wait while it has any."""
+    return f"{queue}{BATCH}"
+
+
+def is_batch(queue: str) -> bool:
+    """Whether messages of this queue may wait for interactive ones."""
+    return queue.endswith(BATCH)
 
 
 def lanes(rooms: list[str]) -> list[str]:

@@ -124,6 +124,16 @@ class Settings(BaseSettings):
     worker_threads: int = Field(
         default=32, ge=1, le=256, description="jobs in one worker at a time: they share its batches"
     )
+    batch_threads: int | None = Field(
+        default=None,
+        ge=1,
+        le=256,
+        description="jobs of batches in one worker at a time, beside the interactive ones; none: "
+        "half as many as `worker_threads`",
+    )
+    tenant_share: float = Field(
+        default=0.75, gt=0, le=1, description="the most that one tenant's jobs take of the threads"
+    )
     metrics_host: str = "127.0.0.1"
     metrics_port: int | None = Field(
         default=None,
@@ -137,6 +147,11 @@ class Settings(BaseSettings):
     )
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     log_format: Literal["json", "console"] = "json"
+
+    @property
+    def threads_for_batches(self) -> int:
+        """Jobs of batches in one worker at a time."""
+        return self.batch_threads or max(1, self.worker_threads // 2)
 
     @property
     def names_servers(self) -> bool:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from datetime import timedelta
+from functools import cache
 from typing import Any
 
 from tenacity import retry, retry_if_exception_type, stop_after_delay, wait_random_exponential
@@ -13,12 +16,15 @@ from shared import log, metrics
 from shared.contracts import Message, Room
 from shared.errors import Unavailable
 from shared.job_context import JobContext, computing
-from shared.ledger import leases
+from shared.ledger import leases, turns
 from shared.ledger.engine import ledger, transaction
 from shared.ledger.leases import Claim
+from shared.ledger.recovery import Lane
+from shared.ledger.turns import Turn
 from shared.settings import settings
 from shared.worker.endings import Abandoned, End, Failure, Retry, Success, ending, too_late
 from shared.worker.heartbeat import heartbeat
+from shared.worker.shares import Shares, Tenants
 from shared.worker.watchdog import Interrupted, watchdog
 
 Score = Callable[[Any], Message]
@@ -33,11 +39,26 @@ patiently = retry(
 )
 
 
-def carry(job_id: str, room: Room, score: Score) -> None:
-    """Carry one job to its end; a job that is not ours to take is left alone, quietly."""
-    claim = claimed(job_id)
-    if claim is None:
-        return
+@dataclass(frozen=True)
+class Delivery:
+    """How a message came: in which lane, and whether the scheduler sent it again."""
+
+    batch: bool = False
+    again: bool = False
+
+
+FIRST = Delivery()
+
+
+def carry(job_id: str, room: Room, score: Score, delivery: Delivery = FIRST) -> None:
+    """Carry the job whose turn it is in this message's lane to its end; where none waits, that is
+    that."""
+    with claimed(job_id, Lane(room.name, delivery.batch), again=delivery.again) as claim:
+        if claim is not None:
+            _carry(claim, room, score)
+
+
+def _carry(claim: Claim, room: Room, score: Score) -> None:
     metrics.QUEUE_SECONDS.labels(room.name).observe(claim.waited_seconds)
     started = time.perf_counter()
     context = context_of(claim)
@@ -72,17 +93,50 @@ def computed(claim: Claim, context: JobContext, room: Room, score: Score) -> End
         return too_late(claim)
 
 
-@patiently
-def claimed(job_id: str) -> Claim | None:
-    """The claim on this job, or None where another has it or it is final."""
+@cache
+def shares(batch: bool) -> Shares:
+    """Of the threads for interactive jobs, or of those for jobs of batches."""
     chosen = settings()
-    with transaction(ledger()) as connection:
-        return leases.claim(
-            connection,
-            job_id,
-            lease=timedelta(seconds=chosen.lease_seconds),
-            max_attempts=chosen.max_attempts,
-        )
+    threads = chosen.threads_for_batches if batch else chosen.worker_threads
+    return Shares(threads, chosen.tenant_share)
+
+
+@contextmanager
+def claimed(job_id: str, lane: Lane, *, again: bool) -> Iterator[Claim | None]:
+    """A claim while the block lasts, or None where nothing waits in this lane."""
+    of_tenants = shares(lane.batch)
+    claim, waits = None, True
+    while claim is None and waits:
+        claim, waits = _next_claim(of_tenants, job_id, Turn(lane, again))
+        if claim is None and waits and not of_tenants.wait():
+            break  # this process stops: the scheduler sends the message again
+    try:
+        yield claim
+    finally:
+        if claim is not None:
+            of_tenants.release(claim.tenant)
+
+
+def _next_claim(of_tenants: Shares, job_id: str, turn: Turn) -> tuple[Claim | None, bool]:
+    """A claim, and whether jobs wait though there is none: of tenants that hold their part."""
+    waits = False
+
+    @patiently
+    def claim(tenants: Tenants) -> Claim | None:
+        nonlocal waits
+        chosen = settings()
+        with transaction(ledger()) as connection:
+            found = leases.claim(
+                connection,
+                job_id,
+                lease=timedelta(seconds=chosen.lease_seconds),
+                max_attempts=chosen.max_attempts,
+                turn=replace(turn, served=tenants.served, full=tenants.full),
+            )
+            waits = found is None and bool(tenants.full) and turns.waits(connection, turn.lane)
+        return found
+
+    return of_tenants.next_claim(claim), waits
 
 
 @patiently

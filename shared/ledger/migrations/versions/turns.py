@@ -6,7 +6,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "turns"
-down_revision = "batch_items"
+down_revision = "claimed_by"
 branch_labels = None
 depends_on = None
 
