@@ -32,6 +32,7 @@ from sqlalchemy.sql.expression import CTE
 from shared.ledger.recovery import EXPIRED, Lane
 from shared.ledger.tables import jobs
 
+
 @dataclass(frozen=True)
 class Turn:
     """What a worker says of its tenants when it asks for the next job of a lane.

@@ -1,7 +1,7 @@
 """A tenant's part of a worker: at most some of its threads, and one turn after the other.
 
 Whoever asks the ledger for the next job says which tenants were served last and which hold their
-part already. A thread that finds only jobs of such tenants waits, and asks again when a job ends, or
+part already. A thread that finds only jobs of such tenants waits, and asks again when a job ends or
 a moment later: meanwhile somebody else's job may have come, and that one it takes.
 """
 

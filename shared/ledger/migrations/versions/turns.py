@@ -1,4 +1,4 @@
-"""The jobs that wait for their first attempt, by tenant: whose turn it is, is asked at each claim."""
+"""Jobs that wait for their first attempt, by tenant: each claim asks whose turn it is."""
 
 from __future__ import annotations
 
