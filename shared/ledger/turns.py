@@ -67,6 +67,19 @@ def waits(connection: Connection, lane: Lane) -> bool:
     return bool(connection.execute(select(exists().where(*_fresh(lane)))).scalar())
 
 
+def fresh_count(connection: Connection, lane: Lane) -> int:
+    """How many jobs of this lane wait for their first attempt."""
+    return connection.execute(select(func.count()).where(*_fresh(lane))).scalar_one()
+
+
+def oldest(connection: Connection, lane: Lane, count: int) -> list[str]:
+    """The ids of at most so many of them."""
+    if count <= 0:
+        return []
+    query = select(jobs.c.id).where(*_fresh(lane)).order_by(jobs.c.id).limit(count)
+    return list(connection.execute(query).scalars())
+
+
 def _tried(named: str, free: ColumnElement[bool]) -> ScalarSelect[Any]:
     """The named job, if it was tried before and is free in this way."""
     return select(jobs.c.id).where(jobs.c.id == named, jobs.c.attempts > 0, free).scalar_subquery()
