@@ -9,13 +9,13 @@ from typing import Any, NamedTuple
 from sqlalchemy import ColumnElement, Connection, and_, column, func, literal, select, table, update
 
 from shared.ledger.jobs import FINISHED_CHANNEL
+from shared.ledger.leases import EXPIRED
 from shared.ledger.tables import jobs
 from shared.ledger.telling import TOLD, tell
 
 SESSIONS = table(
     "pg_stat_activity", column("pid"), column("application_name"), column("state_change")
 )
-EXPIRED = (jobs.c.status == "running", jobs.c.lease_expires_at < func.now())
 
 
 class Lane(NamedTuple):
