@@ -13,6 +13,7 @@ from services.inference.weights import Weights
 from shared.catalogue import Catalogue, ModelEntry
 from shared.contracts import ModelKind
 from shared.errors import BadInput
+from shared.job_context import holding
 from shared.models import LanguageModel, Similarity, Writer
 from shared.openai.model import served
 
@@ -84,7 +85,7 @@ class LocalModels:
         build: Callable[[Weights, int | None], Model],
         load: Callable[[Catalogue, ModelEntry], Weights],
     ) -> Model:
-        with self._loading[entry.name]:
+        with holding(self._loading[entry.name]):
             if entry.name not in loaded:
                 loaded[entry.name] = build(load(self._catalogue, entry), self._budget)
             return loaded[entry.name]

@@ -156,7 +156,7 @@ class MicroBatcher(Generic[Row, Answer]):
         if len(batch) == 1:
             full = Unavailable(f"the device of {self._device.name!r} has no memory for one row")
             full.__cause__ = error
-            _fail(batch[0].call, full)
+            batch[0].call.fail(full)
             return
         middle = len(batch) // 2
         self._run(batch[:middle])
@@ -167,12 +167,7 @@ class MicroBatcher(Generic[Row, Answer]):
         ordered = sorted(batch, key=lambda waiting: id(waiting.call))
         callers = [list(rows) for _, rows in groupby(ordered, lambda waiting: id(waiting.call))]
         if len(callers) == 1:
-            _fail(batch[0].call, error)
+            batch[0].call.fail(error)
             return
         for rows in callers:
             self._run(rows)
-
-
-def _fail(call: Call[Row, Answer], error: Exception) -> None:
-    if not call.is_over:
-        call.future.set_exception(error)

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable
-from concurrent.futures import Future
+from concurrent.futures import Future, InvalidStateError
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
@@ -36,8 +37,14 @@ class Call(Generic[Row, Answer]):
         """The answer of one row."""
         self.answers[place] = answer
         self.missing -= 1
-        if self.missing == 0 and not self.is_over:
-            self.future.set_result(self.answers)  # type: ignore[arg-type]  # all are filled
+        if self.missing == 0:
+            with suppress(InvalidStateError):  # cancelled, at any moment
+                self.future.set_result(self.answers)  # type: ignore[arg-type]  # all are filled
+
+    def fail(self, error: Exception) -> None:
+        """The error of its rows, unless it is over."""
+        with suppress(InvalidStateError):
+            self.future.set_exception(error)
 
 
 @dataclass(frozen=True)

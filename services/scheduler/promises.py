@@ -14,7 +14,7 @@ from sqlalchemy import Engine
 from shared import log, metrics, queue
 from shared.ledger import recovery
 from shared.ledger.engine import transaction
-from shared.ledger.recovery import Lane
+from shared.ledger.lanes import Lane
 from shared.problems import attempts_exhausted, endless_attempts
 from shared.settings import Settings
 

@@ -14,7 +14,8 @@ from sqlalchemy import Engine
 from shared import log, queue
 from shared.ledger import turns
 from shared.ledger.engine import transaction
-from shared.ledger.recovery import Lane, open_lanes
+from shared.ledger.lanes import Lane
+from shared.ledger.recovery import open_lanes
 from shared.queue import Hint
 
 ROUNDS = (

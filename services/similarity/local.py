@@ -8,6 +8,7 @@ from services.similarity.cache import Cache
 from shared.catalogue import Catalogue, ModelEntry
 from shared.contracts import ModelKind
 from shared.errors import BadInput
+from shared.job_context import holding
 from shared.models import Similarity
 
 KINDS: tuple[ModelKind, ...] = ("similarity", "cross-encoder")
@@ -34,7 +35,7 @@ class LocalSimilarities:
                 f"{name!r} is of kind {entry.kind}; a similarity or cross-encoder is needed",
                 pointer="/model",
             )
-        with self._loading[name]:
+        with holding(self._loading[name]):
             if name not in self._loaded:
                 self._loaded[name] = self._load(entry)
             return self._loaded[name]

@@ -11,12 +11,15 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, and_, func, or_, select, tuple_, update
+from sqlalchemy import ColumnElement, Connection, and_, exists, func, or_, select, tuple_, update
 
 from shared.ledger.jobs import FINISHED_CHANNEL
+from shared.ledger.lanes import EXPIRED
 from shared.ledger.tables import jobs
 from shared.ledger.telling import TOLD, tell
 from shared.ledger.turns import Turn, next_job
+
+ONE_AT_A_TIME = func.pg_advisory_xact_lock(func.hashtextextended("last attempts", 0))
 
 
 @dataclass(frozen=True)
@@ -41,16 +44,33 @@ def claim(
 ) -> Claim | None:
     """Take the job if it is queued, or running on an expired lease; else None.
 
+    A job that has lost all its workers and has one attempt left gets it only while no other of its
+    metric's lane has its last one: a message that came twice must not bring suspects together.
+
     turn: where it is given, the job of this lane whose turn it is, instead of exactly that one.
     """
+    innocent = jobs.c.attempts < max_attempts - 1
+    free = or_(jobs.c.status == "queued", and_(*EXPIRED, innocent))
     wanted = job_id if turn is None else next_job(turn, job_id)
-    free = or_(
-        jobs.c.status == "queued",
-        and_(jobs.c.status == "running", jobs.c.lease_expires_at < func.now()),
-    )
+    found = _claimed(connection, wanted, lease, free, jobs.c.attempts < max_attempts)
+    if found is not None:
+        return found
+    suspect = (*EXPIRED, jobs.c.attempts == max_attempts - 1)
+    if connection.execute(select(jobs.c.id).where(jobs.c.id == job_id, *suspect)).first() is None:
+        return None
+    connection.execute(select(ONE_AT_A_TIME))  # the next statement sees who was before us
+    return _claimed(connection, job_id, lease, *suspect, ~_on_trial(max_attempts))
+
+
+def _claimed(
+    connection: Connection,
+    wanted: str | ColumnElement[str],
+    lease: timedelta,
+    *conditions: ColumnElement[bool],
+) -> Claim | None:
     row = connection.execute(
         update(jobs)
-        .where(jobs.c.id == wanted, free, jobs.c.attempts < max_attempts)
+        .where(jobs.c.id == wanted, *conditions)
         .values(
             status="running",
             attempts=jobs.c.attempts + 1,
@@ -76,6 +96,22 @@ def claim(
         waited_seconds=float(row.waited),
         tenant=row.tenant,
         batch_id=row.batch_id,
+    )
+
+
+def _on_trial(max_attempts: int) -> ColumnElement[bool]:
+    """Whether another job of the same metric and lane has its last attempt now."""
+    other = jobs.alias("other")
+    return (
+        exists()
+        .where(
+            other.c.status == "running",
+            other.c.lease_expires_at >= func.now(),
+            other.c.attempts >= max_attempts,
+            other.c.metric == jobs.c.metric,
+            other.c.batch_id.is_(None) == jobs.c.batch_id.is_(None),
+        )
+        .correlate(jobs)
     )
 
 

@@ -4,30 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import timedelta
-from typing import Any, NamedTuple
+from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, and_, column, func, literal, select, table, update
 
 from shared.ledger.jobs import FINISHED_CHANNEL
+from shared.ledger.lanes import EXPIRED, Lane
 from shared.ledger.tables import jobs
 from shared.ledger.telling import TOLD, tell
 
 SESSIONS = table(
     "pg_stat_activity", column("pid"), column("application_name"), column("state_change")
 )
-EXPIRED = (jobs.c.status == "running", jobs.c.lease_expires_at < func.now())
-
-
-class Lane(NamedTuple):
-    """One of a metric's two lanes."""
-
-    metric: str
-    batch: bool
-
-    @property
-    def its_jobs(self) -> tuple[ColumnElement[bool], ...]:
-        """The jobs that travel in it."""
-        return (jobs.c.metric == self.metric, jobs.c.batch_id.is_not(None) == self.batch)
 
 
 def queued_count(connection: Connection, lane: Lane) -> int:

@@ -29,7 +29,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.sql.expression import CTE
 
-from shared.ledger.recovery import EXPIRED, Lane
+from shared.ledger.lanes import EXPIRED, Lane
 from shared.ledger.tables import jobs
 
 

@@ -18,8 +18,8 @@ from shared.errors import Unavailable
 from shared.job_context import JobContext, computing
 from shared.ledger import leases, turns
 from shared.ledger.engine import ledger, transaction
+from shared.ledger.lanes import Lane
 from shared.ledger.leases import Claim
-from shared.ledger.recovery import Lane
 from shared.ledger.turns import Turn
 from shared.settings import settings
 from shared.worker.endings import Abandoned, End, Failure, Retry, Success, ending, too_late

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from sqlalchemy import Connection, Engine, event, insert, text
 
 from shared.ledger import jobs, leases, turns
+from shared.ledger.lanes import Lane
 from shared.ledger.leases import Claim
-from shared.ledger.recovery import Lane
 from shared.ledger.tables import jobs as table
 from shared.ledger.turns import Turn
 
