@@ -10,7 +10,10 @@ import argparse
 import importlib
 import importlib.util
 import pkgutil
+import sys
 from functools import partial
+
+from celery import signals
 
 import services
 from services.bindings import MODEL_ROOMS, holds_models, models_for
@@ -22,9 +25,14 @@ from shared.model_states import ModelStates
 from shared.performing import describe
 from shared.settings import Settings, settings
 from shared.worker import doors, ensure_report_doors
+from shared.worker.batch_queues import BatchQueues
 from shared.worker.health import Health
 from shared.worker.health import serve as health_door
 from shared.worker.preloading import preload
+from shared.worker.shares import stopping
+from shared.worker.watchdog import watchdog
+
+SWITCH_SECONDS = 0.0005  # a thread that wakes waits no longer for one that computes
 
 logger = log.logger(__name__)
 
@@ -82,14 +90,30 @@ def parse(arguments: list[str] | None) -> list[str]:
 
 
 def serve(names: list[str], chosen: Settings) -> None:
-    """Take jobs from the rooms' lanes, interactive before batch, until SIGTERM."""
-    calls = [f"model.{name}" for name in names if name in MODEL_ROOMS]  # a metric waits for them
-    lanes = ",".join([*calls, *queue.lanes(list(doors))])
+    """Take jobs and calls of models until SIGTERM; those of batches on threads of their own."""
+    calls = [f"model.{name}" for name in names if name in MODEL_ROOMS]
+    queues = [*calls, *map(queue.task_name, doors)]
+    batches = BatchQueues([queue.batch_queue(name) for name in queues], chosen.threads_for_batches)
+    signals.worker_shutting_down.connect(stop_taking)
+    sys.setswitchinterval(SWITCH_SECONDS)
+    batches.start()
+    try:
+        consume(queues, chosen)
+    finally:
+        batches.stop()
+
+
+def stop_taking(**_: object) -> None:
+    """The other consumer stops with Celery's."""
+    stopping.set()
+
+
+def consume(queues: list[str], chosen: Settings) -> None:
+    """Celery's consumer, until SIGTERM."""
     quiet = ("--without-gossip", "--without-mingle", "--without-heartbeat")
+    level = ("--loglevel", chosen.log_level.upper())
     threads = ("--pool", "threads", "--concurrency", str(chosen.worker_threads))
-    queue.app.worker_main(
-        ["worker", *threads, *quiet, "--queues", lanes, "--loglevel", chosen.log_level.upper()]
-    )
+    queue.app.worker_main(["worker", *threads, *quiet, "--queues", ",".join(queues), *level])
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -109,6 +133,8 @@ def main(arguments: list[str] | None = None) -> None:
     open_doors(names)
     preload(partial(describe, models.models()), needed(names, catalogue), health)
     warm_up()
+    watchdog.start()
+    health.ailment = watchdog.ailment
     health.clear("worker")
     logger.info("worker.started", rooms=names, threads=chosen.worker_threads)
     serve(names, chosen)

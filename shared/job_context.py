@@ -8,12 +8,19 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Future, wait
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from threading import Lock
+from typing import TypeVar
 
 from shared.errors import DeadlineExceeded, JobCancelled
+
+SLICE_SECONDS = 0.5  # who waits looks so often whether it is still wanted
+
+Item = TypeVar("Item")
 
 
 @dataclass(frozen=True)
@@ -50,6 +57,46 @@ def check() -> None:
     context = _current.get()
     if context is not None:
         context.check()
+
+
+def checking(items: Iterable[Item]) -> Iterator[Item]:
+    """These items, with a check before each: for the head of a loop that may take long."""
+    for item in items:
+        check()
+        yield item
+
+
+def awaited(futures: Sequence[Future[Item]]) -> list[Item]:
+    """Their results, in order. Where one fails, or the job is stopped, the others are cancelled."""
+    try:
+        for future in checking(futures):
+            while not wait([future], timeout=SLICE_SECONDS).done:
+                check()
+        return [future.result() for future in futures]
+    finally:
+        for future in futures:  # nobody waits for the rest
+            future.cancel()
+
+
+def pause(seconds: float) -> None:
+    """Sleep, unless the job is stopped meanwhile."""
+    until = time.monotonic() + seconds
+    check()
+    while (left := until - time.monotonic()) > 0:
+        time.sleep(min(SLICE_SECONDS, left))
+        check()
+
+
+@contextmanager
+def holding(lock: Lock) -> Iterator[None]:
+    """This lock, which others may hold for long; who waits for it hears when its job is stopped."""
+    check()
+    while not lock.acquire(timeout=SLICE_SECONDS):
+        check()
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 @contextmanager

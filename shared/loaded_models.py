@@ -6,6 +6,7 @@ again and again; who asks for one that another thread is loading waits as long a
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Callable
@@ -14,6 +15,7 @@ from typing import Generic, TypeVar
 
 from shared import log
 from shared.errors import JobStopped, ModelNotReady, ScoringError
+from shared.job_context import SLICE_SECONDS, check
 from shared.model_states import ModelStates
 
 AGAIN_SECONDS, LONGEST_SECONDS = 10.0, 60.0  # before a failed load is tried again: it doubles
@@ -54,8 +56,18 @@ class LoadedModels(Generic[Model]):
                     self._loading[name] = threading.Event()
             if loaded is None:
                 return self._load(name, load)
-            if not loaded.wait(self._patience):
+            if not self._awaited(loaded):
                 raise ModelNotReady(f"the model {name!r} is being loaded", model=name)
+
+    def _awaited(self, loaded: threading.Event) -> bool:
+        """Whether the other thread ended within our patience. Raises JobStopped."""
+        patience = math.inf if self._patience is None else self._patience
+        until = time.monotonic() + patience
+        while not loaded.wait(min(SLICE_SECONDS, max(0.0, until - time.monotonic()))):
+            check()
+            if time.monotonic() >= until:
+                return False
+        return True
 
     def _refuse_if_failed(self, name: str) -> None:
         failure = self._failures.get(name)

@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from shared.errors import BadInput, QuotaExceeded, ScoringError
+from shared.errors import BadInput, QuotaExceeded, ScoringError, TooCostly
 
 Problem = dict[str, Any]
 
@@ -75,6 +75,22 @@ def attempts_exhausted(attempts: int, last: str) -> Problem:
         "The job was tried as often as allowed",
         503,
         f"{attempts} attempts ended without a result; the last one: {last}",
+    )
+
+
+def ran_too_long(seconds: float) -> Problem:
+    """The computation was ended at its deadline."""
+    detail = f"it was not done after {seconds:g} s, and no job may take longer: ask for less"
+    return problem(TooCostly(detail))
+
+
+def endless_attempts(attempts: int) -> Problem:
+    """The last attempt silenced its worker."""
+    return problem(
+        TooCostly(
+            f"{attempts} attempts ended without a result; in the last one the worker computed "
+            "without an end and could do nothing else"
+        )
     )
 
 

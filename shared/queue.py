@@ -15,6 +15,7 @@ from uuid import uuid4
 import redis
 from celery import Celery
 from kombu.exceptions import BatchPublishError, OperationalError
+from kombu.utils.scheduling import round_robin_cycle
 from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
 from redis.retry import Retry
@@ -25,6 +26,9 @@ from shared.settings import settings
 PROMPT_SECONDS = 0.5
 SOCKET_SECONDS = 5  # a broker that takes longer counts as away; kombu's blocking read takes 1
 VISIBILITY_SECONDS = 3_600
+CALLS = "model."  # begins the names of queues of model calls
+BATCH = ".batch"  # ends the names of queues that may wait
+AGAIN = "touchstone-again"  # a header: the scheduler sent this message, for this very job
 
 
 def options() -> dict[str, Any]:
@@ -42,7 +46,7 @@ def options() -> dict[str, Any]:
         "broker_connection_max_retries": None,
         "broker_transport_options": {
             "visibility_timeout": VISIBILITY_SECONDS,
-            "queue_order_strategy": "priority",  # interactive lanes are named first
+            "queue_order_strategy": "shared.queue:CallsFirst",
             "socket_timeout": SOCKET_SECONDS,
             "socket_connect_timeout": SOCKET_SECONDS,
             "socket_keepalive": True,
@@ -52,15 +56,34 @@ def options() -> dict[str, Any]:
     }
 
 
+def calls_first(queues: Sequence[str]) -> list[str]:
+    """Calls of models before jobs, which wait for them; else the order stays."""
+    return sorted(queues, key=lambda queue: not queue.startswith(CALLS))
+
+
+class CallsFirst(round_robin_cycle):  # type: ignore[misc]  # kombu is not typed
+    """The order in which Celery asks the queues: those of one kind take turns."""
+
+    def consume(self, n: int) -> list[str]:
+        """The next n queues."""
+        return calls_first(self.items)[:n]
+
+
 @dataclass(frozen=True, slots=True)
 class Hint:
     """One message: this job waits. trace: what `shared.tracing.carried` gave, so that the worker's
-    spans join the caller's."""
+    spans join the caller's. again: sent by the scheduler, since the job seems to be lost."""
 
     metric: str
     job_id: str
     batch: bool = False
     trace: Mapping[str, str] = field(default_factory=dict)
+    again: bool = False
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """What goes along with the message."""
+        return {**self.trace, AGAIN: "1"} if self.again else dict(self.trace)
 
 
 app = Celery("touchstone")
@@ -74,12 +97,23 @@ def task_name(metric: str) -> str:
 
 def batch_lane(metric: str) -> str:
     """The lane that waits while the interactive one has work."""
-    return f"{task_name(metric)}.batch"
+    return batch_queue(task_name(metric))
+
+
+def batch_queue(queue: str) -> str:
+    """The queue beside this one whose messages wait while it has any."""
+    return f"{queue}{BATCH}"
+
+
+def is_batch(queue: str) -> bool:
+    """Whether messages of this queue may wait for interactive ones."""
+    return queue.endswith(BATCH)
 
 
 def lanes(rooms: list[str]) -> list[str]:
     """The queues of these rooms, all interactive lanes first."""
-    return [task_name(room) for room in rooms] + [batch_lane(room) for room in rooms]
+    interactive = [task_name(room) for room in rooms]
+    return interactive + [batch_queue(queue) for queue in interactive]
 
 
 def lane(metric: str, *, batch: bool) -> str:
@@ -87,9 +121,9 @@ def lane(metric: str, *, batch: bool) -> str:
     return batch_lane(metric) if batch else task_name(metric)
 
 
-def send(metric: str, job_id: str, *, batch: bool = False) -> None:
+def send(metric: str, job_id: str, *, batch: bool = False, again: bool = False) -> None:
     """Hint to the room's workers that this job waits. Raises Unavailable; the job is safe then."""
-    send_all([Hint(metric, job_id, batch)])
+    send_all([Hint(metric, job_id, batch, again=again)])
 
 
 def send_all(hints: Sequence[Hint]) -> None:
@@ -112,7 +146,7 @@ def _publish(producer: Any, hint: Hint) -> None:
     message_id = str(uuid4())
     producer.publish(
         ((hint.job_id,), {}, embedded),
-        headers={**headers, **hint.trace, "id": message_id, "root_id": message_id},
+        headers={**headers, **hint.headers, "id": message_id, "root_id": message_id},
         correlation_id=message_id,
         exchange="",
         routing_key=lane(hint.metric, batch=hint.batch),
@@ -150,6 +184,18 @@ def _prompt_redis() -> redis.Redis:
         socket_connect_timeout=PROMPT_SECONDS,
         retry=Retry(NoBackoff(), 1),
     )
+
+
+def pop(queues: Sequence[str], seconds: float) -> tuple[str, bytes] | None:
+    """The next message of the first of these queues that has one. Raises Unavailable.
+
+    seconds: how long it waits for one, less than SOCKET_SECONDS.
+    """
+    try:
+        found: Any = _redis().brpop(list(queues), timeout=seconds)
+    except RedisError as error:
+        raise Unavailable("the broker cannot be reached") from error
+    return None if found is None else (found[0].decode(), found[1])
 
 
 def waiting(metric: str, *, batch: bool = False) -> int:

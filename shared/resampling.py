@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shared.batch_reports import BatchReportRequest, Interval
+from shared.job_context import checking
 
 Floats = NDArray[np.float64]
 Statistic = Callable[[Floats], Floats]  # (..., K) sums over items → (...,) values, NaN: undefined
@@ -51,7 +52,7 @@ def _drawn(
     count = parts.shape[0]
     at_once = max(1, DRAWS_AT_ONCE // (count * parts.shape[1]))
     found = []
-    for start in range(0, resamples, at_once):
+    for start in checking(range(0, resamples, at_once)):
         picked = generator.integers(count, size=(min(at_once, resamples - start), count))
         found.append(statistic(parts[picked].sum(axis=1)))
     return np.concatenate(found)

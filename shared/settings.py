@@ -128,7 +128,13 @@ class Settings(BaseSettings):
     resend_seconds: float = Field(default=15, gt=0, description="unclaimed for this long: re-send")
     max_attempts: int = Field(default=3, ge=1)
     max_run_seconds: float = Field(
-        default=900, gt=0, description="a single attempt's lease is not renewed beyond this"
+        default=900, gt=0, description="a computation that takes longer is ended as too costly"
+    )
+    grace_seconds: float = Field(
+        default=15,
+        gt=0,
+        description="for a computation to end by itself at its deadline; after one its thread is "
+        "interrupted, after two its process ends",
     )
     retry_seconds: float = Field(
         default=5, gt=0, description="back-off after a model was away, doubled for each attempt"
@@ -165,6 +171,16 @@ class Settings(BaseSettings):
     )
     worker_threads: int = Field(
         default=32, ge=1, le=256, description="jobs in one worker at a time: they share its batches"
+    )
+    batch_threads: int | None = Field(
+        default=None,
+        ge=1,
+        le=256,
+        description="jobs of batches in one worker at a time, beside the interactive ones; none: "
+        "half as many as `worker_threads`",
+    )
+    tenant_share: float = Field(
+        default=0.75, gt=0, le=1, description="the most that one tenant's jobs take of the threads"
     )
     metrics_host: str = "127.0.0.1"
     metrics_port: int | None = Field(
@@ -204,6 +220,11 @@ class Settings(BaseSettings):
     )
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     log_format: Literal["json", "console"] = "json"
+
+    @property
+    def threads_for_batches(self) -> int:
+        """Jobs of batches in one worker at a time."""
+        return self.batch_threads or max(1, self.worker_threads // 2)
 
     @property
     def names_servers(self) -> bool:

@@ -15,6 +15,7 @@ from services.cot2el.kernel import Alignment
 from services.cot2el.segmentation.units import Unit
 from shared.choices import Explanation
 from shared.errors import BadInput
+from shared.job_context import checking
 
 MOST_WORK = 1_000_000_000  # characters of explanations times characters of units
 
@@ -81,7 +82,7 @@ def by_chance(
     """The same alignment of explanations with shuffled words, one generator a draw."""
     found = [
         alignment
-        for draw in generators
+        for draw in checking(generators)
         for alignment in _aligned(
             [shuffled(pair.explanation, draw) for pair in pairs], reasoning, units, rule
         )
@@ -105,5 +106,5 @@ def _aligned(
     work = sum(map(len, texts)) * sum(unit.end - unit.start for unit in units)
     if work > MOST_WORK:
         raise BadInput("too many or too long explanations for this reasoning", pointer="/pairs")
-    verbatim = [reasoning[unit.start : unit.end] for unit in units]
+    verbatim = checking([reasoning[unit.start : unit.end] for unit in units])
     return kernel.align(texts, verbatim, autojunk=rule.autojunk, most_steps=rule.most_steps)

@@ -25,6 +25,7 @@ from services.ftc.report import (
 )
 from shared.contracts import Provenance
 from shared.counting import histogram_of
+from shared.job_context import checking
 from shared.version import SERVICE_VERSION
 
 NO_CODE = "no code was released: variant reference answers as variant paper"
@@ -37,7 +38,9 @@ INERT = {
 def assemble(request: FtcRequest, reading: Reading, measured: Measured) -> FtcReport:
     """The report of one request."""
     targets = _targets(request, reading)
-    made = tuple(_counterfactual(request, reading, measured, i) for i in range(len(targets)))
+    made = tuple(
+        _counterfactual(request, reading, measured, i) for i in checking(range(len(targets)))
+    )
     components = _components(_mean([one.satisfaction for one in made]))
     return FtcReport(
         metric=METRIC.name,

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shared.batch_reports import BatchReportRequest, Interval
+from shared.job_context import checking
 from shared.worker.bootstrap import mean_interval
 
 Floats = NDArray[np.float64]
@@ -54,7 +55,7 @@ class Resampling:
     ) -> Floats:
         at_once = max(1, DRAWS_AT_ONCE // rows.size)
         found = []
-        for start in range(0, self.request.resamples, at_once):
+        for start in checking(range(0, self.request.resamples, at_once)):
             count = min(at_once, self.request.resamples - start)
             found.append(of(rows[generator.integers(len(rows), size=(count, len(rows)))]))
         return np.concatenate(found)

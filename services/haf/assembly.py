@@ -29,12 +29,13 @@ from services.haf.token_values import with_token_values
 from services.haf.transcript import Exchange, Transcript
 from services.haf.undefined import reasons_why
 from shared.contracts import Provenance
+from shared.job_context import checking
 from shared.version import SERVICE_VERSION
 
 
 def assemble(request: HafRequest, told: Sequence[Transcript], gathered: Gathered) -> HafReport:
     """The report of one request: of its first generation, with the others beside it."""
-    measured = [measure(request, each, gathered) for each in told]
+    measured = [measure(request, each, gathered) for each in checking(told)]
     first, values = told[0], measured[0]
     stages = tuple(_stages(first, values))
     if request.token_values:

@@ -28,6 +28,7 @@ from services.haf.transcript import Exchange, Transcript
 from shared.calls import Pair
 from shared.contracts import ModelUse
 from shared.errors import BadInput
+from shared.job_context import checking
 from shared.models import Similarity, models
 from shared.operations import MOST
 
@@ -103,15 +104,15 @@ def _wanted(request: HafRequest, told: Sequence[Transcript]) -> list[Named]:
 
 def pairs_of(request: HafRequest, transcript: Transcript) -> Iterator[Texts]:
     """Relevance of tokens (Eq. 3), support (Eqs. 5, 6), and the stages against JUSTIFY."""
-    for exchange in transcript.exchanges:
+    for exchange in checking(transcript.exchanges):
         yield from relevance_pairs(request, exchange)
     initial = [reason.statement.text for reason in transcript.justify.reasons]
-    for place, text in enumerate(initial):
+    for place, text in enumerate(checking(initial)):
         yield request.text, text
         yield from ((text, other) for other in initial[place + 1 :])
     again = [each.internal for each in transcript.orders if each.internal is not None]
     for exchange in (*transcript.later, *again):
-        for reason in exchange.reasons:
+        for reason in checking(exchange.reasons):
             against = compared_with(exchange, initial)
             yield from ((reason.statement.text, other) for other in against)
 

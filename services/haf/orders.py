@@ -19,6 +19,7 @@ from services.haf.brought import of_completion
 from services.haf.parsed import Parsed, Span, Statement
 from services.haf.questions import Order, Sample, about_the_text
 from services.haf.transcript import Exchange, exchange, obstacle
+from shared.job_context import check, checking
 from shared.models import models
 
 
@@ -31,7 +32,7 @@ def rewrite(samples: Sequence[Sample]) -> None:
             if sample.justify is not None:
                 groups[sample.request.model or ""].append((sample, sample.justify, order))
     for name, asked in groups.items():
-        changed = [reordered(justify, order) for _, justify, order in asked]
+        changed = [reordered(justify, order) for _, justify, order in checking(asked)]
         before = [prompts.justify(sample.request.text, 0) for sample, _, _ in asked]
         with about_the_text():
             scored = models().writer(name).score(before, [text for text, _ in changed])
@@ -81,6 +82,7 @@ def others(plain: Order, count: int, key: str) -> list[Order]:
     generator = np.random.Generator(np.random.Philox(seed))
     found: dict[Order, None] = {}
     while len(found) < min(count, math.factorial(len(plain)) - 1):
+        check()
         order = tuple(int(place) for place in generator.permutation(len(plain)))
         if order != plain:
             found[order] = None

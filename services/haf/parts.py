@@ -20,6 +20,7 @@ from services.haf.parsed import Verdict
 from services.haf.report import Answer, Stage
 from services.haf.spoken import Spoken
 from services.haf.transcript import Exchange
+from shared.job_context import checking
 
 Confident = Callable[[Spoken, str], float | None]  # a statement, and what it is relevant to
 
@@ -92,7 +93,7 @@ def similarities(shared: Scoring) -> Floats:
     """(n, n) g of the JUSTIFY reasons, symmetric, 1 on the diagonal."""
     size = len(shared.initial)
     found = np.eye(size)
-    for i in range(size):
+    for i in checking(range(size)):
         for j in range(i + 1, size):
             found[i, j] = found[j, i] = shared.g(shared.initial[i], shared.initial[j])
     return found
@@ -103,7 +104,9 @@ def reliance(shared: Scoring, exchange: Exchange) -> StageValue:
     weights = shared.request.weights
     share = weights.uii_confidence if exchange.stage == "internal" else weights.uei_confidence
     every = range(len(shared.initial))
-    return StageValue(tuple(_new(shared, reason, every, share) for reason in exchange.reasons))
+    return StageValue(
+        tuple(_new(shared, reason, every, share) for reason in checking(exchange.reasons))
+    )
 
 
 def individual(

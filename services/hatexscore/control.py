@@ -14,6 +14,7 @@ import numpy as np
 
 from services.hatexscore.languages import Span
 from services.hatexscore.units import touched, units
+from shared.job_context import check
 
 
 def obstacle(text: str, quoted: Sequence[Span]) -> str | None:
@@ -36,6 +37,7 @@ def placements(text: str, quoted: Sequence[Span], seed: int, draws: int) -> list
     generator = _generator(text, quoted, seed)
     drawn: list[list[Span]] = []
     while len(drawn) < draws:
+        check()
         placed = _place(lengths, len(counted), generator)
         if placed != blocks:
             drawn.append([(counted[first][0], counted[last - 1][1]) for first, last in placed])

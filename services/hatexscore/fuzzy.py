@@ -16,6 +16,7 @@ from rapidfuzz.distance import Levenshtein
 from services.hatexscore.folding import Folded
 from services.hatexscore.languages import Span
 from services.hatexscore.units import may_begin, may_end
+from shared.job_context import checking
 
 MAX_EDITS = 0.15  # of the quotation's length
 MIN_LENGTH = 8  # characters; shorter words are near to too much
@@ -35,7 +36,7 @@ def nearest(text: str, folded: Folded, needle: str) -> tuple[Span, float] | None
     if len(needle) < MIN_LENGTH:
         return None
     best: tuple[float, int, int] | None = None
-    for begin in _regions(folded.text, needle, edits):
+    for begin in checking(_regions(folded.text, needle, edits)):
         for start, end in _passages(text, folded, begin, len(needle)):
             distance = _distance(needle, folded.text[start:end])
             if distance <= MAX_EDITS and (best is None or (distance, start, end) < best):

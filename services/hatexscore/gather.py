@@ -18,6 +18,7 @@ from services.hatexscore.masking import mask
 from services.hatexscore.reading import Reading
 from shared.contracts import ModelUse
 from shared.errors import BadInput
+from shared.job_context import checking
 from shared.models import Classifier, models
 
 HATEFUL = "hateful"  # the label whose probability is asked for
@@ -77,7 +78,7 @@ def _question(request: HatexscoreRequest, reading: Reading) -> Question | None:
     if obstacle is not None:
         return Question(name, request.text, quoting.masked, (), (f"{NO_CONTROL}{obstacle}",))
     drawn = control.placements(request.text, quoting.spans, request.seed, request.control_draws)
-    texts = tuple(mask(request.text, spans) for spans in drawn)
+    texts = tuple(mask(request.text, spans) for spans in checking(drawn))
     return Question(name, request.text, quoting.masked, texts, ())
 
 

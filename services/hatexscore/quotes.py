@@ -17,6 +17,7 @@ from services.hatexscore.fuzzy import nearest
 from services.hatexscore.languages import Language, Span, words
 from services.hatexscore.quotation_marks import quoted_spans
 from services.hatexscore.units import may_begin, may_end
+from shared.job_context import checking
 
 _ELLIPSIS = re.compile(r"\s*(?:\[\s*(?:\.{3,}|\u2026)\s*\]|\.{3,}|\u2026+)\s*")
 _LONGEST_WORD = 20  # characters of a function word, generously
@@ -85,7 +86,7 @@ def locate(text: str, quoted: Sequence[Quotation]) -> tuple[list[Quote], list[Qu
     folded = fold(text)
     found: dict[str, list[Quote]] = {}
     missing: list[Quotation] = []
-    for quotation in quoted:
+    for quotation in checking(quoted):
         needle = fold(quotation.text).text
         if needle not in found:
             found[needle] = _occurrences(text, folded, needle, quotation.text)

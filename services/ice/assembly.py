@@ -16,6 +16,7 @@ from services.ice.rules import CONFIDENCE
 from services.ice.showing import evidence, token_values, tokens
 from services.ice.warning import warnings
 from shared.contracts import ModelUse, Provenance
+from shared.job_context import checking
 from shared.version import SERVICE_VERSION
 
 
@@ -23,7 +24,7 @@ def assemble(inquiry: Inquiry, use: ModelUse) -> IceReport:
     """The report of one request."""
     reading, asked = inquiry.reading, inquiry.reading.request.token_values
     found = testing.compared(inquiry)
-    tests = tuple(testing.test_of(inquiry, one) for one in found)
+    tests = tuple(testing.test_of(inquiry, one) for one in checking(found))
     score, compared = _score(inquiry, tests), comparisons(inquiry)
     probabilities = dict(zip(reading.labels, reading.probabilities.tolist(), strict=True))
     return IceReport(

@@ -21,6 +21,7 @@ from services.ice.operators import Operators, random_of
 from services.ice.reading import Reading
 from services.ice.report import Operator
 from shared.calls import Row
+from shared.job_context import checking
 
 FIRST_ROUND = 50
 
@@ -98,7 +99,7 @@ class Inquiry:
         wanted: dict[Key, None] = {}
         for operator in self.reading.request.operators:
             wanted |= {(operator, None): None}
-            for trial in self.trials:
+            for trial in checking(self.trials):
                 wanted |= {(operator, trial.rationale): None}
                 wanted |= {(operator, subset): None for subset in self.null_subsets(trial)}
         return [key for key in wanted if key not in self.scores]
@@ -119,7 +120,7 @@ class Inquiry:
         for size, drawn in self._drawn.items():
             trials = [trial for trial in self.trials if len(trial.rationale) == size]
             tests = [(t, operator) for t in trials for operator in self.reading.request.operators]
-            if not all(ended(self, *test) for test in tests):
+            if not all(ended(self, *test) for test in checking(tests)):
                 self._draw(size, min(len(drawn), self.reading.request.draws))
 
     def rows_of(self, key: Key) -> list[Row]:
@@ -151,4 +152,4 @@ class Inquiry:
         spare = sum(len(trial.rationale) == size for trial in self.trials)
         if self._drawn[size]:
             spare = 0
-        self._drawn[size] += islice(self._streams[size], more + spare)
+        self._drawn[size] += islice(checking(self._streams[size]), more + spare)

@@ -13,6 +13,7 @@ from services.ice.inquiry import Inquiry, Key
 from services.ice.reading import Reading
 from shared.calls import AttributionMethod, Row
 from shared.errors import BadInput
+from shared.job_context import checking
 
 TOKENS_A_CALL = 100_000  # under a minute of one CPU core for a small encoder
 TOKENS_A_REQUEST = 20_000_000
@@ -25,7 +26,7 @@ def calls(inquiries: Sequence[Inquiry]) -> Iterator[list[Missing]]:
     call: list[Missing] = []
     size = 0
     for inquiry in inquiries:
-        for key in inquiry.missing():
+        for key in checking(inquiry.missing()):
             rows = inquiry.rows_of(key)
             weight = _tokens_read(inquiry, rows)
             if call and size + weight > TOKENS_A_CALL:

@@ -13,6 +13,7 @@ from scipy import stats
 
 from services.ice.drawing import generator
 from services.ice.kernel import Floats, chance_sd
+from shared.job_context import check
 
 BLOCK = 4_000_000  # numbers resampled at a time
 
@@ -39,6 +40,7 @@ class Resampling:
         at_once = max(1, BLOCK // columns.size)
         values: list[float] = []
         while len(values) < self.resamples:
+            check()
             some = min(at_once, self.resamples - len(values))
             values += statistic(columns[random.integers(0, count, (some, count))]).tolist()
         tail = (1 - self.confidence) / 2

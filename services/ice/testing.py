@@ -13,6 +13,7 @@ from services.ice.kernel import Floats
 from services.ice.report import Null, Scores, Test, TestedOperator
 from services.ice.sequential import Tails, read_tails
 from shared.counting import histogram_of
+from shared.job_context import checking
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,7 @@ class Compared:
 def compared(inquiry: Inquiry) -> list[Compared]:
     """By trial, then by operator; then their mean, where the variant has one and there are two."""
     found = []
-    for trial in inquiry.trials:
+    for trial in checking(inquiry.trials):
         by_operator = [
             _of_operator(inquiry, trial, operator) for operator in inquiry.reading.request.operators
         ]

@@ -18,6 +18,7 @@ from torch import Tensor
 from services.inference.inside import Inside
 from shared.calls import AttributionMethod, Attributions, Tokens
 from shared.errors import BadInput
+from shared.job_context import holding
 from shared.models import Floats
 
 
@@ -46,7 +47,7 @@ def answer(values: Floats, gap: float | None = None) -> Attributions:
 
 def attention(inside: Inside, over: str) -> Floats:
     """(T,) how much the reading token attends to each token; see `reading_row`."""
-    with inside.lock:
+    with holding(inside.lock):
         given = inside.attentions()
     layers = given and [layer if layer is None else layer[0] for layer in given]
     return reading_row(layers, inside.attending, over)
@@ -126,7 +127,7 @@ def _baseline(asked: Asked, there: Tensor) -> Tensor:
 
 def _slopes(inside: Inside, points: Tensor) -> tuple[Tensor, Tensor]:
     """((N, T, d) gradients, (N,) logits) at (N, T, d) embeddings, both float64."""
-    with inside.lock, torch.enable_grad():
+    with holding(inside.lock), torch.enable_grad():
         points = points.detach().requires_grad_()
         logits = inside.target(points)
         (slopes,) = torch.autograd.grad(logits.sum(), points)

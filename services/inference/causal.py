@@ -31,6 +31,7 @@ from services.inference.weights import Weights
 from services.inference.writing import LocalWriter
 from shared.calls import AttributionMethod, Attributions, Example, Row, Rows, Tokens
 from shared.contracts import ModelUse
+from shared.job_context import awaited
 from shared.models import Floats
 
 
@@ -93,8 +94,8 @@ class LocalLanguageModel(LocalWriter):
             ]
         futures = [self._batcher.submit(group) for group in groups]
         return [
-            _probabilities(reading, future.result())
-            for reading, future in zip(readings, futures, strict=True)
+            _probabilities(reading, answers)
+            for reading, answers in zip(readings, awaited(futures), strict=True)
         ]
 
     def attributions(

@@ -18,6 +18,7 @@ from services.inference.causal_pass import CausalPass
 from services.inference.causal_reading import CausalReading
 from services.inference.inside import eager
 from shared.calls import AttributionMethod
+from shared.job_context import holding
 from shared.models import Floats
 
 LAST = -1  # the token whose row of attention is read
@@ -60,7 +61,7 @@ class Together:
     @torch.no_grad()
     def _attention(self, places: list[int], over: str) -> list[Floats]:
         model = self.causal.model
-        with self.causal.lock, eager(model):
+        with holding(self.causal.lock), eager(model):
             given = model.base_model(
                 input_ids=self._ids(places), output_attentions=True, use_cache=False
             ).attentions
@@ -73,7 +74,7 @@ class Together:
     def _gradient(self, places: list[int], kind: str) -> list[Floats]:
         readout, model = self.causal.readout, self.causal.model
         wanted = torch.tensor([self.targets[place] for place in places], device=model.device)
-        with self.causal.lock, torch.enable_grad():
+        with holding(self.causal.lock), torch.enable_grad():
             embedded = model.get_input_embeddings()(self._ids(places)).detach().requires_grad_()
             states, _ = readout.states(1, inputs_embeds=embedded, use_cache=False)
             logits = readout.chosen(states[:, -1], wanted)  # (N, N): only the diagonal is asked for

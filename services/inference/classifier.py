@@ -27,6 +27,7 @@ from services.inference.row_by_row import RowByRow
 from services.inference.weights import Weights
 from shared.calls import AttributionMethod, Attributions, Example, Row, Rows, Tokens
 from shared.contracts import ModelUse
+from shared.job_context import awaited
 from shared.models import Floats
 
 __all__ = ["LocalClassifier", "Weights", "softmax"]
@@ -135,7 +136,7 @@ class LocalClassifier:
         return softmax(self._logits(rows) / self._weights.temperature)
 
     def _logits(self, rows: list[EncoderRow]) -> Floats:
-        answers = self._batcher.submit(rows).result()
+        [answers] = awaited([self._batcher.submit(rows)])
         return np.array(answers, dtype=np.float64).reshape(len(rows), len(self.labels))
 
     def _kind(self, row: EncoderRow) -> tuple[int, bool]:

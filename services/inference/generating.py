@@ -14,6 +14,7 @@ from torch import Tensor
 from services.inference.causal_pass import CausalPass
 from services.inference.drafts import Draft
 from shared.calls import Sampling
+from shared.job_context import check
 
 TOGETHER = 32  # prompts; their caches are held all at once
 
@@ -50,6 +51,7 @@ class _Batch:
     def finish(self) -> None:
         """Step until no draft is open."""
         for step in range(1, self._sampling.max_tokens + 1):
+            check()
             chosen = self._step()
             for draft in self._drafts:
                 if step == self._sampling.max_tokens or draft.length >= self._longest:

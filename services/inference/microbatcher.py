@@ -1,15 +1,18 @@
 """Rows of many callers through one model, together: the micro-batcher.
 
-No timer: while the device is busy, calls queue up; when it is free, the kind of rows that waited
-longest has its turn, and rows of that kind from all callers, one each in turn, fill the batch up to
-the budget. One thread runs the device; an exception reaches only the callers whose rows raise it,
-and a batch that the device has no memory for is halved.
+No timer: while the device is busy, calls queue up; when it is free, the party whose turn it is
+(`shared.priority`) is served with the kind of its rows that waited longest, and rows of that kind
+from all callers like it, one each in turn, fill the batch up to the budget. A pass is short where
+somebody else's interactive row may come while it runs. One thread runs the device; an exception
+reaches only the callers whose rows raise it, and a batch that the device has no memory for is
+halved.
 Source: design.md §3, after text-embeddings-inference.
 """
 
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
@@ -19,6 +22,7 @@ from typing import Generic
 from services.inference.measures import BATCH_ROWS, QUEUED_ROWS, timed
 from services.inference.waiting import Answer, Call, Lane, Row, Waiting
 from shared.errors import Unavailable
+from shared.priority import Pace, Party, Turns, acting_for, party
 
 
 @dataclass(frozen=True)
@@ -30,6 +34,7 @@ class Device(Generic[Row, Answer]):
     run:   a batch of one kind to its answers, in order; called from one thread only.
     full:  what `run` raises where the batch needs more memory than there is.
     name:  of the model, for what is measured.
+    clock: seconds, for how long a pass takes.
     """
 
     kind: Callable[[Row], Hashable]
@@ -38,6 +43,7 @@ class Device(Generic[Row, Answer]):
     budget: int
     full: type[Exception]
     name: str = ""
+    clock: Callable[[], float] = time.monotonic
 
 
 class MicroBatcher(Generic[Row, Answer]):
@@ -47,16 +53,20 @@ class MicroBatcher(Generic[Row, Answer]):
         self._device = device
         self._lanes: dict[Hashable, Lane[Row, Answer]] = {}
         self._turns = 0
+        self._parties = Turns()
+        self._pace = Pace(device.clock)
         self._something = threading.Condition()
         self._thread: threading.Thread | None = None
 
     def submit(self, rows: Sequence[Row]) -> Future[list[Answer]]:
         """Queue these rows; the future holds their answers, in order. Cancel it to drop them."""
-        call: Call[Row, Answer] = Call(answers=[None] * len(rows), missing=len(rows))
+        whom = party()
+        call: Call[Row, Answer] = Call([None] * len(rows), len(rows), whom)
         if not rows:
             call.future.set_result([])
             return call.future
         with self._something:
+            self._pace.saw(whom)
             for place, row in enumerate(rows):
                 self._lane(row).add(Waiting(call, place, row))
             self._count()
@@ -88,23 +98,47 @@ class MicroBatcher(Generic[Row, Answer]):
         QUEUED_ROWS.labels(self._device.name).set(sum(map(len, self._lanes.values())))
 
     def _next_batch(self) -> list[Waiting[Row, Answer]]:
-        """Rows of the kind whose turn it is, up to the budget; none where nobody waits."""
-        for kind in sorted(self._lanes, key=lambda kind: self._lanes[kind].turn):
-            lane = self._lanes[kind]
-            first = lane.first()
-            if first is None:
-                del self._lanes[kind]
-                continue
-            self._turns += 1
-            lane.turn = self._turns
-            return lane.take(max(1, self._device.budget // self._device.cost(first.row)))
-        return []
+        """Rows of the party and the kind whose turn it is; none where nobody waits."""
+        waiting = {kind: lane.parties() for kind, lane in self._lanes.items()}
+        self._lanes = {kind: lane for kind, lane in self._lanes.items() if waiting[kind]}
+        party = self._parties.next({one for parties in waiting.values() for one in parties})
+        if party is None:
+            return []
+        kind = min(
+            (kind for kind in self._lanes if party in waiting[kind]),
+            key=lambda kind: self._lanes[kind].turn,
+        )
+        self._turns += 1
+        self._lanes[kind].turn = self._turns
+        return self._filled(self._lanes[kind], party, waiting[kind])
+
+    def _filled(
+        self, lane: Lane[Row, Answer], first: Party, waiting: list[Party]
+    ) -> list[Waiting[Row, Answer]]:
+        """This party's rows and those of all like it, up to the budget; where others leave room
+        in a short pass, theirs too."""
+        found = lane.first()
+        assert found is not None
+        cost = self._device.cost(found.row)
+        ranked = [first, *(one for one in self._parties.ranked(waiting) if one != first)]
+        alike = [one for one in ranked if one.batch == first.batch]
+        rows = lane.take(max(1, self._most(alike) // cost), alike)
+        rest = [one for one in ranked if one.batch != first.batch]
+        rows += lane.take(self._most(ranked) // cost - len(rows), rest) if rest else []
+        for one in {row.call.party for row in rows} - {first}:
+            self._parties.serve(one)
+        return rows
+
+    def _most(self, parties: Sequence[Party]) -> int:
+        return self._pace.most(self._device.budget, parties)
 
     def _run(self, batch: list[Waiting[Row, Answer]]) -> None:
         name = self._device.name
         BATCH_ROWS.labels(name).observe(len(batch))
+        whom = min((waiting.call.party for waiting in batch), key=lambda party: party.batch)
+        begun = self._pace.clock()
         try:
-            with timed(name, "run"):
+            with timed(name, "run"), acting_for(whom):
                 rows = [waiting.row for waiting in batch]
                 answered = list(zip(batch, self._device.run(rows), strict=True))
         except self._device.full as error:
@@ -112,6 +146,8 @@ class MicroBatcher(Generic[Row, Answer]):
         except Exception as error:  # noqa: BLE001 - the callers get it
             self._one_by_one(batch, error)
         else:
+            cost = len(rows) * self._device.cost(rows[0])
+            self._pace.measured(cost, self._pace.clock() - begun)
             with timed(name, "finish"):
                 for waiting, answer in answered:
                     waiting.call.take(waiting.place, answer)
@@ -120,7 +156,7 @@ class MicroBatcher(Generic[Row, Answer]):
         if len(batch) == 1:
             full = Unavailable(f"the device of {self._device.name!r} has no memory for one row")
             full.__cause__ = error
-            _fail(batch[0].call, full)
+            batch[0].call.fail(full)
             return
         middle = len(batch) // 2
         self._run(batch[:middle])
@@ -131,12 +167,7 @@ class MicroBatcher(Generic[Row, Answer]):
         ordered = sorted(batch, key=lambda waiting: id(waiting.call))
         callers = [list(rows) for _, rows in groupby(ordered, lambda waiting: id(waiting.call))]
         if len(callers) == 1:
-            _fail(batch[0].call, error)
+            batch[0].call.fail(error)
             return
         for rows in callers:
             self._run(rows)
-
-
-def _fail(call: Call[Row, Answer], error: Exception) -> None:
-    if not call.is_over:
-        call.future.set_exception(error)

@@ -1,14 +1,19 @@
 """Rows that wait for a device: whose they are, and in which order they get their turn.
 
-Callers take turns row by row: a call of thousands of rows delays a call of ten by little.
+Interactive rows go before those of batches, tenants take turns, and within a tenant its calls do,
+row by row: a call of thousands of rows delays a call of ten by little.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from concurrent.futures import Future
+from collections.abc import Iterable
+from concurrent.futures import Future, InvalidStateError
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
+
+from shared.priority import NOBODY, Party
 
 Row = TypeVar("Row")
 Answer = TypeVar("Answer")
@@ -20,6 +25,7 @@ class Call(Generic[Row, Answer]):
 
     answers: list[Answer | None]
     missing: int
+    party: Party = NOBODY
     future: Future[list[Answer]] = field(default_factory=Future)
 
     @property
@@ -31,8 +37,14 @@ class Call(Generic[Row, Answer]):
         """The answer of one row."""
         self.answers[place] = answer
         self.missing -= 1
-        if self.missing == 0 and not self.is_over:
-            self.future.set_result(self.answers)  # type: ignore[arg-type]  # all are filled
+        if self.missing == 0:
+            with suppress(InvalidStateError):  # cancelled, at any moment
+                self.future.set_result(self.answers)  # type: ignore[arg-type]  # all are filled
+
+    def fail(self, error: Exception) -> None:
+        """The error of its rows, unless it is over."""
+        with suppress(InvalidStateError):
+            self.future.set_exception(error)
 
 
 @dataclass(frozen=True)
@@ -44,11 +56,10 @@ class Waiting(Generic[Row, Answer]):
     row: Row
 
 
-class Lane(Generic[Row, Answer]):
-    """Waiting rows of one kind. `turn`: when it was last served, or made; the lowest is next."""
+class Calls(Generic[Row, Answer]):
+    """Waiting rows of one party and one kind, one of each call in turn."""
 
-    def __init__(self, turn: int) -> None:
-        self.turn = turn
+    def __init__(self) -> None:
         self._calls: dict[int, deque[Waiting[Row, Answer]]] = {}
 
     def __len__(self) -> int:
@@ -68,13 +79,48 @@ class Lane(Generic[Row, Answer]):
             del self._calls[key]
         return None
 
-    def take(self, most: int) -> list[Waiting[Row, Answer]]:
-        """At most so many rows, one of each call in turn."""
-        taken: list[Waiting[Row, Answer]] = []
-        while len(taken) < most and self.first() is not None:
-            key = next(iter(self._calls))
-            rows = self._calls.pop(key)
-            taken.append(rows.popleft())
+    def pop(self) -> Waiting[Row, Answer] | None:
+        """The row that `first` shows; its call goes to the end of the round."""
+        found = self.first()
+        if found is not None:
+            rows = self._calls.pop(id(found.call))
+            rows.popleft()
             if rows:
-                self._calls[key] = rows  # to the end of the round
+                self._calls[id(found.call)] = rows
+        return found
+
+
+class Lane(Generic[Row, Answer]):
+    """Waiting rows of one kind. `turn`: when it was last served, or made; the lowest is next."""
+
+    def __init__(self, turn: int) -> None:
+        self.turn = turn
+        self._of: dict[Party, Calls[Row, Answer]] = {}
+
+    def __len__(self) -> int:
+        return sum(map(len, self._of.values()))
+
+    def add(self, waiting: Waiting[Row, Answer]) -> None:
+        """One more row, behind those of its call."""
+        self._of.setdefault(waiting.call.party, Calls()).add(waiting)
+
+    def parties(self) -> list[Party]:
+        """Those whose rows somebody waits for."""
+        self._of = {party: calls for party, calls in self._of.items() if calls.first()}
+        return list(self._of)
+
+    def first(self) -> Waiting[Row, Answer] | None:
+        """A row that somebody waits for."""
+        return next((calls.first() for calls in self._of.values() if calls.first()), None)
+
+    def take(self, most: int, parties: Iterable[Party]) -> list[Waiting[Row, Answer]]:
+        """At most so many rows of these parties, one of each in turn, in this order."""
+        taken: list[Waiting[Row, Answer]] = []
+        left = deque(party for party in parties if party in self._of)
+        while left and len(taken) < most:
+            party = left.popleft()
+            found = self._of[party].pop()
+            if found is not None:
+                taken.append(found)
+                left.append(party)
         return taken

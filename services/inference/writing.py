@@ -15,6 +15,7 @@ from services.inference.variations import Ids
 from services.inference.weights import Weights
 from shared.calls import Completion, Prompt, Sampling, WrittenToken
 from shared.errors import BadInput
+from shared.job_context import awaited
 from shared.models import Floats
 
 
@@ -60,11 +61,11 @@ class LocalWriter:
                 groups[before].append(place)
         answers: dict[int, Floats] = {}
         futures = [
-            (places, self._batcher.submit(sharing([_row(*pairs[place]) for place in places])))
+            self._batcher.submit(sharing([_row(*pairs[place]) for place in places]))
             for places in groups.values()
         ]
-        for places, future in futures:
-            answers.update(zip(places, future.result(), strict=True))
+        for places, found in zip(groups.values(), awaited(futures), strict=True):
+            answers.update(zip(places, found, strict=True))
         return [
             _completion(written, tokens, answers.get(place))
             for place, (written, (_, tokens)) in enumerate(zip(completions, pairs, strict=True))

@@ -14,6 +14,7 @@ from services.scheduler.feeding import Feeder
 from services.scheduler.filing import Filing
 from services.scheduler.health import Rounds, serve
 from services.scheduler.retention import Retention
+from services.scheduler.wakeups import Wakeups
 from services.scheduler.webhooks.delivering import delivering
 from shared import log, tracing
 from shared.catalogue import load_catalogue
@@ -61,6 +62,7 @@ def duties(chosen: Settings) -> list[Duty]:
     tick = chosen.tick_seconds
     return [
         Duty("promises", lambda: promises.keep(engine, chosen), tick),
+        Duty("wakeups", Wakeups(engine).round, tick),
         Duty("feeding", lambda: feeder.round() and None, tick),
         Duty("filing", filing.round, tick),
         Duty("purging", Retention(engine, chosen).round, PURGE_EVERY_SECONDS),

@@ -17,8 +17,8 @@ from shared import log, metrics, queue
 from shared.errors import Unavailable
 from shared.ledger import recovery
 from shared.ledger.engine import transaction
-from shared.ledger.recovery import Lane
-from shared.problems import attempts_exhausted
+from shared.ledger.lanes import Lane
+from shared.problems import attempts_exhausted, endless_attempts
 from shared.settings import Settings
 
 logger = log.logger(__name__)
@@ -50,10 +50,14 @@ def alone(duty: str) -> Iterator[None]:
 
 
 def end_exhausted(engine: Engine, chosen: Settings) -> None:
-    """Fail the jobs whose worker died in the last allowed attempt."""
-    error = attempts_exhausted(chosen.max_attempts, "the worker died or lost its lease")
+    """Fail the jobs whose worker died, or was silenced by them, in the last allowed attempt."""
+    end = partial(recovery.fail_exhausted, max_attempts=chosen.max_attempts)
+    endless = endless_attempts(chosen.max_attempts)
+    dead = attempts_exhausted(chosen.max_attempts, "the worker died or lost its lease")
+    silent_for = timedelta(seconds=chosen.heartbeat_seconds)
     with transaction(engine) as connection:
-        ended = recovery.fail_exhausted(connection, max_attempts=chosen.max_attempts, error=error)
+        ended = end(connection, error=endless, silent_for=silent_for)
+        ended += end(connection, error=dead)
     for job_id, metric in ended:
         metrics.JOBS_FINISHED.labels(metric, "failed").inc()
         logger.warning("job.exhausted", job=job_id)
@@ -86,7 +90,7 @@ def resend(engine: Engine, lane: Lane, chosen: Settings) -> int:
             limit = min(missing, MOST_AT_ONCE)
             lost += recovery.take_unclaimed(connection, lane, limit=limit, again_after=again_after)
     for job_id in lost:
-        queue.send(lane.metric, job_id, batch=lane.batch)
+        queue.send(lane.metric, job_id, batch=lane.batch, again=True)
         metrics.JOBS_RESENT.labels(lane.metric).inc()
     if lost:
         logger.info("jobs.resent", metric=lane.metric, batch=lane.batch, count=len(lost))

@@ -20,6 +20,7 @@ from torch.nn.functional import pad
 from services.similarity.cache import Input, Vector
 from shared.contracts import ModelUse
 from shared.errors import ScoringError, Unavailable
+from shared.job_context import checking
 
 WIDTH_STEP = {"cpu": 1, "cuda": 16}  # tokens
 PADDED_TOKENS = {"cpu": 4_096, "cuda": 65_536}  # of one forward pass
@@ -62,14 +63,14 @@ class Forward:
         for _, group in groupby(places, key=lambda place: width[place]):
             same = list(group)
             most = max(1, PADDED_TOKENS[self._device.type] // width[same[0]])
-            for start in range(0, len(same), most):
+            for start in checking(range(0, len(same), most)):
                 batch = same[start : start + most]
                 answers |= zip(batch, self._batch([rows[place] for place in batch]), strict=True)
         return [answers[place] for place in range(len(rows))]
 
     def _rows(self, inputs: Sequence[Input]) -> Iterator[Row]:
         """The inputs as tokens, cut to what the model reads."""
-        for start in range(0, len(inputs), TOGETHER):
+        for start in checking(range(0, len(inputs), TOGETHER)):
             part = list(inputs[start : start + TOGETHER])
             features = self._model.preprocess(part, prompt=self._prompt)
             read = features[MASK].bool()  # (N, longest)

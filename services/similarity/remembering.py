@@ -14,6 +14,8 @@ from threading import Lock
 from services.similarity.cache import Cache, Input, Vector, key_of
 from services.similarity.measures import BATCH_INPUTS, CACHE_HITS, CACHE_MISSES, RUN_SECONDS
 from shared.contracts import ModelKind, ModelUse
+from shared.errors import JobStopped
+from shared.job_context import holding
 
 TOGETHER = 4_096  # inputs that calls may add to a batch: a small call waits for no more than these
 
@@ -60,20 +62,36 @@ class Remembering:
 
     def _answered(self, call: _Call) -> Answers:
         self._waiting.append(call)
-        with self._device:
-            while not call.is_over:  # another caller may have served it meanwhile
-                self._serve(self._next())
+        try:
+            with holding(self._device):
+                while not call.is_over:  # another caller may have served it meanwhile
+                    self._serve_next(call)
+        except JobStopped as stopped:  # nobody waits for it: whoever is next passes it over
+            call.error = stopped
+            raise
         if call.error is not None:
             raise call.error
         return call.answers
 
+    def _serve_next(self, own: _Call) -> None:
+        """Answer some calls; where the one whose thread this is is stopped, the others wait on."""
+        calls = self._next()
+        try:
+            self._serve(calls)
+        except BaseException:
+            others = (call for call in reversed(calls) if call is not own and not call.is_over)
+            self._waiting.extendleft(others)
+            raise
+
     def _next(self) -> list[_Call]:
         """The calls that waited longest, as many as belong into one batch."""
-        calls = [self._waiting.popleft()]
-        inputs = len(calls[0].asked)
-        while self._waiting and inputs + len(self._waiting[0].asked) <= TOGETHER:
-            calls.append(self._waiting.popleft())
-            inputs += len(calls[-1].asked)
+        calls: list[_Call] = []
+        inputs = 0
+        while self._waiting and (not calls or inputs + len(self._waiting[0].asked) <= TOGETHER):
+            call = self._waiting.popleft()
+            if not call.is_over:
+                calls.append(call)
+                inputs += len(call.asked)
         return calls
 
     def _serve(self, calls: list[_Call]) -> None:
@@ -82,6 +100,8 @@ class Remembering:
             found = self._looked_up(
                 {key: each for call in calls for key, each in call.asked.items()}
             )
+        except JobStopped:
+            raise
         except Exception as error:  # noqa: BLE001 - its caller gets it
             if len(calls) == 1:
                 calls[0].error = error

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import re
+import secrets
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -41,6 +43,12 @@ def libpq_url(url: str) -> str:
     return f"postgresql://{url.split('://', 1)[1]}"
 
 
+@lru_cache(maxsize=1)
+def session_name() -> str:
+    """How this process's sessions are named in `pg_stat_activity`: no other process has it."""
+    return f"touchstone-{os.getpid()}-{secrets.token_hex(8)}"
+
+
 def connect(url: str, *, pool_size: int = 10) -> Engine:
     """An engine for this address; a connection that rested is checked, so a restart is survived."""
     engine = create_engine(
@@ -49,7 +57,7 @@ def connect(url: str, *, pool_size: int = 10) -> Engine:
         max_overflow=pool_size,
         pool_use_lifo=True,  # the one that rested least is next
         hide_parameters=True,  # requests and keys do not belong into logs
-        connect_args={"connect_timeout": CONNECT_SECONDS},
+        connect_args={"connect_timeout": CONNECT_SECONDS, "application_name": session_name()},
         json_serializer=written,
     )
     event.listen(engine, "checkin", _rests)

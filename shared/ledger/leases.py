@@ -11,11 +11,15 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
-from sqlalchemy import Connection, and_, func, or_, tuple_, update
+from sqlalchemy import ColumnElement, Connection, and_, exists, func, or_, select, tuple_, update
 
 from shared.ledger.jobs import FINISHED_CHANNEL
+from shared.ledger.lanes import EXPIRED
 from shared.ledger.tables import TRIED, jobs
 from shared.ledger.telling import TOLD, tell
+from shared.ledger.turns import Turn, next_job
+
+ONE_AT_A_TIME = func.pg_advisory_xact_lock(func.hashtextextended("last attempts", 0))
 
 
 @dataclass(frozen=True)
@@ -30,53 +34,108 @@ class Claim:
     request: Mapping[str, Any] = field(compare=False)
     waited_seconds: float = field(compare=False)
     tried: int = field(compare=False)
+    tenant: str = field(compare=False)
+    batch_id: str | None = field(compare=False)
 
 
 def claim(
-    connection: Connection, job_id: str, *, lease: timedelta, max_attempts: int
+    connection: Connection,
+    job_id: str,
+    *,
+    lease: timedelta,
+    max_attempts: int,
+    turn: Turn | None = None,
 ) -> Claim | None:
-    """Take the job if it is queued, or running on an expired lease; else None."""
-    free = or_(
-        jobs.c.status == "queued",
-        and_(jobs.c.status == "running", jobs.c.lease_expires_at < func.now()),
-    )
+    """Take the job if it is queued, or running on an expired lease; else None.
+
+    A job that has lost all its workers and has one attempt left gets it only while no other of its
+    metric's lane has its last one: a message that came twice must not bring suspects together.
+
+    turn: where it is given, the job of this lane whose turn it is, instead of exactly that one.
+    """
+    innocent = max_attempts - 1 > TRIED
+    free = or_(jobs.c.status == "queued", and_(*EXPIRED, innocent))
+    wanted = job_id if turn is None else next_job(turn, job_id)
+    found = _claimed(connection, wanted, lease, free, max_attempts > TRIED)
+    if found is not None:
+        return found
+    suspect = (*EXPIRED, max_attempts - 1 == TRIED)
+    if connection.execute(select(jobs.c.id).where(jobs.c.id == job_id, *suspect)).first() is None:
+        return None
+    connection.execute(select(ONE_AT_A_TIME))  # the next statement sees who was before us
+    return _claimed(connection, job_id, lease, *suspect, ~_on_trial(max_attempts))
+
+
+def _claimed(
+    connection: Connection,
+    wanted: str | ColumnElement[str],
+    lease: timedelta,
+    *conditions: ColumnElement[bool],
+) -> Claim | None:
     row = connection.execute(
         update(jobs)
-        .where(jobs.c.id == job_id, free, max_attempts > TRIED)
+        .where(jobs.c.id == wanted, *conditions)
         .values(
             status="running",
             attempts=jobs.c.attempts + 1,
             started_at=func.coalesce(jobs.c.started_at, func.now()),
             lease_expires_at=func.now() + lease,
             waiting_for=None,
+            claimed_by=func.current_setting("application_name"),
         )
         .returning(
+            jobs.c.id,
             jobs.c.attempts,
             TRIED.label("tried"),
             jobs.c.request,
             func.extract("epoch", func.now() - jobs.c.created_at).label("waited"),
+            jobs.c.tenant,
+            jobs.c.batch_id,
         )
     ).one_or_none()
     if row is None:
         return None
     return Claim(
-        job_id=job_id,
+        job_id=row.id,
         attempt=row.attempts,
         request=row.request,
         waited_seconds=float(row.waited),
         tried=row.tried,
+        tenant=row.tenant,
+        batch_id=row.batch_id,
+    )
+
+
+def _on_trial(max_attempts: int) -> ColumnElement[bool]:
+    """Whether another job of the same metric and lane has its last attempt now."""
+    other = jobs.alias("other")
+    return (
+        exists()
+        .where(
+            other.c.status == "running",
+            other.c.lease_expires_at >= func.now(),
+            other.c.attempts - other.c.waits >= max_attempts,
+            other.c.metric == jobs.c.metric,
+            other.c.batch_id.is_(None) == jobs.c.batch_id.is_(None),
+        )
+        .correlate(jobs)
     )
 
 
 def renew(connection: Connection, claims: Collection[Claim], *, lease: timedelta) -> set[str]:
     """Extend these leases; the ids that are still ours (not cancelled, not taken over)."""
-    mine = [(claim.job_id, claim.attempt) for claim in claims]
     rows = connection.execute(
         update(jobs)
-        .where(tuple_(jobs.c.id, jobs.c.attempts).in_(mine), jobs.c.status == "running")
+        .where(*_among(claims))
         .values(lease_expires_at=func.now() + lease)
         .returning(jobs.c.id)
     )
+    return {row.id for row in rows}
+
+
+def still_ours(connection: Connection, claims: Collection[Claim]) -> set[str]:
+    """The ids of those that are still ours (not cancelled, not taken over)."""
+    rows = connection.execute(select(jobs.c.id).where(*_among(claims)))
     return {row.id for row in rows}
 
 
@@ -116,6 +175,11 @@ def _given_back(
         .returning(jobs.c.id)
     ).one_or_none()
     return row is not None
+
+
+def _among(claims: Collection[Claim]) -> tuple[ColumnElement[bool], ...]:
+    mine = [(claim.job_id, claim.attempt) for claim in claims]
+    return (tuple_(jobs.c.id, jobs.c.attempts).in_(mine), jobs.c.status == "running")
 
 
 def _ours(claim: Claim) -> tuple[Any, ...]:

@@ -4,27 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import timedelta
-from typing import Any, NamedTuple
+from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, func, literal, select, update
+from sqlalchemy import ColumnElement, Connection, and_, column, func, literal, select, table, update
 
 from shared.ledger.jobs import FINISHED_CHANNEL
+from shared.ledger.lanes import EXPIRED, Lane
 from shared.ledger.tables import IS_WAITING, TRIED, jobs
 from shared.ledger.telling import TOLD, tell
 
-EXPIRED = (jobs.c.status == "running", jobs.c.lease_expires_at < func.now())
-
-
-class Lane(NamedTuple):
-    """One of a metric's two lanes."""
-
-    metric: str
-    batch: bool
-
-    @property
-    def its_jobs(self) -> tuple[ColumnElement[bool], ...]:
-        """The jobs that travel in it."""
-        return (jobs.c.metric == self.metric, jobs.c.batch_id.is_not(None) == self.batch)
+SESSIONS = table(
+    "pg_stat_activity", column("pid"), column("application_name"), column("state_change")
+)
 
 
 def queued_count(connection: Connection, lane: Lane) -> int:
@@ -85,12 +76,20 @@ def take_suspect(
 
 
 def fail_exhausted(
-    connection: Connection, *, max_attempts: int, error: Mapping[str, Any]
+    connection: Connection,
+    *,
+    max_attempts: int,
+    error: Mapping[str, Any],
+    silent_for: timedelta | None = None,
 ) -> list[tuple[str, str]]:
-    """End the jobs whose last attempt died too: (id, metric) of each."""
+    """End the jobs whose last attempt died too: (id, metric) of each.
+
+    silent_for: only those whose worker did not die, but has said nothing for so long.
+    """
+    silent = () if silent_for is None else (_is_silent(silent_for),)
     rows = connection.execute(
         update(jobs)
-        .where(*EXPIRED, max_attempts <= TRIED)
+        .where(*EXPIRED, max_attempts <= TRIED, *silent)
         .values(
             status="failed",
             error=literal(error, jobs.c.error.type),
@@ -102,6 +101,16 @@ def fail_exhausted(
     for row in rows:
         tell(connection, row)
     return [(row.id, row.metric) for row in rows]
+
+
+def _is_silent(silent_for: timedelta) -> ColumnElement[bool]:
+    """Whether the process that claimed the job has sessions here, and none of them spoke lately.
+
+    A process that died has none; one that works speaks every second while it holds a claim.
+    """
+    ours = select(SESSIONS.c.pid).where(SESSIONS.c.application_name == jobs.c.claimed_by)
+    spoke = ours.where(SESSIONS.c.state_change > func.now() - silent_for)
+    return and_(ours.exists(), ~spoke.exists())
 
 
 def open_lanes(connection: Connection) -> list[Lane]:

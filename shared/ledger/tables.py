@@ -53,6 +53,7 @@ jobs = Table(
     Column("batch_id", String),  # of a batch's line; such a job travels in the batch lane
     Column("waiting_for", Json),  # the model that is not ready, while the job is queued for it
     Column("waits", Integer, nullable=False, server_default="0"),  # attempts that only waited
+    Column("claimed_by", String),  # the process of the last attempt, as its sessions name it
     CheckConstraint(
         "status IN ('queued', 'running', 'succeeded', 'failed', 'cancelled')", name="status"
     ),
@@ -79,6 +80,17 @@ Index(
     "ix_jobs_open_batch",
     jobs.c.batch_id,
     postgresql_where=text("batch_id IS NOT NULL AND status IN ('queued', 'running')"),
+)
+FRESH = "status = 'queued' AND attempts = 0"
+Index(  # whose turn it is, asked at each claim
+    "ix_jobs_turn",
+    *(jobs.c[name] for name in ("metric", "tenant", "id")),
+    postgresql_where=text(f"{FRESH} AND batch_id IS NULL"),
+)
+Index(
+    "ix_jobs_turn_batch",
+    *(jobs.c[name] for name in ("metric", "tenant", "id")),
+    postgresql_where=text(f"{FRESH} AND batch_id IS NOT NULL"),
 )
 Index(
     "ix_jobs_open",

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextvars import copy_context
 from typing import Any
 
 import httpx
@@ -22,6 +23,7 @@ from tenacity import (
 
 from shared.catalogue import ModelEntry
 from shared.errors import BadInput, ScoringError, Unavailable
+from shared.job_context import awaited, check, pause
 from shared.settings import secret, settings
 
 LONGEST_PAUSE = 30.0  # seconds, whatever Retry-After says
@@ -64,7 +66,8 @@ class Connection:
 
     def get(self, path: str) -> Json:
         """The answer to a GET below `/v1`."""
-        return self._retried("GET", self._base + path, None)
+        [answer] = awaited([self._submit("GET", self._base + path, None)])
+        return answer
 
     def post(self, path: str, bodies: Sequence[Json]) -> list[Json]:
         """The answers to requests below `/v1`, in order; they are sent side by side."""
@@ -75,18 +78,18 @@ class Connection:
         return self._side_by_side(self._root + path, bodies)
 
     def _side_by_side(self, url: str, bodies: Sequence[Json]) -> list[Json]:
-        futures = [self._pool.submit(self._retried, "POST", url, body) for body in bodies]
-        try:
-            return [future.result() for future in futures]
-        finally:
-            for future in futures:  # after a failure nobody waits for the rest
-                future.cancel()
+        return awaited([self._submit("POST", url, body) for body in bodies])
+
+    def _submit(self, method: str, url: str, body: Json | None) -> Future[Json]:
+        """To be sent by a thread of the pool, for the job of this one."""
+        return self._pool.submit(copy_context().run, self._retried, method, url, body)
 
     def _retried(self, method: str, url: str, body: Json | None) -> Json:
         retrying = Retrying(
             stop=stop_after_attempt(self._attempts),
             wait=_pause,
             retry=retry_if_exception_type(_Again),
+            sleep=pause,
             reraise=True,
         )
         try:
@@ -95,6 +98,7 @@ class Connection:
             raise Unavailable(f"the server of {self._name!r}: {error}") from error
 
     def _once(self, method: str, url: str, body: Json | None) -> Json:
+        check()
         try:
             response = self._client.request(method, url, json=body, headers=self._headers())
         except (httpx.ConnectError, httpx.ConnectTimeout, httpx.NetworkError) as error:

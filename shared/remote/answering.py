@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 import time
+from contextlib import suppress
 from typing import Any
 
 from pydantic import ValidationError
@@ -10,7 +12,8 @@ from redis.exceptions import RedisError
 
 from shared import log
 from shared.encryption import Unreadable
-from shared.errors import ScoringError
+from shared.errors import JobStopped, ScoringError
+from shared.job_context import JobContext, computing
 from shared.models import models
 from shared.performing import perform
 from shared.queue import app
@@ -20,15 +23,19 @@ from shared.remote.call import (
     ModelRoom,
     Refusal,
     Reply,
+    notices,
     opened,
     replies,
     reply_list,
     sealed,
     task_name,
+    withdrawn,
 )
 from shared.tracing import continued
+from shared.worker.watchdog import watchdog
 
 REPLY_SECONDS = 300  # an answer that nobody takes is forgotten
+ASK_SECONDS = 1.0
 
 logger = log.logger(__name__)
 
@@ -55,12 +62,51 @@ def answer(message: str) -> None:
     if call.deadline < time.time():
         logger.info("call.too_late", call=call.id)
         return
-    _send(call, _reply(call))
+    context = _context_of(call)
+    try:
+        with watchdog.watching(context), computing(context):
+            reply = _reply(call)
+    except JobStopped as stopped:
+        logger.info("call.stopped", call=call.id, detail=stopped.detail)
+        return
+    _send(call, reply)
+
+
+class _Withdrawal(threading.Event):
+    """Set once the caller has withdrawn its call; asks Redis, at most once a second."""
+
+    def __init__(self, call: Call) -> None:
+        super().__init__()
+        self._key = withdrawn(call.id)
+        self._ask_at = time.monotonic() + ASK_SECONDS
+
+    def is_set(self) -> bool:
+        """Whether nobody waits any more."""
+        if not super().is_set() and time.monotonic() >= self._ask_at:
+            self._ask_at = time.monotonic() + ASK_SECONDS
+            with suppress(RedisError):  # it answers in vain, if at all
+                if notices().exists(self._key):
+                    self.set()
+        return super().is_set()
+
+
+def _context_of(call: Call) -> JobContext:
+    """The caller's job, as far as a model worker must know it."""
+    until = call.deadline if call.given_up is None else call.given_up
+    return JobContext(
+        job_id=f"call {call.id}",
+        tenant=call.tenant,
+        batch=call.batch,
+        deadline=time.monotonic() + until - time.time(),
+        cancelled=_Withdrawal(call),
+    )
 
 
 def _reply(call: Call) -> Reply:
     try:
         return Reply(answer=perform(call.operation, models(), call.model))
+    except JobStopped:
+        raise
     except ScoringError as error:
         return _refused(error)
     except Exception as error:

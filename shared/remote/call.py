@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import secrets
 import time
+from contextlib import suppress
 from functools import lru_cache
 from typing import Any, Literal
 
@@ -20,7 +21,15 @@ from redis.exceptions import RedisError
 from shared import log
 from shared.contracts import Message, ModelKind, ModelName
 from shared.encryption import Unreadable, secret_sealer
-from shared.errors import BadInput, DegenerateInput, ModelNotReady, ScoringError, Unavailable
+from shared.errors import (
+    BadInput,
+    DegenerateInput,
+    JobStopped,
+    ModelNotReady,
+    ScoringError,
+    Unavailable,
+)
+from shared.job_context import SLICE_SECONDS, check, current, pause
 from shared.operations import Operation
 from shared.queue import SOCKET_SECONDS, app
 from shared.settings import settings
@@ -30,17 +39,22 @@ ModelRoom = Literal["inference", "similarity"]
 
 SENDINGS = 3
 LONGEST_BLOCK_SECONDS = 3_600
+NOTICE_SECONDS = 0.5
 
 logger = log.logger(__name__)
 
 
 class Call(Message):
-    """What a model worker is asked. `deadline` in unix seconds: later nobody waits any more."""
+    """What a model worker is asked, and for whose job. `deadline` in unix seconds: later nobody
+    waits any more for this sending; `given_up`: for any."""
 
     id: str
     model: ModelName
     operation: Operation
     deadline: float
+    given_up: float | None = None
+    tenant: str = ""
+    batch: bool = False
 
 
 class Refusal(Message):
@@ -72,6 +86,11 @@ def room_of(kind: ModelKind) -> ModelRoom:
 def task_name(room: ModelRoom) -> str:
     """The Celery task, and the queue, of a model room's calls."""
     return f"model.{room}"
+
+
+def withdrawn(call_id: str) -> str:
+    """The Redis key that is there once nobody waits for the answer."""
+    return f"withdrawn:{call_id}"
 
 
 def reply_list(call_id: str) -> str:
@@ -108,6 +127,16 @@ def opened(message: str | bytes) -> str | bytes:
     return sealer.open(message)
 
 
+@lru_cache(maxsize=1)
+def notices() -> redis.Redis:
+    """Connections for who would rather know nothing than wait."""
+    return redis.Redis.from_url(
+        settings().redis_url.get_secret_value(),
+        socket_timeout=NOTICE_SECONDS,
+        socket_connect_timeout=NOTICE_SECONDS,
+    )
+
+
 def ask(room: ModelRoom, model: str, operation: Any) -> Any:
     """The answer to one operation. Raises what the model raised, or Unavailable."""
     raw = _answered(room, model, operation)
@@ -131,12 +160,16 @@ def _error(refusal: Refusal, model: str) -> ScoringError:
 def _answered(room: ModelRoom, model: str, operation: Any) -> bytes:
     seconds = settings().call_seconds
     call_id = secrets.token_hex(16)
+    job, given_up = current(), time.time() + SENDINGS * seconds
     for sending in range(SENDINGS):
         call = Call(
             id=call_id,
             model=model,
             operation=operation,
             deadline=time.time() + seconds,
+            given_up=given_up,
+            tenant=job.tenant if job else "",
+            batch=job is not None and job.batch,
         )
         raw = _sent_and_waited(room, call, seconds)
         if raw is not None:
@@ -155,9 +188,29 @@ def _sent_and_waited(room: ModelRoom, call: Call, seconds: float) -> bytes | Non
             retry=False,
             headers=carried(),
         )
-        found = replies().blpop([reply_list(call.id)], timeout=seconds)
+        return _waited(call, seconds)
+    except JobStopped:
+        _withdraw(call)
+        raise
     except (RedisError, OperationalError, OSError) as error:
         logger.warning("call.broken", call=call.id, error=type(error).__name__)
-        time.sleep(1)  # the broker restarts; the next sending may find it
+        pause(1)  # the broker restarts; the next sending may find it
         return None
-    return None if found is None else found[1]  # type: ignore[return-value]  # not decoded
+
+
+def _waited(call: Call, seconds: float) -> bytes | None:
+    """The answer, or None after so many seconds; a job that is stopped meanwhile raises."""
+    until = time.monotonic() + seconds
+    while (left := until - time.monotonic()) > 0:
+        check()
+        found = replies().blpop([reply_list(call.id)], timeout=min(SLICE_SECONDS, left))
+        if found is not None:
+            return found[1]  # type: ignore[return-value]  # not decoded
+    return None
+
+
+def _withdraw(call: Call) -> None:
+    """Tell who answers that nobody waits; where that is lost, it ends when the call is given up."""
+    lasting = int(SENDINGS * settings().call_seconds) + 1
+    with suppress(RedisError):
+        notices().set(withdrawn(call.id), 1, ex=lasting)

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shared.batch_reports import BatchReportRequest, Interval
+from shared.job_context import checking
 
 DRAWS_AT_ONCE = 4_000_000  # indices in memory: 32 MB
 
@@ -44,7 +45,7 @@ def _means(
 ) -> Iterator[NDArray[np.float64]]:
     """(resamples,) means of resamples of the observed (N,), some at a time."""
     at_once = max(1, DRAWS_AT_ONCE // observed.size)
-    for start in range(0, resamples, at_once):
+    for start in checking(range(0, resamples, at_once)):
         count = min(at_once, resamples - start)
         picked = generator.integers(observed.size, size=(count, observed.size))
         yield observed[picked].mean(axis=1)

@@ -8,9 +8,9 @@ from typing import Any
 
 from shared import log
 from shared.contracts import Room
-from shared.queue import app, task_name
+from shared.queue import AGAIN, app, is_batch, task_name
 from shared.tracing import continued
-from shared.worker.shell import Score, carry
+from shared.worker.shell import Delivery, Score, carry
 
 logger = log.logger(__name__)
 
@@ -41,8 +41,10 @@ def door(room: Room, score: Score) -> Any:
 
     @app.task(name=task_name(room.name), ignore_result=True, bind=True)  # type: ignore[untyped-decorator]
     def task(self: Any, job_id: str) -> None:
-        trace = self.request.headers or {}
-        with log.about(job=job_id), continued(f"score {room.name}", trace, job=job_id):
-            carry(job_id, room, score)
+        headers = self.request.headers or {}
+        lane = (self.request.delivery_info or {}).get("routing_key") or ""
+        delivery = Delivery(batch=is_batch(lane), again=AGAIN in headers)
+        with log.about(job=job_id), continued(f"score {room.name}", headers, job=job_id):
+            carry(job_id, room, score, delivery)
 
     return task

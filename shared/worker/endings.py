@@ -1,7 +1,8 @@
 """Which exception means which end. Two words decide: the caller's fault, or worth a retry.
 
-Bad input fails at once with a problem; a model that is away gives the job back, until its
-attempts are used up; anything else fails with an id that the log repeats in full.
+Bad input fails at once with a problem, and so does what is not done by its deadline; a model that
+is away gives the job back, until its attempts are used up; what was cancelled meanwhile has its end
+already; anything else fails with an id that the log repeats in full.
 """
 
 from __future__ import annotations
@@ -15,10 +16,10 @@ from pydantic import ValidationError
 
 from shared import log
 from shared.contracts import JobRequest, Message, Room
-from shared.errors import BadInput, ModelNotReady, Unavailable
+from shared.errors import BadInput, DeadlineExceeded, JobCancelled, ModelNotReady, Unavailable
 from shared.ledger.leases import Claim
 from shared.ledger.private_requests import demand_readable
-from shared.problems import attempts_exhausted, internal, problem, validation_problem
+from shared.problems import attempts_exhausted, internal, problem, ran_too_long, validation_problem
 from shared.settings import settings
 from shared.worker.forgetting import screened, without_text
 
@@ -42,6 +43,13 @@ class Failure:
 
 
 @dataclass(frozen=True)
+class Abandoned:
+    """Nobody wants a result any more: the ledger has another end already, or another worker."""
+
+    status: Literal["abandoned"] = "abandoned"
+
+
+@dataclass(frozen=True)
 class Retry:
     """The job goes back to the queue for this many seconds."""
 
@@ -59,7 +67,7 @@ class Wait:
     status: Literal["waiting"] = "waiting"
 
 
-End = Success | Failure | Retry | Wait
+End = Success | Failure | Retry | Wait | Abandoned
 
 
 def ending(room: Room, score: Callable[[Any], Message], claim: Claim) -> End:
@@ -67,21 +75,34 @@ def ending(room: Room, score: Callable[[Any], Message], claim: Claim) -> End:
     try:
         demand_readable(claim.request)
         request = room.request.model_validate(claim.request)
-    except Unavailable as error:
-        return _again(claim, error)
-    except ValidationError as error:  # accepted by another version of the contract
-        return Failure(validation_problem(error, claim.request))
+    except (Unavailable, ValidationError) as error:
+        return _unread(claim, error)
     try:
         return Success(_kept(score(request), request))
+    except JobCancelled:
+        return Abandoned()
+    except DeadlineExceeded:
+        return too_late(claim)
     except BadInput as error:
         found = problem(error)
         return Failure(screened(found, request) if request.do_not_store_text else found)
-    except ModelNotReady as error:
-        return _waiting(claim, error)
     except Unavailable as error:
-        return _again(claim, error)
+        return _later(claim, error)
     except Exception as error:  # noqa: BLE001 - the boundary: every job must end
         return _unexpected(claim, room.name, error)
+
+
+def _unread(claim: Claim, error: Unavailable | ValidationError) -> Failure | Retry:
+    """A request that this process has no key to, or that another version of us accepted."""
+    if isinstance(error, Unavailable):
+        return _again(claim, error)
+    return Failure(validation_problem(error, claim.request))
+
+
+def too_late(claim: Claim) -> Failure:
+    """It ran past its deadline; another attempt would take as long."""
+    logger.warning("job.too_late", job=claim.job_id, attempt=claim.attempt)
+    return Failure(ran_too_long(settings().max_run_seconds))
 
 
 def _kept(report: Message, request: JobRequest) -> dict[str, Any]:
@@ -89,6 +110,10 @@ def _kept(report: Message, request: JobRequest) -> dict[str, Any]:
     if request.do_not_store_text:
         return without_text(report, request)
     return report.model_dump(mode="json")
+
+
+def _later(claim: Claim, error: Unavailable) -> Failure | Retry | Wait:
+    return _waiting(claim, error) if isinstance(error, ModelNotReady) else _again(claim, error)
 
 
 def _waiting(claim: Claim, error: ModelNotReady) -> Failure | Wait:

@@ -3,12 +3,15 @@
 Ready means: this worker takes jobs. It does as soon as each of its models was tried once; one that
 cannot be loaded, or takes long, is its own jobs' affair, and stands under `models`.
 `/readyz?model=NAME` asks for one model: 200 once it is loaded.
+Alive means: nothing that it computes has got out of hand; who watches over processes ends one that
+is not, or that does not answer.
 """
 
 from __future__ import annotations
 
 import json
 import threading
+from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -23,6 +26,7 @@ class Health:
 
     def __init__(self, models: ModelStates | None = None) -> None:
         self.models = models or ModelStates()
+        self.ailment: Callable[[], str | None] = lambda: None  # why it should be ended
         self._obstacles: dict[str, str] = {"worker": "is starting"}
         self._lock = threading.Lock()
 
@@ -67,7 +71,9 @@ def _answer(path: str, health: Health) -> tuple[int, str, bytes]:
     if path == "/metrics":
         return 200, CONTENT_TYPE_LATEST, generate_latest()
     if path == "/healthz":
-        return 200, "application/json", b'{"status": "ok"}'
+        ailment = health.ailment()
+        body = {"status": "ok"} if ailment is None else {"status": "not alive", "worker": ailment}
+        return (200 if ailment is None else 503), "application/json", json.dumps(body).encode()
     if urlsplit(path).path == "/readyz":
         ready, body = _readiness(health, parse_qs(urlsplit(path).query).get("model"))
         return (200 if ready else 503), "application/json", json.dumps(body).encode()

@@ -19,6 +19,7 @@ from pydantic import ValidationError
 
 from shared.batch_reports import BatchReport, BatchReportRequest, ReportRoom, Scored
 from shared.contracts import Metric
+from shared.job_context import checking
 from shared.ledger import results
 from shared.ledger.engine import ledger, transaction
 from shared.ledger.results import Asked
@@ -72,7 +73,7 @@ def sorted_out(
     scored: list[Scored[Any, Any]] = []
     left_out: Counter[str] = Counter()
     read: dict[str, tuple[Any, Any]] = {}
-    for row in rows:
+    for row in checking(rows):
         if row.status != "succeeded" or row.job_id is None or row.request is None:
             left_out[row.status] += 1
         elif room.needs_text and row.request.get("do_not_store_text"):

@@ -14,6 +14,7 @@ from shared.errors import ScoringError
 from shared.worker import preloading
 from shared.worker.health import Health, serve
 from shared.worker.preloading import preload
+from tests.patience import SECONDS
 
 
 @contextmanager

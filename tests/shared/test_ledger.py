@@ -21,6 +21,7 @@ from shared.errors import UnknownJob
 from shared.ledger import batch_tables, idempotency, jobs, leases, recovery
 from shared.ledger.idempotency import KeyReused
 from shared.ledger.jobs import Job, Page
+from shared.ledger.lanes import Lane
 from shared.ledger.leases import Claim
 from shared.ledger.tables import metadata
 
@@ -28,7 +29,7 @@ MINUTE = timedelta(minutes=1)
 NOW = timedelta(0)
 LONG_AGO = timedelta(seconds=-1)
 RESULT = {"score": 0.5}
-ECHO = recovery.Lane("echo", batch=False)
+ECHO = Lane("echo", batch=False)
 
 
 def accept(engine: Engine, request: dict[str, Any] | None = None, key: str | None = None) -> Job:

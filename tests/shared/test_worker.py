@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import signal
+import threading
 import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -10,13 +16,18 @@ import pytest
 from sqlalchemy import Engine, text
 from structlog.testing import capture_logs
 
+from shared import job_context
 from shared.contracts import Report
+from shared.job_context import JobContext
 from shared.ledger import idempotency, jobs, leases
 from shared.ledger.jobs import Job
 from shared.settings import Settings
+from shared.worker import endings, shell
 from shared.worker import heartbeat as heartbeat_module
+from shared.worker import watchdog as watchdog_module
 from shared.worker.heartbeat import Heartbeat
-from shared.worker.shell import carry
+from shared.worker.shell import Score, carry, context_of
+from shared.worker.watchdog import Watchdog
 from tests.rooms import ECHO, EchoRequest, echo
 
 MINUTE = timedelta(minutes=1)
@@ -41,6 +52,22 @@ def test_a_job_is_scored_once(engine: Engine) -> None:
     assert (job.status, job.attempts) == ("succeeded", 1)
     assert job.result is not None
     assert job.result["echo"] == "hello"
+
+
+def test_the_computation_knows_whose_job_it_computes(engine: Engine, chosen: Settings) -> None:
+    job_id = accept(engine, "hello")
+    seen: list[JobContext | None] = []
+
+    def score(request: Any) -> Report:
+        seen.append(job_context.current())
+        return echo(request)
+
+    carry(job_id, ECHO, score)
+    [context] = seen
+    assert context is not None
+    assert (context.job_id, context.tenant, context.batch) == (job_id, "default", False)
+    assert 0 < context.deadline - time.monotonic() <= chosen.max_run_seconds
+    assert job_context.current() is None
 
 
 def test_bad_input_fails_at_once_with_a_pointer(engine: Engine) -> None:
@@ -187,7 +214,7 @@ def claimed(engine: Engine) -> leases.Claim:
 def test_a_held_lease_is_renewed_and_a_released_one_is_not(engine: Engine) -> None:
     claim = claimed(engine)
     heart = Heartbeat()
-    with heart.held(claim):
+    with heart.held(claim, context_of(claim)):
         expire(engine, claim.job_id)
         heart.beat()
         assert is_leased(engine, claim.job_id)
@@ -196,25 +223,135 @@ def test_a_held_lease_is_renewed_and_a_released_one_is_not(engine: Engine) -> No
     assert not is_leased(engine, claim.job_id)
 
 
-def test_an_attempt_that_never_ends_loses_its_lease(
-    engine: Engine, chosen: Settings, monkeypatch: pytest.MonkeyPatch
+def test_an_attempt_that_never_ends_loses_its_lease(engine: Engine, chosen: Settings) -> None:
+    claim = claimed(engine)
+    heart = Heartbeat()
+    for late, kept in ((0.0, True), (2 * chosen.grace_seconds, False)):
+        context = replace(context_of(claim), deadline=time.monotonic() - late)
+        with heart.held(claim, context):
+            expire(engine, claim.job_id)
+            heart.beat()
+            assert is_leased(engine, claim.job_id) is kept
+        assert not context.cancelled.is_set()
+
+
+@pytest.mark.parametrize("notice", [Heartbeat.beat, Heartbeat.look])
+def test_a_claim_that_was_lost_is_let_go_and_its_computation_told(
+    engine: Engine, notice: Callable[[Heartbeat], None]
 ) -> None:
-    hasty = chosen.model_copy(update={"max_run_seconds": 0.01})
-    monkeypatch.setattr(heartbeat_module, "settings", lambda: hasty)
     claim = claimed(engine)
-    heart = Heartbeat()
-    with heart.held(claim):
-        expire(engine, claim.job_id)
-        time.sleep(0.02)
-        heart.beat()
-        assert not is_leased(engine, claim.job_id)
-
-
-def test_a_claim_that_was_lost_is_no_longer_renewed(engine: Engine) -> None:
-    claim = claimed(engine)
-    heart = Heartbeat()
-    with heart.held(claim):
+    heart, context = Heartbeat(), context_of(claim)
+    with heart.held(claim, context):
+        notice(heart)
+        assert not context.cancelled.is_set()
         with engine.begin() as connection:
             jobs.cancel(connection, claim.job_id)
-        heart.beat()
+        notice(heart)
         assert heart._held == {}
+        assert context.cancelled.is_set()
+
+
+def test_a_cancelled_computation_ends_at_its_next_step(engine: Engine) -> None:
+    job_id = accept(engine, "hello")
+    steps: list[int] = []
+
+    def score(request: Any) -> Report:
+        with engine.begin() as connection:
+            jobs.cancel(connection, job_id)
+        while True:  # the heartbeat hears of it from the ledger
+            steps.append(len(steps))
+            time.sleep(0.01)
+            job_context.check()
+
+    with capture_logs() as events:
+        carry(job_id, ECHO, score)
+    assert steps
+    assert find(engine, job_id).status == "cancelled"
+    assert {event["event"] for event in events} == {"job.ended"}
+
+
+def hasty(chosen: Settings, monkeypatch: pytest.MonkeyPatch) -> Settings:
+    """Every clock of a worker within seconds."""
+    soon = {"max_run_seconds": 0.05, "grace_seconds": 1.0, "heartbeat_seconds": 0.1}
+    settings = chosen.model_copy(update=soon)
+    for module in (shell, endings, watchdog_module, heartbeat_module):
+        monkeypatch.setattr(module, "settings", lambda: settings)
+    return settings
+
+
+@contextmanager
+def watched(monkeypatch: pytest.MonkeyPatch) -> Iterator[Watchdog]:
+    """A watchdog that looks until the block is left, and cannot end this process for real."""
+    dog, over = Watchdog(), threading.Event()
+    monkeypatch.setattr(shell, "watchdog", dog)
+    monkeypatch.setattr(dog, "_arm", lambda: None)
+
+    def look() -> None:
+        while not over.wait(0.05):
+            dog.look()
+
+    with ThreadPoolExecutor(1) as pool:
+        looking = pool.submit(look)
+        try:
+            yield dog
+        finally:
+            over.set()
+            looking.result()
+
+
+def asks(_request: Any) -> Report:
+    while True:
+        time.sleep(0.01)
+        job_context.check()
+
+
+def never_asks(_request: Any) -> Report:
+    while True:
+        pass
+
+
+@pytest.mark.parametrize("score", [asks, never_asks])
+def test_a_computation_that_runs_past_its_deadline_fails_as_too_costly(
+    engine: Engine, chosen: Settings, monkeypatch: pytest.MonkeyPatch, score: Score
+) -> None:
+    hasty(chosen, monkeypatch)
+    job_id = accept(engine, "hello")
+    with watched(monkeypatch) as dog:
+        carry(job_id, ECHO, score)
+        assert dog.ailment() is None
+        carry(again := accept(engine, "hello"), ECHO, echo)  # the thread is free and unharmed
+    job = find(engine, job_id)
+    assert (job.status, job.attempts) == ("failed", 1)
+    assert job.error is not None
+    assert job.error["type"].endswith("too-costly")
+    assert "0.05 s" in job.error["detail"]
+    assert find(engine, again).status == "succeeded"
+
+
+def test_a_thread_that_is_lost_ends_its_job_and_then_the_process(
+    engine: Engine, chosen: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hasty(chosen, monkeypatch)
+    ends = threading.Event()
+    signals: list[int] = []
+    exits: list[int] = []
+    monkeypatch.setattr(watchdog_module.os, "kill", lambda _pid, name: signals.append(name))
+    monkeypatch.setattr(watchdog_module.os, "_exit", exits.append)
+    job_id = accept(engine, "hello")
+
+    def stuck(_request: Any) -> Report:
+        ends.wait()
+        raise ZeroDivisionError
+
+    with watched(monkeypatch) as dog, ThreadPoolExecutor(1) as pool:
+        carried = pool.submit(carry, job_id, ECHO, stuck)
+        while not exits:
+            time.sleep(0.01)
+        error = find(engine, job_id).error
+        assert error is not None
+        assert error["type"].endswith("too-costly")
+        assert signals == [signal.SIGTERM]
+        assert job_id in str(dog.ailment())
+        ends.set()
+        carried.result()
+    assert find(engine, job_id).error == error

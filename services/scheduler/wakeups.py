@@ -1,0 +1,53 @@
+"""A queue has a message for each job that waits in it; what it is short of for long is sent.
+
+A worker takes the job whose turn it is, whatever its message names. So a message that is lost (its
+worker was killed) leaves no job of its own behind: every later job waits for the next message, and
+none of them grows old enough for `promises` to find it. Here the messages are counted instead.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+
+from sqlalchemy import Engine
+
+from shared import log, queue
+from shared.ledger import turns
+from shared.ledger.engine import transaction
+from shared.ledger.lanes import Lane
+from shared.ledger.recovery import open_lanes
+from shared.queue import Hint
+
+ROUNDS = (
+    3  # a message is under way, or held by a worker, for less; if not, one too many is harmless
+)
+MOST_AT_ONCE = 1_000
+
+logger = log.logger(__name__)
+
+
+class Wakeups:
+    """What one scheduler counted in its last rounds."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._short: dict[Lane, deque[int]] = {}
+
+    def round(self) -> None:
+        """Count once, and send what was short all the time. Raises Unavailable."""
+        with transaction(self._engine) as connection:
+            lanes = open_lanes(connection)
+        self._short = {lane: self._short.get(lane, deque(maxlen=ROUNDS)) for lane in lanes}
+        for lane, short in self._short.items():
+            self._count(lane, short)
+
+    def _count(self, lane: Lane, short: deque[int]) -> None:
+        there = queue.waiting(lane.metric, batch=lane.batch)
+        with transaction(self._engine) as connection:
+            short.append(turns.fresh_count(connection, lane) - there)
+            lacking = min(short) if len(short) == ROUNDS else 0
+            oldest = turns.oldest(connection, lane, min(lacking, MOST_AT_ONCE))
+        if oldest:
+            queue.send_all([Hint(lane.metric, job_id, lane.batch) for job_id in oldest])
+            short.clear()
+            logger.info("messages.made_up", metric=lane.metric, batch=lane.batch, count=len(oldest))

@@ -1,0 +1,131 @@
+"""Whose job is next in a lane: tenants take turns, and within a tenant the oldest job is first.
+
+A message says that a job waits in its lane; which of them the worker takes is decided here, so that
+ten thousand jobs of one tenant delay one job of another by one turn. A job that was tried before is
+taken by a message of its own: it waits for its back-off, or is on trial.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import (
+    ARRAY,
+    ColumnElement,
+    Connection,
+    ScalarSelect,
+    Select,
+    String,
+    and_,
+    exists,
+    func,
+    lateral,
+    literal,
+    literal_column,
+    select,
+    true,
+)
+from sqlalchemy.sql.expression import CTE
+
+from shared.ledger.lanes import EXPIRED, Lane
+from shared.ledger.tables import jobs
+
+
+@dataclass(frozen=True)
+class Turn:
+    """What a worker says of its tenants when it asks for the next job of a lane.
+
+    again:  whether the message was sent again, for a job that may have been tried.
+    served: tenants in the order in which they were last served; who is not named goes first.
+    full:   tenants that hold their part of the worker and get no more of it now.
+    """
+
+    lane: Lane
+    again: bool = False
+    served: Sequence[str] = ()
+    full: Sequence[str] = ()
+
+
+def next_job(turn: Turn, named: str) -> ColumnElement[Any]:
+    """The id of the job that a message about the job `named` lets a worker take; null for none.
+
+    A message that was sent again means its own job, if that was tried. Another one may stand for
+    any job by now: what it named can have been taken in another's turn, and be waiting to be tried
+    again.
+    """
+    lost, gone_back = (_tried(named, free) for free in (and_(*EXPIRED), jobs.c.status == "queued"))
+    fair = _fair(turn).scalar_subquery()
+    if turn.again:
+        return func.coalesce(lost, gone_back, fair)
+    return func.coalesce(lost, fair, gone_back)
+
+
+def waits(connection: Connection, lane: Lane) -> bool:
+    """Whether any job of this lane waits that was not tried yet."""
+    return bool(connection.execute(select(exists().where(*_fresh(lane)))).scalar())
+
+
+def fresh_count(connection: Connection, lane: Lane) -> int:
+    """How many jobs of this lane wait for their first attempt."""
+    return connection.execute(select(func.count()).where(*_fresh(lane))).scalar_one()
+
+
+def oldest(connection: Connection, lane: Lane, count: int) -> list[str]:
+    """The ids of at most so many of them."""
+    if count <= 0:
+        return []
+    query = select(jobs.c.id).where(*_fresh(lane)).order_by(jobs.c.id).limit(count)
+    return list(connection.execute(query).scalars())
+
+
+def _tried(named: str, free: ColumnElement[bool]) -> ScalarSelect[Any]:
+    """The named job, if it was tried before and is free in this way."""
+    return select(jobs.c.id).where(jobs.c.id == named, jobs.c.attempts > 0, free).scalar_subquery()
+
+
+def _fair(turn: Turn) -> Select[Any]:
+    """The oldest fresh job of the tenant whose turn it is; what another worker takes is skipped."""
+    waiting = _tenants(turn.lane)
+    tenant = waiting.c.tenant
+    served = literal(list(turn.served), ARRAY(String))
+    order = (
+        select(tenant)
+        .where(tenant.is_not(None), tenant != func.all(literal(list(turn.full), ARRAY(String))))
+        .order_by(func.array_position(served, tenant).nulls_first(), tenant)
+        .offset(0)  # the order is made before jobs are locked: one job is, not one a tenant
+        .subquery("next_tenant")
+    )
+    job = lateral(
+        select(jobs.c.id)
+        .where(*_fresh(turn.lane), jobs.c.tenant == order.c.tenant)
+        .order_by(jobs.c.id)
+        .limit(1)
+        .with_for_update(skip_locked=True),
+        name="next_job",
+    )
+    return select(job.c.id).select_from(order.join(job, true())).limit(1)
+
+
+def _tenants(lane: Lane) -> CTE:
+    """Tenants with a fresh job in this lane; the index is asked once for each of them."""
+    found = select(_first_tenant(lane).label("tenant")).cte("waiting", recursive=True)
+    after = _first_tenant(lane, jobs.c.tenant > found.c.tenant)
+    return found.union_all(select(after).where(found.c.tenant.is_not(None)))
+
+
+def _first_tenant(lane: Lane, *after: ColumnElement[bool]) -> ScalarSelect[Any]:
+    """In the order of the index of fresh jobs, so that no other one is read."""
+    fresh = select(jobs.c.tenant).where(*_fresh(lane), *after)
+    return fresh.order_by(jobs.c.tenant, jobs.c.id).limit(1).scalar_subquery()
+
+
+def _fresh(lane: Lane) -> tuple[ColumnElement[bool], ...]:
+    """Written out, not bound: the planner must see that the partial index holds these jobs."""
+    return (
+        jobs.c.metric == lane.metric,
+        jobs.c.status == literal_column("'queued'"),
+        jobs.c.attempts == literal_column("0"),
+        jobs.c.batch_id.is_not(None) if lane.batch else jobs.c.batch_id.is_(None),
+    )

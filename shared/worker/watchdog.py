@@ -1,0 +1,180 @@
+"""No job takes its process with it: one that runs past its deadline is stopped, step by step.
+
+1. At the deadline `shared.job_context.check` ends a computation that asks.
+2. A grace later the exception `Interrupted` is raised in a thread that never asked: that ends pure
+   Python. It may arrive anywhere, so it comes only to who would otherwise cost the process, and a
+   computation that is late never reaches a lock of the batchers: `check` stands before them. A job
+   that was cancelled is not interrupted before its deadline.
+3. Two graces later the thread is lost (it is in compiled code): its job ends as too costly, the
+   liveness probe fails, no more jobs are taken, and the process ends as soon as the other jobs
+   have, or after a lease.
+
+Who holds the interpreter's lock (a backtracking pattern, say) lets no Python thread do any of this.
+For that a thread of `faulthandler`, which needs no lock, ends the process unless it is told
+otherwise every second; it writes into the log where each thread stood. Its patience is longer than
+a lease, so that by then the process has lost all its claims, and the scheduler has seen a worker
+that lives and is silent.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import faulthandler
+import os
+import signal
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from shared import log
+from shared.job_context import JobContext
+from shared.settings import settings
+
+LOOK_SECONDS = 1.0
+STDERR = 2
+RETIRED = 70  # exit status: EX_SOFTWARE of sysexits.h
+
+logger = log.logger(__name__)
+
+
+class Interrupted(BaseException):
+    """Raised in a thread whose job is past its deadline and never asks whether it is."""
+
+
+@dataclass(eq=False)
+class Watched:
+    """What one thread computes. give_up: ends its job in the ledger when the thread is lost."""
+
+    context: JobContext
+    give_up: Callable[[], None] | None
+    thread: int = field(default_factory=threading.get_ident)
+    interrupted: bool = False
+    lost: bool = False
+
+    @property
+    def late_by(self) -> float:
+        """Seconds past the deadline; negative before it."""
+        return time.monotonic() - self.context.deadline
+
+
+class Watchdog:
+    """What this process computes, looked at every second from a thread that does nothing else."""
+
+    def __init__(self) -> None:
+        self._watched: set[Watched] = set()
+        self._lock = threading.Lock()
+        self._looked: float | None = None  # monotonic second of the last look; None: not started
+        self._retires_at: float | None = None
+        self._armed = False
+
+    @contextmanager
+    def watching(
+        self, context: JobContext, give_up: Callable[[], None] | None = None
+    ) -> Iterator[None]:
+        """This thread computes for this context until the block is left, or Interrupted raised.
+
+        Without `give_up` it is never interrupted: only the process is watched.
+        """
+        one = Watched(context, give_up)
+        with self._lock:
+            self._watched.add(one)
+            if self._looked is not None and not self._armed:
+                self._arm()
+        try:
+            yield
+        finally:
+            with self._lock:  # from here on nobody interrupts it
+                self._watched.discard(one)
+            if one.interrupted:
+                _raise_in(one.thread, None)  # what has not arrived yet must not hit the next job
+
+    def start(self) -> None:
+        """Look every second from now on; for processes that somebody starts again."""
+        self._looked = time.monotonic()
+        threading.Thread(target=self._run, name="watchdog", daemon=True).start()
+
+    def ailment(self) -> str | None:
+        """Why this process should be ended from outside; None: it is well."""
+        if self._looked is None:
+            return None
+        silent = time.monotonic() - self._looked
+        if silent > settings().heartbeat_seconds:
+            return f"its threads have not run for {silent:.0f} s"
+        with self._lock:
+            lost = [one.context.job_id for one in self._watched if one.lost]
+        return f"the computation of {', '.join(lost)} cannot be ended" if lost else None
+
+    def look(self) -> None:
+        """One look at everything that is computed."""
+        self._looked = time.monotonic()
+        grace = settings().grace_seconds
+        with self._lock:
+            self._arm()
+            jobs = [one for one in self._watched if one.give_up is not None]
+            late = [one for one in jobs if one.late_by > grace and not one.interrupted]
+            for one in late:
+                one.interrupted = True
+                _raise_in(one.thread, Interrupted)
+        for one in late:
+            logger.warning("job.interrupted", job=one.context.job_id, where=_where(one))
+        for one in jobs:
+            if one.late_by > 2 * grace and not one.lost:
+                self._lose(one)
+        if self._retires_at is not None:
+            self._retire()
+
+    def _lose(self, one: Watched) -> None:
+        one.lost = True
+        logger.error("job.unstoppable", job=one.context.job_id, where=_where(one))
+        if self._retires_at is None:
+            self._retires_at = time.monotonic() + settings().lease_seconds
+            os.kill(os.getpid(), signal.SIGTERM)  # no more jobs; the others may end
+        if one.give_up is not None:
+            one.give_up()
+
+    def _retire(self) -> None:
+        """End the process where nobody but lost threads computes, or where it takes too long."""
+        with self._lock:
+            others = [one for one in self._watched if not one.lost]
+        if not others or time.monotonic() > (self._retires_at or 0):
+            logger.error("worker.retired", others=len(others))
+            sys.stderr.flush()
+            os._exit(RETIRED)
+
+    def _arm(self) -> None:
+        """The process ends unless this is called again in time; nothing computed: it need not."""
+        self._armed = bool(self._watched)
+        if self._armed:
+            patience = settings().lease_seconds + settings().grace_seconds
+            faulthandler.dump_traceback_later(patience, exit=True, file=STDERR)
+        else:
+            faulthandler.cancel_dump_traceback_later()
+
+    def _run(self) -> None:
+        while True:
+            time.sleep(min(LOOK_SECONDS, settings().heartbeat_seconds))
+            try:
+                self.look()
+            except Exception:
+                logger.exception("watchdog.crashed")
+
+
+def _raise_in(thread: int, error: type[BaseException] | None) -> None:
+    """Raise this in the thread when it next runs Python; None: nothing that is still pending."""
+    raised = None if error is None else ctypes.py_object(error)
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), raised)
+
+
+def _where(one: Watched) -> list[str]:
+    """Where the thread stands: files, lines and functions, no values."""
+    frame = sys._current_frames().get(one.thread)  # noqa: SLF001 - its documented name
+    if frame is None:
+        return []
+    return [f"{at.filename}:{at.lineno} {at.name}" for at in traceback.extract_stack(frame)]
+
+
+watchdog = Watchdog()

@@ -1,0 +1,48 @@
+"""Messages that were lost are made up by their number, and no more than that."""
+
+from __future__ import annotations
+
+from sqlalchemy import Engine
+
+from services.scheduler.wakeups import ROUNDS, Wakeups
+from shared import queue
+from shared.ledger.turns import Turn
+from shared.settings import Settings
+from tests.shared.test_turns import ECHO, made, taken
+
+
+def rounds(engine: Engine, number: int = ROUNDS) -> None:
+    wakeups = Wakeups(engine)
+    for _ in range(number):
+        wakeups.round()
+
+
+def test_what_is_short_all_the_time_is_sent_once(engine: Engine, chosen: Settings) -> None:
+    ids = made(engine, "aabbb")
+    queue.send("echo", ids[0])
+    rounds(engine, ROUNDS - 1)
+    assert queue.waiting("echo") == 1
+    rounds(engine, 3 * ROUNDS)
+    assert queue.waiting("echo") == 5
+
+
+def test_a_message_for_each_job_is_enough(engine: Engine, chosen: Settings) -> None:
+    for job_id in made(engine, "aab"):
+        queue.send("echo", job_id)
+    rounds(engine)
+    assert queue.waiting("echo") == 3
+
+
+def test_jobs_that_run_or_wait_for_another_try_want_no_message(
+    engine: Engine, chosen: Settings
+) -> None:
+    (running,) = made(engine, "a")
+    assert taken(engine, running, Turn(ECHO))
+    rounds(engine)
+    assert queue.waiting("echo") == 0
+
+
+def test_jobs_of_batches_wait_in_their_own_queue(engine: Engine, chosen: Settings) -> None:
+    made(engine, "ab", batch_id="batch_1")
+    rounds(engine)
+    assert (queue.waiting("echo"), queue.waiting("echo", batch=True)) == (0, 2)

@@ -1,0 +1,156 @@
+"""Turns in a lane: by tenant, then by age; nobody is taken twice and nobody is left behind."""
+
+from __future__ import annotations
+
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from typing import Any
+
+from hypothesis import HealthCheck, given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+from sqlalchemy import Connection, Engine, event, insert, text
+
+from shared.ledger import jobs, leases, turns
+from shared.ledger.lanes import Lane
+from shared.ledger.leases import Claim
+from shared.ledger.tables import jobs as table
+from shared.ledger.turns import Turn
+
+MINUTE = timedelta(minutes=1)
+NOW = timedelta(0)
+LONG_AGO = timedelta(seconds=-1)
+ECHO = Lane("echo", batch=False)
+BATCH = Lane("echo", batch=True)
+
+
+def made(engine: Engine, tenants: str, **more: Any) -> list[str]:
+    """Queued jobs, one for each letter: its tenant."""
+    row = {"metric": "echo", "request": {"text": "a"}} | more
+    with engine.begin() as connection:
+        ids = [jobs.new_id() for _ in tenants]
+        due = {"resend_at": connection.execute(text("SELECT now()")).scalar()}
+        rows = [{"id": i, "tenant": t} | row | due for i, t in zip(ids, tenants, strict=True)]
+        connection.execute(insert(table), rows)
+    return ids
+
+
+def taken(engine: Engine, named: str, turn: Turn, lease: timedelta = MINUTE) -> Claim | None:
+    with engine.begin() as connection:
+        return leases.claim(connection, named, lease=lease, max_attempts=3, turn=turn)
+
+
+def all_taken(engine: Engine, messages: list[str]) -> list[Claim]:
+    """What one worker takes on these messages, in order, each tenant going to the end."""
+    served: list[str] = []
+    claims = []
+    for named in messages:
+        claim = taken(engine, named, Turn(ECHO, served=served))
+        if claim is not None:
+            claims.append(claim)
+            served = [tenant for tenant in served if tenant != claim.tenant] + [claim.tenant]
+    return claims
+
+
+@hypothesis_settings(
+    deadline=None, max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(st.text("abc", min_size=1, max_size=12))
+def test_as_many_messages_take_all_jobs_each_tenants_oldest_first(
+    engine: Engine, tenants: str
+) -> None:
+    with engine.begin() as connection:
+        connection.execute(text("DELETE FROM jobs"))
+    ids = made(engine, tenants)
+    claims = all_taken(engine, ids)
+    assert sorted(claim.job_id for claim in claims) == sorted(ids)
+    for tenant in set(tenants):
+        mine = [claim.job_id for claim in claims if claim.tenant == tenant]
+        assert mine == sorted(mine)
+    assert taken(engine, ids[0], Turn(ECHO)) is None  # a second delivery
+
+
+def test_one_job_behind_thousands_of_another_tenants_is_second(engine: Engine) -> None:
+    flood = made(engine, "a" * 2_000)
+    (single,) = made(engine, "b")
+    claims = all_taken(engine, flood[:2])
+    assert single in [claim.job_id for claim in claims]
+
+
+def test_a_tenant_that_holds_its_part_is_passed_over(engine: Engine) -> None:
+    flood, (single,) = made(engine, "aaa"), made(engine, "b")
+    claim = taken(engine, flood[0], Turn(ECHO, full=["a"]))
+    assert claim is not None
+    assert claim.job_id == single
+    assert taken(engine, flood[0], Turn(ECHO, full=["a", "b"])) is None
+    with engine.begin() as connection:
+        assert turns.waits(connection, ECHO)
+        assert not turns.waits(connection, BATCH)
+
+
+def test_lanes_and_metrics_are_apart(engine: Engine) -> None:
+    (other,) = made(engine, "a", metric="other")
+    (line,) = made(engine, "a", batch_id="batch_1")
+    assert taken(engine, other, Turn(ECHO)) is None
+    claim = taken(engine, line, Turn(BATCH))
+    assert claim is not None
+    assert (claim.job_id, claim.batch_id) == (line, "batch_1")
+
+
+def test_what_was_tried_is_taken_by_the_message_that_was_sent_again(engine: Engine) -> None:
+    tried, fresh = made(engine, "ab")
+    claim = taken(engine, tried, Turn(ECHO, full=["b"]))
+    assert claim is not None
+    with engine.begin() as connection:
+        leases.release(connection, claim, resend_after=MINUTE)
+    another = taken(engine, tried, Turn(ECHO, served=["b", "a"]))
+    assert another is not None
+    assert another.job_id == fresh  # its first message stands for whoever waits
+    (later,) = made(engine, "b")
+    again = taken(engine, tried, Turn(ECHO, again=True))
+    assert again is not None
+    assert (again.job_id, again.attempt) == (tried, 2)
+    last = taken(engine, tried, Turn(ECHO, again=True))  # and a second delivery does not waste
+    assert last is not None
+    assert last.job_id == later
+
+
+def test_a_suspect_is_taken_by_its_own_message_alone(engine: Engine) -> None:
+    suspect, fresh = made(engine, "ab")
+    assert taken(engine, suspect, Turn(ECHO), lease=LONG_AGO)
+    assert taken(engine, suspect, Turn(ECHO), lease=LONG_AGO)
+    claim = taken(engine, fresh, Turn(ECHO, served=["b"]))
+    assert claim is not None
+    assert claim.job_id == fresh
+    assert taken(engine, fresh, Turn(ECHO)) is None
+    trial = taken(engine, suspect, Turn(ECHO, again=True))
+    assert trial is not None
+    assert (trial.job_id, trial.attempt) == (suspect, 3)
+
+
+def test_workers_that_ask_at_once_take_every_job_once(engine: Engine) -> None:
+    ids = made(engine, "aab" * 30)
+    with ThreadPoolExecutor(20) as pool:
+        claims = list(pool.map(lambda named: taken(engine, named, Turn(ECHO)), ids))
+    counts = Counter(claim.job_id for claim in claims if claim)
+    assert counts == Counter(ids)
+
+
+def test_the_choice_reads_the_index_of_fresh_jobs(engine: Engine) -> None:
+    """And so costs the same however many jobs wait or have ended."""
+    made(engine, "ab" * 500)
+    made(engine, "ab" * 1_000, metric="other")
+    plans: list[str] = []
+
+    def explained(connection: Connection, _: Any, statement: str, values: Any, *__: Any) -> None:
+        if "UPDATE jobs" in statement and not statement.startswith("EXPLAIN"):
+            found = connection.exec_driver_sql(f"EXPLAIN {statement}", values)
+            plans.append("\n".join(str(row[0]) for row in found))
+
+    with engine.begin() as connection:
+        connection.execute(text("ANALYZE jobs"))
+    event.listen(engine, "before_cursor_execute", explained)
+    assert taken(engine, "job_x", Turn(ECHO, served=["a"], full=["b"]))
+    assert plans[0].count("using ix_jobs_turn on") == 2  # for the tenants, and for the job
+    assert "Seq Scan on jobs" not in plans[0]

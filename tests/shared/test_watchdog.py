@@ -1,0 +1,183 @@
+"""A job that computes for ever, in a real worker: it fails as too costly, its neighbours do not.
+
+The test starts the worker again whenever it ends, as an init system would, and does the scheduler's
+rounds. Nothing here depends on how fast anything is: only on what happened in the end.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
+
+import httpx
+import pytest
+from sqlalchemy import Engine
+
+from services.scheduler import promises
+from services.stack.redis_server import HOST, free_port
+from shared import queue
+from shared.ledger import idempotency, jobs
+from shared.ledger.jobs import Job
+from shared.settings import Settings
+from shared.worker.watchdog import RETIRED
+from tests.rooms import EchoRequest
+from tests.stubborn import STUBBORN
+
+ROOT = Path(__file__).parents[2]
+SECONDS = {"max_run": 2, "grace": 2, "heartbeat": 2, "lease": 10, "resend": 1}
+NEIGHBOURS = 6
+FROM_FAULTHANDLER = 1
+
+pytestmark = pytest.mark.timeout(600)
+
+
+@dataclass
+class Worker:
+    """The process, its log, and the exit statuses of those before it."""
+
+    environment: dict[str, str]
+    log: Path
+    port: int = field(default_factory=free_port)
+    deaths: list[int] = field(default_factory=list)
+    process: subprocess.Popen[bytes] | None = None
+
+    def ensure_running(self) -> None:
+        """Start it, for the first time or again."""
+        if self.process is not None:
+            if self.process.poll() is None:
+                return
+            self.deaths.append(self.process.returncode)
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "tests.stubborn"],
+                cwd=ROOT,
+                env=os.environ | self.environment | {"TOUCHSTONE_METRICS_PORT": str(self.port)},
+                stdout=log,
+                stderr=log,
+            )
+
+    def is_alive(self) -> bool:
+        """What the liveness probe says."""
+        try:
+            return httpx.get(f"http://{HOST}:{self.port}/healthz", timeout=1).is_success
+        except httpx.TransportError:
+            return False
+
+    def stop(self) -> None:
+        """For good."""
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait()
+
+
+@pytest.fixture
+def hasty(chosen: Settings) -> Settings:
+    return chosen.model_copy(update={f"{name}_seconds": n for name, n in SECONDS.items()})
+
+
+@contextmanager
+def working(folder: Path, hasty: Settings) -> Iterator[Worker]:
+    environment = {
+        "DATABASE_URL": hasty.database_url.get_secret_value(),
+        "REDIS_URL": hasty.redis_url.get_secret_value(),
+        "TOUCHSTONE_WORKER_THREADS": "4",
+    } | {f"TOUCHSTONE_{name.upper()}_SECONDS": str(n) for name, n in SECONDS.items()}
+    worker = Worker(environment, folder / "worker.log")
+    try:
+        yield worker
+    finally:
+        worker.stop()
+
+
+def send(engine: Engine, text: str) -> str:
+    request = EchoRequest(text=text).model_dump(mode="json")
+    with engine.begin() as connection:
+        accepted = idempotency.accept(
+            connection, STUBBORN.name, request, key=None, resend_after=timedelta(seconds=1)
+        )
+    queue.send(STUBBORN.name, accepted.job.id)
+    return accepted.job.id
+
+
+def find(engine: Engine, job_id: str) -> Job:
+    with engine.begin() as connection:
+        return jobs.find(connection, job_id)
+
+
+def keep_running(
+    worker: Worker, engine: Engine, hasty: Settings, until: Callable[[], bool]
+) -> None:
+    """The world around the worker, until this holds."""
+    while not until():
+        worker.ensure_running()
+        promises.keep(engine, hasty)
+        time.sleep(0.2)
+
+
+def all_ended(engine: Engine, ids: list[str]) -> bool:
+    return all(find(engine, job_id).is_final for job_id in ids)
+
+
+@pytest.mark.parametrize(
+    ("text", "attempts", "deaths"),
+    [
+        ("asks", 1, set()),
+        ("loops", 1, set()),
+        ("sleeps", 1, {RETIRED}),
+        ("backtracks", 3, {FROM_FAULTHANDLER}),
+    ],
+)
+def test_who_computes_for_ever_fails_as_too_costly_and_alone(
+    engine: Engine, hasty: Settings, tmp_path: Path, text: str, attempts: int, deaths: set[int]
+) -> None:
+    neighbours = [send(engine, "slow") for _ in range(NEIGHBOURS // 2)]
+    guilty = send(engine, text)
+    neighbours += [send(engine, "slow") for _ in range(NEIGHBOURS // 2)]
+    with working(tmp_path, hasty) as worker:
+        keep_running(worker, engine, hasty, lambda: all_ended(engine, [guilty, *neighbours]))
+        if RETIRED in deaths:  # its end comes first
+            keep_running(worker, engine, hasty, lambda: bool(worker.deaths))
+    job = find(engine, guilty)
+    assert job.error is not None
+    assert job.error["type"].endswith("too-costly")
+    assert job.attempts == attempts
+    assert {find(engine, one).status for one in neighbours} == {"succeeded"}
+    assert set(worker.deaths) == deaths
+    if FROM_FAULTHANDLER in deaths:
+        assert len(worker.deaths) >= attempts - 1  # the ledger knows before the last one ends
+        assert "stubborn.py" in worker.log.read_text()  # the log says who it was
+
+
+def test_a_worker_that_cannot_end_a_job_is_not_alive(
+    engine: Engine, hasty: Settings, tmp_path: Path
+) -> None:
+    with working(tmp_path, hasty) as worker:
+        keep_running(worker, engine, hasty, worker.is_alive)
+        guilty = send(engine, "backtracks")
+        keep_running(worker, engine, hasty, lambda: find(engine, guilty).status == "running")
+        keep_running(worker, engine, hasty, lambda: not worker.is_alive())
+
+
+def test_a_cancelled_job_frees_its_thread(engine: Engine, hasty: Settings, tmp_path: Path) -> None:
+    patient = hasty.model_copy(update={"max_run_seconds": 3_600})
+    with working(tmp_path, patient) as worker:
+        worker.environment |= {
+            "TOUCHSTONE_MAX_RUN_SECONDS": "3600",
+            "TOUCHSTONE_WORKER_THREADS": "1",
+        }
+        busy = send(engine, "asks")
+        keep_running(worker, engine, patient, lambda: find(engine, busy).status == "running")
+        behind = send(engine, "slow")
+        with engine.begin() as connection:
+            jobs.cancel(connection, busy)
+        keep_running(worker, engine, patient, lambda: find(engine, behind).is_final)
+    assert find(engine, busy).status == "cancelled"
+    assert find(engine, behind).status == "succeeded"
+    assert worker.deaths == []

@@ -1,0 +1,76 @@
+"""A worker's process whose metric never ends, in the way that the text names: `python -m
+tests.stubborn`."""
+
+from __future__ import annotations
+
+import re
+import time
+from dataclasses import replace
+
+from services.worker import serve
+from shared import job_context, log
+from shared.settings import settings
+from shared.worker import door
+from shared.worker.health import Health
+from shared.worker.health import serve as health_door
+from shared.worker.watchdog import watchdog
+from tests.rooms import ECHO, EchoReport, EchoRequest, echo
+
+STUBBORN = replace(ECHO, name="stubborn")
+SLOW_STEPS = 20
+
+
+def backtracks() -> None:
+    """Holds the interpreter's lock: no other thread runs."""
+    re.match("(a+)+$", "a" * 64 + "b")
+
+
+def loops() -> None:
+    """Never asks whether it is still wanted."""
+    while True:
+        pass
+
+
+def sleeps() -> None:
+    """Waits in compiled code, without the lock: no exception gets there."""
+    time.sleep(3_600)
+
+
+def asks() -> None:
+    """Asks before every step."""
+    while True:
+        time.sleep(0.01)
+        job_context.check()
+
+
+def slow() -> None:
+    """Ends, but not at once."""
+    for _ in range(SLOW_STEPS):
+        time.sleep(0.05)
+
+
+WAYS = {way.__name__: way for way in (backtracks, loops, sleeps, asks, slow)}
+
+
+def score(request: EchoRequest) -> EchoReport:
+    """The text back, sooner, later or never."""
+    WAYS[request.text]()
+    return echo(request)
+
+
+def main() -> None:
+    """As `services.worker` does, without models."""
+    chosen = settings()
+    log.configure(chosen.log_level, chosen.log_format)
+    door(STUBBORN, score)
+    health = Health()
+    health.ailment = watchdog.ailment
+    health.clear("worker")
+    if chosen.metrics_port is not None:
+        health_door(health, chosen.metrics_host, chosen.metrics_port)
+    watchdog.start()
+    serve([], chosen)
+
+
+if __name__ == "__main__":
+    main()
