@@ -10,6 +10,8 @@ from typing import Literal
 from pydantic import Field, IPvAnyNetwork, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from shared.work import WorkLimit
+
 
 class Settings(BaseSettings):
     """Every knob of every process; each is `TOUCHSTONE_<NAME>` unless an alias is given."""
@@ -88,6 +90,18 @@ class Settings(BaseSettings):
     max_run_seconds: float = Field(
         default=900, gt=0, description="a single attempt's lease is not renewed beyond this"
     )
+    max_work_seconds: float = Field(
+        default=900,
+        gt=0,
+        description="estimated seconds of work that one request may ask for, told from its sizes; "
+        "more is refused with 422 `too-costly`. No more than `max_run_seconds` makes sense",
+    )
+    tokens_per_second: float = Field(
+        default=20_000,
+        gt=0,
+        description="that the models read in one worker, for the estimate of work: about 20,000 "
+        "for the embedded ones on two cores; raise it where a GPU reads",
+    )
     retry_seconds: float = Field(
         default=5, gt=0, description="back-off after a model was away, doubled for each attempt"
     )
@@ -131,6 +145,11 @@ class Settings(BaseSettings):
     )
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     log_format: Literal["json", "console"] = "json"
+
+    @property
+    def work_limit(self) -> WorkLimit:
+        """How much one request may ask for."""
+        return WorkLimit(self.max_work_seconds, self.tokens_per_second)
 
     @property
     def names_servers(self) -> bool:

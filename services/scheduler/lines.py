@@ -15,12 +15,13 @@ from pydantic import Field, JsonValue, StringConstraints, ValidationError
 
 from shared.catalogue import Catalogue
 from shared.contracts import JobRequest, Message, Room
-from shared.errors import BadInput
+from shared.errors import BadInput, TooCostly
 from shared.ledger.batches import Batch
 from shared.ledger.idempotency import fingerprint
 from shared.ledger.reading import Fault, Line, Step
 from shared.problems import pointer, validation_problem
 from shared.strictness import read_strictly
+from shared.work import WorkLimit
 
 LINES_AT_ONCE = 500
 BYTES_AT_ONCE = 4_000_000  # at least one line, however long
@@ -47,6 +48,7 @@ class Reader:
     catalogue: Catalogue
     most_lines: int
     most_body_bytes: int
+    work_limit: WorkLimit
 
     def step(self, stream: IO[bytes], batch: Batch) -> Step:
         """Read on from where the batch stands: some lines, not the whole file."""
@@ -90,8 +92,11 @@ class Reader:
             return None
         try:
             custom_id, asked = self.read(raw)
+            self.work_limit.check(self.catalogue.work(self.room, asked))
         except InvalidLine as error:
             return Fault(error.slug, error.detail, number, error.pointer)
+        except TooCostly as error:
+            return Fault("too_costly", error.detail, number, f"#/body{error.pointer or ''}")
         request = asked.model_dump(mode="json")
         caller = {name: request.pop(name) for name in CALLER}
         return Line(

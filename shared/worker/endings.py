@@ -55,6 +55,7 @@ def ending(room: Room, score: Callable[[Any], Message], claim: Claim) -> Success
     except ValidationError as error:  # accepted by another version of the contract
         return Failure(validation_problem(error, claim.request))
     try:
+        settings().work_limit.check(room.work(request))  # of another version, or by another limit
         return Success(_kept(score(request), request))
     except BadInput as error:
         found = problem(error)

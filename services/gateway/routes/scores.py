@@ -42,6 +42,7 @@ async def take(room: Room, request: Request, gateway: State, owner: Owner) -> Re
     """The way of a request: read it, commit it, hint, and wait if the caller prefers to."""
     asked = await body.parse(request, room.request, limit=most_bytes(room, gateway))
     gateway.catalogue.demand(room, asked.model)
+    gateway.settings.work_limit.check(gateway.catalogue.work(room, asked))
     key = key_of(request.headers.get("idempotency-key"))
     accepted = await commit(room, asked, gateway, key, owner)
     prefer = request.headers.get("prefer")
