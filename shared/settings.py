@@ -97,10 +97,10 @@ class Settings(BaseSettings):
         "more is refused with 422 `too-costly`. No more than `max_run_seconds` makes sense",
     )
     tokens_per_second: float = Field(
-        default=20_000,
+        default=10_000,
         gt=0,
-        description="that the models read in one worker, for the estimate of work: about 20,000 "
-        "for the embedded ones on two cores; raise it where a GPU reads",
+        description="that the models read in one worker, for the estimate of work: about 10,000 "
+        "of the embedded ones on two cores; raise it where a GPU reads",
     )
     retry_seconds: float = Field(
         default=5, gt=0, description="back-off after a model was away, doubled for each attempt"

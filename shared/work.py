@@ -71,16 +71,23 @@ class WorkLimit:
         """Raises TooCostly where the certain work is more than the limit."""
         certain = [work for work in works if work.certain]
         for work in certain:
-            if work.most is not None and work.amount > work.most:
-                raise _refusal([work], work, work.most / work.amount, _many(work.most, work.unit))
+            self._check_alone(work)
         total = self.likely_seconds(certain)
         if total <= self.seconds:
             return
         largest = max(certain, key=lambda work: work.seconds(self.tokens_per_second))
         own = largest.seconds(self.tokens_per_second)
         share = (self.seconds - (total - own)) / own
-        limit = f"{_many(self.seconds, 'seconds')} of work (this is about {total:,.0f})"
-        raise _refusal(certain, largest, share, limit)
+        limit = f"{_number(self.seconds)} seconds of work (this is about {_number(total)})"
+        raise _refusal(largest, share, limit, certain)
+
+    def _check_alone(self, work: Work) -> None:
+        """Raises TooCostly where one product is more than there may be of it."""
+        if work.most is None or work.amount <= work.most:
+            return
+        each = work.seconds(self.tokens_per_second) / work.amount
+        most = min(work.most, self.seconds / each)
+        raise _refusal(work, most / work.amount, _number(most), [work])
 
 
 def words_of(text: str) -> int:
@@ -88,23 +95,21 @@ def words_of(text: str) -> int:
     return sum(any(map(str.isalnum, word)) for word in _SPACE.split(text))
 
 
-def _refusal(works: Sequence[Work], largest: Work, share: float, limit: str) -> TooCostly:
+def _refusal(largest: Work, share: float, limit: str, works: Sequence[Work]) -> TooCostly:
     """What is asked for, what is allowed, and how far each number has to come down."""
     product = " × ".join(f"{_number(size.value)} {size.name}" for size in largest.sizes)
-    asked = f"{product} make {_many(largest.amount, largest.unit)}"
+    asked = f"{product} make {_number(largest.amount)} {largest.unit}"
     lower = [
         (size, floor(size.value * share)) for size in largest.sizes if size.pointer is not None
     ]
     possible = [f"{size.name} to at most {to:,}" for size, to in lower if to >= size.least]
     advice = f"lower {', or '.join(possible)}" if possible else "lower several of them"
-    others = [size for work in works for size in work.sizes if size.pointer is not None]
-    pointers = dict.fromkeys(size.pointer or "" for size in (*largest.sizes, *others))
-    named = tuple(pointer for pointer in pointers if pointer)
-    return TooCostly(f"{asked}, and one request may ask for {limit}: {advice}", pointers=named)
-
-
-def _many(count: float, unit: str) -> str:
-    return f"{_number(count)} {unit}"
+    others = [size for work in works for size in work.sizes]
+    named = dict.fromkeys(size.pointer or "" for size in (*largest.sizes, *others))
+    return TooCostly(
+        f"{asked}, and one request may ask for {limit}: {advice}",
+        pointers=tuple(pointer for pointer in named if pointer),
+    )
 
 
 def _number(value: float) -> str:
