@@ -6,14 +6,17 @@ only: the gateway reads this.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Generic, Self, TypeVar
 
 from pydantic import Field, StringConstraints, model_validator
 
 from shared.contracts import JobRequest, Message, ModelKind, Report, Room, ScoreRequest
+from shared.work import FEWEST_READ, Size, Work
 
 MOST_JOBS = 50_000
+SECONDS_A_DRAW = 7e-9  # of one observation in one resample, on one core
 
 Id = Annotated[str, StringConstraints(max_length=64, pattern=r"^[A-Za-z0-9_-]*$")]  # no NUL
 
@@ -95,6 +98,23 @@ class ReportRoom(Room):
     report: type[BatchReport]
     model_kinds: tuple[ModelKind, ...] = ()  # no model is asked
     default_model: str | None = None
+    intervals: int = 1  # about so many bootstrap intervals every result is drawn for
+
+    def work(self, request: JobRequest, reads: int = FEWEST_READ) -> Sequence[Work]:
+        """As far as the request tells: of listed jobs, not of a batch."""
+        listed = request.jobs if isinstance(request, BatchReportRequest) else None
+        return self.work_over(request, len(listed or ()))
+
+    def work_over(self, request: JobRequest, results: int) -> Sequence[Work]:
+        """What this report over so many results asks for: every draw of every bootstrap."""
+        if not isinstance(request, BatchReportRequest):
+            return ()
+        sizes = (
+            Size("`resamples`", request.resamples, "/resamples", least=100),
+            Size("results", results, None if request.jobs is None else "/jobs"),
+            Size("intervals", self.intervals),
+        )
+        return (Work(sizes, unit="draws", seconds_each=SECONDS_A_DRAW),)
 
     @classmethod
     def general(cls, metric: str) -> Self:

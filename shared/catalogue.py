@@ -10,17 +10,20 @@ from __future__ import annotations
 import re
 import tomllib
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, StringConstraints, ValidationError, field_validator, model_validator
 
-from shared.contracts import Message, ModelKind, ModelName, Room
+from shared.contracts import JobRequest, Message, ModelKind, ModelName, Room
 from shared.embedded_base import BASE_REVISION, BASE_SHA256
 from shared.errors import BadInput
 from shared.weights import folder_sha256
+from shared.work import FEWEST_READ, Work
 
+EMBEDDED_READS = 512  # tokens of the base's positions
 EMBEDDED = Path(__file__).parents[1] / "services" / "inference" / "embedded"
 NOTE = "embedded.json"  # beside an adapter's weights
 
@@ -175,6 +178,13 @@ class Catalogue:
             raise BadInput(
                 f"{room.name} needs a {needed}; {entry.name} is a {entry.kind}", pointer="/model"
             )
+
+    def work(self, room: Room, request: JobRequest) -> Sequence[Work]:
+        """How much work this request asks for, as far as its sizes tell; see `shared.work`."""
+        name = request.model or room.default_model
+        entry = next((one for one in self.entries if one.name == name), None)
+        embedded = entry is not None and entry.scheme == "embedded" and entry.kind == "classifier"
+        return room.work(request, EMBEDDED_READS if embedded else FEWEST_READ)
 
     def folder(self, entry: ModelEntry) -> Path | None:
         """Where the weights lie on this disk; None for a source that is elsewhere."""

@@ -6,10 +6,13 @@ the API, the worker to decode a job. Pydantic only: whoever imports this loads n
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+
+from shared.work import FEWEST_READ, Cost, Work
 
 Variant = Literal["robust", "paper", "reference"]
 Direction = Literal["higher_is_better", "lower_is_better"]
@@ -147,11 +150,16 @@ class Room:
     default_model: str | None
     model_optional: bool = False  # whether some requests need none: the contract tells which
     examples: dict[str, dict[str, Any]] = field(default_factory=dict)
+    cost: Cost | None = None  # how much work a request asks for; see `shared.work`
 
     @property
     def path(self) -> str:
         """Where its jobs are posted."""
         return f"/v1/{self.name}"
+
+    def work(self, request: JobRequest, reads: int = FEWEST_READ) -> Sequence[Work]:
+        """What this request asks for; reads: tokens of a text that its model surely reads."""
+        return () if self.cost is None else self.cost(request, reads)
 
 
 @dataclass(frozen=True, kw_only=True)

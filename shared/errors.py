@@ -56,6 +56,13 @@ class TooCostly(BadInput):
     slug = "too-costly"
     title = "The request asks for more work than one job may do"
 
+    def __init__(
+        self, detail: str, *, pointer: str | None = None, pointers: tuple[str, ...] = ()
+    ) -> None:
+        """pointers: every field that could be lowered, the best one first."""
+        super().__init__(detail, pointer=pointer or (pointers[0] if pointers else None))
+        self.pointers = pointers
+
 
 class JobStopped(ScoringError):
     """Nobody wants the result of this job any more; its computation ends where it is."""

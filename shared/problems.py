@@ -27,7 +27,8 @@ def problem(error: ScoringError) -> Problem:
     if isinstance(error, QuotaExceeded):
         made |= {"type": QUOTA_EXCEEDED, "violated-policies": [error.policy]}
     if error.pointer is not None:
-        made["errors"] = [{"detail": error.detail, "pointer": "#" + error.pointer}]
+        pointers = getattr(error, "pointers", ()) or (error.pointer,)
+        made["errors"] = [{"detail": error.detail, "pointer": "#" + one} for one in pointers]
     return made
 
 

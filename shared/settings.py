@@ -10,6 +10,8 @@ from typing import Literal
 from pydantic import Field, IPvAnyNetwork, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from shared.work import WorkLimit
+
 
 class Settings(BaseSettings):
     """Every knob of every process; each is `TOUCHSTONE_<NAME>` unless an alias is given."""
@@ -136,6 +138,18 @@ class Settings(BaseSettings):
         description="for a computation to end by itself at its deadline; after one its thread is "
         "interrupted, after two its process ends",
     )
+    max_work_seconds: float = Field(
+        default=900,
+        gt=0,
+        description="estimated seconds of work that one request may ask for, told from its sizes; "
+        "more is refused with 422 `too-costly`. No more than `max_run_seconds` makes sense",
+    )
+    tokens_per_second: float = Field(
+        default=10_000,
+        gt=0,
+        description="that the models read in one worker, for the estimate of work: about 10,000 "
+        "of the embedded ones on two cores; raise it where a GPU reads",
+    )
     retry_seconds: float = Field(
         default=5, gt=0, description="back-off after a model was away, doubled for each attempt"
     )
@@ -225,6 +239,11 @@ class Settings(BaseSettings):
     def threads_for_batches(self) -> int:
         """Jobs of batches in one worker at a time."""
         return self.batch_threads or max(1, self.worker_threads // 2)
+
+    @property
+    def work_limit(self) -> WorkLimit:
+        """How much one request may ask for."""
+        return WorkLimit(self.max_work_seconds, self.tokens_per_second)
 
     @property
     def names_servers(self) -> bool:

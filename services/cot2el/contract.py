@@ -10,6 +10,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from services.cot2el.batch_message import Cot2elBatchReport
+from services.cot2el.cost import cost
 from services.cot2el.report import Cot2elReport
 from shared.batch_reports import ReportRoom
 from shared.choices import Explanation, Options, Passage, Question
@@ -173,12 +174,14 @@ METRIC = Metric(
     model_kinds=("causal",),
     default_model=None,
     model_optional=True,
+    cost=cost,
     examples={"your own pairs": _UMBRELLA, "against an annotator": _VALIDATED},
 )
 
 BATCH_REPORT = ReportRoom(
     name="cot2el-report",
     metric=METRIC.name,
+    intervals=12,
     summary="Faithfulness of parses, and agreement with annotators, over many results",
     needs_text=False,
     report=Cot2elBatchReport,

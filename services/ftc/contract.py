@@ -9,6 +9,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, StringConstraints, model_validator
 
+from services.ftc.cost import cost
 from services.ftc.report import Distribution, FtcReport, Kind, NliLabel
 from services.ftc.report_over_many import FtcBatchReport, FtcBatchReportRequest
 from services.ftc.study import Study
@@ -127,6 +128,7 @@ METRIC = Metric(
     report=FtcReport,
     model_kinds=("classifier",),
     default_model=DEFAULT_MODEL,
+    cost=cost,
     examples={
         "entailment": _ENTAILMENT,
         "contradiction": _CONTRADICTION,
@@ -138,6 +140,7 @@ METRIC = Metric(
 BATCH_REPORT = ReportRoom(
     name="ftc-report",
     metric=METRIC.name,
+    intervals=30,
     summary="A row a label, with intervals, baselines, nulls and the human ceiling",
     request=FtcBatchReportRequest,
     report=FtcBatchReport,

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, model_validator
 
 from services.haf.batch_messages import HafBatchReport, HafBatchReportRequest
+from services.haf.cost import cost
 from services.haf.report import HafReport
 from services.haf.responses import Responses
 from shared.batch_reports import ReportRoom
@@ -132,6 +133,7 @@ METRIC = Metric(
     model_kinds=("causal",),
     default_model=None,
     model_optional=True,
+    cost=cost,
     examples={
         "your own responses": _OWN_RESPONSES,
         "with every token": {**_OWN_RESPONSES, "token_values": True},
@@ -141,6 +143,7 @@ METRIC = Metric(
 BATCH_REPORT = ReportRoom(
     name="haf-report",
     metric=METRIC.name,
+    intervals=27,
     needs_text=False,
     summary="The paper's tables over many results: means, sample sizes, sufficient and irrelevant",
     request=HafBatchReportRequest,

@@ -9,6 +9,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, StringConstraints, ValidationInfo, field_validator, model_validator
 
+from services.hatexscore.cost import cost
 from services.hatexscore.report import (
     ConsistencyRule,
     HatexscoreReport,
@@ -155,6 +156,7 @@ METRIC = Metric(
     report=HatexscoreReport,
     model_kinds=("classifier",),
     default_model=DEFAULT_MODEL,
+    cost=cost,
     examples={
         "a hateful text": _HATEFUL,
         "in Chinese": _CHINESE,
@@ -168,6 +170,7 @@ BATCH_REPORT = ReportRoom(
     name="hatexscore-report",
     summary="Means of the four parts with intervals, and label conflicts, over many results",
     metric=METRIC.name,
+    intervals=10,
     needs_text=False,
     report=HatexscoreBatchReport,
 )

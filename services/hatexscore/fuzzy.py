@@ -2,77 +2,81 @@
 
 Source: Hu & Lee, arXiv:2601.13547, section 3.2 ("fuzzy matching"); the share is the released
 code's. A needle with k edits, cut into k + 1 pieces, keeps one piece whole: pieces vote where to
-look, so that a quotation from nowhere costs a few string searches.
+look. The pieces are looked up in an index of the text, and only passages whose length and borders
+fit are compared, so that a quotation costs what its own length costs.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from heapq import nsmallest
 from itertools import pairwise
 
 from rapidfuzz.distance import Levenshtein
+from rapidfuzz.process import extractOne
 
-from services.hatexscore.folding import Folded
+from services.hatexscore.haystack import Haystack, around
 from services.hatexscore.languages import Span
-from services.hatexscore.units import may_begin, may_end
 from shared.job_context import checking
 
 MAX_EDITS = 0.15  # of the quotation's length
 MIN_LENGTH = 8  # characters; shorter words are near to too much
 REGIONS = 8  # places that are looked at closely
-HITS = 200  # of one piece
 BORDERS = 24  # tried at either end, the nearest first: word borders, or characters of Chinese
 LONG = 500  # characters; of longer quotations fewer borders are tried
 REACH = 40  # characters beside the expected border, and one more for every allowed edit
 
 
-def nearest(text: str, folded: Folded, needle: str) -> tuple[Span, float] | None:
+def nearest(haystack: Haystack, needle: str) -> tuple[Span, float] | None:
     """The passage nearest to a folded needle and its similarity [0.85, 1), or None.
 
     Begins and ends at word borders; on a tie the earliest, then the shortest passage.
     """
-    edits = int(MAX_EDITS * len(needle))
     if len(needle) < MIN_LENGTH:
         return None
-    best: tuple[float, int, int] | None = None
-    for begin in checking(_regions(folded.text, needle, edits)):
-        for start, end in _passages(text, folded, begin, len(needle)):
-            distance = _distance(needle, folded.text[start:end])
-            if distance <= MAX_EDITS and (best is None or (distance, start, end) < best):
-                best = (distance, start, end)
-    if best is None:
+    spans = passages(haystack, needle)
+    text = haystack.folded.text
+    found = extractOne(
+        needle,
+        [text[start:end] for start, end in spans],
+        scorer=Levenshtein.normalized_distance,
+        score_cutoff=MAX_EDITS,
+    )
+    if found is None:
         return None
-    return folded.span(best[1], best[2]), 1.0 - best[0]
+    _, distance, place = found  # of equal distances the first
+    return haystack.folded.span(*spans[place]), 1.0 - distance
 
 
-def _distance(needle: str, passage: str) -> float:
-    """Edit distance over the longer length, [0, 1]; 1 for a passage that is mostly blank."""
-    if passage != passage.strip():
-        return 1.0
-    return float(Levenshtein.normalized_distance(needle, passage, score_cutoff=MAX_EDITS))
+def passages(haystack: Haystack, needle: str) -> list[Span]:
+    """The passages that are compared with the needle, ascending: none is mostly blank."""
+    edits = int(MAX_EDITS * len(needle))
+    text = haystack.folded.text
+    found = {
+        (start, end)
+        for begin in checking(_regions(haystack, needle, edits))
+        for start, end in _near(haystack, begin, len(needle))
+        if text[start] != " " and text[end - 1] != " "
+    }
+    return sorted(found)
 
 
-def _regions(haystack: str, needle: str, edits: int) -> list[int]:
+def _regions(haystack: Haystack, needle: str, edits: int) -> list[int]:
     """Positions where the needle may begin, those with the most pieces in place first."""
     votes: Counter[int] = Counter()
     for offset, piece in _pieces(needle, edits + 1):
-        position = haystack.find(piece)
-        for _ in range(HITS):
-            if position < 0:
-                break
-            votes[position - offset] += 1
-            position = haystack.find(piece, position + 1)
+        votes.update([place - offset for place in haystack.places(piece)])
     nearby: Counter[int] = Counter()  # edits shift later pieces: neighbours vote together
     for begin, count in votes.items():
         nearby[begin // (edits + 1)] += count
-    ranked = sorted(nearby, key=lambda group: (-nearby[group], group))[:REGIONS]
+    ranked = nsmallest(REGIONS, nearby, key=lambda group: (-nearby[group], group))
     return [_favourite(votes, group * (edits + 1), edits + 1) for group in ranked]
 
 
 def _favourite(votes: Counter[int], first: int, width: int) -> int:
     """The position in first..first + width that most pieces name."""
-    return max(range(first, first + width), key=lambda begin: (votes[begin], -begin))
+    return max(range(first, first + width), key=lambda begin: (votes.get(begin, 0), -begin))
 
 
 def _pieces(needle: str, count: int) -> Iterator[tuple[int, str]]:
@@ -82,20 +86,15 @@ def _pieces(needle: str, count: int) -> Iterator[tuple[int, str]]:
         yield start, needle[start:end]
 
 
-def _passages(text: str, folded: Folded, begin: int, length: int) -> Iterator[Span]:
-    """Passages of about this length that begin near `begin`, between word borders."""
-    limit = BORDERS if length <= LONG else BORDERS // 4
+def _near(haystack: Haystack, begin: int, length: int) -> Iterator[Span]:
+    """Passages between borders that begin near `begin`, of a length that so few edits can reach.
+
+    The edit distance of two texts is at least the difference of their lengths.
+    """
+    most = BORDERS if length <= LONG else BORDERS // 4
     reach = REACH + int(MAX_EDITS * length)
-    origin = folded.origin
-    starts = _near(begin, reach, range(len(origin)), lambda i: may_begin(text, origin[i][0]))
-    for start in starts[:limit]:
-        fits = range(start + 1, len(origin) + 1)
-        ends = _near(start + length, reach, fits, lambda i: may_end(text, origin[i - 1][1]))
-        for end in ends[:limit]:
-            yield start, end
-
-
-def _near(position: int, reach: int, allowed: range, fits: Callable[[int], bool]) -> list[int]:
-    """The fitting indices around a position, the nearest first."""
-    around = range(max(allowed.start, position - reach), min(allowed.stop, position + reach + 1))
-    return sorted((i for i in around if fits(i)), key=lambda i: (abs(i - position), i))
+    longer = min(reach, int(length * MAX_EDITS / (1 - MAX_EDITS)) + 1)
+    for start in around(haystack.begins, begin, reach, most):
+        for end in around(haystack.ends, start + length, longer, most):
+            if end > start:
+                yield start, end

@@ -8,16 +8,17 @@ text and explanation share, "the" included, so that no explanation is ever witho
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from services.hatexscore.folding import Folded, fold
+from services.hatexscore.folding import fold
 from services.hatexscore.fuzzy import nearest
+from services.hatexscore.haystack import Haystack
 from services.hatexscore.languages import Language, Span, words
 from services.hatexscore.quotation_marks import quoted_spans
-from services.hatexscore.units import may_begin, may_end
-from shared.job_context import checking
+from shared.job_context import check, checking
 
 _ELLIPSIS = re.compile(r"\s*(?:\[\s*(?:\.{3,}|\u2026)\s*\]|\.{3,}|\u2026+)\s*")
 _LONGEST_WORD = 20  # characters of a function word, generously
@@ -83,39 +84,56 @@ def locate(text: str, quoted: Sequence[Quotation]) -> tuple[list[Quote], list[Qu
 
     Exact after folding and at word borders; else the nearest passage within 15 % edits.
     """
-    folded = fold(text)
+    haystack = Haystack(text)
     found: dict[str, list[Quote]] = {}
     missing: list[Quotation] = []
     for quotation in checking(quoted):
         needle = fold(quotation.text).text
         if needle not in found:
-            found[needle] = _occurrences(text, folded, needle, quotation.text)
+            found[needle] = _occurrences(haystack, needle, quotation.text)
         if not found[needle]:
             missing.append(quotation)
     quotes = {(q.start, q.end): q for hits in reversed(found.values()) for q in hits}
     return [quotes[span] for span in sorted(quotes)], missing
 
 
-def _occurrences(text: str, folded: Folded, needle: str, quoted_as: str) -> list[Quote]:
+def _occurrences(haystack: Haystack, needle: str, quoted_as: str) -> list[Quote]:
+    check()
+    text = haystack.text
     exact = [
         Quote(start, end, text[start:end], quoted_as, "exact", 1.0)
-        for start, end in exact_spans(text, folded, needle)
+        for start, end in exact_spans(haystack, needle)
     ]
-    near = None if exact else nearest(text, folded, needle)
+    near = None if exact else nearest(haystack, needle)
     if near is None:
         return exact
     (start, end), similarity = near
     return [Quote(start, end, text[start:end], quoted_as, "fuzzy", similarity)]
 
 
-def exact_spans(text: str, folded: Folded, needle: str) -> list[Span]:
-    """Occurrences of a folded needle that begin and end at word borders of the text."""
+def exact_spans(haystack: Haystack, needle: str) -> list[Span]:
+    """Occurrences of a folded needle that begin and end at word borders of the text.
+
+    One that begins inside a word is passed over to the next border, not to the next character:
+    "aaa" in twenty thousand "a" is looked at once.
+    """
+    if not needle:
+        return []
+    folded, begins, ends = haystack.folded, haystack.begins, haystack.ends
     spans: list[Span] = []
-    position = folded.text.find(needle) if needle else -1
+    position = folded.text.find(needle)
     while position >= 0:
-        start, end = folded.span(position, position + len(needle))
-        fits = may_begin(text, start) and may_end(text, end)
-        if fits:
-            spans.append((start, end))
-        position = folded.text.find(needle, position + (len(needle) if fits else 1))
+        after, end = position, position + len(needle)
+        if _holds(begins, position) and _holds(ends, end):
+            spans.append(folded.span(position, end))
+            after = end - 1
+        following = bisect_right(begins, after)
+        if following == len(begins):
+            break
+        position = folded.text.find(needle, begins[following])
     return spans
+
+
+def _holds(ascending: Sequence[int], value: int) -> bool:
+    place = bisect_left(ascending, value)
+    return place < len(ascending) and ascending[place] == value

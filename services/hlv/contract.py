@@ -10,6 +10,7 @@ from typing import Literal, Self
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from services.hlv.batch_message import HlvBatchReport
+from services.hlv.cost import cost
 from services.hlv.human import Human
 from services.hlv.predictions import MOST_RUNS, Predictions
 from services.hlv.report import HlvReport, Method
@@ -168,6 +169,7 @@ METRIC = Metric(
     model_kinds=("causal", "classifier"),
     default_model=None,
     model_optional=True,
+    cost=cost,
     examples={
         "your own distributions": _OWN_DISTRIBUTIONS,
         "your own ratings": _OWN_RATINGS,
@@ -178,6 +180,7 @@ METRIC = Metric(
 BATCH_REPORT = ReportRoom(
     name="hlv-report",
     metric=METRIC.name,
+    intervals=30,
     summary="Correlations and divergences over many results, with and without explanations",
     needs_text=False,
     report=HlvBatchReport,

@@ -11,6 +11,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, StringConstraints, field_validator, model_validator
 
 from services.ice.batch_messages import IceBatchReport, IceBatchReportRequest
+from services.ice.cost import cost
 from services.ice.naming import Brought, Method, Methods, Spans, Values, label
 from services.ice.report import IceReport, Operator
 from shared.batch_reports import ReportRoom
@@ -19,7 +20,6 @@ from shared.contracts import MAX_TEXT, Message, Metric, ScoreRequest
 
 DEFAULT_MODEL = "embedded-hate"
 PREDICTED = "predicted"
-MOST_ROWS = 400_000  # variations of one text; a request that would need more is refused
 
 Budget = Annotated[float, Field(gt=0, le=1)]
 PoolText = Annotated[str, StringConstraints(min_length=1, max_length=MAX_TEXT)]
@@ -124,18 +124,6 @@ class IceRequest(ScoreRequest):
         return self
 
     @model_validator(mode="after")
-    def _affordable(self) -> Self:
-        each = sum(self.infills if operator == "infill" else 1 for operator in self.operators)
-        quoted = [own for own in self.explanations if own.rationale]
-        sizes = len(self.budgets) + len(quoted) + (self.rationale is not None)
-        if self.draws * each * sizes > MOST_ROWS:
-            raise ValueError(
-                "draws x operators (infills) x sizes of rationale (each k, each explanation of "
-                f"spans) asks for more than {MOST_ROWS} rows"
-            )
-        return self
-
-    @model_validator(mode="after")
     def _spans_are_inside(self) -> Self:
         lengths = {"text": len(self.text), "text_pair": len(self.text_pair or "")}
         brought = [
@@ -180,6 +168,7 @@ METRIC = Metric(
     report=IceReport,
     model_kinds=("classifier", "causal"),
     default_model=DEFAULT_MODEL,
+    cost=cost,
     examples={
         "the model's attention": _ATTENTION,
         "a quotation": _QUOTED,
@@ -190,6 +179,7 @@ METRIC = Metric(
 BATCH_REPORT = ReportRoom(
     name="ice-report",
     metric=METRIC.name,
+    intervals=10,
     needs_text=False,
     summary="Win rates with intervals, tests over examples and configurations, and plots",
     request=IceBatchReportRequest,

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from services.ice import drawing
+from services.ice.cost import MOST_TOKENS
 from services.ice.inquiry import Inquiry, Key
 from services.ice.reading import Reading
 from shared.calls import AttributionMethod, Row
-from shared.errors import BadInput
+from shared.errors import TooCostly
 from shared.job_context import checking
 
 TOKENS_A_CALL = 100_000  # under a minute of one CPU core for a small encoder
-TOKENS_A_REQUEST = 20_000_000
 
 Missing = tuple[Inquiry, Key, list[Row]]
 
@@ -44,29 +44,29 @@ def _tokens_read(inquiry: Inquiry, rows: Sequence[Row]) -> int:
 
 
 def check_cost(inquiry: Inquiry) -> None:
-    """Raises BadInput where all draws would make the model read more than it may."""
+    """Raises TooCostly where all draws would make the model read more than it may."""
     most = sum(
         _draws(inquiry, size) * _tokens_a_draw(inquiry, size)
         for size in {len(trial.rationale) for trial in inquiry.trials}
     )
-    if most > TOKENS_A_REQUEST:
-        raise BadInput(
-            f"the draws could make the model read {most:,} tokens, more than {TOKENS_A_REQUEST:,}: "
+    if most > MOST_TOKENS:
+        raise TooCostly(
+            f"the draws could make the model read {most:,} tokens, more than {MOST_TOKENS:,}: "
             "ask for fewer `draws`, `infills`, `operators` or budgets `k`",
             pointer="/draws",
         )
 
 
 def check_methods(reading: Reading, methods: Sequence[AttributionMethod]) -> None:
-    """Raises BadInput where the computed explanations alone would."""
+    """Raises TooCostly where the computed explanations alone would."""
     passes = sum(
         {"lime": one.samples, "integrated_gradients": one.steps}.get(one.name, 1) for one in methods
     )
     most = passes * len(reading.tokens.ids)
-    if most > TOKENS_A_REQUEST:
-        raise BadInput(
+    if most > MOST_TOKENS:
+        raise TooCostly(
             f"the attributions make the model read {most:,} tokens, more than "
-            f"{TOKENS_A_REQUEST:,}: ask for fewer `samples`, `steps` or methods",
+            f"{MOST_TOKENS:,}: ask for fewer `samples`, `steps` or methods",
             pointer="/attribution",
         )
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from pydantic import Field, JsonValue
 
+from services.inference.cost import cost
 from shared.contracts import JobRequest, Message, ModelName, ModelUse, Room
 from shared.operations import InferenceOperation
 
@@ -49,5 +50,6 @@ ROOM = Room(
     report=InferenceReport,
     model_kinds=("classifier", "causal"),
     default_model=None,
+    cost=cost,
     examples={"label probabilities": _JUDGE},
 )

@@ -166,7 +166,14 @@ def reader_for(metric: str, chosen: Settings, catalogue: Catalogue) -> Reader:
     room = rooms().get(metric)
     if room is None:
         raise InvalidLine(f"there is no metric {metric!r}", slug="unknown_metric", pointer="#/url")
-    return Reader(room, room.path, catalogue, chosen.max_batch_lines, chosen.max_body_bytes)
+    return Reader(
+        room,
+        room.path,
+        catalogue,
+        most_lines=chosen.max_batch_lines,
+        most_body_bytes=chosen.max_body_bytes,
+        work_limit=chosen.work_limit,
+    )
 
 
 def _wind_up(connection: Connection, only: Sequence[str] | None) -> None:

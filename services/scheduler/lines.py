@@ -18,13 +18,14 @@ from pydantic_core import PydanticCustomError
 from shared import log
 from shared.catalogue import Catalogue
 from shared.contracts import JobRequest, Message, Room
-from shared.errors import BadInput
+from shared.errors import BadInput, TooCostly
 from shared.ledger.batches import Batch
 from shared.ledger.idempotency import fingerprint
 from shared.ledger.private_requests import demand_key
 from shared.ledger.reading import Fault, Line, Step
 from shared.problems import pointer, validation_problem
 from shared.strictness import read_strictly
+from shared.work import WorkLimit
 
 LINES_AT_ONCE = 500
 BYTES_AT_ONCE = 4_000_000  # at least one line, however long
@@ -63,6 +64,7 @@ class Reader:
     catalogue: Catalogue
     most_lines: int
     most_body_bytes: int
+    work_limit: WorkLimit
 
     def step(self, stream: IO[bytes], batch: Batch) -> Step:
         """Read on from where the batch stands: some lines, not the whole file."""
@@ -110,12 +112,15 @@ class Reader:
             return self._valid(raw, number, start, length)
         except InvalidLine as error:
             return Fault(error.slug, error.detail, number, error.pointer)
+        except TooCostly as error:
+            return Fault("too_costly", error.detail, number, f"#/body{error.pointer or ''}")
         except Exception:  # whatever a line can hold, it is this line's fault alone
             logger.exception("batch.line_crashed", line=number)
             return Fault("unreadable_line", "this line cannot be read", number, "#")
 
     def _valid(self, raw: bytes, number: int, start: int, length: int) -> Line:
         custom_id, asked = self.read(raw)
+        self.work_limit.check(self.catalogue.work(self.room, asked))
         request = asked.model_dump(mode="json")
         caller = {name: request.pop(name) for name in CALLER}
         return Line(

@@ -9,6 +9,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from services.similarity.cost import cost
 from shared.calls import Pair
 from shared.contracts import JobRequest, Message, ModelUse, Room
 from shared.operations import MOST
@@ -48,5 +49,6 @@ ROOM = Room(
     report=SimilarityReport,
     model_kinds=("similarity", "cross-encoder"),
     default_model=DEFAULT_MODEL,
+    cost=cost,
     examples={"two pairs": _TOWN},
 )

@@ -66,6 +66,12 @@ def of_jobs(connection: Connection, metric: str, ids: Sequence[str]) -> Iterator
             yield _asked(row)
 
 
+def answered(connection: Connection, batch_id: str) -> int:
+    """How many lines of a batch have a result by now; 0 for a batch that nobody knows."""
+    counted = select(batches.c.completed).where(batches.c.id == batch_id)
+    return connection.execute(counted).scalar_one_or_none() or 0
+
+
 def demand_owned(
     connection: Connection, tenant: str, batch_id: str | None, ids: Sequence[str]
 ) -> None:

@@ -78,6 +78,7 @@ def ending(room: Room, score: Callable[[Any], Message], claim: Claim) -> End:
     except (Unavailable, ValidationError) as error:
         return _unread(claim, error)
     try:
+        settings().work_limit.check(room.work(request))  # of another version, or by another limit
         return Success(_kept(score(request), request))
     except JobCancelled:
         return Abandoned()

@@ -23,6 +23,7 @@ from shared.job_context import checking
 from shared.ledger import results
 from shared.ledger.engine import ledger, transaction
 from shared.ledger.results import Asked
+from shared.settings import settings
 from shared.worker.door import door, doors
 from shared.worker.general_report import general_report
 
@@ -40,6 +41,7 @@ def door_for_reports(room: ReportRoom, metric: Metric, batch_report: SumUp) -> A
 
     def report(request: BatchReportRequest) -> BatchReport:
         rows, left_out = gathered(room, metric, request)
+        settings().work_limit.check(room.work_over(request, len(rows)))
         made = batch_report(rows, request)
         return made.model_copy(update={"left_out": dict(sorted(left_out.items()))})
 

@@ -19,9 +19,9 @@ from services.gateway.preference import wait_seconds
 from services.gateway.refusals import UnknownMetric
 from services.gateway.rooms import every_room, metrics
 from services.gateway.state import Gateway, State
-from shared.batch_reports import ReportRoom
+from shared.batch_reports import BatchReportRequest, ReportRoom
 from shared.contracts import JobRequest, Metric, Room
-from shared.ledger import idempotency, jobs
+from shared.ledger import idempotency, jobs, results
 from shared.ledger.idempotency import Accepted
 from shared.ledger.owner import Owner
 from shared.ledger.private_requests import demand_key
@@ -44,6 +44,7 @@ async def take(room: Room, request: Request, gateway: State, owner: Owner) -> Re
     asked = await body.parse(request, room.request, limit=most_bytes(room, gateway))
     gateway.catalogue.demand(room, asked.model)
     demand_key(asked)
+    gateway.settings.work_limit.check(gateway.catalogue.work(room, asked))
     key = key_of(request.headers.get("idempotency-key"))
     accepted = await commit(room, asked, gateway, key, owner)
     prefer = request.headers.get("prefer")
@@ -70,13 +71,16 @@ async def commit(
 ) -> Accepted:
     """Write the job into the ledger; from here on it cannot be lost.
 
-    Raises BadInput where it names what is not the owner's, QuotaExceeded.
+    Raises BadInput where it names what is not the owner's, TooCostly, QuotaExceeded.
     """
     request = asked.model_dump(mode="json")
     resend_after = timedelta(seconds=gateway.settings.resend_seconds)
 
     def write(connection: Connection) -> Accepted:
         demand_owned(connection, asked, owner.tenant)
+        if isinstance(room, ReportRoom) and isinstance(asked, BatchReportRequest) and asked.batch:
+            over = results.answered(connection, asked.batch)
+            gateway.settings.work_limit.check(room.work_over(asked, over))
         return idempotency.accept(
             connection, room.name, request, key=key, resend_after=resend_after, owner=owner
         )

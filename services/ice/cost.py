@@ -1,0 +1,163 @@
+"""How much work an ICE request asks for, before its text is tokenized: a bound from below.
+
+A rationale has at least as many tokens as the text has words, as far as the model reads; whatever
+is refused here, `packing` would have refused after tokenizing, or nobody would have waited for.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from math import comb
+from typing import TYPE_CHECKING
+
+from shared.calls import AttributionMethod
+from shared.work import Size, Work, words_of
+
+if TYPE_CHECKING:
+    from services.ice.contract import IceRequest
+    from services.ice.naming import Method, Spans
+
+WORD = re.compile(r"[^ \t\r\n]+")
+LETTERS_A_CHARACTER = 20  # NFKC makes up to 18 of one
+
+MOST_ROWS = 400_000  # variations of one text
+MOST_TOKENS = 20_000_000  # that the model reads for one request
+SPECIAL = 4  # tokens around and between two texts, at most
+SECONDS_A_ROW = 5e-5  # to draw it, send it and take its answer
+SECONDS_A_COMPARISON = 1e-7  # of one draw, of two explanations
+
+
+def cost(request: IceRequest, reads: int) -> Sequence[Work]:
+    """Rows that the model reads, attributions, and comparisons of explanations."""
+    room = _room(request, reads)
+    words = words_of(request.text) + words_of(request.text_pair or "")
+    whole = max(1, min(words, room))
+    drawn = _drawn(request, whole, room)
+    return (*_rows(request, whole, drawn), *_attributions(request, whole), *_compared(request))
+
+
+def _room(request: IceRequest, reads: int) -> int:
+    """Tokens that the model reads of the texts, at least, if they have so many."""
+    template = request.template
+    beside = 0 if template is None else len(template.model_dump_json().encode())
+    return max(1, reads - SPECIAL - beside)
+
+
+def _drawn(request: IceRequest, whole: int, room: int) -> list[tuple[int, int]]:
+    """(tokens, draws) of each size of rationale that certainly differs from the others."""
+    found = [_at_budget(k, whole) for k in _distinct(request, whole)]
+    marked = next(_marked(request), None)
+    if marked is not None and not found:  # else its size may be one of the others
+        inside, outside = _words_inside(request, marked, room)
+        found.append((inside, comb(inside + outside, inside) - 1))
+    return [(size, min(request.draws, others)) for size, others in found if others > 0]
+
+
+def _distinct(request: IceRequest, whole: int) -> list[float]:
+    """Budgets whose rationales have different sizes, however many tokens there really are."""
+    found: list[float] = []
+    for k in sorted(request.budgets if _values(request) else ()):
+        if not found or (k * whole >= 2 and (k - found[-1]) * whole >= 1 + 1e-6):
+            found.append(k)
+    return found
+
+
+def _at_budget(k: float, whole: int) -> tuple[int, int]:
+    """(tokens, other subsets) of a rationale: both only grow with the number of tokens."""
+    sizes = [max(1, int(k * whole + rounding)) for rounding in (0.0, 1e-9)]
+    return sizes[0], min(comb(whole, size) for size in sizes) - 1
+
+
+def _rows(request: IceRequest, whole: int, drawn: list[tuple[int, int]]) -> Iterator[Work]:
+    """All draws under all operators."""
+    if not drawn:
+        return
+    most = max(draws for _, draws in drawn)
+    each = sum(request.infills if one == "infill" else 1 for one in request.operators)
+    rows = sum(draws for _, draws in drawn) * each
+    tokens = sum(draws * _tokens_a_draw(request, size, whole) for size, draws in drawn)
+    sizes = [Size("`draws`", most, "/draws")]
+    if "infill" in request.operators:
+        sizes.append(Size("rows of `operators` and `infills`", each, "/infills"))
+    else:
+        sizes.append(Size("`operators`", each, "/operators"))
+    sizes.append(Size("sizes of rationale (`k`)", rows / (most * each), "/k"))
+    yield Work(tuple(sizes), unit="rows", seconds_each=SECONDS_A_ROW, most=MOST_ROWS)
+    yield Work((*sizes, Size("tokens a row", tokens / rows)), most=MOST_TOKENS)
+
+
+def _tokens_a_draw(request: IceRequest, size: int, whole: int) -> int:
+    """Of one subset under all operators."""
+    tokens = {"delete": size, "infill": whole * request.infills}
+    return sum(tokens.get(operator, whole) for operator in request.operators)
+
+
+def _attributions(request: IceRequest, whole: int) -> Iterator[Work]:
+    """Passes of computed explanations: samples of LIME, steps of integrated gradients."""
+    passes = sum(_passes(method) for method in request.methods)
+    if passes:
+        sizes = (
+            Size("passes (`samples`, `steps`) of `attribution`", passes, "/attribution"),
+            Size("tokens of `text`", whole, "/text"),
+        )
+        yield Work(sizes, most=MOST_TOKENS)
+
+
+def _passes(method: Method) -> int:
+    """As many as the model is asked for."""
+    asked = AttributionMethod(name=method) if isinstance(method, str) else method
+    return {"lime": asked.samples, "integrated_gradients": asked.steps}.get(asked.name, 1)
+
+
+def _compared(request: IceRequest) -> Iterator[Work]:
+    """Every two explanations with values, at each budget, under each operator."""
+    values = len(_values(request))
+    if values > 1:
+        sizes = (
+            Size("`draws`", request.draws, "/draws"),
+            Size("`operators`", len(request.operators), "/operators"),
+            Size("`k`", len(request.budgets), "/k"),
+            Size("pairs of explanations", values * (values - 1) // 2, "/explanations"),
+        )
+        yield Work(sizes, "comparisons", seconds_each=SECONDS_A_COMPARISON, certain=False)
+
+
+def _values(request: IceRequest) -> list[object]:
+    """The explanations that have a budget."""
+    own = [one for one in request.explanations if one.attributions]
+    sent = [request.attributions] if request.attributions else []
+    return [*request.methods, *sent, *own]
+
+
+def _marked(request: IceRequest) -> Iterator[Spans]:
+    """The explanations whose size is fixed."""
+    if request.rationale:
+        yield request.rationale
+    yield from (one.rationale for one in request.explanations if one.rationale)
+
+
+def _words_inside(request: IceRequest, spans: Spans, room: int) -> tuple[int, int]:
+    """Words that the spans touch, and words that they do not, of what is surely read."""
+    text = request.text[: _characters_read(request, room)]
+    covered = bytearray(len(text))
+    for span in spans:
+        if span.of == "text":
+            end = min(span.end, len(text))
+            covered[span.start : end] = b"\x01" * max(0, end - span.start)
+    inside = outside = 0
+    for word in WORD.finditer(text):
+        letters = [place for place in range(*word.span()) if text[place].isalnum()]
+        touched = any(covered[place] for place in letters)
+        inside += touched
+        outside += bool(letters) and not any(covered[word.start() : word.end()])
+    return inside, outside
+
+
+def _characters_read(request: IceRequest, room: int) -> int:
+    """Of the text's beginning. A token may be less than a character that is not ASCII."""
+    pair = request.text_pair or ""
+    certain = room if (request.text + pair).isascii() else room // LETTERS_A_CHARACTER
+    if pair and len(request.text) + len(pair) > certain:
+        return 0  # which of the two is cut is the tokenizer's affair
+    return certain
