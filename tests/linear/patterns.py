@@ -9,11 +9,11 @@ from __future__ import annotations
 import ast
 import importlib
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from functools import lru_cache
-from pathlib import Path
 from itertools import product
+from pathlib import Path
 from re import _constants as codes  # type: ignore[attr-defined]
 from re import _parser as grammar  # type: ignore[attr-defined]
 from types import FunctionType
@@ -78,7 +78,8 @@ def modules() -> tuple[str, ...]:
     return tuple(
         ".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
         for file in files
-        if "re." in (text := file.read_text("utf-8")) and re.search(r"^(?:import re|from re )", text, re.M)
+        if "re." in (text := file.read_text("utf-8"))
+        and re.search(r"^(?:import re|from re )", text, re.M)
     )
 
 
@@ -97,7 +98,9 @@ def _calls(module: Any, value: Any) -> list[tuple[str, ...]]:
         return []
     hints = get_type_hints(plain)
     made = hints.pop("return", None)
-    if not _holds_a_pattern(made) or any(get_origin(hint) is not Literal for hint in hints.values()):
+    if not _holds_a_pattern(made) or any(
+        get_origin(hint) is not Literal for hint in hints.values()
+    ):
         return []
     return list(product(*(get_args(hint) for hint in hints.values())))
 
