@@ -15,6 +15,7 @@ from pydantic.fields import FieldInfo
 from shared.contracts import JobRequest, Word
 
 RUN = 12  # characters of the request in a row that count as a repetition
+SENTENCE = 500  # characters: a warning, or the detail of a problem
 STAYING = ("metadata", "context", "model", "variant")  # of the request
 
 
@@ -26,7 +27,12 @@ def repeats(said: str, sent: Sequence[str]) -> bool:
 
 
 def _share_a_run(said: str, text: str) -> bool:
-    return any(said[start : start + RUN] in text for start in range(len(said) - RUN + 1))
+    """By search in the text for a sentence of ours; by comparing sets for what is longer."""
+    ours = (said[start : start + RUN] for start in range(len(said) - RUN + 1))
+    if len(said) <= SENTENCE:
+        return any(run in text for run in ours)
+    theirs = (text[start : start + RUN] for start in range(len(text) - RUN + 1))
+    return not set(ours).isdisjoint(theirs)
 
 
 def is_ours(value: str, hint: Any, *, names: bool = True) -> bool:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import chain, islice
 from threading import Lock
 from typing import Any
 
 import spacy
 
+from shared.segments import segments
+
+LONGEST_RUN = 100  # characters without a blank
 ALONE = Lock()  # one thread tags at a time
 PREFERRED = ("en_core_web_md", "en_core_web_sm")  # the paper's own first
 
@@ -25,11 +29,13 @@ def tags(texts: Sequence[str]) -> dict[str, tuple[str, ...]] | None:
     if tagger_name() is None:
         return None
     distinct = list(dict.fromkeys(texts))
+    parts = [[text[a:b] for a, b in segments(text, LONGEST_RUN)] for text in distinct]
     with ALONE:
-        docs = list(_tagger().pipe(distinct))
-    return {
-        text: tuple(token.pos_ for token in doc) for text, doc in zip(distinct, docs, strict=True)
-    }
+        docs = _tagger().pipe(chain.from_iterable(parts))
+        return {
+            text: tuple(token.pos_ for doc in islice(docs, len(own)) for token in doc)
+            for text, own in zip(distinct, parts, strict=True)
+        }
 
 
 @lru_cache(maxsize=1)

@@ -11,8 +11,8 @@ from services.ftc.phrases import PLURAL_TAGS, SUBJECTS
 from services.ftc.rendering import DETERMINERS
 
 _JOINTS = (
-    (re.compile(r"\s+(n'?t)\b"), r"\1"),
-    (re.compile(r"\s+('(?:s|re|ve|ll|d|m)\b)"), r"\1"),
+    (re.compile(r"(?<!\s)\s+(n'?t)\b"), r"\1"),
+    (re.compile(r"(?<!\s)\s+('(?:s|re|ve|ll|d|m)\b)"), r"\1"),
     (re.compile(r"\s{2,}"), " "),
     (re.compile(r"\bca n't\b"), "can't"),
 )

@@ -40,6 +40,7 @@ META = {
     "mean", "imply", "mention", "rephrase", "synonymous", "plural", "singular",
 }  # fmt: skip
 FINITE = {"VBZ", "VBP", "VBD", "MD"}
+BEFORE_A_SENTENCE = " \n\"'`"
 QUOTES = " \t\"'`,.:;-"
 
 
@@ -87,7 +88,7 @@ def phrase(text: str, start: int = 0, end: int | None = None) -> Phrase | None:
     """The phrase at this span of a text; None where it is empty, too long or of no known type."""
     start, end = trimmed(text, start, len(text) if end is None else end)
     span = text[start:end]
-    begins = text[:start].rstrip(" \n\"'`")[-1:] in ".!?;"  # or nothing stands before it
+    begins = _before(text, start) in ".!?;"  # or nothing stands before it
     words = parse(_lower(span) if begins else span) if span else ()
     if not words or sum(word.pos != "PUNCT" for word in words) > MOST_WORDS:
         return None
@@ -96,6 +97,13 @@ def phrase(text: str, start: int = 0, end: int | None = None) -> Phrase | None:
         None if _says_nothing(words, head) or _of_two_clauses(words, head) else _type(words, head)
     )
     return Phrase(span, start, end, kind, words, head) if kind else None
+
+
+def _before(text: str, start: int) -> str:
+    """The character before a span, blanks and marks of quotation left out; empty at the beginning."""
+    while start > 0 and text[start - 1] in BEFORE_A_SENTENCE:
+        start -= 1
+    return text[max(0, start - 1) : start]
 
 
 def _lower(span: str) -> str:

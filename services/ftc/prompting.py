@@ -28,8 +28,10 @@ from shared.models import models
 FOLDER = Path(__file__).with_name("prompts")
 GREEDY = Sampling(temperature=0, top_p=1, max_tokens=96, stop=("\n\n",))
 
-_SPANS = re.compile(r"\s*(?:A:)?[ \t]*(?P<a>[^\n]+)\n\s*B:[ \t]*(?P<b>[^\n]+)")
-_BOTH = re.compile(r"\s*(?:A:)?\s*(?P<a>[^\n]+?)\s*;\s*B:\s*(?P<b>[^\n]+)")
+# Both groups hold the blanks around them.
+_SPANS = re.compile(r"\s*+(?:A:)?(?P<a>[^\n]++)\n\s*+B:(?P<b>[^\n]++)")
+_BOTH = re.compile(r"\s*+(?:A:)?\s*(?P<a>[^\n]+?);\s*+B:(?P<b>[^\n]++)")
+MOST_ANSWER = 4 * MOST_CHARACTERS  # of a line: both hypotheses would be too long
 
 Asked = tuple[FtcRequest, NliLabel]
 
@@ -148,7 +150,7 @@ def _counterfactuals(
     line = completion.strip().split("\n")[0].strip()
     made: tuple[tuple[Kind, str], ...] = (("substituted", line),)
     if label == "neutral":
-        found = _BOTH.match(line)
+        found = _BOTH.match(line[:MOST_ANSWER])
         if found is None:
             return (), "the language model did not write both counterfactuals"
         made = (("a", found.group("a").strip()), ("b", found.group("b").strip()))

@@ -20,7 +20,8 @@ _BLANK = re.compile(r"\r?\n[ \t]*(?:\r?\n|```)")  # a code fence ends a paragrap
 _LABEL = re.compile(
     r"^[\W_]*(?:(?:the|my|specific|other|an?)\s+)?(?:additional\s+|further\s+)?"
     r"(?:reason(?:s|\(s\))?(?:ing)?|justifications?|explanations?)"
-    r"(?:\s+for\s+[\w ]{1,30})?(?:\s+\d+)?\s*(?:\*\*)?\s*:[\s*_]*",
+    # "for", and what for: at most 30 characters, or nothing but blanks
+    r"(?:\s+for(?:\s++[\w ]{1,30}|(?=\s[^\S ]*+ )))?(?:\s+\d+)?\s*+(?:\*\*)?\s*+:[\s*_]*",
     re.IGNORECASE,
 )
 _DECISION = re.compile(r"^[\W_]*(?:my\s+)?(?:decision|conclusion|stance|answer)\b", re.IGNORECASE)

@@ -24,9 +24,9 @@ _HEDGED = (
 _KEYWORDS = (*_DETERMINED, *_HEDGED, "toxic")
 
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
-_DENIED = re.compile(
-    r"\b(?:not|no|non|never|from|without|lack)\b[\w\s]*toxic|n't[\w\s]*toxic|-toxic|nontoxic"
-)
+# Released: a denial, [\w\s]* and "toxic". One reading of each stretch tells it for all denials there.
+_DENIED = re.compile(r"(?:\b(?:not|no|non|never|from|without|lack)\b|(?<=n)'t)([\w\s]*+)")
+_PREFIXED = ("-toxic", "nontoxic")
 # As released, but blank lines before a marker are left to the item above, which is stripped.
 _MARKER = r"^[^\S\n]*(?:\d+[.)]|[-*])"
 _ITEM = re.compile(rf"{_MARKER}\s*(.*?)(?={_MARKER}|\Z)", re.MULTILINE | re.DOTALL)
@@ -60,9 +60,15 @@ def stance_of(sentence: str) -> Stance:
     lowered = sentence.lower()
     if any(hedge in lowered for hedge in _HEDGED):
         return "maybe"
-    if _DENIED.search(lowered):
+    if _denies(lowered):
         return "non-toxic"
     return "toxic" if "toxic" in lowered else "unclear"
+
+
+def _denies(lowered: str) -> bool:
+    return any(word in lowered for word in _PREFIXED) or any(
+        "toxic" in found[1] for found in _DENIED.finditer(lowered)
+    )
 
 
 def reasons_of(response: str, sentence: str, stage: Stage) -> list[str]:

@@ -8,6 +8,7 @@ which loses the first (" The") and often the last (".\n\n") as the released code
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -92,12 +93,12 @@ def spoken(written: Written, statement: Statement, *, whole_tokens: bool) -> Spo
     if statement.span is None:
         return Spoken(statement)
     start, end = statement.span
+    first = bisect_right(written.pieces, start, key=lambda piece: piece.end)
+    last = bisect_left(written.pieces, end, key=lambda piece: piece.start)
     own = (
         piece
-        for piece in written.pieces
-        if piece.start < end
-        and piece.end > start
-        and not (whole_tokens and (piece.start < start or piece.end > end))
+        for piece in written.pieces[first:last]
+        if not (whole_tokens and (piece.start < start or piece.end > end))
     )
     return Spoken(statement, tuple(own))
 

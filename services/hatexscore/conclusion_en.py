@@ -65,7 +65,9 @@ _BARE = re.compile(
     r"(?:\W|\b(?:therefore|thus|so|hence|overall|finally|in|conclusion|summary|final|my|the|a|an"
     r"|answer|not|clearly|definitely|explicitly|implicitly|text|post|yes|no|label|verdict)\b)*"
 )
-_AFTER_BARE = re.compile(r"\s*(?:speech|content|text|language)?\s*(?:$|[.,;!)]|because|since|as\b)")
+_AFTER_BARE = re.compile(
+    r"\s*+(?:speech|content|text|language)?\s*+(?:$|[.,;!)]|because|since|as\b)"
+)
 
 
 def stated(sentence: str) -> bool | None:

@@ -20,7 +20,8 @@ from services.hatexscore.languages import Language, Span, words
 from services.hatexscore.quotation_marks import quoted_spans
 from shared.job_context import check, checking
 
-_ELLIPSIS = re.compile(r"\s*(?:\[\s*(?:\.{3,}|\u2026)\s*\]|\.{3,}|\u2026+)\s*")
+# With all the blanks around it.
+_ELLIPSIS = re.compile(r"(?:(?<!\s)\s++|(?!\s))(?:\[\s*(?:\.{3,}|\u2026)\s*\]|\.{3,}|\u2026+)\s*")
 _LONGEST_WORD = 20  # characters of a function word, generously
 _EDGES = " \t\r\n\u3000*_~`.,;:!?\u3002\uff0c\u3001\uff1b\uff1a\uff01\uff1f-"
 

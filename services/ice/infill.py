@@ -8,6 +8,7 @@ Source: arXiv:2603.18579 and `RetrievalPool` of ice-faithfulness 1.0.1.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -74,5 +75,6 @@ def _allowed(text: str, tokens: Tokens, banned: set[str]) -> Iterable[int]:
     ):
         if part not in TEXTS or start is None or end is None or start == end:
             continue
-        if not any(start < last and first < end for first, last in forbidden):
+        place = bisect_right(forbidden, start, key=lambda span: span[1])
+        if place == len(forbidden) or forbidden[place][0] >= end:
             yield id_

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Sequence
+from itertools import accumulate
 
 from shared.errors import ScoringError
 
@@ -24,11 +25,11 @@ def spans(pieces: Sequence[bytes], text: str) -> list[Span | None]:
     """
     decoded = _decoded(pieces)
     spelled = "".join(decoded)
-    starts = [sum(map(len, decoded[:place])) for place in range(len(decoded))]
+    starts = [0, *accumulate(map(len, decoded))][: len(decoded)]
     for wanted in dict.fromkeys((text, text.rstrip(CUT))):
-        begins = [at for at in starts if spelled.startswith(wanted, at)] or [spelled.find(wanted)]
-        if begins[0] >= 0:
-            shift, end = begins[0], len(wanted)
+        begins = (at for at in starts if spelled.startswith(wanted, at))
+        shift, end = next(begins, spelled.find(wanted)), len(wanted)
+        if shift >= 0:
             return [
                 _within(start - shift, start - shift + len(part), end)
                 for start, part in zip(starts, decoded, strict=True)

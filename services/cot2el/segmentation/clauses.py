@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from services.cot2el.segmentation.noun_phrases import FINITE, verb_end
 from services.cot2el.segmentation.spans import Span, pieces, settled, trimmed
 
 LEAST_WORDS = 2  # a shorter piece joins its neighbour
@@ -29,11 +30,6 @@ SUBJECT = (
     "one|everyone|everything|something"
 )
 DETERMINER = "the|a|an|my|your|his|her|its|our|their|some|any|no|each|every|both|neither|most|many"
-FINITE = (
-    "is|are|was|were|am|be|has|have|had|does|do|did|can|could|will|would|may|might|shall|should|"
-    "must|cannot|can't|isn't|aren't|wasn't|weren't|doesn't|don't|didn't|won't|wouldn't|couldn't|"
-    "shouldn't|hasn't|haven't|seems|means|makes|says|fits|gives|goes|comes|remains|needs"
-)
 SAYING = (
     "says?|said|saying|states?|stated|claims?|claimed|thinks?|thought|believes?|suggests?|"
     "suggested|implies|imply|implied|means?|meant|indicates?|indicated|argues?|argued|knows?|"
@@ -41,7 +37,8 @@ SAYING = (
     "mentioned|notes?|noted|tells? us|asks?|asked|understand|wonders?|wondered|shows?|see|"
     "realizes?|expects?|hopes?|feel|felt|sure|certain|clear|likely|possible|true"
 )
-CLAUSE = rf"(?:(?:{SUBJECT})\b|(?:{DETERMINER})\b(?:\W+[\w'-]+){{1,5}}?\W+(?:{FINITE})\b)"
+# A full clause: a pronoun, or a noun phrase with its verb, which `verb_end` looks for.
+CLAUSE = rf"(?:(?:{SUBJECT})\b|(?:{DETERMINER})\b(?P<{{}}>))"
 ING = r"(?!thing|nothing|something|everything|anything|king|ring|during)\w{2,}ing\b"
 
 PURPOSE = "show|protect|make|see|find|get|help|avoid|keep|call|prove|decide|check|support|explain"
@@ -50,9 +47,9 @@ BEFORE = re.compile(
     rf"""(?<=[\s(])(?:
     (?:{LONGER_SUBORDINATORS.replace(" ", r"[ ]")})\b
   | (?<!\bas\ )(?<!\beven\ )(?<!\bonly\ )(?<!\bwhat\ )(?:{"|".join(SUBORDINATORS.split())})\b
-  | (?:before|after|as)\s+(?:(?:{SUBJECT})\b|{CLAUSE}|{ING})
+  | (?:before|after|as)\s+(?:(?:{SUBJECT})\b|{CLAUSE.format("after_link")}|{ING})
   | (?:by|without)\s+{ING}
-  | (?:and|but|or|so|yet|nor|for)\s+(?:then\s+|also\s+|maybe\s+|perhaps\s+|therefore\s+)?{CLAUSE}
+  | (?:and|but|or|so|yet|nor|for)\s+(?:then\s+|also\s+|maybe\s+|perhaps\s+|therefore\s+)?{CLAUSE.format("noun")}
   | to\s+(?:{PURPOSE})\b
     )""",
     re.IGNORECASE | re.VERBOSE,
@@ -95,7 +92,8 @@ def _pieces(text: str) -> list[Span]:
 
 
 def _cuts(text: str) -> Iterator[int]:
-    for rule in (BEFORE, AFTER_COMMA, RELATIVE):
+    yield from _before(text)
+    for rule in (AFTER_COMMA, RELATIVE):
         yield from (found.start() for found in rule.finditer(text))
     yield from (found.start("cut") for found in REPORTED.finditer(text))
     yield from (found.end() for found in STRONG.finditer(text))
@@ -103,6 +101,16 @@ def _cuts(text: str) -> Iterator[int]:
         if len(found[0].split()) >= LEAST_WORDS:
             yield from (found.start(), found.end())
     yield from _fronted(text)
+
+
+def _before(text: str) -> Iterator[int]:
+    """Where a subordinate or a coordinated clause begins; what it begins with holds no other."""
+    found = BEFORE.search(text)
+    while found:
+        end = verb_end(text, found.end()) if found.lastgroup else found.end()
+        if end is not None:
+            yield found.start()
+        found = BEFORE.search(text, found.start() + 1 if end is None else end)
 
 
 def _fronted(text: str) -> Iterator[int]:

@@ -18,7 +18,7 @@ END = re.compile(
     r"|[。！？｡]+[”’」』）〉》\"')]*"
     r"|[\n\r\v\f\x85\u2028\u2029]+"
 )
-WORD_BEFORE = re.compile(r"([^\s(\[\"'“‘]+)$")
+WORD_BEFORE = re.compile(r"(?<![^\s(\[\"'“‘])([^\s(\[\"'“‘]++)$")
 ABBREVIATIONS = frozenset(
     [
         "e.g",
@@ -43,6 +43,7 @@ ABBREVIATIONS = frozenset(
 )
 # abbreviations before a number only
 NUMBERED = frozenset(["no", "fig", "eq", "sec", "vol", "ch"])
+NOT_BLANK = re.compile(r"\S")
 LIST_NUMBER = re.compile(r"(?:^|\n)[\s*#>-]*(?:\(?\d{1,3}|[A-Za-z])$")
 # "the answer is B. The rest ...": a letter that stands for an option, and no initial
 BEFORE_A_LETTER = frozenset(
@@ -82,7 +83,8 @@ def _ends(text: str) -> Iterator[int]:
 
 
 def _is_end(text: str, found: re.Match[str]) -> bool:
-    following = text[found.end() :].lstrip()[:1]
+    behind = NOT_BLANK.search(text, found.end())
+    following = behind[0] if behind else ""
     if not following or following.islower():
         return not following
     return found[0][0] != "." or not _abbreviates(text, found.start(), following)

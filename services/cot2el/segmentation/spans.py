@@ -6,6 +6,8 @@ import re
 from collections.abc import Callable, Iterable
 from itertools import pairwise
 
+MOST_CUTS = 20
+
 Span = tuple[int, int]  # start, end (exclusive): characters
 
 # "1. ", "(2) ", "- ", "* ", "## ", "A) " and the marks of bold type at the beginning of a line
@@ -30,13 +32,16 @@ def pieces(text: str, span: Span, cuts: Iterable[int]) -> list[Span]:
 
 
 def settled(text: str, span: Span, cut: Callable[[str], list[Span]]) -> list[Span]:
-    """Cut, and cut the pieces, until each piece, read by itself, is one; in order."""
-    waiting, done = [span], []
+    """Cut, and cut the pieces, until each piece, read by itself, is one; in order.
+
+    A piece that was cut out of `MOST_CUTS` others stays: marks alone may lose a little each time.
+    """
+    waiting, done = [(span, 0)], list[Span]()
     while waiting:
-        start, end = waiting.pop()
+        (start, end), cuts = waiting.pop()
         parts = [(start + a, start + b) for a, b in cut(text[start:end])]
-        if len(parts) > 1:
-            waiting += reversed(parts)
+        if len(parts) > 1 and cuts < MOST_CUTS:
+            waiting += [(part, cuts + 1) for part in reversed(parts)]
         else:
             done += parts
     return done

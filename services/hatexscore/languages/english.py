@@ -6,19 +6,18 @@ sentences (see `sentence`), so that sentence borders do not depend on what is in
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
-from itertools import pairwise
 from threading import Lock
 from typing import Any
 
-from services.hatexscore.languages.word import Span, Word, is_word
+from services.hatexscore.languages.word import Word, is_word
+from shared.segments import segments
 
 MODEL = "en_core_web_sm"
 UNUSED = ("ner", "parser", "senter")
 
 _APOSTROPHES = str.maketrans({"\u2019": "'", "\u02bc": "'"})  # one character for one: offsets stay
-_LONG_RUN = re.compile(r"\S{100}(?=\S)")
+LONGEST_RUN = 100  # characters without a blank
 _lock = Lock()
 
 
@@ -44,17 +43,11 @@ def words(text: str) -> list[Word]:
     found: list[Word] = []
     with _lock:
         pipeline = _pipeline()
-        for start, end in _segments(text):
+        for start, end in segments(text, LONGEST_RUN):
             with pipeline.memory_zone():
                 document = pipeline(text[start:end].translate(_APOSTROPHES))
                 found.extend(_word(token, start) for token in document)
     return found
-
-
-def _segments(text: str) -> list[Span]:
-    """The whole text, cut only inside runs that spaCy would take minutes for (20,000 times "!")."""
-    cuts = [run.end() for run in _LONG_RUN.finditer(text)]
-    return list(pairwise([0, *cuts, len(text)]))
 
 
 def _word(token: Any, offset: int) -> Word:

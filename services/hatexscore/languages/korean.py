@@ -12,9 +12,12 @@ from threading import Lock
 from typing import Any
 
 from services.hatexscore.languages.word import Word, is_word
+from shared.segments import segments
 
 # Particles, endings, suffixes, copula, auxiliary verbs, determiners, pronouns.
 FUNCTION_TAGS = ("J", "E", "XS", "VCP", "VX", "MM", "NP")
+
+LONGEST_RUN = 1_000  # characters without a blank; kiwi takes time by the square of it
 
 _lock = Lock()
 
@@ -39,12 +42,17 @@ def words(text: str) -> list[Word]:
     """Morphemes of `text`; verbs and adjectives have the dictionary form (…다) as lemma."""
     with _lock:
         kiwi = _kiwi()
-    found = (_word(text, token) for token in kiwi.tokenize(text, match_options=_match_options()))
+    found = (
+        _word(text, token, begin)
+        for begin, end in segments(text, LONGEST_RUN)
+        for token in kiwi.tokenize(text[begin:end], match_options=_match_options())
+    )
     return [word for word in found if word.start < word.end]
 
 
-def _word(text: str, token: Any) -> Word:
-    start, end = int(token.start), int(token.start + token.len)
+def _word(text: str, token: Any, begin: int) -> Word:
+    start = begin + int(token.start)
+    end = start + int(token.len)
     cut = text[start:end]
     is_stop = str(token.tag).startswith(FUNCTION_TAGS)
     return Word(cut, str(token.lemma).lower(), start, end, is_stop, is_word(cut))

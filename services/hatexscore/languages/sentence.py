@@ -12,12 +12,14 @@ import re
 from services.hatexscore.languages.word import Language, Span
 
 _CLOSING = r"(?:\[(?:\.\.\.|…)\]|[\"'”’»)\]」』》〉】］）*_])*+"
-_LATIN_END = rf"(?<![.!?…])[.!?…]++{_CLOSING}(?=\s|$)"
+# `inner`: something follows at once, so that this ends nothing, and no mark within it does.
+_LATIN_END = rf"(?<![.!?…])[.!?…]++{_CLOSING}(?:(?=\s|$)|(?P<inner>))"
 _CJK_END = rf"(?<![。！？｡])[。！？｡]++[。！？｡!?]*+{_CLOSING}"
+_CJK_INNER = r"(?<![。！？｡])[。！？｡]++(?:[!?]++[。！？｡]++)*+(?P<cjk_inner>)"
 _LINE_END = r"(?:\r\n|[\n\r\u2028\u2029\x85\x0b\x0c])"
 
 _BORDERS = {
-    "en": re.compile(rf"{_LATIN_END}|{_CJK_END}(?=\s|$)|{_LINE_END}"),
+    "en": re.compile(rf"{_LATIN_END}|{_CJK_END}(?=\s|$)|{_CJK_INNER}|{_LINE_END}"),
     "ko": re.compile(rf"{_LATIN_END}|{_CJK_END}|{_LINE_END}"),
     "zh": re.compile(rf"{_LATIN_END}|{_CJK_END}|{_LINE_END}"),
 }
@@ -39,7 +41,7 @@ def sentences(text: str, language: Language) -> list[Span]:
     spans: list[Span] = []
     start = 0
     for border in _BORDERS[language].finditer(text):
-        if _ends_here(text, start, border):
+        if border.lastgroup is None and _ends_here(text, start, border):
             spans.append((start, border.end()))
             start = border.end()
     spans.append((start, len(text)))

@@ -1,0 +1,1 @@
+"""Growth of parsers with their text: adversarial families, patterns, and what measures them."""

@@ -1,0 +1,213 @@
+"""Every compiled pattern of our modules, found by walking them, and attacks made from its own parts.
+
+An attack is a prefix, a pump that is repeated, and an end that spoils the match. The pumps are what
+the pattern itself repeats; the prefixes are what it asks for before that.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields, is_dataclass
+from functools import lru_cache
+from itertools import product
+from pathlib import Path
+from re import _constants as codes  # type: ignore[attr-defined]
+from re import _parser as grammar  # type: ignore[attr-defined]
+from types import FunctionType
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+ROOT = Path(__file__).parents[2]
+PACKAGES = ("services", "shared")
+DEPTH = 4  # of containers within containers that are looked into
+REPEATED = 4  # a part that may occur more often than this is a pump
+ENDS = ("", "\x00", "!", "x", " ", "\n")
+MOST_PARTS = 12  # samples that are kept of one node
+SCANS = frozenset(["search", "finditer", "findall", "split", "sub", "subn"])
+MATCHES = frozenset(["match", "fullmatch"])
+FEW = 2  # of a part within a prefix
+REPEATS = (codes.MAX_REPEAT, codes.MIN_REPEAT, codes.POSSESSIVE_REPEAT)
+CHARACTERS = " a1\t\nZ.,;:!?-*_#()[]\"'“”‘’«»「」/\\–—…中혐あé\u0301\u200d😀\u3000。，\u00a0"
+
+
+@dataclass(frozen=True)
+class Named:
+    """A pattern and where it stands."""
+
+    name: str
+    pattern: re.Pattern[str]
+
+    def __call__(self, text: str) -> int:
+        """Matches in the text, or at its beginning where nobody looks further."""
+        own = self.name.partition("[")[0].partition("(")[0].rpartition(".")[2]
+        if ways().get(own, SCANS) <= MATCHES:
+            return sum(bool(way(text)) for way in (self.pattern.match, self.pattern.fullmatch))
+        return sum(1 for _ in self.pattern.finditer(text))
+
+
+def patterns() -> list[Named]:
+    """Of every module that speaks of patterns, each once."""
+    found: dict[tuple[str, int], Named] = {}
+    for name in modules():
+        module = importlib.import_module(name)
+        for path, pattern in [*_of_module(module), *_written_in_place(module)]:
+            if isinstance(pattern.pattern, str):
+                found.setdefault((pattern.pattern, pattern.flags), Named(path, pattern))
+    return list(found.values())
+
+
+@lru_cache(maxsize=1)
+def ways() -> dict[str, frozenset[str]]:
+    """By a pattern's last name, the methods that our sources call on it."""
+    found: dict[str, set[str]] = {}
+    for name in modules():
+        source = Path(str(importlib.import_module(name).__file__)).read_text("utf-8")
+        for node in ast.walk(ast.parse(source)):
+            if isinstance(node, ast.Attribute) and node.attr in SCANS | MATCHES:
+                owner = ast.unparse(node.value).partition("[")[0].partition("(")[0]
+                found.setdefault(owner.rpartition(".")[2], set()).add(node.attr)
+    return {name: frozenset(methods) for name, methods in found.items()}
+
+
+@lru_cache(maxsize=1)
+def modules() -> tuple[str, ...]:
+    """Those whose source compiles or uses patterns."""
+    files = [file for package in PACKAGES for file in sorted((ROOT / package).rglob("*.py"))]
+    return tuple(
+        ".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+        for file in files
+        if "re." in (text := file.read_text("utf-8"))
+        and re.search(r"^(?:import re|from re )", text, re.M)
+    )
+
+
+def _of_module(module: Any) -> Iterator[tuple[str, re.Pattern[str]]]:
+    """In its globals, in containers and dataclasses there, and made by functions without arguments."""
+    for name, value in vars(module).items():
+        yield from _inside(f"{module.__name__}.{name}", value, DEPTH)
+        for arguments in _calls(module, value):
+            yield from _inside(f"{module.__name__}.{name}{arguments}", value(*arguments), DEPTH)
+
+
+def _calls(module: Any, value: Any) -> list[tuple[str, ...]]:
+    """How to call a function that makes patterns: without arguments, or with one of few words."""
+    plain = getattr(value, "__wrapped__", None)  # cached: it is called once and kept
+    if not isinstance(plain, FunctionType) or plain.__module__ != module.__name__:
+        return []
+    hints = get_type_hints(plain)
+    made = hints.pop("return", None)
+    if not _holds_a_pattern(made) or any(
+        get_origin(hint) is not Literal for hint in hints.values()
+    ):
+        return []
+    return list(product(*(get_args(hint) for hint in hints.values())))
+
+
+def _holds_a_pattern(made: Any) -> bool:
+    own = fields(made) if is_dataclass(made) else ()
+    return "Pattern" in str(made) or any("Pattern" in str(field.type) for field in own)
+
+
+def _inside(path: str, value: Any, depth: int) -> Iterator[tuple[str, re.Pattern[str]]]:
+    if isinstance(value, re.Pattern):
+        yield path, value
+    elif depth == 0 or isinstance(value, str | bytes | type):
+        return
+    elif isinstance(value, Mapping):
+        for key, item in value.items():
+            yield from _inside(f"{path}[{key!r}]", item, depth - 1)
+    elif isinstance(value, list | tuple | set | frozenset):
+        for place, item in enumerate(value):
+            yield from _inside(f"{path}[{place}]", item, depth - 1)
+    elif is_dataclass(value):
+        for field in fields(value):
+            yield from _inside(f"{path}.{field.name}", getattr(value, field.name, None), depth - 1)
+
+
+def _written_in_place(module: Any) -> Iterator[tuple[str, re.Pattern[str]]]:
+    """`re.search("...", text)` within a function."""
+    tree = ast.parse(Path(module.__file__).read_text("utf-8"))
+    for node in ast.walk(tree):
+        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args):
+            continue
+        owner, first = node.func.value, node.args[0]
+        if isinstance(owner, ast.Name) and owner.id == "re" and isinstance(first, ast.Constant):
+            yield f"{module.__name__}:{node.lineno}", re.compile(first.value)
+
+
+def attacks(pattern: re.Pattern[str]) -> Iterator[tuple[str, str]]:
+    """(prefix, pump) pairs from the pattern's own parts, each once."""
+    tree = grammar.parse(pattern.pattern, pattern.flags & ~re.DEBUG)
+    yield from dict.fromkeys(_pumps(tree, [""], tree.state.flags))
+
+
+def _pumps(tree: Any, before: list[str], flags: int) -> Iterator[tuple[str, str]]:
+    """Of every part that repeats, after every sample of what stands before it."""
+    for node in tree:
+        for part, repeats in _parts(node):
+            if repeats:
+                for sample in _samples_of(part, flags, len(CHARACTERS)):
+                    yield from ((prefix, sample) for prefix in before if sample)
+            yield from _pumps(part, before, flags)
+        before = _joined(before, _samples(node, flags, FEW), MOST_PARTS)
+    yield from (("", whole) for whole in before if whole)
+
+
+def _parts(node: Any) -> list[tuple[Any, bool]]:
+    """The patterns within a node, and whether they may repeat."""
+    kind, value = node
+    if kind in REPEATS:
+        return [(value[2], value[1] is codes.MAXREPEAT or value[1] > REPEATED)]
+    if kind is codes.SUBPATTERN:
+        return [(value[3], False)]
+    if kind is codes.BRANCH:
+        return [(part, False) for part in value[1]]
+    if kind in (codes.ASSERT, codes.ASSERT_NOT):
+        return [(value[1], False)]
+    return [(value, False)] if kind is codes.ATOMIC_GROUP else []
+
+
+def _samples_of(tree: Any, flags: int, most: int) -> list[str]:
+    """A few strings that a part matches; most: of each character class."""
+    found = [""]
+    for node in tree:
+        found = _joined(found, _samples(node, flags, most), max(most, MOST_PARTS))
+    return found
+
+
+def _samples(node: Any, flags: int, most: int) -> list[str]:
+    kind, value = node
+    if kind is codes.LITERAL:
+        return [chr(value)]
+    if kind in (codes.IN, codes.ANY, codes.NOT_LITERAL):
+        return _accepted(node, flags)[:most]
+    if kind in REPEATS:
+        least, _, body = value
+        inner = _samples_of(body, flags, most)
+        return [sample * max(1, least) for sample in inner] + ([""] if least == 0 else [])
+    if kind is codes.BRANCH:
+        return [sample for part in value[1] for sample in _samples_of(part, flags, most)[:FEW]]
+    if kind is codes.SUBPATTERN:
+        return _samples_of(value[3], flags, most)
+    if kind is codes.ASSERT and value[0] < 0:  # what must stand before
+        return _samples_of(value[1], flags, most)[:FEW]
+    return _samples_of(value, flags, most) if kind is codes.ATOMIC_GROUP else [""]
+
+
+def _joined(before: list[str], after: list[str], most: int) -> list[str]:
+    """Every sample of one after samples of the other, as evenly as so many allow."""
+    pairs = sorted(
+        ((i + j, a + b) for i, a in enumerate(before) for j, b in enumerate(after)),
+        key=lambda pair: pair[0],
+    )
+    return list(dict.fromkeys(text for _, text in pairs))[:most]
+
+
+def _accepted(node: Any, flags: int) -> list[str]:
+    """The characters of ours that a class takes."""
+    state = grammar.State()
+    state.flags = flags
+    one = re._compiler.compile(grammar.SubPattern(state, [node]), flags)
+    return [c for c in CHARACTERS if one.fullmatch(c)]
