@@ -69,13 +69,17 @@ def checking(items: Iterable[Item]) -> Iterator[Item]:
 def awaited(futures: Sequence[Future[Item]]) -> list[Item]:
     """Their results, in order. Where one fails, or the job is stopped, the others are cancelled."""
     try:
-        for future in checking(futures):
-            while not wait([future], timeout=SLICE_SECONDS).done:
-                check()
-        return [future.result() for future in futures]
+        return [_result(future) for future in futures]
     finally:
         for future in futures:  # nobody waits for the rest
             future.cancel()
+
+
+def _result(future: Future[Item]) -> Item:
+    check()
+    while not wait([future], timeout=SLICE_SECONDS).done:
+        check()
+    return future.result()
 
 
 def pause(seconds: float) -> None:

@@ -25,6 +25,7 @@ from shared.calls import (
 )
 from shared.contracts import ModelKind, ModelUse
 from shared.errors import Unavailable
+from shared.job_context import check
 
 Floats = NDArray[np.float64]
 
@@ -142,7 +143,8 @@ def bind(models: Models | None) -> None:
 
 
 def models() -> Models:
-    """The bound models. Raises Unavailable where nothing is bound."""
+    """The bound models. Raises Unavailable where nothing is bound, JobStopped in a stopped job."""
+    check()
     if _Binding.models is None:
         raise Unavailable("this process has no models bound")
     return _Binding.models

@@ -11,6 +11,7 @@ import pytest
 from services.bindings import MODEL_ROOMS
 from services.worker import rooms_with_a_door
 from shared import queue
+from shared.settings import Settings
 from shared.webhooks.addresses import INTERNAL_V4
 from tests.deployment.manifests import KUBECTL, OVERLAYS, Json, objects, of_kind
 
@@ -89,6 +90,21 @@ def test_every_pod_is_probed_and_has_time_to_end(overlay: str) -> None:
         assert template["spec"]["terminationGracePeriodSeconds"] >= 45, name
         for container in template["spec"]["containers"]:
             assert {"readinessProbe", "livenessProbe"} <= set(container)
+
+
+def test_an_ill_worker_is_ended_but_first_may_say_why(overlay: str) -> None:
+    """Who is silent for a lease and a grace ends itself, and the log and the ledger know why."""
+    chosen = Settings()
+    for name, template in pods(overlay).items():
+        if not name.startswith("worker-"):
+            continue
+        [container] = template["spec"]["containers"]
+        probe = container["livenessProbe"]
+        assert probe["httpGet"]["path"] == "/healthz", name
+        patience = probe["periodSeconds"] * probe["failureThreshold"]
+        term = template["spec"]["terminationGracePeriodSeconds"]
+        assert chosen.heartbeat_seconds < patience <= 120
+        assert patience + term > chosen.lease_seconds + chosen.grace_seconds
 
 
 def matches(selector: Json, template: Json) -> bool:

@@ -72,6 +72,8 @@ def test_every_service_is_hardened_watched_and_given_time_to_end() -> None:
         assert service["read_only"] is True, name
         assert service["cap_drop"] == ["ALL"]
         assert "no-new-privileges:true" in service["security_opt"]
+        restarted = "on-failure" if name == "migrate" else "unless-stopped"
+        assert service["restart"] == restarted, name  # a worker that is ill ends itself
         if name != "migrate":
             assert "healthcheck" in service, name
             assert "stop_grace_period" in service, name

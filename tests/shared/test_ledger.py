@@ -138,6 +138,21 @@ def test_attempts_are_bounded(engine: Engine) -> None:
     assert find(engine, job).error == {"title": "worn out"}
 
 
+def test_suspects_have_their_last_attempts_one_after_the_other(engine: Engine) -> None:
+    """However many messages of them come at once."""
+    suspects = [accept(engine) for _ in range(4)]
+    for suspect in suspects:
+        for _ in range(2):
+            must_claim(engine, suspect, lease=LONG_AGO)
+    with ThreadPoolExecutor(8) as pool:
+        claims = list(pool.map(lambda job: claim(engine, job), suspects * 2))
+    [on_trial] = [taken for taken in claims if taken is not None]
+    with engine.begin() as connection:
+        assert leases.fail(connection, on_trial, {"title": "guilty"})
+    innocent = next(job for job in suspects if job.id != on_trial.job_id)
+    assert must_claim(engine, innocent).attempt == 3
+
+
 def test_renewing_keeps_a_job_from_others(engine: Engine) -> None:
     job = accept(engine)
     taken = must_claim(engine, job, lease=LONG_AGO)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,16 @@ import redis
 from shared import models, operations, queue
 from shared.calls import AttributionMethod, Example, Pair, Prompt, Row, Rows, Sampling, Template
 from shared.catalogue import Catalogue, ModelEntry
-from shared.errors import BadInput, ScoringError, Unavailable
+from shared.errors import (
+    BadInput,
+    DeadlineExceeded,
+    JobCancelled,
+    JobStopped,
+    ScoringError,
+    Unavailable,
+)
+from shared.job_context import JobContext, awaited, computing
+from shared.models import Floats
 from shared.remote import call as call_module
 from shared.remote.answering import answer
 from shared.remote.call import Call, Reply, ask, opened, reply_list, sealed
@@ -175,3 +185,43 @@ def test_an_answer_that_nobody_takes_is_forgotten(chosen: Settings) -> None:
     answer(call.model_dump_json())
     with redis.Redis.from_url(chosen.redis_url.get_secret_value()) as client:
         assert 0 < client.ttl(reply_list("left")) <= 300
+
+
+class Slow(FakeModel):
+    """A model that works until nobody waits any more, as the micro-batcher's callers do."""
+
+    def __init__(self) -> None:
+        self.began, self.stopped = threading.Event(), threading.Event()
+
+    def similarities(self, pairs: Sequence[Pair]) -> Floats:
+        self.began.set()
+        try:
+            awaited([Future[Floats]()])
+        except JobStopped:
+            self.stopped.set()
+            raise
+        raise AssertionError("its future was never answered")
+
+
+@pytest.mark.parametrize("cancelled", [True, False])
+def test_a_stopped_job_ends_its_call_on_both_sides(
+    worker: list[str], monkeypatch: pytest.MonkeyPatch, chosen: Settings, cancelled: bool
+) -> None:
+    monkeypatch.setattr(call_module, "settings", lambda: chosen)  # nobody gives up before
+    call_module.notices.cache_clear()
+    model = Slow()
+    monkeypatch.setattr(FakeModels, "similarity", lambda *_: model)
+    context = JobContext("job", "a tenant", True, time.monotonic() + (1e6 if cancelled else 1))
+
+    def cancel() -> None:
+        model.began.wait()
+        context.cancelled.set()
+
+    if cancelled:
+        threading.Thread(target=cancel).start()
+    with computing(context), pytest.raises(JobCancelled if cancelled else DeadlineExceeded):
+        QueueModels(CATALOGUE).similarity("alike").similarities([Pair(a="a", b="b")])
+    assert model.stopped.wait(60)
+    [message] = worker
+    call = Call.model_validate_json(message)
+    assert (call.tenant, call.batch) == ("a tenant", True)

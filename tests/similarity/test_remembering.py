@@ -5,6 +5,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from math import inf
+from threading import Event
 from time import sleep
 
 import numpy as np
@@ -12,7 +14,8 @@ import pytest
 
 from services.similarity.cache import Cache, Input, Vector
 from services.similarity.remembering import TOGETHER, Remembering
-from shared.errors import ScoringError
+from shared.errors import JobCancelled, JobStopped, ScoringError
+from shared.job_context import JobContext, check, computing
 from tests.fakes import USE
 from tests.patience import SECONDS
 
@@ -82,3 +85,38 @@ def test_a_large_call_does_not_hold_up_a_small_one_before_it() -> None:
     large = [str(number) for number in range(TOGETHER)]
     asked_while_busy(device, remembering, [["a"], large])
     assert [len(batch) for batch in device.batches] == [1, 1, TOGETHER]
+
+
+def test_who_stops_while_its_thread_serves_leaves_the_others_their_answers() -> None:
+    """The thread of a stopped job computes no more, and whoever waited beside it goes on."""
+    device, cancelled = Device(), Event()
+    remembering = Remembering(device.compute, USE, "similarity", Cache())
+    context = JobContext("job", "tenant", False, inf, cancelled)
+
+    def stopped() -> type[BaseException] | None:
+        with computing(context):
+            try:
+                remembering.vectors(["mine"])
+            except JobStopped as error:
+                return type(error)
+        return None
+
+    def compute(inputs: Sequence[Input]) -> list[Vector]:
+        found = Device.compute(device, inputs)
+        check()  # as the forward pass does between its batches
+        return found
+
+    remembering._compute = compute
+    with ThreadPoolExecutor(3) as threads:
+        first = threads.submit(stopped)
+        assert device.busy.wait(10)
+        other = threads.submit(remembering.vectors, ["theirs"])
+        behind = threads.submit(stopped)
+        while len(remembering._waiting) < 2:
+            sleep(0.001)
+        cancelled.set()
+        device.free.set()
+        assert first.result() == JobCancelled
+        assert behind.result() in (JobCancelled, None)  # None: it was served just before
+        assert other.result()["theirs"][0] == len("theirs")
+    assert remembering._device.acquire(timeout=10)

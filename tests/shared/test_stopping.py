@@ -1,0 +1,166 @@
+"""A job that nobody wants any more ends soon: between two checks there is never much work.
+
+Work is CPU time of the computing thread, so that other processes do not count.
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from itertools import pairwise
+
+import pytest
+
+from services.hatexscore.contract import HatexscoreRequest
+from services.hatexscore.score import score as hatexscore
+from services.ice.contract import IceRequest
+from services.ice.score import score as ice
+from shared import job_context
+from shared.batch_reports import BatchReportRequest
+from shared.errors import DeadlineExceeded, JobCancelled, JobStopped
+from shared.job_context import JobContext, awaited, checking, computing, holding, pause
+from shared.worker.bootstrap import mean_interval
+from tests.hatexscore import fake as hatexscore_models
+from tests.ice.planted import planted, word
+
+MOST_CPU_SECONDS = 2.0
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+Calls = Callable[[], int]  # how often models were asked so far
+
+
+class Counted(threading.Event):
+    """When it was asked, in CPU seconds of this thread; set from the n-th time on."""
+
+    def __init__(self, stop_at: int | None = None) -> None:
+        super().__init__()
+        self.asked = [time.thread_time()]
+        self._stop_at = stop_at
+
+    def is_set(self) -> bool:
+        self.asked.append(time.thread_time())
+        return self._stop_at is not None and len(self.asked) > self._stop_at
+
+
+def context(cancelled: threading.Event, seconds: float = 1e6) -> JobContext:
+    return JobContext("job", "tenant", False, time.monotonic() + seconds, cancelled)
+
+
+@contextmanager
+def large_hatexscore() -> Iterator[tuple[Callable[[], object], Calls]]:
+    """Many quotations that the text nearly holds."""
+    drawn = random.Random(0)  # noqa: S311 - a text, no secret
+    text = " ".join("".join(drawn.choices(LETTERS, k=drawn.randint(3, 9))) for _ in range(2_500))
+    quotations = []
+    for _ in range(200):
+        start = drawn.randrange(len(text) - 24)
+        near = list(text[start : start + 24])
+        near[drawn.randrange(24)] = "#"
+        quotations.append(f'"{"".join(near)}"')
+    explanation = "This is hateful because of " + " and ".join(quotations)
+    request = HatexscoreRequest(text=text[:15_000], explanation=explanation, control_draws=50)
+    with hatexscore_models.bound(hatexscore_models.FakeClassifier()) as model:
+        yield lambda: hatexscore(request), lambda: len(model.calls)
+
+
+@contextmanager
+def large_ice() -> Iterator[tuple[Callable[[], object], Calls]]:
+    """Many draws of a long text at several budgets."""
+    request = IceRequest.model_validate(
+        {
+            "text": " ".join(map(word, range(300))),
+            "attribution": {"name": "attention"},
+            "k": [0.1, 0.2, 0.3, 0.4, 0.5],
+            "operators": ["delete", "mask"],
+            "draws": 800,
+        }
+    )
+    with planted() as judge:
+        yield lambda: ice(request), lambda: len(judge.calls)
+
+
+@contextmanager
+def large_bootstrap() -> Iterator[tuple[Callable[[], object], Calls]]:
+    """Intervals of a batch report over many results."""
+    request = BatchReportRequest(jobs=("one",), resamples=3_000)
+    values = [number / 50_000 for number in range(50_000)]
+    yield lambda: mean_interval("score", values, request), lambda: 0
+
+
+LARGE = [large_hatexscore, large_ice, large_bootstrap]
+
+
+@pytest.mark.parametrize("large", LARGE)
+def test_a_large_job_asks_often_and_stops_where_it_is_told(large: Callable[[], object]) -> None:
+    with large() as (compute, calls):  # type: ignore[operator]
+        compute()  # what loads lazily is there afterwards, as in a worker that was warmed up
+        whole, once = Counted(), calls()
+        with computing(context(whole)):
+            compute()
+        moments = [*whole.asked, time.thread_time()]
+        assert max(after - before for before, after in pairwise(moments)) < MOST_CPU_SECONDS
+        twice = calls()
+        stopped = Counted(stop_at=len(whole.asked) // 2)
+        with computing(context(stopped)), pytest.raises(JobCancelled):
+            compute()
+        assert len(stopped.asked) == len(whole.asked) // 2 + 1  # nothing went on after it
+        assert calls() - twice <= once
+
+
+def test_every_wait_ends_when_the_job_is_stopped() -> None:
+    cancelled, busy = threading.Event(), threading.Lock()
+    busy.acquire()
+    never: Future[int] = Future()
+
+    def hold() -> None:
+        with holding(busy):
+            pass
+
+    waits: list[Callable[[], object]] = [hold, lambda: awaited([never]), lambda: pause(1e6)]
+
+    def waited(wait: Callable[[], object]) -> type[BaseException] | None:
+        with computing(context(cancelled)):
+            try:
+                wait()
+            except JobStopped as stopped:
+                return type(stopped)
+        return None
+
+    with ThreadPoolExecutor(len(waits)) as pool:
+        found = [pool.submit(waited, wait) for wait in waits]
+        time.sleep(0.1)
+        assert not any(one.done() for one in found)
+        cancelled.set()
+        assert [one.result() for one in found] == [JobCancelled] * len(waits)
+    assert never.cancelled()  # nobody waits for it
+    busy.release()
+    hold()  # outside a job there is nothing to stop
+    pause(0.01)
+    assert awaited([answered(7), answered(8)]) == [7, 8]
+
+
+def answered(value: int) -> Future[int]:
+    future: Future[int] = Future()
+    future.set_result(value)
+    return future
+
+
+def test_a_failure_leaves_nobody_waiting() -> None:
+    failed: Future[int] = Future()
+    failed.set_exception(ZeroDivisionError())
+    never: Future[int] = Future()
+    with pytest.raises(ZeroDivisionError):
+        awaited([failed, never])
+    assert never.cancelled()
+
+
+def test_a_deadline_ends_what_asks() -> None:
+    with computing(context(threading.Event(), seconds=-1)):
+        with pytest.raises(DeadlineExceeded):
+            job_context.check()
+        with pytest.raises(DeadlineExceeded):
+            list(checking([1, 2]))
+    assert list(checking([1, 2])) == [1, 2]
