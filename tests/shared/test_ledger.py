@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
@@ -18,7 +19,7 @@ from sqlalchemy import Engine, text
 from sqlalchemy.exc import IntegrityError
 
 from shared.errors import UnknownJob
-from shared.ledger import batch_tables, idempotency, jobs, leases, recovery
+from shared.ledger import batch_tables, idempotency, jobs, keys, leases, recovery
 from shared.ledger.idempotency import KeyReused
 from shared.ledger.jobs import Job, Page
 from shared.ledger.lanes import Lane
@@ -56,6 +57,7 @@ def find(engine: Engine, job: Job) -> Job:
 
 
 def test_the_migrations_make_the_tables_that_the_code_uses(engine: Engine) -> None:
+    assert {batch_tables.__name__, keys.__name__} <= sys.modules.keys()  # else tables are missing
     assert set(batch_tables.batches.metadata.tables) == set(metadata.tables)
     with engine.connect() as connection:
         assert compare_metadata(MigrationContext.configure(connection), metadata) == []
