@@ -223,5 +223,5 @@ def test_a_stopped_job_ends_its_call_on_both_sides(
         QueueModels(CATALOGUE).similarity("alike").similarities([Pair(a="a", b="b")])
     assert model.stopped.wait(60)
     [message] = worker
-    call = Call.model_validate_json(message)
+    call = Call.model_validate_json(opened(message))
     assert (call.tenant, call.batch) == ("a tenant", True)
