@@ -45,6 +45,7 @@ REQUEST_SECONDS = Histogram(
 HTTP_REFUSED = Counter(
     "touchstone_http_refused_total",
     "Given up early: connections beyond the limit (connections), heads and bodies that did not "
-    "come in time (head, body), too many requests at a time (busy), another site's (site)",
+    "come in time (head, body), what is no HTTP (syntax), too many requests at a time (busy), "
+    "another site's (site)",
     ["reason"],
 )

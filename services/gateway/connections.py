@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -32,6 +33,9 @@ READ_BYTES = 16_384  # at a time: between two reads others have their turn
 HEAD_LINES = 128
 CHUNKS = 256  # of a body, of any size; all others have
 CHUNK_BYTES = 32  # on the average
+
+LOGGER = logging.getLogger("uvicorn.error.connections")
+LOGGER.setLevel(logging.ERROR)  # a line for each request that is no HTTP would fill the disk
 
 
 @dataclass(frozen=True)
@@ -143,6 +147,7 @@ class BoundedProtocol(H11Protocol):
     ) -> None:
         super().__init__(config, server_state, app_state, _loop)
         self.conn = CoarseConnection()
+        self.logger = LOGGER
         self._timer: asyncio.TimerHandle | None = None
         self._write_timer: asyncio.TimerHandle | None = None
         self._address: str | None = None  # None: not counted
@@ -283,6 +288,7 @@ class BoundedProtocol(H11Protocol):
 
     def send_400_response(self, msg: str) -> None:
         """Refuse what is not HTTP; in the middle of an answer there is nothing left to say."""
+        HTTP_REFUSED.labels("syntax").inc()
         if self.cycle is not None:
             self.cycle.disconnected = True
             self.cycle.message_event.set()
