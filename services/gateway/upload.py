@@ -24,7 +24,7 @@ from shared.problems import invalid
 class Parser(MultiPartParser):
     """Spools the file into this folder, not into the system's."""
 
-    folder: Path | None = None
+    folder: str | None = None
 
     def on_headers_finished(self) -> None:
         """A part begins: if it is a file, its bytes have their own place."""
@@ -55,7 +55,7 @@ async def form_of(request: Request, folder: Path | None, upload: Upload, *, limi
     """The form, its file spooled to disk; close it. Raises for what is not one, or too large."""
     pieces = _bounded(request, upload, limit)
     parser = Parser(request.headers, pieces, max_files=1, max_fields=8, max_part_size=1_024)
-    parser.folder = folder
+    parser.folder = None if folder is None else str(folder)
     try:
         return await parser.parse()
     except MultiPartException as error:

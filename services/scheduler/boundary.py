@@ -136,8 +136,17 @@ class Boundary:
             raise
         except Exception:
             logger.exception("batch.crashed", batch=batch_id, step="failing")
-            with transaction(self._engine) as connection:
-                batch = find(connection, batch_id)
-                ending.fail_outright(connection, batch, [vars(fault)])
-            status = "failed"
+            status = self._end_outright(batch_id, fault)
         logger.error("batch.failed", batch=batch_id, status=status, reason=fault.message)
+
+    def _end_outright(self, batch_id: str, fault: Fault) -> str:
+        """Nothing but the batch's row; where even that fails, it rests and is tried again."""
+        try:
+            with transaction(self._engine) as connection:
+                ending.fail_outright(connection, find(connection, batch_id), [vars(fault)])
+        except Unavailable:
+            raise
+        except Exception:
+            logger.exception("batch.crashed", batch=batch_id, step="failing outright")
+            return "stuck"
+        return "failed"

@@ -34,7 +34,7 @@ from shared.ledger.feeding import Hungry, Load, NewJob, Waiting
 from shared.settings import Settings
 
 CANCEL_PATIENCE = timedelta(minutes=10)  # for jobs that run when their batch is cancelled
-BYTES_AT_ONCE = 16_000_000  # of lines that become jobs in one transaction
+LINES_AT_ONCE, BYTES_AT_ONCE = 250, 4_000_000  # that become jobs in one transaction
 STEPS_AT_ONCE = 8
 LEAST_WAITING = 16  # in a metric's lane
 PATIENCE_SECONDS = 1.0
@@ -116,7 +116,10 @@ class Feeder:
 
     def _guarded(self, batch: Hungry, count: int) -> None:
         with self._boundary.around("feeding", batch.id):
-            self._fed.append((batch.metric, self._feed(batch, count)))
+            left = count
+            while left and (fed := self._feed(batch, min(left, LINES_AT_ONCE))):
+                self._fed.append((batch.metric, fed))
+                left -= fed
 
     def _usable(self, batch: Hungry) -> int:
         """Places that the batch can use: at most a window of its jobs waits for models."""

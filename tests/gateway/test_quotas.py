@@ -14,7 +14,6 @@ import pytest
 from sqlalchemy import Engine, text
 
 from services.gateway import upload as uploading
-from services.gateway.routes import files as routes
 from services.gateway.spool import FORM_BYTES, Spool, SpoolFull
 from shared.errors import QuotaExceeded
 from shared.ledger import files, keys
@@ -264,7 +263,7 @@ def test_a_full_disk_under_the_store_is_said_and_leaves_nothing(
     Path(chosen.files_url).mkdir(exist_ok=True)
     (Path(chosen.files_url) / f"{file_id}.jsonl").symlink_to("/dev/full")
     with monkeypatch.context() as patch:
-        patch.setattr(routes.files, "new_id", lambda: file_id)
+        patch.setattr(files, "new_id", lambda: file_id)
         out_of_space(send(client, b"x" * size))
     assert f"{file_id}.jsonl" not in blobs(chosen)
     assert client.get(f"/v1/files/{file_id}").status_code == 404

@@ -9,6 +9,7 @@ from sqlalchemy import text
 
 from services.gateway.rooms import rooms
 from services.scheduler import lines
+from shared.ledger.reading import Fault
 from tests.batches import Json, Scene, line
 from tests.poison import places, planted, raw_values
 
@@ -80,7 +81,7 @@ def test_a_strange_value_anywhere_is_a_line_or_a_fault(scene: Scene) -> None:
         for name, raw in raw_values():
             content = planted(FULL, place, raw).encode()
             found = reader.line(content, 7, 0, len(content))
-            if isinstance(found, lines.Fault):
+            if isinstance(found, Fault):
                 assert (found.line, found.code) != (7, "unreadable_line"), (place, name)
                 assert str(found.param).startswith("#"), (place, name)
 
