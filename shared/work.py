@@ -71,23 +71,21 @@ class WorkLimit:
         """Raises TooCostly where the certain work is more than the limit."""
         certain = [work for work in works if work.certain]
         for work in certain:
-            self._check_alone(work)
+            if work.most is not None and work.amount > work.most:
+                alone = work.most / work.amount
+                raise _refusal(
+                    work, min(alone, self._share(work, certain)), _number(work.most), certain
+                )
         total = self.likely_seconds(certain)
-        if total <= self.seconds:
-            return
-        largest = max(certain, key=lambda work: work.seconds(self.tokens_per_second))
-        own = largest.seconds(self.tokens_per_second)
-        share = (self.seconds - (total - own)) / own
-        limit = f"{_number(self.seconds)} seconds of work (this is about {_number(total)})"
-        raise _refusal(largest, share, limit, certain)
+        if total > self.seconds:
+            largest = max(certain, key=lambda work: work.seconds(self.tokens_per_second))
+            limit = f"{_number(self.seconds)} seconds of work (this is about {_number(total)})"
+            raise _refusal(largest, self._share(largest, certain), limit, certain)
 
-    def _check_alone(self, work: Work) -> None:
-        """Raises TooCostly where one product is more than there may be of it."""
-        if work.most is None or work.amount <= work.most:
-            return
-        each = work.seconds(self.tokens_per_second) / work.amount
-        most = min(work.most, self.seconds / each)
-        raise _refusal(work, most / work.amount, _number(most), [work])
+    def _share(self, work: Work, works: Sequence[Work]) -> float:
+        """How much of a product may stay, if the others stay as they are."""
+        own = work.seconds(self.tokens_per_second)
+        return (self.seconds - (self.likely_seconds(works) - own)) / own
 
 
 def words_of(text: str) -> int:

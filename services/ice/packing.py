@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from services.ice import drawing
-from services.ice.cost import MOST_TOKENS
+from services.ice.cost import MOST_ROWS, MOST_TOKENS
 from services.ice.inquiry import Inquiry, Key
 from services.ice.reading import Reading
 from shared.calls import AttributionMethod, Row
@@ -45,16 +45,17 @@ def _tokens_read(inquiry: Inquiry, rows: Sequence[Row]) -> int:
 
 def check_cost(inquiry: Inquiry) -> None:
     """Raises TooCostly where all draws would make the model read more than it may."""
-    most = sum(
-        _draws(inquiry, size) * _tokens_a_draw(inquiry, size)
-        for size in {len(trial.rationale) for trial in inquiry.trials}
-    )
-    if most > MOST_TOKENS:
-        raise TooCostly(
-            f"the draws could make the model read {most:,} tokens, more than {MOST_TOKENS:,}: "
-            "ask for fewer `draws`, `infills`, `operators` or budgets `k`",
-            pointer="/draws",
-        )
+    draws = {size: _draws(inquiry, size) for size in {len(t.rationale) for t in inquiry.trials}}
+    tokens = sum(count * _tokens_a_draw(inquiry, size) for size, count in draws.items())
+    rows = sum(draws.values()) * _rows_a_draw(inquiry)
+    for asked, unit, most in ((tokens, "tokens", MOST_TOKENS), (rows, "rows", MOST_ROWS)):
+        if asked > most:
+            raise TooCostly(
+                f"the draws could make the model read {asked:,} {unit}, more than {most:,}: "
+                f"lower `draws` to at most {inquiry.reading.request.draws * most // asked:,}, or "
+                "ask for fewer `infills`, `operators` or budgets `k`",
+                pointers=("/draws", "/operators", "/k"),
+            )
 
 
 def check_methods(reading: Reading, methods: Sequence[AttributionMethod]) -> None:
@@ -74,6 +75,11 @@ def check_methods(reading: Reading, methods: Sequence[AttributionMethod]) -> Non
 def _draws(inquiry: Inquiry, size: int) -> int:
     others = drawing.others(len(inquiry.reading.eligible), size)
     return min(inquiry.reading.request.draws, others)  # what repeats is not asked again
+
+
+def _rows_a_draw(inquiry: Inquiry) -> int:
+    request = inquiry.reading.request
+    return sum(request.infills if one == "infill" else 1 for one in request.operators)
 
 
 def _tokens_a_draw(inquiry: Inquiry, size: int) -> int:

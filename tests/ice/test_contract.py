@@ -46,8 +46,6 @@ def test_every_example_is_a_valid_request_that_survives_the_wire(name: str) -> N
         ({"operators": ["infill"]}, "infill_pool"),
         ({"draws": 0}, "greater than or equal to 1"),
         ({"draws": 10_001}, "10000"),
-        ({"draws": 10_000, "k": [0.1, 0.2, 0.3, 0.4, 0.5], "operators": ["delete", "infill"],
-          "infills": 32, "infill_pool": ["a"]}, "rows"),
         ({"adaptive": {}, "variant": "paper"}, "robust"),
         ({"alpha": 0.5}, "less than 0.5"),
         ({"text": ""}, "at least 1"),

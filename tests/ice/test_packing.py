@@ -6,12 +6,11 @@ import tracemalloc
 from typing import Any
 
 import pytest
-from pydantic import ValidationError
 
 from services.ice import packing
 from services.ice.contract import IceRequest
 from services.ice.score import score, score_batch
-from shared.errors import BadInput
+from shared.errors import BadInput, TooCostly
 from tests.ice.planted import planted, word
 
 LONG = " ".join(map(word, range(500)))
@@ -71,16 +70,18 @@ def test_few_subsets_cost_little_however_many_are_asked_for() -> None:
     assert report.forward_rows == 1 + 1 + 6 + 20 + 15
 
 
-def test_explanations_of_spans_count_as_sizes_of_their_own() -> None:
+def test_short_rows_are_bounded_by_their_number() -> None:
+    short = " ".join(map(word, range(30)))
     quoted = [
-        {"name": f"e{number}", "rationale": [{"start": 0, "end": 3 * number + 2}]}
-        for number in range(8)
+        {"name": f"e{number}", "rationale": [{"start": 0, "end": 6 * number + 12}]}
+        for number in range(5)
     ]
-    more: dict[str, Any] = {"operators": ["delete", "mask", "mask_unk", "mask_pad", "infill"]}
-    more |= {"infill_pool": ["w90"], "draws": 10_000}
-    assert request(**more)
-    with pytest.raises(ValidationError, match="more than 400000 rows"):
-        request(**more, explanations=quoted)
+    asked = request(short, explanations=quoted, k=[0.05, 0.3], draws=10_000, infills=8,
+                    operators=["delete", "infill"], infill_pool=["w90"])  # fmt: skip
+    with planted() as judge, pytest.raises(TooCostly, match="rows, more than 400,000") as caught:
+        score(asked)
+    assert "lower `draws` to at most" in caught.value.detail
+    assert judge.calls == []
 
 
 def test_attributions_that_would_cost_too_much_are_refused_too() -> None:

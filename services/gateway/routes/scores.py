@@ -43,8 +43,6 @@ async def take(room: Room, request: Request, gateway: State, owner: Owner) -> Re
     """The way of a request: read it, commit it, hint, and wait if the caller prefers to."""
     asked = await body.parse(request, room.request, limit=most_bytes(room, gateway))
     gateway.catalogue.demand(room, asked.model)
-    demand_key(asked)
-    gateway.settings.work_limit.check(gateway.catalogue.work(room, asked))
     key = key_of(request.headers.get("idempotency-key"))
     accepted = await commit(room, asked, gateway, key, owner)
     prefer = request.headers.get("prefer")
@@ -73,6 +71,9 @@ async def commit(
 
     Raises BadInput where it names what is not the owner's, TooCostly, QuotaExceeded.
     """
+    demand_key(asked)
+    limit = gateway.settings.work_limit
+    limit.check(gateway.catalogue.work(room, asked))
     request = asked.model_dump(mode="json")
     resend_after = timedelta(seconds=gateway.settings.resend_seconds)
 
@@ -80,7 +81,7 @@ async def commit(
         demand_owned(connection, asked, owner.tenant)
         if isinstance(room, ReportRoom) and isinstance(asked, BatchReportRequest) and asked.batch:
             over = results.answered(connection, asked.batch)
-            gateway.settings.work_limit.check(room.work_over(asked, over))
+            limit.check(room.work_over(asked, over))
         return idempotency.accept(
             connection, room.name, request, key=key, resend_after=resend_after, owner=owner
         )

@@ -1,0 +1,136 @@
+"""What the door counts is never more than what the worker counts after tokenizing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from services.ice import packing
+from services.ice.contract import METRIC, IceRequest
+from services.ice.cost import MOST_ROWS, MOST_TOKENS
+from services.ice.score import score
+from shared.errors import DegenerateInput, TooCostly
+from shared.work import TOKENS, Work, WorkLimit
+from tests.ice.planted import planted, word
+
+READS = 512  # tokens of the planted judge
+NO_LIMIT = WorkLimit(seconds=1e12, tokens_per_second=1)
+
+
+@st.composite
+def requests(draw: st.DrawFn) -> IceRequest:
+    count = draw(st.sampled_from([1, 3, 12, 40, 600]))
+    text = " ".join(map(word, range(count)))
+    end = draw(st.integers(1, len(text)))
+    fields: dict[str, Any] = {
+        "text": text,
+        "variant": draw(st.sampled_from(["robust", "paper", "reference"])),
+        "draws": draw(st.sampled_from([1, 50, 10_000])),
+        "infills": draw(st.integers(1, 32)),
+        "infill_pool": ["w90 w91"],
+        "operators": draw(
+            st.lists(
+                st.sampled_from(["delete", "mask", "mask_unk", "infill"]), min_size=1, unique=True
+            )
+        ),
+        "k": draw(st.lists(st.floats(0.01, 1), min_size=1, max_size=10, unique=True)),
+        "attribution": draw(st.sampled_from([None, "attention"])),
+        "rationale": draw(st.sampled_from([None, [{"start": 0, "end": end}]])),
+    }
+    if not fields["attribution"] and not fields["rationale"]:
+        fields["rationale"] = [{"start": end - 1, "end": len(text)}]
+    return IceRequest.model_validate(fields)
+
+
+def amount(works: Any, unit: str) -> float:
+    return sum(work.amount for work in works if work.unit == unit and work.certain)
+
+
+@settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.too_slow])
+@given(requests())
+def test_nothing_is_refused_that_the_worker_would_have_done(request: IceRequest) -> None:
+    counted: list[int] = []
+
+    def spy(inquiry: Any) -> None:
+        sizes = {len(trial.rationale) for trial in inquiry.trials}
+        counted.append(
+            sum(packing._draws(inquiry, s) * packing._tokens_a_draw(inquiry, s) for s in sizes)
+        )
+        rows = sum(packing._draws(inquiry, s) for s in sizes) * packing._rows_a_draw(inquiry)
+        counted.append(rows)
+        raise TooCostly("far enough")
+
+    with pytest.MonkeyPatch.context() as patch, planted():
+        patch.setattr("services.ice.gather.check_cost", spy)
+        with pytest.raises((TooCostly, DegenerateInput)):
+            score(request)
+    if counted:
+        works = [work for work in METRIC.work(request, READS) if "attribution" not in str(work)]
+        assert amount(works, TOKENS) <= counted[0] * (1 + 1e-9)
+        assert amount(works, "rows") <= counted[1] * (1 + 1e-9)
+
+
+WORDS = " ".join(map(word, range(600)))
+FIVE = (0.1, 0.2, 0.3, 0.4, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("fields", "pointer"),
+    [
+        ({"draws": 10_000, "k": FIVE, "operators": ("mask", "mask_unk"), "attribution": "lime"},
+         "/draws"),
+        ({"draws": 10_000, "operators": ("infill",), "infills": 32, "infill_pool": ("w90",),
+          "rationale": [{"start": 0, "end": 30}]}, "/draws"),
+        ({"attribution": [{"name": "lime", "samples": 10_000, "seed": n} for n in range(8)]},
+         "/attribution"),
+    ],
+)  # fmt: skip
+def test_what_the_worker_refuses_for_a_text_of_words_is_refused_at_the_door(
+    fields: dict[str, Any], pointer: str
+) -> None:
+    asked = IceRequest.model_validate({"text": WORDS, **fields})
+    with planted() as judge, pytest.raises(TooCostly):
+        score(asked)
+    assert judge.calls == []
+    with pytest.raises(TooCostly) as caught:
+        NO_LIMIT.check(METRIC.work(asked, READS))
+    assert caught.value.pointer == pointer
+    assert "to at most" in caught.value.detail
+
+
+@settings(deadline=None, max_examples=60)
+@given(requests(), st.integers(1, 10_000), st.integers(1, 32), st.integers(0, 300))
+def test_more_of_anything_is_never_less_work(
+    request: IceRequest, draws: int, infills: int, words: int
+) -> None:
+    more = {
+        "draws": max(request.draws, draws),
+        "infills": max(request.infills, infills),
+        "text": " ".join([request.text, *map(word, range(words))]),
+    }
+    for field, value in more.items():
+        larger = request.model_copy(update={field: value})
+        before, after = (METRIC.work(one, READS) for one in (request, larger))
+        for unit in (TOKENS, "rows"):
+            assert amount(before, unit) <= amount(after, unit) * (1 + 1e-9)
+
+
+def test_the_lowered_number_is_accepted() -> None:
+    fields: dict[str, Any] = {"k": FIVE, "operators": ("mask",), "attribution": "attention"}
+    asked = IceRequest.model_validate({"text": WORDS, "draws": 10_000, **fields})
+    limit = WorkLimit(seconds=900, tokens_per_second=10_000)
+    with pytest.raises(TooCostly) as caught:
+        limit.check(METRIC.work(asked, READS))
+    fewer = int(
+        caught.value.detail.split("`draws` to at most ")[1].split(", or")[0].replace(",", "")
+    )
+    limit.check(METRIC.work(asked.model_copy(update={"draws": fewer}), READS))
+    assert fewer > 1_000
+
+
+def test_the_limits_are_the_worker_s() -> None:
+    works = [work for work in METRIC.work(IceRequest(text=WORDS, attribution="lime"), READS)]
+    assert {work.most for work in works if isinstance(work, Work)} == {MOST_ROWS, MOST_TOKENS}

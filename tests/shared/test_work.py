@@ -1,0 +1,112 @@
+"""The estimate of work: what it refuses, and what it then says."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from services.gateway.rooms import every_room
+from shared.errors import TooCostly
+from shared.problems import problem
+from shared.work import FEWEST_READ, Size, Work, WorkLimit, words_of
+
+LIMIT = WorkLimit(seconds=900, tokens_per_second=10_000)
+
+
+def work(*values: int, **more: object) -> Work:
+    names = [f"`{letter}`" for letter in "abcd"]
+    sizes = [Size(n, v, f"/{n[1]}") for n, v in zip(names, values, strict=False)]
+    return Work(tuple(sizes), **more)  # type: ignore[arg-type]
+
+
+def refused(limit: WorkLimit, *works: Work) -> TooCostly | None:
+    try:
+        limit.check(works)
+    except TooCostly as error:
+        return error
+    return None
+
+
+def test_a_refusal_says_which_number_to_lower_and_how_far() -> None:
+    error = refused(LIMIT, work(10_000, 4, 500))
+    assert error is not None
+    assert error.detail == (
+        "10,000 `a` × 4 `b` × 500 `c` make 20,000,000 tokens that a model reads or writes, and one "
+        "request may ask for 900 seconds of work (this is about 2,000): lower `a` to at most "
+        "4,500, or `b` to at most 1, or `c` to at most 225"
+    )
+    told = problem(error)
+    assert told["type"].endswith("/too-costly")
+    assert told["status"] == 422
+    assert [one["pointer"] for one in told["errors"]] == ["#/a", "#/b", "#/c"]
+
+
+@given(
+    st.lists(st.integers(1, 100_000), min_size=1, max_size=4),
+    st.integers(0, 3),
+    st.floats(1, 10_000),
+)
+def test_who_lowers_a_number_as_told_is_accepted(
+    values: list[int], which: int, seconds: float
+) -> None:
+    limit = WorkLimit(seconds, tokens_per_second=1_000)
+    assume(which < len(values))
+    error = refused(limit, work(*values))
+    assume(error is not None and f"`{'abcd'[which]}` to at most " in error.detail)
+    assert error is not None
+    told = error.detail.split(f"`{'abcd'[which]}` to at most ")[1].split(", or")[0]
+    values[which] = int(told.replace(",", ""))
+    assert refused(limit, work(*values)) is None
+
+
+@given(st.lists(st.integers(1, 10**6), min_size=1, max_size=4), st.integers(0, 3), st.integers(0))
+def test_more_is_never_less(values: list[int], which: int, more: int) -> None:
+    assume(which < len(values))
+    larger = [value + more * (place == which) for place, value in enumerate(values)]
+    assert LIMIT.likely_seconds([work(*values)]) <= LIMIT.likely_seconds([work(*larger)])
+    if refused(LIMIT, work(*values)):
+        assert refused(LIMIT, work(*larger))
+
+
+def test_what_is_only_likely_refuses_nothing() -> None:
+    likely = work(10**9, certain=False)
+    assert refused(LIMIT, likely) is None
+    assert LIMIT.likely_seconds([likely]) > LIMIT.seconds
+
+
+def test_a_limit_of_its_own_holds_whatever_the_settings_say() -> None:
+    generous = WorkLimit(seconds=1e12, tokens_per_second=1e12)
+    error = refused(generous, work(50, unit="rows", seconds_each=1e-9, most=20))
+    assert error is not None
+    assert error.detail == "50 `a` make 50 rows, and one request may ask for 20: " + (
+        "lower `a` to at most 20"
+    )
+
+
+def test_several_small_ones_make_a_large_one() -> None:
+    small = work(500, unit="steps", seconds_each=1.0)
+    assert refused(LIMIT, small) is None
+    error = refused(LIMIT, small, work(600, unit="steps", seconds_each=1.0))
+    assert error is not None
+    assert "lower `a` to at most 400" in error.detail
+
+
+@given(st.text(), st.text())
+def test_words_are_counted_as_no_tokenizer_joins_them(first: str, second: str) -> None:
+    joined = f"{first} {second}"
+    assert words_of(joined) == words_of(first) + words_of(second)
+    assert words_of(first) <= len(first)
+
+
+@pytest.mark.parametrize("name", sorted(every_room()))
+def test_every_example_is_far_from_the_limit(name: str) -> None:
+    room = every_room()[name]
+    for example in room.examples.values():
+        works = room.work(room.request.model_validate(example), FEWEST_READ)
+        LIMIT.check(works)
+        assert LIMIT.likely_seconds(works) < 5
+
+
+def test_every_room_says_what_it_costs() -> None:
+    assert all(room.cost is not None or "report" in name for name, room in every_room().items())
