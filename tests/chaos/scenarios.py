@@ -116,7 +116,7 @@ SCENARIOS = (
         "9",
         "a line of a batch kills every worker that takes it (leases of 12 s)",
         settings=PREPARED | SOON,
-        sends=poisoned.send_batch,
+        sends=poisoned.send_poison,
         rooms=("poison",),
         failures=1,
     ),
@@ -143,4 +143,12 @@ SCENARIOS = (
     Scenario("13", "every other job cancelled while it may be ending", sends=send_and_cancel),
     Scenario("14", "PostgreSQL frozen for 30 s", faults.freeze_postgres),
     Scenario("15", "PostgreSQL crashed", faults.crash_postgres),
+    Scenario(
+        "16",
+        "a line of a batch never ends and holds the interpreter's lock (leases of 12 s)",
+        settings=PREPARED | SOON,
+        sends=poisoned.send_endless,
+        rooms=("poison",),
+        failures=1,
+    ),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
 import time
@@ -335,8 +336,8 @@ def test_a_thread_that_is_lost_ends_its_job_and_then_the_process(
     ends = threading.Event()
     signals: list[int] = []
     exits: list[int] = []
-    monkeypatch.setattr(watchdog_module.os, "kill", lambda _pid, name: signals.append(name))
-    monkeypatch.setattr(watchdog_module.os, "_exit", exits.append)
+    monkeypatch.setattr(os, "kill", lambda _pid, name: signals.append(name))
+    monkeypatch.setattr(os, "_exit", exits.append)
     job_id = accept(engine, "hello")
 
     def stuck(_request: Any) -> Report:

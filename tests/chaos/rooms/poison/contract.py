@@ -6,6 +6,7 @@ from services.hatexscore.contract import METRIC as HATEXSCORE
 from shared.contracts import Room
 
 POISON = "a text that needs more memory than there is"
+ENDLESS = "a text that a pattern never comes to the end of"
 
 ROOM = Room(
     name="poison",

@@ -1,9 +1,11 @@
 """The queue's door: on the poison the process dies as the OOM killer would have it die."""
 
 import os
+import re
 import signal
 
 from services.poison.contract import (  # type: ignore[import-not-found]  # see tests/chaos/startup
+    ENDLESS,
     POISON,
     ROOM,
 )
@@ -15,9 +17,12 @@ from shared.worker import door
 
 
 def score(request: HatexscoreRequest) -> HatexscoreReport:
-    """As HateXScore scores; the poison takes the process, and all that runs in it, along."""
+    """As HateXScore scores; the poison takes the process, and all that runs in it, along. The
+    endless one holds the interpreter's lock, and so stops all that runs in it."""
     if request.text == POISON:
         os.kill(os.getpid(), signal.SIGKILL)
+    if request.text == ENDLESS:
+        re.match("(a+)+$", "a" * 64 + "b")
     return hatexscore.score(request)
 
 
