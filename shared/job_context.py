@@ -8,19 +8,30 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, wait
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from threading import Lock
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from shared.errors import DeadlineExceeded, JobCancelled
+from shared.interpreter import interpreter
+from shared.priority import NOBODY, Party
 
 SLICE_SECONDS = 0.5  # who waits looks so often whether it is still wanted
 
 Item = TypeVar("Item")
+
+
+class Lockable(Protocol):
+    """A lock of any kind."""
+
+    def acquire(self, *, timeout: float) -> bool:
+        """Wait for it no longer than this; whether it is ours."""
+
+    def release(self) -> None:
+        """The next one has it."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +44,11 @@ class JobContext:
     deadline: float  # monotonic seconds
     cancelled: threading.Event = field(default_factory=threading.Event)
 
+    @property
+    def party(self) -> Party:
+        """Whose turn is used by it."""
+        return Party(self.batch, self.tenant)
+
     def check(self) -> None:
         """Raises JobCancelled or DeadlineExceeded where nobody wants the result any more."""
         if self.cancelled.is_set():
@@ -42,6 +58,7 @@ class JobContext:
 
 
 _current: ContextVar[JobContext | None] = ContextVar("job", default=None)
+_acting: ContextVar[Party | None] = ContextVar("party", default=None)
 
 
 def current() -> JobContext | None:
@@ -57,6 +74,26 @@ def check() -> None:
     context = _current.get()
     if context is not None:
         context.check()
+        interpreter.step()
+
+
+def party() -> Party:
+    """For whom this thread acts: its job's tenant, or whom `acting_for` names."""
+    acting = _acting.get()
+    if acting is not None:
+        return acting
+    context = _current.get()
+    return NOBODY if context is None else context.party
+
+
+@contextmanager
+def acting_for(whom: Party) -> Iterator[None]:
+    """A thread that serves many acts for this one in the block."""
+    token = _acting.set(whom)
+    try:
+        yield
+    finally:
+        _acting.reset(token)
 
 
 def checking(items: Iterable[Item]) -> Iterator[Item]:
@@ -69,38 +106,52 @@ def checking(items: Iterable[Item]) -> Iterator[Item]:
 def awaited(futures: Sequence[Future[Item]]) -> list[Item]:
     """Their results, in order. Where one fails, or the job is stopped, the others are cancelled."""
     try:
-        return [_result(future) for future in futures]
+        with waiting() as still_wanted:
+            return [_result(future, still_wanted) for future in futures]
     finally:
         for future in futures:  # nobody waits for the rest
             future.cancel()
 
 
-def _result(future: Future[Item]) -> Item:
-    check()
+def _result(future: Future[Item], still_wanted: Callable[[], None]) -> Item:
+    still_wanted()
     while not wait([future], timeout=SLICE_SECONDS).done:
-        check()
+        still_wanted()
     return future.result()
 
 
 def pause(seconds: float) -> None:
     """Sleep, unless the job is stopped meanwhile."""
     until = time.monotonic() + seconds
-    check()
-    while (left := until - time.monotonic()) > 0:
-        time.sleep(min(SLICE_SECONDS, left))
-        check()
+    with waiting() as still_wanted:
+        still_wanted()
+        while (left := until - time.monotonic()) > 0:
+            time.sleep(min(SLICE_SECONDS, left))
+            still_wanted()
 
 
 @contextmanager
-def holding(lock: Lock) -> Iterator[None]:
+def waiting() -> Iterator[Callable[[], None]]:
+    """This thread waits or uses a device in the block, and leaves the interpreter to others.
+
+    What it is given raises JobStopped where nobody wants the job any more.
+    """
+    context = _current.get()
+    with interpreter.waiting():
+        yield (lambda: None) if context is None else context.check
+
+
+@contextmanager
+def holding(lock: Lockable) -> Iterator[None]:
     """This lock, which others may hold for long; who waits for it hears when its job is stopped."""
-    check()
-    while not lock.acquire(timeout=SLICE_SECONDS):
-        check()
-    try:
-        yield
-    finally:
-        lock.release()
+    with waiting() as still_wanted:
+        still_wanted()
+        while not lock.acquire(timeout=SLICE_SECONDS):
+            still_wanted()
+        try:
+            yield
+        finally:
+            lock.release()
 
 
 @contextmanager

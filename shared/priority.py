@@ -6,15 +6,11 @@ What cannot be interrupted is kept short while somebody else's interactive job m
 
 from __future__ import annotations
 
-import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 from typing import Generic, NamedTuple, TypeVar
-
-from shared import job_context
 
 BATCH_EVERY = 8  # turns
 RECENT_SECONDS = 10.0  # an interactive user who asked so lately may ask again
@@ -32,27 +28,6 @@ class Party(NamedTuple):
 
 
 NOBODY = Party(batch=False, tenant="")  # benches, warm-up, tests
-
-_acting: ContextVar[Party | None] = ContextVar("party", default=None)
-
-
-def party() -> Party:
-    """For whom this thread acts: its job's tenant, or whom `acting_for` names."""
-    acting = _acting.get()
-    if acting is not None:
-        return acting
-    job = job_context.current()
-    return NOBODY if job is None else Party(job.batch, job.tenant)
-
-
-@contextmanager
-def acting_for(whom: Party) -> Iterator[None]:
-    """A thread that serves many acts for this one in the block."""
-    token = _acting.set(whom)
-    try:
-        yield
-    finally:
-        _acting.reset(token)
 
 
 class Turns:
@@ -94,12 +69,20 @@ class FairQueue(Generic[Item]):
         self._waiting: dict[Party, deque[Item]] = {}
         self._turns = Turns()
 
-    def __bool__(self) -> bool:
-        return bool(self._waiting)
-
     def add(self, whom: Party, item: Item) -> None:
         """One more, behind those of the same party."""
         self._waiting.setdefault(whom, deque()).append(item)
+
+    def put_back(self, whom: Party, item: Item) -> None:
+        """It is the first of its party's again."""
+        self._waiting.setdefault(whom, deque()).appendleft(item)
+
+    def __iter__(self) -> Iterator[Item]:
+        """All of them, in no order that matters."""
+        return chain.from_iterable(self._waiting.values())
+
+    def __len__(self) -> int:
+        return sum(map(len, self._waiting.values()))
 
     def pop(self) -> Item:
         """The next one. Raises IndexError where none waits."""
@@ -123,41 +106,6 @@ class FairQueue(Generic[Item]):
         return True
 
 
-class PriorityLock:
-    """A lock that goes to the party whose turn it is."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._is_held = False
-        self._waiting: FairQueue[threading.Event] = FairQueue()
-
-    def __enter__(self) -> None:
-        whom = party()
-        mine = threading.Event()
-        with self._lock:
-            if not self._is_held:
-                self._is_held = True
-                return
-            self._waiting.add(whom, mine)
-        try:
-            mine.wait()
-        except BaseException:  # somebody ends this thread: the turn goes on
-            with self._lock:
-                if not self._waiting.remove(whom, mine):
-                    self._pass_on()
-            raise
-
-    def __exit__(self, *_: object) -> None:
-        with self._lock:
-            self._pass_on()
-
-    def _pass_on(self) -> None:
-        if self._waiting:
-            self._waiting.pop().set()
-        else:
-            self._is_held = False
-
-
 class Pace:
     """How much a device does in a short time, and whether it must be short now."""
 
@@ -176,7 +124,7 @@ class Pace:
         speed = cost / max(seconds, 1e-6)
         self._speed = speed if self._speed is None else 0.8 * self._speed + 0.2 * speed
 
-    def most(self, budget: int, served: Mapping[Party, object] | Iterable[Party]) -> int:
+    def most(self, budget: int, served: Iterable[Party]) -> int:
         """The cost of one go for these parties: short where another one may come meanwhile."""
         oldest = self.clock() - RECENT_SECONDS
         self._seen = {one: when for one, when in self._seen.items() if when > oldest}

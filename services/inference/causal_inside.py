@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from threading import Lock
 
 import torch
 from torch import Tensor
@@ -12,6 +11,7 @@ from torch import Tensor
 from services.inference.causal_pass import CausalPass
 from services.inference.causal_reading import CausalReading
 from services.inference.inside import eager
+from shared.priority_lock import PriorityLock
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class CausalInside:
     attending: int = -1  # the last token: where the label is read
 
     @property
-    def lock(self) -> Lock:
+    def lock(self) -> PriorityLock:
         """Held while the device works."""
         return self.causal.lock
 

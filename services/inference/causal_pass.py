@@ -10,7 +10,6 @@ import copy
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
-from threading import Lock
 from typing import Any
 
 import torch
@@ -19,6 +18,7 @@ from services.inference.measures import PADDED_SHARE
 from services.inference.readout import Readout
 from services.inference.variations import Ids
 from shared.models import Floats
+from shared.priority_lock import PriorityLock
 
 LEAST_PREFIX = 8  # tokens; below, repeating the cache costs more than reading them again
 LEAST_ROWS = 4
@@ -70,7 +70,7 @@ class CausalPass:
     def __init__(self, model: Any, name: str) -> None:
         self.model = model
         self.readout = Readout(model)
-        self.lock = Lock()
+        self.lock = PriorityLock()
         self.name = name
         self._last: tuple[Ids, Any] | None = None  # a prefix and its keys and values
 

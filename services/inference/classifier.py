@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import accumulate
-from threading import Lock
 
 import numpy as np
 import torch
@@ -29,6 +28,7 @@ from shared.calls import AttributionMethod, Attributions, Example, Row, Rows, To
 from shared.contracts import ModelUse
 from shared.job_context import awaited
 from shared.models import Floats
+from shared.priority_lock import PriorityLock
 
 __all__ = ["LocalClassifier", "Weights", "softmax"]
 
@@ -44,7 +44,7 @@ class LocalClassifier:
         self._weights = weights
         self._device = torch.device(weights.use.device)
         self._reader = EncoderReader(weights)
-        self._lock = Lock()  # one pass at a time: attributions go beside the batcher
+        self._lock = PriorityLock()  # one pass at a time: attributions go beside the batcher
         self._budget = budget or padded_tokens(self._device, self._probe)
         self._batcher: MicroBatcher[EncoderRow, Floats] = MicroBatcher(
             Device(

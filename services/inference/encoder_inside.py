@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from threading import Lock
 from typing import Any
 
 import torch
@@ -12,6 +11,7 @@ from torch import Tensor
 
 from services.inference.encoder_reading import EncoderReading
 from services.inference.inside import eager
+from shared.priority_lock import PriorityLock
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class EncoderInside:
     """One example and the column of its target label."""
 
     model: Any
-    lock: Lock
+    lock: PriorityLock
     reading: EncoderReading
     column: int
     attending: int = 0  # the pooled token, [CLS]

@@ -8,17 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from threading import Lock
 from typing import Any, Protocol
 
 from torch import Tensor
+
+from shared.priority_lock import PriorityLock
 
 
 class Inside(Protocol):
     """One example and one target label, inside one model."""
 
     @property
-    def lock(self) -> Lock:
+    def lock(self) -> PriorityLock:
         """Held while the device works: one pass at a time."""
 
     @property

@@ -22,7 +22,8 @@ from typing import Generic
 from services.inference.measures import BATCH_ROWS, QUEUED_ROWS, timed
 from services.inference.waiting import Answer, Call, Lane, Row, Waiting
 from shared.errors import Unavailable
-from shared.priority import Pace, Party, Turns, acting_for, party
+from shared.job_context import acting_for, party
+from shared.priority import Pace, Party, Turns
 
 
 @dataclass(frozen=True)
@@ -117,14 +118,12 @@ class MicroBatcher(Generic[Row, Answer]):
     ) -> list[Waiting[Row, Answer]]:
         """This party's rows and those of all like it, up to the budget; where others leave room
         in a short pass, theirs too."""
-        found = lane.first()
-        assert found is not None
-        cost = self._device.cost(found.row)
+        cost = self._device.cost(lane.first().row)
         ranked = [first, *(one for one in self._parties.ranked(waiting) if one != first)]
         alike = [one for one in ranked if one.batch == first.batch]
         rows = lane.take(max(1, self._most(alike) // cost), alike)
         rest = [one for one in ranked if one.batch != first.batch]
-        rows += lane.take(self._most(ranked) // cost - len(rows), rest) if rest else []
+        rows += lane.take(self._most(()) // cost - len(rows), rest)  # a short pass stays short
         for one in {row.call.party for row in rows} - {first}:
             self._parties.serve(one)
         return rows

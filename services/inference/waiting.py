@@ -109,9 +109,9 @@ class Lane(Generic[Row, Answer]):
         self._of = {party: calls for party, calls in self._of.items() if calls.first()}
         return list(self._of)
 
-    def first(self) -> Waiting[Row, Answer] | None:
-        """A row that somebody waits for."""
-        return next((calls.first() for calls in self._of.values() if calls.first()), None)
+    def first(self) -> Waiting[Row, Answer]:
+        """A row that somebody waits for. Raises StopIteration where there is none."""
+        return next(row for calls in self._of.values() if (row := calls.first()))
 
     def take(self, most: int, parties: Iterable[Party]) -> list[Waiting[Row, Answer]]:
         """At most so many rows of these parties, one of each in turn, in this order."""

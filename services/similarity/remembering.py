@@ -1,21 +1,22 @@
 """Every distinct input goes through the model once, whoever asks for it and how often.
 
-While the device is busy, calls queue up; the caller that gets the device next computes what all of
-them miss, in one batch. Source: design.md §3, the micro-batcher.
+While the device is busy, calls queue up; one caller computes what they miss in one batch, in the
+order of `shared.priority`, until its own call is answered. Source: design.md §3, the micro-batcher.
 """
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from threading import Lock
+from itertools import islice
+from threading import Event, Lock
 
 from services.similarity.cache import Cache, Input, Vector, key_of
 from services.similarity.measures import BATCH_INPUTS, CACHE_HITS, CACHE_MISSES, RUN_SECONDS
 from shared.contracts import ModelKind, ModelUse
 from shared.errors import JobStopped
-from shared.job_context import holding
+from shared.job_context import SLICE_SECONDS, party, waiting
+from shared.priority import FairQueue, Pace, Party
 
 TOGETHER = 4_096  # inputs that calls may add to a batch: a small call waits for no more than these
 
@@ -23,17 +24,35 @@ Asked = dict[bytes, Input]
 Answers = dict[bytes, Vector]
 
 
-@dataclass
+@dataclass(eq=False)
 class _Call:
-    """One caller's inputs that the cache did not know."""
+    """One caller's inputs that the cache did not know. woken: it is over, or leads."""
 
-    asked: Asked
+    left: Asked
+    party: Party
     answers: Answers = field(default_factory=dict)
     error: Exception | None = None
+    woken: Event = field(default_factory=Event)
+    leads: bool = False
 
     @property
     def is_over(self) -> bool:
-        return bool(self.answers) or self.error is not None
+        return not self.left or self.error is not None
+
+    def take(self, found: Answers) -> None:
+        """Some answers."""
+        self.answers |= found
+        self.left = {key: each for key, each in self.left.items() if key not in found}
+        if self.is_over:
+            self.woken.set()
+
+
+@dataclass(frozen=True)
+class _Part:
+    """Inputs of one call that are computed now."""
+
+    call: _Call
+    asked: Asked
 
 
 class Remembering:
@@ -47,8 +66,10 @@ class Remembering:
         cache: Cache,
     ) -> None:
         self._compute, self._use, self._kind, self._cache = compute, use, kind, cache
-        self._waiting: deque[_Call] = deque()
-        self._device = Lock()
+        self._waiting: FairQueue[_Call] = FairQueue()
+        self._pace = Pace()
+        self._lock = Lock()  # of what follows, for moments
+        self._is_led = False
 
     def vectors(self, inputs: Sequence[Input]) -> dict[Input, Vector]:
         """The (D,) answer of each distinct input; for any number of threads."""
@@ -57,60 +78,107 @@ class Remembering:
         CACHE_HITS.labels(self._kind).inc(len(found))
         missing = {key: each for key, each in asked.items() if key not in found}
         if missing:
-            found |= self._answered(_Call(missing))
+            found |= self._answered(_Call(missing, party()))
         return {each: found[key] for key, each in asked.items()}
 
     def _answered(self, call: _Call) -> Answers:
-        self._waiting.append(call)
+        """One caller leads: it serves whose turn it is until its own call is over."""
+        self._enter(call)
         try:
-            with holding(self._device):
-                while not call.is_over:  # another caller may have served it meanwhile
+            if not call.leads:
+                with waiting() as still_wanted:
+                    while not call.woken.wait(SLICE_SECONDS):
+                        still_wanted()
+            with waiting():
+                while call.leads and not call.is_over:
                     self._serve_next(call)
-        except JobStopped as stopped:  # nobody waits for it: whoever is next passes it over
+        except JobStopped as stopped:  # nobody waits for it: whoever leads passes it over
             call.error = stopped
             raise
+        finally:
+            self._leave(call)
         if call.error is not None:
             raise call.error
         return call.answers
 
+    def _enter(self, call: _Call) -> None:
+        with self._lock:
+            self._pace.saw(call.party)
+            self._waiting.add(call.party, call)
+            call.leads, self._is_led = not self._is_led, True
+
+    def _leave(self, call: _Call) -> None:
+        """Somebody else leads, if anybody waits."""
+        with self._lock:
+            if not call.leads:
+                return
+            others = (one for one in self._waiting if one is not call and not one.is_over)
+            leader = next(others, None)
+            if leader is None:
+                self._is_led = False
+            else:
+                leader.leads = True
+                leader.woken.set()
+
     def _serve_next(self, own: _Call) -> None:
-        """Answer some calls; where the one whose thread this is is stopped, the others wait on."""
-        calls = self._next()
+        """Answer some inputs; where the job of this thread is stopped, the others wait on."""
+        parts = self._next()
         try:
-            self._serve(calls)
+            self._serve(parts)
         except BaseException:
-            others = (call for call in reversed(calls) if call is not own and not call.is_over)
-            self._waiting.extendleft(others)
+            with self._lock:
+                for part in parts:
+                    call = part.call
+                    if call is not own and not call.is_over and call not in self._waiting:
+                        self._waiting.put_back(call.party, call)
             raise
 
-    def _next(self) -> list[_Call]:
-        """The calls that waited longest, as many as belong into one batch."""
-        calls: list[_Call] = []
-        inputs = 0
-        while self._waiting and (not calls or inputs + len(self._waiting[0].asked) <= TOGETHER):
-            call = self._waiting.popleft()
-            if not call.is_over:
-                calls.append(call)
-                inputs += len(call.asked)
-        return calls
+    def _next(self) -> list[_Part]:
+        """Inputs of the calls whose turn it is, as many as belong into one batch: interactive ones
+        first, and few where somebody else's may come. Only the first call is ever cut."""
+        parts: list[_Part] = []
+        room = TOGETHER
+        with self._lock:
+            while self._waiting and (call := self._waiting.pop()):
+                if call.is_over:
+                    continue
+                if not parts:
+                    room = self._pace.most(TOGETHER, self._like(call))
+                elif call.party.batch != parts[0].call.party.batch:
+                    room = min(room, self._pace.most(TOGETHER, ()))
+                some = dict(islice(call.left.items(), room))
+                if len(some) < len(call.left):
+                    self._waiting.put_back(call.party, call)
+                    return parts or [_Part(call, some)]
+                parts.append(_Part(call, some))
+                room -= len(some)
+        return parts
 
-    def _serve(self, calls: list[_Call]) -> None:
-        """Answer these calls; where the batch fails, each alone, so that one fails only itself."""
+    def _like(self, call: _Call) -> set[Party]:
+        """Parties that share a batch with this call as equals."""
+        parties = {one.party for one in self._waiting} | {call.party}
+        return {one for one in parties if one.batch == call.party.batch}
+
+    def _serve(self, parts: list[_Part]) -> None:
+        """Answer these inputs; where the batch fails, each call alone, so that one fails only
+        itself."""
+        begun = self._pace.clock()
         try:
-            found = self._looked_up(
-                {key: each for call in calls for key, each in call.asked.items()}
-            )
+            asked = {key: each for part in parts for key, each in part.asked.items()}
+            found = self._looked_up(asked)
         except JobStopped:
             raise
         except Exception as error:  # noqa: BLE001 - its caller gets it
-            if len(calls) == 1:
-                calls[0].error = error
+            if len(parts) == 1:
+                parts[0].call.error = error
+                parts[0].call.woken.set()
                 return
-            for call in calls:
-                self._serve([call])
+            for part in parts:
+                self._serve([part])
         else:
-            for call in calls:
-                call.answers = {key: found[key] for key in call.asked}
+            self._pace.measured(len(asked), self._pace.clock() - begun)
+            for part in parts:
+                part.call.take({key: found[key] for key in part.asked})
 
     def _looked_up(self, asked: Asked) -> Answers:
         """From the cache what came there while the calls waited, from the model the rest."""

@@ -29,9 +29,9 @@ from shared.errors import (
     ScoringError,
     Unavailable,
 )
-from shared.job_context import SLICE_SECONDS, check, current, pause
+from shared.job_context import SLICE_SECONDS, current, pause, waiting
 from shared.operations import Operation
-from shared.queue import SOCKET_SECONDS, app
+from shared.queue import SOCKET_SECONDS, app, batch_queue
 from shared.settings import settings
 from shared.tracing import carried
 
@@ -184,7 +184,7 @@ def _sent_and_waited(room: ModelRoom, call: Call, seconds: float) -> bytes | Non
         app.send_task(
             queue,
             args=(sealed(call),),
-            queue=queue,
+            queue=batch_queue(queue) if call.batch else queue,
             retry=False,
             headers=carried(),
         )
@@ -201,11 +201,12 @@ def _sent_and_waited(room: ModelRoom, call: Call, seconds: float) -> bytes | Non
 def _waited(call: Call, seconds: float) -> bytes | None:
     """The answer, or None after so many seconds; a job that is stopped meanwhile raises."""
     until = time.monotonic() + seconds
-    while (left := until - time.monotonic()) > 0:
-        check()
-        found = replies().blpop([reply_list(call.id)], timeout=min(SLICE_SECONDS, left))
-        if found is not None:
-            return found[1]  # type: ignore[return-value]  # not decoded
+    with waiting() as still_wanted:
+        while (left := until - time.monotonic()) > 0:
+            still_wanted()
+            found = replies().blpop([reply_list(call.id)], timeout=min(SLICE_SECONDS, left))
+            if found is not None:
+                return found[1]  # type: ignore[return-value]  # not decoded
     return None
 
 

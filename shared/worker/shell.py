@@ -15,6 +15,7 @@ from tenacity import retry, retry_if_exception_type, stop_after_delay, wait_rand
 from shared import log, metrics
 from shared.contracts import Message, Room
 from shared.errors import Unavailable
+from shared.interpreter import interpreter
 from shared.job_context import JobContext, computing
 from shared.ledger import leases, turns
 from shared.ledger.engine import ledger, transaction
@@ -87,7 +88,11 @@ def computed(claim: Claim, context: JobContext, room: Room, score: Score) -> End
         account(claim, room.name, end, kept=write(claim, end))
 
     try:
-        with watchdog.watching(context, give_up), computing(context):
+        with (
+            watchdog.watching(context, give_up),
+            computing(context),
+            interpreter.computing(context.party, context.check),
+        ):
             return ending(room, score, claim)
     except Interrupted:
         return too_late(claim)

@@ -1,0 +1,150 @@
+"""Whose Python runs: threads share one interpreter, so that a job that computes slows all others.
+
+Interactive jobs run at once. A job of a batch, and an interactive one that has computed for long,
+needs one of few places while it computes, not while it waits for a model or a server; at its checks
+it lets others have a turn.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from shared.priority import FairQueue, Party
+
+LONG_SECONDS = 0.25  # of a processor; an interactive job that took more needs a place
+TURN_SECONDS = 0.1  # with a place, before others are asked
+COURTESY_SECONDS = 0.05  # that a batch's job waits for interactive ones that compute now
+LOOK_SECONDS = 0.5
+
+Check = Callable[[], None]  # raises where nobody wants the job any more
+
+
+@dataclass(eq=False)
+class _Job:
+    """What one thread computes."""
+
+    party: Party
+    check: Check
+    begun: float = field(default_factory=time.thread_time)
+    has_place: bool = False
+    counted: bool = False  # among the quick ones
+    turn_ends: float = 0.0
+
+    @property
+    def is_long(self) -> bool:
+        """Whether it needs a place."""
+        return self.party.batch or time.thread_time() - self.begun > LONG_SECONDS
+
+
+class _Mine(threading.local):
+    """Of this thread; helpers that carry its job's context have none."""
+
+    job: _Job | None = None
+
+
+_mine = _Mine()
+
+
+class Interpreter:
+    """The places of one process."""
+
+    def __init__(self, places: int) -> None:
+        self._free = places
+        self._lock = threading.Lock()
+        self._waiting: FairQueue[threading.Event] = FairQueue()
+        self._quick = 0  # interactive jobs that compute without a place
+        self._quiet = threading.Event()
+        self._quiet.set()
+
+    @contextmanager
+    def computing(self, party: Party, check: Check) -> Iterator[None]:
+        """This thread computes a job of this party in the block."""
+        job = _Job(party, check)
+        _mine.job = job
+        try:
+            self._begin(job)
+            yield
+        finally:
+            self._end(job)
+            _mine.job = None
+
+    @contextmanager
+    def waiting(self) -> Iterator[None]:
+        """This thread computes nothing in the block: its place is another's."""
+        job = _mine.job
+        if job is None:
+            yield
+            return
+        self._end(job)
+        yield
+        self._begin(job)  # not after an exception: the job ends
+
+    def step(self) -> None:
+        """Between two steps of a computation."""
+        job = _mine.job
+        if job is None:
+            return
+        if not job.has_place:
+            if job.is_long:
+                self._end(job)
+                self._begin(job)
+        elif time.monotonic() > job.turn_ends:
+            job.turn_ends = time.monotonic() + TURN_SECONDS
+            if self._waiting:
+                self._end(job)
+                self._begin(job)
+
+    def _begin(self, job: _Job) -> None:
+        if job.is_long:
+            self._take_place(job)
+            if job.party.batch:
+                self._quiet.wait(COURTESY_SECONDS)
+            job.turn_ends = time.monotonic() + TURN_SECONDS
+            return
+        with self._lock:
+            self._quick += 1
+            self._quiet.clear()
+        job.counted = True
+
+    def _end(self, job: _Job) -> None:
+        with self._lock:
+            if job.has_place:
+                job.has_place = False
+                self._pass_on()
+            elif job.counted:
+                job.counted = False
+                self._quick -= 1
+                if not self._quick:
+                    self._quiet.set()
+
+    def _take_place(self, job: _Job) -> None:
+        mine = threading.Event()
+        with self._lock:
+            if self._free:
+                self._free -= 1
+                job.has_place = True
+                return
+            self._waiting.add(job.party, mine)
+        try:
+            while not mine.wait(LOOK_SECONDS):
+                job.check()
+        except BaseException:
+            with self._lock:
+                if not self._waiting.remove(job.party, mine):
+                    self._pass_on()
+            raise
+        job.has_place = True
+
+    def _pass_on(self) -> None:
+        if self._waiting:
+            self._waiting.pop().set()
+        else:
+            self._free += 1
+
+
+interpreter = Interpreter(max(1, (os.cpu_count() or 1) // 2))

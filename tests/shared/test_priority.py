@@ -1,0 +1,181 @@
+"""Laws of turns: interactive first, tenants in turn, nobody starves, what is long is kept short."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from shared.interpreter import Interpreter
+from shared.job_context import JobContext, computing, party
+from shared.priority import BATCH_EVERY, FairQueue, Pace, Party
+from shared.priority_lock import PriorityLock
+
+parties = st.builds(Party, st.booleans(), st.sampled_from("abc"))
+
+
+def job(tenant: str, *, batch: bool = False) -> JobContext:
+    return JobContext("job_x", tenant, batch, time.monotonic() + 60)
+
+
+@settings(deadline=None)
+@given(st.lists(parties, max_size=60))
+def test_everything_is_served_once_and_a_partys_own_in_order(added: list[Party]) -> None:
+    queue: FairQueue[tuple[Party, int]] = FairQueue()
+    for number, whom in enumerate(added):
+        queue.add(whom, (whom, number))
+    served = [queue.pop() for _ in added]
+    assert not queue
+    for whom in set(added):
+        assert [n for one, n in served if one == whom] == [
+            n for n, one in enumerate(added) if one == whom
+        ]
+
+
+@settings(deadline=None)
+@given(st.lists(parties, min_size=1, max_size=60))
+def test_a_newcomer_waits_for_one_turn_of_each_other_tenant(added: list[Party]) -> None:
+    queue: FairQueue[str] = FairQueue()
+    for whom in added:
+        queue.add(whom, "other")
+    queue.pop()
+    queue.add(Party(batch=False, tenant="new"), "new")
+    tenants = len({one for one in added if not one.batch})
+    waited = next(number for number in range(100) if queue.pop() == "new")
+    assert waited <= tenants + 1  # and a batch's turn, if that is due
+
+
+def test_batches_have_every_eighth_turn_while_interactive_jobs_never_end() -> None:
+    queue: FairQueue[str] = FairQueue()
+    for _ in range(200):
+        queue.add(Party(batch=False, tenant="a"), "interactive")
+    for _ in range(5):
+        queue.add(Party(batch=True, tenant="b"), "batch")
+    served = [queue.pop() for _ in range(5 * BATCH_EVERY)]
+    assert served == (["interactive"] * (BATCH_EVERY - 1) + ["batch"]) * 5
+
+
+def test_a_go_is_short_only_while_somebody_else_may_come() -> None:
+    now = 0.0
+    pace = Pace(clock=lambda: now)
+    user, other = Party(batch=False, tenant="u"), Party(batch=True, tenant="b")
+    assert pace.most(1_000, [other]) == 1_000  # nobody asked yet
+    pace.saw(user)
+    assert pace.most(1_000, [user]) == 1_000  # alone
+    assert pace.most(1_000, [other]) == 250  # nothing was measured yet
+    pace.measured(cost=1_000, seconds=1.0)
+    assert pace.most(1_000, [other]) == 50
+    now += 60
+    assert pace.most(1_000, [other]) == 1_000
+
+
+def test_a_lock_goes_to_the_interactive_job_first() -> None:
+    lock, order, began = PriorityLock(), [], threading.Semaphore(0)
+
+    def use(context: JobContext) -> None:
+        with computing(context):
+            began.release()
+            with lock:
+                order.append(party())
+
+    waiting = [job("a", batch=True), job("b", batch=True), job("c"), job("d")]
+    with lock:
+        threads = [threading.Thread(target=use, args=(one,)) for one in waiting]
+        for number, thread in enumerate(threads, 1):
+            thread.start()
+            assert began.acquire(timeout=10)
+            while len(lock._waiting) < number:
+                time.sleep(0.001)
+    for thread in threads:
+        thread.join(10)
+    assert [one.tenant for one in order] == ["c", "d", "a", "b"]
+    assert not lock.acquire(timeout=0.001) or lock.release() is None  # it is free again
+
+
+def test_a_lock_that_is_held_is_waited_for_no_longer_than_asked() -> None:
+    lock = PriorityLock()
+    with lock:
+        assert not lock.acquire(timeout=0.01)
+    assert lock.acquire(timeout=0.01)
+    lock.release()
+
+
+@contextmanager
+def computing_in_a_thread(interpreter: Interpreter, whom: Party) -> Iterator[threading.Event]:
+    """A thread that computes for this party until the block is left; the event: it has begun."""
+    begun, end = threading.Event(), threading.Event()
+
+    def compute() -> None:
+        with interpreter.computing(whom, lambda: None):
+            begun.set()
+            end.wait(10)
+
+    thread = threading.Thread(target=compute)
+    thread.start()
+    try:
+        yield begun
+    finally:
+        end.set()
+        thread.join(10)
+
+
+def test_jobs_of_batches_compute_one_at_a_time_and_interactive_ones_at_once() -> None:
+    interpreter = Interpreter(places=1)
+    batch, user = Party(batch=True, tenant="b"), Party(batch=False, tenant="u")
+    with computing_in_a_thread(interpreter, batch) as first:
+        assert first.wait(10)
+        with computing_in_a_thread(interpreter, batch) as second:
+            with computing_in_a_thread(interpreter, user) as third:
+                assert third.wait(10)
+            assert not second.is_set()
+    assert second.is_set()  # its turn came when the first ended
+
+
+def test_who_waits_for_a_model_leaves_its_place() -> None:
+    interpreter = Interpreter(places=1)
+    batch = Party(batch=True, tenant="b")
+    with interpreter.computing(batch, lambda: None):
+        with interpreter.waiting(), computing_in_a_thread(interpreter, batch) as other:
+            assert other.wait(10)
+        with computing_in_a_thread(interpreter, batch) as another:
+            assert not another.wait(0.05)
+
+
+def test_an_interactive_job_that_computed_for_long_needs_a_place() -> None:
+    interpreter = Interpreter(places=1)
+    batch, user = Party(batch=True, tenant="b"), Party(batch=False, tenant="u")
+    with interpreter.computing(user, lambda: None):
+        until = time.thread_time() + 0.3
+        while time.thread_time() < until:
+            interpreter.step()
+        with computing_in_a_thread(interpreter, batch) as other:
+            assert not other.wait(0.05)
+
+
+def test_a_job_that_is_stopped_while_it_waits_for_a_place_leaves_it_to_the_next() -> None:
+    interpreter = Interpreter(places=1)
+    batch = Party(batch=True, tenant="b")
+
+    def stopped() -> None:
+        raise KeyError
+
+    failed = []
+
+    def compute() -> None:
+        try:
+            with interpreter.computing(batch, stopped):
+                failed.append("computed")
+        except KeyError:
+            failed.append("stopped")
+
+    with interpreter.computing(batch, lambda: None):
+        thread = threading.Thread(target=compute)
+        thread.start()
+        thread.join(10)
+    assert failed == ["stopped"]
+    with computing_in_a_thread(interpreter, batch) as other:
+        assert other.wait(10)
