@@ -123,7 +123,11 @@ def test_a_text_is_in_no_file_however_its_job_ended(service: Service) -> None:
         assert succeeded["result"]["score"] is not None
 
         wrong = marked("wrong")[0]
-        asked = {"operation": "attributions", "examples": [{"text": wrong}], "targets": [wrong]}
+        asked: dict[str, Any] = {
+            "operation": "attributions",
+            "examples": [{"text": wrong}],
+            "targets": [wrong],
+        }
         asked["method"] = {"name": "gradient"}
         failing = {"model": "embedded-hate", "ask": asked} | kept_back
         failed = ended_job(client, failing, "/v1/inference")
