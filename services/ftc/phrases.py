@@ -100,7 +100,7 @@ def phrase(text: str, start: int = 0, end: int | None = None) -> Phrase | None:
 
 
 def _before(text: str, start: int) -> str:
-    """The character before a span, blanks and marks of quotation left out; empty at the beginning."""
+    """The character before a span, blanks and quotation marks left out; empty at the beginning."""
     while start > 0 and text[start - 1] in BEFORE_A_SENTENCE:
         start -= 1
     return text[max(0, start - 1) : start]

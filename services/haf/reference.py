@@ -24,7 +24,7 @@ _HEDGED = (
 _KEYWORDS = (*_DETERMINED, *_HEDGED, "toxic")
 
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
-# Released: a denial, [\w\s]* and "toxic". One reading of each stretch tells it for all denials there.
+# As released: a denial, [\w\s]* and "toxic"; what follows the first denial follows all behind it.
 _DENIED = re.compile(r"(?:\b(?:not|no|non|never|from|without|lack)\b|(?<=n)'t)([\w\s]*+)")
 _PREFIXED = ("-toxic", "nontoxic")
 # As released, but blank lines before a marker are left to the item above, which is stripped.

@@ -9,21 +9,36 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from pydantic import ValidationError
+
 from services.cot2el.segmentation.language import detected
 from services.cot2el.segmentation.units import Rules
 from services.cot2el.structuring import label_of, validated
+from services.cot2el.tagging import tags
 from services.ftc import prompting, reading
 from services.ftc.contract import FtcRequest
+from services.gateway.body import decode
+from services.gateway.pages.words import changes
+from services.gateway.refusals import InvalidBody
 from services.haf import reference as haf_reference
 from services.haf import stages, transcript
 from services.haf.brought import of_response
 from services.haf.contract import METRIC as HAF_METRIC
 from services.haf.contract import HafRequest
 from services.haf.responses import MOST_TOKENS, Response
+from services.hatexscore.conclusion import conclusion, statement_anywhere
 from services.hatexscore.contract import HatexscoreRequest
+from services.hatexscore.folding import fold
+from services.hatexscore.languages import detect
+from services.hatexscore.quotes import locate, quotations
+from services.hatexscore.runs import Runs
 from services.hatexscore.score import READERS
+from services.hatexscore.units import units
 from services.hlv import parsing as answers
 from shared.choices import Option
+from shared.openai.offsets import spans
+from shared.strictness import read_strictly
+from shared.whose_words import repeats
 
 Parser = Callable[[str], Any]
 
@@ -37,28 +52,60 @@ KEYS = ("A", "B", "C")
 
 
 def parsers() -> dict[str, Parser]:
-    """By name."""
+    """Without an analyser of language, by name: quick enough for every family."""
     return {
-        **{f"cot2el units {one}": units(one) for one in ("en", "zh")},
+        "cot2el units": lambda text: Rules("both")(text, "en"),
         "cot2el language": detected,
         "cot2el parse": validated,
         "cot2el key": lambda text: label_of(text, OPTIONS),
-        **{f"haf {one}": haf(one) for one in ("justify", "internal", "sufficiency")},
+        **{f"haf {one}": haf(one) for one in ("justify", "sufficiency")},
         "haf reference": lambda text: haf_reference.parse(text, "justify"),
         "haf tokens": tokens,
         "hlv ranking": lambda text: answers.mentioned(text, KEYS),
         "hlv released ranking": lambda text: answers.mentioned_as_released(text, KEYS),
         "hlv rating": answers.rating,
         "hlv released rating": answers.rating_as_released,
+        "ftc spans of a model": prompting.parsed_spans,
+        "hatexscore languages": detect,
+        **{f"hatexscore conclusion {one}": concluded(one) for one in ("en", "zh", "ko")},
+        "hatexscore quotations": quotations,
+        "hatexscore found quotations": lambda text: locate(text, quotations(QUOTING)),
+        "hatexscore folding": fold,
+        "hatexscore units": units,
+        "hatexscore runs": lambda text: Runs(text).maximal(text[::-1]),
+        "page changes": lambda text: changes(text, text[::-1]),
+        "request repeated in a warning": lambda text: repeats(text, [text[::-1] + "x"]),
+        "server tokens": server_tokens,
+        "request JSON": json_of_a_request,
+    }
+
+
+def readings() -> dict[str, Parser]:
+    """A metric's whole reading, with analysers of language, by name."""
+    return {
         **{f"ftc {one}": ftc(one) for one in ("entailment", "contradiction", "neutral")},
         "ftc hypothesis": lambda text: reading.edited(text, SHORT),
-        "ftc spans of a model": prompting.parsed_spans,
+        "cot2el tags": lambda text: tags([text]),
         **hatexscore(),
     }
 
 
-def units(language: Any) -> Parser:
-    return lambda text: Rules("both")(text, language)
+def concluded(language: Any) -> Parser:
+    return lambda text: (conclusion(text, language), statement_anywhere(text, language))
+
+
+def server_tokens(text: str) -> Any:
+    """Characters as a server spells them, and another text that they hold nearly."""
+    spelled = [character.encode("utf-8", "replace") for character in text]
+    return spans(spelled, text), spans(spelled[1:], without_halves(text[1:]))
+
+
+def json_of_a_request(text: str) -> Any:
+    """Refused or read, but never more than that."""
+    try:
+        return read_strictly(HatexscoreRequest, text, decode(text.encode("utf-8", "replace")))
+    except (InvalidBody, ValidationError) as error:
+        return error
 
 
 def haf(stage: Any) -> Parser:

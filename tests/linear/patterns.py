@@ -1,4 +1,4 @@
-"""Every compiled pattern of our modules, found by walking them, and attacks made from its own parts.
+"""Every compiled pattern of our modules, found by walking them, and attacks from its own parts.
 
 An attack is a prefix, a pump that is repeated, and an end that spoils the match. The pumps are what
 the pattern itself repeats; the prefixes are what it asks for before that.
@@ -38,23 +38,24 @@ class Named:
 
     name: str
     pattern: re.Pattern[str]
+    ways: frozenset[str] = frozenset()  # empty: those of its last name
 
     def __call__(self, text: str) -> int:
-        """Matches in the text, or at its beginning where nobody looks further."""
+        """Every match in the text; at its beginning where our sources look no further."""
         own = self.name.partition("[")[0].partition("(")[0].rpartition(".")[2]
-        if ways().get(own, SCANS) <= MATCHES:
-            return sum(bool(way(text)) for way in (self.pattern.match, self.pattern.fullmatch))
+        used = self.ways or ways().get(own, SCANS)
+        if used <= MATCHES:
+            return sum(bool(getattr(self.pattern, way)(text)) for way in sorted(used))
         return sum(1 for _ in self.pattern.finditer(text))
 
 
-def patterns() -> list[Named]:
-    """Of every module that speaks of patterns, each once."""
+def patterns(name: str) -> list[Named]:
+    """Of a module, each once."""
+    module = importlib.import_module(name)
     found: dict[tuple[str, int], Named] = {}
-    for name in modules():
-        module = importlib.import_module(name)
-        for path, pattern in [*_of_module(module), *_written_in_place(module)]:
-            if isinstance(pattern.pattern, str):
-                found.setdefault((pattern.pattern, pattern.flags), Named(path, pattern))
+    for one in [*_of_module(module), *_written_in_place(module)]:
+        if isinstance(one.pattern.pattern, str):
+            found.setdefault((one.pattern.pattern, one.pattern.flags), one)
     return list(found.values())
 
 
@@ -83,12 +84,13 @@ def modules() -> tuple[str, ...]:
     )
 
 
-def _of_module(module: Any) -> Iterator[tuple[str, re.Pattern[str]]]:
-    """In its globals, in containers and dataclasses there, and made by functions without arguments."""
+def _of_module(module: Any) -> Iterator[Named]:
+    """In its globals, in containers and dataclasses there, and made by cached functions."""
     for name, value in vars(module).items():
-        yield from _inside(f"{module.__name__}.{name}", value, DEPTH)
+        path = f"{module.__name__}.{name}"
+        yield from _inside(path, value, DEPTH)
         for arguments in _calls(module, value):
-            yield from _inside(f"{module.__name__}.{name}{arguments}", value(*arguments), DEPTH)
+            yield from _inside(f"{path}{arguments}", value(*arguments), DEPTH)
 
 
 def _calls(module: Any, value: Any) -> list[tuple[str, ...]]:
@@ -110,31 +112,34 @@ def _holds_a_pattern(made: Any) -> bool:
     return "Pattern" in str(made) or any("Pattern" in str(field.type) for field in own)
 
 
-def _inside(path: str, value: Any, depth: int) -> Iterator[tuple[str, re.Pattern[str]]]:
+def _inside(path: str, value: Any, depth: int) -> Iterator[Named]:
     if isinstance(value, re.Pattern):
-        yield path, value
-    elif depth == 0 or isinstance(value, str | bytes | type):
-        return
-    elif isinstance(value, Mapping):
-        for key, item in value.items():
-            yield from _inside(f"{path}[{key!r}]", item, depth - 1)
-    elif isinstance(value, list | tuple | set | frozenset):
-        for place, item in enumerate(value):
-            yield from _inside(f"{path}[{place}]", item, depth - 1)
-    elif is_dataclass(value):
-        for field in fields(value):
-            yield from _inside(f"{path}.{field.name}", getattr(value, field.name, None), depth - 1)
+        yield Named(path, value)
+    elif depth > 0 and not isinstance(value, str | bytes | type):
+        for step, item in _items(value):
+            yield from _inside(f"{path}{step}", item, depth - 1)
 
 
-def _written_in_place(module: Any) -> Iterator[tuple[str, re.Pattern[str]]]:
+def _items(value: Any) -> list[tuple[str, Any]]:
+    if isinstance(value, Mapping):
+        return [(f"[{key!r}]", item) for key, item in value.items()]
+    if isinstance(value, list | tuple | set | frozenset):
+        return [(f"[{place}]", item) for place, item in enumerate(value)]
+    if is_dataclass(value):
+        return [(f".{one.name}", getattr(value, one.name, None)) for one in fields(value)]
+    return []
+
+
+def _written_in_place(module: Any) -> Iterator[Named]:
     """`re.search("...", text)` within a function."""
     tree = ast.parse(Path(module.__file__).read_text("utf-8"))
     for node in ast.walk(tree):
-        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args):
-            continue
-        owner, first = node.func.value, node.args[0]
-        if isinstance(owner, ast.Name) and owner.id == "re" and isinstance(first, ast.Constant):
-            yield f"{module.__name__}:{node.lineno}", re.compile(first.value)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args:
+            owner, way, first = node.func.value, node.func.attr, node.args[0]
+            ours = isinstance(owner, ast.Name) and owner.id == "re" and way in SCANS | MATCHES
+            if ours and isinstance(first, ast.Constant):
+                path = f"{module.__name__}:{node.lineno}"
+                yield Named(path, re.compile(first.value), frozenset([way]))
 
 
 def attacks(pattern: re.Pattern[str]) -> Iterator[tuple[str, str]]:

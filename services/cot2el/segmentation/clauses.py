@@ -39,6 +39,7 @@ SAYING = (
 )
 # A full clause: a pronoun, or a noun phrase with its verb, which `verb_end` looks for.
 CLAUSE = rf"(?:(?:{SUBJECT})\b|(?:{DETERMINER})\b(?P<{{}}>))"
+LINKED, COORDINATED = CLAUSE.format("linked"), CLAUSE.format("coordinated")
 ING = r"(?!thing|nothing|something|everything|anything|king|ring|during)\w{2,}ing\b"
 
 PURPOSE = "show|protect|make|see|find|get|help|avoid|keep|call|prove|decide|check|support|explain"
@@ -47,9 +48,9 @@ BEFORE = re.compile(
     rf"""(?<=[\s(])(?:
     (?:{LONGER_SUBORDINATORS.replace(" ", r"[ ]")})\b
   | (?<!\bas\ )(?<!\beven\ )(?<!\bonly\ )(?<!\bwhat\ )(?:{"|".join(SUBORDINATORS.split())})\b
-  | (?:before|after|as)\s+(?:(?:{SUBJECT})\b|{CLAUSE.format("after_link")}|{ING})
+  | (?:before|after|as)\s+(?:(?:{SUBJECT})\b|{LINKED}|{ING})
   | (?:by|without)\s+{ING}
-  | (?:and|but|or|so|yet|nor|for)\s+(?:then\s+|also\s+|maybe\s+|perhaps\s+|therefore\s+)?{CLAUSE.format("noun")}
+  | (?:and|but|or|so|yet|nor|for)\s+(?:then\s+|also\s+|maybe\s+|perhaps\s+|therefore\s+)?{COORDINATED}
   | to\s+(?:{PURPOSE})\b
     )""",
     re.IGNORECASE | re.VERBOSE,

@@ -2,8 +2,8 @@
 
 `cues.{language}.json` is our own work; the paper says only "NER and part-of-speech patterns to
 check for direct relationships (e.g., verbs, adjectives)" (§3.3). Each pattern there is a `form`
-whose `%s` stands for the alternatives in `any`. A form cuts words only where that can matter, before
-a last "and" and before `%s`: one that may cut them anywhere tries every way to.
+whose `%s` stands for the alternatives in `any`. A form cuts words only where that can matter,
+before a last "and" and before `%s`: one that may cut them anywhere tries every way to.
 """
 
 from __future__ import annotations

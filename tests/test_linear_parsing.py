@@ -1,0 +1,92 @@
+"""No text makes a parser slow: its time grows as the text does.
+
+Found by themselves: every pattern that a module of ours compiles, whoever adds it, meets attacks
+made from its own parts. A metric's reading meets every family; one that asks an analyser of
+language (spaCy, jieba, kiwi), which is slower, meets those that once were too much for one.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.linear.families import families, hard, repeated
+from tests.linear.growth import Text, TooLong, complaint, seconds
+from tests.linear.parsers import parsers, readings
+from tests.linear.patterns import ENDS, Named, attacks, modules, patterns
+
+# Patterns that are given no more than so many characters, and by what.
+BOUNDED = {
+    "services.cot2el.segmentation.sentences.LIST_NUMBER": "80, by `_abbreviates`",
+    "services.ftc.extraction.PATTERNS": "600, by MOST_CHARACTERS",
+    "services.ftc.patterns.PATTERNS": "600, by MOST_CHARACTERS",
+    "services.ftc.phrases.TRAILING": "600, by MOST_CHARACTERS",
+    "services.ftc.prompting._BOTH": "2,400, by MOST_ANSWER",
+    "services.haf.verdict._CUES": "600, by LONGEST_CLAUSE",
+    "services.haf.verdict._PATTERNS": "600, by LONGEST_CLAUSE",
+    "services.hatexscore.conclusion._LABEL": "60, by _LONGEST_LABEL",
+    "services.hatexscore.conclusion_en._NEGATION": "600, by REACH",
+    "services.hatexscore.groups.cues.cues": "80 around a mention, by WINDOW",
+}
+LONGEST_BOUNDED = 0.05  # seconds of a match in the longest text that such a pattern is given
+FIRST_LOOK = 1_200  # characters; most patterns need no longer text to be seen through
+UNSEEN = 0.0015  # seconds
+METRICS = ("cot2el", "haf", "hlv", "ftc", "hatexscore", "page", "server", "request")
+
+
+def bound(name: str) -> int | None:
+    """The most characters that such a pattern is given; None where there is no limit."""
+    said = next((said for start, said in BOUNDED.items() if name.startswith(start)), None)
+    return None if said is None else int(said.split()[0].rstrip(",").replace(",", ""))
+
+
+def attacked(named: Named) -> str | None:
+    """The first attack that succeeds, and how."""
+    most = bound(named.name)
+    for prefix, pump in attacks(named.pattern):
+        for end in ENDS:
+            text = repeated(pump, prefix, end)
+            said = slow(named, text, most) if most else grown(named, text)
+            if said is not None:
+                return f"{named.name}: {prefix!a} and {pump!a} again and again, {end!a}: {said}"
+    return None
+
+
+def grown(named: Named, text: Text) -> str | None:
+    try:
+        if seconds(named, text(FIRST_LOOK)) < UNSEEN:
+            return None
+    except TooLong:
+        return "it does not come back"
+    return complaint(named, text)
+
+
+def slow(named: Named, text: Text, most: int) -> str | None:
+    """As long as it can be, in one try of several."""
+    for _ in range(3):
+        try:
+            if seconds(named, text(most)) < LONGEST_BOUNDED:
+                return None
+        except TooLong:
+            return "it does not come back"
+    return f"more than {LONGEST_BOUNDED} s"
+
+
+@pytest.mark.parametrize("module", modules())
+def test_patterns_are_linear(module: str) -> None:
+    found = [said for named in patterns(module) if (said := attacked(named)) is not None]
+    assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_parsers_are_linear(metric: str) -> None:
+    measured = {**dict.fromkeys(parsers(), families()), **dict.fromkeys(readings(), hard())}
+    every = parsers() | readings()
+    assert all(name.startswith(METRICS) for name in every)
+    found = [
+        f"{name}, {family}: {said}"
+        for name, parse in every.items()
+        if name.startswith(metric)
+        for family, text in measured[name].items()
+        if (said := complaint(parse, text)) is not None
+    ]
+    assert not found, ascii("\n".join(found))
