@@ -77,9 +77,7 @@ def test_a_model_that_is_away_is_asked_again_until_the_attempts_are_used_up(
     assert "the model is away" in job.error["detail"]
 
 
-def test_a_job_waits_for_its_model_as_often_as_it_takes(
-    engine: Engine, chosen: Settings
-) -> None:
+def test_a_job_waits_for_its_model_as_often_as_it_takes(engine: Engine, chosen: Settings) -> None:
     job_id = accept(engine, "loading")
     for _ in range(chosen.max_attempts + 2):
         carry(job_id, ECHO, echo)
