@@ -1,5 +1,7 @@
-# Two commands: `make demo` (or `make serve`) and `make test`. Python 3.11 is all they need.
-PYTHON ?= python3.11
+# Two commands: `make demo` (or `make serve`) and `make test`. Python 3.11, 3.12 or 3.13 is all they
+# need: the first that works is taken; `make PYTHON=/path/to/python venv` takes another.
+PYTHON ?= $(shell for name in python3.11 python3.12 python3.13; do \
+	if $$name -c 'import ensurepip, venv' >/dev/null 2>&1; then echo $$name; break; fi; done)
 VENV := .venv
 BIN := $(VENV)/bin
 RUN := HF_HUB_OFFLINE=1 PYTHONUNBUFFERED=1 $(BIN)/python
@@ -12,7 +14,7 @@ help:  ## what there is
 LOCKS := $(filter-out requirements-dev.lock,$(wildcard requirements*.lock))
 
 $(VENV)/runtime: install.sh $(LOCKS) pyproject.toml
-	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@test -x $(BIN)/python || sh python.sh '$(PYTHON)' $(VENV)
 	sh install.sh $(BIN)/python
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	touch $@

@@ -7,12 +7,16 @@
 #   requirements-cpu.lock    torch's CPU build, taken instead where it lies on the machine
 #   requirements-cuda.lock   what torch's builds of the public index need besides, on Linux
 #   requirements-dev.lock    what tests and linters need besides
+# Made by the oldest Python that is supported; the pins must exist for the others too (`supported`).
 set -eu
+python=${PYTHON:-python3.11}
+supported="3.12 3.13"
+sources="jieba,kiwipiepy-model" # no wheels for any Python: they hold data and pure Python
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-python3.11 -m venv "$work/venv"
+"$python" -m venv "$work/venv"
 bin="$work/venv/bin"
-extras() { python3.11 -c "
+extras() { "$python" -c "
 import tomllib
 project = tomllib.load(open('pyproject.toml', 'rb'))['project']
 chosen = [] if '$1' == 'dev' else project['dependencies']
@@ -39,7 +43,7 @@ platforms=$(for glibc in $(seq 39 -1 5); do echo "--platform manylinux_2_${glibc
 "$bin/pip" install --quiet --dry-run --ignore-installed --use-feature=fast-deps --only-binary :all: \
   $platforms --platform manylinux2014_x86_64 --python-version 3.11 --target "$work/none" \
   --report "$work/cuda.json" "$(sed -n 's/^torch==/torch===/p' "$work/runtime.pins")"
-python3.11 -c "
+"$python" -c "
 import json, sys
 found = [entry['metadata'] for entry in json.load(open(sys.argv[1]))['install']]
 names = sorted((one['name'], one['version']) for one in found)
@@ -55,3 +59,10 @@ fi
 { echo '--requirement requirements-build.lock'; hashed < "$work/runtime.pins"; } > requirements.lock
 hashed < "$work/cuda.pins" > requirements-cuda.lock
 { echo '--requirement requirements.lock'; hashed < "$work/dev.pins"; } > requirements-dev.lock
+
+for version in $supported; do
+    "$bin/pip" install --quiet --dry-run --ignore-installed --no-deps --target "$work/none" \
+        --python-version "$version" --only-binary :all: --no-binary "$sources" \
+        --requirement requirements-dev.lock ||
+        { echo "the pins cannot all be installed for Python $version" >&2; exit 1; }
+done

@@ -26,7 +26,10 @@ def holds_models(rooms: Collection[str], chosen: Settings) -> bool:
 
 
 def models_for(
-    rooms: Collection[str], catalogue: Catalogue, chosen: Settings, states: ModelStates
+    rooms: Collection[str],
+    catalogue: Catalogue,
+    chosen: Settings,
+    states: ModelStates | None = None,
 ) -> Models:
     """The models for a worker that serves these rooms. `states`: told how those it holds are."""
     if not holds_models(rooms, chosen):

@@ -7,7 +7,7 @@ until the next ones come. Times are Redis's own, since machines' clocks differ.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from functools import lru_cache
 from typing import Any, Literal
@@ -109,7 +109,7 @@ class Teller:
             ).model_dump_json()
             for name, one in self._states.all().items()
         }
-        board: dict[str, str] = _redis().hgetall(BOARD)
+        board = _redis().hgetall(BOARD)
         gone = [field for field, value in board.items() if _fresh(value, now) is None]
         _write(told, [field for field in gone if field not in told])
 
@@ -121,7 +121,7 @@ class Teller:
                 self.tell()
 
 
-def _write(told: dict[str, Any], gone: Iterable[str]) -> None:
+def _write(told: Mapping[Any, Any], gone: Iterable[str]) -> None:
     with _redis().pipeline(transaction=True) as trip:
         if told:
             trip.hset(BOARD, mapping=told)

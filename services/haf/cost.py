@@ -6,7 +6,7 @@ only likely. The exact count stands in `affordable`, once the responses are read
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Sized
 from typing import TYPE_CHECKING
 
 from shared.work import Size, Work, words_of
@@ -60,4 +60,5 @@ def _tokens(response: Response) -> int:
     given = response.logprobs
     if given is None:
         return 0
-    return len(getattr(given, "content", None) or getattr(given, "tokens", ()))
+    tokens: Sized = getattr(given, "content", None) or getattr(given, "tokens", ())
+    return len(tokens)

@@ -11,7 +11,18 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, and_, exists, func, or_, select, tuple_, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    and_,
+    exists,
+    func,
+    literal,
+    or_,
+    select,
+    tuple_,
+    update,
+)
 
 from shared.ledger.jobs import FINISHED_CHANNEL
 from shared.ledger.lanes import EXPIRED
@@ -59,7 +70,7 @@ def claim(
     found = _claimed(connection, wanted, lease, free, max_attempts > TRIED)
     if found is not None:
         return found
-    suspect = (*EXPIRED, max_attempts - 1 == TRIED)
+    suspect = (*EXPIRED, literal(max_attempts - 1) == TRIED)
     if connection.execute(select(jobs.c.id).where(jobs.c.id == job_id, *suspect)).first() is None:
         return None
     connection.execute(select(ONE_AT_A_TIME))  # the next statement sees who was before us

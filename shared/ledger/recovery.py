@@ -64,7 +64,7 @@ def take_suspect(
     """
     trial = (jobs.c.status == "running", jobs.c.lease_expires_at >= func.now())
     on_trial = select(jobs.c.id).where(*trial, max_attempts <= TRIED, *lane.its_jobs)
-    suspects = (*EXPIRED, max_attempts - 1 == TRIED, *lane.its_jobs)
+    suspects = (*EXPIRED, literal(max_attempts - 1) == TRIED, *lane.its_jobs)
     oldest = select(func.min(jobs.c.id)).where(*suspects, ~on_trial.exists())
     rows = connection.execute(
         update(jobs)

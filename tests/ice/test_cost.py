@@ -46,7 +46,7 @@ def requests(draw: st.DrawFn) -> IceRequest:
 
 
 def amount(works: Any, unit: str) -> float:
-    return sum(work.amount for work in works if work.unit == unit and work.certain)
+    return float(sum(work.amount for work in works if work.unit == unit and work.certain))
 
 
 @settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.too_slow])

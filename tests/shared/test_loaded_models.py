@@ -7,7 +7,6 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from shared import loaded_models
 from shared.errors import JobCancelled, ModelNotReady, ScoringError
 from shared.loaded_models import LoadedModels
 from shared.model_states import ModelStates
@@ -19,7 +18,7 @@ REFUSAL = "the model 'm' cannot be loaded: KeyError: 'hidden_size'"
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """Seconds, moved by hand."""
     now = [0.0]
-    monkeypatch.setattr(loaded_models.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr("shared.loaded_models.time.monotonic", lambda: now[0])
     return now
 
 

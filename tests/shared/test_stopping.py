@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from itertools import pairwise
 
 import pytest
@@ -90,12 +90,13 @@ def large_bootstrap() -> Iterator[tuple[Callable[[], object], Calls]]:
     yield lambda: mean_interval("score", values, request), lambda: 0
 
 
-LARGE = [large_hatexscore, large_ice, large_bootstrap]
+Large = Callable[[], AbstractContextManager[tuple[Callable[[], object], Calls]]]
+LARGE: list[Large] = [large_hatexscore, large_ice, large_bootstrap]
 
 
 @pytest.mark.parametrize("large", LARGE)
-def test_a_large_job_asks_often_and_stops_where_it_is_told(large: Callable[[], object]) -> None:
-    with large() as (compute, calls):  # type: ignore[operator]
+def test_a_large_job_asks_often_and_stops_where_it_is_told(large: Large) -> None:
+    with large() as (compute, calls):
         compute()  # what loads lazily is there afterwards, as in a worker that was warmed up
         whole, once = Counted(), calls()
         with computing(context(whole)):

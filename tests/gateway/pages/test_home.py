@@ -16,7 +16,7 @@ from shared.ledger.overview import Answered, Signs
 
 NOW = datetime.now(UTC)
 JOB = Summary("job_1", "ice", "queued", NOW, False, None)
-FOUND = Overview({("ice", "queued"): 1}, Signs({}, {}), [Lane("ice", 1, 0)], [JOB], [])
+FOUND = Overview({("ice", "queued"): 1}, Signs({}, {}), [Lane("ice", 1, 0)], [JOB], [], {})
 
 
 def test_the_page_changes_when_a_job_or_a_queue_does() -> None:

@@ -1,0 +1,96 @@
+"""`make` takes the Python that is there, says which, and refuses one that is not supported."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+def pretended(folder: Path, name: str, version: str) -> None:
+    """A Python of this version on the path of this folder; it makes environments like any other."""
+    major, minor = version.split(".")
+    script = (
+        "#!/bin/sh\n"
+        f'case "$*" in *"import ensurepip"*) exit 0;; *version_info*) echo {major}.{minor};;\n'
+        f'"-m venv "*) mkdir -p "$3/bin"; echo {version} > "$3/made";; esac\n'
+    )
+    folder.mkdir(exist_ok=True)
+    (folder / name).write_text(script)
+    (folder / name).chmod(0o755)
+
+
+def chosen(folder: Path, *more: str) -> str:
+    """Which Python the Makefile takes where only these are there."""
+    make, shell = shutil.which("make"), shutil.which("sh")
+    if make is None or shell is None:
+        pytest.skip("no make")
+    command = [make, "--file", str(ROOT / "Makefile"), "--eval", "which:;@echo '$(PYTHON)'"]
+    path = {"PATH": str(folder)}
+    (folder / "sh").symlink_to(shell)
+    ran = subprocess.run(
+        [*command, f"SHELL={shell}", *more, "which"], env=path, capture_output=True, text=True
+    )
+    return ran.stdout.strip()
+
+
+@pytest.mark.parametrize(
+    ("there", "taken"),
+    [
+        (("3.12", "3.13", "3.11"), "python3.11"),
+        (("3.13", "3.12"), "python3.12"),
+        (("3.13",), "python3.13"),
+        (("3.10", "3.14"), ""),
+    ],
+)
+def test_the_oldest_supported_one_that_is_there(
+    tmp_path: Path, there: tuple[str, ...], taken: str
+) -> None:
+    for version in there:
+        pretended(tmp_path / "bin", f"python{version}", version)
+    assert chosen(tmp_path / "bin") == taken
+
+
+@pytest.mark.parametrize("version", ["3.11", "3.12", "3.13"])
+def test_it_says_which_one_it_takes(tmp_path: Path, version: str) -> None:
+    pretended(tmp_path / "bin", "some-python", version)
+    command = ["sh", str(ROOT / "python.sh"), str(tmp_path / "bin" / "some-python")]
+    ran = subprocess.run([*command, str(tmp_path / "venv")], capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr
+    assert f"Python {version}" in ran.stdout
+    assert (tmp_path / "venv" / "made").read_text().strip() == version
+
+
+@pytest.mark.parametrize("version", ["3.10", "3.14"])
+def test_one_that_is_not_supported_is_refused(tmp_path: Path, version: str) -> None:
+    pretended(tmp_path / "bin", "some-python", version)
+    command = ["sh", str(ROOT / "python.sh"), str(tmp_path / "bin" / "some-python")]
+    ran = subprocess.run([*command, str(tmp_path / "venv")], capture_output=True, text=True)
+    assert ran.returncode == 1
+    assert f"is Python {version}; Touchstone needs 3.11, 3.12 or 3.13" in ran.stderr
+    assert not (tmp_path / "venv").exists()
+
+
+def test_without_any_it_says_what_is_needed(tmp_path: Path) -> None:
+    command = ["sh", str(ROOT / "python.sh"), "", str(tmp_path / "venv")]
+    ran = subprocess.run(command, capture_output=True, text=True)
+    assert ran.returncode == 1
+    assert "needs Python 3.11, 3.12 or 3.13" in ran.stderr
+
+
+def test_the_images_use_the_version_that_the_lock_was_made_with() -> None:
+    made = re.search(r"PYTHON:-python(\d\.\d+)", (ROOT / "requirements.sh").read_text("utf-8"))
+    assert made is not None
+    for name in ("Dockerfile", "Dockerfile.gpu"):
+        bases = re.findall(r"^FROM (\S+)", (ROOT / name).read_text("utf-8"), re.MULTILINE)
+        assert {base.split("@")[0] for base in bases} == {f"python:{made[1]}-slim"}
+    about = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    assert about["project"]["requires-python"] == ">=3.11,<3.14"
+    assert (3, 11) <= sys.version_info[:2] <= (3, 13)

@@ -1,0 +1,111 @@
+"""One model that cannot be loaded is its own jobs' trouble: they wait, and end when it is mended."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+import torch
+from transformers import AutoTokenizer, BertConfig, BertForSequenceClassification
+
+from shared.embedded_base import base_folder
+from tests.end_to_end.service import serving
+
+pytestmark = [pytest.mark.end_to_end, pytest.mark.timeout(400)]
+
+PATIENCE_SECONDS = 240
+ASKED = {"operation": "judge", "examples": [{"text": "a lovely day", "text_pair": "rain"}]}
+
+
+def entry(name: str, kind: str, source: str) -> str:
+    return f'[[models]]\nname = "{name}"\nkind = "{kind}"\nsource = "{source}"\n'
+
+
+def good(folder: Path) -> Path:
+    """A tiny classifier of hate."""
+    torch.manual_seed(0)
+    labels = {0: "non-hateful", 1: "hateful"}
+    config = BertConfig(
+        hidden_size=16,
+        intermediate_size=16,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        max_position_embeddings=64,
+        id2label=labels,
+        label2id={label: number for number, label in labels.items()},
+    )
+    BertForSequenceClassification(config).save_pretrained(folder)
+    AutoTokenizer.from_pretrained(base_folder()).save_pretrained(folder)
+    return folder
+
+
+def broken(folder: Path, whole: Path) -> Path:
+    """The same, but its configuration speaks of other sizes than its weights: a RuntimeError."""
+    shutil.copytree(whole, folder)
+    config = json.loads((folder / "config.json").read_text("utf-8"))
+    (folder / "config.json").write_text(json.dumps(config | {"hidden_size": 32}), "utf-8")
+    return folder
+
+
+@pytest.fixture
+def client(tmp_path: Path) -> Iterator[httpx.Client]:
+    """A service whose default judge cannot be loaded."""
+    broken(tmp_path / "models" / "hate", good(tmp_path / "good"))
+    entries = (("embedded-hate", "classifier", "path:hate"),)
+    entries += (("embedded-nli", "classifier", "embedded:nli"),)
+    file = tmp_path / "models" / "models.toml"
+    file.write_text("\n".join(entry(*one) for one in entries), "utf-8")
+    told = {"TOUCHSTONE_MODELS_FILE": str(file), "TOUCHSTONE_MODEL_WAIT_SECONDS": "1"}
+    rooms = ("--rooms", "hatexscore", "inference")
+    with (
+        serving(tmp_path / "var", *rooms, **told) as service,
+        httpx.Client(base_url=service.url, timeout=60) as made,
+    ):
+        yield made
+
+
+def until(look: Callable[[], Any]) -> Any:
+    """What is seen, once there is something."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while not (found := look()):
+        assert time.monotonic() < deadline
+        time.sleep(0.3)
+    return found
+
+
+def test_a_model_that_cannot_be_loaded_stops_nobody_else(
+    client: httpx.Client, tmp_path: Path
+) -> None:
+    body = {"text": "rain", "explanation": "It is not hateful.", "predicted_label": "non-hateful"}
+    answered = client.post("/v1/scores/hatexscore", json=body)
+    assert answered.status_code == 202, answered.text
+    stuck = answered.json()["id"]
+
+    def job() -> Any:
+        return client.get(f"/v1/jobs/{stuck}").json()
+
+    def other() -> Any:
+        asked = {"model": "embedded-nli", "ask": ASKED}
+        wait = {"Prefer": "wait=30"}
+        return client.post("/v1/inference", json=asked, headers=wait).json()
+
+    waiting = until(lambda: (found := job())["waiting_for"] and found)
+    assert (waiting["status"], waiting["attempts"]) == ("queued", 0)
+    assert waiting["waiting_for"]["model"] == "embedded-hate"
+    assert until(lambda: (found := other())["status"] == "succeeded" and found)["result"]
+    cards = {card["name"]: card for card in client.get("/v1/models").json()["data"]}
+    assert (cards["embedded-hate"]["state"], cards["embedded-nli"]["state"]) == ("failed", "ready")
+    assert cards["embedded-hate"]["error"] == waiting["waiting_for"]["detail"]
+    assert "the model 'embedded-hate' cannot be loaded" in cards["embedded-hate"]["error"]
+    assert "cannot be loaded" in client.get("/").text
+    assert "waiting for the model embedded-hate" in client.get(f"/jobs/{stuck}").text
+
+    shutil.copy(tmp_path / "good" / "config.json", tmp_path / "models" / "hate" / "config.json")
+    ended = until(lambda: (found := job())["status"] != "queued" and found["result"] and found)
+    assert (ended["status"], ended["attempts"], ended["waiting_for"]) == ("succeeded", 1, None)
