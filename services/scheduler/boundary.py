@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from sqlalchemy import Connection, Engine
-from sqlalchemy.exc import ProgrammingError
+from sqlalchemy.exc import DBAPIError
 
 from shared import log, metrics
 from shared.errors import FileStoreAway, Unavailable
@@ -27,6 +27,7 @@ from shared.ledger.reading import Fault
 TRIES = 3  # a batch's step may fail so often; a store that answers with nonsense may be mended
 REST_SECONDS = 1.0  # after the first, then longer
 LONGEST_REST_SECONDS = 60.0
+SCHEMA = {"42703", "42704", "42883", "42P01"}  # SQLSTATE: no such column, type, function, table
 MOST_REMEMBERED = 10_000  # batches in trouble; who comes after them is tried anew
 
 logger = log.logger(__name__)
@@ -34,7 +35,8 @@ logger = log.logger(__name__)
 
 def is_of_the_schema(error: Exception) -> bool:
     """Whether a table or a column is not as this version knows it: no batch's fault either."""
-    return isinstance(error, ProgrammingError)
+    state = getattr(getattr(error, "orig", None), "sqlstate", None)
+    return isinstance(error, DBAPIError) and state in SCHEMA
 
 
 @dataclass

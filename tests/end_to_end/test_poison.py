@@ -20,7 +20,7 @@ from tests.end_to_end.service import Service, serving
 pytestmark = [pytest.mark.end_to_end, pytest.mark.timeout(400)]
 
 HASTE = {"TOUCHSTONE_TICK_SECONDS": "0.2"}
-CROWD = 20
+CROWD = 10
 REFUSAL = """CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
 $$ BEGIN RAISE EXCEPTION 'poison, on purpose'; END $$"""
 TRIGGER = """CREATE TRIGGER poison BEFORE UPDATE ON batches FOR EACH ROW
