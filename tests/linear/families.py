@@ -9,47 +9,13 @@ from itertools import cycle, islice
 Text = Callable[[int], str]  # of so many characters
 
 QUOTES = "\"'“”‘’«»„‟「」『』《》〈〉＂`"
-WORDS = [
-    "and",
-    "the",
-    "a",
-    "not",
-    "no",
-    "is",
-    "it",
-    "that",
-    "because",
-    "which",
-    "says",
-    "toxic",
-    "hateful",
-    "speech",
-    "hate",
-    "not-toxic",
-    "may",
-    "more",
-    "reason",
-    "reasons",
-    "required",
-    "additional",
-    "sufficient",
-    "yes",
-    "decision",
-    "conclusion",
-    "option",
-    "black",
-    "women",
-    "they",
-    "people",
-    "group",
-    "muslims",
-    "can't",
-    "would-be",
-    "if",
-    "then",
-    "or",
-    "as",
-]
+WORDS = tuple(
+    """
+    and the a not no is it that because which says toxic hateful speech hate not-toxic may more
+    reason reasons required additional sufficient yes decision conclusion option black women they
+    people group muslims can't would-be if then or as
+    """.split()
+)
 HAN = "仇恨言论不是黑人女性结论：没有攻击"
 HANGUL = "혐오 표현이 아닙니다 여성 무슬림 결론: 비증오적 "
 
@@ -94,17 +60,76 @@ def nested(opening: str, closing: str) -> Text:
 
 
 SEPARATORS = (
-    " ", "\n", "\r\n", "\t", "\u00a0", "\u3000", "\u200b", "-", "—", "_", "*", "#", ".", "…", "!", "?!",
-    ",", ";", ":", "/", "\\", "。", "，", "、", "！？", "\x00", "\ufffd", " \n", ". ", "! ", "。\n", ", ", "; ",
-    ": ", " - ", "* ", "- ", "**", "__", "```", "[…]", "[...]", "...", "(a)", "(a b)", "A) ", "(1) ",
-)  # fmt: skip
+    *" \n\t\u00a0\u3000\u200b-—_*#.…!,;:/\\。，、\x00\ufffd",
+    *(
+        "\r\n",
+        "?!",
+        "！？",
+        " \n",
+        ". ",
+        "! ",
+        "。\n",
+        ", ",
+        "; ",
+        ": ",
+        " - ",
+        "* ",
+        "- ",
+        "**",
+        "__",
+    ),
+    *("```", "[…]", "[...]", "...", "(a)", "(a b)", "A) ", "(1) "),
+)
 LONG = (
-    "a", "A", "1", "가", "한", "한국", "中", "黑", "の", "é", "e\u0301", "\u0301", "\u1161", "ᄀ", "😀",
-    "👨\u200d👩\u200d", "\u200d", "\ufe0f", "ß", "İ", "ﷺ", "ꙮ", "\U0001f1e6", "'", "a'", "a-", "a.", "a.b",
-    "n't", "aa ", "a b ", "a, ", "1. ", "1) ", "1\n", "\n1. ", "\n- ", "\n\n", "A. ", "e.g. ", "I. ", "é. ",
-    "。a", "http://a.", "a@a.", "$1,", "1,", "1/", "10.", "{", "[", "(", "<", "</think>", "[MASK]", "{\"a\":",
-    "\"a\":[", "[[", "{}", "\ud800",
-)  # fmt: skip
+    *"aA1가한中黑のé\u0301\u1161ᄀ😀\u200d\ufe0fßİﷺꙮ\U0001f1e6'{[(<\ud800",
+    *(
+        "한국",
+        "e\u0301",
+        "👨\u200d👩\u200d",
+        "a'",
+        "a-",
+        "a.",
+        "a.b",
+        "n't",
+        "aa ",
+        "a b ",
+        "a, ",
+        "1. ",
+        "1) ",
+    ),
+    *(
+        "1\n",
+        "\n1. ",
+        "\n- ",
+        "\n\n",
+        "A. ",
+        "e.g. ",
+        "I. ",
+        "é. ",
+        "。a",
+        "http://a.",
+        "a@a.",
+        "$1,",
+        "1,",
+    ),
+    *("1/", "10.", "</think>", "[MASK]", '{"a":', '"a":[', "[[", "{}"),
+)
+
+
+def hard() -> dict[str, Text]:
+    """A few of them, where an analyser of language is asked, which takes longer."""
+    chosen = ("-", "?!", "a", "가", "中", "\u0301", "1. ", "\n- ", "[MASK]", "women, ", "hateful")
+    named = (
+        "words in random order",
+        "Chinese",
+        "Korean in random order",
+        "different words",
+        "list",
+    )
+    every = families()
+    return {f"again {unit!a}": repeated(unit) for unit in chosen} | {
+        name: every[name] for name in (*named, "unclosed", 'open "', "conclusions")
+    }
 
 
 def families() -> dict[str, Text]:

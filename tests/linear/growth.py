@@ -84,5 +84,4 @@ def _complaint(call: Callable[[str], Any], text: Text) -> str | None:
         return f"more than {LONGEST} s"
     if times[-1] <= max(NEGLIGIBLE, STEEPEST * times[0]):
         return None
-    told = ", ".join(f"{t * 1e3:.0f} ms for {n}" for n, t in zip(SIZES, times, strict=True))
-    return told
+    return ", ".join(f"{t * 1e3:.0f} ms for {n}" for n, t in zip(SIZES, times, strict=True))

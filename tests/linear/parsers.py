@@ -60,7 +60,6 @@ def parsers() -> dict[str, Parser]:
         "cot2el key": lambda text: label_of(text, OPTIONS),
         **{f"haf {one}": haf(one) for one in ("justify", "sufficiency")},
         "haf reference": lambda text: haf_reference.parse(text, "justify"),
-        "haf tokens": tokens,
         "hlv ranking": lambda text: answers.mentioned(text, KEYS),
         "hlv released ranking": lambda text: answers.mentioned_as_released(text, KEYS),
         "hlv rating": answers.rating,
@@ -85,6 +84,7 @@ def readings() -> dict[str, Parser]:
     return {
         **{f"ftc {one}": ftc(one) for one in ("entailment", "contradiction", "neutral")},
         "ftc hypothesis": lambda text: reading.edited(text, SHORT),
+        "haf tokens": tokens,
         "cot2el tags": lambda text: tags([text]),
         **hatexscore(),
     }

@@ -39,7 +39,7 @@ SAYING = (
 )
 # A full clause: a pronoun, or a noun phrase with its verb, which `verb_end` looks for.
 CLAUSE = rf"(?:(?:{SUBJECT})\b|(?:{DETERMINER})\b(?P<{{}}>))"
-LINKED, COORDINATED = CLAUSE.format("linked"), CLAUSE.format("coordinated")
+LINKED, JOINED = CLAUSE.format("linked"), CLAUSE.format("joined")
 ING = r"(?!thing|nothing|something|everything|anything|king|ring|during)\w{2,}ing\b"
 
 PURPOSE = "show|protect|make|see|find|get|help|avoid|keep|call|prove|decide|check|support|explain"
@@ -50,7 +50,7 @@ BEFORE = re.compile(
   | (?<!\bas\ )(?<!\beven\ )(?<!\bonly\ )(?<!\bwhat\ )(?:{"|".join(SUBORDINATORS.split())})\b
   | (?:before|after|as)\s+(?:(?:{SUBJECT})\b|{LINKED}|{ING})
   | (?:by|without)\s+{ING}
-  | (?:and|but|or|so|yet|nor|for)\s+(?:then\s+|also\s+|maybe\s+|perhaps\s+|therefore\s+)?{COORDINATED}
+  | (?:and|but|or|so|yet|nor|for)\s+(?:then\s+|also\s+|maybe\s+|perhaps\s+|therefore\s+)?{JOINED}
   | to\s+(?:{PURPOSE})\b
     )""",
     re.IGNORECASE | re.VERBOSE,
