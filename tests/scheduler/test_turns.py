@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections import Counter
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import Engine
 
+from services.scheduler import lines
 from services.scheduler.fairness import Appetite, Rotation, shares, shares_by_tenant
 from services.scheduler.feeding import LEAST_WAITING
 from services.scheduler.pace import SECONDS_AHEAD, Pace
@@ -31,19 +33,23 @@ HOUR = timedelta(hours=1)
 
 
 @pytest.fixture
-def alone(chosen: Settings, engine: Engine) -> Iterator[Scene]:
-    """Ledger and store without a gateway: batches of any tenant are made by hand."""
+def alone(chosen: Settings, engine: Engine, monkeypatch: pytest.MonkeyPatch) -> Iterator[Scene]:
+    """Ledger and store without a gateway: batches of any tenant are made by hand.
+
+    A step ends by its lines alone, not by the clock of a busy machine.
+    """
+    monkeypatch.setattr(lines, "SECONDS_AT_ONCE", math.inf)
     with httpx.Client() as nobody:
         yield Scene(nobody, engine, chosen)
 
 
-def made(scene: Scene, tenant: str, lines: list[Json], *, of: bytes | None = None) -> str:
-    """A batch of this tenant's; its id. of: the lines, where they are packed already."""
+def made(scene: Scene, tenant: str, content: list[Json], *, of: bytes | None = None) -> str:
+    """A batch of this tenant's; its id. of: its lines, where they are packed already."""
     file_id = files.new_id()
-    content = packed(lines) if of is None else of
+    raw = packed(content) if of is None else of
     with FileStore(scene.chosen.files_url).writing(file_id) as stream:
-        stream.write(content)
-    new = NewFile(file_id, "batch", "in.jsonl", len(content), HOUR, tenant)
+        stream.write(raw)
+    new = NewFile(file_id, "batch", "in.jsonl", len(raw), HOUR, tenant)
     asked = NewBatch("hatexscore", URL, file_id, {}, None, HOUR, tenant)
     with transaction(scene.engine) as connection:
         files.note(connection, new)
