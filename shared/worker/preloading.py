@@ -42,22 +42,28 @@ def preload(load: Load, names: Sequence[str], health: Health) -> threading.Threa
 
 
 def _load_all(load: Load, names: list[str], health: Health, tried: threading.Event) -> None:
-    waiting = [name for name in names if not _loaded(load, name, health)]
-    tried.set()
+    waiting = {name: "" for name in names}  # name → the last reason, which is logged once
     while waiting:
-        time.sleep(RETRY_SECONDS)
-        waiting = [name for name in waiting if not _loaded(load, name, health)]
+        for name, before in list(waiting.items()):
+            reason = _tried(load, name)
+            health.clear(name)  # the worker does not wait for it any longer
+            if reason is None:
+                del waiting[name]
+            elif reason != before:
+                logger.warning("model.not_loaded", model=name, detail=reason)
+                waiting[name] = reason
+        tried.set()
+        if waiting:
+            time.sleep(RETRY_SECONDS)
 
 
-def _loaded(load: Load, name: str, health: Health) -> bool:
+def _tried(load: Load, name: str) -> str | None:
+    """Why the model is not loaded; None: it is."""
     try:
         load(name)
     except ScoringError as error:
-        logger.warning("model.not_loaded", model=name, detail=error.detail)
-        return False
-    except Exception:  # of this model, whatever it is: the others are loaded all the same
-        logger.exception("model.not_loaded", model=name)
-        return False
-    finally:
-        health.clear(name)  # it was tried: the worker does not wait for it any longer
-    return True
+        return error.detail
+    except Exception as error:
+        logger.exception("model.crashed", model=name)
+        return f"{type(error).__name__}: {error}"
+    return None

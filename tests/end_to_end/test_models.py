@@ -1,4 +1,4 @@
-"""One model that cannot be loaded is its own jobs' trouble: they wait, and end when it is mended."""
+"""A model that cannot be loaded is its own jobs' trouble: they wait, and end when it is mended."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import pytest
 import torch
 from transformers import AutoTokenizer, BertConfig, BertForSequenceClassification
 
+from services.hatexscore.contract import METRIC
 from shared.embedded_base import base_folder
 from tests.end_to_end.service import serving
 
@@ -82,7 +83,7 @@ def until(look: Callable[[], Any]) -> Any:
 def test_a_model_that_cannot_be_loaded_stops_nobody_else(
     client: httpx.Client, tmp_path: Path
 ) -> None:
-    body = {"text": "rain", "explanation": "It is not hateful.", "predicted_label": "non-hateful"}
+    body = next(iter(METRIC.examples.values()))
     answered = client.post("/v1/scores/hatexscore", json=body)
     assert answered.status_code == 202, answered.text
     stuck = answered.json()["id"]
