@@ -17,10 +17,11 @@ from pathlib import Path
 from rich.console import Console
 
 from bench.environment import environment
-from tests.chaos import audit
-from tests.chaos.scenarios import SCENARIOS, Outcome, Scenario, results_of, run
-from tests.chaos.sending import Json, send_all
-from tests.end_to_end.service import ROOT, Service, serving
+from tests.chaos.outcome import Outcome, Scenario, run
+from tests.chaos.scenarios import CALM, SCENARIOS
+from tests.chaos.sending import Json
+from tests.chaos.trial import Trial, trying
+from tests.end_to_end.service import ROOT
 
 PAGE = ROOT / "docs" / "operations.md"
 BEGIN, END = "<!-- chaos: rewritten by `make chaos` -->", "<!-- end of chaos -->"
@@ -37,12 +38,13 @@ def main() -> int:
     chosen = [one for one in SCENARIOS if not asked.only or one.number in asked.only]
     console = Console(stderr=True)
     outcomes = _run(chosen, asked.jobs, console)
-    rows = [_row(one, outcomes.get(one.number)) for one in chosen]
+    rows = [_row(one, outcomes.get(one.number)) for one in (CALM, *chosen)]
     _write(asked.page, rows, asked.jobs)
     found = {
         number: {
             **asdict(one.findings),
             "seconds": round(one.seconds, 1),
+            "others_p95_ms": one.others,
             "seen": one.seen,
             "broken": one.broken,
             "holds": one.holds,
@@ -56,42 +58,38 @@ def main() -> int:
 
 def _run(chosen: list[Scenario], jobs: int, console: Console) -> dict[str, Outcome]:
     """Those with the usual settings share a service: it has to survive them one after the other."""
-    outcomes: dict[str, Outcome] = {}
-    usual = [one for one in chosen if not one.settings and not one.skipped]
-    with tempfile.TemporaryDirectory() as folder, serving(Path(folder), *OPTIONS) as service:
-        audit.install(service)
-        console.print(f"{jobs} jobs without a fault")
-        calm = results_of(service, send_and_wait(service, jobs))
-        for one in usual:
-            outcomes[one.number] = _one(one, service, jobs, calm, console)
+    with tempfile.TemporaryDirectory() as folder, trying(Path(folder), *OPTIONS) as service:
+        calm = _one(CALM, service, jobs, {}, console)
+        if not calm.holds or calm.findings.succeeded != jobs:
+            raise RuntimeError(f"not even undisturbed: {calm}")
+        outcomes = {CALM.number: calm}
+        for one in chosen:
+            if one.shares and not one.skipped:
+                outcomes[one.number] = _one(one, service, jobs, calm.results, console)
     for one in chosen:
-        if one.settings and not one.skipped:
-            with (
-                tempfile.TemporaryDirectory() as folder,
-                serving(Path(folder), *OPTIONS, *one.rooms, **one.settings) as service,
-            ):
-                audit.install(service)
-                outcomes[one.number] = _one(one, service, jobs, calm, console)
+        if not one.shares and not one.skipped:
+            outcomes[one.number] = _apart(one, jobs, calm.results, console)
     return outcomes
 
 
-def send_and_wait(service: Service, jobs: int) -> list[str]:
-    """The ids of jobs that have all succeeded."""
-    sent = send_all(service, jobs)
-    calm = Scenario("0", "nothing", sends=lambda _service, _jobs: sent)
-    outcome = run(calm, service, jobs, {})
-    if not outcome.holds or outcome.findings.succeeded != len(sent.ids):
-        raise RuntimeError(f"not even undisturbed: {outcome}")
-    return sent.ids
+def _apart(scenario: Scenario, jobs: int, calm: dict[int, Json], console: Console) -> Outcome:
+    """In a service of its own."""
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        scenario.place(Path(folder)) as more,
+        trying(Path(folder), *OPTIONS, *scenario.rooms, **scenario.settings, **more) as service,
+    ):
+        return _one(scenario, service, jobs, calm, console)
 
 
 def _one(
-    scenario: Scenario, service: Service, jobs: int, calm: dict[int, Json], console: Console
+    scenario: Scenario, service: Trial, jobs: int, calm: dict[int, Json], console: Console
 ) -> Outcome:
     console.print(f"{scenario.number}: {scenario.claim} …")
     outcome = run(scenario, service, jobs, calm)
     said = "holds" if outcome.holds else "[bold red]DOES NOT HOLD[/bold red]"
     console.print(f"   {said} after {outcome.seconds:.0f} s: {outcome.findings}")
+    console.print(f"   others' p95, ms: {outcome.others}")
     for seen in (outcome.seen, *outcome.broken):
         console.print(f"   {seen}")
     return outcome
@@ -99,7 +97,7 @@ def _one(
 
 def _row(scenario: Scenario, outcome: Outcome | None) -> str:
     if outcome is None:
-        return f"| {scenario.number} | {scenario.claim} | not run: {scenario.skipped} |||||||"
+        return f"| {scenario.number} | {scenario.claim} | not run: {scenario.skipped} ||||||||"
     found = outcome.findings
     cells = [
         scenario.number,
@@ -111,6 +109,7 @@ def _row(scenario: Scenario, outcome: Outcome | None) -> str:
         found.lost,
         found.ended_twice + found.changed_after_the_end,
         "yes" if outcome.same_results else "NO",
+        outcome.others,
         f"{outcome.seconds:.0f}",
     ]
     return "| " + " | ".join(map(str, cells)) + " |"
@@ -122,8 +121,8 @@ def _write(page: Path, rows: list[str], jobs: int) -> None:
         BEGIN,
         f"`python -m tests.chaos`, {about}",
         "",
-        "| # | fault | accepted | succeeded | failed | cancelled | lost | ended twice | same results | seconds |",  # noqa: E501
-        "|---|---|---|---|---|---|---|---|---|---|",
+        "| # | fault | accepted | succeeded | failed | cancelled | lost | ended twice | same results | others' p95, ms: alone → beside | seconds |",  # noqa: E501
+        "|---|---|---|---|---|---|---|---|---|---|---|",
     ]
     before, _, rest = page.read_text("utf-8").partition(BEGIN)
     after = rest.partition(END)[2]

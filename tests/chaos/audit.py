@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from sqlalchemy import text
+from sqlalchemy.exc import OperationalError
 
 from shared.ledger.engine import connect
 from tests.end_to_end.service import Service
+from tests.patience import looks
 
 PATIENCE_SECONDS = 300
 
@@ -91,7 +93,8 @@ def findings(service: Service, ids: Sequence[str]) -> Findings:
 
 def ended(service: Service, ids: Sequence[str]) -> Findings:
     """The findings once every job has ended, or nobody waits any more."""
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while (found := findings(service, ids)).lost and time.monotonic() < deadline:
-        time.sleep(0.5)
-    return found
+    for _ in looks(PATIENCE_SECONDS, every=0.5):
+        with suppress(OperationalError):  # it may still be coming back
+            if not findings(service, ids).lost:
+                break
+    return findings(service, ids)

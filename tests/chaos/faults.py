@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -91,10 +91,6 @@ def crash_postgres(service: Service) -> None:
     service.crash_postgres()
 
 
-def nothing(_service: Service) -> None:
-    """The fault is in the settings or in what is sent."""
-
-
 @contextmanager
 def frozen(some: list[psutil.Process]) -> Iterator[None]:
     """Stopped, not dead: the kernel still accepts what is sent to them."""
@@ -160,6 +156,3 @@ def faketime_library() -> Path | None:
 
         return next(Path(libfaketime.__file__).parent.rglob("libfaketime.so.1"), None)
     return None
-
-
-Fault = Callable[[Service], None]

@@ -19,8 +19,8 @@ from standardwebhooks import Webhook, WebhookVerificationError
 from tests.chaos.audit import ended
 from tests.chaos.names import INSIDE, OURS, REBINDING
 from tests.chaos.sending import Json, Sent, send_all
+from tests.chaos.trial import Trial
 from tests.end_to_end.batch import patiently
-from tests.end_to_end.service import Service
 from tests.receivers import Received, Receiver, receiving
 
 SETTINGS = {
@@ -67,11 +67,11 @@ class Hook:
         return new
 
 
-def send_and_be_told(service: Service, jobs: int) -> Sent:
+def send_and_be_told(service: Trial, jobs: int) -> Sent:
     """Send the jobs, wait until nothing is owed any more, and look at what was told."""
     trap = Receiver()
     with ExitStack() as stack:
-        client = stack.enter_context(httpx.Client(base_url=service.url, timeout=90))
+        client = stack.enter_context(service.client())
         hooks = stack.enter_context(_listening(trap))
         for hook in hooks:
             _register(client, hook)

@@ -2,89 +2,24 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
 from pathlib import Path
 
-import httpx
-
-from bench.agreement import agree
-from tests.chaos import faults, hooks, poisoned
-from tests.chaos.audit import Findings, ended
-from tests.chaos.faults import Fault, faketime_library
-from tests.chaos.sending import Json, Sent, send_all, send_and_cancel, send_fifty_times
-from tests.end_to_end.service import ROOT, Service
+from tests.chaos import (
+    crowd,
+    disks,
+    faults,
+    hooks,
+    poisoned,
+    sending,
+    stopped,
+    stores,
+    strangers,
+)
+from tests.chaos.faults import faketime_library
+from tests.chaos.outcome import Scenario
+from tests.end_to_end.service import ROOT
 
 STARTUP = Path(__file__).with_name("startup")
-
-
-@dataclass(frozen=True)
-class Scenario:
-    """One fault. `settings`: environment of the service. `sends`: how the jobs get in. `rooms`:
-    of the chaos suite's own. `failures`: jobs that have to fail."""
-
-    number: str
-    claim: str
-    fault: Fault = faults.nothing
-    settings: dict[str, str] = field(default_factory=dict)
-    sends: Callable[[Service, int], Sent] = send_all
-    rooms: tuple[str, ...] = ()
-    failures: int = 0
-    skipped: str = ""
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What a scenario found."""
-
-    findings: Findings
-    seconds: float  # from the first request to the last end
-    same_results: bool
-    failures: int  # that had to be
-    seen: str
-    broken: tuple[str, ...]
-
-    @property
-    def holds(self) -> bool:
-        """Every accepted job in exactly one final state, with the undisturbed result."""
-        found = self.findings
-        clean = found.lost == found.ended_twice == found.changed_after_the_end == 0
-        as_told = found.failed == self.failures and not self.broken
-        return clean and as_told and self.same_results
-
-
-def results_of(service: Service, ids: list[str]) -> dict[int, Json]:
-    """Seed → result of each succeeded job."""
-    with (
-        httpx.Client(base_url=service.url, timeout=30) as client,
-        ThreadPoolExecutor(8) as pool,
-    ):
-        jobs = list(pool.map(lambda job_id: client.get(f"/v1/jobs/{job_id}").json(), ids))
-    return {
-        job["result"]["provenance"]["seed"]: job["result"]
-        for job in jobs
-        if job["status"] == "succeeded"
-    }
-
-
-def run(scenario: Scenario, service: Service, jobs: int, calm: dict[int, Json]) -> Outcome:
-    """Send the jobs, do the fault in the middle, wait for the end, look at what is there.
-
-    calm: seed → result without a fault; empty in the undisturbed run.
-    """
-    started = time.monotonic()
-    with ThreadPoolExecutor(1) as pool:
-        sending = pool.submit(scenario.sends, service, jobs)
-        time.sleep(2)
-        scenario.fault(service)
-        sent = sending.result()
-    found = ended(service, sent.ids)
-    seconds = time.monotonic() - started
-    results = results_of(service, sent.ids)
-    same = all(agree(results[seed], calm[seed]) for seed in results.keys() & calm.keys())
-    return Outcome(found, seconds, same, scenario.failures, sent.seen, sent.broken)
 
 
 def _skewed(seconds: str) -> dict[str, str]:
@@ -94,11 +29,18 @@ def _skewed(seconds: str) -> dict[str, str]:
     return PREPARED | shift if library else {}
 
 
+def _seconds(**settings: int) -> dict[str, str]:
+    """As environment."""
+    return {f"TOUCHSTONE_{name}_SECONDS": str(value) for name, value in settings.items()}
+
+
 # What stands in `startup` is done first by every process of the service.
 PREPARED = {"PYTHONPATH": f"{STARTUP}:{ROOT}"}
-SOON = {f"TOUCHSTONE_{name}_SECONDS": str(n) for name, n in poisoned.LEASE.items()}
+SOON = _seconds(**poisoned.LEASE)
 NO_CLOCK = "" if faketime_library() else "libfaketime is not installed"
+NO_DISK = "" if disks.can_mount() else "a small disk cannot be mounted here"
 
+CALM = Scenario("0", "nothing")
 SCENARIOS = (
     Scenario("1", "kill -9 of the process that computes, mid-task", faults.kill_inference),
     Scenario("2", "kill -9 of the metric's worker", faults.kill_metric_worker),
@@ -115,8 +57,8 @@ SCENARIOS = (
     Scenario(
         "9",
         "a line of a batch kills every worker that takes it (leases of 12 s)",
-        settings=PREPARED | SOON,
         sends=poisoned.send_poison,
+        settings=PREPARED | SOON,
         rooms=("poison",),
         failures=1,
     ),
@@ -136,19 +78,70 @@ SCENARIOS = (
         "11",
         "webhook receivers answer 500, hang, redirect inside, rebind, send 10 MB; scheduler killed",
         faults.kill_scheduler,
-        settings=PREPARED | hooks.SETTINGS,
         sends=hooks.send_and_be_told,
+        settings=PREPARED | hooks.SETTINGS,
     ),
-    Scenario("12", "each body 50 times at once under one key", sends=send_fifty_times),
-    Scenario("13", "every other job cancelled while it may be ending", sends=send_and_cancel),
+    Scenario("12", "each body 50 times at once under one key", sends=sending.send_fifty_times),
+    Scenario(
+        "13", "every other job cancelled while it may be ending", sends=sending.send_and_cancel
+    ),
     Scenario("14", "PostgreSQL frozen for 30 s", faults.freeze_postgres),
     Scenario("15", "PostgreSQL crashed", faults.crash_postgres),
     Scenario(
         "16",
         "a line of a batch never ends and holds the interpreter's lock (leases of 12 s)",
-        settings=PREPARED | SOON,
         sends=poisoned.send_endless,
+        settings=PREPARED | SOON,
         rooms=("poison",),
         failures=1,
+    ),
+    Scenario(
+        "17",
+        "3 requests never end: one asks, one loops, one stands in compiled code (20 s allowed)",
+        sends=poisoned.send_endless_requests,
+        settings=PREPARED | SOON | _seconds(**poisoned.RUN),
+        rooms=("poison",),
+        failures=len(poisoned.NEVER_END),
+    ),
+    Scenario(
+        "18",
+        "lines that the database refuses, or that crash their reader, each in a batch of its own",
+        sends=poisoned.send_strange_lines,
+        settings=PREPARED,
+        rooms=("poison",),
+    ),
+    Scenario("19", "forms that never end, from strangers", strangers.flood_of_forms),
+    Scenario("20", "half-sent heads, from strangers", strangers.half_sent_heads),
+    Scenario(
+        "21",
+        f"a tenant with {crowd.BATCHES} batches and {crowd.EXPENSIVE} of the most expensive "
+        "requests, cancelled at the end",
+        sends=crowd.send_crowd,
+    ),
+    Scenario(
+        "22a",
+        "the disk of files and uploads full for 30 s",
+        disks.fill_files,
+        sends=disks.send_batches,
+        place=disks.files_apart,
+        skipped=NO_DISK,
+    ),
+    Scenario(
+        "22b",
+        "the disk of PostgreSQL, Redis, files and logs full for 30 s",
+        disks.fill_all,
+        place=disks.all_apart,
+        skipped=NO_DISK,
+    ),
+    Scenario("23a", "Redis read-only for 30 s", stores.redis_read_only),
+    Scenario("23b", "Redis over its memory for 30 s", stores.redis_over_its_memory),
+    Scenario("24", "PostgreSQL out of connections for 30 s", stores.postgres_out_of_connections),
+    Scenario(
+        "25",
+        "one of two workers stopped for longer than its lease (12 s), then woken",
+        stopped.stop_beyond_the_lease,
+        sends=stopped.send_late,
+        settings=PREPARED | _seconds(**stopped.SETTINGS),
+        rooms=("poison", "poison"),
     ),
 )

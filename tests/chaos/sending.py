@@ -8,10 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
-import httpx
-
+from tests.chaos.trial import LOAD, Trial
 from tests.end_to_end.load import examples, submit
-from tests.end_to_end.service import Service
 
 CLIENTS = 16
 
@@ -25,6 +23,7 @@ class Sent:
     ids: list[str]
     seen: str = ""
     broken: tuple[str, ...] = ()
+    tenant: str = LOAD
 
 
 def bodies(number: int) -> list[Json]:
@@ -35,19 +34,16 @@ def bodies(number: int) -> list[Json]:
     ]
 
 
-def send_all(service: Service, jobs: int) -> Sent:
+def send_all(service: Trial, jobs: int) -> Sent:
     """Every client posts until accepted; the Idempotency-Key makes that safe."""
-    with (
-        httpx.Client(base_url=service.url, timeout=90) as client,
-        ThreadPoolExecutor(CLIENTS) as pool,
-    ):
+    with service.client() as client, ThreadPoolExecutor(CLIENTS) as pool:
         return Sent(list(pool.map(lambda body: submit(client, body), bodies(jobs))))
 
 
-def send_fifty_times(service: Service, jobs: int) -> Sent:
+def send_fifty_times(service: Trial, jobs: int) -> Sent:
     """Each body fifty times at once under one key: one job."""
     ids: list[str] = []
-    with httpx.Client(base_url=service.url, timeout=90) as client, ThreadPoolExecutor(50) as pool:
+    with service.client() as client, ThreadPoolExecutor(50) as pool:
         for number, body in enumerate(bodies(max(1, jobs // 50))):
             key = {"Idempotency-Key": f'"chaos-{os.getpid()}-{number}"'}
 
@@ -63,9 +59,9 @@ def send_fifty_times(service: Service, jobs: int) -> Sent:
     return Sent(ids)
 
 
-def send_and_cancel(service: Service, jobs: int) -> Sent:
+def send_and_cancel(service: Trial, jobs: int) -> Sent:
     """Every other job is cancelled while it may be ending."""
-    with httpx.Client(base_url=service.url, timeout=90) as client:
+    with service.client() as client:
 
         def one(numbered: tuple[int, Json]) -> str:
             number, body = numbered

@@ -48,7 +48,7 @@ def contents(client: httpx.Client, file_id: str | None) -> list[Json]:
     return [json.loads(raw) for raw in answer.text.splitlines()]
 
 
-def started(client: httpx.Client, lines: Iterable[Json], endpoint: str) -> Json:
+def started(client: httpx.Client, lines: Iterable[Json | bytes], endpoint: str) -> Json:
     """A new batch of these lines."""
     form = {"data": {"purpose": "batch"}, "files": {"file": packed(lines)}}
     file = patiently(client, "POST", "/v1/files", **form).json()

@@ -27,12 +27,12 @@ def examples() -> list[dict[str, Any]]:
     return [{k: v for k, v in row.items() if k != "id"} | {"control_draws": 5} for row in rows]
 
 
-def submit(client: httpx.Client, body: dict[str, Any]) -> str:
+def submit(client: httpx.Client, body: dict[str, Any], path: str = "/v1/scores/hatexscore") -> str:
     """Post until accepted: the key makes that safe."""
     key = {"Idempotency-Key": f'"{uuid.uuid4()}"'}
     for _ in looks(every=0.2):
         try:
-            answer = client.post("/v1/scores/hatexscore", json=body, headers=key)
+            answer = client.post(path, json=body, headers=key)
         except httpx.TransportError:
             continue
         if answer.status_code == 202:

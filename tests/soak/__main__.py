@@ -87,6 +87,9 @@ def _said(soaked: Soaked, plan: Plan) -> Json:
             "every job ended once": found.ended_twice == found.changed_after_the_end == 0,
             "workers were killed": soaked.deaths > 0,
             "memory flat": all(value < MOST_GROWTH for value in growth.values()),
+            "interactive jobs all answered": not sum(
+                one.refused + one.failed for one in (alone, beside)
+            ),
             "interactive p95 beside batches": delay < MOST_DELAY,
         },
     }

@@ -22,7 +22,7 @@ from tests.chaos.faults import processes
 from tests.end_to_end.batch import Ended, ended, started
 from tests.end_to_end.keys import opened
 from tests.end_to_end.service import Service
-from tests.soak.interactive import Interactive
+from tests.interactive import Interactive
 from tests.soak.memory import Memory
 
 TENANTS = ("first", "second", "third")

@@ -3,27 +3,63 @@
 import os
 import re
 import signal
+import time
 
 from services.poison.contract import (  # type: ignore[import-not-found]  # see tests/chaos/startup
+    ASKS,
     ENDLESS,
+    LATE,
+    LOOPS,
     POISON,
     ROOM,
+    SLEEPS,
 )
 
 from services.hatexscore import score as hatexscore
 from services.hatexscore.contract import HatexscoreRequest
 from services.hatexscore.report import HatexscoreReport
+from shared import job_context
 from shared.worker import door
+
+LATE_SECONDS = 3.0
+
+
+def _dies() -> None:
+    """Takes the process, and all that runs in it, along."""
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _backtracks() -> None:
+    """Holds the interpreter's lock, and so stops all that runs in the process."""
+    re.match("(a+)+$", "a" * 64 + "b")
+
+
+def _asks() -> None:
+    while True:
+        time.sleep(0.01)
+        job_context.check()
+
+
+def _loops() -> None:
+    while True:
+        pass
+
+
+def _sleeps() -> None:
+    time.sleep(3_600)
+
+
+WAYS = {POISON: _dies, ENDLESS: _backtracks, ASKS: _asks, LOOPS: _loops, SLEEPS: _sleeps}
 
 
 def score(request: HatexscoreRequest) -> HatexscoreReport:
-    """As HateXScore scores; the poison takes the process, and all that runs in it, along. The
-    endless one holds the interpreter's lock, and so stops all that runs in it."""
-    if request.text == POISON:
-        os.kill(os.getpid(), signal.SIGKILL)
-    if request.text == ENDLESS:
-        re.match("(a+)+$", "a" * 64 + "b")
-    return hatexscore.score(request)
+    """As HateXScore scores, where the text is none of ours."""
+    if request.text in WAYS:
+        WAYS[request.text]()
+    report = hatexscore.score(request)
+    if request.metadata == LATE:
+        time.sleep(LATE_SECONDS)
+    return report
 
 
 task = door(ROOM, score)
