@@ -14,10 +14,6 @@ from tests.end_to_end.keys import opened
 from tests.end_to_end.service import Service, serving
 
 LOAD, OTHER, CROWD = "load", "other", "crowd"  # sends the jobs; asks beside; is too many
-    "load",
-    "other",
-    "crowd",
-)  # who sends the jobs, who asks beside, who is too many
 SECONDS = 90.0  # for an answer
 KEYS = {"TOUCHSTONE_AUTHENTICATION": "keys"}
 
