@@ -109,7 +109,7 @@ class Teller:
             ).model_dump_json()
             for name, one in self._states.all().items()
         }
-        board = _redis().hgetall(BOARD)
+        board = {str(name): str(value) for name, value in _redis().hgetall(BOARD).items()}
         gone = [field for field, value in board.items() if _fresh(value, now) is None]
         _write(told, [field for field in gone if field not in told])
 

@@ -60,5 +60,5 @@ def _tokens(response: Response) -> int:
     given = response.logprobs
     if given is None:
         return 0
-    tokens: Sized = getattr(given, "content", None) or getattr(given, "tokens", ())
+    tokens: Sized = getattr(given, "content", None) or getattr(given, "tokens", None) or ()
     return len(tokens)

@@ -10,6 +10,7 @@ from sqlalchemy import text
 from services.gateway.rooms import rooms
 from services.scheduler import lines
 from shared.ledger.reading import Fault
+from shared.settings import settings
 from tests.batches import Json, Scene, line
 from tests.poison import places, planted, raw_values
 
@@ -75,7 +76,12 @@ def test_a_strange_value_that_is_kept_stops_nobody(
 
 def test_a_strange_value_anywhere_is_a_line_or_a_fault(scene: Scene) -> None:
     reader = lines.Reader(
-        rooms()["hatexscore"], FULL["url"], scene.filing()._catalogue, 100, 10_000_000
+        rooms()["hatexscore"],
+        FULL["url"],
+        scene.filing()._catalogue,
+        100,
+        10_000_000,
+        settings().work_limit,
     )
     for place in places(FULL):
         for name, raw in raw_values():
