@@ -12,7 +12,7 @@ from tests.end_to_end.service import Service
 
 ENDPOINT = "/v1/poison"
 PATIENCE_SECONDS = 600
-LEASE = {"LEASE": 12, "HEARTBEAT": 3, "RESEND": 5, "GRACE": 3}
+LEASE = {"LEASE": 12, "HEARTBEAT": 3, "RESEND": 5, "GRACE": 30}
 CODES = {POISON: "attempts-exhausted", ENDLESS: "too-costly"}
 
 
