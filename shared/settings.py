@@ -209,10 +209,11 @@ class Settings(BaseSettings):
     )
 
     silent_seconds: float = Field(
-        default=60,
+        default=120,
         gt=0,
         description="of `make serve`: a process that was ready and whose /healthz is not answered "
-        "for this long is killed and started again",
+        "for this long is killed and started again; longer than `lease_seconds` and "
+        "`grace_seconds` together, after which a worker that is stuck ends itself and says why",
     )
     stalled_seconds: float = Field(
         default=600,
