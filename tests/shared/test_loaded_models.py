@@ -44,7 +44,7 @@ def test_a_failure_is_told_at_once_and_tried_again_ever_later(clock: list[float]
             raise KeyError("hidden_size")
         return "model"
 
-    for clock[0] in range(70):  # noqa: B007 - time passes
+    for clock[0] in range(70):
         with pytest.raises(ModelNotReady) as caught:
             models.get("m", load)
         assert caught.value.model == "m"
