@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 from fastapi import Depends, Query, Request
@@ -53,7 +53,7 @@ class Overview:
     lanes: list[Lane]
     jobs: list[Summary]
     batches: list[dict[str, Any]]
-    models: dict[str, Status]
+    models: dict[str, Status] = field(default_factory=dict)  # of those that a worker tells of
 
     @property
     def states(self) -> dict[str, int]:

@@ -13,6 +13,7 @@ from services.gateway.pages.home import Lane, Overview
 from shared.ledger import overview
 from shared.ledger.jobs import Summary
 from shared.ledger.overview import Answered, Signs
+from shared.model_board import Status
 
 NOW = datetime.now(UTC)
 JOB = Summary("job_1", "ice", "queued", NOW, False, None)
@@ -22,11 +23,16 @@ FOUND = Overview({("ice", "queued"): 1}, Signs({}, {}), [Lane("ice", 1, 0)], [JO
 def test_the_page_changes_when_a_job_or_a_queue_does() -> None:
     answered = Signs({"embedded-hate": Answered("job_0", NOW)}, {})
     assert replace(FOUND, signs=answered).digest == FOUND.digest
+    older, newer = (
+        replace(FOUND, models={"m": Status(state="ready", reason="", since=at)}) for at in (0, 9)
+    )
+    assert older.digest == newer.digest
     for changed in (
         replace(FOUND, jobs=[replace(JOB, status="succeeded")]),
         replace(FOUND, counts={("ice", "running"): 1}),
         replace(FOUND, lanes=[Lane("ice", 0, 0)]),
         replace(FOUND, signs=Signs({}, {("ice", "m"): 1})),
+        replace(FOUND, models={"m": Status(state="failed", reason="no weights", since=0)}),
     ):
         assert changed.digest != FOUND.digest
 
