@@ -12,9 +12,11 @@ from difflib import Match, SequenceMatcher
 
 import numpy as np
 from numpy.typing import NDArray
-from rapidfuzz.distance import Levenshtein
+from rapidfuzz.distance import LCSseq, Levenshtein
+from rapidfuzz.process import cdist
 
-from shared.errors import BadInput
+from shared.errors import TooCostly
+from shared.job_context import check
 
 MOST_STEPS = 1_000_000_000  # a minute or two
 
@@ -58,7 +60,11 @@ class _Counting(SequenceMatcher[str]):
         columns = len(self.b) if bhi is None else bhi  # it looks at those before blo, too
         self._left -= rows * columns // max(1, len(self.b2j)) + 1
         if self._left < 0:
-            raise BadInput("explanations and units take too long to compare", pointer="/pairs")
+            raise TooCostly(
+                "explanations and units take too long to compare: lower `control_draws`, or send "
+                "fewer or shorter `pairs`",
+                pointers=("/pairs", "/control_draws"),
+            )
         return super().find_longest_match(alo, ahi, blo, bhi)
 
 
@@ -71,30 +77,34 @@ def align(
 ) -> list[Alignment | None]:
     """Eq. 4: for each explanation the most similar unit, the first of equals; None: no units.
 
-    A unit is compared only where two upper bounds of the ratio, by lengths and by letters, exceed
-    the best so far: the result is the same. Raises BadInput after `most_steps`.
+    Matching blocks stand in the same order in both texts: the ratio is at most that of the longest
+    common subsequence, which is found many times faster. Units are compared by falling bound, as
+    long as the bound reaches the best so far: the result is the same. Raises TooCostly after
+    `most_steps`.
     """
-    best: list[Alignment | None] = [None for _ in explanations]
     matcher = _Counting(most_steps, autojunk=autojunk)
-    for place, unit in enumerate(units):
-        matcher.set_seq2(unit)
-        for number, explanation in enumerate(explanations):
-            reached = best[number]
-            similarity = _above(
-                matcher, explanation, -1.0 if reached is None else reached.similarity
-            )
-            if similarity is not None:
-                best[number] = Alignment(place, similarity)
-    return best
+    return [_nearest(explanation, units, matcher) for explanation in explanations]
 
 
-def _above(matcher: SequenceMatcher[str], explanation: str, least: float) -> float | None:
-    """The ratio to the matcher's second sequence where it exceeds `least`."""
-    matcher.set_seq1(explanation)
-    if matcher.real_quick_ratio() <= least or matcher.quick_ratio() <= least:
+def _nearest(explanation: str, units: Sequence[str], matcher: _Counting) -> Alignment | None:
+    """The unit of the highest ratio, the first of equals."""
+    check()
+    if not units:
         return None
-    similarity = matcher.ratio()
-    return similarity if similarity > least else None
+    lengths = np.array([len(explanation) + len(unit) for unit in units])
+    common = cdist([explanation], units, scorer=LCSseq.similarity, dtype=np.int32)[0]
+    bounds = np.where(lengths == 0, 1.0, 2.0 * common / np.maximum(lengths, 1))
+    best = Alignment(0, -1.0)
+    for place in np.argsort(-bounds, kind="stable").tolist():
+        if bounds[place] < best.similarity:
+            break
+        if bounds[place] == best.similarity and place > best.unit:
+            continue
+        matcher.set_seqs(explanation, units[place])
+        similarity = matcher.ratio()
+        if (similarity, -place) > (best.similarity, -best.unit):
+            best = Alignment(place, similarity)
+    return best
 
 
 def levenshtein(a: str, b: str) -> float:

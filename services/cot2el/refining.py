@@ -11,13 +11,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from services.cot2el import kernel
+from services.cot2el.cost import MOST_COMPARED
 from services.cot2el.kernel import Alignment
 from services.cot2el.segmentation.units import Unit
 from shared.choices import Explanation
-from shared.errors import BadInput
+from shared.errors import TooCostly
 from shared.job_context import checking
-
-MOST_WORK = 1_000_000_000  # characters of explanations times characters of units
 
 
 @dataclass(frozen=True)
@@ -104,7 +103,11 @@ def _aligned(
     texts: Sequence[str], reasoning: str, units: Sequence[Unit], rule: Rule
 ) -> list[Alignment | None]:
     work = sum(map(len, texts)) * sum(unit.end - unit.start for unit in units)
-    if work > MOST_WORK:
-        raise BadInput("too many or too long explanations for this reasoning", pointer="/pairs")
+    if work > MOST_COMPARED:
+        raise TooCostly(
+            f"{sum(map(len, texts)):,} characters of explanations are too many for these units: at "
+            f"most {MOST_COMPARED:,} pairs of characters are compared",
+            pointers=("/pairs", "/reasoning"),
+        )
     verbatim = checking([reasoning[unit.start : unit.end] for unit in units])
     return kernel.align(texts, verbatim, autojunk=rule.autojunk, most_steps=rule.most_steps)

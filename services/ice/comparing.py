@@ -10,6 +10,7 @@ from services.ice.explanations import touched
 from services.ice.inquiry import Inquiry, Trial
 from services.ice.plausibility import average_precision, overlap
 from services.ice.report import Area, Comparison, Operator, Plausibility, Test
+from shared.job_context import check
 
 
 def areas(tests: Sequence[Test], budgets: Sequence[float]) -> tuple[Area, ...]:
@@ -51,8 +52,9 @@ def _pairs(trials: Sequence[Trial]) -> Iterator[tuple[Trial, Trial]]:
 
 
 def _comparison(inquiry: Inquiry, first: Trial, second: Trial, operator: Operator) -> Comparison:
+    check()
     scores = inquiry.observed(operator, first), inquiry.observed(operator, second)
-    null = inquiry.null(operator, inquiry.common_subsets(first, second))
+    null = inquiry.null(operator, first, inquiry.common_places(first, second))
     found = paired.difference(*scores, null, exact=inquiry.exact(first))
     return Comparison(
         first=first.explanation.name,

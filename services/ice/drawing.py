@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator
-from itertools import combinations, islice
+from itertools import combinations
 from math import comb
 
 import numpy as np
@@ -70,8 +70,3 @@ def released(seed: int, eligible: int, size: int) -> Iterator[Subset]:
     random = np.random.RandomState(seed % 2**32)
     while True:
         yield tuple(sorted(random.choice(eligible, size=size, replace=False).tolist()))
-
-
-def without(drawn: Iterator[Subset], rationale: Subset, count: int) -> list[Subset]:
-    """The first `count` that are not the rationale."""
-    return list(islice((subset for subset in drawn if subset != rationale), count))

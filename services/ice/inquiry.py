@@ -7,11 +7,12 @@ sequential rule goes, so the rounds do not show in it; comparisons of explanatio
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
 import numpy as np
+from numpy.typing import NDArray
 
 from services.ice import drawing
 from services.ice.drawing import Subset
@@ -21,12 +22,32 @@ from services.ice.operators import Operators, random_of
 from services.ice.reading import Reading
 from services.ice.report import Operator
 from shared.calls import Row
-from shared.job_context import checking
+from shared.job_context import check, checking
 
 FIRST_ROUND = 50
 
 Key = tuple[Operator, Subset | None]  # None: the empty text
+Places = NDArray[np.int64]
 Ended = Callable[["Inquiry", "Trial", Operator], bool]
+
+
+class Draws:
+    """Random rationales of one size, in the order of drawing, and where each stands first."""
+
+    def __init__(self, stream: Iterator[Subset]) -> None:
+        self._stream = stream
+        self.subsets: list[Subset] = []
+        self._place: dict[Subset, int] = {}
+
+    def draw(self, more: int) -> None:
+        """So many more, if there are so many."""
+        for subset in islice(self._stream, more):
+            self._place.setdefault(subset, len(self.subsets))
+            self.subsets.append(subset)
+
+    def place(self, subset: Subset) -> int:
+        """Where it was drawn first; behind the last, if it was not."""
+        return self._place.get(subset, len(self.subsets))
 
 
 @dataclass(frozen=True)
@@ -47,8 +68,8 @@ class Inquiry:
     operators: Operators
     scores: dict[Key, float | None] = field(default_factory=dict)
     rows: int = 1  # asked so far; the whole text was the first
-    _drawn: dict[int, list[Subset]] = field(default_factory=dict)
-    _streams: dict[int, Iterator[Subset]] = field(default_factory=dict)
+    _drawn: dict[int, Draws] = field(default_factory=dict)
+    _known: dict[tuple[Operator, int], tuple[int, Floats]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.trials = list(self._trials())
@@ -58,8 +79,7 @@ class Inquiry:
         request = self.reading.request
         first = FIRST_ROUND if request.adaptive else request.draws
         for size in dict.fromkeys(len(trial.rationale) for trial in self.trials):
-            self._streams[size] = self._stream(size)
-            self._drawn[size] = []
+            self._drawn[size] = Draws(self._stream(size))
             self._draw(size, request.draws if self._all(size) else min(first, request.draws))
 
     def exact(self, trial: Trial) -> bool:
@@ -70,21 +90,39 @@ class Inquiry:
         others = drawing.others(len(self.reading.eligible), size)
         return self.reading.rules.distinct and others <= self.reading.request.draws
 
-    def null_subsets(self, trial: Trial) -> list[Subset]:
-        """The random rationales that the trial is compared with, in the order of drawing."""
-        drawn = self._drawn[len(trial.rationale)]
-        if not self.reading.rules.distinct:
-            return drawn[: self.reading.request.draws]
-        return drawing.without(iter(drawn), trial.rationale, self.reading.request.draws)
+    def null_places(self, trial: Trial) -> Places:
+        """(M,) the random rationales that the trial is compared with: their places among the draws
+        of its size."""
+        drawn, most = self._drawn[len(trial.rationale)], self.reading.request.draws
+        every = np.arange(len(drawn.subsets))
+        if self.reading.rules.distinct:
+            every = every[every != drawn.place(trial.rationale)]
+        return every[:most]
 
-    def common_subsets(self, first: Trial, second: Trial) -> list[Subset]:
-        """Random rationales that both trials, of one size, are compared with."""
-        here = set(self.null_subsets(second))
-        return [subset for subset in self.null_subsets(first) if subset in here]
+    def common_places(self, first: Trial, second: Trial) -> Places:
+        """Those that both trials, of one size, are compared with: each has the first ones, less its
+        own rationale."""
+        ours, theirs = self.null_places(first), self.null_places(second)
+        if not theirs.size:
+            return theirs
+        common = ours[ours <= theirs[-1]]
+        if self.reading.rules.distinct:
+            common = common[common != self._drawn[len(second.rationale)].place(second.rationale)]
+        return common
 
-    def null(self, operator: Operator, subsets: Iterable[Subset]) -> Floats:
-        """(M,) scores of these subsets."""
-        return np.array([self.scores[operator, subset] for subset in subsets], dtype=np.float64)
+    def null(self, operator: Operator, trial: Trial, places: Places) -> Floats:
+        """(M,) scores of the random rationales at these places."""
+        return self._scores_of(operator, len(trial.rationale))[places]
+
+    def _scores_of(self, operator: Operator, size: int) -> Floats:
+        """(D,) of every draw of this size, NaN where nobody asked; read once between answers."""
+        subsets = self._drawn[size].subsets
+        rows, known = self._known.get((operator, size), (0, np.empty(0)))
+        if rows != self.rows or known.size != len(subsets):
+            found = (self.scores.get((operator, subset)) for subset in subsets)
+            known = np.array([np.nan if one is None else one for one in found], dtype=np.float64)
+            self._known[operator, size] = self.rows, known
+        return known
 
     def observed(self, operator: Operator, trial: Trial) -> float:
         """s(r)."""
@@ -98,10 +136,16 @@ class Inquiry:
         """What has to be asked now."""
         wanted: dict[Key, None] = {}
         for operator in self.reading.request.operators:
+            check()
             wanted |= {(operator, None): None}
+            seen = {size: np.zeros(len(d.subsets), bool) for size, d in self._drawn.items()}
             for trial in checking(self.trials):
                 wanted |= {(operator, trial.rationale): None}
-                wanted |= {(operator, subset): None for subset in self.null_subsets(trial)}
+                size, places = len(trial.rationale), self.null_places(trial)
+                new = places[~seen[size][places]]  # most trials share their draws
+                seen[size][new] = True
+                subsets = self._drawn[size].subsets
+                wanted |= {(operator, subsets[place]): None for place in new.tolist()}
         return [key for key in wanted if key not in self.scores]
 
     def answer(self, keys: Sequence[tuple[Key, list[Row]]], answers: Floats) -> None:
@@ -121,7 +165,7 @@ class Inquiry:
             trials = [trial for trial in self.trials if len(trial.rationale) == size]
             tests = [(t, operator) for t in trials for operator in self.reading.request.operators]
             if not all(ended(self, *test) for test in checking(tests)):
-                self._draw(size, min(len(drawn), self.reading.request.draws))
+                self._draw(size, min(len(drawn.subsets), self.reading.request.draws))
 
     def rows_of(self, key: Key) -> list[Row]:
         """The rows whose mean is the score of a key; none: it has none."""
@@ -150,6 +194,6 @@ class Inquiry:
     def _draw(self, size: int, more: int) -> None:
         """`more` draws, and one for each rationale that may be among them."""
         spare = sum(len(trial.rationale) == size for trial in self.trials)
-        if self._drawn[size]:
+        if self._drawn[size].subsets:
             spare = 0
-        self._drawn[size] += islice(checking(self._streams[size]), more + spare)
+        self._drawn[size].draw(more + spare)

@@ -35,10 +35,10 @@ def tails(observed: float, null: Floats, most: int, ending: int) -> Tails:
 def ended(inquiry: Inquiry, trial: Trial, operator: Operator) -> bool:
     """Whether a test needs no more draws."""
     request = inquiry.reading.request
-    subsets = inquiry.null_subsets(trial)
-    if request.adaptive is None or inquiry.exact(trial) or len(subsets) >= request.draws:
+    places = inquiry.null_places(trial)
+    if request.adaptive is None or inquiry.exact(trial) or places.size >= request.draws:
         return True
-    null = inquiry.null(operator, subsets)
+    null = inquiry.null(operator, trial, places)
     found = tails(
         inquiry.observed(operator, trial), null, request.draws, request.adaptive.exceedances
     )

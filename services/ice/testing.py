@@ -42,7 +42,7 @@ def compared(inquiry: Inquiry) -> list[Compared]:
 def _of_operator(inquiry: Inquiry, trial: Trial, operator: TestedOperator) -> Compared:
     if operator == "mean":
         raise AssertionError("the mean is no operator of a request")
-    null = inquiry.null(operator, inquiry.null_subsets(trial))
+    null = inquiry.null(operator, trial, inquiry.null_places(trial))
     scores = np.array([inquiry.observed(operator, trial), *null])
     values = inquiry.reading.rules.statistic(scores, inquiry.reading.full, inquiry.empty(operator))
     if values is None:

@@ -11,7 +11,10 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from services.ice import drawing
+from services.ice.contract import IceRequest
 from services.ice.drawing import Subset
+from services.ice.gather import inquire
+from tests.ice.planted import planted
 
 
 def draws(seed: int, eligible: int, size: int, count: int) -> list[Subset]:
@@ -50,9 +53,16 @@ def test_draws_are_uniform(eligible: int, size: int) -> None:
 
 
 def test_the_rationale_is_never_drawn() -> None:
-    stream = drawing.distinct(drawing.generator(0), 6, 2)
-    found = drawing.without(stream, (0, 1), 14)
-    assert len(found) == 14
+    text = "w10 w11 w12 w13 w14 w15"
+    spans = [{"start": 0, "end": 7}]
+    asked = IceRequest.model_validate({"text": text, "rationale": spans, "draws": 13})
+    with planted():
+        [(inquiry, _)] = inquire([asked])
+    [trial] = inquiry.trials
+    subsets = inquiry._drawn[2].subsets
+    found = [subsets[place] for place in inquiry.null_places(trial)]
+    assert trial.rationale == (0, 1)
+    assert len(set(found)) == 13
     assert (0, 1) not in found
 
 

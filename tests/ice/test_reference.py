@@ -84,12 +84,13 @@ def test_the_scripts_loop_says_the_same_on_the_same_masks(
     )
     [(inquiry, _)] = inquire([request])
     trial = inquiry.trials[0]
-    masks = inquiry.null_subsets(trial)
+    places = inquiry.null_places(trial)
+    masks = [inquiry._drawn[len(trial.rationale)].subsets[place] for place in places]
     with torch.enable_grad():
         theirs = script(asked(causal, text), method, masks)
     assert trial.rationale == theirs.rationale
     assert inquiry.observed("delete", trial) == pytest.approx(theirs.observed, abs=1e-5)
-    assert inquiry.null("delete", masks) == pytest.approx(theirs.null, abs=1e-5)
+    assert inquiry.null("delete", trial, places) == pytest.approx(theirs.null, abs=1e-5)
     test = score(request).components.tests[0]
     assert test.strict_win_rate == pytest.approx(theirs.win_rate)
     assert test.p_value == pytest.approx(theirs.p_value)
