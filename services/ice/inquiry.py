@@ -41,7 +41,7 @@ class Draws:
 
     def draw(self, more: int) -> None:
         """So many more, if there are so many."""
-        for subset in islice(self._stream, more):
+        for subset in checking(islice(self._stream, more)):
             self._place.setdefault(subset, len(self.subsets))
             self.subsets.append(subset)
 
