@@ -20,6 +20,7 @@ LONG_SECONDS = 0.25  # of a processor; an interactive job that took more needs a
 TURN_SECONDS = 0.1  # with a place, before others are asked
 COURTESY_SECONDS = 0.05  # that a batch's job waits for interactive ones that compute now
 LOOK_SECONDS = 0.5
+PATIENCE_SECONDS = 5.0  # then it computes without a place: who has one may wait for its lock
 
 Check = Callable[[], None]  # raises where nobody wants the job any more
 
@@ -33,6 +34,7 @@ class _Job:
     begun: float = field(default_factory=time.thread_time)
     has_place: bool = False
     counted: bool = False  # among the quick ones
+    is_waiting: bool = False
     turn_ends: float = 0.0
 
     @property
@@ -77,17 +79,21 @@ class Interpreter:
     def waiting(self) -> Iterator[None]:
         """This thread computes nothing in the block: its place is another's."""
         job = _mine.job
-        if job is None:
+        if job is None or job.is_waiting:
             yield
             return
         self._end(job)
-        yield
+        job.is_waiting = True
+        try:
+            yield
+        finally:
+            job.is_waiting = False
         self._begin(job)  # not after an exception: the job ends
 
     def step(self) -> None:
         """Between two steps of a computation."""
         job = _mine.job
-        if job is None:
+        if job is None or job.is_waiting:
             return
         if not job.has_place:
             if job.is_long:
@@ -130,15 +136,17 @@ class Interpreter:
                 job.has_place = True
                 return
             self._waiting.add(job.party, mine)
+        until = time.monotonic() + PATIENCE_SECONDS
         try:
-            while not mine.wait(LOOK_SECONDS):
+            while not mine.wait(LOOK_SECONDS) and time.monotonic() < until:
                 job.check()
         except BaseException:
             with self._lock:
                 if not self._waiting.remove(job.party, mine):
                     self._pass_on()
             raise
-        job.has_place = True
+        with self._lock:
+            job.has_place = not self._waiting.remove(job.party, mine)
 
     def _pass_on(self) -> None:
         if self._waiting:

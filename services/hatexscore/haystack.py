@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
-from functools import cached_property
 
 from services.hatexscore.folding import fold
 from services.hatexscore.units import may_begin, may_end
+from shared.cached import cached_property
 
 HITS = 200  # places of one piece that are remembered, the first ones
 

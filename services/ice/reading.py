@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +12,7 @@ from services.ice.contract import PREDICTED, IceRequest
 from services.ice.kernel import Floats
 from services.ice.rules import RULES, Rules
 from services.ice.spans import Of
+from shared.cached import cached_property
 from shared.calls import Example, Tokens
 from shared.contracts import ModelKind
 from shared.errors import BadInput, DegenerateInput

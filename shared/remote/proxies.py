@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from shared import operations as op
+from shared.cached import cached_property
 from shared.calls import (
     AttributionMethod,
     Attributions,
