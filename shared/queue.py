@@ -44,6 +44,8 @@ def options() -> dict[str, Any]:
         "worker_send_task_events": False,
         "broker_connection_retry_on_startup": True,
         "broker_connection_max_retries": None,
+        # a broker that refuses (read-only, over its memory) is one that is away: try again
+        "broker_channel_error_retry": True,
         "broker_transport_options": {
             "visibility_timeout": VISIBILITY_SECONDS,
             "queue_order_strategy": "shared.queue:CallsFirst",

@@ -32,10 +32,12 @@ from shared.remote.call import (
     withdrawn,
 )
 from shared.tracing import continued
+from shared.worker.shares import stopping
 from shared.worker.watchdog import watchdog
 
 REPLY_SECONDS = 300  # an answer that nobody takes is forgotten
 ASK_SECONDS = 1.0
+SEND_PAUSE_SECONDS = 1.0  # before a broker that took no answer is tried again
 
 logger = log.logger(__name__)
 
@@ -122,11 +124,23 @@ def _refused(error: ScoringError) -> Reply:
 
 
 def _send(call: Call, reply: Reply) -> None:
+    """As often as it takes while this sending is waited for: the work is done, and a caller that
+    hears nothing waits for all of its deadline before it asks again."""
+    message = sealed(reply)
+    while not _sent(call, message):
+        if time.time() + SEND_PAUSE_SECONDS > call.deadline or stopping.wait(SEND_PAUSE_SECONDS):
+            logger.error("call.reply_lost", call=call.id)
+            return
+
+
+def _sent(call: Call, message: str) -> bool:
     target = reply_list(call.id)
     try:
         with replies().pipeline(transaction=True) as pipe:
-            pipe.rpush(target, sealed(reply))
+            pipe.rpush(target, message)
             pipe.expire(target, REPLY_SECONDS)
             pipe.execute()
-    except RedisError:  # the caller's deadline passes, and it asks again
-        logger.exception("call.reply_lost", call=call.id)
+    except RedisError as error:
+        logger.warning("call.not_replied", call=call.id, error=type(error).__name__)
+        return False
+    return True

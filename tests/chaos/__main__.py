@@ -90,7 +90,7 @@ def _one(
     said = "holds" if outcome.holds else "[bold red]DOES NOT HOLD[/bold red]"
     console.print(f"   {said} after {outcome.seconds:.0f} s: {outcome.findings}")
     console.print(f"   others' p95, ms: {outcome.others}")
-    for seen in (outcome.seen, *outcome.broken):
+    for seen in filter(None, (outcome.seen, *outcome.broken)):
         console.print(f"   {seen}")
     return outcome
 

@@ -10,8 +10,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from bench.agreement import agree
+from tests.batches import OWN
 from tests.chaos.audit import Findings, ended, findings
-from tests.chaos.sending import Json, Sent, bodies, send_all
+from tests.chaos.sending import Json, Sent, send_all
 from tests.chaos.trial import OTHER, Trial
 from tests.interactive import Interactive
 
@@ -19,6 +20,7 @@ ALONE_SECONDS = 12.0
 EVERY_SECONDS = 0.3
 FAULT_AFTER_SECONDS = 2.0
 SILENT_SECONDS = 5.0  # without an answer: said in the table
+QUESTION = OWN | {"text": "Muslims are kind, says somebody else"}  # cheap: it calls no model
 
 Fault = Callable[[Trial], str | None]  # returns what was seen, if that is worth a word
 Place = Callable[[Path], AbstractContextManager[dict[str, str]]]
@@ -85,9 +87,9 @@ def run(scenario: Scenario, service: Trial, jobs: int, calm: dict[int, Json]) ->
     """
     alone, beside = Interactive(EVERY_SECONDS), Interactive(EVERY_SECONDS)
     with service.client(OTHER) as other, ThreadPoolExecutor(1) as pool:
-        with alone.asking(other, bodies(1)[0]):
+        with alone.asking(other, QUESTION):
             time.sleep(ALONE_SECONDS)
-        with beside.asking(other, bodies(1)[0]):
+        with beside.asking(other, QUESTION):
             started = time.monotonic()
             sending = pool.submit(scenario.sends, service, jobs)
             time.sleep(FAULT_AFTER_SECONDS)
