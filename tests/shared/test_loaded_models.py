@@ -7,7 +7,6 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from shared import loaded_models
 from shared.errors import JobCancelled, ModelNotReady, ScoringError
 from shared.loaded_models import LoadedModels
 from shared.model_states import ModelStates
@@ -17,7 +16,7 @@ from shared.model_states import ModelStates
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """Seconds, moved by hand."""
     now = [0.0]
-    monkeypatch.setattr(loaded_models.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr("shared.loaded_models.time.monotonic", lambda: now[0])
     return now
 
 

@@ -6,6 +6,7 @@ import pytest
 
 from shared import numerics
 from shared.numerics import promised, wanted_mode
+from shared.settings import environment_value
 
 AVX2 = "fpu sse4_2 avx avx2 fma"
 AVX512 = f"{AVX2} avx512f avx512dq avx512cd avx512bw avx512vl amx_bf16"
@@ -44,7 +45,7 @@ def test_the_users_own_choice_stays(own: str | None, monkeypatch: pytest.MonkeyP
     if own:
         monkeypatch.setenv("MKL_CBWR", own)
     numerics.ensure_mode()
-    assert numerics.environment_value("MKL_CBWR") == (own or "AVX512,STRICT")
+    assert environment_value("MKL_CBWR") == (own or "AVX512,STRICT")
 
 
 @pytest.mark.parametrize(
