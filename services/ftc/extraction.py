@@ -56,14 +56,24 @@ def _candidates(
     label: NliLabel, explanation: str, *, printed: bool
 ) -> Iterator[tuple[str, Phrase | None, Phrase]]:
     """(rule, A, B) of every pattern that matches a sentence, in order."""
-    text = explanation.translate(APOSTROPHES)
+    text, places = _single_blanks(explanation.translate(APOSTROPHES))
     for start, end in _sentences(text, parts=not printed):
+        if start == end or places[end - 1] - places[start] >= MOST_CHARACTERS:
+            continue
         for pattern in PATTERNS[label]:
             if printed and not pattern.printed:
                 continue
             found = pattern.expression.match(text, start, end)
             if found is not None:
-                yield from _spans(pattern, found, explanation)
+                yield from _spans(pattern, found, (explanation, places))
+
+
+def _single_blanks(text: str) -> tuple[str, list[int]]:
+    """The text with one blank for several, and where each character stood: the patterns try every
+    way to divide blanks."""
+    blank = [character.isspace() and character != "\n" for character in text]
+    places = [i for i in range(len(text)) if not (i and blank[i] and blank[i - 1])]
+    return "".join(text[i] for i in places), places
 
 
 def _sentences(text: str, *, parts: bool) -> Iterator[tuple[int, int]]:
@@ -80,16 +90,23 @@ def _sentences(text: str, *, parts: bool) -> Iterator[tuple[int, int]]:
 
 
 def _spans(
-    pattern: Pattern, found: re.Match[str], explanation: str
+    pattern: Pattern, found: re.Match[str], whole: tuple[str, list[int]]
 ) -> Iterator[tuple[str, Phrase | None, Phrase]]:
-    b = phrase(explanation, *found.span("b"))
+    """whole: the explanation, and where the characters that were matched stand in it."""
+    explanation, places = whole
+    b = phrase(explanation, *_there(found.span("b"), places))
     named = "a" in pattern.expression.groupindex and found.group("a") is not None
-    a = phrase(explanation, *found.span("a")) if named else None
+    a = phrase(explanation, *_there(found.span("a"), places)) if named else None
     if b is None or (named and a is None):
         return
     if a is not None and not 1 / LENGTHS <= len(a.words) / len(b.words) <= LENGTHS:
         return
     yield pattern.name, a, b
+
+
+def _there(span: tuple[int, int], places: list[int]) -> tuple[int, int]:
+    """Groups of the patterns are never empty."""
+    return places[span[0]], places[span[1] - 1] + 1
 
 
 def _transformed(

@@ -3,54 +3,20 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable
 from itertools import cycle, islice
 
 Text = Callable[[int], str]  # of so many characters
 
 QUOTES = "\"'“”‘’«»„‟「」『』《》〈〉＂`"
-WORDS = tuple(
-    [
-        "and",
-        "the",
-        "a",
-        "not",
-        "no",
-        "is",
-        "it",
-        "that",
-        "because",
-        "which",
-        "says",
-        "toxic",
-        "hateful",
-        "speech",
-        "hate",
-        "not-toxic",
-        "may",
-        "more",
-        "reason",
-        "reasons",
-        "required",
-        "additional",
-        "sufficient",
-        "yes",
-        "decision",
-        "conclusion",
-        "option",
-        "black",
-        "women",
-        "they",
-        "people",
-        "group",
-        "muslims",
-        "can't",
-        "would-be",
-        "if",
-        "then",
-        "or",
-        "as",
-    ]
+WORDS = re.findall(
+    r"\S+",
+    """
+    and the a not no is it that because which says toxic hateful speech hate not-toxic may more
+    reason reasons required additional sufficient yes decision conclusion option black women they
+    people group muslims can't would-be if then or as
+    """,
 )
 HAN = "仇恨言论不是黑人女性结论：没有攻击"
 HANGUL = "혐오 표현이 아닙니다 여성 무슬림 결론: 비증오적 "

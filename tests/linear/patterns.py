@@ -23,7 +23,8 @@ ROOT = Path(__file__).parents[2]
 PACKAGES = ("services", "shared")
 DEPTH = 4  # of containers within containers that are looked into
 REPEATED = 4  # a part that may occur more often than this is a pump
-ENDS = ("", "\x00", "!", "x", " ", "\n")
+ENDS = ("", "\x00", " ")
+MOST_ATTACKS = 400  # of a pattern; of more as many, evenly chosen
 MOST_PARTS = 12  # samples that are kept of one node
 SCANS = frozenset(["search", "finditer", "findall", "split", "sub", "subn"])
 MATCHES = frozenset(["match", "fullmatch"])
@@ -38,14 +39,12 @@ class Named:
 
     name: str
     pattern: re.Pattern[str]
-    ways: frozenset[str] = frozenset()  # empty: those of its last name
+    ways: frozenset[str]  # methods that our sources call on it
 
     def __call__(self, text: str) -> int:
         """Every match in the text; at its beginning where our sources look no further."""
-        own = self.name.partition("[")[0].partition("(")[0].rpartition(".")[2]
-        used = self.ways or ways().get(own, SCANS)
-        if used <= MATCHES:
-            return sum(bool(getattr(self.pattern, way)(text)) for way in sorted(used))
+        if self.ways <= MATCHES:
+            return sum(bool(getattr(self.pattern, way)(text)) for way in sorted(self.ways))
         return sum(1 for _ in self.pattern.finditer(text))
 
 
@@ -60,37 +59,63 @@ def patterns(name: str) -> list[Named]:
 
 
 @lru_cache(maxsize=1)
-def ways() -> dict[str, frozenset[str]]:
-    """By a pattern's last name, the methods that our sources call on it."""
-    found: dict[str, set[str]] = {}
-    for name in modules():
-        source = Path(str(importlib.import_module(name).__file__)).read_text("utf-8")
-        for node in ast.walk(ast.parse(source)):
-            if isinstance(node, ast.Attribute) and node.attr in SCANS | MATCHES:
-                owner = ast.unparse(node.value).partition("[")[0].partition("(")[0]
-                found.setdefault(owner.rpartition(".")[2], set()).add(node.attr)
-    return {name: frozenset(methods) for name, methods in found.items()}
+def modules() -> tuple[str, ...]:
+    """Those whose source uses patterns."""
+    return tuple(_sources())
 
 
 @lru_cache(maxsize=1)
-def modules() -> tuple[str, ...]:
-    """Those whose source compiles or uses patterns."""
+def _sources() -> dict[str, ast.Module]:
     files = [file for package in PACKAGES for file in sorted((ROOT / package).rglob("*.py"))]
-    return tuple(
-        ".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
-        for file in files
-        if "re." in (text := file.read_text("utf-8"))
-        and re.search(r"^(?:import re|from re )", text, re.M)
-    )
+    written = {file: file.read_text("utf-8") for file in files}
+    return {
+        ".".join(file.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): ast.parse(
+            source
+        )
+        for file, source in written.items()
+        if re.search(r"^(?:import re|from re )", source, re.MULTILINE)
+    }
+
+
+def ways(module: str, name: str) -> frozenset[str]:
+    """The methods that are called on what has this name, there or where it is imported."""
+    found = {
+        method
+        for other, (owners, made) in _uses().items()
+        if other == module or name not in made
+        for method in owners.get(name, ())
+    }
+    return frozenset(found) or SCANS
+
+
+@lru_cache(maxsize=1)
+def _uses() -> dict[str, tuple[dict[str, set[str]], frozenset[str]]]:
+    """Of every module: last name → methods of patterns called on it; and the names made there."""
+    return {name: (_owners(tree), _made(tree)) for name, tree in _sources().items()}
+
+
+def _owners(tree: ast.Module) -> dict[str, set[str]]:
+    owners: dict[str, set[str]] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and node.attr in SCANS | MATCHES:
+            owner = ast.unparse(node.value).partition("[")[0].partition("(")[0]
+            owners.setdefault(owner.rpartition(".")[2], set()).add(node.attr)
+    return owners
+
+
+def _made(tree: ast.Module) -> frozenset[str]:
+    plain = [one for node in tree.body if isinstance(node, ast.Assign) for one in node.targets]
+    typed = [node.target for node in tree.body if isinstance(node, ast.AnnAssign)]
+    return frozenset(map(ast.unparse, [*plain, *typed]))
 
 
 def _of_module(module: Any) -> Iterator[Named]:
     """In its globals, in containers and dataclasses there, and made by cached functions."""
     for name, value in vars(module).items():
-        path = f"{module.__name__}.{name}"
-        yield from _inside(path, value, DEPTH)
+        if name in _uses()[module.__name__][1]:  # what is imported stands elsewhere
+            yield from _inside(module.__name__, name, value, DEPTH)
         for arguments in _calls(module, value):
-            yield from _inside(f"{path}{arguments}", value(*arguments), DEPTH)
+            yield from _inside(module.__name__, f"{name}{arguments}", value(*arguments), DEPTH)
 
 
 def _calls(module: Any, value: Any) -> list[tuple[str, ...]]:
@@ -112,12 +137,13 @@ def _holds_a_pattern(made: Any) -> bool:
     return "Pattern" in str(made) or any("Pattern" in str(field.type) for field in own)
 
 
-def _inside(path: str, value: Any, depth: int) -> Iterator[Named]:
+def _inside(module: str, path: str, value: Any, depth: int) -> Iterator[Named]:
     if isinstance(value, re.Pattern):
-        yield Named(path, value)
+        last = path.partition("[")[0].partition("(")[0]
+        yield Named(f"{module}.{path}", value, ways(module, last.rpartition(".")[2]))
     elif depth > 0 and not isinstance(value, str | bytes | type):
         for step, item in _items(value):
-            yield from _inside(f"{path}{step}", item, depth - 1)
+            yield from _inside(module, f"{path}{step}", item, depth - 1)
 
 
 def _items(value: Any) -> list[tuple[str, Any]]:
@@ -132,8 +158,7 @@ def _items(value: Any) -> list[tuple[str, Any]]:
 
 def _written_in_place(module: Any) -> Iterator[Named]:
     """`re.search("...", text)` within a function."""
-    tree = ast.parse(Path(module.__file__).read_text("utf-8"))
-    for node in ast.walk(tree):
+    for node in ast.walk(_sources()[module.__name__]):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args:
             owner, way, first = node.func.value, node.func.attr, node.args[0]
             ours = isinstance(owner, ast.Name) and owner.id == "re" and way in SCANS | MATCHES
@@ -143,9 +168,10 @@ def _written_in_place(module: Any) -> Iterator[Named]:
 
 
 def attacks(pattern: re.Pattern[str]) -> Iterator[tuple[str, str]]:
-    """(prefix, pump) pairs from the pattern's own parts, each once."""
+    """(prefix, pump) pairs from the pattern's own parts."""
     tree = grammar.parse(pattern.pattern, pattern.flags & ~re.DEBUG)
-    yield from dict.fromkeys(_pumps(tree, [""], tree.state.flags))
+    every = list(dict.fromkeys(_pumps(tree, [""], tree.state.flags)))
+    yield from every[:: 1 + len(every) // MOST_ATTACKS]
 
 
 def _pumps(tree: Any, before: list[str], flags: int) -> Iterator[tuple[str, str]]:
