@@ -17,8 +17,11 @@ from services.hatexscore.masking import MASK
 from services.hatexscore.reading import LABEL_UNKNOWN, Quoting, Reading, languages_of, lexicon_of
 from services.hatexscore.reference_groups import prefix_matches
 from services.hatexscore.report import Label, QuoteEvidence
+from shared.errors import TooCostly
+from shared.job_context import checking
 
 TAU = 0.45  # hard-coded in metrics/cc.py
+MOST_SEARCHED = 100_000_000  # characters, word by word: about two seconds
 
 _KEYWORD = re.compile(
     r"\b(?:non-hateful|hateful|yes|no|hate speech|是，|不是，|비증오적인|증오적인|아니요|예)\b"
@@ -67,10 +70,11 @@ def last_keyword(explanation: str) -> str | None:
 
 def _quoting(request: HatexscoreRequest, language: Language) -> Quoting:
     tokens = shared_tokens(request.text, request.explanation, language)
+    masked = mask_tokens(request.text, tokens) if tokens else None  # first: it refuses too much
     return Quoting(
-        evidence=tuple(_evidence(request.text, token) for token in tokens),
+        evidence=tuple(_evidence(request.text, token) for token in checking(tokens)),
         hallucinated=(),
-        masked=mask_tokens(request.text, tokens) if tokens else None,
+        masked=masked,
         trivial=tokens == [request.text],
         spans=(),
     )
@@ -92,9 +96,17 @@ def _tokens(text: str, language: Language) -> list[str]:
 
 def mask_tokens(text: str, tokens: Sequence[str]) -> str:
     """Substitute token after token, in any case, inside words and inside earlier masks."""
-    masked = text
-    for token in tokens:
+    masked, work = text, 0
+    for token in checking(tokens):
         masked = re.sub(re.escape(token), MASK, masked, flags=re.IGNORECASE)
+        work += len(masked)
+        if work > MOST_SEARCHED:
+            raise TooCostly(
+                "variant reference searches the text once for each word that text and explanation "
+                f"share, and masks inside its own masks: more than {MOST_SEARCHED:,} characters. "
+                "Shorten the text, or leave out the variant",
+                pointers=("/text", "/explanation"),
+            )
     return re.sub(r"\s{2,}", " ", masked).strip()
 
 

@@ -13,6 +13,7 @@ from services.scheduler.boundary import Boundary
 from services.scheduler.feeding import Feeder
 from services.scheduler.filing import Filing
 from services.scheduler.health import Rounds, serve
+from services.scheduler.private_inputs import PrivateInputs
 from services.scheduler.retention import Retention
 from services.scheduler.wakeups import Wakeups
 from services.scheduler.webhooks.delivering import delivering
@@ -23,6 +24,7 @@ from shared.ledger.engine import ledger
 from shared.settings import Settings, settings
 
 PURGE_EVERY_SECONDS = 600
+PRIVATE_EVERY_SECONDS = 5.0
 BUSY_SECONDS = 0.01
 FIRST_SECONDS = 1.0  # after the start; who restarts often must purge too
 
@@ -65,6 +67,7 @@ def duties(chosen: Settings) -> list[Duty]:
         Duty("wakeups", Wakeups(engine).round, tick),
         Duty("feeding", lambda: feeder.round() and None, tick),
         Duty("filing", filing.round, tick),
+        Duty("private inputs", PrivateInputs(engine, chosen).round, PRIVATE_EVERY_SECONDS),
         Duty("purging", Retention(engine, chosen).round, PURGE_EVERY_SECONDS),
     ]
 

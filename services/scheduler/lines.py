@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import IO, Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, JsonValue, StringConstraints, ValidationError
@@ -32,6 +32,7 @@ BYTES_AT_ONCE = 4_000_000  # at least one line, however long
 SECONDS_AT_ONCE = 1.0  # from a slow store at least one line, too
 ENVELOPE_BYTES = 4_096  # what a line may have beside its body
 CALLER = {"metadata", "context"}  # given back with the answer; the score does not depend on them
+PRIVATE = b"do_not_store_text"  # the field, as a line that cannot be read may still name it
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 logger = log.logger(__name__)
@@ -70,26 +71,30 @@ class Reader:
         """Read on from where the batch stands: some lines, not the whole file."""
         lines: list[Line] = []
         faults: list[Fault] = []
+        keeps_text = True
         start, number = batch.read_bytes, batch.read_lines
         until = time.monotonic() + SECONDS_AT_ONCE
         for raw, length in self._raw(stream):
             number += 1
             if number > self.most_lines:
                 fault = Fault("too_many_lines", f"at most {self.most_lines} lines", number)
-                return Step(lines, [*faults, fault], start, number, at_end=True, fatal=True)
+                done = Step(lines, [*faults, fault], start, number, at_end=True, fatal=True)
+                return replace(done, keeps_text=keeps_text)
             found = self.line(raw, number, start, length)
             if isinstance(found, Fault):
                 faults.append(found)
+                keeps_text &= PRIVATE not in raw and len(raw) == length
             elif found is not None:
                 lines.append(found)
+                keeps_text &= found.keeps_text
             start += length
             if (
                 number - batch.read_lines >= LINES_AT_ONCE
                 or start - batch.read_bytes > BYTES_AT_ONCE
                 or time.monotonic() > until
             ):
-                return Step(lines, faults, start, number, at_end=False)
-        return Step(lines, faults, start, number, at_end=True)
+                return Step(lines, faults, start, number, at_end=False, keeps_text=keeps_text)
+        return Step(lines, faults, start, number, at_end=True, keeps_text=keeps_text)
 
     def _raw(self, stream: IO[bytes]) -> Iterator[tuple[bytes, int]]:
         """Each line, cut off where it is too long, and its true length in bytes."""

@@ -162,7 +162,9 @@ class Liveness:
         if self.ready:
             return well
         answer = self._ask(client, "/readyz") if health.status is not None else health
-        self.ready, self.waits_for = answer.status == 200, answer.waits_for
+        self.ready = answer.status == 200
+        if answer.status is not None:  # what was said last holds until something else is said
+            self.waits_for = answer.waits_for
         moved = self._movement.seen(*answer.waits_for)
         if moved:
             self.moved = time.monotonic()

@@ -72,7 +72,10 @@ class Reporter:
         now = time.monotonic()
         known = self._since.keys()
         changed = known != set(waited_for)
-        self._since = {what: self._since.get(what, now) for what in waited_for}
+        before, self._since = self._since, {}
+        begun = {_process(what): since for what, since in reversed(before.items())}
+        for what in waited_for:  # since its process was first named, whatever it says
+            self._since[what] = before.get(what, begun.get(_process(what), now))
         if self._update is None and not changed and now - self._last < SAID_EVERY_SECONDS:
             return
         self._last = now
@@ -82,6 +85,10 @@ class Reporter:
             self._update(line)
         else:
             self._console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+def _process(waited_for: str) -> str:
+    return waited_for.partition(":")[0]
 
 
 @contextmanager

@@ -55,6 +55,7 @@ class Step:
     read_lines: int
     at_end: bool
     fatal: bool = False  # nothing that follows is worth reading
+    keeps_text: bool = True  # whether no line, good or faulty, says that its text must not stay
 
 
 def validating(connection: Connection) -> list[Turn]:
@@ -93,7 +94,7 @@ def advance(connection: Connection, batch: Batch, step: Step) -> None:
         "read_lines": step.read_lines,
         "total": total,
         "errors": errors or None,
-        "keeps_text": batch.keeps_text and all(line.keeps_text for line in step.lines),
+        "keeps_text": batch.keeps_text and step.keeps_text,
         "revision": batch.revision + 1,
     }
     if over and errors:

@@ -10,6 +10,7 @@ is not, or that does not answer.
 from __future__ import annotations
 
 import json
+import sys
 import threading
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -62,7 +63,13 @@ def serve(health: Health, host: str, port: int) -> ThreadingHTTPServer:
         def log_message(self, *_: object) -> None:
             """Probes are not worth a line each."""
 
-    server = ThreadingHTTPServer((host, port), Handler)
+    class Server(ThreadingHTTPServer):
+        def handle_error(self, request: Any, client_address: Any) -> None:
+            """Whoever asked has gone: that is no error of ours."""
+            if not isinstance(sys.exception(), ConnectionError):
+                super().handle_error(request, client_address)
+
+    server = Server((host, port), Handler)
     threading.Thread(target=server.serve_forever, name="health", daemon=True).start()
     return server
 

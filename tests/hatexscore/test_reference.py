@@ -6,6 +6,7 @@ from services.hatexscore.contract import HatexscoreRequest
 from services.hatexscore.lexicons import load
 from services.hatexscore.reference import TAU, last_keyword, mask_tokens, read, shared_tokens
 from services.hatexscore.reference_groups import prefix_matches
+from shared.errors import TooCostly
 
 
 @pytest.mark.parametrize(
@@ -49,3 +50,12 @@ def test_its_threshold_is_fixed_and_says_so() -> None:
     )
     assert reading.tau == TAU
     assert any("0.45" in warning for warning in reading.warnings)
+
+
+def test_masks_inside_masks_end_before_they_cost_seconds() -> None:
+    words = " ".join(f"{a}{b}" for a in "maskſ" for b in ("", *"mask"))
+    singles = " ".join(chr(0x4E00 + n) for n in range(2_000))  # sought after the masks have grown
+    text = "mask" * 3_000 + f" {words} {singles}"
+    tokens = shared_tokens(text, f"{words} {singles}", "en")
+    with pytest.raises(TooCostly, match="Shorten the text"):
+        mask_tokens(text, tokens)

@@ -8,6 +8,7 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import text, update
 
+from services.scheduler.private_inputs import PrivateInputs
 from services.scheduler.retention import Retention
 from shared.ledger import files
 from shared.ledger.batch_tables import batches
@@ -142,3 +143,31 @@ def test_what_is_purged_comes_in_portions(
     retention.round()
     assert count(scene, "jobs") == 0
     assert timedelta(hours=scene.chosen.job_retention_hours) < timedelta(days=40)
+
+
+@pytest.mark.parametrize("ending", ["a fault beside it", "its own fault", "cancelled", "too early"])
+def test_a_batch_that_ends_otherwise_keeps_no_input_either(scene: Scene, ending: str) -> None:
+    private = line("a", "nobody may find this again", do_not_store_text=True)
+    batch = {
+        "a fault beside it": lambda: scene.make([private, "no line"]),
+        "its own fault": lambda: scene.make([line("a", "", do_not_store_text=True, tau=2)]),
+        "cancelled": lambda: scene.make([private]),
+        "too early": lambda: scene.make([*["no line"] * 200, private]),
+    }[ending]()
+    if ending == "cancelled":  # before anything was read
+        scene.client.post(f"/v1/batches/{batch['id']}/cancel")
+        scene.feeder().round()
+        scene.filing().round()
+    else:
+        assert scene.read(batch)["status"] == "failed"
+    PrivateInputs(scene.engine, scene.chosen).round()
+    assert scene.client.get(f"/v1/files/{batch['input_file_id']}").status_code == 404
+    assert batch["input_file_id"] not in blobs(scene)
+
+
+def test_a_failed_batch_that_may_keep_its_text_keeps_its_file(scene: Scene) -> None:
+    batch = scene.make([line("a", "plain"), "no line"])
+    assert scene.read(batch)["status"] == "failed"
+    for _ in range(2):
+        assert PrivateInputs(scene.engine, scene.chosen).round() == 0
+    assert batch["input_file_id"] in blobs(scene)
