@@ -1,0 +1,195 @@
+"""The costliest requests that the contracts admit: what is really asked of models stays within what
+the estimate says, and the metrics' own work grows no faster than the estimate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, cast
+
+import numpy as np
+import pytest
+
+from services.cot2el.contract import METRIC as COT2EL
+from services.cot2el.kernel import _Counting, align
+from services.ftc.contract import METRIC as FTC
+from services.ftc.score import score as ftc
+from services.haf.affordable import MOST_PAIRS
+from services.haf.contract import METRIC as HAF
+from services.haf.score import score as haf
+from services.hatexscore.contract import METRIC as HATEXSCORE
+from services.hatexscore.score import score as hatexscore
+from services.hlv.contract import METRIC as HLV
+from services.hlv.gather import gather
+from services.ice.contract import METRIC as ICE
+from services.ice.score import score as ice
+from shared import models
+from shared.calls import Completion, Example, Pair, Prompt, Sampling
+from shared.models import Floats, Models
+from shared.work import WorkLimit
+from tests.fakes import FakeModel, FakeModels
+from tests.ice.planted import planted, word
+
+LIMIT = WorkLimit(seconds=900, tokens_per_second=10_000)
+WORDS = "because the garden was green after the rain and nobody came to see it again "
+LETTERS = [chr(65 + place) for place in range(26)]
+
+
+class Counting(FakeModel):
+    """Counts what it is asked for."""
+
+    labels: tuple[str, ...] = ("entailment", "neutral", "contradiction")
+
+    def __init__(self) -> None:
+        self.rows = 0
+        self.prompts = 0
+
+    def probabilities(self, texts: Sequence[str]) -> Floats:
+        self.rows += len(texts)
+        return np.tile([0.5, 0.3, 0.2][: len(self.labels)], (len(texts), 1))
+
+    def judge(self, examples: Sequence[Example]) -> list[Floats]:
+        return list(self.probabilities([example.text for example in examples]))
+
+    def generate(self, prompts: Sequence[Prompt], sampling: Sampling) -> list[Completion]:
+        self.prompts += len(prompts)
+        return super().generate(prompts, sampling)
+
+    def similarities(self, pairs: Sequence[Pair]) -> Floats:
+        self.rows += len(pairs)
+        return super().similarities(pairs)
+
+
+@pytest.fixture
+def model() -> Iterator[Counting]:
+    """Bound as every model."""
+    one, every = Counting(), FakeModels()
+    every.model = one
+    models.bind(cast(Models, every))
+    yield one
+    models.bind(None)
+
+
+def accepted(metric: Any, **fields: Any) -> Any:
+    """The request, if the gateway would accept it."""
+    request = metric.request.model_validate(fields)
+    LIMIT.check(metric.work(request, 512))
+    return request
+
+
+def test_hatexscore_asks_for_its_draws_and_two(model: Counting) -> None:
+    model.labels = ("non-hateful", "hateful")
+    text = (WORDS * 300)[:20_000]
+    quoted = " ".join(f'"{text[start : start + 25]}zz"' for start in range(0, 20_000, 37))
+    request = accepted(HATEXSCORE, text=text, explanation=quoted[:20_000], control_draws=200)
+    hatexscore(request)
+    assert 0 < model.rows <= 202
+
+
+def test_ftc_asks_for_its_draws_and_a_few(model: Counting) -> None:
+    counterfactuals = [
+        {"kind": kind, "text": f"A dog {kind} sleeps in the garden"} for kind in ("a", "b")
+    ]
+    request = accepted(
+        FTC,
+        premise=(WORDS * 300)[:20_000],
+        hypothesis="A man sleeps in the garden",
+        explanation=(WORDS * 300)[:20_000],
+        label="neutral",
+        counterfactuals=counterfactuals,
+        draws=200,
+    )
+    ftc(request)
+    assert 0 < model.rows <= 2 * (2 + 200) + 1
+
+
+def test_haf_compares_each_token_of_a_response_once(model: Counting) -> None:
+    lines = "\n".join(f"{n + 1}. {WORDS}" for n in range(60))
+    text = f"The text is toxic.\n{lines}"
+    tokens = [
+        {"id": None, "start": start, "end": min(start + 4, len(text)), "logprob": -0.1}
+        for start in range(0, len(text), 4)
+    ]
+    justify = {"text": text, "tokens": tokens}
+    haf(accepted(HAF, text="x", similarity="alike", responses={"justify": justify}))
+    reasons = 60
+    assert 0 < model.rows <= min(MOST_PAIRS, len(tokens) + reasons + reasons * (reasons - 1) // 2)
+
+
+@pytest.mark.parametrize("order", ["fixed", "rotated"])
+def test_hlv_counts_every_prompt(model: Counting, order: str) -> None:
+    request = accepted(
+        HLV,
+        model="lm",
+        question=WORDS * 20,
+        options=[{"key": key, "text": f"option {key}"} for key in LETTERS],
+        explanations=[{"explanation": WORDS, "label": key} for key in LETTERS],
+        human={"votes": [dict.fromkeys(LETTERS, 1)] * 1_000},
+        judge={"methods": ["rank", "score"], "runs": 26, "order": order},
+    )
+    gather([request])
+    [work] = HLV.work(request, 512)
+    prompts = work.sizes[0].value * work.sizes[1].value
+    assert prompts <= model.prompts <= 2 * prompts  # what cannot be read is asked for once more
+
+
+def test_ice_asks_for_no_more_rows_than_were_counted() -> None:
+    text = " ".join(map(word, range(40)))
+    own = [
+        {"name": f"e{n}", "attributions": [{"start": n, "end": 3 * n + 4, "value": 1}]}
+        for n in range(8)
+    ]
+    request = accepted(
+        ICE,
+        text=text,
+        attribution=["attention", "gradient"],
+        explanations=own,
+        k=[0.2, 0.3, 0.5],
+        operators=["delete", "mask_unk", "mask_pad"],
+        draws=2_000,
+    )
+    with planted(lambda ids: (sum(ids) % 97) / 100) as judge:
+        report = ice(request)
+    rows = next(work for work in ICE.work(request, 512) if work.unit == "rows")
+    trials = 10 * 3
+    assert sum(judge.calls) <= rows.amount + 3 * (trials + 1)
+    assert len(report.components.comparisons) == 3 * 3 * 45
+
+
+STEPS: dict[str, Callable[[int], tuple[list[str], list[str]]]] = {
+    "prose": lambda n: ([WORDS] * 20, [f"{k} {WORDS}" for k in range(n)]),
+    "short units": lambda n: ([WORDS] * 20, [f"{k}" for k in range(n)]),
+    "short explanations": lambda n: ([f"{k} it" for k in range(20)], [WORDS + "!"] * n),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("family", STEPS)
+def test_cot2el_compares_few_units_in_full(family: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    full = 0
+    ratio = _Counting.ratio
+
+    def counting(self: Any) -> float:
+        nonlocal full
+        full += 1
+        return ratio(self)
+
+    monkeypatch.setattr(_Counting, "ratio", counting)
+    counts = []
+    for size in (100, 1_000):
+        explanations, units = STEPS[family](size)
+        full = 0
+        align(explanations, units)
+        counts.append(full)
+    assert counts[1] <= 10 * counts[0] + 100
+    assert counts[1] <= 20 * 1_000
+
+
+def test_cot2el_s_largest_alignment_is_refused_at_the_door() -> None:
+    fields: dict[str, Any] = {
+        "question": "Is it so?",
+        "options": [{"key": "A", "text": "yes"}, {"key": "B", "text": "no"}],
+        "reasoning": (WORDS * 300)[:20_000],
+    }
+    pair = [{"explanation": f"{n} {WORDS * 10}", "label": "A"} for n in range(60)]
+    accepted(COT2EL, **fields, pairs=pair, control_draws=50)
+    with pytest.raises(Exception, match="characters of `pairs` to at most"):
+        accepted(COT2EL, **fields, pairs=[one | {"label": "B"} for one in pair] + pair)
