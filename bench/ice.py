@@ -132,7 +132,8 @@ def compare(
         trial = inquiry.trials[0]
         assert trial.rationale == theirs.rationale
         assert inquiry.null_subsets(trial) == list(masks)
-        ours = [inquiry.observed("delete", trial), *inquiry.null("delete", masks)]
+        null = inquiry.null("delete", trial, inquiry.null_places(trial))
+        ours = [inquiry.observed("delete", trial), *null]
         gap = np.max(np.abs(np.array(ours) - np.array([theirs.observed, *theirs.null])))
         apart = max(apart, float(gap), abs(inquiry.reading.full - theirs.full))
     assert apart <= 1e-5, apart

@@ -7,7 +7,7 @@ until the next ones come. Times are Redis's own, since machines' clocks differ.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from typing import Any, Literal
@@ -109,8 +109,8 @@ class Teller:
             ).model_dump_json()
             for name, one in self._states.all().items()
         }
-        board = {str(name): str(value) for name, value in _redis().hgetall(BOARD).items()}
-        gone = [field for field, value in board.items() if _fresh(value, now) is None]
+        board = _redis().hgetall(BOARD)
+        gone = [str(field) for field, value in board.items() if _fresh(str(value), now) is None]
         _write(told, [field for field in gone if field not in told])
 
     def _run(self) -> None:
@@ -121,11 +121,11 @@ class Teller:
                 self.tell()
 
 
-def _write(told: Mapping[Any, Any], gone: Iterable[str]) -> None:
+def _write(told: Mapping[Any, Any], gone: Sequence[str]) -> None:
     with _redis().pipeline(transaction=True) as trip:
         if told:
             trip.hset(BOARD, mapping=told)
-        if gone := list(gone):
+        if gone:
             trip.hdel(BOARD, *gone)
         trip.expire(BOARD, FORGOTTEN_SECONDS)
         trip.execute()

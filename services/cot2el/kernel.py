@@ -6,7 +6,7 @@ is "undefined". All similarities are in [0, 1], higher = more alike.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from difflib import Match, SequenceMatcher
 
@@ -70,7 +70,7 @@ class _Counting(SequenceMatcher[str]):
 
 def align(
     explanations: Sequence[str],
-    units: Iterable[str],
+    units: Sequence[str],
     *,
     autojunk: bool = False,
     most_steps: int = MOST_STEPS,

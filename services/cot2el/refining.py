@@ -109,5 +109,5 @@ def _aligned(
             f"most {MOST_COMPARED:,} pairs of characters are compared",
             pointers=("/pairs", "/reasoning"),
         )
-    verbatim = checking([reasoning[unit.start : unit.end] for unit in units])
+    verbatim = [reasoning[unit.start : unit.end] for unit in units]
     return kernel.align(texts, verbatim, autojunk=rule.autojunk, most_steps=rule.most_steps)

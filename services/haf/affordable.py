@@ -30,7 +30,7 @@ def affordable(request: HafRequest, told: Sequence[Transcript]) -> None:
         tokens = floor(request.generation.max_tokens * share**0.5)
         advice = f"lower `max_tokens` to about {tokens:,}"
         advice = f"lower `samples` to at most {fewer}, or {advice[6:]}" if fewer else advice
-        pointers = ("/generation/max_tokens", "/samples", "/permute_reasons")
+        pointers: tuple[str, ...] = ("/generation/max_tokens", "/samples", "/permute_reasons")
     else:
         advice = f"bring fewer or shorter responses, about {share**0.5:.0%} as long"
         pointers = ("/responses",)

@@ -94,10 +94,15 @@ class Inquiry:
         """(M,) the random rationales that the trial is compared with: their places among the draws
         of its size."""
         drawn, most = self._drawn[len(trial.rationale)], self.reading.request.draws
-        every = np.arange(len(drawn.subsets))
+        every: Places = np.arange(len(drawn.subsets))
         if self.reading.rules.distinct:
             every = every[every != drawn.place(trial.rationale)]
         return every[:most]
+
+    def null_subsets(self, trial: Trial) -> list[Subset]:
+        """The random rationales that a trial is compared with."""
+        drawn = self._drawn[len(trial.rationale)].subsets
+        return [drawn[place] for place in self.null_places(trial).tolist()]
 
     def common_places(self, first: Trial, second: Trial) -> Places:
         """Those that both trials, of one size, are compared with: each has the first ones, less its

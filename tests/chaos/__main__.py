@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import signal
 import sys
 import tempfile
 from dataclasses import asdict
@@ -35,6 +36,7 @@ def main() -> int:
     parser.add_argument("--only", nargs="+", metavar="NUMBER", help="of the list")
     parser.add_argument("--page", type=Path, default=PAGE, help="whose table is rewritten")
     asked = parser.parse_args()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # services and disks go, too
     chosen = [one for one in SCENARIOS if not asked.only or one.number in asked.only]
     console = Console(stderr=True)
     outcomes = _run(chosen, asked.jobs, console)

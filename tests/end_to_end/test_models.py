@@ -58,12 +58,9 @@ def broken(folder: Path, whole: Path) -> Path:
 def client(tmp_path: Path) -> Iterator[httpx.Client]:
     """A service whose default judge cannot be loaded."""
     broken(tmp_path / "models" / "hate", good(tmp_path / "good"))
-    entries = (
-        ("embedded-hate", "classifier", "path:hate"),
-        ("embedded-nli", "classifier", "embedded:nli"),
-    )
     file = tmp_path / "models" / "models.toml"
-    file.write_text("\n".join(entry(*one) for one in entries), "utf-8")
+    hate = entry("embedded-hate", "classifier", "path:hate")
+    file.write_text(hate + entry("embedded-nli", "classifier", "embedded:nli"), "utf-8")
     told = {"TOUCHSTONE_MODELS_FILE": str(file), "TOUCHSTONE_MODEL_WAIT_SECONDS": "1"}
     rooms = ("--rooms", "hatexscore", "inference")
     with (

@@ -137,7 +137,7 @@ def _written_in_place(module: Any) -> Iterator[Named]:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args:
             owner, way, first = node.func.value, node.func.attr, node.args[0]
             ours = isinstance(owner, ast.Name) and owner.id == "re" and way in SCANS | MATCHES
-            if ours and isinstance(first, ast.Constant):
+            if ours and isinstance(first, ast.Constant) and isinstance(first.value, str):
                 path = f"{module.__name__}:{node.lineno}"
                 yield Named(path, re.compile(first.value), frozenset([way]))
 
@@ -214,5 +214,7 @@ def _accepted(node: Any, flags: int) -> list[str]:
     """The characters of ours that a class takes."""
     state = grammar.State()
     state.flags = flags
-    one = re._compiler.compile(grammar.SubPattern(state, [node]), flags)
+    one = re._compiler.compile(  # type: ignore[attr-defined]
+        grammar.SubPattern(state, [node]), flags
+    )
     return [c for c in CHARACTERS if one.fullmatch(c)]
