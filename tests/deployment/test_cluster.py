@@ -62,7 +62,7 @@ def test_every_room_has_its_worker_and_watches_its_lanes(overlay: str) -> None:
     for room in workers:
         triggers = scaled[f"worker-{room}"]["spec"]["triggers"]
         watched = [trigger["metadata"]["listName"] for trigger in triggers]
-        calls = [f"model.{room}"] if room in MODEL_ROOMS else []
+        calls = [f"model.{room}", f"model.{room}.batch"] if room in MODEL_ROOMS else []
         assert watched == [*queue.lanes([room]), *calls]
 
 

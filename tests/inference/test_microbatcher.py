@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 
 import pytest
 from hypothesis import given, settings
@@ -11,6 +13,8 @@ from hypothesis import strategies as st
 
 from services.inference.microbatcher import Device, MicroBatcher
 from shared.errors import Unavailable
+from shared.job_context import JobContext, computing
+from shared.priority import BATCH_EVERY
 from tests.patience import SECONDS
 
 BUDGET = 40
@@ -149,3 +153,111 @@ def test_a_device_that_miscounts_fails_its_callers_and_goes_on() -> None:
     recorder.run = right  # type: ignore[method-assign]
     batcher._device = recorder.batcher()._device
     assert batcher.submit([30]).result(SECONDS) == [900]
+
+
+def job(tenant: str, *, batch: bool = False) -> AbstractContextManager[JobContext]:
+    return computing(JobContext("job_x", tenant, batch, time.monotonic() + 60))
+
+
+class Ordered:
+    """A device whose passes cost a second for each ten rows, by a clock of its own."""
+
+    def __init__(self, kinds: int = 1) -> None:
+        self.now = 0.0
+        self.passes: list[list[int]] = []
+        self.entered, self.free = threading.Semaphore(0), threading.Event()
+        self.batcher: MicroBatcher[int, int] = MicroBatcher(
+            Device(
+                kind=lambda row: row % kinds,
+                cost=lambda row: 1,
+                run=self.run,
+                budget=BUDGET,
+                full=Full,
+                clock=lambda: self.now,
+            )
+        )
+
+    def run(self, rows: list[int]) -> list[int]:
+        self.entered.release()
+        self.free.wait(10)
+        self.passes.append(rows)
+        self.now += len(rows) / 1_000
+        return rows
+
+    def busy(self) -> None:
+        """A pass runs, and others can queue up."""
+        self.batcher.submit([0])
+        assert self.entered.acquire(timeout=10)
+
+    def waits(self, number: int) -> int:
+        """Passes until this row is in one."""
+        return next(place for place, rows in enumerate(self.passes[1:], 1) if number in rows)
+
+
+def test_an_interactive_row_is_in_the_next_pass_whatever_waits() -> None:
+    device = Ordered(kinds=7)
+    device.busy()
+    futures = []
+    for tenant in "abc":
+        with job(tenant, batch=True):
+            futures += [device.batcher.submit(list(range(100, 400))) for _ in range(5)]
+    with job("user"):
+        own = device.batcher.submit([7_001])
+    device.free.set()
+    assert own.result(10) == [7_001]
+    for future in futures:
+        assert future.result(10)
+    assert device.waits(7_001) == 1
+
+
+def test_one_row_waits_for_one_pass_of_each_other_tenant_however_many_kinds() -> None:
+    device = Ordered(kinds=50)
+    device.busy()
+    with job("flood"):
+        flood = device.batcher.submit(list(range(1_000, 3_000)))
+    with job("other"):
+        own = device.batcher.submit([7_001])
+    device.free.set()
+    assert own.result(10) == [7_001]
+    assert len(flood.result(10)) == 2_000
+    assert device.waits(7_001) <= 2
+
+
+def test_rows_of_batches_have_a_pass_in_eight_while_interactive_ones_never_end() -> None:
+    device = Ordered(kinds=2)
+    device.busy()
+    with job("user"):
+        flood = device.batcher.submit([2 * n for n in range(1_000, 3_000)])
+    with job("b", batch=True):
+        line = device.batcher.submit([7_001])
+    device.free.set()
+    assert line.result(10) == [7_001]
+    assert len(flood.result(10)) == 2_000
+    assert device.waits(7_001) <= BATCH_EVERY
+
+
+def test_a_pass_of_batches_is_short_where_somebody_asked_lately() -> None:
+    device = Ordered()
+    device.free.set()
+    with job("b", batch=True):
+        assert len(device.batcher.submit(list(range(200))).result(10)) == 200
+    assert max(map(len, device.passes)) == BUDGET  # nobody else is there
+    with job("user"):
+        device.batcher.submit([1]).result(10)
+    before = len(device.passes)
+    device.batcher._pace.measured(cost=100_000, seconds=1_000.0)  # a slow device: 100 rows a second
+    with job("b", batch=True):
+        assert len(device.batcher.submit(list(range(200))).result(10)) == 200
+    assert max(map(len, device.passes[before:])) < BUDGET
+
+
+def test_rows_of_batches_fill_what_an_interactive_pass_leaves() -> None:
+    device = Ordered()
+    device.busy()
+    with job("b", batch=True):
+        line = device.batcher.submit([1, 2, 3])
+    with job("user"):
+        own = device.batcher.submit([8, 9])
+    device.free.set()
+    assert (own.result(10), line.result(10)) == ([8, 9], [1, 2, 3])
+    assert device.passes[1] == [8, 9, 1, 2, 3]
