@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 
 import psycopg
 import redis
@@ -16,7 +14,7 @@ from tests.end_to_end.service import Service
 
 OURS = "touchstone-%"  # how sessions of the service are named
 END_OURS = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE %s"
-MOST = "SELECT setting::int FROM pg_settings WHERE name = 'max_connections'"
+TAKEN_SECONDS = 0.1  # before it is looked whether another is free
 
 
 def redis_read_only(service: Service) -> None:
@@ -40,25 +38,19 @@ def redis_over_its_memory(service: Service) -> None:
 
 
 def postgres_out_of_connections(service: Service) -> str:
-    """Somebody else holds them all; the service's own are ended, so that it needs new ones."""
-    with _crowd(service.database_url) as held:
-        time.sleep(AWAY_SECONDS)
-        return f"{len(held)} held by others"
-
-
-@contextmanager
-def _crowd(url: str) -> Iterator[list[psycopg.Connection]]:
-    """All connections that there are."""
-    held = [psycopg.connect(libpq_url(url), autocommit=True)]
+    """Somebody else takes each that is free; the service's own are ended, so that it needs new
+    ones."""
+    url = libpq_url(service.database_url)
+    held = [psycopg.connect(url, autocommit=True)]
+    deadline = time.monotonic() + AWAY_SECONDS
     try:
-        (most,) = held[0].execute(MOST).fetchone() or (0,)
-        deadline = time.monotonic() + AWAY_SECONDS
-        while len(held) < most and time.monotonic() < deadline:
-            with suppress(psycopg.OperationalError):
-                held.append(psycopg.connect(libpq_url(url), autocommit=True))
-                continue
-            held[0].execute(END_OURS, (OURS,))
-        yield held
+        while time.monotonic() < deadline:
+            try:
+                held.append(psycopg.connect(url, autocommit=True))
+            except psycopg.OperationalError:
+                held[0].execute(END_OURS, (OURS,))
+                time.sleep(TAKEN_SECONDS)
+        return f"{len(held)} held by somebody else"
     finally:
         for one in held:
             one.close()

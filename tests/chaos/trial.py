@@ -9,12 +9,15 @@ from pathlib import Path
 
 import httpx
 
+from shared.ledger import keys
+from shared.ledger.engine import connect
+from shared.ledger.keys import Wanted
 from tests.chaos import audit
-from tests.end_to_end.keys import opened
 from tests.end_to_end.service import Service, serving
 
 LOAD, OTHER, CROWD = "load", "other", "crowd"  # sends the jobs; asks beside; is too many
 SECONDS = 90.0  # for an answer
+A_MINUTE = 1_000_000  # requests
 KEYS = {"TOUCHSTONE_AUTHENTICATION": "keys"}
 
 
@@ -35,11 +38,16 @@ def trying(folder: Path, *options: str, **settings: str) -> Iterator[Trial]:
     """A service as users start it, ready and watched."""
     with serving(folder, *options, **KEYS, **settings) as service:
         audit.install(service)
-        yield Trial(
-            **vars(service), keys={name: _key(service, name) for name in (LOAD, OTHER, CROWD)}
-        )
+        yield Trial(**vars(service), keys=_keys(service))
 
 
-def _key(service: Service, tenant: str) -> str:
-    with opened(service, tenant, "admin") as client:
-        return str(client.headers["Authorization"])
+def _keys(service: Service) -> dict[str, str]:
+    """As an operator makes them, for the whole run."""
+    engine = connect(service.database_url)
+    with engine.begin() as connection:
+        made = {
+            tenant: keys.make(connection, Wanted(tenant, "chaos", ("admin",), A_MINUTE))[1]
+            for tenant in (LOAD, OTHER, CROWD)
+        }
+    engine.dispose()
+    return {tenant: f"Bearer {secret}" for tenant, secret in made.items()}
