@@ -14,7 +14,7 @@ from typing import Any
 from sqlalchemy import Connection, and_, func, or_, tuple_, update
 
 from shared.ledger.jobs import FINISHED_CHANNEL
-from shared.ledger.tables import TRIED, jobs
+from shared.ledger.tables import jobs, tried_attempts
 from shared.ledger.telling import TOLD, tell
 
 
@@ -42,7 +42,7 @@ def claim(
     )
     row = connection.execute(
         update(jobs)
-        .where(jobs.c.id == job_id, free, max_attempts > TRIED)
+        .where(jobs.c.id == job_id, free, tried_attempts < max_attempts)
         .values(
             status="running",
             attempts=jobs.c.attempts + 1,
@@ -52,7 +52,7 @@ def claim(
         )
         .returning(
             jobs.c.attempts,
-            TRIED.label("tried"),
+            tried_attempts.label("tried"),
             jobs.c.request,
             func.extract("epoch", func.now() - jobs.c.created_at).label("waited"),
         )
