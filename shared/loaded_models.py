@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import math
 import threading
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from time import monotonic
 from typing import Generic, TypeVar
 
 from shared import log
@@ -62,22 +62,22 @@ class LoadedModels(Generic[Model]):
     def _awaited(self, loaded: threading.Event) -> bool:
         """Whether the other thread ended within our patience. Raises JobStopped."""
         patience = math.inf if self._patience is None else self._patience
-        until = time.monotonic() + patience
-        while not loaded.wait(min(SLICE_SECONDS, max(0.0, until - time.monotonic()))):
+        until = monotonic() + patience
+        while not loaded.wait(min(SLICE_SECONDS, max(0.0, until - monotonic()))):
             check()
-            if time.monotonic() >= until:
+            if monotonic() >= until:
                 return False
         return True
 
     def _refuse_if_failed(self, name: str) -> None:
         failure = self._failures.get(name)
-        if failure is not None and time.monotonic() < failure.until:
+        if failure is not None and monotonic() < failure.until:
             raise ModelNotReady(failure.reason, model=name)
 
     def _load(self, name: str, load: Callable[[], Model]) -> Model:
         if name not in self._failures:  # one that failed is called so until it is loaded
             self._states.set(name, "loading")
-        started = time.monotonic()
+        started = monotonic()
         try:
             model = load()
         except Exception as error:
@@ -87,7 +87,7 @@ class LoadedModels(Generic[Model]):
                 self._models[name] = model
                 self._failures.pop(name, None)
             self._states.set(name, "ready")
-            logger.info("model.loaded", model=name, seconds=round(time.monotonic() - started, 1))
+            logger.info("model.loaded", model=name, seconds=round(monotonic() - started, 1))
             return model
         finally:
             with self._lock:
@@ -101,7 +101,7 @@ class LoadedModels(Generic[Model]):
         with self._lock:
             before = self._failures.get(name)
             pause = AGAIN_SECONDS if before is None else min(LONGEST_SECONDS, 2 * before.pause)
-            self._failures[name] = _Failure(reason, pause, time.monotonic() + pause)
+            self._failures[name] = _Failure(reason, pause, monotonic() + pause)
         self._states.set(name, "failed", reason)
         logger.error("model.failed", model=name, detail=reason, again_seconds=pause)
         return ModelNotReady(reason, model=name)

@@ -6,8 +6,8 @@ Source: specs "models" §2.4: one model never blocks another.
 from __future__ import annotations
 
 import threading
-import time
 from dataclasses import dataclass
+from time import monotonic
 from typing import Literal
 
 State = Literal["loading", "ready", "failed"]
@@ -24,7 +24,7 @@ class ModelState:
     @property
     def seconds(self) -> float:
         """How long it has been so."""
-        return time.monotonic() - self.since
+        return monotonic() - self.since
 
 
 class ModelStates:
@@ -41,7 +41,7 @@ class ModelStates:
             before = self._states.get(name)
             same = before is not None and (before.state, before.reason) == (state, reason)
             if not same:
-                self._states[name] = ModelState(state, reason, time.monotonic())
+                self._states[name] = ModelState(state, reason, monotonic())
                 self.changed.set()
 
     def get(self, name: str) -> ModelState | None:

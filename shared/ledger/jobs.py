@@ -12,7 +12,7 @@ from typing import Any, Literal
 from sqlalchemy import ColumnElement, Connection, Row, Select, func, insert, select, update
 
 from shared.errors import UnknownJob
-from shared.ledger.tables import DEFAULT_TENANT, FINAL, TRIED, jobs
+from shared.ledger.tables import DEFAULT_TENANT, FINAL, jobs, tried_attempts
 from shared.ledger.telling import TOLD, tell
 
 JobStatus = Literal["queued", "running", "succeeded", "failed", "cancelled"]
@@ -44,7 +44,7 @@ class Job:
 
 
 SHOWN = tuple(
-    TRIED.label("attempts") if name == "attempts" else jobs.c[name]
+    tried_attempts.label("attempts") if name == "attempts" else jobs.c[name]
     for name in Job.__dataclass_fields__
 )
 IN_A_LINE = (

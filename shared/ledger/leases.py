@@ -17,7 +17,6 @@ from sqlalchemy import (
     and_,
     exists,
     func,
-    literal,
     or_,
     select,
     tuple_,
@@ -26,7 +25,7 @@ from sqlalchemy import (
 
 from shared.ledger.jobs import FINISHED_CHANNEL
 from shared.ledger.lanes import EXPIRED
-from shared.ledger.tables import TRIED, jobs
+from shared.ledger.tables import jobs, tried_attempts
 from shared.ledger.telling import TOLD, tell
 from shared.ledger.turns import Turn, next_job
 
@@ -64,13 +63,13 @@ def claim(
 
     turn: where it is given, the job of this lane whose turn it is, instead of exactly that one.
     """
-    innocent = max_attempts - 1 > TRIED
+    innocent = tried_attempts < max_attempts - 1
     free = or_(jobs.c.status == "queued", and_(*EXPIRED, innocent))
     wanted = job_id if turn is None else next_job(turn, job_id)
-    found = _claimed(connection, wanted, lease, free, max_attempts > TRIED)
+    found = _claimed(connection, wanted, lease, free, tried_attempts < max_attempts)
     if found is not None:
         return found
-    suspect = (*EXPIRED, literal(max_attempts - 1) == TRIED)
+    suspect = (*EXPIRED, tried_attempts == max_attempts - 1)
     if connection.execute(select(jobs.c.id).where(jobs.c.id == job_id, *suspect)).first() is None:
         return None
     connection.execute(select(ONE_AT_A_TIME))  # the next statement sees who was before us
@@ -97,7 +96,7 @@ def _claimed(
         .returning(
             jobs.c.id,
             jobs.c.attempts,
-            TRIED.label("tried"),
+            tried_attempts.label("tried"),
             jobs.c.request,
             func.extract("epoch", func.now() - jobs.c.created_at).label("waited"),
             jobs.c.tenant,

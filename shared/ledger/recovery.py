@@ -10,7 +10,7 @@ from sqlalchemy import ColumnElement, Connection, and_, column, func, literal, s
 
 from shared.ledger.jobs import FINISHED_CHANNEL
 from shared.ledger.lanes import EXPIRED, Lane
-from shared.ledger.tables import IS_WAITING, TRIED, jobs
+from shared.ledger.tables import IS_WAITING, jobs, tried_attempts
 from shared.ledger.telling import TOLD, tell
 
 SESSIONS = table(
@@ -48,7 +48,7 @@ def take_orphans(
     connection: Connection, lane: Lane, *, limit: int, again_after: timedelta, max_attempts: int
 ) -> list[str]:
     """Running jobs of this lane whose worker let the lease expire; suspects are left alone."""
-    innocent = max_attempts - 1 > TRIED
+    innocent = tried_attempts < max_attempts - 1
     conditions = (*EXPIRED, innocent, *lane.its_jobs)
     return _take(connection, conditions, limit=limit, again_after=again_after)
 
@@ -63,8 +63,8 @@ def take_suspect(
     others, and only the guilty one uses it up.
     """
     trial = (jobs.c.status == "running", jobs.c.lease_expires_at >= func.now())
-    on_trial = select(jobs.c.id).where(*trial, max_attempts <= TRIED, *lane.its_jobs)
-    suspects = (*EXPIRED, literal(max_attempts - 1) == TRIED, *lane.its_jobs)
+    on_trial = select(jobs.c.id).where(*trial, tried_attempts >= max_attempts, *lane.its_jobs)
+    suspects = (*EXPIRED, tried_attempts == max_attempts - 1, *lane.its_jobs)
     oldest = select(func.min(jobs.c.id)).where(*suspects, ~on_trial.exists())
     rows = connection.execute(
         update(jobs)
@@ -89,7 +89,7 @@ def fail_exhausted(
     silent = () if silent_for is None else (_is_silent(silent_for),)
     rows = connection.execute(
         update(jobs)
-        .where(*EXPIRED, max_attempts <= TRIED, *silent)
+        .where(*EXPIRED, tried_attempts >= max_attempts, *silent)
         .values(
             status="failed",
             error=literal(error, jobs.c.error.type),

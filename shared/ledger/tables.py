@@ -66,7 +66,7 @@ jobs = Table(
     CheckConstraint("(status = 'failed') = (error IS NOT NULL)", name="error"),
     CheckConstraint("(status = 'running') = (lease_expires_at IS NOT NULL)", name="lease"),
 )
-TRIED: ColumnElement[int] = jobs.c.attempts - jobs.c.waits  # attempts that count
+tried_attempts: ColumnElement[int] = jobs.c.attempts - jobs.c.waits  # attempts that count
 IS_WAITING = and_(jobs.c.status == "queued", jobs.c.waiting_for.is_not(None))
 Index("ix_jobs_status", jobs.c.status, jobs.c.id)
 Index("ix_jobs_metric", jobs.c.metric, jobs.c.id)

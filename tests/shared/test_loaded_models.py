@@ -16,7 +16,8 @@ from shared.model_states import ModelStates
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """Seconds, moved by hand."""
     now = [0.0]
-    monkeypatch.setattr("shared.loaded_models.time.monotonic", lambda: now[0])
+    for module in ("loaded_models", "model_states"):
+        monkeypatch.setattr(f"shared.{module}.monotonic", lambda: now[0])
     return now
 
 
