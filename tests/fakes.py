@@ -36,7 +36,7 @@ class FakeModel:
     """Every port at once."""
 
     use = USE
-    labels = ("no", "yes")
+    labels: tuple[str, ...] = ("no", "yes")
     languages = ("en",)
 
     def labels_of(self, example: Example) -> tuple[str, ...]:

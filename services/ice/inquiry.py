@@ -110,7 +110,7 @@ class Inquiry:
         ours, theirs = self.null_places(first), self.null_places(second)
         if not theirs.size:
             return theirs
-        common = ours[ours <= theirs[-1]]
+        common: Places = ours[ours <= theirs[-1]]
         if self.reading.rules.distinct:
             common = common[common != self._drawn[len(second.rationale)].place(second.rationale)]
         return common

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rapidfuzz.process import extractOne
 
 from services.hatexscore import fuzzy
 from services.hatexscore.haystack import Haystack, around
@@ -128,7 +129,7 @@ def test_the_work_grows_as_text_and_quotations_do(
     family: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     compared = 0
-    extract_one = fuzzy.extractOne
+    extract_one = extractOne
 
     def counting(needle: str, choices: list[str], **options: Any) -> Any:
         nonlocal compared

@@ -26,7 +26,7 @@ class Queue:
             for tenant in self.waiting:
                 if tenant not in tenants.full:
                     self.waiting.remove(tenant)
-                    return Claim(f"job_{len(self.waiting)}", 1, {}, 0.0, tenant, None)
+                    return Claim(f"job_{len(self.waiting)}", 1, {}, 0.0, 1, tenant, None)
         return None
 
 
@@ -96,7 +96,7 @@ def test_tenants_are_named_in_the_order_in_which_they_were_served() -> None:
     for _ in range(4):
         assert shares.next_claim(queue.claim)
     seen: list[Tenants] = []
-    shares.next_claim(lambda tenants: seen.append(tenants))  # type: ignore[func-returns-value]
+    shares.next_claim(lambda tenants: seen.append(tenants))
     assert seen[0].served == ("b", "c", "a")
 
 
