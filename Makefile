@@ -1,4 +1,4 @@
-# Two commands: `make demo` (or `make serve`) and `make test`. Python 3.11 or 3.12 is all they need:
+# Two commands: `make demo` (or `make serve`) and `make test`. Python 3.11 or 3.12 is all they need.
 # the first that works is taken; `make PYTHON=/path/to/python venv` takes another.
 PYTHON ?= $(shell for name in python3.11 python3.12; do \
 	if $$name -c 'import ensurepip, venv' >/dev/null 2>&1; then echo $$name; break; fi; done)
