@@ -26,7 +26,7 @@ class Queue:
             for tenant in self.waiting:
                 if tenant not in tenants.full:
                     self.waiting.remove(tenant)
-                    return Claim(f"job_{len(self.waiting)}", 1, {}, 0.0, tenant, None)
+                    return Claim(f"job_{len(self.waiting)}", 1, {}, 0.0, 1, tenant, None)
         return None
 
 
