@@ -18,7 +18,7 @@ from shared.ledger.leases import Claim
 from shared.ledger.tables import jobs as table
 from shared.ledger.turns import Turn
 
-MINUTE = timedelta(minutes=1)
+HOUR = timedelta(hours=1)  # no lease ends because the machine is busy
 NOW = timedelta(0)
 LONG_AGO = timedelta(seconds=-1)
 ECHO = Lane("echo", batch=False)
@@ -36,7 +36,7 @@ def made(engine: Engine, tenants: str, **more: Any) -> list[str]:
     return ids
 
 
-def taken(engine: Engine, named: str, turn: Turn, lease: timedelta = MINUTE) -> Claim | None:
+def taken(engine: Engine, named: str, turn: Turn, lease: timedelta = HOUR) -> Claim | None:
     with engine.begin() as connection:
         return leases.claim(connection, named, lease=lease, max_attempts=3, turn=turn)
 
@@ -103,7 +103,7 @@ def test_what_was_tried_is_taken_by_the_message_that_was_sent_again(engine: Engi
     claim = taken(engine, tried, Turn(ECHO, full=["b"]))
     assert claim is not None
     with engine.begin() as connection:
-        leases.release(connection, claim, resend_after=MINUTE)
+        leases.release(connection, claim, resend_after=HOUR)
     another = taken(engine, tried, Turn(ECHO, served=["b", "a"]))
     assert another is not None
     assert another.job_id == fresh  # its first message stands for whoever waits
