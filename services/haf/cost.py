@@ -6,14 +6,14 @@ only likely. The exact count stands in `affordable`, once the responses are read
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence, Sized
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from services.haf.responses import ChatLogprobs, CompletionLogprobs, Response, Responses
 from shared.work import Size, Work, words_of
 
 if TYPE_CHECKING:
     from services.haf.contract import HafRequest
-    from services.haf.responses import Response, Responses
 
 REASONS = 4  # that a model usually gives
 STAGES = 3  # prompts beside the single reasons: JUSTIFY and twice UPHOLD-REASON
@@ -57,8 +57,9 @@ def _brought(responses: Responses, reads: int) -> Iterator[Work]:
 def _tokens(response: Response) -> int:
     if response.tokens is not None:
         return len(response.tokens)
-    given = response.logprobs
-    if given is None:
-        return 0
-    tokens: Sized = getattr(given, "content", None) or getattr(given, "tokens", None) or ()
-    return len(tokens)
+    match response.logprobs:
+        case ChatLogprobs(content=content):
+            return len(content)
+        case CompletionLogprobs(tokens=tokens):
+            return len(tokens)
+    return 0
