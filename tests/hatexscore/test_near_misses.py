@@ -9,9 +9,9 @@ from types import FrameType
 from typing import Any
 
 import pytest
-from rapidfuzz.process import extractOne
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rapidfuzz.process import extractOne
 
 from services.hatexscore import fuzzy
 from services.hatexscore.haystack import Haystack, around
@@ -138,7 +138,7 @@ def test_the_work_grows_as_text_and_quotations_do(
 
     monkeypatch.setattr(fuzzy, "extractOne", counting)
     found = []
-    for characters in (2_500, 10_000):
+    for characters in (5_000, 20_000):
         text, explanation = FAMILIES[family](characters)
         quoted = quotations(explanation)
         compared = 0
