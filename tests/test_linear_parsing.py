@@ -28,7 +28,7 @@ BOUNDED = {
     "services.hatexscore.conclusion_en._NEGATION": "600, by REACH",
     "services.hatexscore.groups.cues.cues": "80 around a mention, by WINDOW",
 }
-LONGEST_BOUNDED = 2.0  # seconds of a match in the longest text that such a pattern is given
+LONGEST_BOUNDED = 6.0  # seconds of a match in the longest text that such a pattern is given
 FIRST_LOOK = 800  # characters; most patterns need no longer text to be seen through
 UNSEEN = 0.001  # seconds
 SEVERAL_BLANKS = re.compile(r"([^\S\n])[^\S\n]+")
