@@ -15,8 +15,8 @@ from typing import Any
 import torch
 from prometheus_client import REGISTRY
 
-from services.gateway.rooms import metrics
-from shared.contracts import Metric
+from services.registry import metrics
+from shared.contracts import MetricContract
 from shared.errors import ScoringError
 
 JOBS = 48
@@ -47,7 +47,7 @@ def costs() -> tuple[list[Cost], dict[str, str]]:
     return found, without
 
 
-def _cost(metric: Metric) -> Cost:
+def _cost(metric: MetricContract) -> Cost:
     """Of jobs whose texts differ, in one batch, once what loads lazily is loaded."""
     room = importlib.import_module(f"services.{metric.name}.score")
     bodies = list(metric.examples.values())

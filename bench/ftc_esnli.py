@@ -21,17 +21,26 @@ import httpx
 import numpy as np
 
 from bench.environment import environment
-from services.ftc.batch_report import Row, batch_report
+from services.ftc.batch_report import Row
 from services.ftc.contract import FtcRequest
 from services.ftc.extraction import extract
+from services.ftc.metric import SERVICE
 from services.ftc.report import LABELS, FtcReport
 from services.ftc.report_over_many import FtcBatchReport, FtcBatchReportRequest
 from services.inference.embedded.examples import wording
 from services.inference.embedded.tasks.nli import NLI, read
 from services.stack.stack import running
 from shared import log
-from shared.batch_reports import Scored
+from shared.contracts import Scored
 from shared.settings import settings
+from shared.statistics.intervals import BatchStatistics
+
+
+def batch_report(rows: Any, request: Any) -> FtcBatchReport:
+    """The report over these results."""
+    over = BatchStatistics(SERVICE.contract, rows, request)
+    return SERVICE.summarize(rows, over)
+
 
 Json = dict[str, Any]
 

@@ -23,13 +23,16 @@ from bench.environment import environment
 from services.bindings import local
 from services.ftc import parsing, phrases
 from services.ftc.contract import FtcRequest
+from services.ftc.metric import SERVICE
 from services.ftc.report import FtcReport
-from services.ftc.score import score, score_batch
 from shared import models
 from shared.calls import Example
 from shared.catalogue import load_catalogue
 from shared.models import Classifier, Floats, Models
 from shared.settings import settings
+
+score = SERVICE.score
+score_batch = SERVICE.score_batch
 
 THREADS = 2
 GAMES = ("chess", "tennis", "football", "golf", "cricket", "hockey", "darts", "cards")

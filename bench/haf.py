@@ -30,14 +30,16 @@ from bench.haf_released import Released, Texts, Way, counted, timed
 from bench.haf_samples import made_requests
 from bench.similarity_pairs import bf16_in_hardware, made_model
 from services.haf.contract import HafRequest
+from services.haf.metric import SERVICE
 from services.haf.report import Components, HafReport
-from services.haf.score import score_batch
 from services.similarity.local import LocalSimilarities
 from services.similarity.quiet import quiet
 from shared.calls import Pair
 from shared.catalogue import BASE, Catalogue, ModelEntry
 from shared.contracts import ModelUse
 from shared.models import Floats, Models, Similarity, bind
+
+score_batch = SERVICE.score_batch
 
 SAMPLES = 32
 

@@ -24,12 +24,14 @@ import torch
 
 from bench.environment import environment
 from services.hatexscore.contract import HatexscoreRequest
-from services.hatexscore.score import score_batch
+from services.hatexscore.metric import SERVICE
 from services.inference.local import LocalModels
 from services.stack.stack import running
 from shared import log, models
 from shared.catalogue import load_catalogue
 from shared.settings import settings
+
+score_batch = SERVICE.score_batch
 
 EXAMPLES = Path("examples/posts.jsonl")
 CLIENTS = (1, 8, 64)

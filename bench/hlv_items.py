@@ -24,12 +24,15 @@ from transformers import GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
 
 from bench.environment import environment
 from services.bindings import local
-from services.cot2el.contract import METRIC as COT2EL
-from services.cot2el.score import score_batch as refine_batch
-from services.hlv.contract import METRIC as HLV
-from services.hlv.score import score_batch
+from services.cot2el.contract import CONTRACT as COT2EL
+from services.cot2el.metric import SERVICE as COT2EL_SERVICE
+from services.hlv.contract import CONTRACT as HLV
+from services.hlv.metric import SERVICE as HLV_SERVICE
 from shared import models as ports
 from shared.catalogue import load_catalogue
+
+refine_batch = COT2EL_SERVICE.score_batch
+score_batch = HLV_SERVICE.score_batch
 
 ITEMS = 32
 SHAPE = {"n_embd": 128, "n_layer": 4, "n_head": 4, "n_positions": 2_048}

@@ -25,7 +25,7 @@ from bench.environment import environment
 from services import worker
 from services.bindings import models_for
 from services.gateway.app import create_app
-from services.hatexscore.contract import METRIC
+from services.hatexscore.contract import CONTRACT
 from services.stack.child import Child
 from services.stack.postgres_server import Postgres
 from services.stack.redis_server import free_port, redis_child, redis_url
@@ -34,7 +34,7 @@ from shared.catalogue import load_catalogue
 from shared.ledger.engine import ledger
 from shared.ledger.migrate import migrate
 from shared.settings import settings
-from shared.worker import doors
+from shared.worker import registered
 from shared.worker.shell import carry
 
 ROOT = Path(__file__).parents[1]
@@ -99,9 +99,9 @@ def watched(body: dict[str, Any]) -> dict[str, Functions]:
         with TestClient(create_app(settings()), base_url="http://127.0.0.1") as client:
             for seed in (0, 1):
                 with witness.leg("post"):
-                    job = client.post(METRIC.path, json=body | {"seed": seed}).json()
+                    job = client.post(CONTRACT.path, json=body | {"seed": seed}).json()
                 with witness.leg("worker"):
-                    carry(job["id"], METRIC, doors[METRIC.name].score)
+                    carry(job["id"], CONTRACT, registered[CONTRACT.name].score)
                 with witness.leg("get"):
                     answer = client.get(f"/v1/jobs/{job['id']}").json()
                 if answer["status"] != "succeeded":
@@ -126,14 +126,14 @@ def _service() -> Iterator[None]:
         settings.cache_clear()
         migrate(ledger())
         held.callback(ledger().dispose)
-        models.bind(models_for([METRIC.name], load_catalogue(settings().models_file), settings()))
-        worker.open_doors([METRIC.name])
+        models.bind(models_for([CONTRACT.name], load_catalogue(settings().models_file), settings()))
+        worker.register_all([CONTRACT.name])
         yield
 
 
 def main() -> int:
     """Print the figures."""
-    body = next(iter(METRIC.examples.values()))
+    body = next(iter(CONTRACT.examples.values()))
     with _service():
         found = watched(body)
     files = {name: sorted({file for file, _ in ran}) for name, ran in found.items()}

@@ -37,8 +37,11 @@ from bench.ice_released import Asked, package, script
 from services.ice.contract import IceRequest
 from services.ice.drawing import Subset, released
 from services.ice.gather import inquire
-from services.ice.score import score, score_batch
+from services.ice.metric import SERVICE
 from shared import models
+
+score = SERVICE.score
+score_batch = SERVICE.score_batch
 
 DRAWS, SEED, LENGTH, KEPT, THREADS = 50, 42, 40, 8, 2
 METHODS = ("attention", "gradient")

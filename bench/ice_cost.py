@@ -21,11 +21,13 @@ import torch
 
 from services.bindings import local
 from services.ice.contract import IceRequest
+from services.ice.metric import SERVICE
 from services.ice.report import IceReport
-from services.ice.score import score_batch
 from shared import models
 from shared.catalogue import load_catalogue
 from shared.contracts import MAX_TEXT
+
+score_batch = SERVICE.score_batch
 
 SENTENCE = (
     "the old garden people walk rain slowly under green windows and a small town by river sells "

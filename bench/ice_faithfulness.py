@@ -22,13 +22,22 @@ from typing import Any
 from bench.ice_tables import markdown
 from services.bindings import local
 from services.ice.batch_messages import IceBatchReport, IceBatchReportRequest
-from services.ice.batch_report import batch_report
 from services.ice.contract import IceRequest
+from services.ice.metric import SERVICE
 from services.ice.results import ScoredIce
-from services.ice.score import score_batch
 from shared import models
-from shared.batch_reports import Scored
 from shared.catalogue import load_catalogue
+from shared.contracts import Scored
+from shared.statistics.intervals import BatchStatistics
+
+score_batch = SERVICE.score_batch
+
+
+def batch_report(rows: Any, request: Any) -> IceBatchReport:
+    """The report over these results."""
+    over = BatchStatistics(SERVICE.contract, rows, request)
+    return SERVICE.summarize(rows, over)
+
 
 DATA = Path(__file__).parents[2] / "shared" / "data"
 POSTS, WITH_OPERATORS, PAIRS, POOL = 300, 60, 300, 60

@@ -20,8 +20,10 @@ from bench.ice_models import (
 )
 from services.ice.contract import IceRequest
 from services.ice.gather import inquire
-from services.ice.score import score_batch
+from services.ice.metric import SERVICE
 from shared import models
+
+score_batch = SERVICE.score_batch
 
 EXAMPLES, LENGTH, DRAWS, REPEATS = 32, 40, 50, 5
 LOOPED = 2  # examples that go through the loop: it is slow

@@ -14,12 +14,14 @@ from typing import Any
 import httpx
 
 from services.ice.contract import IceRequest
-from services.ice.score import score_batch
+from services.ice.metric import SERVICE
 from services.inference.local import LocalModels
 from services.stack.stack import running
 from shared import log, models
 from shared.catalogue import load_catalogue
 from shared.settings import settings
+
+score_batch = SERVICE.score_batch
 
 EXAMPLES = Path("examples/posts.jsonl")
 CLIENTS = (1, 8)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from services.ice.batch_messages import ConfigurationResult, IceBatchReport
 from services.ice.results import name
-from shared.batch_reports import Interval
+from shared.contracts import Interval
 
 
 def markdown(report: IceBatchReport) -> Iterator[str]:

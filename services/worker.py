@@ -1,22 +1,19 @@
 """A worker's process: `python -m services.worker [hatexscore ...]`; no name means every room.
 
-The place where rooms and models meet: it binds the model port to the models of this process and
-opens the rooms' doors to the queue.
+The place where services and models meet: it binds the model port to the models of this process and
+registers the services' tasks.
 """
 
 from __future__ import annotations
 
 import argparse
-import importlib
-import importlib.util
-import pkgutil
 import sys
 from functools import partial
 
 from celery import signals
 
-import services
 from services.bindings import MODEL_ROOMS, holds_models, models_for
+from services.registry import contracts, service
 from shared import log, models, queue, tracing
 from shared.catalogue import Catalogue, load_catalogue
 from shared.errors import ScoringError
@@ -24,7 +21,7 @@ from shared.model_board import Teller
 from shared.model_states import ModelStates
 from shared.performing import describe
 from shared.settings import Settings, settings
-from shared.worker import doors, ensure_report_doors
+from shared.worker import register, registered
 from shared.worker.batch_queues import BatchQueues
 from shared.worker.health import Health
 from shared.worker.health import serve as health_door
@@ -37,49 +34,39 @@ SWITCH_SECONDS = 0.0005  # a thread that wakes waits no longer for one that comp
 logger = log.logger(__name__)
 
 
-def rooms_with_a_door() -> list[str]:
-    """Every `services/*/task.py`, by name of its folder."""
-    return sorted(
-        folder.name
-        for folder in pkgutil.iter_modules(services.__path__)
-        if folder.ispkg and importlib.util.find_spec(f"services.{folder.name}.task")
-    )
-
-
-def open_doors(names: list[str]) -> None:
-    """Register the rooms' Celery tasks."""
+def register_all(names: list[str]) -> None:
+    """Register these services' Celery tasks."""
     for name in names:
-        importlib.import_module(f"services.{name}.task")
-    ensure_report_doors()
+        register(service(name))
 
 
 def needed(names: list[str], catalogue: Catalogue) -> list[str]:
     """The models that this worker loads at its start: the rooms' default ones, and of a model room
     all that it holds."""
     known = {entry.name for entry in catalogue.entries}
-    default = [doors[name].room.default_model for name in names]
+    default = [registered[name].contract.default_model for name in names]
     held = [
         entry.name
         for name in MODEL_ROOMS & set(names)
         for entry in catalogue.entries
-        if entry.kind in doors[name].room.model_kinds
+        if entry.kind in registered[name].contract.model_kinds
         and entry.scheme != "openai"  # another server's pause must not stop what is held here
     ]
     return list(dict.fromkeys([*(name for name in default if name in known), *held]))
 
 
 def warm_up() -> None:
-    """Score every open room's examples, so that no caller waits for what loads lazily."""
-    for door in doors.values():
+    """Score every registered service's examples, so that no caller waits for what loads lazily."""
+    for task in registered.values():
         try:
-            door.warm_up()
+            task.warm_up()
         except ScoringError as error:  # an example's model may be away, or not configured at all
-            logger.warning("room.cold", room=door.room.name, detail=error.detail)
+            logger.warning("room.cold", room=task.contract.name, detail=error.detail)
 
 
 def parse(arguments: list[str] | None) -> list[str]:
     """The rooms that this worker serves."""
-    known = rooms_with_a_door()
+    known = list(contracts())
     parser = argparse.ArgumentParser(prog="python -m services.worker", description=__doc__)
     parser.add_argument("rooms", nargs="*", metavar="ROOM", help=f"of {', '.join(known)}")
     chosen: list[str] = parser.parse_args(arguments).rooms
@@ -92,7 +79,7 @@ def parse(arguments: list[str] | None) -> list[str]:
 def serve(names: list[str], chosen: Settings) -> None:
     """Take jobs and calls of models until SIGTERM; those of batches on threads of their own."""
     calls = [f"model.{name}" for name in names if name in MODEL_ROOMS]
-    queues = [*calls, *map(queue.task_name, doors)]
+    queues = [*calls, *map(queue.task_name, registered)]
     batches = BatchQueues([queue.batch_queue(name) for name in queues], chosen.threads_for_batches)
     signals.worker_shutting_down.connect(stop_taking)
     sys.setswitchinterval(SWITCH_SECONDS)
@@ -130,7 +117,7 @@ def main(arguments: list[str] | None = None) -> None:
     models.bind(models_for(names, catalogue, chosen, states))
     if holds_models(names, chosen):
         Teller(states).start()
-    open_doors(names)
+    register_all(names)
     preload(partial(describe, models.models()), needed(names, catalogue), health)
     warm_up()
     watchdog.start()

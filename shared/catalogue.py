@@ -17,7 +17,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, StringConstraints, ValidationError, field_validator, model_validator
 
-from shared.contracts import JobRequest, Message, ModelKind, ModelName, Room
+from shared.contracts import JobRequest, Message, ModelKind, ModelName, ServiceContract
 from shared.embedded_base import BASE_REVISION, BASE_SHA256
 from shared.errors import BadInput
 from shared.weights import folder_sha256
@@ -164,7 +164,7 @@ class Catalogue:
         known = ", ".join(sorted(entry.name for entry in self.entries)) or "none"
         raise BadInput(f"no model {name!r} is configured; configured: {known}", pointer="/model")
 
-    def demand(self, room: Room, name: str | None) -> None:
+    def demand(self, room: ServiceContract, name: str | None) -> None:
         """The named model, or the room's own, is configured and of the right kind, or BadInput."""
         if not room.model_kinds:
             return
@@ -179,7 +179,7 @@ class Catalogue:
                 f"{room.name} needs a {needed}; {entry.name} is a {entry.kind}", pointer="/model"
             )
 
-    def work(self, room: Room, request: JobRequest) -> Sequence[Work]:
+    def work(self, room: ServiceContract, request: JobRequest) -> Sequence[Work]:
         """How much work this request asks for, as far as its sizes tell; see `shared.work`."""
         name = request.model or room.default_model
         entry = next((one for one in self.entries if one.name == name), None)

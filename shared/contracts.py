@@ -1,18 +1,19 @@
-"""What services say to each other: closed, frozen, bounded messages.
+"""What services say to each other, and how a service declares itself.
 
-A room's `contract.py` builds its request and its report on these; the gateway reads them to make
-the API, the worker to decode a job. Pydantic only: whoever imports this loads no model code.
+Messages are closed, frozen and bounded. A service's `contract.py` builds its request and its report
+on them and joins both in one `CONTRACT`: the gateway makes the API from it, the worker the task.
+Pydantic only: whoever imports this loads no model code.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Generic, Literal, Self, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 
-from shared.work import FEWEST_READ, Cost, Work
+from shared.work import FEWEST_READ, Cost, Size, Work
 
 Variant = Literal["robust", "paper", "reference"]
 Direction = Literal["higher_is_better", "lower_is_better"]
@@ -22,15 +23,28 @@ Numerics = Literal["bytes", "tolerance"]
 MetadataKey = Annotated[str, StringConstraints(min_length=1, max_length=64)]
 MetadataValue = Annotated[str, StringConstraints(max_length=512)]
 ModelName = Annotated[str, StringConstraints(min_length=1, max_length=128)]
+Id = Annotated[str, StringConstraints(max_length=64, pattern=r"^[A-Za-z0-9_-]*$")]  # no NUL
+Count = Annotated[int, Field(ge=0)]
 EndpointId = Annotated[str, StringConstraints(pattern=r"^we_[0-9a-f]{32}$")]
 AuditField = Annotated[str, StringConstraints(max_length=500)]
 
 MAX_TEXT = 20_000  # characters (Unicode code points)
+MOST_JOBS = 50_000  # of one batch report
+SECONDS_A_DRAW = 7e-9  # of one observation in one resample, on one core
 
 
 class Word:
     """Marks a string as one of our own words, not text of the caller: it stays where
     `do_not_store_text` is asked for, as in `group: Annotated[str, Word]`."""
+
+
+class Input:
+    """Marks a request's field as data to be scored, as in `text: Annotated[str, Input]`: it is no
+    parameter, and stays out of the provenance."""
+
+
+class Parameter:
+    """Marks a parameter that may hold the caller's own words: a policy, a list of terms."""
 
 
 class Message(BaseModel):
@@ -138,9 +152,115 @@ class Report(Message):
     provenance: Provenance
 
 
+class Histogram(Message):
+    """How many values lie in each of equal bins between the least and the greatest of them."""
+
+    low: float = Field(description="the least value: where the first bin begins")
+    high: float = Field(description="the greatest value: where the last bin ends, inclusive")
+    counts: tuple[Count, ...] = Field(
+        min_length=1,
+        description="values in each bin, lowest first; one bin where all values are the same",
+    )
+
+    @model_validator(mode="after")
+    def _ascending(self) -> Self:
+        if self.high < self.low:
+            raise ValueError("a histogram must not end before it begins")
+        return self
+
+
+class BatchReportRequest(JobRequest):
+    """Whose results are summed up, and how."""
+
+    batch: Id | None = Field(default=None, description="a batch's id")
+    jobs: tuple[Id, ...] | None = Field(
+        default=None, min_length=1, max_length=MOST_JOBS, description="ids of jobs of this metric"
+    )
+    seed: int = Field(default=0, ge=0, le=2**63 - 1, description="of the bootstrap")
+    resamples: int = Field(default=2_000, ge=100, le=100_000, description="of the bootstrap")
+    confidence: float = Field(default=0.95, gt=0.5, lt=1, description="level of every interval")
+
+    @model_validator(mode="after")
+    def _one_of_two(self) -> Self:
+        if (self.batch is None) == (self.jobs is None):
+            raise ValueError("give either `batch` or `jobs`")
+        return self
+
+
+class Interval(Message):
+    """An estimate with its interval and the number of observations behind it."""
+
+    value: float | None = Field(description="null where nothing was observed")
+    low: float | None = Field(description="null for fewer than two observations")
+    high: float | None
+    of: int = Field(ge=0, description="observations")
+
+
+class Plot(Message):
+    """One picture, in both formats."""
+
+    name: str
+    title: str
+    svg: str
+    png_base64: str
+
+
+class BatchReport(Message):
+    """What every metric's batch report has in common; a room adds its own tables."""
+
+    metric: str
+    scored: int = Field(ge=0, description="results that this report rests on")
+    undefined: int = Field(ge=0, description="of these, results without a score")
+    left_out: dict[str, int] = Field(
+        default_factory=dict, description="jobs without a result, by status; filled in by the door"
+    )
+    score: Interval = Field(description="mean score, bootstrap interval over results")
+    warnings: tuple[str, ...] = ()
+    plots: tuple[Plot, ...] = ()
+    seed: int
+    resamples: int
+    confidence: float
+    service_version: str
+
+
+Request = TypeVar("Request", bound=ScoreRequest)
+Answer = TypeVar("Answer", bound=Report)
+
+
+@dataclass(frozen=True)
+class Scored(Generic[Request, Answer]):
+    """One succeeded job: what was asked and what was answered."""
+
+    job_id: str
+    custom_id: str | None
+    request: Request
+    report: Answer
+
+
 @dataclass(frozen=True, kw_only=True)
-class Room:
-    """A room's door sign: its name and the two messages that pass through the door."""
+class FormField:
+    """One input of `/try`; all else of a request is JSON there."""
+
+    name: str
+    label: str
+    choices: tuple[str, ...] = ()  # of a selection; none: a text; an empty choice leaves it out
+    hint: str = ""
+    required: bool = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class SurprisingRule:
+    """A result that deserves a second look. path: SQL/JSON (SQL:2016, section 9.46) into the
+    report, evaluated by PostgreSQL; it finds something where the result is surprising."""
+
+    name: str
+    path: str
+    says: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServiceContract:
+    """What one queue carries: a name and the two messages that pass through it."""
 
     name: str
     summary: str
@@ -163,14 +283,75 @@ class Room:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Metric(Room):
-    """A room that scores explanations."""
+class BatchReportContract(ServiceContract):
+    """A metric's batch reports; their name is `<metric>-report`."""
+
+    metric: str
+    needs_text: bool  # False: it never looks at a request's texts, so they may be gone
+    request: type[BatchReportRequest]
+    report: type[BatchReport]
+    model_kinds: tuple[ModelKind, ...] = ()  # no model is asked
+    default_model: str | None = None
+    intervals: int  # about so many bootstrap intervals every result is drawn for
+
+    @property
+    def path(self) -> str:
+        """Where its jobs are posted."""
+        return f"/v1/reports/{self.metric}"
+
+    def work(self, request: JobRequest, reads: int = FEWEST_READ) -> Sequence[Work]:
+        """As far as the request tells: of listed jobs, not of a batch."""
+        listed = request.jobs if isinstance(request, BatchReportRequest) else None
+        return self.work_over(request, len(listed or ()))
+
+    def work_over(self, request: JobRequest, results: int) -> Sequence[Work]:
+        """What this report over so many results asks for: every draw of every bootstrap."""
+        if not isinstance(request, BatchReportRequest):
+            return ()
+        sizes = (
+            Size("`resamples`", request.resamples, "/resamples", least=100),
+            Size("results", results, None if request.jobs is None else "/jobs"),
+            Size("intervals", self.intervals),
+        )
+        return (Work(sizes, unit="draws", seconds_each=SECONDS_A_DRAW),)
+
+
+@dataclass(frozen=True, kw_only=True)
+class MetricContract(ServiceContract):
+    """A metric: a service that scores explanations, one by one and over many."""
 
     version: str
     request: type[ScoreRequest]
     report: type[Report]
+    batch_request: type[BatchReportRequest] = BatchReportRequest
+    batch_report: type[BatchReport] = BatchReport
+    batch_summary: str = ""  # none: counts and mean score
+    batch_needs_text: bool = False
+    batch_intervals: int = 1
+    form: tuple[FormField, ...] = ()
+    surprising: tuple[SurprisingRule, ...] = ()  # the most surprising first
 
     @property
     def path(self) -> str:
         """Where its jobs are posted."""
         return f"/v1/scores/{self.name}"
+
+    @property
+    def not_parameters(self) -> frozenset[str]:
+        """The fields of every request, and those marked `Input`: all others are parameters."""
+        inputs = (n for n, found in self.request.model_fields.items() if Input in found.metadata)
+        return frozenset((*ScoreRequest.model_fields, *inputs))
+
+    @property
+    def batch(self) -> BatchReportContract:
+        """What its batch reports pass through."""
+        general = f"Counts and mean score over many results of {self.name}"
+        return BatchReportContract(
+            name=f"{self.name}-report",
+            summary=self.batch_summary or general,
+            metric=self.name,
+            needs_text=self.batch_needs_text,
+            request=self.batch_request,
+            report=self.batch_report,
+            intervals=self.batch_intervals,
+        )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from shared.histograms import Histogram
+from shared.contracts import Histogram
 
 BINS = 20
 

@@ -20,6 +20,9 @@ ScoringError
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+
 
 class ScoringError(Exception):
     """Base of everything that we raise on purpose. `pointer` is a JSON pointer into the request."""
@@ -152,3 +155,17 @@ class ModelNotReady(Unavailable):
     def __init__(self, detail: str, *, model: str, pointer: str | None = None) -> None:
         super().__init__(detail, pointer=pointer)
         self.model = model
+
+
+@contextmanager
+def pointing_to(pointer: str, *, only: Collection[str | None] = ()) -> Iterator[None]:
+    """What is refused in this block is refused for this field of the request.
+
+    only: the pointers that are replaced; none: any.
+    """
+    try:
+        yield
+    except BadInput as error:
+        if only and error.pointer not in only:
+            raise
+        raise BadInput(error.detail, pointer=pointer) from error

@@ -13,7 +13,7 @@ import matplotlib as mpl
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from shared.batch_reports import Plot
+from shared.contracts import Plot
 
 mpl.rcParams["svg.hashsalt"] = "touchstone"  # else ids in an SVG are random
 

@@ -2,8 +2,20 @@
 
 from __future__ import annotations
 
-from shared.contracts import Evidence, Message, Metric, Provenance, Report, ScoreRequest
+from collections.abc import Sequence
+from typing import get_args
+
+from shared.contracts import (
+    Evidence,
+    Message,
+    MetricContract,
+    Provenance,
+    Report,
+    ScoreRequest,
+    Variant,
+)
 from shared.errors import BadInput, ModelNotReady, Unavailable
+from shared.metric import Collected, Metric
 
 
 class EchoRequest(ScoreRequest):
@@ -21,7 +33,7 @@ class EchoReport(Report):
     echo: str
 
 
-ECHO = Metric(
+ECHO = MetricContract(
     name="echo",
     version="1.0",
     summary="Echo.",
@@ -69,3 +81,18 @@ def _provenance(request: EchoRequest) -> Provenance:
         models=(),
         service_version="0",
     )
+
+
+class Echo(Metric[EchoRequest, Collected, EchoReport, None]):
+    """The echo as a service."""
+
+    contract = ECHO
+    variants = dict.fromkeys(get_args(Variant))
+
+    def collect(self, requests: Sequence[EchoRequest]) -> list[Collected]:
+        """Nothing."""
+        return [Collected() for _ in requests]
+
+    def report(self, request: EchoRequest, collected: Collected) -> EchoReport:
+        """The text back."""
+        return echo(request)

@@ -9,8 +9,9 @@ from dataclasses import replace
 
 from services.worker import serve
 from shared import job_context, log
+from shared.metric import Service
 from shared.settings import settings
-from shared.worker import door
+from shared.worker import register
 from shared.worker.health import Health
 from shared.worker.health import serve as health_door
 from shared.worker.watchdog import watchdog
@@ -52,17 +53,22 @@ def slow() -> None:
 WAYS = {way.__name__: way for way in (backtracks, loops, sleeps, asks, slow)}
 
 
-def score(request: EchoRequest) -> EchoReport:
+class Stubborn(Service):
     """The text back, sooner, later or never."""
-    WAYS[request.text]()
-    return echo(request)
+
+    contract = STUBBORN
+
+    def score(self, request: EchoRequest) -> EchoReport:
+        """The text back."""
+        WAYS[request.text]()
+        return echo(request)
 
 
 def main() -> None:
     """As `services.worker` does, without models."""
     chosen = settings()
     log.configure(chosen.log_level, chosen.log_format)
-    door(STUBBORN, score)
+    register(Stubborn())
     health = Health()
     health.ailment = watchdog.ailment
     health.clear("worker")

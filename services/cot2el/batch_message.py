@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from shared.batch_reports import BatchReport, Interval
-from shared.contracts import Message
+from shared.contracts import BatchReport, Interval, Message
 
 
 class Validated(Message):

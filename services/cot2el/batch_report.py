@@ -9,21 +9,19 @@ import numpy as np
 
 from services.cot2el.batch_message import Cot2elBatchReport, Validated
 from services.cot2el.comparing import COLUMNS
-from services.cot2el.contract import METRIC, Cot2elRequest
+from services.cot2el.contract import Cot2elRequest
 from services.cot2el.report import Agreement, Cot2elReport
-from shared.batch_reports import BatchReportRequest, Interval, Scored
-from shared.resampling import Floats, interval
-from shared.worker.bootstrap import mean_interval
-from shared.worker.general_report import common_part
+from shared.contracts import BatchReportRequest, Interval, Scored
+from shared.statistics.intervals import BatchStatistics, Floats, of_sums
 
 Rows = Sequence[Scored[Cot2elRequest, Cot2elReport]]
 
 
-def batch_report(rows: Rows, request: BatchReportRequest) -> Cot2elBatchReport:
+def batch_report(rows: Rows, over: BatchStatistics[BatchReportRequest]) -> Cot2elBatchReport:
     """Means over items with bootstrap intervals."""
     reports = [row.report for row in rows]
     parts = [report.components for report in reports]
-    common = common_part(METRIC.name, rows, request)
+    common = over.envelope()
     chance = [report.control.faithfulness for report in reports if report.control]
     found = [report.validation for report in reports if report.validation]
     gains = [one.group_mean.f1 - one.parsed.f1 for one in found]
@@ -31,21 +29,21 @@ def batch_report(rows: Rows, request: BatchReportRequest) -> Cot2elBatchReport:
         **common,
         statuses=dict(sorted(Counter(report.status for report in reports).items())),
         faithfulness=common["score"],
-        faithfulness_pooled=_pooled(reports, request),
-        faithfulness_by_chance=mean_interval("chance", chance, request),
-        mean_similarity=mean_interval("similarity", [p.mean_similarity for p in parts], request),
-        kept_per_item=mean_interval("kept", [p.distinct for p in parts], request),
-        filtered=_validated("filtered", [one.group_mean for one in found], request),
-        parsed=_validated("parsed", [one.parsed for one in found], request),
-        refinement=mean_interval("refinement", gains, request) if found else None,
+        faithfulness_pooled=_pooled(reports, over),
+        faithfulness_by_chance=over.mean("chance", chance),
+        mean_similarity=over.mean("similarity", [p.mean_similarity for p in parts]),
+        kept_per_item=over.mean("kept", [p.distinct for p in parts]),
+        filtered=_validated("filtered", [one.group_mean for one in found], over),
+        parsed=_validated("parsed", [one.parsed for one in found], over),
+        refinement=over.mean("refinement", gains) if found else None,
     )
 
 
-def _pooled(reports: Sequence[Cot2elReport], request: BatchReportRequest) -> Interval:
+def _pooled(reports: Sequence[Cot2elReport], over: BatchStatistics[BatchReportRequest]) -> Interval:
     """Kept / parsed over all explanations; items are drawn."""
     counts = [(one.components.kept, one.components.parsed) for one in reports]
     table = np.array(counts, dtype=np.float64).reshape(-1, 2)
-    return interval("pooled", table, _share, request)
+    return over.statistic("pooled", table, of_sums(_share))
 
 
 def _share(sums: Floats) -> Floats:
@@ -55,14 +53,14 @@ def _share(sums: Floats) -> Floats:
 
 
 def _validated(
-    name: str, own: Sequence[Agreement], request: BatchReportRequest
+    name: str, own: Sequence[Agreement], over: BatchStatistics[BatchReportRequest]
 ) -> Validated | None:
     """None where no item has human pairs."""
     if not own:
         return None
 
     def mean(what: str, values: Sequence[float | None]) -> Interval:
-        return mean_interval(f"{name} {what}", values, request)
+        return over.mean(f"{name} {what}", values)
 
     columns = {
         column: mean(column, [getattr(one.columns, column) for one in own]) for column in COLUMNS

@@ -12,9 +12,16 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 from services.cot2el.batch_message import Cot2elBatchReport
 from services.cot2el.cost import cost
 from services.cot2el.report import Cot2elReport
-from shared.batch_reports import ReportRoom
 from shared.choices import Explanation, Options, Passage, Question
-from shared.contracts import Message, Metric, ModelName, ScoreRequest
+from shared.contracts import (
+    FormField,
+    Input,
+    Message,
+    MetricContract,
+    ModelName,
+    ScoreRequest,
+    SurprisingRule,
+)
 
 MOST_PAIRS = 200
 DEFAULT_SIMILARITY = 0.6
@@ -54,23 +61,23 @@ class Writing(Message):
 class Cot2elRequest(ScoreRequest):
     """A question with options, and a chain of thought about it, given or generated."""
 
-    question: Question = Field(
+    question: Annotated[Question, Input] = Field(
         description="a string; or `premise` and `hypothesis`; or `scenario` and `question`"
     )
-    options: Options
-    reasoning: Passage | None = Field(
+    options: Annotated[Options, Input]
+    reasoning: Annotated[Passage | None, Input] = Field(
         default=None, description="the chain of thought; absent: `model` writes it"
     )
-    answer: Passage | None = Field(
+    answer: Annotated[Passage | None, Input] = Field(
         default=None, description="what followed the reasoning; shown to the parser if given"
     )
-    pairs: Pairs | None = Field(
+    pairs: Annotated[Pairs | None, Input] = Field(
         default=None,
         description="the parse, bring your own: it is aligned and checked, no model is called",
     )
-    units: Annotated[tuple[Span, ...], Field(min_length=1, max_length=5_000)] | None = Field(
-        default=None, description="discourse units of your own; absent: our rules"
-    )
+    units: Annotated[
+        Annotated[tuple[Span, ...], Field(min_length=1, max_length=5_000)] | None, Input
+    ] = Field(default=None, description="discourse units of your own; absent: our rules")
     granularity: Literal["edu", "sentence", "both"] | None = Field(
         default=None,
         description="units to align to: clauses and what connectives begin; sentences; or all; "
@@ -86,7 +93,7 @@ class Cot2elRequest(ScoreRequest):
     language: Literal["en", "zh", "ko", "ja", "auto"] = Field(
         default="auto", description="of the reasoning, for the rules of segmentation"
     )
-    human_pairs: Pairs | None = Field(
+    human_pairs: Annotated[Pairs | None, Input] = Field(
         default=None, description="pairs that an annotator marked: the result is compared with them"
     )
     similarity: ModelName | None = Field(
@@ -165,7 +172,7 @@ _VALIDATED = _UMBRELLA | {
     ],
 }
 
-METRIC = Metric(
+CONTRACT = MetricContract(
     name="cot2el",
     version="1.0",
     summary="Which sentences of a chain of thought speak for and against each option?",
@@ -176,13 +183,17 @@ METRIC = Metric(
     model_optional=True,
     cost=cost,
     examples={"your own pairs": _UMBRELLA, "against an annotator": _VALIDATED},
-)
-
-BATCH_REPORT = ReportRoom(
-    name="cot2el-report",
-    metric=METRIC.name,
-    intervals=12,
-    summary="Faithfulness of parses, and agreement with annotators, over many results",
-    needs_text=False,
-    report=Cot2elBatchReport,
+    batch_report=Cot2elBatchReport,
+    batch_summary="Faithfulness of parses, and agreement with annotators, over many results",
+    batch_intervals=12,
+    form=(
+        FormField(name="reasoning", label="Reasoning", hint="a chain of thought", required=False),
+    ),
+    surprising=(
+        SurprisingRule(
+            name="not-parsed",
+            path='$ ? (@.status != "ok")',
+            says="the reasoning could not be read into explanations",
+        ),
+    ),
 )

@@ -16,24 +16,24 @@ from services.cot2el.tagging import tagger_name, tags
 from shared.calls import Pair
 from shared.choices import Explanation
 from shared.contracts import ModelUse
-from shared.errors import BadInput
+from shared.errors import pointing_to
+from shared.metric import Collected
 from shared.models import Similarity, models
 
 Texts = tuple[str, str]
 
 
-@dataclass(frozen=True)
-class Gathered:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cot2elCollected(Collected):
     """One request's draft, what its refinement gave, and what compares it with humans."""
 
     draft: Draft
     reading: Reading
     measures: Measures | None  # None: no human pairs
     tagger: str | None
-    models: tuple[ModelUse, ...]
 
 
-def gather(requests: Sequence[Cot2elRequest]) -> list[Gathered]:
+def gather(requests: Sequence[Cot2elRequest]) -> list[Cot2elCollected]:
     """Every request, drafted, refined and measured."""
     drafted = drafts(requests)
     readings = [read(draft) for draft in drafted]
@@ -45,11 +45,11 @@ def gather(requests: Sequence[Cot2elRequest]) -> list[Gathered]:
 
 def _gathered(
     draft: Draft, reading: Reading, cosines: dict[str, tuple[ModelUse, dict[Texts, float]]]
-) -> Gathered:
+) -> Cot2elCollected:
     request = draft.request
     uses = [models().writer(name).use for name in _writers(request)]
     if request.human_pairs is None:
-        return Gathered(draft, reading, None, None, tuple(uses))
+        return _collected(draft, reading, uses)
     compared = cosines.get(request.similarity or "")
     if compared is not None:
         uses.append(compared[0])
@@ -61,7 +61,24 @@ def _gathered(
         cosines=compared[1] if compared is not None else None,
     )
     tagger = tagger_name() if english else None
-    return Gathered(draft, reading, measures, tagger, tuple(uses))
+    return _collected(draft, reading, uses, measures, tagger)
+
+
+def _collected(
+    draft: Draft,
+    reading: Reading,
+    uses: Sequence[ModelUse],
+    measures: Measures | None = None,
+    tagger: str | None = None,
+) -> Cot2elCollected:
+    return Cot2elCollected(
+        draft=draft,
+        reading=reading,
+        measures=measures,
+        tagger=tagger,
+        models=tuple(uses),
+        warnings=draft.warnings,
+    )
 
 
 def _writers(request: Cot2elRequest) -> list[str]:
@@ -90,10 +107,8 @@ def _cosines(
 
 
 def _similarity(name: str) -> Similarity:
-    try:
+    with pointing_to("/similarity"):
         return models().similarity(name)
-    except BadInput as error:
-        raise BadInput(error.detail, pointer="/similarity") from error
 
 
 def _pairs(human: Sequence[Explanation], reading: Reading) -> list[Texts]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from services.cot2el.contract import DEFAULT_SIMILARITY, Cot2elRequest
+from services.cot2el.contract import Cot2elRequest
 from services.cot2el.drafting import Draft
 from services.cot2el.kernel import MOST_STEPS
 from services.cot2el.refining import Chance, Refined, Rule, by_chance, refine
@@ -20,6 +20,7 @@ from services.cot2el.segmentation.units import (
     Segmenter,
     Unit,
 )
+from services.cot2el.variants import VARIANTS
 from shared.choices import Explanation
 
 
@@ -77,16 +78,15 @@ def read(draft: Draft) -> Reading:
 
 def granularity_of(request: Cot2elRequest) -> Granularity:
     """In force: as asked, else the variant's own."""
-    return request.granularity or ("both" if request.variant == "robust" else "edu")
+    return request.granularity or VARIANTS[request.variant].granularity
 
 
 def rule_of(request: Cot2elRequest) -> Rule:
     """In force: as asked, else the variant's own."""
-    own = 0.0 if request.variant == "paper" else DEFAULT_SIMILARITY
-    least = own if request.min_similarity is None else request.min_similarity
-    released = request.variant == "reference"
+    row = VARIANTS[request.variant]
+    least = row.min_similarity if request.min_similarity is None else request.min_similarity
     each = MOST_STEPS // (1 + request.control_draws)
-    return Rule(least, autojunk=released, repeated=released, most_steps=each)
+    return Rule(least, autojunk=row.autojunk, repeated=row.repeated, most_steps=each)
 
 
 def segmenter_of(request: Cot2elRequest) -> Segmenter:

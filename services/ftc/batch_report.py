@@ -13,7 +13,7 @@ import numpy as np
 
 from services.ftc import kernel
 from services.ftc.comparison import las_of, lra_of, sensitivity_of, simulatability_of
-from services.ftc.contract import METRIC, FtcRequest
+from services.ftc.contract import FtcRequest
 from services.ftc.report import LABELS, Counterfactual, FtcReport, Satisfaction
 from services.ftc.report_over_many import (
     HUMAN_CEILING,
@@ -24,10 +24,9 @@ from services.ftc.report_over_many import (
     FtcBatchReportRequest,
     Scores,
 )
-from services.ftc.resampling import Resampling
 from services.ftc.tables import STATISTICS, components, scores_of
-from shared.batch_reports import Scored
-from shared.version import SERVICE_VERSION
+from shared.contracts import Scored
+from shared.statistics.intervals import BatchStatistics
 
 Row = Scored[FtcRequest, FtcReport]
 
@@ -36,16 +35,17 @@ BEFORE = ("always_entailment", "uniform", "unedited", "blank_premise")
 SIGNIFICANT = 0.05
 
 
-def batch_report(rows: Sequence[Row], request: FtcBatchReportRequest) -> FtcBatchReport:
+def batch_report(
+    rows: Sequence[Row], over: BatchStatistics[FtcBatchReportRequest]
+) -> FtcBatchReport:
     """Do models bear out these explanations, and do others do so without them?"""
-    over = Resampling(request)
     reports = [row.report for row in rows]
     covered = [report for report in reports if report.counterfactuals]
     controls = [report.control for report in covered if report.control]
     significant = [None if c.null_p_value is None else float(c.null_p_value <= SIGNIFICANT)
                    for c in controls]  # fmt: skip
     return FtcBatchReport(
-        **_common(rows, over),
+        **over.envelope() | {"warnings": _warnings(rows)},
         coverage=over.mean("coverage", [float(bool(r.counterfactuals)) for r in reports]),
         cases=tuple(_cases(reports, over)),
         macro=_macro(covered, over),
@@ -61,23 +61,6 @@ def batch_report(rows: Sequence[Row], request: FtcBatchReportRequest) -> FtcBatc
         simulatability=simulatability_of(rows),
         sensitivity=sensitivity_of(rows, over),
     )
-
-
-def _common(rows: Sequence[Row], over: Resampling) -> dict[str, Any]:
-    """What every batch report has."""
-    scores = [row.report.score for row in rows]
-    undefined = sum(score is None for score in scores)
-    return {
-        "metric": METRIC.name,
-        "scored": len(scores),
-        "undefined": undefined,
-        "score": over.mean("score", scores),
-        "warnings": _warnings(rows),
-        "seed": over.request.seed,
-        "resamples": over.request.resamples,
-        "confidence": over.request.confidence,
-        "service_version": SERVICE_VERSION,
-    }
 
 
 def _warnings(rows: Sequence[Row]) -> tuple[str, ...]:
@@ -97,7 +80,9 @@ def _counted(names: Iterable[str | None]) -> dict[str, int]:
     return dict(Counter(name for name in names if name is not None).most_common())
 
 
-def _cases(reports: Sequence[FtcReport], over: Resampling) -> Iterable[CaseScores]:
+def _cases(
+    reports: Sequence[FtcReport], over: BatchStatistics[FtcBatchReportRequest]
+) -> Iterable[CaseScores]:
     for case in (*ORIGINAL, "neutral a", "neutral b"):
         of_label = [report for report in reports if report.label == case.split()[0]]
         found = [satisfied for report in of_label for satisfied in case_scores(report, case)]
@@ -130,7 +115,7 @@ def _win_rate(report: FtcReport, case: Case) -> float | None:
     return report.control.null_win_rate if report.control else None
 
 
-def _macro(covered: Sequence[FtcReport], over: Resampling) -> Scores:
+def _macro(covered: Sequence[FtcReport], over: BatchStatistics[FtcBatchReportRequest]) -> Scores:
     groups = [components([r for r in covered if r.label == label]) for label in ORIGINAL]
     found = {
         name: over.macro(

@@ -14,16 +14,17 @@ from services.ftc.contract import FtcRequest
 from services.ftc.report import Counterfactual, FtcReport, NliLabel
 from services.ftc.report_over_many import (
     Case,
+    FtcBatchReportRequest,
     InputScores,
     Las,
     Lra,
     Simulatability,
     Statistic,
 )
-from services.ftc.resampling import Resampling
 from services.ftc.study import Inputs, Perturbation, Simulation
 from services.ftc.tables import STATISTICS, components, scores_of
-from shared.batch_reports import Interval, Scored
+from shared.contracts import Interval, Scored
+from shared.statistics.intervals import BatchStatistics
 
 Row = Scored[FtcRequest, FtcReport]
 CASES: tuple[tuple[Case, NliLabel, str], ...] = (
@@ -35,7 +36,7 @@ CASES: tuple[tuple[Case, NliLabel, str], ...] = (
 INPUTS: tuple[Inputs, ...] = ("all", "hypothesis", "premise", "label", "another_item")
 
 
-def las_of(rows: Sequence[Row], over: Resampling) -> Las | None:
+def las_of(rows: Sequence[Row], over: BatchStatistics[FtcBatchReportRequest]) -> Las | None:
     """Of the results whose simulator also saw the explanation alone."""
     observed = [
         (_gain(simulated, row.report.label), float(simulated.from_explanation == row.report.label))
@@ -68,7 +69,7 @@ def _gain(simulated: Simulation, label: NliLabel) -> float:
     return float(with_it) - float(simulated.from_input == label)
 
 
-def lra_of(rows: Sequence[Row], over: Resampling) -> tuple[Lra, ...]:
+def lra_of(rows: Sequence[Row], over: BatchStatistics[FtcBatchReportRequest]) -> tuple[Lra, ...]:
     """A point a strength of noise: together the curve."""
     seen = [
         (row, simulated, noisy)
@@ -84,7 +85,9 @@ def lra_of(rows: Sequence[Row], over: Resampling) -> tuple[Lra, ...]:
 
 
 def _lra(
-    variance: float, seen: Sequence[tuple[Row, Simulation, Perturbation]], over: Resampling
+    variance: float,
+    seen: Sequence[tuple[Row, Simulation, Perturbation]],
+    over: BatchStatistics[FtcBatchReportRequest],
 ) -> Lra:
     stable = np.array([float(noisy.label == row.report.label) for row, _, noisy in seen])
     gain = np.array([_gain(simulated, row.report.label) for row, simulated, _ in seen])
@@ -144,7 +147,9 @@ def _simulatability(
     )
 
 
-def sensitivity_of(rows: Sequence[Row], over: Resampling) -> tuple[InputScores, ...]:
+def sensitivity_of(
+    rows: Sequence[Row], over: BatchStatistics[FtcBatchReportRequest]
+) -> tuple[InputScores, ...]:
     """A row a set of inputs, paired with the full set by premise and hypothesis."""
     by_inputs = {
         inputs: [row for row in rows if row.request.study and row.request.study.inputs == inputs]
@@ -167,7 +172,10 @@ def sensitivity_of(rows: Sequence[Row], over: Resampling) -> tuple[InputScores, 
 
 
 def _differences(
-    inputs: Inputs, whole: Sequence[Row], some: Sequence[Row], over: Resampling
+    inputs: Inputs,
+    whole: Sequence[Row],
+    some: Sequence[Row],
+    over: BatchStatistics[FtcBatchReportRequest],
 ) -> dict[Statistic, Interval]:
     """`all` minus these, item by item; several explanations of an item are averaged."""
     full, reduced = _by_item(whole), _by_item(some)

@@ -13,8 +13,16 @@ from services.ftc.cost import cost
 from services.ftc.report import Distribution, FtcReport, Kind, NliLabel
 from services.ftc.report_over_many import FtcBatchReport, FtcBatchReportRequest
 from services.ftc.study import Study
-from shared.batch_reports import ReportRoom
-from shared.contracts import MAX_TEXT, Message, Metric, ModelName, ScoreRequest
+from shared.contracts import (
+    MAX_TEXT,
+    FormField,
+    Input,
+    Message,
+    MetricContract,
+    ModelName,
+    ScoreRequest,
+    SurprisingRule,
+)
 
 DEFAULT_MODEL = "embedded-nli"
 
@@ -34,9 +42,13 @@ class Supplied(Message):
 class FtcRequest(ScoreRequest):
     """A pair of sentences and the explanation of its label."""
 
-    premise: str = Field(max_length=MAX_TEXT, description="what is taken to be true")
-    hypothesis: Sentence = Field(description="what follows from it, contradicts it, or neither")
-    explanation: str = Field(
+    premise: Annotated[str, Input] = Field(
+        max_length=MAX_TEXT, description="what is taken to be true"
+    )
+    hypothesis: Annotated[Sentence, Input] = Field(
+        description="what follows from it, contradicts it, or neither"
+    )
+    explanation: Annotated[str, Input] = Field(
         max_length=MAX_TEXT, description="of the label; from an empty one nothing is extracted"
     )
     label: NliLabel | None = Field(
@@ -48,7 +60,7 @@ class FtcRequest(ScoreRequest):
     writer: ModelName | None = Field(
         default=None, description="the configured language model of the extractor `llm`"
     )
-    counterfactuals: tuple[Supplied, ...] | None = Field(
+    counterfactuals: Annotated[tuple[Supplied, ...] | None, Input] = Field(
         default=None, min_length=1, max_length=2, description="bring your own"
     )
     targets: dict[Kind, Distribution] = Field(
@@ -67,12 +79,14 @@ class FtcRequest(ScoreRequest):
         default=1e-6, gt=0, le=0.1, description="smallest probability that k distinguishes"
     )
     draws: int = Field(default=50, ge=0, le=200, description="random substitutions, M; 0: none")
-    substitutes: tuple[Phrase, ...] = Field(
+    substitutes: Annotated[tuple[Phrase, ...], Input] = Field(
         default=(),
         max_length=2_000,
         description="phrases of other examples to draw from; absent: the room's own list",
     )
-    study: Study | None = Field(default=None, description="for the batch report; never scored")
+    study: Annotated[Study | None, Input] = Field(
+        default=None, description="for the batch report; never scored"
+    )
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
@@ -120,7 +134,7 @@ _SUPPLIED = {
     ],
 }
 
-METRIC = Metric(
+CONTRACT = MetricContract(
     name="ftc",
     version="1.0",
     summary="Does the logic of an explanation hold in a hypothesis that is built from it?",
@@ -135,15 +149,30 @@ METRIC = Metric(
         "neutral": _NEUTRAL,
         "your own counterfactual": _SUPPLIED,
     },
-)
-
-BATCH_REPORT = ReportRoom(
-    name="ftc-report",
-    metric=METRIC.name,
-    intervals=30,
-    summary="A row a label, with intervals, baselines, nulls and the human ceiling",
-    request=FtcBatchReportRequest,
-    report=FtcBatchReport,
-    model_kinds=(),
-    default_model=None,
+    batch_request=FtcBatchReportRequest,
+    batch_report=FtcBatchReport,
+    batch_summary="A row a label, with intervals, baselines, nulls and the human ceiling",
+    batch_needs_text=True,
+    batch_intervals=30,
+    form=(
+        FormField(name="premise", label="Premise"),
+        FormField(name="hypothesis", label="Hypothesis"),
+        FormField(
+            name="explanation", label="Explanation", hint="what a model said about its decision"
+        ),
+        FormField(
+            name="label",
+            label="Label",
+            choices=("entailment", "neutral", "contradiction"),
+            hint="empty: the model's own",
+            required=False,
+        ),
+    ),
+    surprising=(
+        SurprisingRule(
+            name="abstained",
+            path="$ ? (@.abstained != null)",
+            says="no counterfactual could be built",
+        ),
+    ),
 )

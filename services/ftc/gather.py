@@ -19,6 +19,7 @@ from services.ftc.report import LABELS, NliLabel
 from shared.calls import Example
 from shared.contracts import ModelUse
 from shared.errors import BadInput, DegenerateInput
+from shared.metric import Collected
 from shared.models import Judge, models
 
 Pair = tuple[str, str]  # premise, hypothesis
@@ -26,16 +27,15 @@ Pair = tuple[str, str]  # premise, hypothesis
 SHORT = 200  # bytes of premise and hypothesis that every model reads to the end
 
 
-@dataclass(frozen=True, slots=True)
-class Measured:
-    """Probabilities; columns are entailment, neutral, contradiction."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FtcCollected(Collected):
+    """Hypotheses and their probabilities; columns are entailment, neutral, contradiction."""
 
+    reading: Reading
     original: Floats  # (3,) of the hypothesis as sent
     answers: Floats  # (N, 3), one row a counterfactual
     blank: Floats  # (N, 3), the same without the premise
     nulls: tuple[Floats, ...]  # N of (M, 3)
-    models: tuple[ModelUse, ...]
-    warnings: tuple[str, ...]
 
 
 def own_labels(requests: Sequence[FtcRequest]) -> list[NliLabel]:
@@ -58,7 +58,7 @@ def _likeliest(row: Floats) -> NliLabel:
     return LABELS[int(best[0])]
 
 
-def measure(requests: Sequence[FtcRequest], readings: Sequence[Reading]) -> list[Measured]:
+def measure(requests: Sequence[FtcRequest], readings: Sequence[Reading]) -> list[FtcCollected]:
     """The model's answers for every request. Raises BadInput for a model without the labels."""
     both = list(zip(requests, readings, strict=True))
     asked: dict[str, list[Pair]] = {}
@@ -85,11 +85,12 @@ def pairs(request: FtcRequest, reading: Reading) -> list[Pair]:
     return with_premise + [("", text) for text in texts]
 
 
-def _measured(answers: Answers, request: FtcRequest, reading: Reading) -> Measured:
+def _measured(answers: Answers, request: FtcRequest, reading: Reading) -> FtcCollected:
     premise = request.premise
     texts = [hypothesis.text for hypothesis in reading.hypotheses]
     writers = tuple(models().writer(name).use for name in reading.writers)
-    return Measured(
+    return FtcCollected(
+        reading=reading,
         original=answers.of(premise, request.hypothesis),
         answers=_rows([answers.of(premise, text) for text in texts]),
         blank=_rows([answers.of("", text) for text in texts]),

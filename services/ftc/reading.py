@@ -17,6 +17,7 @@ from services.ftc.phrases import Phrase, Shape, phrase, shape
 from services.ftc.report import Extraction, Kind, NliLabel, SpanEvidence
 from services.ftc.slots import Slot, Window, windows
 from services.ftc.transformation import Made
+from services.ftc.variants import VARIANTS
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +64,7 @@ def by_language_model(request: FtcRequest) -> bool:
 
 
 def _by_rules(request: FtcRequest, label: NliLabel) -> Reading:
-    printed = request.variant != "robust"
+    printed = VARIANTS[request.variant].printed
     found = extract(label, request.hypothesis, request.explanation, printed=printed)
     how = " + ".join(made.how for made in found.made) or None
     return Reading(

@@ -9,8 +9,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from shared.contracts import Evidence, Message, Report, Word
-from shared.histograms import Histogram
+from shared.contracts import Evidence, Histogram, Message, Report, Word
 
 NliLabel = Literal["entailment", "neutral", "contradiction"]
 LABELS: tuple[NliLabel, ...] = ("entailment", "neutral", "contradiction")

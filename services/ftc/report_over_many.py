@@ -10,8 +10,7 @@ from typing import Literal
 from pydantic import Field
 
 from services.ftc.study import Inputs
-from shared.batch_reports import BatchReport, BatchReportRequest, Interval
-from shared.contracts import Message
+from shared.contracts import BatchReport, BatchReportRequest, Interval, Message
 
 Case = Literal["contradiction", "entailment", "neutral", "neutral a", "neutral b"]
 Statistic = Literal["delta", "k", "w", "w_normalized"]

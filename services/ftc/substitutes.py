@@ -7,18 +7,16 @@ do not matter.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 
-import numpy as np
-
 from services.ftc.phrases import Phrase, phrase
 from services.ftc.report import PhraseType
 from services.ftc.slots import Slot
 from services.ftc.transformation import same
+from shared.statistics.seeds import generator_1_0
 
 OWN = Path(__file__).with_name("substitutes.json")  # written for this project
 FEWEST = 5  # a null of fewer phrases says nothing
@@ -39,7 +37,7 @@ def drawn(slot: Slot, observed: str, pool: Sequence[str], seed: int, draws: int)
     texts = [t for t in fitting if not same(t, observed) and not same(t, slot.shape.text)]
     if len(texts) < FEWEST:
         return []
-    generator = _generator(seed, slot.shape.text, observed)
+    generator = generator_1_0(seed, slot.shape.text, observed)
     chosen = generator.permutation(len(texts))[:draws]
     return [texts[place] for place in chosen]
 
@@ -58,9 +56,3 @@ def _typed(pool: tuple[str, ...]) -> dict[PhraseType, tuple[Phrase, ...]]:
         if read is not None:
             found[read.type] = (*found.get(read.type, ()), read)
     return found
-
-
-def _generator(seed: int, *content: str) -> np.random.Generator:
-    key = "\n".join((str(seed), *content)).encode("utf-8", "surrogatepass")
-    words = np.frombuffer(hashlib.sha256(key).digest(), dtype=np.uint32)
-    return np.random.Generator(np.random.Philox(np.random.SeedSequence(words.tolist())))

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 
 from services.ftc import kernel
 from services.ftc.report import FtcReport, Satisfaction
-from services.ftc.report_over_many import Scores, Statistic
-from services.ftc.resampling import Resampling
+from services.ftc.report_over_many import FtcBatchReportRequest, Scores, Statistic
+from shared.statistics.intervals import BatchStatistics
 
 STATISTICS: tuple[Statistic, ...] = ("delta", "k", "w", "w_normalized")
 
@@ -21,7 +21,9 @@ def components(reports: Iterable[FtcReport]) -> list[Satisfaction]:
     ]
 
 
-def scores_of(name: str, found: Sequence[Satisfaction], over: Resampling) -> Scores:
+def scores_of(
+    name: str, found: Sequence[Satisfaction], over: BatchStatistics[FtcBatchReportRequest]
+) -> Scores:
     """Their means with intervals."""
     means = {
         part: over.mean(f"{name} {part}", [getattr(one, part) for one in found])

@@ -9,9 +9,9 @@ from fastapi.openapi.utils import get_openapi
 from pydantic.json_schema import models_json_schema
 
 from services.gateway.refusals import MEDIA_TYPE
-from services.gateway.rooms import every_room
 from services.gateway.routes.batches import BatchRequest
 from services.gateway.webhook_views import EndpointChange, EndpointRequest, RotationRequest
+from services.registry import every_contract
 from shared.contracts import Message
 
 OTHER_REQUESTS = (BatchRequest, EndpointRequest, EndpointChange, RotationRequest)
@@ -39,7 +39,7 @@ def _described(app: FastAPI) -> dict[str, Any]:
         tags=app.openapi_tags,
     )
     asked: list[type[Message]] = [
-        *(room.request for room in every_room().values()),
+        *(room.request for room in every_contract().values()),
         *OTHER_REQUESTS,
     ]
     requests: list[tuple[type[Message], str]] = [(message, "validation") for message in asked]

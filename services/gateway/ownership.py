@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import Connection
 
-from shared.batch_reports import BatchReportRequest
-from shared.contracts import JobRequest
+from shared.contracts import BatchReportRequest, JobRequest
 from shared.errors import BadInput
 from shared.ledger import results
 from shared.ledger.webhooks import endpoints

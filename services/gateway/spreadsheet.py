@@ -14,7 +14,7 @@ from typing import Any, Union, get_args, get_origin
 
 from sqlalchemy import Engine
 
-from shared.contracts import Message, Room
+from shared.contracts import Message, ServiceContract
 from shared.ledger import items
 from shared.ledger.batches import Batch
 from shared.ledger.engine import transaction
@@ -31,7 +31,7 @@ BREAKS = frozenset("\t\r\n")
 BLANKS = frozenset("\u115f\u1160\u3164\uffa0\u2800")
 
 
-def written(engine: Engine, batch: Batch, room: Room | None) -> Iterator[bytes]:
+def written(engine: Engine, batch: Batch, room: ServiceContract | None) -> Iterator[bytes]:
     """The file, some lines at a time; no transaction stays open between them.
 
     room: of the batch's metric; None where this version has none: then there are no components.

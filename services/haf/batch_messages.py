@@ -8,8 +8,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from services.haf.report import Stance
-from shared.batch_reports import BatchReport, BatchReportRequest, Interval
-from shared.contracts import Message, MetadataKey
+from shared.contracts import BatchReport, BatchReportRequest, Interval, Message, MetadataKey
 
 UNNAMED = "(unnamed)"
 

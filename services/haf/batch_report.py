@@ -22,12 +22,11 @@ from services.haf.batch_messages import (
     Shares,
     StanceScores,
 )
-from services.haf.contract import METRIC, HafRequest
+from services.haf.contract import HafRequest
 from services.haf.plot import means_plot
 from services.haf.report import HafReport, Stage, StagePart, Stance
-from shared.batch_reports import Interval, Scored
-from shared.worker.bootstrap import mean_interval
-from shared.worker.general_report import common_part
+from shared.contracts import Interval, Scored
+from shared.statistics.intervals import BatchStatistics
 
 Row = Scored[HafRequest, HafReport]
 Origin = tuple[str, str]  # model, data set
@@ -36,16 +35,18 @@ MIXED = "the results were scored with several variants, which are not comparable
 FEW = "groups with fewer than two results have no interval"
 
 
-def batch_report(scored: Sequence[Row], request: HafBatchReportRequest) -> HafBatchReport:
+def batch_report(
+    scored: Sequence[Row], over: BatchStatistics[HafBatchReportRequest]
+) -> HafBatchReport:
     """The report over these results. Their order changes nothing but rounding."""
     by_origin: dict[Origin, list[Row]] = defaultdict(list)
     for row in scored:
-        by_origin[origin(row, request)].append(row)
+        by_origin[origin(row, over.request)].append(row)
     groups = tuple(
-        _Group(place, rows, request).summed_up() for place, rows in sorted(by_origin.items())
+        _Group(place, rows, over).summed_up() for place, rows in sorted(by_origin.items())
     )
     variants = tuple(sorted({row.report.provenance.variant for row in scored}))
-    common = common_part(METRIC.name, scored, request)
+    common = over.envelope()
     common["warnings"] = (*common["warnings"], *_warnings(groups, variants))
     return HafBatchReport(
         **common,
@@ -75,7 +76,7 @@ class _Group:
 
     origin: Origin
     rows: list[Row]
-    request: HafBatchReportRequest
+    over: BatchStatistics[HafBatchReportRequest]
 
     def summed_up(self) -> HafGroup:
         """All of its tables."""
@@ -93,7 +94,7 @@ class _Group:
         )
 
     def _interval(self, name: str, values: Iterable[float | None]) -> Interval:
-        return mean_interval("/".join((*self.origin, name)), values, self.request)
+        return self.over.mean("/".join((*self.origin, name)), values)
 
     def _mean(self, name: str, value: Callable[[HafReport], float | None]) -> Interval:
         return self._interval(name, [value(row.report) for row in self.rows])

@@ -14,8 +14,16 @@ from services.haf.batch_messages import HafBatchReport, HafBatchReportRequest
 from services.haf.cost import cost
 from services.haf.report import HafReport
 from services.haf.responses import Responses
-from shared.batch_reports import ReportRoom
-from shared.contracts import MAX_TEXT, Message, Metric, ModelName, ScoreRequest
+from shared.contracts import (
+    MAX_TEXT,
+    FormField,
+    Input,
+    Message,
+    MetricContract,
+    ModelName,
+    ScoreRequest,
+    SurprisingRule,
+)
 
 DEFAULT_SIMILARITY = "embedded-similarity"
 
@@ -58,8 +66,10 @@ class Generation(Message):
 class HafRequest(ScoreRequest):
     """A text, and either a language model that is prompted or the responses of one."""
 
-    text: str = Field(min_length=1, max_length=MAX_TEXT, description="the moderated text")
-    responses: Responses | None = Field(
+    text: Annotated[str, Input] = Field(
+        min_length=1, max_length=MAX_TEXT, description="the moderated text"
+    )
+    responses: Annotated[Responses | None, Input] = Field(
         default=None, description="bring your own, instead of `model`: nothing is generated"
     )
     similarity: ModelName = Field(
@@ -124,7 +134,7 @@ _OWN_RESPONSES = {
     },
 }
 
-METRIC = Metric(
+CONTRACT = MetricContract(
     name="haf",
     version="1.0",
     summary="Would a rational human stand by these reasons? Confidence, diversity, sufficiency",
@@ -138,14 +148,22 @@ METRIC = Metric(
         "your own responses": _OWN_RESPONSES,
         "with every token": {**_OWN_RESPONSES, "token_values": True},
     },
-)
-
-BATCH_REPORT = ReportRoom(
-    name="haf-report",
-    metric=METRIC.name,
-    intervals=27,
-    needs_text=False,
-    summary="The paper's tables over many results: means, sample sizes, sufficient and irrelevant",
-    request=HafBatchReportRequest,
-    report=HafBatchReport,
+    batch_request=HafBatchReportRequest,
+    batch_report=HafBatchReport,
+    batch_summary="The paper's tables over many results: means, sample sizes, sufficient and "
+    "irrelevant",
+    batch_intervals=27,
+    form=(FormField(name="text", label="Text", hint="what was moderated"),),
+    surprising=(
+        SurprisingRule(
+            name="refusal",
+            path="$ ? (@.refusal == true)",
+            says="the model refused to justify",
+        ),
+        SurprisingRule(
+            name="stance-unclear",
+            path='$ ? (@.stance == "unclear")',
+            says="no stance can be read from the answer",
+        ),
+    ),
 )

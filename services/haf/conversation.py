@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from services.haf import orders
 from services.haf.brought import of_completion, of_response
 from services.haf.contract import HafRequest
-from services.haf.questions import Asked, Sample, about_the_text, individual, opening, upholding
+from services.haf.questions import PROMPTS, Asked, Sample, individual, opening, upholding
 from services.haf.report import Stage
 from services.haf.responses import Response, Responses
 from services.haf.spoken import Written
@@ -27,7 +27,7 @@ from services.haf.transcript import (
     read,
 )
 from shared.calls import Sampling
-from shared.errors import BadInput
+from shared.errors import BadInput, pointing_to
 from shared.models import models
 from shared.operations import MOST
 
@@ -72,7 +72,7 @@ def _answered(asked: Iterable[Asked]) -> list[tuple[Asked, Exchange]]:
         writer = models().writer(name)
         for first in range(0, len(places), MOST):
             some = places[first : first + MOST]
-            with about_the_text():
+            with pointing_to("/text", only=PROMPTS):
                 answers = writer.generate([every[place].prompt for place in some], sampling)
             found.update(zip(some, map(of_completion, answers), strict=True))
     return [

@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 
 from services.haf.contract import HafRequest
-from services.haf.manner import Manner
 from services.haf.parsed import Verdict
 from services.haf.report import Answer
 from services.haf.transcript import Exchange, Transcript
+from services.haf.variants import HafVariant
 from shared.calls import Example
-from shared.errors import BadInput
+from shared.errors import BadInput, pointing_to
 from shared.models import Judge, models
 
 INSUFFICIENT = (
@@ -41,7 +41,7 @@ Compare = Callable[[str, str], float]
 Shares = tuple[float, float]  # P(insufficient), P(sufficient), each in [0, 1]
 
 
-def asks_model(way: Manner, exchange: Exchange) -> bool:
+def asks_model(way: HafVariant, exchange: Exchange) -> bool:
     """Whether the rules' answer, or its absence, is left to a model."""
     if exchange.stage == "justify" or exchange.parsed.decision is None:
         return False
@@ -49,7 +49,7 @@ def asks_model(way: Manner, exchange: Exchange) -> bool:
     return (found.answer if found else None) in way.left_to_model
 
 
-def undecided(way: Manner, transcript: Transcript) -> list[str]:
+def undecided(way: HafVariant, transcript: Transcript) -> list[str]:
     """The decision sentences that a model must read."""
     return [
         exchange.parsed.decision.statement.text
@@ -58,7 +58,7 @@ def undecided(way: Manner, transcript: Transcript) -> list[str]:
     ]
 
 
-def by_similarity(way: Manner, sentence: str, g: Compare) -> Verdict:
+def by_similarity(way: HafVariant, sentence: str, g: Compare) -> Verdict:
     """The side whose sentences are more similar; unclear where neither is.
 
     Its certainty is its share of both sides' similarities.
@@ -97,10 +97,8 @@ def entailed(name: str, sentences: Sequence[str]) -> dict[str, Shares]:
 
 def nli(name: str) -> Judge:
     """The classifier of this name. Raises BadInput that points at `decision_model`."""
-    try:
+    with pointing_to("/decision_model"):
         return models().classifier(name)
-    except BadInput as error:
-        raise BadInput(error.detail, pointer="/decision_model") from error
 
 
 def asks_nli(request: HafRequest) -> bool:
@@ -108,7 +106,5 @@ def asks_nli(request: HafRequest) -> bool:
     name = request.decision_model
     if name is None:
         return False
-    try:
+    with pointing_to("/decision_model"):
         return models().kind(name) == "classifier"
-    except BadInput as error:
-        raise BadInput(error.detail, pointer="/decision_model") from error

@@ -21,14 +21,15 @@ from services.haf.deciding import (
     nli,
     undecided,
 )
-from services.haf.manner import manner
 from services.haf.parsed import Verdict
 from services.haf.spoken import Spoken
 from services.haf.transcript import Exchange, Transcript
+from services.haf.variants import variant_of
 from shared.calls import Pair
 from shared.contracts import ModelUse
-from shared.errors import BadInput
+from shared.errors import pointing_to
 from shared.job_context import checking
+from shared.metric import Collected
 from shared.models import Similarity, models
 from shared.operations import MOST
 
@@ -48,14 +49,14 @@ class Alike:
         return 1.0 if a == b and self.same_is_one else self.values[a, b]
 
 
-@dataclass(frozen=True)
-class Gathered:
-    """What models answered for one request."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HafCollected(Collected):
+    """What models answered for one request: its transcripts, and what compares them."""
 
     g: Alike
     verdicts: dict[str, Verdict]  # of the decision sentences that a model had to read
-    models: tuple[ModelUse, ...]
     pairs: int  # distinct
+    transcripts: Sequence[Transcript] = ()
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,9 @@ class Answers:
         return Alike(own, same_is_one)
 
 
-def gather(requests: Sequence[HafRequest], told: Sequence[Sequence[Transcript]]) -> list[Gathered]:
+def gather(
+    requests: Sequence[HafRequest], told: Sequence[Sequence[Transcript]]
+) -> list[HafCollected]:
     """The similarities and decisions of every request."""
     wanted = [
         _wanted(request, transcripts) for request, transcripts in zip(requests, told, strict=True)
@@ -88,7 +91,7 @@ def gather(requests: Sequence[HafRequest], told: Sequence[Sequence[Transcript]])
 def _wanted(request: HafRequest, told: Sequence[Transcript]) -> list[Named]:
     """The pairs of one request; equal texts are not asked about where they are 1 anyway."""
     affordable(request, told)
-    way = manner(request)
+    way = variant_of(request)
     pairs = [
         (request.similarity, a, b)
         for transcript in told
@@ -135,7 +138,7 @@ def relevance_pairs(request: HafRequest, exchange: Exchange) -> Iterator[Texts]:
 
 def decision_target(request: HafRequest, exchange: Exchange, decision: Spoken) -> str:
     """What a decision's tokens are relevant to: itself (Eq. 3), or the released code's label."""
-    chosen = request.decision_target or manner(request).target
+    chosen = request.decision_target or variant_of(request).decision_target
     return decision.statement.text if chosen == "sentence" else exchange.decision_label
 
 
@@ -161,7 +164,7 @@ def _entailed(
         if request.decision_model is not None and asks_nli(request):
             sentences = asked.setdefault(request.decision_model, [])
             for transcript in transcripts:
-                sentences += undecided(manner(request), transcript)
+                sentences += undecided(variant_of(request), transcript)
     return {
         (name, sentence): shares
         for name, sentences in asked.items()
@@ -169,8 +172,10 @@ def _entailed(
     }
 
 
-def _gathered(request: HafRequest, transcripts: Sequence[Transcript], answers: Answers) -> Gathered:
-    way = manner(request)
+def _gathered(
+    request: HafRequest, transcripts: Sequence[Transcript], answers: Answers
+) -> HafCollected:
+    way = variant_of(request)
     sentences = dict.fromkeys(text for each in transcripts for text in undecided(way, each))
     used = list(dict.fromkeys(name for name, _, _ in answers.pairs))
     uses = [similarity(name).use for name in used]
@@ -181,7 +186,8 @@ def _gathered(request: HafRequest, transcripts: Sequence[Transcript], answers: A
     else:
         g = answers.of(decider, same_is_one=False)
         verdicts = {text: by_similarity(way, text, g) for text in sentences}
-    return Gathered(
+    return HafCollected(
+        transcripts=transcripts,
         g=answers.of(request.similarity, same_is_one=way.same_is_one),
         verdicts=verdicts,
         models=(*_writer(request), *uses),
@@ -195,7 +201,5 @@ def _writer(request: HafRequest) -> list[ModelUse]:
 
 def similarity(name: str) -> Similarity:
     """The model of a request's `similarity`. Raises BadInput that points there."""
-    try:
+    with pointing_to("/similarity"):
         return models().similarity(name)
-    except BadInput as error:
-        raise BadInput(error.detail, pointer="/similarity") from error

@@ -11,9 +11,8 @@ import numpy as np
 from services.haf import kernel
 from services.haf.contract import HafRequest
 from services.haf.deciding import asks_model
-from services.haf.gather import Alike, Gathered, decision_target
+from services.haf.gather import Alike, HafCollected, decision_target
 from services.haf.kernel import Floats
-from services.haf.manner import manner
 from services.haf.parsed import Verdict
 from services.haf.parts import (
     Confident,
@@ -29,6 +28,7 @@ from services.haf.parts import (
 from services.haf.report import Components, Extras, Stage
 from services.haf.spoken import Spoken
 from services.haf.transcript import Exchange, Transcript
+from services.haf.variants import variant_of
 
 Verdicts = Sequence[Verdict | None]
 
@@ -47,9 +47,9 @@ class Measured:
     similarities: Floats  # (R, R) of the JUSTIFY reasons
 
 
-def measure(request: HafRequest, told: Transcript, gathered: Gathered) -> Measured:
+def measure(request: HafRequest, told: Transcript, gathered: HafCollected) -> Measured:
     """All numbers of one transcript."""
-    way = manner(request)
+    way = variant_of(request)
     verdicts = tuple(
         verdict_of(each, gathered.verdicts, left=asks_model(way, each)) for each in told.later
     )
@@ -72,13 +72,13 @@ def measure(request: HafRequest, told: Transcript, gathered: Gathered) -> Measur
 
 
 def shared_of(
-    request: HafRequest, told: Transcript, gathered: Gathered, confident: Confident
+    request: HafRequest, told: Transcript, gathered: HafCollected, confident: Confident
 ) -> Scoring:
     """What the parts share, under one kind of confidence."""
-    return scoring(request, manner(request), gathered.g, confident, told.justify)
+    return scoring(request, variant_of(request), gathered.g, confident, told.justify)
 
 
-def by_relevance(gathered: Gathered, said: Spoken, target: str) -> float | None:
+def by_relevance(gathered: HafCollected, said: Spoken, target: str) -> float | None:
     """Eqs. 1 to 4: tokens weighted by how much the statement changes without them."""
     return kernel.confidence(said.nll, relevances(gathered.g, said, target))
 

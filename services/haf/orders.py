@@ -6,7 +6,6 @@ change DiS. The original order is scored in the same way, to compare like with l
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 import math
 from collections import defaultdict
@@ -17,10 +16,12 @@ import numpy as np
 from services.haf import prompts
 from services.haf.brought import of_completion
 from services.haf.parsed import Parsed, Span, Statement
-from services.haf.questions import Order, Sample, about_the_text
+from services.haf.questions import PROMPTS, Order, Sample
 from services.haf.transcript import Exchange, exchange, obstacle
+from shared.errors import pointing_to
 from shared.job_context import check, checking
 from shared.models import models
+from shared.statistics.seeds import generator_1_0
 
 
 def rewrite(samples: Sequence[Sample]) -> None:
@@ -34,7 +35,7 @@ def rewrite(samples: Sequence[Sample]) -> None:
     for name, asked in groups.items():
         changed = [reordered(justify, order) for _, justify, order in checking(asked)]
         before = [prompts.justify(sample.request.text, 0) for sample, _, _ in asked]
-        with about_the_text():
+        with pointing_to("/text", only=PROMPTS):
             scored = models().writer(name).score(before, [text for text, _ in changed])
         for (sample, _, order), (_, parsed), completion in zip(asked, changed, scored, strict=True):
             read = exchange(sample.request, "justify", of_completion(completion), parsed)
@@ -72,14 +73,12 @@ def _orders(sample: Sample) -> list[Order]:
     if len(justify.reasons) < 2 or len(_spans(justify)) < len(justify.reasons):
         return []
     plain = tuple(range(len(justify.reasons)))
-    return [plain, *others(plain, count, f"{sample.request.seed}\n{justify.written.text}")]
+    generator = generator_1_0(sample.request.seed, justify.written.text)
+    return [plain, *others(plain, count, generator)]
 
 
-def others(plain: Order, count: int, key: str) -> list[Order]:
+def others(plain: Order, count: int, generator: np.random.Generator) -> list[Order]:
     """Distinct other orders, uniformly drawn; all of them where `count` asks for more."""
-    digest = hashlib.sha256(key.encode("utf-8", "surrogatepass")).digest()
-    seed = np.random.SeedSequence(np.frombuffer(digest, dtype=np.uint32).tolist())
-    generator = np.random.Generator(np.random.Philox(seed))
     found: dict[Order, None] = {}
     while len(found) < min(count, math.factorial(len(plain)) - 1):
         check()

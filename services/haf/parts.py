@@ -15,11 +15,11 @@ from services.haf import kernel
 from services.haf.contract import AnswerWeights, HafRequest
 from services.haf.gather import Alike
 from services.haf.kernel import Floats
-from services.haf.manner import Manner
 from services.haf.parsed import Verdict
 from services.haf.report import Answer, Stage
 from services.haf.spoken import Spoken
 from services.haf.transcript import Exchange
+from services.haf.variants import HafVariant
 from shared.job_context import checking
 
 Confident = Callable[[Spoken, str], float | None]  # a statement, and what it is relevant to
@@ -51,7 +51,7 @@ class Scoring:
     """What all parts of one transcript share."""
 
     request: HafRequest
-    way: Manner
+    way: HafVariant
     g: Alike
     confident: Confident
     initial: tuple[str, ...]  # the JUSTIFY reasons
@@ -63,7 +63,7 @@ class Scoring:
 
 
 def scoring(
-    request: HafRequest, way: Manner, g: Alike, confident: Confident, justify: Exchange
+    request: HafRequest, way: HafVariant, g: Alike, confident: Confident, justify: Exchange
 ) -> Scoring:
     """The JUSTIFY reasons and their confidences, which every later stage refers to."""
     return Scoring(

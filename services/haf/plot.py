@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from matplotlib.axes import Axes
 
 from services.haf.batch_messages import HafGroup, Means
-from shared.batch_reports import Interval, Plot
+from shared.contracts import Interval, Plot
 from shared.plotting import BLUE, GREY, drawn, figure
 
 PANELS = {

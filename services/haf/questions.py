@@ -6,20 +6,19 @@ the seed's draws, so that neither other requests nor other stages change what is
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from services.haf import prompts
 from services.haf.contract import HafRequest
-from services.haf.manner import manner
 from services.haf.report import Stage
 from services.haf.transcript import Exchange, individual_stage, obstacle
+from services.haf.variants import variant_of
 from shared.calls import Prompt
-from shared.errors import BadInput
 
 DRAWS = 10_000  # from one sample of a request to the next
 PLACES: dict[Stage, int] = {"justify": 0, "internal": 1, "external": 2}
+PROMPTS = ("/prompts", "/completions")  # what a model refuses of these, it refuses of the text
 INDIVIDUAL = 10  # the place of the first reason
 
 Order = tuple[int, ...]
@@ -47,17 +46,6 @@ class Asked:
     order: Order | None = None
 
 
-@contextmanager
-def about_the_text() -> Iterator[None]:
-    """What a model says of a prompt that is too long is said of the request's text."""
-    try:
-        yield
-    except BadInput as error:
-        if error.pointer not in ("/prompts", "/completions"):
-            raise
-        raise BadInput(error.detail, pointer="/text") from error
-
-
 def opening(sample: Sample) -> Asked:
     """JUSTIFY."""
     prompt = prompts.justify(sample.request.text, sample.number * DRAWS)
@@ -83,7 +71,7 @@ def individual(sample: Sample) -> list[Asked]:
         return []
     stage = individual_stage(justify.parsed.stance)
     texts = [reason.statement.text for reason in justify.reasons]
-    empty = len(texts) == 1 and not manner(sample.request).prompts_without_reasons
+    empty = len(texts) == 1 and not variant_of(sample.request).prompts_without_reasons
     if stage is None or (stage == "necessity" and empty):
         return []
     shown = [

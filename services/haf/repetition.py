@@ -11,7 +11,7 @@ import numpy as np
 
 from services.haf import kernel
 from services.haf.contract import HafRequest
-from services.haf.gather import Gathered
+from services.haf.gather import HafCollected
 from services.haf.measures import Measured, by_relevance, diversity, shared_of
 from services.haf.parts import reliance
 from services.haf.report import Change, Components, Permutation, Repetition, Spread
@@ -44,7 +44,9 @@ def spread(values: Sequence[float | None]) -> Spread:
     )
 
 
-def permutation(request: HafRequest, told: Transcript, gathered: Gathered) -> Permutation | None:
+def permutation(
+    request: HafRequest, told: Transcript, gathered: HafCollected
+) -> Permutation | None:
     """DiS and UII under other orders; None where there is no other, or none was asked for."""
     if not told.orders:
         return None
@@ -70,7 +72,7 @@ def change(original: float | None, values: Sequence[float | None]) -> Change:
 
 
 def _dis(
-    request: HafRequest, told: Transcript, gathered: Gathered, each: Reordered
+    request: HafRequest, told: Transcript, gathered: HafCollected, each: Reordered
 ) -> float | None:
     """DiS with the confidences that the model has in the rewritten response."""
     rewritten = replace(told, justify=each.justify)
@@ -78,7 +80,7 @@ def _dis(
 
 
 def _uii(
-    request: HafRequest, told: Transcript, gathered: Gathered, each: Reordered
+    request: HafRequest, told: Transcript, gathered: HafCollected, each: Reordered
 ) -> float | None:
     """UII of the internal stage that was asked with this order."""
     if each.internal is None:

@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 
 from services.haf import reference
 from services.haf.contract import HafRequest
-from services.haf.manner import Manner, manner
 from services.haf.parsed import Parsed
 from services.haf.report import Stage, Stance
 from services.haf.responses import MOST_REASONS
 from services.haf.spoken import Spoken, Written, spoken
+from services.haf.variants import HafVariant, variant_of
 
 UNCLEAR = "the JUSTIFY response takes no clear stance, so that later stages cannot ask about it"
 REFUSED = "the JUSTIFY response refuses the task"
@@ -81,7 +81,7 @@ def read(
     request: HafRequest, stage: Stage, written: Written, reason: int | None = None
 ) -> Exchange:
     """Parse a response and find its statements' tokens."""
-    way: Manner = manner(request)
+    way: HafVariant = variant_of(request)
     parsed = way.parse(written.text, stage)
     return exchange(request, stage, written, parsed, reason)
 
@@ -90,7 +90,7 @@ def exchange(
     request: HafRequest, stage: Stage, written: Written, parsed: Parsed, reason: int | None = None
 ) -> Exchange:
     """A response that is parsed already."""
-    whole = manner(request).whole_tokens
+    whole = variant_of(request).whole_tokens
     found = parsed.decision
     return Exchange(
         stage=stage,

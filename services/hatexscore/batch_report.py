@@ -8,26 +8,25 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from services.hatexscore.contract import METRIC, HatexscoreRequest
+from services.hatexscore.contract import HatexscoreRequest
 from services.hatexscore.report import Components, HatexscoreReport
 from services.hatexscore.report_over_many import MOST_NAMED, HatexscoreBatchReport, LabelConflicts
-from shared.batch_reports import BatchReportRequest, Interval, Scored
-from shared.worker.bootstrap import mean_interval
-from shared.worker.general_report import common_part
+from shared.contracts import BatchReportRequest, Interval, Scored
+from shared.statistics.intervals import BatchStatistics
 
 Row = Scored[HatexscoreRequest, HatexscoreReport]
 
 
-def batch_report(rows: Sequence[Row], request: BatchReportRequest) -> HatexscoreBatchReport:
+def batch_report(
+    rows: Sequence[Row], over: BatchStatistics[BatchReportRequest]
+) -> HatexscoreBatchReport:
     """How good are these explanations, and where do they contradict the decision they explain?"""
     controls = [row.report.control for row in rows]
     return HatexscoreBatchReport(
-        **common_part(METRIC.name, rows, request),
-        components={part: _component(part, rows, request) for part in Components.model_fields},
-        share_beaten=mean_interval(
-            "share_beaten",
-            (control.share_beaten if control else None for control in controls),
-            request,
+        **over.envelope(),
+        components={part: _component(part, rows, over) for part in Components.model_fields},
+        share_beaten=over.mean(
+            "share_beaten", (control.share_beaten if control else None for control in controls)
         ),
         labels=label_conflicts(rows),
         groups=dict(sorted(Counter(g for row in rows for g in row.report.groups).items())),
@@ -35,8 +34,10 @@ def batch_report(rows: Sequence[Row], request: BatchReportRequest) -> Hatexscore
     )
 
 
-def _component(part: str, rows: Sequence[Row], request: BatchReportRequest) -> Interval:
-    return mean_interval(part, (getattr(row.report.components, part) for row in rows), request)
+def _component(
+    part: str, rows: Sequence[Row], over: BatchStatistics[BatchReportRequest]
+) -> Interval:
+    return over.mean(part, (getattr(row.report.components, part) for row in rows))
 
 
 def label_conflicts(rows: Sequence[Row]) -> LabelConflicts:

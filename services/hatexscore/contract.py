@@ -18,8 +18,16 @@ from services.hatexscore.report import (
     Probability,
 )
 from services.hatexscore.report_over_many import HatexscoreBatchReport
-from shared.batch_reports import ReportRoom
-from shared.contracts import MAX_TEXT, Message, Metric, ScoreRequest
+from shared.contracts import (
+    MAX_TEXT,
+    FormField,
+    Input,
+    Message,
+    MetricContract,
+    Parameter,
+    ScoreRequest,
+    SurprisingRule,
+)
 
 DEFAULT_MODEL = "embedded-hate"
 
@@ -65,11 +73,13 @@ class Probabilities(Message):
 class HatexscoreRequest(ScoreRequest):
     """A text, and the explanation that some model gave for its decision about it."""
 
-    text: str = Field(min_length=1, max_length=MAX_TEXT, description="the moderated text")
-    explanation: str = Field(
+    text: Annotated[str, Input] = Field(
+        min_length=1, max_length=MAX_TEXT, description="the moderated text"
+    )
+    explanation: Annotated[str, Input] = Field(
         max_length=MAX_TEXT, description="of the decision; an empty one is legal and earns nothing"
     )
-    predicted_label: Label | None = Field(
+    predicted_label: Annotated[Label | None, Input] = Field(
         default=None,
         description="the explained decision; if absent, the one that the explanation states",
     )
@@ -77,7 +87,7 @@ class HatexscoreRequest(ScoreRequest):
         default="auto",
         description="ISO 639-1, of text and explanation; `auto` detects each by itself",
     )
-    policy: PolicyName | CustomPolicy = Field(
+    policy: Annotated[PolicyName | CustomPolicy, Parameter] = Field(
         default="un",
         description='protected groups: a named list, or your own `{"category": ["term", ...]}`',
     )
@@ -148,7 +158,7 @@ _OWN_POLICY = {
     "language": "en",
 }
 
-METRIC = Metric(
+CONTRACT = MetricContract(
     name="hatexscore",
     version="1.0",
     summary="Does the explanation of a hate-speech decision conclude, quote, name and cohere?",
@@ -164,13 +174,27 @@ METRIC = Metric(
         "your own probabilities": _OWN_PROBABILITIES,
         "your own groups": _OWN_POLICY,
     },
-)
-
-BATCH_REPORT = ReportRoom(
-    name="hatexscore-report",
-    summary="Means of the four parts with intervals, and label conflicts, over many results",
-    metric=METRIC.name,
-    intervals=10,
-    needs_text=False,
-    report=HatexscoreBatchReport,
+    batch_report=HatexscoreBatchReport,
+    batch_summary="Means of the four parts with intervals, and label conflicts, over many results",
+    batch_intervals=10,
+    form=(
+        FormField(name="text", label="Text", hint="what was moderated"),
+        FormField(
+            name="explanation", label="Explanation", hint="what a model said about its decision"
+        ),
+        FormField(
+            name="predicted_label",
+            label="Decision",
+            choices=("hateful", "non-hateful"),
+            hint="empty: read from the explanation",
+            required=False,
+        ),
+    ),
+    surprising=(
+        SurprisingRule(
+            name="label-conflict",
+            path="$ ? (@.label_match == false && @.score >= 0.5)",
+            says="the explanation states another label than the one sent, and scores well",
+        ),
+    ),
 )

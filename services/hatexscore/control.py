@@ -7,7 +7,6 @@ excluded; the generator is keyed by seed, text and quotes, so that batches and o
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 
 import numpy as np
@@ -15,6 +14,7 @@ import numpy as np
 from services.hatexscore.languages import Span
 from services.hatexscore.units import touched, units
 from shared.job_context import check
+from shared.statistics.seeds import generator_1_0
 
 
 def obstacle(text: str, quoted: Sequence[Span]) -> str | None:
@@ -34,7 +34,7 @@ def placements(text: str, quoted: Sequence[Span], seed: int, draws: int) -> list
     counted = units(text)
     blocks = touched(counted, quoted)
     lengths = np.array([last - first for first, last in blocks])
-    generator = _generator(text, quoted, seed)
+    generator = generator_1_0(seed, str(sorted(quoted)), text)
     drawn: list[list[Span]] = []
     while len(drawn) < draws:
         check()
@@ -52,10 +52,3 @@ def _place(lengths: np.ndarray, count: int, generator: np.random.Generator) -> l
     before = np.concatenate(([0], np.cumsum(order - 1)[:-1]))
     starts = slots + before
     return [(int(start), int(start + length)) for start, length in zip(starts, order, strict=True)]
-
-
-def _generator(text: str, quoted: Sequence[Span], seed: int) -> np.random.Generator:
-    """Philox keyed by the content: the same request draws the same spans anywhere."""
-    content = f"{seed}\n{sorted(quoted)}\n{text}".encode("utf-8", "surrogatepass")
-    key = np.frombuffer(hashlib.sha256(content).digest(), dtype=np.uint32)
-    return np.random.Generator(np.random.Philox(np.random.SeedSequence(key.tolist())))

@@ -16,9 +16,10 @@ from services.hatexscore.contract import DEFAULT_MODEL, HatexscoreRequest
 from services.hatexscore.kernel import Floats
 from services.hatexscore.masking import mask
 from services.hatexscore.reading import Reading
-from shared.contracts import ModelUse
+from services.hatexscore.variants import VARIANTS
 from shared.errors import BadInput
 from shared.job_context import checking
+from shared.metric import Collected
 from shared.models import Classifier, models
 
 HATEFUL = "hateful"  # the label whose probability is asked for
@@ -26,15 +27,17 @@ NO_CONTROL = "no control: "  # so begins the warning that says why
 UNAVAILABLE = "probability unavailable: QF needs P(hateful) of the text and of the masked text"
 
 
-@dataclass(frozen=True, slots=True)
-class Measured:
-    """P(hateful) with and without the quotes, and of the control texts ((R,), or None)."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HatexscoreCollected(Collected):
+    """What the explanation says, and P(hateful) with and without the quotes.
 
+    control: of the control texts, (R,), or None.
+    """
+
+    reading: Reading
     original: float | None
     masked: float | None
-    control: Floats | None
-    models: tuple[ModelUse, ...]
-    warnings: tuple[str, ...]
+    control: Floats | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +56,9 @@ class Question:
         return (self.text, self.masked, *self.control)
 
 
-def measure(requests: Sequence[HatexscoreRequest], readings: Sequence[Reading]) -> list[Measured]:
+def measure(
+    requests: Sequence[HatexscoreRequest], readings: Sequence[Reading]
+) -> list[HatexscoreCollected]:
     """The probabilities of every request. Raises BadInput for a model without the label."""
     questions = [_question(*pair) for pair in zip(requests, readings, strict=True)]
     answers = {
@@ -83,14 +88,15 @@ def _question(request: HatexscoreRequest, reading: Reading) -> Question | None:
 
 
 def _obstacle(request: HatexscoreRequest, reading: Reading) -> str | None:
-    if request.variant == "reference":
-        return "variant reference masks letters inside words, which has no random counterpart"
+    why = VARIANTS[request.variant].why_no_control
+    if why is not None:
+        return why
     if request.control_draws == 0:
         return "no draws were asked for"
     return control.obstacle(request.text, reading.quoting.spans)
 
 
-def _sent(request: HatexscoreRequest, reading: Reading) -> Measured:
+def _sent(request: HatexscoreRequest, reading: Reading) -> HatexscoreCollected:
     """What the caller measured, or nothing where nothing is needed."""
     sent = request.probabilities
     original = sent.original if sent else None
@@ -98,7 +104,12 @@ def _sent(request: HatexscoreRequest, reading: Reading) -> Measured:
     warnings = [f"{NO_CONTROL}{_why_unasked(reading)}"]
     if reading.quoting.counts and (original is None or masked is None):
         warnings.append(UNAVAILABLE)
-    return Measured(original, masked, None, (), tuple(warnings))
+    return HatexscoreCollected(
+        reading=reading,
+        original=original,
+        masked=masked,
+        warnings=(*reading.warnings, *warnings),
+    )
 
 
 def _why_unasked(reading: Reading) -> str:
@@ -121,15 +132,16 @@ class _Answers:
         pairs = list(dict.fromkeys(text for q in questions for text in (q.text, q.masked)))
         self._cut = dict(zip(pairs, self._model.truncated(pairs), strict=True))
 
-    def of(self, question: Question, reading: Reading) -> Measured:
+    def of(self, question: Question, reading: Reading) -> HatexscoreCollected:
         """The answers to one question."""
         null = [self._probability[text] for text in question.control]
-        return Measured(
+        return HatexscoreCollected(
+            reading=reading,
             original=self._probability[question.text],
             masked=self._probability[question.masked],
             control=np.array(null, dtype=np.float64) if null else None,
             models=(self._model.use,),
-            warnings=(*question.warnings, *self._doubts(question, reading)),
+            warnings=(*reading.warnings, *question.warnings, *self._doubts(question, reading)),
         )
 
     def _doubts(self, question: Question, reading: Reading) -> list[str]:

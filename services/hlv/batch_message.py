@@ -10,8 +10,7 @@ from typing import Literal
 from pydantic import Field
 
 from services.hlv.report import Method
-from shared.batch_reports import BatchReport, Interval
-from shared.contracts import Message
+from shared.contracts import BatchReport, Interval, Message
 
 Judged = Literal["explained", "baseline", "gain", "uniform", "majority"]
 

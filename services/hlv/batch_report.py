@@ -11,12 +11,10 @@ from typing import Any
 import numpy as np
 
 from services.hlv.batch_message import Estimate, HlvBatchReport, Judged, Table
-from services.hlv.contract import METRIC, HlvRequest
+from services.hlv.contract import HlvRequest
 from services.hlv.report import Gain, HlvReport, Measured, Method, MethodResult
-from shared.batch_reports import BatchReportRequest, Interval, Scored
-from shared.resampling import Floats, interval
-from shared.worker.bootstrap import mean_interval
-from shared.worker.general_report import common_part
+from shared.contracts import BatchReportRequest, Interval, Scored
+from shared.statistics.intervals import BatchStatistics, Floats, of_sums
 
 Rows = Sequence[Scored[HlvRequest, HlvReport]]
 
@@ -27,34 +25,36 @@ MIXED = "some scores are gains and some are agreements: they have no common mean
 NOTHING = Interval(value=None, low=None, high=None, of=0)
 
 
-def batch_report(rows: Rows, request: BatchReportRequest) -> HlvBatchReport:
+def batch_report(rows: Rows, over: BatchStatistics[BatchReportRequest]) -> HlvBatchReport:
     """Per method: with explanations, without, the gain; and the judges that read nothing."""
     reports = [row.report for row in rows]
-    common = common_part(METRIC.name, rows, request)
+    common = over.envelope()
     kinds = sorted({report.score_of for report in reports})
     if len(kinds) > 1:
         common |= {"score": NOTHING, "warnings": (*common["warnings"], MIXED)}
     return HlvBatchReport(
         **common,
         score_of=None if not kinds else kinds[0] if len(kinds) == 1 else "mixed",
-        tables=tuple(_tables(reports, request)),
+        tables=tuple(_tables(reports, over)),
     )
 
 
-def _tables(reports: Sequence[HlvReport], request: BatchReportRequest) -> Iterator[Table]:
+def _tables(
+    reports: Sequence[HlvReport], over: BatchStatistics[BatchReportRequest]
+) -> Iterator[Table]:
     methods: tuple[Method, ...] = ("rank", "logits", "score")
     for method in methods:
         found = [_result(report, method) for report in reports]
         for side in ("explained", "baseline"):
             measured = [getattr(result, side, None) for result in found]
-            yield from _table(method, side, reports, measured, request)
+            yield from _table(method, side, reports, measured, over)
         gains = [result.gain for result in found if result and result.gain]
         if gains:
-            estimates = _estimates(f"{method} gain", gains, request)
+            estimates = _estimates(f"{method} gain", gains, over)
             yield Table(method=method, judged="gain", items=len(gains), metrics=estimates)
     for judge in ("uniform", "majority"):
         measured = [getattr(report.control, judge) for report in reports]
-        yield from _table(None, judge, reports, measured, request)
+        yield from _table(None, judge, reports, measured, over)
 
 
 def _result(report: HlvReport, method: Method) -> MethodResult | None:
@@ -66,7 +66,7 @@ def _table(
     judged: Judged,
     reports: Sequence[HlvReport],
     measured: Sequence[Measured | None],
-    request: BatchReportRequest,
+    over: BatchStatistics[BatchReportRequest],
 ) -> Iterator[Table]:
     """None where nobody was judged so."""
     pairs = [(r, m) for r, m in zip(reports, measured, strict=True) if m is not None]
@@ -79,19 +79,19 @@ def _table(
         judged=judged,
         items=len(own),
         invalid_runs=sum(one.invalid_runs for one in own),
-        metrics=_estimates(name, own, request) | _pooled(name, pairs, request),
+        metrics=_estimates(name, own, over) | _pooled(name, pairs, over),
     )
 
 
 def _estimates(
-    name: str, own: Sequence[Measured | Gain], request: BatchReportRequest
+    name: str, own: Sequence[Measured | Gain], over: BatchStatistics[BatchReportRequest]
 ) -> dict[str, Estimate]:
     """Means over items; a block that no item has is left out."""
-    found = {metric: _estimate(name, metric, own, request) for metric in CORRELATIONS}
+    found = {metric: _estimate(name, metric, own, over) for metric in CORRELATIONS}
     for metric in (*DIVERGENCES, *ERRORS):
         block = [one for one in own if _block(one, metric) is not None]
         if block:
-            estimate = _estimate(name, metric, [_block(one, metric) for one in block], request)
+            estimate = _estimate(name, metric, [_block(one, metric) for one in block], over)
             if estimate.mean.of or not isinstance(own[0], Gain):
                 found[metric] = estimate
     return found
@@ -104,19 +104,23 @@ def _block(one: Measured | Gain, metric: str) -> Any:
     return one.distribution if metric in DIVERGENCES else one.scalar
 
 
-def _estimate(name: str, metric: str, own: Sequence[Any], request: BatchReportRequest) -> Estimate:
+def _estimate(
+    name: str, metric: str, own: Sequence[Any], over: BatchStatistics[BatchReportRequest]
+) -> Estimate:
     values = [getattr(one, metric) for one in own]
     defined = [value for value in values if value is not None]
     zeros = float(sum(defined) / len(values)) if metric in CORRELATIONS and values else None
     return Estimate(
-        mean=mean_interval(f"{name} {metric}", values, request),
+        mean=over.mean(f"{name} {metric}", values),
         undefined=len(values) - len(defined),
         undefined_as_zero=zeros,
     )
 
 
 def _pooled(
-    name: str, pairs: Sequence[tuple[HlvReport, Measured]], request: BatchReportRequest
+    name: str,
+    pairs: Sequence[tuple[HlvReport, Measured]],
+    over: BatchStatistics[BatchReportRequest],
 ) -> dict[str, Estimate]:
     """RMSE, MAE and R^2 over all pairs of item and option (R^2 is meant so); items are drawn."""
     parts = [_sums(report, one) for report, one in pairs if one.scalar is not None]
@@ -125,7 +129,9 @@ def _pooled(
     table = np.array(parts)  # (N, 5)
     statistics = {"rmse_pooled": _rmse, "mae_pooled": _mae, "r2_pooled": _r2}
     return {
-        metric: Estimate(mean=interval(f"{name} {metric}", table, statistic, request), undefined=0)
+        metric: Estimate(
+            mean=over.statistic(f"{name} {metric}", table, of_sums(statistic)), undefined=0
+        )
         for metric, statistic in statistics.items()
     }
 

@@ -5,7 +5,7 @@ Source: Chen et al., EMNLP 2025, section 5 and Appendices D-F. Messages only; th
 
 from __future__ import annotations
 
-from typing import Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
@@ -14,9 +14,8 @@ from services.hlv.cost import cost
 from services.hlv.human import Human
 from services.hlv.predictions import MOST_RUNS, Predictions
 from services.hlv.report import HlvReport, Method
-from shared.batch_reports import ReportRoom
 from shared.choices import Explanation, Options, Passage, Question
-from shared.contracts import Message, Metric, ScoreRequest
+from shared.contracts import Input, Message, MetricContract, ScoreRequest, SurprisingRule
 
 Normalisation = Literal["softmax", "abs_sum_reference"]
 METHODS: tuple[Method, ...] = ("rank", "logits", "score")
@@ -57,19 +56,19 @@ class Judge(Message):
 class HlvRequest(ScoreRequest):
     """A question, what humans said, and a judge: a model, or its answers."""
 
-    question: Question = Field(
+    question: Annotated[Question, Input] = Field(
         description="a string; or `premise` and `hypothesis`; or `scenario` and `question`"
     )
-    options: Options
-    explanations: tuple[Explanation, ...] = Field(
+    options: Annotated[Options, Input]
+    explanations: Annotated[tuple[Explanation, ...], Input] = Field(
         default=(), max_length=200, description="shown to the judge; the baseline never sees them"
     )
-    rationale: Passage | None = Field(
+    rationale: Annotated[Passage | None, Input] = Field(
         default=None, description="an explanation that is no list of pairs, as a chain of thought"
     )
-    human: Human
+    human: Annotated[Human, Input]
     judge: Judge | None = Field(default=None, description="how `model` is asked; absent: defaults")
-    predictions: Predictions | None = Field(
+    predictions: Annotated[Predictions | None, Input] = Field(
         default=None, description="bring your own: no model is called"
     )
     normalisation: Normalisation | None = Field(
@@ -160,7 +159,7 @@ _OWN_RATINGS = {
     "predictions": {"explained": {"scores": [{"A": 5, "B": 3, "C": 1}]}},
 }
 
-METRIC = Metric(
+CONTRACT = MetricContract(
     name="hlv",
     version="1.0",
     summary="Does a judge rank options as humans do, and do explanations bring it closer?",
@@ -175,13 +174,14 @@ METRIC = Metric(
         "your own ratings": _OWN_RATINGS,
         "a classifier as the judge": _CLASSIFIER,
     },
-)
-
-BATCH_REPORT = ReportRoom(
-    name="hlv-report",
-    metric=METRIC.name,
-    intervals=30,
-    summary="Correlations and divergences over many results, with and without explanations",
-    needs_text=False,
-    report=HlvBatchReport,
+    batch_report=HlvBatchReport,
+    batch_summary="Correlations and divergences over many results, with and without explanations",
+    batch_intervals=30,
+    surprising=(
+        SurprisingRule(
+            name="away-from-humans",
+            path="$ ? (@.score < 0)",
+            says="the judge ends up away from what humans said",
+        ),
+    ),
 )

@@ -18,23 +18,23 @@ from services.hlv.sent import normalisation, runs_of
 from services.hlv.speaking import spoken
 from shared.contracts import ModelUse
 from shared.errors import BadInput
+from shared.metric import Collected
 from shared.models import models
 from shared.performing import judge as judge_of
 
 Side = dict[Method, list[Run]]
 
 
-@dataclass(frozen=True)
-class Gathered:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HlvCollected(Collected):
     """A judge's runs, by method; None where the condition was not asked."""
 
     methods: tuple[Method, ...]
     explained: Side | None
     baseline: Side | None
-    models: tuple[ModelUse, ...] = ()
 
 
-def gather(requests: Sequence[HlvRequest]) -> list[Gathered]:
+def gather(requests: Sequence[HlvRequest]) -> list[HlvCollected]:
     """The answers to every request, asked or sent."""
     conditions = [one for place, request in enumerate(requests) for one in _sides(place, request)]
     answered = spoken(conditions) | weighed(conditions) | classified(conditions)
@@ -72,21 +72,26 @@ def _asked(
     conditions: Sequence[Condition],
     answered: Answered,
     uses: dict[str, ModelUse],
-) -> Gathered:
+) -> HlvCollected:
     methods = conditions[0].judge.methods
     sides: dict[bool, Side] = {
         one.explained: {method: answered[place, one.explained, method] for method in methods}
         for one in conditions
     }
-    return Gathered(methods, sides.get(True), sides[False], (uses[conditions[0].model],))
+    return HlvCollected(
+        methods=methods,
+        explained=sides.get(True),
+        baseline=sides[False],
+        models=(uses[conditions[0].model],),
+    )
 
 
-def _sent(request: HlvRequest) -> Gathered:
+def _sent(request: HlvRequest) -> HlvCollected:
     sent = request.predictions
     explained = runs_of(sent.explained, request) if sent and sent.explained else None
     baseline = runs_of(sent.baseline, request) if sent and sent.baseline else None
     named = dict.fromkeys([*(explained or {}), *(baseline or {})])
-    return Gathered(tuple(named), explained, baseline)
+    return HlvCollected(methods=tuple(named), explained=explained, baseline=baseline)
 
 
 def _use(name: str) -> ModelUse:

@@ -13,8 +13,8 @@ from services.hlv.kernel import Floats
 from services.hlv.report import Divergences, Errors, Gain, Measured, Method
 from services.hlv.saying import Said
 from services.hlv.sent import Target
+from services.hlv.variants import VARIANTS
 
-EPSILON = 1e-10  # as released
 BASES = {"e": math.e, "2": 2.0}
 HIGHER = ("tau_b", "tau_a", "spearman")
 OF_DISTRIBUTIONS = ("kl_model_gold", "kl_gold_model", "jsd", "tvd")
@@ -23,9 +23,8 @@ OF_SCORES = ("rmse", "mae")
 
 def epsilon(request: HlvRequest) -> float:
     """In force: as asked, else the variant's own."""
-    if request.epsilon is not None:
-        return request.epsilon
-    return 0.0 if request.variant == "paper" else EPSILON
+    own = VARIANTS[request.variant].epsilon
+    return own if request.epsilon is None else request.epsilon
 
 
 def measured(request: HlvRequest, target: Target, method: Method, said: Said | None) -> Measured:
@@ -83,7 +82,7 @@ def _divergences(
     if target.kind != "distribution" or method != "logits" or gold is None or model is None:
         return None
     clip = epsilon(request)
-    of_jsd = clip if request.variant == "reference" else 0.0  # as released
+    of_jsd = clip if VARIANTS[request.variant].clips_jsd else 0.0
     return Divergences(
         kl_model_gold=kernel.kullback_leibler(model, gold, clip),
         kl_gold_model=kernel.kullback_leibler(gold, model, clip),

@@ -13,6 +13,7 @@ from services.hlv.kernel import Floats
 from services.hlv.predictions import Answers
 from services.hlv.report import Method
 from services.hlv.saying import Run
+from services.hlv.variants import VARIANTS
 from shared.errors import DegenerateInput
 
 Row = dict[str, float]
@@ -67,8 +68,7 @@ def places(source: Row, keys: tuple[str, ...]) -> Floats:
 
 def normalisation(request: HlvRequest) -> str:
     """In force: as asked, else the variant's own."""
-    own = "abs_sum_reference" if request.variant == "reference" else "softmax"
-    return request.normalisation or own
+    return request.normalisation or VARIANTS[request.variant].normalisation
 
 
 def _distribution(weights: Floats) -> Run:

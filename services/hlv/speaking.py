@@ -17,6 +17,7 @@ from services.hlv.contract import HlvRequest
 from services.hlv.kernel import fractional_ranks
 from services.hlv.prompts import Shown
 from services.hlv.saying import Run
+from services.hlv.variants import VARIANTS
 from shared.calls import Completion, Sampling
 from shared.prompting import Asked, written
 
@@ -89,14 +90,12 @@ def _ask(condition: Condition, text: str) -> Asked:
 
 
 def _ranker(request: HlvRequest, shown: Shown) -> Callable[[str], list[str] | None]:
-    scan = parsing.mentioned
-    if request.variant == "reference":
-        scan = parsing.mentioned_as_released
+    scan = VARIANTS[request.variant].mentioned
     return lambda raw: [shown.meant[letter] for letter in scan(raw, shown.letters)] or None
 
 
 def _rater(request: HlvRequest) -> Callable[[str], int | None]:
-    return parsing.rating_as_released if request.variant == "reference" else parsing.rating
+    return VARIANTS[request.variant].rating
 
 
 def _runs(lines: Sequence[Line], values: Sequence[Any]) -> Answered:

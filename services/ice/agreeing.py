@@ -8,18 +8,25 @@ from itertools import combinations
 import numpy as np
 
 from services.ice import statistics
-from services.ice.batch_messages import Agreement, Configuration, MeanDifference, Orthogonality
+from services.ice.batch_messages import (
+    Agreement,
+    Configuration,
+    IceBatchReportRequest,
+    MeanDifference,
+    Orthogonality,
+)
 from services.ice.kernel import WIN_RATE_OF_CHANCE, Floats
 from services.ice.report import Test
-from services.ice.results import Table, Tested, defined, same_but
-from services.ice.statistics import Resampling
-from services.ice.summarizing import mean_interval
-from shared.batch_reports import Interval
+from services.ice.results import Table, Tested, defined, name, same_but
+from shared.contracts import Interval
+from shared.statistics.intervals import BatchStatistics
 
 MEASURES = ("iou", "f1", "auprc")
 
 
-def differences(table: Table, resampling: Resampling) -> Iterator[MeanDifference]:
+def differences(
+    table: Table, over: BatchStatistics[IceBatchReportRequest]
+) -> Iterator[MeanDifference]:
     """Of every two explanations of one model, budget and operator, on their common examples.
 
     A rationale of spans has no budget: it is compared with every one of them.
@@ -32,7 +39,7 @@ def differences(table: Table, resampling: Resampling) -> Iterator[MeanDifference
         yield MeanDifference(
             first=first,
             second=second,
-            difference=mean_interval(gaps, resampling),
+            difference=over.mean(f"{name(first)} - {name(second)}", gaps),
             first_better=int(np.count_nonzero(gaps > 0)),
             second_better=int(np.count_nonzero(gaps < 0)),
         )
@@ -65,21 +72,26 @@ def agreements(table: Table) -> Iterator[Agreement]:
         )
 
 
-def orthogonality(table: Table, resampling: Resampling) -> Iterator[Orthogonality]:
+def orthogonality(
+    table: Table, over: BatchStatistics[IceBatchReportRequest]
+) -> Iterator[Orthogonality]:
     """Of each configuration whose examples have human spans, by measure."""
     for key, tested in table.items():
         for measure in MEASURES:
             values, rates = _measured(tested, measure)
             if not values.size:
                 continue
+            about = f"{measure} {name(key)}"
             r, spearman, p = statistics.correlation(values, rates)
             pair = np.stack([values, rates], axis=1)
-            low, high = (None, None) if r is None else resampling.interval(pair, statistics.pearson)
+            drawn = None if r is None else over.statistic(f"r {about}", pair, statistics.pearson)
             yield Orthogonality(
                 configuration=key,
                 measure=measure,
-                mean=mean_interval(values, resampling),
-                pearson=Interval(value=r, low=low, high=high, of=values.size),
+                mean=over.mean(about, values),
+                pearson=Interval(
+                    value=r, low=drawn and drawn.low, high=drawn and drawn.high, of=values.size
+                ),
                 spearman=spearman,
                 p_value=p,
             )

@@ -5,8 +5,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from services.ice.report import Share, TestedOperator, Verdict
-from shared.batch_reports import BatchReport, BatchReportRequest, Interval
-from shared.contracts import Message, Variant
+from shared.contracts import BatchReport, BatchReportRequest, Interval, Message, Variant
 
 
 class IceBatchReportRequest(BatchReportRequest):

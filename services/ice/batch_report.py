@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from services.ice.agreeing import agreements, differences, orthogonality
 from services.ice.batch_messages import (
     AntiFaithful,
@@ -13,37 +11,28 @@ from services.ice.batch_messages import (
     IceBatchReport,
     IceBatchReportRequest,
 )
-from services.ice.contract import METRIC
 from services.ice.forest import forest
 from services.ice.results import ScoredIce, Table, by_configuration
-from services.ice.statistics import Resampling
-from services.ice.summarizing import mean_interval, summaries
-from shared.version import SERVICE_VERSION
+from services.ice.summarizing import summaries
+from shared.statistics.intervals import BatchStatistics
 
 MOST_LISTED = 1_000
 
 
-def batch_report(scored: Sequence[ScoredIce], request: IceBatchReportRequest) -> IceBatchReport:
+def batch_report(
+    scored: Sequence[ScoredIce], over: BatchStatistics[IceBatchReportRequest]
+) -> IceBatchReport:
     """Is the explanation faithful over these examples, and which is more so?"""
-    resampling = Resampling(request.seed, request.resamples, request.confidence)
+    request = over.request
     table = by_configuration(scored)
-    results = summaries(table, resampling, (request.alpha, request.example_alpha))
-    scores = np.array([job.report.score for job in scored if job.report.score is not None])
+    results = summaries(table, over, (request.alpha, request.example_alpha))
     return IceBatchReport(
-        metric=METRIC.name,
-        scored=len(scored),
-        undefined=len(scored) - scores.size,
-        score=mean_interval(scores.astype(np.float64), resampling),
-        warnings=tuple(_warnings(results, table, request)),
+        **over.envelope() | {"warnings": tuple(_warnings(results, table, request))},
         plots=(forest(results),) if any(one.win_rate.of for one in results) else (),
-        seed=request.seed,
-        resamples=request.resamples,
-        confidence=request.confidence,
-        service_version=SERVICE_VERSION,
         configurations=tuple(results),
-        differences=tuple(differences(table, resampling)),
+        differences=tuple(differences(table, over)),
         operator_agreement=tuple(agreements(table)),
-        orthogonality=tuple(orthogonality(table, resampling)),
+        orthogonality=tuple(orthogonality(table, over)),
         anti_faithful=_anti_faithful(scored, results),
     )
 

@@ -14,9 +14,17 @@ from services.ice.batch_messages import IceBatchReport, IceBatchReportRequest
 from services.ice.cost import cost
 from services.ice.naming import Brought, Method, Methods, Spans, Values, label
 from services.ice.report import IceReport, Operator
-from shared.batch_reports import ReportRoom
 from shared.calls import Template
-from shared.contracts import MAX_TEXT, Message, Metric, ScoreRequest
+from shared.contracts import (
+    MAX_TEXT,
+    FormField,
+    Input,
+    Message,
+    MetricContract,
+    Parameter,
+    ScoreRequest,
+    SurprisingRule,
+)
 
 DEFAULT_MODEL = "embedded-hate"
 PREDICTED = "predicted"
@@ -37,30 +45,34 @@ class Adaptive(Message):
 class IceRequest(ScoreRequest):
     """A text, and one or more explanations that point into it."""
 
-    text: str = Field(min_length=1, max_length=MAX_TEXT, description="what the model judged")
-    text_pair: str | None = Field(
+    text: Annotated[str, Input] = Field(
+        min_length=1, max_length=MAX_TEXT, description="what the model judged"
+    )
+    text_pair: Annotated[str | None, Input] = Field(
         default=None, min_length=1, max_length=MAX_TEXT, description="second text, for encoders"
     )
-    target: str = Field(
+    target: Annotated[str, Parameter] = Field(
         default=PREDICTED,
         min_length=1,
         max_length=64,
         description="the label whose probability is the score; `predicted`: the model's own",
     )
-    template: Template | None = Field(default=None, description="for causal models, and only those")
+    template: Annotated[Template | None, Parameter] = Field(
+        default=None, description="for causal models, and only those"
+    )
     attribution: Methods | None = Field(
         default=None, description="explanations that the service computes: one, or a list"
     )
-    attributions: Values | None = Field(
+    attributions: Annotated[Values | None, Input] = Field(
         default=None, description="values that you computed; a token without one has 0"
     )
-    rationale: Spans | None = Field(
+    rationale: Annotated[Spans | None, Input] = Field(
         default=None, description="spans without values (quoted, highlighted); their size is fixed"
     )
-    explanations: tuple[Brought, ...] = Field(
+    explanations: Annotated[tuple[Brought, ...], Input] = Field(
         default=(), max_length=8, description="more explanations of your own, by name"
     )
-    human: Spans | None = Field(
+    human: Annotated[Spans | None, Input] = Field(
         default=None, description="spans that people marked: plausibility beside faithfulness"
     )
     rank_by: Literal["value", "magnitude"] = Field(
@@ -75,10 +87,10 @@ class IceRequest(ScoreRequest):
     draws: int = Field(default=50, ge=1, le=10_000, description="random rationales, at most")
     adaptive: Adaptive | None = Field(default=None, description="absent: always `draws`")
     infills: int = Field(default=4, ge=1, le=32, description="fills a mask, averaged")
-    infill_pool: tuple[PoolText, ...] = Field(
+    infill_pool: Annotated[tuple[PoolText, ...], Input] = Field(
         default=(), max_length=1_000, description="texts whose tokens fill; your own is left out"
     )
-    infill_excluded: tuple[Word, ...] = Field(
+    infill_excluded: Annotated[tuple[Word, ...], Parameter] = Field(
         default=(), max_length=200, description="words never filled in, besides the label words"
     )
     eligible: Literal["text", "all"] | None = Field(
@@ -160,7 +172,7 @@ _COMPARED = {
     "infill_pool": ["The garden was green after the rain", "We lost the match and went home"],
 }
 
-METRIC = Metric(
+CONTRACT = MetricContract(
     name="ice",
     version="1.0",
     summary="Does the explanation point at what matters, more than random tokens do?",
@@ -174,14 +186,25 @@ METRIC = Metric(
         "a quotation": _QUOTED,
         "attention against gradient": _COMPARED,
     },
-)
-
-BATCH_REPORT = ReportRoom(
-    name="ice-report",
-    metric=METRIC.name,
-    intervals=10,
-    needs_text=False,
-    summary="Win rates with intervals, tests over examples and configurations, and plots",
-    request=IceBatchReportRequest,
-    report=IceBatchReport,
+    batch_request=IceBatchReportRequest,
+    batch_report=IceBatchReport,
+    batch_summary="Win rates with intervals, tests over examples and configurations, and plots",
+    batch_intervals=10,
+    form=(
+        FormField(name="text", label="Text", hint="what was moderated"),
+        FormField(
+            name="attribution",
+            label="Explanation to test",
+            choices=("attention", "gradient", "integrated_gradients", "lime"),
+            hint="computed by the service; or your own `rationale` or `attributions` below",
+            required=False,
+        ),
+    ),
+    surprising=(
+        SurprisingRule(
+            name="anti-faithful",
+            path='$.components.tests[*] ? (@.verdict == "anti-faithful")',
+            says="a test finds the explanation worse than random tokens",
+        ),
+    ),
 )

@@ -8,8 +8,6 @@ rationale and its null are then an exchangeable sample without replacement.
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Iterator
 from itertools import combinations
 from math import comb
@@ -20,12 +18,6 @@ Subset = tuple[int, ...]  # ascending places among the eligible tokens
 
 BLOCK = 64  # subsets drawn at a time; part of the definition of the draws
 ENUMERATED = 20_000  # so many or fewer subsets are listed and shuffled
-
-
-def generator(seed: int, *about: object) -> np.random.Generator:
-    """Philox under a key that is the SHA-256 of seed and content."""
-    digest = hashlib.sha256(json.dumps([seed, *about]).encode()).digest()
-    return np.random.Generator(np.random.Philox(key=np.frombuffer(digest[:16], dtype="<u8")))
 
 
 def others(eligible: int, size: int) -> int:

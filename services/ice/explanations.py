@@ -13,6 +13,7 @@ from services.ice.kernel import Floats
 from services.ice.naming import Method, label
 from services.ice.reading import Reading
 from services.ice.spans import Attributed, Span
+from services.ice.variants import VARIANTS
 from shared.calls import AttributionMethod, Attributions
 from shared.contracts import ModelKind
 from shared.errors import DegenerateInput
@@ -49,7 +50,7 @@ def computed(method: Method, request: IceRequest, kind: ModelKind) -> Attributio
     """
     if isinstance(method, AttributionMethod):
         return method
-    last = request.variant == "reference" and kind == "classifier"
+    last = VARIANTS[request.variant].last_attention and kind == "classifier"
     return AttributionMethod(
         name=method,
         attention="last" if last else "mean",
@@ -68,7 +69,7 @@ def explanations(reading: Reading, answers: Sequence[Attributions]) -> list[Expl
 
 def _computed(reading: Reading, answers: Sequence[Attributions]) -> Iterator[Explanation]:
     request, places = reading.request, np.array(reading.eligible)
-    size = request.rank_by == "magnitude" or reading.rules.magnitude
+    size = request.rank_by == "magnitude" or reading.variant.magnitude
     for method, answer in zip(request.methods, answers, strict=True):
         yield Explanation(label(method), values=np.array(answer.values)[places], magnitude=size)
 

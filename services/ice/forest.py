@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from services.ice.batch_messages import ConfigurationResult
 from services.ice.results import name
-from shared.batch_reports import Plot
+from shared.contracts import Plot
 from shared.plotting import BLUE, GREY, ORANGE, drawn, figure
 
 MOST_LINES = 40

@@ -88,14 +88,14 @@ class Inquiry:
 
     def _all(self, size: int) -> bool:
         others = drawing.others(len(self.reading.eligible), size)
-        return self.reading.rules.distinct and others <= self.reading.request.draws
+        return self.reading.variant.distinct and others <= self.reading.request.draws
 
     def null_places(self, trial: Trial) -> Places:
         """(M,) the random rationales that the trial is compared with: their places among the draws
         of its size."""
         drawn, most = self._drawn[len(trial.rationale)], self.reading.request.draws
         every: Places = np.arange(len(drawn.subsets))
-        if self.reading.rules.distinct:
+        if self.reading.variant.distinct:
             every = every[every != drawn.place(trial.rationale)]
         return every[:most]
 
@@ -111,7 +111,7 @@ class Inquiry:
         if not theirs.size:
             return theirs
         common: Places = ours[ours <= theirs[-1]]
-        if self.reading.rules.distinct:
+        if self.reading.variant.distinct:
             common = common[common != self._drawn[len(second.rationale)].place(second.rationale)]
         return common
 
@@ -180,21 +180,17 @@ class Inquiry:
         return self.operators.rows(operator, subset)
 
     def _trials(self) -> Iterator[Trial]:
-        budgets, rounding = self.reading.request.budgets, self.reading.rules.rounding
+        budgets, rounding = self.reading.request.budgets, self.reading.variant.rounding
         for explanation in self.explanations:
             for k in budgets if explanation.marked is None else (None,):
                 yield Trial(explanation, k, explanation.rationale(k or 1.0, rounding))
 
     def _stream(self, size: int) -> Iterator[Subset]:
         request, eligible = self.reading.request, len(self.reading.eligible)
-        if request.variant == "reference":
-            return drawing.released(request.seed, eligible, size)
-        random = random_of(request, "subsets", size)
-        if request.variant == "paper":
-            return drawing.independent(random, eligible, size)
         if self._all(size):
             return drawing.everything(eligible, size)
-        return drawing.distinct(random, eligible, size)
+        random = random_of(request, "subsets", size)
+        return self.reading.variant.stream(request.seed, random, eligible, size)
 
     def _draw(self, size: int, more: int) -> None:
         """`more` draws, and one for each rationale that may be among them."""

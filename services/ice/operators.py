@@ -12,12 +12,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from services.ice.contract import IceRequest
-from services.ice.drawing import Subset, generator
+from services.ice.drawing import Subset
 from services.ice.infill import Pool
 from services.ice.reading import Positions, Reading
 from services.ice.report import Operator
 from shared.calls import Row, Tokens
 from shared.errors import BadInput
+from shared.statistics.seeds import generator
 
 BASELINE = 5  # variant reference: tokens of the empty text under masks and infill
 
@@ -44,7 +45,7 @@ class Operators:
 
     def empty(self, operator: Operator) -> list[Row]:
         """s(empty): no token of the text is left; none where the model could not read that."""
-        if self.reading.request.variant == "reference" and operator != "delete":
+        if self.reading.variant.released_operators and operator != "delete":
             return [self._five(operator)]
         if operator == "delete" and not self.scaffold and self.reading.kind == "classifier":
             return []
@@ -54,13 +55,13 @@ class Operators:
         stays = set(subset)
         eligible = self.reading.eligible
         gone = tuple((eligible[p], fill[p]) for p in range(len(eligible)) if p not in stays)
-        if self.reading.request.variant == "reference" and len(fill) > len(eligible):
+        if self.reading.variant.released_operators and len(fill) > len(eligible):
             special = zip(self.scaffold, fill[len(eligible) :], strict=True)
             gone = tuple(sorted((*gone, *special)))  # the released operator fills these too
         return Row(replaced=gone)
 
     def _fills(self, subset: Subset) -> Sequence[Sequence[int]]:
-        if self.reading.request.variant != "reference" or self.pool is None:
+        if not self.reading.variant.released_operators or self.pool is None:
             return self.bank
         return [self.pool.fill(self._random("infill", subset), len(self.reading.tokens.ids))]
 

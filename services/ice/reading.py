@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from services.ice.contract import PREDICTED, IceRequest
 from services.ice.kernel import Floats
-from services.ice.rules import RULES, Rules
 from services.ice.spans import Of
+from services.ice.variants import VARIANTS, IceVariant
 from shared.cached import cached_property
 from shared.calls import Example, Tokens
 from shared.contracts import ModelKind
@@ -34,9 +34,9 @@ class Reading:
     target: int  # its column
 
     @property
-    def rules(self) -> Rules:
+    def variant(self) -> IceVariant:
         """Of the request's variant."""
-        return RULES[self.request.variant]
+        return VARIANTS[self.request.variant]
 
     @property
     def example(self) -> Example:
@@ -87,7 +87,7 @@ def example_of(request: IceRequest) -> Example:
 
 def eligible(request: IceRequest, tokens: Tokens) -> Positions:
     """Tokens that a rationale may hold. Raises DegenerateInput where there is none."""
-    which = request.eligible or RULES[request.variant].eligible
+    which = request.eligible or VARIANTS[request.variant].eligible
     parts = {*TEXTS, "template"} if which == "all" else set(TEXTS)
     found = tuple(p for p, part in enumerate(tokens.parts) if part in parts)
     if not any(tokens.parts[p] in TEXTS for p in found):

@@ -11,8 +11,7 @@ from pydantic import Field
 
 from services.ice.spans import Of
 from shared.calls import Part
-from shared.contracts import Evidence, Message, Report, Word
-from shared.histograms import Histogram
+from shared.contracts import Evidence, Histogram, Message, Report, Word
 
 Operator = Literal["delete", "mask", "mask_unk", "mask_pad", "infill"]
 TestedOperator = Operator | Literal["mean"]

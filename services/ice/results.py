@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from services.ice.batch_messages import Configuration
 from services.ice.contract import IceRequest
 from services.ice.report import IceReport, Plausibility, Test
-from shared.batch_reports import Scored
+from shared.contracts import Scored
 
 ScoredIce = Scored[IceRequest, IceReport]
 

@@ -47,7 +47,7 @@ def ended(inquiry: Inquiry, trial: Trial, operator: Operator) -> bool:
 
 def read_tails(inquiry: Inquiry, trial: Trial, observed: float, null: Floats) -> Tails:
     """The p-values of a test by its request's design."""
-    request, tie = inquiry.reading.request, inquiry.reading.rules.tie
+    request, tie = inquiry.reading.request, inquiry.reading.variant.tie
     if request.adaptive is None or inquiry.exact(trial):
         above = kernel.p_value(observed, null, tie)
         below = kernel.p_anti(observed, null, tie)

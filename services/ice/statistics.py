@@ -5,56 +5,12 @@ Pure functions: arrays in, numbers out; None is "undefined".
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 import numpy as np
 from scipy import stats
 
-from services.ice.drawing import generator
 from services.ice.kernel import Floats, chance_sd
-from shared.job_context import check
-
-BLOCK = 4_000_000  # numbers resampled at a time
-
-
-@dataclass(frozen=True)
-class Resampling:
-    """How intervals are bootstrapped: percentile, over examples."""
-
-    seed: int
-    resamples: int
-    confidence: float
-
-    def interval(
-        self, columns: Floats, statistic: Callable[[Floats], Floats]
-    ) -> tuple[float | None, float | None]:
-        """Of a statistic of n examples; None for fewer than two.
-
-        columns: (n, C). statistic: (B, n, C) resampled examples to (B,) values.
-        """
-        count = len(columns)
-        if count < 2:
-            return None, None
-        random = generator(self.seed, "bootstrap", count)
-        at_once = max(1, BLOCK // columns.size)
-        values: list[float] = []
-        while len(values) < self.resamples:
-            check()
-            some = min(at_once, self.resamples - len(values))
-            values += statistic(columns[random.integers(0, count, (some, count))]).tolist()
-        tail = (1 - self.confidence) / 2
-        known = np.array(values)
-        if np.isnan(known).any():
-            return None, None
-        low, high = np.quantile(known, [tail, 1 - tail])
-        return float(low), float(high)
-
-
-def mean(resampled: Floats) -> Floats:
-    """(B, n, 1) to (B,)."""
-    found: Floats = resampled[:, :, 0].mean(axis=1)
-    return found
 
 
 def pearson(resampled: Floats) -> Floats:

@@ -8,21 +8,27 @@ from collections.abc import Sequence
 import numpy as np
 
 from services.ice import statistics
-from services.ice.batch_messages import Configuration, ConfigurationResult, OverExamples
+from services.ice.batch_messages import (
+    Configuration,
+    ConfigurationResult,
+    IceBatchReportRequest,
+    OverExamples,
+)
 from services.ice.kernel import Floats
 from services.ice.report import Test, Verdict
-from services.ice.results import Table, Tested
-from services.ice.statistics import Resampling
-from shared.batch_reports import Interval
+from services.ice.results import Table, Tested, name
+from services.ice.variants import VARIANTS
+from shared.contracts import Interval
+from shared.statistics.intervals import BatchStatistics
 
 VERDICTS: tuple[Verdict, ...] = ("faithful", "inconclusive", "anti-faithful")
 
 
 def summaries(
-    table: Table, resampling: Resampling, levels: tuple[float, float]
+    table: Table, over: BatchStatistics[IceBatchReportRequest], levels: tuple[float, float]
 ) -> list[ConfigurationResult]:
     """levels: false discovery rates over configurations and over examples."""
-    found = [_summary(key, tested, resampling, levels[1]) for key, tested in table.items()]
+    found = [_summary(key, tested, over, levels[1]) for key, tested in table.items()]
     tested = [one.p_value for one in found if one.p_value is not None]
     adjusted = iter(statistics.benjamini_hochberg(tested))
     return [
@@ -38,7 +44,10 @@ def _decided(one: ConfigurationResult, q: float, alpha: float) -> ConfigurationR
 
 
 def _summary(
-    key: Configuration, tested: Sequence[Tested], resampling: Resampling, alpha: float
+    key: Configuration,
+    tested: Sequence[Tested],
+    over: BatchStatistics[IceBatchReportRequest],
+    alpha: float,
 ) -> ConfigurationResult:
     tests = [one.test for one in tested if one.test.win_rate is not None]
     rates = _column(tests, "win_rate")
@@ -47,14 +56,14 @@ def _summary(
     return ConfigurationResult(
         configuration=key,
         undefined=len(tested) - len(tests),
-        win_rate=mean_interval(rates, resampling),
+        win_rate=over.mean(f"win rate {name(key)}", rates),
         strict_win_rate=_mean(_column(tests, "strict_win_rate")),
         tie_rate=_mean(_column(tests, "tie_rate")),
         z=z,
         p_value=None if z is None else statistics.two_sided_p(z),
         q_value=None,
         verdict=None,
-        effect=_median(_column(tests, "effect"), resampling.confidence),
+        effect=_median(_column(tests, "effect"), over.request.confidence),
         exact=sum(test.null.exact for test in tests),
         verdicts={verdict: counted[verdict] for verdict in VERDICTS},
         over_examples=_over_examples(tests, alpha),
@@ -65,7 +74,7 @@ def _z(key: Configuration, tested: Sequence[Tested]) -> float | None:
     """Only where draws are distinct and their number fixed: else the null is another."""
     known = [one for one in tested if one.test.win_rate is not None]
     fixed = [one.test for one in known if not one.test.null.sequential]
-    if key.variant != "robust" or len(fixed) < len(known):
+    if not VARIANTS[key.variant].distinct or len(fixed) < len(known):
         return None
     return statistics.z_of_chance(_column(fixed, "win_rate"), [test.null.draws for test in fixed])
 
@@ -73,12 +82,6 @@ def _z(key: Configuration, tested: Sequence[Tested]) -> float | None:
 def _column(tests: Sequence[Test], field: str) -> Floats:
     values = [getattr(test, field) for test in tests]
     return np.array([value for value in values if value is not None], dtype=np.float64)
-
-
-def mean_interval(values: Floats, resampling: Resampling) -> Interval:
-    """Mean over examples with its bootstrap interval."""
-    low, high = resampling.interval(values[:, None], statistics.mean)
-    return Interval(value=_mean(values), low=low, high=high, of=values.size)
 
 
 def _mean(values: Floats) -> float | None:

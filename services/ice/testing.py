@@ -34,7 +34,7 @@ def compared(inquiry: Inquiry) -> list[Compared]:
             _of_operator(inquiry, trial, operator) for operator in inquiry.reading.request.operators
         ]
         found += by_operator
-        if inquiry.reading.rules.mean_of_operators and len(by_operator) > 1:
+        if inquiry.reading.variant.mean_of_operators and len(by_operator) > 1:
             found.append(_mean(trial, by_operator))
     return found
 
@@ -44,7 +44,9 @@ def _of_operator(inquiry: Inquiry, trial: Trial, operator: TestedOperator) -> Co
         raise AssertionError("the mean is no operator of a request")
     null = inquiry.null(operator, trial, inquiry.null_places(trial))
     scores = np.array([inquiry.observed(operator, trial), *null])
-    values = inquiry.reading.rules.statistic(scores, inquiry.reading.full, inquiry.empty(operator))
+    values = inquiry.reading.variant.statistic(
+        scores, inquiry.reading.full, inquiry.empty(operator)
+    )
     if values is None:
         return Compared(trial, operator, None, np.empty(0))
     return Compared(trial, operator, float(values[0]), values[1:])
@@ -65,7 +67,7 @@ def test_of(inquiry: Inquiry, one: Compared) -> Test:
         return _undefined(inquiry, one)
     tails = read_tails(inquiry, one.trial, one.observed, one.null)
     observed, null = one.observed, one.null[: tails.draws]
-    rules, tie = inquiry.reading.rules, inquiry.reading.rules.tie
+    rules, tie = inquiry.reading.variant, inquiry.reading.variant.tie
     effect = kernel.effect(observed, null, rules.ddof)
     return Test(
         **_named(inquiry, one),
@@ -108,7 +110,7 @@ def _named(inquiry: Inquiry, one: Compared) -> dict[str, object]:
             rationale=inquiry.observed(one.operator, one.trial),
             empty=inquiry.empty(one.operator),
         )
-        if inquiry.reading.request.variant == "robust":
+        if inquiry.reading.variant.nsr_beside:
             epsilon = inquiry.reading.request.nsr_epsilon
             nsr = kernel.nsr(scores.rationale, scores.full, scores.empty, epsilon)
     return {
@@ -127,7 +129,7 @@ def _null(inquiry: Inquiry, trial: Trial, null: Floats, tails: Tails) -> Null:
         exact=inquiry.exact(trial),
         sequential=inquiry.reading.request.adaptive is not None and not inquiry.exact(trial),
         mean=float(np.mean(null)),
-        sd=kernel.null_sd(null, inquiry.reading.rules.ddof),
+        sd=kernel.null_sd(null, inquiry.reading.variant.ddof),
         deciles=kernel.deciles(null),
         histogram=histogram_of(null),
     )

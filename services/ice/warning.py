@@ -11,7 +11,6 @@ from services.ice.explanations import touched
 from services.ice.inquiry import Inquiry
 from services.ice.reading import TEXTS
 from services.ice.report import Comparison, Test
-from services.ice.rules import CONFIDENCE, DEAD_ZONE
 from services.ice.showing import passage
 
 
@@ -46,21 +45,22 @@ def _human(inquiry: Inquiry) -> Iterator[str]:
 
 def _variant(inquiry: Inquiry, score: float | None) -> Iterator[str]:
     reading = inquiry.reading
-    if reading.request.variant == "paper" and reading.request.target == PREDICTED:
+    if reading.variant.gold_label and reading.request.target == PREDICTED:
         yield "variant paper scores the gold label; without `target` it is the predicted one"
-    if reading.request.variant != "reference":
-        return
+    least, dead_zone = reading.variant.least_confidence, reading.variant.dead_zone
     confidence = float(max(reading.probabilities))
-    if confidence < CONFIDENCE:
+    if least is not None and confidence < least:
         yield (
             f"the score is null: the released code skips an example whose confidence "
-            f"({confidence:.3f}) is under {CONFIDENCE}"
+            f"({confidence:.3f}) is under {least}"
         )
+    if dead_zone is None:
+        return
     for operator in reading.request.operators:
         empty = inquiry.empty(operator)
-        if empty is not None and abs(reading.full - empty) < DEAD_ZONE:
+        if empty is not None and abs(reading.full - empty) < dead_zone:
             yield (
-                f"{operator}: |s(x) - s(empty)| < {DEAD_ZONE}, so the released code makes every "
+                f"{operator}: |s(x) - s(empty)| < {dead_zone}, so the released code makes every "
                 "NSR 0 and counts the example as lost"
             )
 

@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import Field, JsonValue
 
 from services.inference.cost import cost
-from shared.contracts import JobRequest, Message, ModelName, ModelUse, Room
+from shared.contracts import JobRequest, Message, ModelName, ModelUse, ServiceContract
 from shared.operations import InferenceOperation
 
 
@@ -43,7 +43,7 @@ _JUDGE: dict[str, Any] = {
     },
 }
 
-ROOM = Room(
+CONTRACT = ServiceContract(
     name="inference",
     summary="Label probabilities, attributions, log-probabilities and generation of one model",
     request=InferenceRequest,

@@ -17,7 +17,7 @@ from itertools import accumulate
 
 from sqlalchemy import Connection, Engine
 
-from services.gateway.rooms import rooms
+from services.registry import contracts
 from services.scheduler.boundary import Boundary
 from services.scheduler.fairness import Appetite, Rotation, shares_by_tenant
 from services.scheduler.lines import InvalidLine, Reader
@@ -166,7 +166,7 @@ class Feeder:
 
 def reader_for(metric: str, chosen: Settings, catalogue: Catalogue) -> Reader:
     """What lines of a batch of this metric are measured against. Raises InvalidLine."""
-    room = rooms().get(metric)
+    room = contracts().get(metric)
     if room is None:
         raise InvalidLine(f"there is no metric {metric!r}", slug="unknown_metric", pointer="#/url")
     return Reader(

@@ -17,7 +17,7 @@ from pydantic_core import PydanticCustomError
 
 from shared import log
 from shared.catalogue import Catalogue
-from shared.contracts import JobRequest, Message, Room
+from shared.contracts import JobRequest, Message, ServiceContract
 from shared.errors import BadInput, TooCostly
 from shared.ledger.batches import Batch
 from shared.ledger.idempotency import fingerprint
@@ -60,7 +60,7 @@ class BatchLine(Message):
 class Reader:
     """What a batch's lines are measured against."""
 
-    room: Room
+    room: ServiceContract
     endpoint: str
     catalogue: Catalogue
     most_lines: int

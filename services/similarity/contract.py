@@ -11,7 +11,7 @@ from pydantic import Field
 
 from services.similarity.cost import cost
 from shared.calls import Pair
-from shared.contracts import JobRequest, Message, ModelUse, Room
+from shared.contracts import JobRequest, Message, ModelUse, ServiceContract
 from shared.operations import MOST
 
 DEFAULT_MODEL = "embedded-similarity"
@@ -42,7 +42,7 @@ _TOWN = {
     ]
 }
 
-ROOM = Room(
+CONTRACT = ServiceContract(
     name="similarity",
     summary="How similar two texts are, by a bi-encoder or a cross-encoder",
     request=SimilarityRequest,

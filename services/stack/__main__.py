@@ -11,13 +11,13 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
+from services.registry import contracts
 from services.stack import demo
 from services.stack.occupancy import NotReady
 from services.stack.private_folder import close, only_ours
 from services.stack.processes import Rooms
 from services.stack.stack import Stack, running
 from services.stack.startup import reporting
-from services.worker import rooms_with_a_door
 from shared import log
 from shared.settings import Settings, settings
 
@@ -39,7 +39,7 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--apart", action="store_true", help="a worker for each room, as in a cluster"
     )
-    known = rooms_with_a_door()
+    known = list(contracts())
     parser.add_argument(
         "--rooms", nargs="+", default=[], choices=known, metavar="ROOM", help="serve only these"
     )

@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 
+from services.registry import contracts
 from services.stack.child import Child, Probe
 from services.stack.redis_server import free_port
-from services.worker import rooms_with_a_door
 from shared.settings import Settings
 
 
@@ -33,7 +33,7 @@ def ours(servers: dict[str, str], chosen: Settings, port: int, rooms: Rooms) -> 
     if not rooms.apart:
         return [*base, _probed("worker", servers, chosen, *rooms.names)]
     asking = servers | {"TOUCHSTONE_BINDING": "queue"}
-    names = rooms.names or rooms_with_a_door()
+    names = rooms.names or list(contracts())
     return [*base, *(_probed("worker", asking, chosen, room) for room in names)]
 
 

@@ -26,6 +26,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import JSONB, JSONPATH, insert
 
+from shared.contracts import SurprisingRule
 from shared.ledger.batch_tables import batch_items, batch_lines
 from shared.ledger.tables import jobs
 
@@ -40,24 +41,18 @@ DOCUMENT = cast(case((func.strpos(RAW, r"\u0000") > 0, WITHOUT_NUL), else_=RAW),
 
 
 @dataclass(frozen=True)
-class Rule:
-    """A reason why a result is surprising. path: SQL/JSON; it finds something where it is."""
-
-    name: str
-    path: str
-
-
-@dataclass(frozen=True)
 class Rules:
     """Of one metric, the most surprising first."""
 
-    listed: tuple[Rule, ...]
+    listed: tuple[SurprisingRule, ...]
     higher_is_better: bool = True
 
     @property
     def fingerprint(self) -> str:
         """Differs when the rules do."""
-        return hashlib.sha256(repr(self.listed).encode()).hexdigest()
+        return hashlib.sha256(
+            repr([(rule.name, rule.path) for rule in self.listed]).encode()
+        ).hexdigest()
 
     @property
     def names(self) -> list[str]:

@@ -15,7 +15,7 @@ from typing import Any, Literal
 from pydantic import ValidationError
 
 from shared import log
-from shared.contracts import JobRequest, Message, Room
+from shared.contracts import JobRequest, Message, ServiceContract
 from shared.errors import BadInput, DeadlineExceeded, JobCancelled, ModelNotReady, Unavailable
 from shared.ledger.leases import Claim
 from shared.ledger.private_requests import demand_readable
@@ -70,7 +70,7 @@ class Wait:
 End = Success | Failure | Retry | Wait | Abandoned
 
 
-def ending(room: Room, score: Callable[[Any], Message], claim: Claim) -> End:
+def ending(room: ServiceContract, score: Callable[[Any], Message], claim: Claim) -> End:
     """Score the claimed job and name its end. Raises nothing but what ends the process."""
     try:
         demand_readable(claim.request)

@@ -13,8 +13,7 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 
 from pydantic import BaseModel
 
-from shared.batch_reports import BatchReport
-from shared.contracts import JobRequest, ModelUse, Provenance
+from shared.contracts import BatchReport, JobRequest, ModelUse, Provenance
 from shared.problems import Problem
 from shared.whose_words import are_ours, hint_of, is_ours, last_argument, repeats, sent
 

@@ -13,7 +13,7 @@ from typing import Any
 from tenacity import retry, retry_if_exception_type, stop_after_delay, wait_random_exponential
 
 from shared import log, metrics
-from shared.contracts import Message, Room
+from shared.contracts import Message, ServiceContract
 from shared.errors import Unavailable
 from shared.interpreter import interpreter
 from shared.job_context import JobContext, computing
@@ -51,7 +51,7 @@ class Delivery:
 FIRST = Delivery()
 
 
-def carry(job_id: str, room: Room, score: Score, delivery: Delivery = FIRST) -> None:
+def carry(job_id: str, room: ServiceContract, score: Score, delivery: Delivery = FIRST) -> None:
     """Carry the job whose turn it is in this message's lane to its end; where none waits, that is
     that."""
     with claimed(job_id, Lane(room.name, delivery.batch), again=delivery.again) as claim:
@@ -59,7 +59,7 @@ def carry(job_id: str, room: Room, score: Score, delivery: Delivery = FIRST) -> 
             _carry(claim, room, score)
 
 
-def _carry(claim: Claim, room: Room, score: Score) -> None:
+def _carry(claim: Claim, room: ServiceContract, score: Score) -> None:
     metrics.QUEUE_SECONDS.labels(room.name).observe(claim.waited_seconds)
     started = time.perf_counter()
     context = context_of(claim)
@@ -80,7 +80,7 @@ def context_of(claim: Claim) -> JobContext:
     )
 
 
-def computed(claim: Claim, context: JobContext, room: Room, score: Score) -> End:
+def computed(claim: Claim, context: JobContext, room: ServiceContract, score: Score) -> End:
     """The end of this claim, also where the watchdog had to stop the computation."""
 
     def give_up() -> None:

@@ -5,7 +5,6 @@ Scores are the rooms' own, made in this process from the examples of their contr
 
 from __future__ import annotations
 
-import importlib
 import os
 import shutil
 from collections.abc import Callable, Iterator
@@ -20,7 +19,7 @@ from sqlalchemy import Engine
 
 from services.bindings import local
 from services.gateway.pages.fields import DETAILS
-from services.gateway.rooms import metrics
+from services.registry import metrics, service
 from shared import models
 from shared.catalogue import load_catalogue
 from shared.ledger import jobs, leases
@@ -96,7 +95,7 @@ def results() -> dict[str, dict[str, Any]]:
     models.bind(local(load_catalogue(ROOT / "models.toml")))
     found = {}
     for name in metrics():
-        score = importlib.import_module(f"services.{name}.score").score
+        score = service(name).score
         request = metrics()[name].request.model_validate(example(name))
         found[name] = score(request).model_dump(mode="json")
     models.bind(None)

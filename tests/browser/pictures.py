@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 from playwright.sync_api import Page, ViewportSize, sync_playwright
 
-from services.gateway.rooms import metrics
+from services.registry import metrics
 from tests.browser.conftest import example, executable, screenshot_folder
 from tests.end_to_end.service import ROOT, Service, serving
 

@@ -8,7 +8,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page
 
-from services.gateway.rooms import metrics
+from services.registry import metrics
 from tests.browser.conftest import Filled, Visits
 
 GRAVE = ("serious", "critical")

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import expect
 from sqlalchemy import Engine
 
-from services.gateway.rooms import metrics
+from services.registry import metrics
 from tests.browser.conftest import Filled, Visits, example, put
 from tests.browser.timing import quick, spent
 from tests.servers import finish_next

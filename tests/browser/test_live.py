@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, Route, expect
 from sqlalchemy import Engine
 
-from services.gateway.rooms import metrics
+from services.registry import metrics
 from tests.browser.conftest import Filled, Visits, example, put
 from tests.servers import finish_next
 

@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import expect
 from sqlalchemy import Engine, text
 
-from services.gateway.rooms import metrics
+from services.registry import metrics
 from tests.browser.conftest import Filled, Visits
 from tests.browser.timing import quick
 

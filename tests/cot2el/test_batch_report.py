@@ -7,11 +7,21 @@ from typing import Any
 import numpy as np
 import pytest
 
-from services.cot2el.batch_report import batch_report
-from services.cot2el.contract import BATCH_REPORT
-from services.cot2el.score import score
-from shared.batch_reports import BatchReportRequest, Scored
+from services.cot2el.batch_message import Cot2elBatchReport
+from services.cot2el.contract import CONTRACT
+from services.cot2el.metric import SERVICE
+from shared.contracts import BatchReportRequest, Scored
+from shared.statistics.intervals import BatchStatistics
 from tests.cot2el.writers import EXAMPLE, StubWriter, bound, request, sent
+
+score = SERVICE.score
+
+
+def batch_report(rows: Any, request: Any) -> Cot2elBatchReport:
+    """The report over these results."""
+    over = BatchStatistics(SERVICE.contract, rows, request)
+    return SERVICE.summarize(rows, over)
+
 
 ASKED = BatchReportRequest(jobs=("job_1",), resamples=500)
 
@@ -58,4 +68,4 @@ def test_refinement_brings_pairs_closer_to_the_annotator() -> None:
 def test_no_results() -> None:
     report = batch_report([], ASKED)
     assert (report.scored, report.score.value) == (0, None)
-    assert BATCH_REPORT.report.model_validate_json(report.model_dump_json()) == report
+    assert CONTRACT.batch.report.model_validate_json(report.model_dump_json()) == report

@@ -11,10 +11,20 @@ from typing import Any
 
 import pytest
 
-from services.cot2el.batch_report import batch_report
+from services.cot2el.batch_message import Cot2elBatchReport
 from services.cot2el.contract import Cot2elRequest
-from services.cot2el.score import score_batch
-from shared.batch_reports import BatchReportRequest, Scored
+from services.cot2el.metric import SERVICE
+from shared.contracts import BatchReportRequest, Scored
+from shared.statistics.intervals import BatchStatistics
+
+score_batch = SERVICE.score_batch
+
+
+def batch_report(rows: Any, request: Any) -> Cot2elBatchReport:
+    """The report over these results."""
+    over = BatchStatistics(SERVICE.contract, rows, request)
+    return SERVICE.summarize(rows, over)
+
 
 DATA = Path(__file__).parents[3] / "shared" / "data" / "haf_explanations.jsonl"
 

@@ -9,21 +9,24 @@ import pytest
 from pydantic import ValidationError
 
 from services.cot2el import tagging
-from services.cot2el.contract import METRIC
+from services.cot2el.contract import CONTRACT
 from services.cot2el.drafting import thought
-from services.cot2el.score import score, score_batch
+from services.cot2el.metric import SERVICE
 from shared.calls import Prompt, Sampling
 from shared.errors import BadInput
 from shared.worker.forgetting import without_text
 from tests.cot2el.writers import EXAMPLE, PARSE, THOUGHT, StubWriter, bound, request, sent, usual
 
+score = SERVICE.score
+score_batch = SERVICE.score_batch
 
-@pytest.mark.parametrize("name", METRIC.examples)
+
+@pytest.mark.parametrize("name", CONTRACT.examples)
 def test_every_example_is_scored_and_survives_the_wire(name: str) -> None:
-    asked = METRIC.request.model_validate(METRIC.examples[name])
-    assert METRIC.request.model_validate_json(asked.model_dump_json(), strict=True) == asked
-    report = score(request(**METRIC.examples[name]))
-    assert METRIC.report.model_validate_json(report.model_dump_json()) == report
+    asked = CONTRACT.request.model_validate(CONTRACT.examples[name])
+    assert CONTRACT.request.model_validate_json(asked.model_dump_json(), strict=True) == asked
+    report = score(request(**CONTRACT.examples[name]))
+    assert CONTRACT.report.model_validate_json(report.model_dump_json()) == report
     assert report.score == 0.8
 
 
@@ -247,7 +250,7 @@ def test_a_report_can_be_kept_without_the_text() -> None:
     kept = json.dumps(without_text(report, asked))
     assert THOUGHT[:20] not in kept
     assert not any(pair["explanation"][:12] in kept for pair in EXAMPLE["pairs"])
-    assert METRIC.report.model_validate_json(kept).score == report.score
+    assert CONTRACT.report.model_validate_json(kept).score == report.score
     assert [one["label"] for one in json.loads(kept)["evidence"]] == ["A", "A", "B", "C"]
 
 

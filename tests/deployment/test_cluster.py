@@ -9,7 +9,7 @@ import kubernetes_validate
 import pytest
 
 from services.bindings import MODEL_ROOMS
-from services.worker import rooms_with_a_door
+from services.registry import contracts
 from shared import queue
 from shared.settings import Settings
 from shared.webhooks.addresses import INTERNAL_V4
@@ -55,7 +55,7 @@ def test_every_room_has_its_worker_and_watches_its_lanes(overlay: str) -> None:
         for found in of_kind(overlay, "Deployment")
         if found["metadata"]["name"].startswith("worker-")
     }
-    assert sorted(workers) == rooms_with_a_door()
+    assert sorted(workers) == list(contracts())
     scaled = {
         found["spec"]["scaleTargetRef"]["name"]: found for found in of_kind(overlay, *OPERATED)
     }

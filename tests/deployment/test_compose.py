@@ -19,9 +19,9 @@ from redis.backoff import ConstantBackoff
 from redis.exceptions import AuthenticationError
 from redis.retry import Retry
 
+from services.registry import contracts
 from services.stack.child import Child
 from services.stack.redis_server import HOST, free_port, redis_url
-from services.worker import rooms_with_a_door
 from shared.encryption import new_key
 from shared.settings import Settings
 from tests.deployment.manifests import COMPOSE_FILE, ROOT, Json, compose, ours
@@ -51,7 +51,7 @@ def test_it_is_valid_by_the_compose_specification(tmp_path: Path) -> None:
 
 def test_every_room_has_a_worker() -> None:
     rooms = [service["command"][-1] for service in ours().values() if _module(service) == "worker"]
-    assert sorted(rooms) == rooms_with_a_door()
+    assert sorted(rooms) == list(contracts())
 
 
 def _module(service: Json) -> str:

@@ -12,11 +12,13 @@ import pytest
 
 from bench.agreement import difference
 from services.hatexscore.contract import HatexscoreRequest
-from services.hatexscore.score import score
+from services.hatexscore.metric import SERVICE
 from tests.batches import FINAL, URL, line
 from tests.end_to_end.batch import contents, patiently, started
 from tests.end_to_end.service import Service, serving
 from tests.patience import SECONDS
+
+score = SERVICE.score
 
 pytestmark = pytest.mark.end_to_end
 

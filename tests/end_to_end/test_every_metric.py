@@ -6,7 +6,6 @@ bytes are promised; elsewhere no number moves by more than is.
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -17,7 +16,7 @@ import pytest
 
 from bench.agreement import difference
 from services.bindings import local
-from services.gateway.rooms import metrics
+from services.registry import metrics, service
 from shared import models
 from shared.catalogue import load_catalogue
 from tests.end_to_end.load import finished
@@ -77,7 +76,7 @@ def test_the_same_as_in_one_process(
     metric, name = case
     contract = metrics()[metric]
     request = contract.request.model_validate(contract.examples[name])
-    expected = importlib.import_module(f"services.{metric}.score").score(request)
+    expected = service(metric).score(request)
     assert len(jobs[case]) == TWICE
     for job in jobs[case]:
         assert job["status"] == "succeeded", job["error"]

@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
-from services.haf.contract import METRIC
+from services.haf.contract import CONTRACT
 from tests.batches import FINAL, packed
 from tests.end_to_end.load import finished as succeeded
 from tests.end_to_end.service import Service, serving
@@ -165,7 +165,7 @@ def test_a_tiny_llama_goes_through_all_stages(client: httpx.Client) -> None:
 
 
 def test_a_report_over_many_results_is_a_job_too(client: httpx.Client) -> None:
-    body = METRIC.examples["your own responses"] | {"metadata": {"dataset": "town"}}
+    body = CONTRACT.examples["your own responses"] | {"metadata": {"dataset": "town"}}
     ids = [job_of(client, "/v1/scores/haf", body)["id"] for _ in range(2)]
     report = ended(client, "/v1/reports/haf", {"jobs": ids, "resamples": 100})
     assert (report["scored"], report["left_out"]) == (2, {})

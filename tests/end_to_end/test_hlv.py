@@ -9,8 +9,8 @@ from typing import Any
 import httpx
 import pytest
 
-from services.cot2el.contract import METRIC as COT2EL
-from services.hlv.contract import METRIC as HLV
+from services.cot2el.contract import CONTRACT as COT2EL
+from services.hlv.contract import CONTRACT as HLV
 from tests.end_to_end.load import finished
 from tests.end_to_end.service import ROOT, serving
 from tests.inference.shapes import save_llama

@@ -14,7 +14,7 @@ import pytest
 import torch
 from transformers import AutoTokenizer, BertConfig, BertForSequenceClassification
 
-from services.hatexscore.contract import METRIC
+from services.hatexscore.contract import CONTRACT
 from shared.embedded_base import base_folder
 from tests.end_to_end.service import serving
 
@@ -82,7 +82,7 @@ def until(look: Callable[[], Any]) -> Any:
 def test_a_model_that_cannot_be_loaded_stops_nobody_else(
     client: httpx.Client, tmp_path: Path
 ) -> None:
-    body = next(iter(METRIC.examples.values()))
+    body = next(iter(CONTRACT.examples.values()))
     answered = client.post("/v1/scores/hatexscore", json=body)
     assert answered.status_code == 202, answered.text
     stuck = answered.json()["id"]

@@ -7,13 +7,22 @@ import numpy as np
 import pytest
 from scipy.stats import bootstrap
 
-from services.ftc.batch_report import Row, batch_report
-from services.ftc.contract import BATCH_REPORT, METRIC, FtcRequest
+from services.ftc.batch_report import Row
+from services.ftc.contract import CONTRACT, FtcRequest
+from services.ftc.metric import SERVICE
 from services.ftc.report_over_many import FtcBatchReport, FtcBatchReportRequest
-from services.ftc.resampling import Resampling
-from services.ftc.score import score_batch
-from shared.batch_reports import Scored
+from shared.contracts import Scored
+from shared.statistics.intervals import BatchStatistics
 from tests.ftc.fake import FakeJudge, always, bound
+
+score_batch = SERVICE.score_batch
+
+
+def batch_report(rows: Any, request: Any) -> FtcBatchReport:
+    """The report over these results."""
+    over = BatchStatistics(SERVICE.contract, rows, request)
+    return SERVICE.summarize(rows, over)
+
 
 ASKED = FtcBatchReportRequest(jobs=("job",), seed=3, resamples=500)
 GAMES = ("chess", "football", "tennis", "golf", "darts", "cricket", "hockey", "squash")
@@ -193,7 +202,7 @@ def test_mixed_batches_and_empty_ones_are_told() -> None:
 def test_intervals_are_those_of_scipy_s_percentile_bootstrap() -> None:
     values = np.random.default_rng(5).gamma(2, size=200)
     asked = FtcBatchReportRequest(jobs=("job",), resamples=20_000)
-    ours = Resampling(asked).mean("x", values.tolist())
+    ours = BatchStatistics(CONTRACT, (), asked).mean("x", values.tolist())
     theirs = bootstrap(
         (values,), np.mean, n_resamples=20_000, method="percentile", rng=np.random.default_rng(1)
     ).confidence_interval
@@ -211,5 +220,5 @@ def test_the_same_batch_has_the_same_report_and_another_seed_another() -> None:
 
 
 def test_the_door_sign() -> None:
-    assert BATCH_REPORT.metric == METRIC.name
-    assert BATCH_REPORT.path == "/v1/reports/ftc"
+    assert CONTRACT.batch.metric == CONTRACT.name
+    assert CONTRACT.batch.path == "/v1/reports/ftc"

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from services.ftc.contract import METRIC, FtcRequest
+from services.ftc.contract import CONTRACT, FtcRequest
 from services.ftc.logic import TARGETS, target
 
 TEXT = {"kind": "substituted", "text": "x"}
@@ -17,10 +17,10 @@ def request(**fields: Any) -> FtcRequest:
     return FtcRequest(**{"premise": "a", "hypothesis": "b", "explanation": "c", **fields})
 
 
-@pytest.mark.parametrize("name", METRIC.examples)
+@pytest.mark.parametrize("name", CONTRACT.examples)
 def test_every_example_is_a_valid_request_that_survives_the_wire(name: str) -> None:
-    sent = METRIC.request.model_validate(METRIC.examples[name])
-    assert METRIC.request.model_validate_json(sent.model_dump_json()) == sent
+    sent = CONTRACT.request.model_validate(CONTRACT.examples[name])
+    assert CONTRACT.request.model_validate_json(sent.model_dump_json()) == sent
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,13 @@ import pytest
 
 from services.ftc import prompting
 from services.ftc.contract import FtcRequest
+from services.ftc.metric import SERVICE
 from services.ftc.report import LABELS, NliLabel
-from services.ftc.score import score, score_batch
 from shared.errors import BadInput
 from tests.ftc.fake import FakeJudge, FakeWriter, bound
+
+score = SERVICE.score
+score_batch = SERVICE.score_batch
 
 CARDS = "Four friends are playing cards in the kitchen."
 

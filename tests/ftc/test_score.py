@@ -9,13 +9,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from services.ftc.contract import METRIC, FtcRequest
+from services.ftc.contract import CONTRACT, FtcRequest
+from services.ftc.metric import SERVICE
 from services.ftc.report import FtcReport
-from services.ftc.score import score, score_batch
 from shared.contracts import Report
 from shared.errors import BadInput, DegenerateInput, Unavailable
 from shared.worker.forgetting import without_text
 from tests.ftc.fake import FakeJudge, always, bound
+
+score = SERVICE.score
+score_batch = SERVICE.score_batch
 
 LABELS = ["entailment", "neutral", "contradiction"]
 PREMISE = "Four friends play cards in the kitchen."
@@ -299,10 +302,10 @@ def test_the_report_begins_as_every_metric_s_report_does() -> None:
     json.dumps(wire, allow_nan=False)
 
 
-@pytest.mark.parametrize("name", METRIC.examples)
+@pytest.mark.parametrize("name", CONTRACT.examples)
 def test_the_examples_of_the_contract_score(name: str) -> None:
     with bound(FakeJudge()):
-        report = score(FtcRequest.model_validate(METRIC.examples[name]))
+        report = score(FtcRequest.model_validate(CONTRACT.examples[name]))
     assert report.score is not None
     assert report.control is not None
     assert report.control.null_win_rate is not None
@@ -321,7 +324,7 @@ def test_a_report_kept_without_the_text_still_says_which_rule_and_why(explanatio
         report = score(asked)
     kept = without_text(report, asked)
     assert "skateboarders" not in json.dumps(kept)
-    read = METRIC.report.model_validate_json(json.dumps(kept))
+    read = CONTRACT.report.model_validate_json(json.dumps(kept))
     assert isinstance(read, FtcReport)
     assert read.components == report.components
     assert read.abstained == report.abstained

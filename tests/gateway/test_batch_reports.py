@@ -11,7 +11,7 @@ import httpx
 import pytest
 from sqlalchemy import Engine, func, select
 
-from services.gateway.rooms import report_rooms
+from services.registry import metrics
 from shared import queue
 from shared.ledger import leases
 from shared.ledger.tables import jobs
@@ -109,7 +109,7 @@ def test_an_open_batch_has_no_report_yet(scene: Scene) -> None:
 
 
 def test_every_metric_takes_report_jobs(scene: Scene) -> None:
-    for metric, room in report_rooms().items():
+    for metric, room in ((name, one.batch) for name, one in metrics().items()):
         answer = scene.client.post(f"/v1/reports/{metric}", json={"jobs": ["job_1"]})
         assert answer.status_code == 202, answer.text
         assert answer.json()["metric"] == room.name

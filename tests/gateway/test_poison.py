@@ -11,7 +11,7 @@ from urllib.parse import quote
 import httpx
 import pytest
 
-from services.gateway.rooms import every_room
+from services.registry import every_contract
 from tests.batches import URL
 from tests.poison import TEXTS, places, planted, raw_values
 
@@ -35,7 +35,7 @@ def bodies() -> dict[str, dict[str, Any]]:
     shared = {"metadata": {"a": "b"}, "context": {"puid": "p"}, "webhook": f"we_{NO_ID}"}
     found = {
         room.path: next(iter(room.examples.values())) | shared
-        for room in every_room().values()
+        for room in every_contract().values()
         if room.examples
     }
     return found | {

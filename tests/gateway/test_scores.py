@@ -13,7 +13,7 @@ import httpx
 import pytest
 from sqlalchemy import Engine, text
 
-from services.gateway.rooms import rooms
+from services.registry import contracts
 from shared import queue
 from shared.ledger.engine import REST_SECONDS
 from tests.patience import eventually
@@ -228,7 +228,7 @@ def test_without_a_broker_the_job_is_accepted_all_the_same(
 
 
 def test_every_example_of_every_room_is_accepted(client: httpx.Client) -> None:
-    for room in rooms().values():
+    for room in contracts().values():
         assert room.examples
         for example in room.examples.values():
             answer = client.post(room.path, json=example)

@@ -10,9 +10,11 @@ import torch
 
 from bench.ice_models import TEMPLATE, TINY, behind_the_port, random_model, tokenizer
 from services.ice.contract import IceRequest
+from services.ice.metric import SERVICE
 from services.ice.report import IceReport
-from services.ice.score import score_batch
 from shared import models
+
+score_batch = SERVICE.score_batch
 
 pytestmark = [
     pytest.mark.gpu,

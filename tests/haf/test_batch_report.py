@@ -9,12 +9,22 @@ from typing import Any
 import pytest
 
 from services.haf.batch_messages import HafBatchReport, HafBatchReportRequest
-from services.haf.batch_report import FEW, MIXED, Row, batch_report
-from services.haf.contract import BATCH_REPORT
-from services.haf.score import score_batch
-from shared.batch_reports import Interval, Scored
+from services.haf.batch_report import FEW, MIXED, Row
+from services.haf.contract import CONTRACT
+from services.haf.metric import SERVICE
+from shared.contracts import Interval, Scored
+from shared.statistics.intervals import BatchStatistics
 from tests.haf.fake import ENOUGH, MORE, PLAIN, bound
 from tests.haf.test_score import ask, bring
+
+score_batch = SERVICE.score_batch
+
+
+def batch_report(rows: Any, request: Any) -> HafBatchReport:
+    """The report over these results."""
+    over = BatchStatistics(SERVICE.contract, rows, request)
+    return SERVICE.summarize(rows, over)
+
 
 REQUEST = HafBatchReportRequest(batch="batch_1", resamples=200)
 LATER = {"internal": MORE, "external": ENOUGH}
@@ -140,5 +150,5 @@ def test_nothing_and_mixtures_are_said() -> None:
 
 
 def test_the_sign_of_the_report_room() -> None:
-    assert not BATCH_REPORT.needs_text  # results whose texts were not kept count too
-    assert (BATCH_REPORT.name, BATCH_REPORT.path) == ("haf-report", "/v1/reports/haf")
+    assert not CONTRACT.batch.needs_text  # results whose texts were not kept count too
+    assert (CONTRACT.batch.name, CONTRACT.batch.path) == ("haf-report", "/v1/reports/haf")

@@ -9,11 +9,14 @@ import pytest
 
 from services.bindings import local
 from services.haf.contract import HafRequest
+from services.haf.metric import SERVICE
 from services.haf.report import HafReport
-from services.haf.score import score, score_batch
 from shared.catalogue import load_catalogue
 from shared.models import bind
 from tests.haf.tiny_llama import save
+
+score = SERVICE.score
+score_batch = SERVICE.score_batch
 
 TEXT = "Honestly, those lazy neighbours should all move away."
 ENTRIES = """

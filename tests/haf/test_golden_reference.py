@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from services.haf.contract import HafRequest
-from services.haf.gather import Alike, Gathered
+from services.haf.gather import Alike, HafCollected
 from services.haf.measures import Measured, measure
 from services.haf.parsed import Decision, Parsed, Statement, Verdict
 from services.haf.parts import StageValue
@@ -47,7 +47,9 @@ class Told:
             external=self.later("external"),
             individual=tuple(map(self.individual, self.sample["individual"]["items"])),
         )
-        return measure(request, told, Gathered(Alike(self.g, False), self.verdicts, (), 0))
+        return measure(
+            request, told, HafCollected(g=Alike(self.g, False), verdicts=self.verdicts, pairs=0)
+        )
 
     def justify(self) -> Exchange:
         part = self.sample["initial"]

@@ -9,15 +9,18 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from services.haf.contract import METRIC, HafRequest
+from services.haf.contract import CONTRACT, HafRequest
+from services.haf.metric import SERVICE
 from services.haf.report import DecisionPart, HafReport, ReasonPart
-from services.haf.score import score, score_batch
 from shared.calls import Prompt
 from shared.contracts import Report
 from shared.errors import BadInput, Unavailable
 from shared.worker.forgetting import without_text
 from tests.haf.fake import ENOUGH, MORE, PLAIN, TOXIC, bound, response, surprise, told
 from tests.haf.test_stages import WRITING
+
+score = SERVICE.score
+score_batch = SERVICE.score_batch
 
 TEXT = "Those lazy neighbours should leave our street."
 METRICS = ("sos", "dis", "uii", "uei", "rs", "rn")
@@ -319,10 +322,10 @@ def test_without_models_brought_responses_must_wait() -> None:
         score(bring())
 
 
-@pytest.mark.parametrize("name", METRIC.examples)
+@pytest.mark.parametrize("name", CONTRACT.examples)
 def test_the_examples_of_the_contract_score(name: str) -> None:
     with bound():
-        report = score(HafRequest.model_validate(METRIC.examples[name]))
+        report = score(HafRequest.model_validate(CONTRACT.examples[name]))
     assert report.score is not None
     json.dumps(report.model_dump(mode="json"), allow_nan=False)
 
@@ -330,7 +333,7 @@ def test_the_examples_of_the_contract_score(name: str) -> None:
 @pytest.mark.parametrize(
     "asked",
     [
-        HafRequest.model_validate(METRIC.examples["your own responses"]),
+        HafRequest.model_validate(CONTRACT.examples["your own responses"]),
         bring(internal=ENOUGH, individual=[ENOUGH, MORE], extras=True),
         ask(model="lm", samples=2, permute_reasons=1),
     ],

@@ -13,7 +13,7 @@ import pytest
 
 from services.bindings import local
 from services.haf.contract import HafRequest
-from services.haf.score import score
+from services.haf.metric import SERVICE
 from services.stack.redis_server import HOST, free_port
 from shared.catalogue import load_catalogue
 from shared.models import bind
@@ -21,6 +21,8 @@ from tests.haf.test_generated import ENTRIES, TEXT
 from tests.haf.tiny_llama import SPECIAL, STAGES, save
 from tests.patience import looks
 from tests.shared.openai import gguf_model
+
+score = SERVICE.score
 
 ROOT = Path(__file__).parents[2]
 KEY = "sk-a-key-of-the-tests"

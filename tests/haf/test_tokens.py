@@ -11,11 +11,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from services.haf.contract import HafRequest
+from services.haf.metric import SERVICE
 from services.haf.report import DecisionPart, HafReport, ReasonPart
-from services.haf.score import score
 from shared.worker.forgetting import without_text
 from tests.haf.fake import bound, overlap, surprise
 from tests.haf.test_score import WHOLE, ask, bring, requests
+
+score = SERVICE.score
 
 Part = ReasonPart | DecisionPart
 Json = dict[str, Any]

@@ -7,16 +7,27 @@ from typing import Any
 import numpy as np
 import pytest
 
-from services.hatexscore.batch_report import Row, batch_report
-from services.hatexscore.contract import METRIC, HatexscoreRequest
-from services.hatexscore.score import score
-from shared.batch_reports import BatchReportRequest, Scored
+from services.hatexscore.batch_report import Row
+from services.hatexscore.contract import CONTRACT, HatexscoreRequest
+from services.hatexscore.metric import SERVICE
+from services.hatexscore.report_over_many import HatexscoreBatchReport
+from shared.contracts import BatchReportRequest, Scored
+from shared.statistics.intervals import BatchStatistics
+
+score = SERVICE.score
+
+
+def batch_report(rows: Any, request: Any) -> HatexscoreBatchReport:
+    """The report over these results."""
+    over = BatchStatistics(SERVICE.contract, rows, request)
+    return SERVICE.summarize(rows, over)
+
 
 REQUEST = BatchReportRequest(batch="batch_1")
 
 
 def row(name: str, **change: Any) -> Row:
-    asked = METRIC.examples["your own probabilities"] | change
+    asked = CONTRACT.examples["your own probabilities"] | change
     request = HatexscoreRequest.model_validate(asked)
     return Scored(f"job_{name}", name, request, score(request))
 

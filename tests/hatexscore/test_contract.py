@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from services.hatexscore.contract import METRIC, POLICY_LANGUAGES, HatexscoreRequest
+from services.hatexscore.contract import CONTRACT, POLICY_LANGUAGES, HatexscoreRequest
 from services.hatexscore.lexicons import available
 
 
@@ -21,10 +21,10 @@ def locations(fields: dict[str, Any]) -> set[tuple[str | int, ...]]:
     return {error["loc"][:1] for error in caught.value.errors()}
 
 
-@pytest.mark.parametrize("name", METRIC.examples)
+@pytest.mark.parametrize("name", CONTRACT.examples)
 def test_every_example_is_a_valid_request_that_survives_the_wire(name: str) -> None:
-    sent = METRIC.request.model_validate(METRIC.examples[name])
-    assert METRIC.request.model_validate_json(sent.model_dump_json()) == sent
+    sent = CONTRACT.request.model_validate(CONTRACT.examples[name])
+    assert CONTRACT.request.model_validate_json(sent.model_dump_json()) == sent
 
 
 def test_an_empty_explanation_is_legal_and_an_empty_text_is_not() -> None:

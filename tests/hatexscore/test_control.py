@@ -10,9 +10,11 @@ from hypothesis import strategies as st
 from services.hatexscore.contract import HatexscoreRequest
 from services.hatexscore.control import obstacle, placements
 from services.hatexscore.masking import MASK, mask, merge
-from services.hatexscore.score import score
+from services.hatexscore.metric import SERVICE
 from services.hatexscore.units import touched, units
 from tests.hatexscore.fake import FakeClassifier, bound
+
+score = SERVICE.score
 
 WORDS = "the old bridge near our village was closed again this winter"
 

@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 
 from services.hatexscore.contract import HatexscoreRequest
+from services.hatexscore.metric import SERVICE
 from services.hatexscore.report import HatexscoreReport
-from services.hatexscore.score import score
+
+score = SERVICE.score
 
 GOLDEN = Path(__file__).parents[3] / "shared" / "golden" / "hatexscore_cases.json"
 

@@ -6,15 +6,17 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from services.hatexscore.contract import METRIC, HatexscoreRequest
+from services.hatexscore.contract import CONTRACT, HatexscoreRequest
 from services.hatexscore.gather import NO_CONTROL
-from services.hatexscore.other_variants import SENT_FOR_ANOTHER
+from services.hatexscore.metric import SENT_FOR_ANOTHER, SERVICE
 from services.hatexscore.report import HatexscoreReport, VariantOutcome
-from services.hatexscore.score import score, score_batch
 from shared.contracts import Variant
 from shared.worker.forgetting import without_text
 from tests.hatexscore.fake import FakeClassifier, bound
 from tests.hatexscore.test_score import ask, requests
+
+score = SERVICE.score
+score_batch = SERVICE.score_batch
 
 SLOW = [HealthCheck.too_slow]
 SENT = st.sampled_from([None, {"original": 0.9, "masked": 0.2}, {"original": 0.4, "masked": None}])
@@ -95,9 +97,10 @@ def test_asking_changes_nothing_else_of_the_report(request: HatexscoreRequest) -
         if getattr(plain, name) != getattr(asked, name)
     }
     assert differing <= {"other_variants", "provenance"}
-    assert asked.provenance.model_copy(update={"models": ()}) == plain.provenance.model_copy(
-        update={"models": ()}
-    )
+    parameters = asked.provenance.parameters | {"other_variants": False}
+    assert asked.provenance.model_copy(
+        update={"models": (), "parameters": parameters}
+    ) == plain.provenance.model_copy(update={"models": ()})
 
 
 def test_one_call_a_model_and_draws_for_the_asked_variant_only() -> None:
@@ -173,10 +176,10 @@ def test_what_is_forgotten_keeps_the_outcomes_and_their_warnings() -> None:
     assert any(outcome.warnings for outcome in kept.other_variants)
 
 
-@pytest.mark.parametrize("name", METRIC.examples)
+@pytest.mark.parametrize("name", CONTRACT.examples)
 def test_the_examples_of_the_contract_have_other_variants(name: str) -> None:
     with bound(FakeClassifier()):
         report = score(
-            HatexscoreRequest.model_validate({**METRIC.examples[name], "other_variants": True})
+            HatexscoreRequest.model_validate({**CONTRACT.examples[name], "other_variants": True})
         )
     assert [outcome.variant for outcome in report.other_variants] == ["paper", "reference"]

@@ -7,12 +7,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from services.hatexscore.contract import METRIC, HatexscoreRequest
+from services.hatexscore.contract import CONTRACT, HatexscoreRequest
+from services.hatexscore.metric import SERVICE
 from services.hatexscore.report import HatexscoreReport
-from services.hatexscore.score import score, score_batch
 from shared.contracts import Report
 from shared.errors import BadInput, Unavailable
 from tests.hatexscore.fake import FakeClassifier, bound
+
+score = SERVICE.score
+score_batch = SERVICE.score_batch
 
 TEXT = "The old bridge near our village was closed by lazy tourists again"
 EXPLANATION = (
@@ -187,10 +190,10 @@ def test_without_models_a_quotation_must_wait() -> None:
         score(ask())
 
 
-@pytest.mark.parametrize("name", METRIC.examples)
+@pytest.mark.parametrize("name", CONTRACT.examples)
 def test_the_examples_of_the_contract_score(name: str) -> None:
     with bound(FakeClassifier()):
-        report = score(HatexscoreRequest.model_validate(METRIC.examples[name]))
+        report = score(HatexscoreRequest.model_validate(CONTRACT.examples[name]))
     assert report.score is not None
     assert report.components.htc == 1
     json.dumps(report.model_dump(mode="json"), allow_nan=False)

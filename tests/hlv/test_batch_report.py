@@ -10,11 +10,20 @@ from scipy.stats import bootstrap
 from sklearn.metrics import r2_score  # type: ignore[import-untyped]
 
 from services.hlv.batch_message import HlvBatchReport, Table
-from services.hlv.batch_report import batch_report
-from services.hlv.contract import BATCH_REPORT
-from services.hlv.score import score
-from shared.batch_reports import BatchReportRequest, Scored
+from services.hlv.contract import CONTRACT
+from services.hlv.metric import SERVICE
+from shared.contracts import BatchReportRequest, Scored
+from shared.statistics.intervals import BatchStatistics
 from tests.hlv.judges import request
+
+score = SERVICE.score
+
+
+def batch_report(rows: Any, request: Any) -> HlvBatchReport:
+    """The report over these results."""
+    over = BatchStatistics(SERVICE.contract, rows, request)
+    return SERVICE.summarize(rows, over)
+
 
 ASKED = BatchReportRequest(jobs=("job_1",), resamples=4_000)
 
@@ -130,7 +139,7 @@ def test_few_results(count: int) -> None:
     report = batch_report(distributions(count), ASKED)
     assert report.scored == count
     assert (report.score.low is None) == (count < 2)
-    assert BATCH_REPORT.report.model_validate_json(report.model_dump_json()) == report
+    assert CONTRACT.batch.report.model_validate_json(report.model_dump_json()) == report
 
 
 def test_the_same_seed_gives_the_same_bytes() -> None:

@@ -8,9 +8,12 @@ import numpy as np
 import pytest
 
 from services.hlv import kernel
-from services.hlv.score import score, score_batch
+from services.hlv.metric import SERVICE
 from shared.errors import BadInput
 from tests.hlv.judges import GREEDY, OPTIONS, StubJudge, bound, by_hash, request
+
+score = SERVICE.score
+score_batch = SERVICE.score_batch
 
 WHY = [
     {"explanation": "A sleeping dog rests.", "label": "A", "stance": "support"},

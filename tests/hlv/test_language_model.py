@@ -9,11 +9,14 @@ import pytest
 
 from services.bindings import local
 from services.hlv import prompts
-from services.hlv.score import score, score_batch
+from services.hlv.metric import SERVICE
 from shared.catalogue import load_catalogue
 from shared.models import Models, bind
 from tests.hlv.judges import GREEDY, NLI, OPTIONS, request
 from tests.inference.shapes import save_llama
+
+score = SERVICE.score
+score_batch = SERVICE.score_batch
 
 WHY = [{"explanation": "A sleeping dog is at rest.", "label": "A"}]
 

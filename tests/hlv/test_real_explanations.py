@@ -14,10 +14,20 @@ from typing import Any
 import numpy as np
 import pytest
 
-from services.hlv.batch_report import batch_report
-from services.hlv.score import score_batch
-from shared.batch_reports import BatchReportRequest, Interval, Scored
+from services.hlv.batch_message import HlvBatchReport
+from services.hlv.metric import SERVICE
+from shared.contracts import BatchReportRequest, Interval, Scored
+from shared.statistics.intervals import BatchStatistics
 from tests.hlv.judges import StubJudge, bound, request
+
+score_batch = SERVICE.score_batch
+
+
+def batch_report(rows: Any, request: Any) -> HlvBatchReport:
+    """The report over these results."""
+    over = BatchStatistics(SERVICE.contract, rows, request)
+    return SERVICE.summarize(rows, over)
+
 
 DATA = Path(__file__).parents[3] / "shared" / "data" / "esnli.jsonl"
 KEYS = {"entailment": "A", "neutral": "B", "contradiction": "C"}

@@ -10,10 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from services.hlv.contract import METRIC, HlvRequest
+from services.hlv.contract import CONTRACT, HlvRequest
+from services.hlv.metric import SERVICE
 from services.hlv.report import HlvReport
-from services.hlv.score import score
 from tests.hlv.judges import bound, request
+
+score = SERVICE.score
 
 GOOD = {"distributions": [{"A": 0.7, "B": 0.2, "C": 0.1}]}
 BAD = {"distributions": [{"A": 0.1, "B": 0.2, "C": 0.7}]}
@@ -23,13 +25,13 @@ def sent(**fields: Any) -> HlvReport:
     return score(request(**{"predictions": {"explained": GOOD, "baseline": BAD}} | fields))
 
 
-@pytest.mark.parametrize("name", METRIC.examples)
+@pytest.mark.parametrize("name", CONTRACT.examples)
 def test_every_example_is_scored_and_survives_the_wire(name: str) -> None:
-    asked = METRIC.request.model_validate(METRIC.examples[name])
-    assert METRIC.request.model_validate_json(asked.model_dump_json(), strict=True) == asked
+    asked = CONTRACT.request.model_validate(CONTRACT.examples[name])
+    assert CONTRACT.request.model_validate_json(asked.model_dump_json(), strict=True) == asked
     with bound():
-        report = score(HlvRequest.model_validate(METRIC.examples[name]))
-    assert METRIC.report.model_validate_json(report.model_dump_json()) == report
+        report = score(HlvRequest.model_validate(CONTRACT.examples[name]))
+    assert CONTRACT.report.model_validate_json(report.model_dump_json()) == report
     assert report.score is not None
 
 

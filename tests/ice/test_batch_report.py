@@ -12,14 +12,22 @@ from sklearn.metrics import average_precision_score  # type: ignore[import-untyp
 
 from services.ice import statistics
 from services.ice.batch_messages import IceBatchReport, IceBatchReportRequest
-from services.ice.batch_report import batch_report
 from services.ice.contract import IceRequest
+from services.ice.metric import SERVICE
 from services.ice.plausibility import average_precision, overlap
 from services.ice.results import ScoredIce
-from services.ice.score import score_batch
-from services.ice.statistics import Resampling
-from shared.batch_reports import Scored
+from shared.contracts import Scored
+from shared.statistics.intervals import BatchStatistics
 from tests.ice.planted import noise, planted, weighted, word
+
+score_batch = SERVICE.score_batch
+
+
+def batch_report(rows: Any, request: Any) -> IceBatchReport:
+    """The report over these results."""
+    over = BatchStatistics(SERVICE.contract, rows, request)
+    return SERVICE.summarize(rows, over)
+
 
 LENGTH, SIGNAL, JOBS = 20, 10, 60
 ASKED = IceBatchReportRequest(jobs=("all",), resamples=500)
@@ -204,7 +212,9 @@ def test_the_bootstrap_of_a_correlation_holds_it() -> None:
     random = np.random.default_rng(5)
     first = random.normal(size=80)
     pair = np.stack([first, 0.5 * first + random.normal(size=80)], axis=1)
-    low, high = Resampling(0, 1_000, 0.95).interval(pair, statistics.pearson)
+    asked = IceBatchReportRequest(jobs=("job",), resamples=1_000)
+    drawn = BatchStatistics(SERVICE.contract, (), asked).statistic("r", pair, statistics.pearson)
+    low, high = drawn.low, drawn.high
     r, rho, p = statistics.correlation(pair[:, 0], pair[:, 1])
     oracle = stats.pearsonr(pair[:, 0], pair[:, 1])
     assert (r, p) == pytest.approx((oracle.statistic, oracle.pvalue))

@@ -8,20 +8,22 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from services.ice.contract import BATCH_REPORT, METRIC, IceRequest
-from services.ice.score import score
+from services.ice.contract import CONTRACT, IceRequest
+from services.ice.metric import SERVICE
 from shared.worker.forgetting import without_text
 from tests.ice.planted import planted
+
+score = SERVICE.score
 
 
 def request(**fields: Any) -> IceRequest:
     return IceRequest.model_validate({"text": "one two", "attribution": "attention", **fields})
 
 
-@pytest.mark.parametrize("name", METRIC.examples)
+@pytest.mark.parametrize("name", CONTRACT.examples)
 def test_every_example_is_a_valid_request_that_survives_the_wire(name: str) -> None:
-    sent = METRIC.request.model_validate(METRIC.examples[name])
-    assert METRIC.request.model_validate_json(sent.model_dump_json()) == sent
+    sent = CONTRACT.request.model_validate(CONTRACT.examples[name])
+    assert CONTRACT.request.model_validate_json(sent.model_dump_json()) == sent
 
 
 @pytest.mark.parametrize(
@@ -60,8 +62,8 @@ def test_a_bad_field_is_refused_with_a_reason(fields: dict[str, Any], said: str)
 
 
 def test_reports_belong_to_the_metric() -> None:
-    assert BATCH_REPORT.path == "/v1/reports/ice"
-    assert (BATCH_REPORT.name, BATCH_REPORT.metric) == ("ice-report", METRIC.name)
+    assert CONTRACT.batch.path == "/v1/reports/ice"
+    assert (CONTRACT.batch.name, CONTRACT.batch.metric) == ("ice-report", CONTRACT.name)
 
 
 def test_without_text_numbers_and_names_stay_and_the_text_goes() -> None:
@@ -93,7 +95,7 @@ def test_without_text_the_reasons_for_nulls_stay_and_a_report_is_still_a_report(
         "SHAP values, k None, infill: the rationale is the whole" in w for w in kept["warnings"]
     )
     assert not [word for word in ("w1", "w7", "w9") if word in json.dumps(kept)]
-    assert METRIC.report.model_validate(json.loads(json.dumps(kept, default=list)))
+    assert CONTRACT.report.model_validate(json.loads(json.dumps(kept, default=list)))
 
 
 def test_the_contract_loads_no_model_code() -> None:

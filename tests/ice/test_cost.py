@@ -9,12 +9,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from services.ice import packing
-from services.ice.contract import METRIC, IceRequest
+from services.ice.contract import CONTRACT, IceRequest
 from services.ice.cost import MOST_ROWS, MOST_TOKENS
-from services.ice.score import score
+from services.ice.metric import SERVICE
 from shared.errors import DegenerateInput, TooCostly
 from shared.work import TOKENS, Work, WorkLimit
 from tests.ice.planted import planted, word
+
+score = SERVICE.score
 
 READS = 512  # tokens of the planted judge
 NO_LIMIT = WorkLimit(seconds=1e12, tokens_per_second=1)
@@ -68,7 +70,7 @@ def test_nothing_is_refused_that_the_worker_would_have_done(request: IceRequest)
         with pytest.raises((TooCostly, DegenerateInput)):
             score(request)
     if counted:
-        works = [work for work in METRIC.work(request, READS) if "attribution" not in str(work)]
+        works = [work for work in CONTRACT.work(request, READS) if "attribution" not in str(work)]
         assert amount(works, TOKENS) <= counted[0] * (1 + 1e-9)
         assert amount(works, "rows") <= counted[1] * (1 + 1e-9)
 
@@ -96,7 +98,7 @@ def test_what_the_worker_refuses_for_a_text_of_words_is_refused_at_the_door(
         score(asked)
     assert judge.calls == []
     with pytest.raises(TooCostly) as caught:
-        NO_LIMIT.check(METRIC.work(asked, READS))
+        NO_LIMIT.check(CONTRACT.work(asked, READS))
     assert caught.value.pointer == pointer
     assert "to at most" in caught.value.detail
 
@@ -113,7 +115,7 @@ def test_more_of_anything_is_never_less_work(
     }
     for field, value in more.items():
         larger = request.model_copy(update={field: value})
-        before, after = (METRIC.work(one, READS) for one in (request, larger))
+        before, after = (CONTRACT.work(one, READS) for one in (request, larger))
         for unit in (TOKENS, "rows"):
             assert amount(before, unit) <= amount(after, unit) * (1 + 1e-9)
 
@@ -123,14 +125,14 @@ def test_the_lowered_number_is_accepted() -> None:
     asked = IceRequest.model_validate({"text": WORDS, "draws": 10_000, **fields})
     limit = WorkLimit(seconds=900, tokens_per_second=10_000)
     with pytest.raises(TooCostly) as caught:
-        limit.check(METRIC.work(asked, READS))
+        limit.check(CONTRACT.work(asked, READS))
     fewer = int(
         caught.value.detail.split("`draws` to at most ")[1].split(", or")[0].replace(",", "")
     )
-    limit.check(METRIC.work(asked.model_copy(update={"draws": fewer}), READS))
+    limit.check(CONTRACT.work(asked.model_copy(update={"draws": fewer}), READS))
     assert fewer > 1_000
 
 
 def test_the_limits_are_the_worker_s() -> None:
-    works = [work for work in METRIC.work(IceRequest(text=WORDS, attribution="lime"), READS)]
+    works = [work for work in CONTRACT.work(IceRequest(text=WORDS, attribution="lime"), READS)]
     assert {work.most for work in works if isinstance(work, Work)} == {MOST_ROWS, MOST_TOKENS}

@@ -14,11 +14,12 @@ from services.ice import drawing
 from services.ice.contract import IceRequest
 from services.ice.drawing import Subset
 from services.ice.gather import inquire
+from shared.statistics.seeds import generator
 from tests.ice.planted import planted
 
 
 def draws(seed: int, eligible: int, size: int, count: int) -> list[Subset]:
-    return list(islice(drawing.distinct(drawing.generator(seed), eligible, size), count))
+    return list(islice(drawing.distinct(generator(seed), eligible, size), count))
 
 
 @given(st.integers(0, 2**63 - 1), st.integers(2, 60), st.data())
@@ -68,7 +69,7 @@ def test_the_rationale_is_never_drawn() -> None:
 
 def test_a_key_is_content() -> None:
     def first(*about: object) -> float:
-        return float(drawing.generator(*about).random())  # type: ignore[arg-type]
+        return float(generator(*about).random())  # type: ignore[arg-type]
 
     assert first(0, "a", None) == first(0, "a", None)
     keys = [(0, "a", None), (1, "a", None), (0, "b", None), (0, "a", "b"), (0, "ab", None)]

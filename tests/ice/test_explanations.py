@@ -9,10 +9,12 @@ import pytest
 from pydantic import ValidationError
 
 from services.ice.contract import IceRequest
+from services.ice.metric import SERVICE
 from services.ice.report import IceReport
-from services.ice.score import score
 from shared.errors import DegenerateInput
 from tests.ice.planted import planted, word
+
+score = SERVICE.score
 
 TEXT = " ".join(map(word, range(8)))  # each two characters long
 

@@ -9,9 +9,12 @@ import pytest
 from scipy import stats
 
 from services.ice.contract import IceRequest
+from services.ice.metric import SERVICE
 from services.ice.report import Test
-from services.ice.score import score, score_batch
 from tests.ice.planted import planted, weighted, word
+
+score = SERVICE.score
+score_batch = SERVICE.score_batch
 
 LENGTHS = (5, 8, 10, 15, 40)
 EXAMPLES = 2_000

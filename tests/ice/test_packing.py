@@ -9,9 +9,12 @@ import pytest
 
 from services.ice import packing
 from services.ice.contract import IceRequest
-from services.ice.score import score, score_batch
+from services.ice.metric import SERVICE
 from shared.errors import BadInput, TooCostly
 from tests.ice.planted import planted, word
+
+score = SERVICE.score
+score_batch = SERVICE.score_batch
 
 LONG = " ".join(map(word, range(500)))
 

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
 from services.ice.batch_messages import IceBatchReport
-from services.ice.batch_report import batch_report
 from services.ice.contract import IceRequest
+from services.ice.metric import SERVICE
 from services.ice.report import IceReport
 from services.ice.results import name
-from shared.batch_reports import Scored
+from shared.contracts import Scored
+from shared.statistics.intervals import BatchStatistics
 from shared.worker.forgetting import without_text
 from tests.ice.test_batch_report import ASKED, bodies, scored
+
+
+def batch_report(rows: Any, request: Any) -> IceBatchReport:
+    """The report over these results."""
+    over = BatchStatistics(SERVICE.contract, rows, request)
+    return SERVICE.summarize(rows, over)
 
 
 @pytest.mark.parametrize("jobs", [1, 2, 3])

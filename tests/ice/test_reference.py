@@ -17,10 +17,12 @@ from services.ice import drawing
 from services.ice.contract import IceRequest
 from services.ice.drawing import released
 from services.ice.gather import inquire
+from services.ice.metric import SERVICE
 from services.ice.report import IceReport
-from services.ice.score import score
 from services.inference.classifier import LocalClassifier
 from shared import models
+
+score = SERVICE.score
 
 ice = pytest.importorskip("ice")
 DRAWS, SEED = 50, 42

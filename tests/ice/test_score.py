@@ -10,12 +10,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from services.ice.contract import METRIC, IceRequest
+from services.ice.contract import CONTRACT, IceRequest
+from services.ice.metric import SERVICE
 from services.ice.report import IceReport
-from services.ice.score import score, score_batch
 from shared.contracts import Report
 from shared.errors import BadInput, DegenerateInput, Unavailable
 from tests.ice.planted import FIRST_WORD, noise, planted, weighted, word
+
+score = SERVICE.score
+score_batch = SERVICE.score_batch
 
 TEXT = " ".join(word(n) for n in range(12))
 POOL = ("w50 w51 w52 yes w53", "w60 w61 w62")
@@ -263,9 +266,9 @@ def test_without_models_it_must_wait() -> None:
         score(ask())
 
 
-@pytest.mark.parametrize("name", METRIC.examples)
+@pytest.mark.parametrize("name", CONTRACT.examples)
 def test_the_examples_of_the_contract_score(name: str) -> None:
     with planted():
-        report = score(IceRequest.model_validate(METRIC.examples[name]))
+        report = score(IceRequest.model_validate(CONTRACT.examples[name]))
     assert report.score is not None
     assert math.isfinite(report.score)

@@ -10,7 +10,10 @@ from typing import Any
 import pytest
 
 from services.ice.contract import IceRequest
-from services.ice.score import score, score_batch
+from services.ice.metric import SERVICE
+
+score = SERVICE.score
+score_batch = SERVICE.score_batch
 
 THREADS, EACH = 8, 3
 SENTENCE = "the garden was green after rain and people walk slowly under old windows today"

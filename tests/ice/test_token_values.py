@@ -9,10 +9,12 @@ import numpy as np
 import pytest
 
 from services.ice.contract import IceRequest
+from services.ice.metric import SERVICE
 from services.ice.report import IceReport
-from services.ice.score import score
 from shared.worker.forgetting import without_text
 from tests.ice.planted import planted
+
+score = SERVICE.score
 
 TEXT = "w0 w1 w2 w3 w4 w5 w6 w7 w8 w9"
 

@@ -23,7 +23,7 @@ from services.gateway.refusals import InvalidBody
 from services.haf import reference as haf_reference
 from services.haf import stages, transcript
 from services.haf.brought import of_response
-from services.haf.contract import METRIC as HAF_METRIC
+from services.haf.contract import CONTRACT as HAF_METRIC
 from services.haf.contract import HafRequest
 from services.haf.responses import MOST_TOKENS, Response
 from services.hatexscore.conclusion import conclusion, statement_anywhere
@@ -32,8 +32,8 @@ from services.hatexscore.folding import fold
 from services.hatexscore.languages import detect
 from services.hatexscore.quotes import locate, quotations
 from services.hatexscore.runs import Runs
-from services.hatexscore.score import READERS
 from services.hatexscore.units import units
+from services.hatexscore.variants import VARIANTS
 from services.hlv import parsing as answers
 from shared.choices import Option
 from shared.openai.offsets import spans
@@ -143,11 +143,11 @@ def hatexscore() -> dict[str, Parser]:
     near quotations grows with both.
     """
     found: dict[str, Parser] = {}
-    for variant, read in READERS.items():
+    for variant, row in VARIANTS.items():
         for language in ("en",) if variant == "paper" else ("en", "zh", "ko"):
             name = f"hatexscore {variant} {language}"
-            found[f"{name} explanation"] = hatexscore_of(read, variant, language, text=SHORT)
-            found[f"{name} text"] = hatexscore_of(read, variant, language, explanation=QUOTING)
+            found[f"{name} explanation"] = hatexscore_of(row.read, variant, language, text=SHORT)
+            found[f"{name} text"] = hatexscore_of(row.read, variant, language, explanation=QUOTING)
     return found
 
 

@@ -7,7 +7,7 @@ import json
 import pytest
 from sqlalchemy import text
 
-from services.gateway.rooms import rooms
+from services.registry import contracts
 from services.scheduler import lines
 from shared.ledger.reading import Fault
 from shared.settings import settings
@@ -15,7 +15,7 @@ from tests.batches import Json, Scene, line
 from tests.poison import places, planted, raw_values
 
 FULL = line("x", "x") | {
-    "body": next(iter(rooms()["hatexscore"].examples.values()))
+    "body": next(iter(contracts()["hatexscore"].examples.values()))
     | {"metadata": {"a": "b"}, "context": {"puid": "p"}, "webhook": "we_" + "0" * 32}
 }
 FULL_LINE = json.dumps(FULL).encode()
@@ -76,7 +76,7 @@ def test_a_strange_value_that_is_kept_stops_nobody(
 
 def test_a_strange_value_anywhere_is_a_line_or_a_fault(scene: Scene) -> None:
     reader = lines.Reader(
-        rooms()["hatexscore"],
+        contracts()["hatexscore"],
         FULL["url"],
         scene.filing()._catalogue,
         100,

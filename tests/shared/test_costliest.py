@@ -9,25 +9,30 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from services.cot2el.contract import METRIC as COT2EL
+from services.cot2el.contract import CONTRACT as COT2EL
 from services.cot2el.kernel import _Counting, align
-from services.ftc.contract import METRIC as FTC
-from services.ftc.score import score as ftc
+from services.ftc.contract import CONTRACT as FTC
+from services.ftc.metric import SERVICE as FTC_SERVICE
 from services.haf.affordable import MOST_PAIRS
-from services.haf.contract import METRIC as HAF
-from services.haf.score import score as haf
-from services.hatexscore.contract import METRIC as HATEXSCORE
-from services.hatexscore.score import score as hatexscore
-from services.hlv.contract import METRIC as HLV
+from services.haf.contract import CONTRACT as HAF
+from services.haf.metric import SERVICE as HAF_SERVICE
+from services.hatexscore.contract import CONTRACT as HATEXSCORE
+from services.hatexscore.metric import SERVICE as HATEXSCORE_SERVICE
+from services.hlv.contract import CONTRACT as HLV
 from services.hlv.gather import gather
-from services.ice.contract import METRIC as ICE
-from services.ice.score import score as ice
+from services.ice.contract import CONTRACT as ICE
+from services.ice.metric import SERVICE as ICE_SERVICE
 from shared import models
 from shared.calls import Completion, Example, Pair, Prompt, Sampling
 from shared.models import Floats, Models
 from shared.work import WorkLimit
 from tests.fakes import FakeModel, FakeModels
 from tests.ice.planted import planted, word
+
+ftc = FTC_SERVICE.score
+haf = HAF_SERVICE.score
+hatexscore = HATEXSCORE_SERVICE.score
+ice = ICE_SERVICE.score
 
 LIMIT = WorkLimit(seconds=900, tokens_per_second=10_000)
 WORDS = "because the garden was green after the rain and nobody came to see it again "

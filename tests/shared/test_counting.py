@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from shared.contracts import Histogram
 from shared.counting import BINS, histogram_of
-from shared.histograms import Histogram
 
 VALUES = st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=60).map(np.array)
 
@@ -62,5 +62,5 @@ def test_a_histogram_does_not_end_before_it_begins() -> None:
 
 
 def test_the_message_loads_no_numpy() -> None:
-    program = "import sys, shared.histograms; assert 'numpy' not in sys.modules"
+    program = "import sys, shared.contracts; assert 'numpy' not in sys.modules"
     subprocess.run([sys.executable, "-c", program], check=True)

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import Engine, select, text
 
-from services.hatexscore.contract import METRIC, HatexscoreRequest
-from services.hatexscore.score import score
+from services.hatexscore.contract import CONTRACT, HatexscoreRequest
+from services.hatexscore.metric import SERVICE
 from shared.contracts import Message
 from shared.ledger import idempotency, jobs, recovery
 from shared.ledger.jobs import Job
@@ -20,6 +20,8 @@ from shared.whose_words import RUN, repeats
 from shared.worker.forgetting import without_text
 from shared.worker.shell import carry
 from tests.rooms import ECHO, EchoRequest, echo
+
+score = SERVICE.score
 
 MINUTE = timedelta(minutes=1)
 SECRET = "a sentence that nobody may find again"
@@ -108,7 +110,7 @@ def leaves(value: Any) -> list[str]:
 
 @pytest.mark.parametrize("name", ["your own probabilities"])
 def test_hatexscore_keeps_its_numbers_and_names(name: str) -> None:
-    request = HatexscoreRequest.model_validate(METRIC.examples[name])
+    request = HatexscoreRequest.model_validate(CONTRACT.examples[name])
     full = score(request)
     kept = without_text(full, request)
     whole = full.model_dump(mode="json")
@@ -119,7 +121,7 @@ def test_hatexscore_keeps_its_numbers_and_names(name: str) -> None:
         quote["start"] for quote in whole["evidence"]
     ]
     assert not any(repeats(leaf, [request.text, request.explanation]) for leaf in leaves(kept))
-    METRIC.report.model_validate(kept)  # it is still a report
+    CONTRACT.report.model_validate(kept)  # it is still a report
 
 
 class Quoting(Message):

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, text
 
-from services.gateway.pages.surprises import OF_METRIC, WORDS, rules_of
-from services.gateway.rooms import metrics
+from services.registry import metrics, surprising_rules, surprising_words
+from shared.contracts import SurprisingRule
 from shared.ledger import items, judging
 from shared.ledger.items import Item, Wanted
-from shared.ledger.judging import FAILED, Rule, Rules
+from shared.ledger.judging import FAILED, Rules
 
 BATCH = "batch_" + "0" * 32
 INSERT = """
@@ -71,20 +71,20 @@ def looked(engine: Engine, results: list[str], rules: Rules) -> list[Item]:
     ],
 )
 def test_rules(engine: Engine, metric: str, result: str, reasons: list[str]) -> None:
-    (found,) = looked(engine, [result], rules_of(metric))
+    (found,) = looked(engine, [result], surprising_rules(metric))
     assert found.reasons == reasons
 
 
 def test_every_metric_has_rules_and_every_rule_has_words() -> None:
-    assert set(OF_METRIC) <= set(metrics())
+    assert all(metric.surprising for metric in metrics().values())
     for metric in metrics():
-        assert set(rules_of(metric).names) <= set(WORDS)
-    assert FAILED in WORDS
+        assert set(surprising_rules(metric).names) <= set(surprising_words(metric))
+        assert FAILED in surprising_words(metric)
 
 
 def test_every_field_that_a_rule_names_is_in_its_contract() -> None:
-    for metric, rules in OF_METRIC.items():
-        for rule in rules:
+    for metric, contract in metrics().items():
+        for rule in contract.surprising:
             for name in rule.path.replace("@.", " @").split():
                 if name.startswith("@"):
                     field = name.strip("@()").partition(")")[0]
@@ -93,7 +93,10 @@ def test_every_field_that_a_rule_names_is_in_its_contract() -> None:
 
 @pytest.mark.parametrize("higher", [True, False])
 def test_the_worst_first(engine: Engine, higher: bool) -> None:
-    rules = Rules((Rule("odd", "$ ? (@.odd == true)"),), higher_is_better=higher)
+    rules = Rules(
+        (SurprisingRule(name="odd", path="$ ? (@.odd == true)", says="it is odd"),),
+        higher_is_better=higher,
+    )
     results = ['{"score": 0.2}', '{"score": 0.1}', '{"score": null}', '{"odd": true, "score": 1}']
     found = [item.number for item in looked(engine, results, rules)]
     assert found == ([4, 2, 1, 3] if higher else [4, 1, 2, 3])
@@ -103,12 +106,17 @@ def test_the_worst_first(engine: Engine, higher: bool) -> None:
     "said", [r"\u0000", r"\\u0000", r"\\\u0000", r"\\\\u0000\u0000", r"\ud83d\ude00", ""]
 )
 def test_any_text_can_be_decoded(engine: Engine, said: str) -> None:
-    (found,) = looked(engine, [f'{{"text": "{said}", "score": 0.5}}'], rules_of("hatexscore"))
+    (found,) = looked(
+        engine, [f'{{"text": "{said}", "score": 0.5}}'], surprising_rules("hatexscore")
+    )
     assert found.score == 0.5
 
 
 def test_new_rules_are_applied_to_what_was_decoded(engine: Engine) -> None:
-    old, new = (Rules((Rule(name, "$ ? (@.score > 0)"),)) for name in ("old", "new"))
+    old, new = (
+        Rules((SurprisingRule(name=name, path="$ ? (@.score > 0)", says=name),))
+        for name in ("old", "new")
+    )
     looked(engine, ['{"score": 1}'], old)
     with engine.begin() as connection:
         assert judging.read(connection, BATCH, new, 10) == 1
@@ -119,4 +127,4 @@ def test_new_rules_are_applied_to_what_was_decoded(engine: Engine) -> None:
 
 def test_a_result_without_a_number_has_no_score(engine: Engine) -> None:
     results: list[Any] = ['{"score": null}', "{}"]
-    assert [item.score for item in looked(engine, results, rules_of("ice"))] == [None, None]
+    assert [item.score for item in looked(engine, results, surprising_rules("ice"))] == [None, None]

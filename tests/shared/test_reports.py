@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
@@ -13,29 +13,37 @@ import pytest
 from scipy.stats import bootstrap
 from sqlalchemy import Engine, func, insert
 
-from shared.batch_reports import BatchReport, BatchReportRequest, ReportRoom, Scored
+from shared.contracts import BatchReport, BatchReportRequest, Interval, Scored
 from shared.ledger import idempotency, jobs
 from shared.ledger.batch_tables import batch_lines, batches
 from shared.ledger.jobs import Job
-from shared.worker import doors
-from shared.worker.bootstrap import mean_interval
-from shared.worker.general_report import general_report
-from shared.worker.reports import door_for_reports, gathered
+from shared.statistics.intervals import BatchStatistics
+from shared.worker import register, registered
 from shared.worker.shell import carry
-from tests.rooms import ECHO, EchoRequest, echo
+from shared.worker.tasks import gathered
+from tests.rooms import ECHO, Echo, EchoReport, EchoRequest, echo
 
 MINUTE = timedelta(minutes=1)
-ROOM = ReportRoom.general("echo")
+ROOM = ECHO.batch
 
 seen: list[Sequence[Scored[Any, Any]]] = []
 
 
-def remembering(rows: Sequence[Scored[Any, Any]], request: BatchReportRequest) -> BatchReport:
-    seen.append(rows)
-    return general_report("echo", rows, request)
+class Remembering(Echo):
+    def summarize(
+        self, rows: Sequence[Scored[EchoRequest, EchoReport]], over: BatchStatistics[Any]
+    ) -> BatchReport:
+        seen.append(rows)
+        return super().summarize(rows, over)
 
 
-door_for_reports(ROOM, ECHO, remembering)
+register(Remembering())
+
+
+def mean_interval(
+    name: str, values: Iterable[float | None], request: BatchReportRequest
+) -> Interval:
+    return BatchStatistics(ECHO, (), request).mean(name, values)
 
 
 def accept(engine: Engine, metric: str, request: dict[str, Any]) -> str:
@@ -53,7 +61,7 @@ def echoed(engine: Engine, content: str) -> str:
 def reported(engine: Engine, **asked: Any) -> Job:
     """The report's job, ended."""
     job_id = accept(engine, ROOM.name, BatchReportRequest(**asked).model_dump(mode="json"))
-    carry(job_id, ROOM, doors[ROOM.name].score)
+    carry(job_id, ROOM, registered[ROOM.name].score)
     with engine.begin() as connection:
         return jobs.find(connection, job_id)
 

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from scipy.stats import bootstrap
 
-from shared.batch_reports import BatchReportRequest, Interval
-from shared.resampling import Floats, interval
+from shared.contracts import BatchReportRequest, Interval
+from shared.statistics.intervals import BatchStatistics, Floats, of_sums
+from tests.rooms import ECHO
 
 
 def mean(sums: Floats) -> Floats:
@@ -15,7 +16,8 @@ def mean(sums: Floats) -> Floats:
 
 
 def of_mean(values: Floats, request: BatchReportRequest) -> Interval:
-    return interval("x", np.stack([values, np.ones_like(values)], axis=1), mean, request)
+    table = np.stack([values, np.ones_like(values)], axis=1)
+    return BatchStatistics(ECHO, (), request).statistic("x", table, of_sums(mean))
 
 
 ASKED = BatchReportRequest(jobs=("job_1",), resamples=4_000)
@@ -55,5 +57,6 @@ def test_a_statistic_that_a_draw_leaves_undefined_has_no_interval() -> None:
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.asarray(sums[..., 0] / sums[..., 1])
 
-    found = interval("x", np.array([[1.0, 1.0], [1.0, 0.0]]), ratio, ASKED)
+    over = BatchStatistics(ECHO, (), ASKED)
+    found = over.statistic("x", np.array([[1.0, 1.0], [1.0, 0.0]]), of_sums(ratio))
     assert (found.value, found.low, found.high) == (2, None, None)

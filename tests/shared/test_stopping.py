@@ -16,16 +16,19 @@ from itertools import pairwise
 import pytest
 
 from services.hatexscore.contract import HatexscoreRequest
-from services.hatexscore.score import score as hatexscore
+from services.hatexscore.metric import SERVICE as HATEXSCORE_SERVICE
 from services.ice.contract import IceRequest
-from services.ice.score import score as ice
+from services.ice.metric import SERVICE as ICE_SERVICE
 from shared import job_context
-from shared.batch_reports import BatchReportRequest
+from shared.contracts import BatchReportRequest
 from shared.errors import DeadlineExceeded, JobCancelled, JobStopped
 from shared.job_context import JobContext, awaited, checking, computing, holding, pause
-from shared.worker.bootstrap import mean_interval
+from shared.statistics.intervals import BatchStatistics
 from tests.hatexscore import fake as hatexscore_models
 from tests.ice.planted import planted, word
+
+hatexscore = HATEXSCORE_SERVICE.score
+ice = ICE_SERVICE.score
 
 MOST_CPU_SECONDS = 2.0
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -86,8 +89,9 @@ def large_ice() -> Iterator[tuple[Callable[[], object], Calls]]:
 def large_bootstrap() -> Iterator[tuple[Callable[[], object], Calls]]:
     """Intervals of a batch report over many results."""
     request = BatchReportRequest(jobs=("one",), resamples=3_000)
+    over = BatchStatistics(HATEXSCORE_SERVICE.contract, (), request)
     values = [number / 50_000 for number in range(50_000)]
-    yield lambda: mean_interval("score", values, request), lambda: 0
+    yield lambda: over.mean("score", values), lambda: 0
 
 
 Large = Callable[[], AbstractContextManager[tuple[Callable[[], object], Calls]]]

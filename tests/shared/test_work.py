@@ -6,7 +6,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from services.gateway.rooms import every_room
+from services.registry import every_contract
 from shared.errors import TooCostly
 from shared.problems import problem
 from shared.work import FEWEST_READ, Size, Work, WorkLimit, words_of
@@ -99,9 +99,9 @@ def test_words_are_counted_as_no_tokenizer_joins_them(first: str, second: str) -
     assert words_of(first) <= len(first)
 
 
-@pytest.mark.parametrize("name", sorted(every_room()))
+@pytest.mark.parametrize("name", sorted(every_contract()))
 def test_every_example_is_far_from_the_limit(name: str) -> None:
-    room = every_room()[name]
+    room = every_contract()[name]
     for example in room.examples.values():
         works = room.work(room.request.model_validate(example), FEWEST_READ)
         LIMIT.check(works)
@@ -109,4 +109,4 @@ def test_every_example_is_far_from_the_limit(name: str) -> None:
 
 
 def test_every_room_says_what_it_costs() -> None:
-    assert all(room.cost is not None or "report" in name for name, room in every_room().items())
+    assert all(room.cost is not None or "report" in name for name, room in every_contract().items())

@@ -7,15 +7,17 @@ from collections.abc import Iterator
 import pytest
 
 from services.inference.local import LocalModels
-from services.similarity.contract import ROOM, SimilarityRequest
+from services.similarity.contract import CONTRACT, SimilarityRequest
 from services.similarity.local import LocalSimilarities
-from services.similarity.score import score
+from services.similarity.service import SERVICE
 from shared import models
 from shared.catalogue import load_catalogue
 from shared.embedded_base import BASE_SHA256
 from shared.errors import BadInput
 from shared.performing import describe
 from shared.settings import settings
+
+score = SERVICE.score
 
 
 @pytest.fixture(autouse=True)
@@ -27,7 +29,7 @@ def _bound() -> Iterator[None]:
 
 
 def test_the_embedded_similarity_knows_a_paraphrase() -> None:
-    request = SimilarityRequest.model_validate(ROOM.examples["two pairs"])
+    request = SimilarityRequest.model_validate(CONTRACT.examples["two pairs"])
     report = score(request)
     alike, apart = report.similarities
     assert 0.6 < alike <= 1
@@ -40,7 +42,7 @@ def test_the_embedded_similarity_knows_a_paraphrase() -> None:
 
 def test_a_classifier_does_not_compare() -> None:
     request = SimilarityRequest.model_validate(
-        ROOM.examples["two pairs"] | {"model": "embedded-hate"}
+        CONTRACT.examples["two pairs"] | {"model": "embedded-hate"}
     )
     with pytest.raises(BadInput, match="of kind classifier"):
         score(request)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from shared.contracts import JobRequest, Message, Room
+from shared.contracts import JobRequest, Message, ServiceContract
 
 
 class NoopRequest(JobRequest):
@@ -19,7 +19,7 @@ class NoopReport(Message):
     done: bool
 
 
-ROOM = Room(
+CONTRACT = ServiceContract(
     name="noop",
     summary="Nothing, measured",
     request=NoopRequest,

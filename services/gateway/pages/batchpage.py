@@ -18,15 +18,14 @@ from services.gateway.pages.batchfiles import owned
 from services.gateway.pages.batchreport import Summary, summary_of
 from services.gateway.pages.forms import form_of
 from services.gateway.pages.routing import pages
-from services.gateway.pages.surprises import WORDS, rules_of
 from services.gateway.pages.templating import page
 from services.gateway.pages.viewers import Viewer, demand_scope, stream_held, while_viewing
 from services.gateway.refusals import NothingToReport
-from services.gateway.rooms import rooms
 from services.gateway.routes.batch_reports import report_job
 from services.gateway.routes.batches import known
 from services.gateway.routes.events import stream
 from services.gateway.state import Gateway, State
+from services.registry import contracts, surprising_rules, surprising_words
 from shared.ledger import batches
 from shared.ledger.batches import Batch
 from shared.ledger.items import STATUSES, Wanted
@@ -86,12 +85,12 @@ async def batch_page(
         request,
         "batch.html",
         batch=batch_shown(batch),
-        room=rooms().get(batch.metric),
+        room=contracts().get(batch.metric),
         report=await _report(batch, gateway) if ended else None,
         lines=await _lines(batch, gateway, filters, place) if ended else None,
         statuses=STATUSES,
-        reasons=rules_of(batch.metric).names,
-        words=WORDS,
+        reasons=surprising_rules(batch.metric).names,
+        words=surprising_words(batch.metric),
     )
 
 
@@ -104,7 +103,7 @@ async def batch_live(
     async def see() -> Batch:
         batch = await owned(batch_id, gateway, caller)
         if batch.is_final:
-            await decode(gateway, batch, rules_of(batch.metric))
+            await decode(gateway, batch, surprising_rules(batch.metric))
         return batch
 
     watched = while_viewing(request, gateway, see)
@@ -137,7 +136,7 @@ async def _report(batch: Batch, gateway: State) -> Report:
 
 
 async def _lines(batch: Batch, gateway: State, filters: dict[str, str], place: int) -> Lines:
-    rules = rules_of(batch.metric)
+    rules = surprising_rules(batch.metric)
     complete = await decode(gateway, batch, rules, DECODE_SECONDS)
     wanted = Wanted(
         batch.id,

@@ -12,10 +12,9 @@ from pydantic import ValidationError
 
 from services.gateway.batch_views import batch_shown
 from services.gateway.pages.batchtables import Table, tables_of
-from services.gateway.pages.surprises import WORDS
 from services.gateway.pages.templating import STATIC, rendered
-from services.gateway.rooms import metrics, report_rooms
-from shared.batch_reports import Interval
+from services.registry import metrics, surprising_words
+from shared.contracts import Interval
 from shared.ledger.batches import Batch
 from shared.ledger.items import Item
 
@@ -78,7 +77,7 @@ def file_of(
         summary=summary_of(batch, report, inside=True),
         items=items,
         reasons=reasons,
-        words=WORDS,
+        words=surprising_words(batch.metric),
         policy=FILE_POLICY,
         sheets=Markup(sheets),  # noqa: S704 (our own files)
     )
@@ -92,10 +91,10 @@ def _score(report: dict[str, Any]) -> Interval | None:
 
 
 def _tables(batch: Batch, report: dict[str, Any]) -> list[Table]:
-    room = report_rooms().get(batch.metric)
-    if room is not None:
+    metric = metrics().get(batch.metric)
+    if metric is not None:
         try:
-            return tables_of(room.report.model_validate(report))
+            return tables_of(metric.batch_report.model_validate(report))
         except ValidationError:
             pass
     return tables_of(report)

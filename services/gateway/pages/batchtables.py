@@ -10,8 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from shared.batch_reports import Interval
-from shared.contracts import Message
+from shared.contracts import Interval, Message
 
 ELSEWHERE = {  # what the summary says
     "metric", "score", "scored", "undefined", "warnings", "plots",

@@ -19,8 +19,8 @@ from services.gateway.pages import live
 from services.gateway.pages.routing import pages
 from services.gateway.pages.templating import page
 from services.gateway.pages.viewers import Viewer, stream_held, while_viewing
-from services.gateway.rooms import every_room
 from services.gateway.state import Gateway, State
+from services.registry import every_contract
 from shared import model_board, queue
 from shared.errors import Unavailable
 from shared.ledger import batches, jobs, overview
@@ -69,7 +69,7 @@ class Overview:
         where a request named none."""
         found: Counter[str] = Counter()
         for (metric, named), count in self.signs.away.items():
-            room = every_room().get(metric)
+            room = every_contract().get(metric)
             model = named or (room.default_model if room else None)
             if model is not None:
                 found[model] += count
@@ -136,7 +136,7 @@ async def look(gateway: State, caller: Caller) -> Overview:
 
 
 def _lanes() -> list[Lane]:
-    names = sorted(every_room())
+    names = sorted(every_contract())
     try:
         depths = queue.depths(names)
     except Unavailable:

@@ -11,9 +11,9 @@ from starlette.responses import Response
 from services.gateway.pages.routing import pages
 from services.gateway.pages.templating import page
 from services.gateway.pages.viewers import Viewer
-from services.gateway.rooms import every_room
 from services.gateway.routes.jobs import BATCH_ID, JOB_ID
 from services.gateway.state import Gateway
+from services.registry import every_contract
 from shared.ledger import jobs
 from shared.ledger.jobs import JobStatus, Page
 
@@ -35,7 +35,7 @@ async def job_list(
 ) -> Response:
     """A page of them; what is no state and no metric filters nothing."""
     state = next((known for known in STATES if known == status), None)
-    room = metric if metric in every_room() else None
+    room = metric if metric in every_contract() else None
     wanted = Page(
         limit=ON_A_PAGE,
         tenant=caller.tenant,
@@ -54,7 +54,7 @@ async def job_list(
         jobs=found,
         filters=filters,
         states=STATES,
-        metrics=sorted(every_room()),
+        metrics=sorted(every_contract()),
         older=older,
         newest=None if after is None else f"/jobs?{urlencode(kept)}",
     )

@@ -19,11 +19,11 @@ from services.gateway.pages.routing import pages
 from services.gateway.pages.snippets import Snippets, snippets
 from services.gateway.pages.templating import page, rendered
 from services.gateway.pages.viewers import Viewer, stream_held, while_viewing
-from services.gateway.rooms import every_room
 from services.gateway.routes.events import stream
 from services.gateway.routes.jobs import known
 from services.gateway.state import Gateway, State
 from services.gateway.views import shown
+from services.registry import every_contract
 from shared.ledger import jobs
 from shared.ledger.jobs import Job
 
@@ -82,7 +82,7 @@ def _context(job: Job, request: Request, *, with_key: bool) -> dict[str, Any]:
     found = viewed(job)
     return {
         "job": shown(job),
-        "room": every_room().get(job.metric),
+        "room": every_contract().get(job.metric),
         "steps": history.of_job(job),
         "seconds": _seconds(job),
         "warnings": reasons.warnings(job),
@@ -104,7 +104,7 @@ def _seconds(job: Job) -> float | None:
 
 def _snippets(job: Job, request: Request, *, with_key: bool) -> Snippets | None:
     """None where the text was not kept."""
-    sent, room = asked(job), every_room().get(job.metric)
+    sent, room = asked(job), every_contract().get(job.metric)
     if sent is None or room is None:
         return None
     body = sent.model_dump(mode="json", exclude_defaults=True)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from services.gateway.pages.metrics.viewing import asked
-from services.gateway.rooms import every_room
+from services.registry import every_contract
 from shared.ledger.jobs import Job
 from shared.whose_words import are_ours, repeats, sent
 
@@ -62,7 +62,7 @@ def _error(said: str, where: str, texts: Sequence[str] | None) -> Reason:
 
 def _are_ours(job: Job) -> bool:
     """Whether the room says that its warnings never hold text."""
-    room = every_room().get(job.metric)
+    room = every_contract().get(job.metric)
     own = None if room is None else room.report.model_fields.get("warnings")
     return own is not None and are_ours(own.annotation)
 

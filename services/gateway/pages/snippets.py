@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pprint import pformat
 from typing import Any
 
-from shared.contracts import Room
+from shared.contracts import ServiceContract
 
 KEY = "$TOUCHSTONE_API_KEY"
 
@@ -21,7 +21,9 @@ class Snippets:
     python: str
 
 
-def snippets(room: Room, body: dict[str, Any], base_url: str, *, with_key: bool) -> Snippets:
+def snippets(
+    room: ServiceContract, body: dict[str, Any], base_url: str, *, with_key: bool
+) -> Snippets:
     """base_url: of this service, without a slash at its end. The key is never written out."""
     url = f"{base_url}{room.path}"
     return Snippets(_curl(url, body, with_key=with_key), _python(url, body, with_key=with_key))

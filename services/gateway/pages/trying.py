@@ -13,17 +13,17 @@ from starlette.responses import RedirectResponse, Response
 from services.gateway.keyring import Caller
 from services.gateway.pages import forgery
 from services.gateway.pages.address import base_url
-from services.gateway.pages.fields import FIELDS, Form, body_of, filled, sent
+from services.gateway.pages.fields import Form, body_of, filled, sent
 from services.gateway.pages.forms import form_of
 from services.gateway.pages.routing import pages
 from services.gateway.pages.snippets import Snippets, snippets
 from services.gateway.pages.templating import page
 from services.gateway.pages.viewers import Viewer, demand_scope
 from services.gateway.refusals import BodyTooLarge, InvalidBody
-from services.gateway.rooms import metrics
 from services.gateway.routes.scores import commit
 from services.gateway.state import Gateway, State
-from shared.contracts import JobRequest, Metric
+from services.registry import metrics
+from shared.contracts import JobRequest, MetricContract
 from shared.errors import BadInput
 from shared.problems import problem, validation_problem
 from shared.strictness import read_strictly
@@ -39,7 +39,7 @@ router = pages()
 class Trial:
     """What the form shows. errors: (place in the request, what is wrong there)."""
 
-    metric: Metric
+    metric: MetricContract
     form: Form
     example: str | None = None
     errors: list[tuple[str, str]] = field(default_factory=list)
@@ -82,7 +82,7 @@ async def try_it(request: Request, gateway: Gateway, caller: Viewer) -> Response
     return RedirectResponse(f"/jobs/{accepted.job.id}", 303)
 
 
-def _asked(metric: Metric, form: Form, *, limit: int) -> JobRequest:
+def _asked(metric: MetricContract, form: Form, *, limit: int) -> JobRequest:
     """The request, as large as the API takes it. Raises InvalidBody, BodyTooLarge."""
     body = body_of(form)
     if len(json.dumps(body, ensure_ascii=False).encode("utf-8", "surrogatepass")) > limit:
@@ -106,7 +106,7 @@ def _shown(request: Request, gateway: State, caller: Caller, trial: Trial) -> Re
         422 if trial.errors else 200,
         trial=trial,
         metrics=list(metrics().values()),
-        fields=FIELDS.get(trial.metric.name, ()),
+        fields=trial.metric.form,
         models=[
             card.name
             for card in gateway.catalogue.describe()

@@ -13,14 +13,13 @@ from services.gateway import spreadsheet, views
 from services.gateway.batch_look import decode, demand_ended, look
 from services.gateway.callers import Batcher
 from services.gateway.pages.batchreport import FILE_POLICY, file_of
-from services.gateway.pages.surprises import rules_of
 from services.gateway.preference import wait_seconds
-from services.gateway.rooms import metrics
 from services.gateway.routes.batch_reports import report_job, unfinished
 from services.gateway.routes.batches import found
 from services.gateway.routes.scores import Prefer
 from services.gateway.state import Gateway, State
-from shared.batch_reports import BatchReport
+from services.registry import metrics, surprising_rules
+from shared.contracts import BatchReport
 from shared.ledger.batches import Batch
 from shared.ledger.items import Wanted
 
@@ -73,7 +72,7 @@ async def get_batch_items(batch_id: str, gateway: Gateway, caller: Batcher) -> R
 
 async def as_html(batch: Batch, report: dict[str, Any], gateway: State) -> Response:
     """The file. report: the finished one."""
-    rules = rules_of(batch.metric)
+    rules = surprising_rules(batch.metric)
     await decode(gateway, batch, rules)
     seen = await look(gateway, Wanted(batch.id, WORST), rules)
     html = await run_in_threadpool(file_of, batch, report, seen.items, seen.reasons)

@@ -13,11 +13,11 @@ from services.gateway import views
 from services.gateway.callers import Batcher
 from services.gateway.preference import wait_seconds
 from services.gateway.refusals import NothingToReport, UnknownPlot, answer
-from services.gateway.rooms import report_rooms
 from services.gateway.routes.batches import found
 from services.gateway.routes.scores import Prefer, ended
 from services.gateway.state import Gateway, State
-from shared.batch_reports import BatchReport, Plot
+from services.registry import metrics
+from shared.contracts import BatchReport, Plot
 from shared.ledger import batches
 from shared.ledger.batches import Batch
 from shared.ledger.idempotency import Accepted
@@ -84,9 +84,9 @@ async def _asked(batch: Batch, gateway: State) -> Accepted:
         raise NothingToReport(
             f"the batch is {batch.status}; a report on what it has is POST /v1/reports/{{metric}}"
         )
-    if batch.metric not in report_rooms() or batch.total == 0:
+    if batch.metric not in metrics() or batch.total == 0:
         raise NothingToReport("the batch has no scores")
-    room = report_rooms()[batch.metric]
+    room = metrics()[batch.metric].batch
     resend_after = timedelta(seconds=gateway.settings.resend_seconds)
     accepted = await gateway.in_ledger(
         lambda connection: batches.report_of(connection, batch, room.name, resend_after)

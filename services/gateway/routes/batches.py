@@ -18,10 +18,10 @@ from services.gateway.callers import Batcher
 from services.gateway.idempotency_key import key_header, key_of
 from services.gateway.listing import ById, Limit, listed, page_after, slice_of
 from services.gateway.refusals import AlreadyFinal
-from services.gateway.rooms import rooms
 from services.gateway.routes.files import FILE_ID
 from services.gateway.state import Gateway, State
-from shared.contracts import Message, MetadataKey, MetadataValue, Room
+from services.registry import contracts
+from shared.contracts import Message, MetadataKey, MetadataValue, ServiceContract
 from shared.errors import BadInput, UnknownBatch, UnknownFile
 from shared.ledger import batches, files
 from shared.ledger.batches import Batch, NewBatch
@@ -47,7 +47,7 @@ class BatchRequest(Message):
     )
     endpoint: str = Field(
         description="the `url` of every line, as in /v1/scores/hatexscore",
-        json_schema_extra={"enum": [*sorted(room.path for room in rooms().values())]},
+        json_schema_extra={"enum": [*sorted(room.path for room in contracts().values())]},
     )
     completion_window: Literal["24h"] = "24h"
     metadata: dict[MetadataKey, MetadataValue] = Field(default_factory=dict, max_length=16)
@@ -95,16 +95,16 @@ async def create_batch(
     return JSONResponse(batch_shown(batch), headers=headers)
 
 
-def room_at(endpoint: str) -> Room:
+def room_at(endpoint: str) -> ServiceContract:
     """The room whose jobs are posted there. Raises BadInput."""
-    found = {room.path: room for room in rooms().values()}
+    found = {room.path: room for room in contracts().values()}
     if endpoint not in found:
         offered = ", ".join(sorted(found))
         raise BadInput(f"there is no such endpoint; there are: {offered}", pointer="/endpoint")
     return found[endpoint]
 
 
-def _new(asked: BatchRequest, room: Room, gateway: State, tenant: str) -> NewBatch:
+def _new(asked: BatchRequest, room: ServiceContract, gateway: State, tenant: str) -> NewBatch:
     expiry = asked.output_expires_after
     return NewBatch(
         metric=room.name,

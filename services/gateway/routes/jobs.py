@@ -12,8 +12,8 @@ from services.gateway import views
 from services.gateway.callers import Reader
 from services.gateway.listing import page_after, refuse_unknown
 from services.gateway.refusals import AlreadyFinal
-from services.gateway.rooms import every_room
 from services.gateway.state import Gateway
+from services.registry import every_contract
 from shared.errors import BadInput, UnknownJob
 from shared.ledger import jobs
 from shared.ledger.jobs import JobStatus, Page
@@ -59,14 +59,16 @@ async def list_jobs(
     gateway: Gateway,
     caller: Reader,
     status: JobStatus | None = None,
-    metric: Annotated[str | None, Query(json_schema_extra={"enum": sorted(every_room())})] = None,
+    metric: Annotated[
+        str | None, Query(json_schema_extra={"enum": sorted(every_contract())})
+    ] = None,
     batch: Annotated[str | None, Query(pattern=f"^{BATCH_ID.pattern}$")] = None,
     limit: Annotated[int, Query(ge=1, description="coerced to 100 at most")] = 20,
     after: Annotated[str | None, page_after(JOB_ID)] = None,
 ) -> JSONResponse:
     """A page of jobs."""
     refuse_unknown(request, {"status", "metric", "batch", "limit", "after"})
-    if metric is not None and metric not in every_room():
+    if metric is not None and metric not in every_contract():
         raise BadInput(f"there is no metric {metric!r}", pointer="/metric")
     page = Page(
         limit=min(limit, MOST_ON_A_PAGE),

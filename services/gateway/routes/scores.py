@@ -17,10 +17,15 @@ from services.gateway.idempotency_key import key_header, key_of
 from services.gateway.ownership import demand_owned
 from services.gateway.preference import wait_seconds
 from services.gateway.refusals import UnknownMetric
-from services.gateway.rooms import every_room, metrics
 from services.gateway.state import Gateway, State
-from shared.batch_reports import BatchReportRequest, ReportRoom
-from shared.contracts import JobRequest, Metric, Room
+from services.registry import every_contract, metrics
+from shared.contracts import (
+    BatchReportContract,
+    BatchReportRequest,
+    JobRequest,
+    MetricContract,
+    ServiceContract,
+)
 from shared.ledger import idempotency, jobs, results
 from shared.ledger.idempotency import Accepted
 from shared.ledger.owner import Owner
@@ -39,7 +44,7 @@ IdempotencyKey = Annotated[
 ]
 
 
-async def take(room: Room, request: Request, gateway: State, owner: Owner) -> Response:
+async def take(room: ServiceContract, request: Request, gateway: State, owner: Owner) -> Response:
     """The way of a request: read it, commit it, hint, and wait if the caller prefers to."""
     asked = await body.parse(request, room.request, limit=most_bytes(room, gateway))
     gateway.catalogue.demand(room, asked.model)
@@ -58,14 +63,16 @@ async def take(room: Room, request: Request, gateway: State, owner: Owner) -> Re
     return JSONResponse(views.shown(job), 202, headers | {"Retry-After": "1"})
 
 
-def most_bytes(room: Room, gateway: State) -> int:
+def most_bytes(room: ServiceContract, gateway: State) -> int:
     """How large a body may be; a report may list 50,000 jobs."""
     configured = gateway.settings.max_body_bytes
-    return max(configured, LISTED_JOBS_BYTES) if isinstance(room, ReportRoom) else configured
+    return (
+        max(configured, LISTED_JOBS_BYTES) if isinstance(room, BatchReportContract) else configured
+    )
 
 
 async def commit(
-    room: Room, asked: JobRequest, gateway: State, key: str | None, owner: Owner
+    room: ServiceContract, asked: JobRequest, gateway: State, key: str | None, owner: Owner
 ) -> Accepted:
     """Write the job into the ledger; from here on it cannot be lost.
 
@@ -79,7 +86,11 @@ async def commit(
 
     def write(connection: Connection) -> Accepted:
         demand_owned(connection, asked, owner.tenant)
-        if isinstance(room, ReportRoom) and isinstance(asked, BatchReportRequest) and asked.batch:
+        if (
+            isinstance(room, BatchReportContract)
+            and isinstance(asked, BatchReportRequest)
+            and asked.batch
+        ):
             over = results.answered(connection, asked.batch)
             limit.check(room.work_over(asked, over))
         return idempotency.accept(
@@ -118,7 +129,7 @@ async def set_within(event: asyncio.Event, seconds: float) -> None:
         return
 
 
-def add_room(router: APIRouter, room: Room) -> None:
+def add_room(router: APIRouter, room: ServiceContract) -> None:
     """This metric's own operation, so that OpenAPI shows its own messages."""
 
     async def score(
@@ -154,19 +165,19 @@ def add_room(router: APIRouter, room: Room) -> None:
     )
 
 
-def _operation(room: Room) -> str:
-    if isinstance(room, ReportRoom):
+def _operation(room: ServiceContract) -> str:
+    if isinstance(room, BatchReportContract):
         return f"report_{room.metric}"
-    return f"score_{room.name}" if isinstance(room, Metric) else room.name
+    return f"score_{room.name}" if isinstance(room, MetricContract) else room.name
 
 
-def _tag(room: Room) -> str:
-    if isinstance(room, ReportRoom):
+def _tag(room: ServiceContract) -> str:
+    if isinstance(room, BatchReportContract):
         return "reports"
-    return "scores" if isinstance(room, Metric) else "models"
+    return "scores" if isinstance(room, MetricContract) else "models"
 
 
-def _request_body(room: Room) -> dict[str, Any]:
+def _request_body(room: ServiceContract) -> dict[str, Any]:
     reference = {"$ref": f"#/components/schemas/{room.request.__name__}"}
     examples = {name: {"value": value} for name, value in room.examples.items()}
     content = {"schema": reference, "examples": examples}
@@ -184,7 +195,7 @@ async def unknown_metric(metric: str, _caller: Scorer) -> Response:
 def make_router() -> APIRouter:
     """A route for every room found."""
     router = APIRouter()
-    for room in every_room().values():
+    for room in every_contract().values():
         add_room(router, room)
     for kind in ("scores", "reports"):
         router.add_api_route(

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from services.gateway.pages.batchtables import ELSEWHERE, MOST_COLUMNS, Table, tables_of
 from services.gateway.pages.templating import environment
-from services.gateway.rooms import metrics
 from services.gateway.spreadsheet import numbers_of
 from services.haf.batch_messages import HafBatchReport
 from services.hlv.batch_message import HlvBatchReport
-from shared.batch_reports import Interval
+from services.registry import metrics
+from shared.contracts import Interval
 
 Json = dict[str, Any]
 ESTIMATE = {"value": 0.5, "low": 0.25, "high": 0.75, "of": 9}

@@ -12,7 +12,7 @@ from services.gateway.pages.charts.bars import bars
 from services.gateway.pages.charts.drawing import BLUE, GREY, ORANGE, Caption, Chart
 from services.gateway.pages.charts.histogram import histogram
 from services.gateway.pages.charts.slope import slope
-from shared.histograms import Histogram
+from shared.contracts import Histogram
 
 
 def words(chart: Chart) -> list[str]:

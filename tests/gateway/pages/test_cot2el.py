@@ -8,14 +8,16 @@ from typing import Any
 
 import pytest
 
-from services.cot2el.contract import METRIC, Cot2elRequest
+from services.cot2el.contract import CONTRACT, Cot2elRequest
+from services.cot2el.metric import SERVICE
 from services.cot2el.report import Cot2elReport
-from services.cot2el.score import score
 from services.gateway.pages.metrics.cot2el import TEMPLATE, Cot2elView, view
 from services.gateway.pages.templating import significant
 from shared.worker.forgetting import without_text
 from tests.cot2el.writers import EXAMPLE, THOUGHT, StubWriter, bound, request, sent
 from tests.gateway.pages.parsed import HOSTILE, Parsed, is_only_blurred, parsed
+
+score = SERVICE.score
 
 
 def shown(
@@ -29,9 +31,9 @@ def shown(
     return report, found, parsed(TEMPLATE, found, report)
 
 
-@pytest.mark.parametrize("name", METRIC.examples)
+@pytest.mark.parametrize("name", CONTRACT.examples)
 def test_every_example_is_shown_whole(name: str) -> None:
-    asked = Cot2elRequest.model_validate(METRIC.examples[name])
+    asked = Cot2elRequest.model_validate(CONTRACT.examples[name])
     report, found, page = shown(asked)
     assert "".join(part.piece.text for part in found.parts) == asked.reasoning
     assert found.verdict.text.startswith("4 of 5 explanations")

@@ -6,17 +6,19 @@ from typing import Any
 
 import pytest
 
-from services.ftc.contract import METRIC, FtcRequest
+from services.ftc.contract import CONTRACT, FtcRequest
+from services.ftc.metric import SERVICE
 from services.ftc.report import FtcReport
-from services.ftc.score import score
 from services.gateway.pages.metrics.ftc import TEMPLATE, FtcView, view
 from services.gateway.pages.templating import significant
 from shared.worker.forgetting import without_text
 from tests.ftc.fake import Answer, FakeJudge, FakeWriter, always, bound, by_hash
 from tests.gateway.pages.parsed import HOSTILE, Parsed, is_only_blurred, parsed
 
-CONTRADICTION = METRIC.examples["contradiction"]
-NEUTRAL = METRIC.examples["neutral"]
+score = SERVICE.score
+
+CONTRADICTION = CONTRACT.examples["contradiction"]
+NEUTRAL = CONTRACT.examples["neutral"]
 
 
 def knows_cards(premise: str, hypothesis: str) -> list[float]:

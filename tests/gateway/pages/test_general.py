@@ -10,18 +10,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.ftc.batch_report import batch_report as ftc_report
+from services.ftc.metric import SERVICE as FTC_SERVICE
+from services.ftc.report_over_many import FtcBatchReport
 from services.gateway.pages.metrics.general import TEMPLATE, view
 from services.gateway.pages.metrics.tabulating import MOST_ROWS, Section, Tabulating
 from services.gateway.pages.templating import significant
-from services.hlv.batch_report import batch_report as hlv_report
+from services.hlv.batch_message import HlvBatchReport
+from services.hlv.metric import SERVICE as HLV_SERVICE
 from services.inference.contract import InferenceRequest
-from services.inference.score import score as infer
+from services.inference.service import SERVICE as INFERENCE_SERVICE
 from services.similarity.contract import SimilarityRequest
-from services.similarity.score import score as compare
-from shared.batch_reports import BatchReport, BatchReportRequest, Interval, Plot
-from shared.contracts import Message
+from services.similarity.service import SERVICE as SIMILARITY_SERVICE
+from shared.contracts import BatchReport, BatchReportRequest, Interval, Message, Plot
 from shared.models import Models, bind
+from shared.statistics.intervals import BatchStatistics
 from tests.fakes import FakeModels
 from tests.ftc.test_batch_report import ASKED as FTC_ASKED
 from tests.ftc.test_batch_report import rows as ftc_rows
@@ -29,6 +31,21 @@ from tests.gateway.pages.parsed import HOSTILE, Parsed, is_only_blurred, parsed
 from tests.hlv.test_batch_report import ASKED as HLV_ASKED
 from tests.hlv.test_batch_report import distributions
 from tests.rooms import EchoRequest, echo
+
+infer = INFERENCE_SERVICE.score
+compare = SIMILARITY_SERVICE.score
+
+
+def ftc_report(rows: Any, request: Any) -> FtcBatchReport:
+    """The report over these results."""
+    over = BatchStatistics(FTC_SERVICE.contract, rows, request)
+    return FTC_SERVICE.summarize(rows, over)
+
+
+def hlv_report(rows: Any, request: Any) -> HlvBatchReport:
+    """The report over these results."""
+    over = BatchStatistics(HLV_SERVICE.contract, rows, request)
+    return HLV_SERVICE.summarize(rows, over)
 
 
 @pytest.fixture

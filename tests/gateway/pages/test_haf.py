@@ -15,13 +15,15 @@ from services.gateway.pages.metrics import haf
 from services.gateway.pages.metrics.haf_said import MOST_STRETCHES, STRONGEST
 from services.gateway.pages.metrics.haf_words import METRICS
 from services.gateway.pages.templating import rendered, significant
-from services.haf.contract import METRIC, HafRequest
+from services.haf.contract import CONTRACT, HafRequest
+from services.haf.metric import SERVICE
 from services.haf.report import Components, DecisionPart, HafReport, ReasonPart
-from services.haf.score import score
 from services.haf.token_messages import TokenValue
 from shared.worker.forgetting import without_text
 from tests.haf.fake import ENOUGH, MORE, PLAIN, TOXIC, bound
 from tests.haf.test_score import WHOLE, ask, bring
+
+score = SERVICE.score
 
 HOSTILE = "<script>alert('x')</script>"
 RIGHT_TO_LEFT = '\u202eשלום 👩‍👩‍👧 "quoted"'
@@ -73,7 +75,7 @@ def looked_at(request: HafRequest) -> tuple[haf.HafView, Page, str]:
 
 
 ASKED = [
-    *(HafRequest.model_validate(each) for each in METRIC.examples.values()),
+    *(HafRequest.model_validate(each) for each in CONTRACT.examples.values()),
     bring(**WHOLE, extras=True, token_values=True),
     bring(PLAIN, individual=["The text is not toxic.", MORE], variant="paper"),
     bring(PLAIN, internal="I cannot help with that.", variant="reference"),

@@ -13,13 +13,15 @@ from services.gateway.pages.charts.strip import strip
 from services.gateway.pages.marks import Piece
 from services.gateway.pages.metrics.hatexscore import TEMPLATE, HatexscoreView, view
 from services.gateway.pages.templating import STATIC, rendered
-from services.hatexscore.contract import METRIC, HatexscoreRequest
+from services.hatexscore.contract import CONTRACT, HatexscoreRequest
+from services.hatexscore.metric import SERVICE
 from services.hatexscore.report import Components, HatexscoreReport, Label, RandomSpans
-from services.hatexscore.score import score
 from shared.contracts import Variant
 from shared.worker.forgetting import without_text
 from tests.hatexscore.fake import FakeClassifier, bound
 from tests.hatexscore.test_score import ask, requests
+
+score = SERVICE.score
 
 HOSTILE = '<script>alert("x")</script> \u202eabc\u202c lazy tourists 🙂 & <b>again</b>'
 
@@ -58,9 +60,9 @@ def test_any_result_has_a_page_and_its_texts_are_whole(request: HatexscoreReques
     assert shown(request, report)
 
 
-@pytest.mark.parametrize(("name", "variant"), [*product(METRIC.examples, get_args(Variant))])
+@pytest.mark.parametrize(("name", "variant"), [*product(CONTRACT.examples, get_args(Variant))])
 def test_the_examples_have_a_page_with_every_component(name: str, variant: Variant) -> None:
-    fields = METRIC.examples[name] | {"variant": variant, "other_variants": True}
+    fields = CONTRACT.examples[name] | {"variant": variant, "other_variants": True}
     request = HatexscoreRequest.model_validate(fields)
     html = shown(request, scored(request))
     for symbol in Components.model_fields:

@@ -8,12 +8,14 @@ import pytest
 
 from services.gateway.pages.metrics.hlv import TEMPLATE, HlvView, view
 from services.gateway.pages.templating import significant
-from services.hlv.contract import METRIC, HlvRequest
+from services.hlv.contract import CONTRACT, HlvRequest
+from services.hlv.metric import SERVICE
 from services.hlv.report import HlvReport
-from services.hlv.score import score
 from shared.worker.forgetting import without_text
 from tests.gateway.pages.parsed import HOSTILE, Parsed, is_only_blurred, parsed
 from tests.hlv.judges import OPTIONS, StubJudge, bound, request
+
+score = SERVICE.score
 
 GOOD = {"distributions": [{"A": 0.7, "B": 0.2, "C": 0.1}]}
 BAD = {"distributions": [{"A": 0.1, "B": 0.2, "C": 0.7}]}
@@ -36,9 +38,9 @@ def sent(explained: Any = GOOD, baseline: Any = BAD, **fields: Any) -> HlvReques
     return request(predictions={k: v for k, v in sides.items() if v is not None}, **fields)
 
 
-@pytest.mark.parametrize("name", METRIC.examples)
+@pytest.mark.parametrize("name", CONTRACT.examples)
 def test_every_example_is_shown(name: str) -> None:
-    report, found, page = shown(HlvRequest.model_validate(METRIC.examples[name]))
+    report, found, page = shown(HlvRequest.model_validate(CONTRACT.examples[name]))
     assert found.verdict.text in page.bare
     assert found.verdict.chance is not None
     assert found.verdict.chance in page.bare

@@ -18,11 +18,13 @@ from services.gateway.pages.metrics.ice import IceView
 from services.gateway.pages.metrics.ice_tests import MOST_CHARTS
 from services.gateway.pages.metrics.ice_tokens import MOST_STRETCHES
 from services.gateway.pages.templating import rendered
-from services.ice.contract import METRIC, IceRequest
+from services.ice.contract import CONTRACT, IceRequest
+from services.ice.metric import SERVICE
 from services.ice.report import IceReport
-from services.ice.score import score
 from shared.worker.forgetting import without_text
 from tests.ice.planted import planted, weighted, word
+
+score = SERVICE.score
 
 TEXT = " ".join(word(n) for n in range(20))
 POOL = ["w50 w51 w52", "w60 w61"]
@@ -89,9 +91,9 @@ def test_parts_of_one_character_are_one_token() -> None:
     assert seen == [("a", 0, False), ("🙂", -7, True), ("b", 1, False)]
 
 
-@pytest.mark.parametrize("name", METRIC.examples)
+@pytest.mark.parametrize("name", CONTRACT.examples)
 def test_every_example_has_a_page(name: str) -> None:
-    request = IceRequest.model_validate(METRIC.examples[name])
+    request = IceRequest.model_validate(CONTRACT.examples[name])
     assert "Does the explanation hold?" in shown(request, scored(request))
 
 

@@ -14,7 +14,7 @@ from sqlalchemy import Engine
 
 from services.gateway.pages.routing import POLICY
 from services.gateway.pages.templating import STATIC, asset
-from services.gateway.rooms import metrics
+from services.registry import metrics
 from shared import queue
 from shared.errors import Unavailable
 from shared.ledger import keys

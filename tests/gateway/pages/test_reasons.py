@@ -10,13 +10,15 @@ import pytest
 from sqlalchemy import Engine
 
 from services.gateway.pages.reasons import failed, warnings
-from services.hatexscore.contract import METRIC, HatexscoreRequest
-from services.hatexscore.score import score
-from services.ice.contract import METRIC as ICE
+from services.hatexscore.contract import CONTRACT, HatexscoreRequest
+from services.hatexscore.metric import SERVICE
+from services.ice.contract import CONTRACT as ICE
 from shared.ledger import leases
 from shared.ledger.jobs import Job
 
-SENT = METRIC.examples["your own probabilities"]
+score = SERVICE.score
+
+SENT = CONTRACT.examples["your own probabilities"]
 TEXT: str = SENT["text"]
 
 

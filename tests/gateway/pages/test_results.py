@@ -10,18 +10,30 @@ import httpx
 import pytest
 from sqlalchemy import Engine
 
-from services.cot2el.score import score as cot2el
-from services.ftc.batch_report import batch_report
-from services.hlv.score import score as hlv
+from services.cot2el.metric import SERVICE as COT2EL_SERVICE
+from services.ftc.metric import SERVICE as FTC_SERVICE
+from services.ftc.report_over_many import FtcBatchReport
+from services.hlv.metric import SERVICE as HLV_SERVICE
 from services.inference.contract import InferenceReport
 from services.similarity.contract import SimilarityReport
 from shared.contracts import Message
 from shared.ledger import leases
+from shared.statistics.intervals import BatchStatistics
 from tests.cot2el import writers
 from tests.fakes import USE
 from tests.ftc.test_batch_report import ASKED, rows
 from tests.gateway.pages import test_ftc
 from tests.hlv import judges
+
+cot2el = COT2EL_SERVICE.score
+hlv = HLV_SERVICE.score
+
+
+def batch_report(rows: Any, request: Any) -> FtcBatchReport:
+    """The report over these results."""
+    over = BatchStatistics(FTC_SERVICE.contract, rows, request)
+    return FTC_SERVICE.summarize(rows, over)
+
 
 Ends = Callable[[str, dict[str, Any], Message], str]
 PAIRS = {"pairs": [{"a": "one", "b": "two"}]}

@@ -10,7 +10,7 @@ import pytest
 
 from services.inference.check import report
 from services.inference.local import LocalModels
-from services.worker import needed, open_doors
+from services.worker import needed, register_all
 from shared.calls import (
     AttributionMethod,
     Completion,
@@ -211,7 +211,7 @@ def test_a_server_is_shown_without_a_hash(tiny_server: LocalModels) -> None:
 
 
 def test_a_worker_does_not_wait_for_a_server_before_it_starts(tiny_server: LocalModels) -> None:
-    open_doors(["inference"])
+    register_all(["inference"])
     assert needed(["inference"], tiny_server._catalogue) == ["own"]
 
 

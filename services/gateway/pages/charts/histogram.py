@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from services.gateway.pages.charts.drawing import BLUE, GREY, INK, Caption, Chart, drawn
-from shared.histograms import Histogram
+from shared.contracts import Histogram
 
 WIDTH, HEIGHT = 320, 130
 HALF = 0.005  # of a single bar's width

@@ -9,9 +9,8 @@ from typing import Any
 from services.gateway.pages.metrics.tabulating import Section, Tabulating
 from services.inference.contract import InferenceReport, InferenceRequest
 from services.similarity.contract import SimilarityReport, SimilarityRequest
-from shared.batch_reports import BatchReport, BatchReportRequest
 from shared.calls import Example, Prompt
-from shared.contracts import JobRequest, Message, Report
+from shared.contracts import BatchReport, BatchReportRequest, JobRequest, Message, Report
 
 TEMPLATE = "metrics/general.html"
 

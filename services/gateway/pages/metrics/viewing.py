@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from services.gateway.rooms import every_room
+from services.registry import every_contract
 from shared.contracts import JobRequest, Message
 from shared.ledger.jobs import Job
 
@@ -31,7 +31,7 @@ def viewed(job: Job) -> Viewed | None:
 
     Waits for pictures: not for the event loop.
     """
-    room = every_room().get(job.metric)
+    room = every_contract().get(job.metric)
     if room is None or job.result is None:
         return None
     try:
@@ -45,7 +45,7 @@ def viewed(job: Job) -> Viewed | None:
 
 def asked(job: Job) -> JobRequest | None:
     """The request; None where its text was not kept."""
-    room = every_room().get(job.metric)
+    room = every_contract().get(job.metric)
     if room is None:
         return None
     try:

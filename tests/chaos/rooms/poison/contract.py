@@ -6,9 +6,9 @@ from typing import Self
 
 from pydantic import model_validator
 
-from services.hatexscore.contract import METRIC as HATEXSCORE
+from services.hatexscore.contract import CONTRACT as HATEXSCORE
 from services.hatexscore.contract import HatexscoreRequest
-from shared.contracts import Room
+from shared.contracts import ServiceContract
 
 POISON = "a text that needs more memory than there is"
 ENDLESS = "a text that a pattern never comes to the end of"
@@ -31,7 +31,7 @@ class PoisonRequest(HatexscoreRequest):
         return self
 
 
-ROOM = Room(
+CONTRACT = ServiceContract(
     name="poison",
     summary="HateXScore with a text that kills",
     request=PoisonRequest,

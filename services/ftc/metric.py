@@ -1,18 +1,19 @@
-"""From hypotheses and probabilities to the report: the kernel is asked here."""
+"""FTC: turn the explanation into hypotheses, ask the model about them, compare."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from services.ftc import kernel
-from services.ftc.contract import METRIC, FtcRequest
-from services.ftc.gather import Measured
+from services.ftc.batch_report import batch_report
+from services.ftc.contract import CONTRACT, FtcRequest
+from services.ftc.gather import FtcCollected, measure, own_labels
 from services.ftc.kernel import Floats
 from services.ftc.logic import target
-from services.ftc.reading import Reading
+from services.ftc.reading import Reading, read
 from services.ftc.report import (
     LABELS,
     Baselines,
@@ -23,40 +24,59 @@ from services.ftc.report import (
     Null,
     Satisfaction,
 )
-from shared.contracts import Provenance
+from services.ftc.report_over_many import FtcBatchReport, FtcBatchReportRequest
+from services.ftc.variants import VARIANTS, FtcVariant
+from shared.contracts import Scored
 from shared.counting import histogram_of
 from shared.job_context import checking
-from shared.version import SERVICE_VERSION
-
-NO_CODE = "no code was released: variant reference answers as variant paper"
-INERT = {
-    "study", "metadata", "context", "model", "seed", "variant", "premise", "hypothesis",
-    "explanation", "counterfactuals", "substitutes",
-}  # fmt: skip
+from shared.metric import Metric
+from shared.statistics.intervals import BatchStatistics
 
 
-def assemble(request: FtcRequest, reading: Reading, measured: Measured) -> FtcReport:
-    """The report of one request."""
-    targets = _targets(request, reading)
-    made = tuple(
-        _counterfactual(request, reading, measured, i) for i in checking(range(len(targets)))
-    )
-    components = _components(_mean([one.satisfaction for one in made]))
-    return FtcReport(
-        metric=METRIC.name,
-        score=components.w_normalized if request.variant == "robust" else components.w,
-        components=components,
-        evidence=reading.evidence,
-        control=_control(request, reading, measured, targets) if made else None,
-        label=reading.label,
-        label_source="model" if request.label is None else "request",
-        original=distribution(measured.original),
-        abstained=reading.abstained,
-        extraction=reading.extraction,
-        counterfactuals=made,
-        warnings=_warnings(request, reading, measured),
-        provenance=_provenance(request, measured),
-    )
+class Ftc(Metric[FtcRequest, FtcCollected, FtcReport, FtcVariant]):
+    """Does the model bear out the logic of the explanation?"""
+
+    contract = CONTRACT
+    variants = VARIANTS
+
+    def collect(self, requests: Sequence[FtcRequest]) -> list[FtcCollected]:
+        """One call a model, and one before it for requests that do not say the label."""
+        return measure(requests, read(requests, own_labels(requests)))
+
+    def report(self, request: FtcRequest, collected: FtcCollected) -> FtcReport:
+        """Every counterfactual with its satisfaction and null, their mean, and the baselines."""
+        row, reading = self.variant(request), collected.reading
+        targets = _targets(request, reading)
+        made = tuple(
+            _counterfactual(request, collected, targets, place)
+            for place in checking(range(len(targets)))
+        )
+        components = _components(_mean([one.satisfaction for one in made]))
+        return FtcReport(
+            **self.envelope(request, collected, _warnings(reading, row)),
+            score=getattr(components, row.score),
+            components=components,
+            evidence=reading.evidence,
+            control=_control(request, collected, targets) if made else None,
+            label=reading.label,
+            label_source="model" if request.label is None else "request",
+            original=distribution(collected.original),
+            abstained=reading.abstained,
+            extraction=reading.extraction,
+            counterfactuals=made,
+        )
+
+    def in_force(self, request: FtcRequest, collected: FtcCollected) -> Mapping[str, Any]:
+        """How many phrases were drawn from: they are inputs themselves."""
+        return {"substitutes": len(request.substitutes) or "the room's own"}
+
+    def summarize(
+        self,
+        rows: Sequence[Scored[FtcRequest, FtcReport]],
+        over: BatchStatistics[FtcBatchReportRequest],
+    ) -> FtcBatchReport:
+        """A row a label, beside baselines, nulls and the human ceiling."""
+        return batch_report(rows, over)
 
 
 def distribution(row: Floats) -> Distribution:
@@ -90,11 +110,11 @@ def satisfaction(request: FtcRequest, answers: Floats, targets: Floats) -> Satis
 
 
 def _counterfactual(
-    request: FtcRequest, reading: Reading, measured: Measured, place: int
+    request: FtcRequest, collected: FtcCollected, targets: Floats, place: int
 ) -> Counterfactual:
-    hypothesis = reading.hypotheses[place]
-    targets = _targets(request, reading)[[place]]
-    answers, blank = measured.answers[[place]], measured.blank[[place]]
+    hypothesis = collected.reading.hypotheses[place]
+    targets = targets[[place]]
+    answers, blank = collected.answers[[place]], collected.blank[[place]]
     likeliest = np.flatnonzero(answers[0] >= answers[0].max() - kernel.TIE)
     return Counterfactual(
         kind=hypothesis.kind,
@@ -105,7 +125,7 @@ def _counterfactual(
         satisfaction=satisfaction(request, answers, targets),
         floored=bool(kernel.floored(answers, targets, request.epsilon)[0]),
         blank_premise=satisfaction(request, blank, targets),
-        null=_null(request, answers, targets, measured.nulls[place]),
+        null=_null(request, answers, targets, collected.nulls[place]),
     )
 
 
@@ -149,14 +169,12 @@ def _components(mean: Satisfaction | None) -> Components:
     return Components(**mean.model_dump())
 
 
-def _control(
-    request: FtcRequest, reading: Reading, measured: Measured, targets: Floats
-) -> Baselines:
+def _control(request: FtcRequest, collected: FtcCollected, targets: Floats) -> Baselines:
     count = len(targets)
-    observed = kernel.w_normalized(measured.answers, targets, request.alpha)
+    observed = kernel.w_normalized(collected.answers, targets, request.alpha)
     nulls = [
         (float(seen), _null_scores(request, null, row))
-        for seen, null, row in zip(observed, measured.nulls, targets, strict=True)
+        for seen, null, row in zip(observed, collected.nulls, targets, strict=True)
         if len(null)
     ]
     together = min((null.size for _, null in nulls), default=0)
@@ -164,8 +182,8 @@ def _control(
     return Baselines(
         always_entailment=satisfaction(request, np.tile(np.eye(3)[0], (count, 1)), targets),
         uniform=satisfaction(request, np.full((count, 3), 1 / 3), targets),
-        unedited=satisfaction(request, np.tile(measured.original, (count, 1)), targets),
-        blank_premise=satisfaction(request, measured.blank, targets),
+        unedited=satisfaction(request, np.tile(collected.original, (count, 1)), targets),
+        blank_premise=satisfaction(request, collected.blank, targets),
         null_win_rate=float(np.mean(rates)) if rates else None,
         null_p_value=kernel.p_value(
             float(np.mean([seen for seen, _ in nulls])),
@@ -176,26 +194,13 @@ def _control(
     )
 
 
-def _warnings(request: FtcRequest, reading: Reading, measured: Measured) -> tuple[str, ...]:
-    found = list(measured.warnings)
-    if request.variant == "reference":
-        found.append(NO_CODE)
+def _warnings(reading: Reading, row: FtcVariant) -> Iterator[str]:
+    yield from row.warnings
     if reading.abstained is not None:
-        found.append(f"abstained: {reading.abstained}")
-    found += [f"no null for {one.kind}: {one.doubt}" for one in reading.hypotheses if one.doubt]
+        yield f"abstained: {reading.abstained}"
+    yield from (f"no null for {one.kind}: {one.doubt}" for one in reading.hypotheses if one.doubt)
     if reading.label == "neutral" and len(reading.hypotheses) == 1:
-        found.append("the score rests on one of the two counterfactuals of a neutral label")
-    return tuple(found)
+        yield "the score rests on one of the two counterfactuals of a neutral label"
 
 
-def _provenance(request: FtcRequest, measured: Measured) -> Provenance:
-    parameters: dict[str, Any] = request.model_dump(mode="json", exclude=INERT)
-    parameters["substitutes"] = len(request.substitutes) or "the room's own"
-    return Provenance(
-        metric_version=METRIC.version,
-        variant=request.variant,
-        seed=request.seed,
-        parameters=parameters,
-        models=measured.models,
-        service_version=SERVICE_VERSION,
-    )
+SERVICE = Ftc()

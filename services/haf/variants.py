@@ -12,12 +12,12 @@ from services.haf.report import Answer, Stage
 from shared.contracts import Variant
 
 
-@dataclass(frozen=True, slots=True)
-class Manner:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HafVariant:
     """What a variant does where the paper, its code and its meaning part."""
 
     parse: Callable[[str, Stage], Parsed]
-    target: Target  # what a decision's tokens are relevant to
+    decision_target: Target  # what a decision's tokens are relevant to
     whole_tokens: bool  # only tokens that lie wholly inside a statement
     same_is_one: bool  # equal texts have similarity 1, without asking
     left_to_model: tuple[Answer | None, ...]  # rule answers that a model must give instead
@@ -31,29 +31,29 @@ class Manner:
 
 # Of 56 distinct real decisions whose answer the rules know, the embedded similarity gives the side
 # that says `sufficient` a share of 0.51 to 0.55, whatever they say: it cannot read them.
-CLEAR = 0.6
+CLEAR_SHARE = 0.6
 
-EVERY: tuple[Answer | None, ...] = (
+EVERY_ANSWER: tuple[Answer | None, ...] = (
     None, "sufficient", "insufficient", "doubtful", "irrelevant", "unclear",
 )  # fmt: skip
 
-MANNERS: dict[Variant, Manner] = {
-    "robust": Manner(
+VARIANTS: dict[Variant, HafVariant] = {
+    "robust": HafVariant(
         parse=stages.parse,
-        target="sentence",
+        decision_target="sentence",
         whole_tokens=False,
         same_is_one=True,
         left_to_model=(None,),
         best_template=False,
-        least_share=CLEAR,
+        least_share=CLEAR_SHARE,
         necessity_without_reasons=0.0,
         diversity_without_others=None,
         count_undefined=False,
         prompts_without_reasons=False,
     ),
-    "paper": Manner(
+    "paper": HafVariant(
         parse=stages.parse,
-        target="sentence",
+        decision_target="sentence",
         whole_tokens=False,
         same_is_one=True,
         left_to_model=(None, "irrelevant"),
@@ -64,12 +64,12 @@ MANNERS: dict[Variant, Manner] = {
         count_undefined=False,
         prompts_without_reasons=False,
     ),
-    "reference": Manner(
+    "reference": HafVariant(
         parse=reference.parse,
-        target="label",
+        decision_target="label",
         whole_tokens=True,
         same_is_one=False,
-        left_to_model=EVERY,
+        left_to_model=EVERY_ANSWER,
         best_template=True,
         least_share=0.5,
         necessity_without_reasons=0.01,
@@ -80,6 +80,6 @@ MANNERS: dict[Variant, Manner] = {
 }
 
 
-def manner(request: HafRequest) -> Manner:
+def variant_of(request: HafRequest) -> HafVariant:
     """The request's variant."""
-    return MANNERS[request.variant]
+    return VARIANTS[request.variant]

@@ -1,13 +1,15 @@
-"""From a judge's runs to the report."""
+"""HLV: ask the judge with and without explanations, compare both with humans."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from services.hlv import kernel
-from services.hlv.contract import METRIC, HlvRequest, Judge
-from services.hlv.gather import Gathered, Side
+from services.hlv.batch_message import HlvBatchReport
+from services.hlv.batch_report import batch_report
+from services.hlv.contract import CONTRACT, HlvRequest, Judge
+from services.hlv.gather import HlvCollected, Side, gather
 from services.hlv.measuring import by_key, epsilon, gain, measured, of_values
 from services.hlv.report import (
     Baselines,
@@ -19,35 +21,64 @@ from services.hlv.report import (
     MethodResult,
 )
 from services.hlv.saying import averaged
-from services.hlv.sent import Target, normalisation, target
-from shared.contracts import Provenance
-from shared.version import SERVICE_VERSION
+from services.hlv.sent import Target, target
+from services.hlv.variants import VARIANTS, HlvVariant
+from shared.contracts import BatchReportRequest, Scored
+from shared.metric import Metric
+from shared.statistics.intervals import BatchStatistics
 
 LOW_MASS = 0.5  # of the letters together: below it the judge mostly wanted to say something else
 
 
-def assemble(request: HlvRequest, gathered: Gathered) -> HlvReport:
-    """The report of one request."""
-    gold = target(request)
-    methods = tuple(_result(request, gold, method, gathered) for method in gathered.methods)
-    components = _components(request, methods)
-    gains = components.methods[0].gain is not None
-    return HlvReport(
-        metric=METRIC.name,
-        score=components.kendall_gain if gains else components.kendall,
-        range=(-2, 2) if gains else (-1, 1),
-        score_of="gain" if gains else "agreement",
-        components=components,
-        gold=_gold(request, gold),
-        control=_baselines(request, gold),
-        warnings=(*_human_doubts(request, gold), *_warnings(gold, components, gains=gains)),
-        provenance=_provenance(request, gathered),
-    )
+class Hlv(Metric[HlvRequest, HlvCollected, HlvReport, HlvVariant]):
+    """Does the judge rank the options as humans do, and do explanations bring it closer?"""
+
+    contract = CONTRACT
+    variants = VARIANTS
+
+    def collect(self, requests: Sequence[HlvRequest]) -> list[HlvCollected]:
+        """In as few calls as their draws allow."""
+        return gather(requests)
+
+    def report(self, request: HlvRequest, collected: HlvCollected) -> HlvReport:
+        """Every method with explanations and without, and the gain between the two."""
+        gold = target(request)
+        methods = tuple(_result(request, gold, method, collected) for method in collected.methods)
+        components = _components(request, methods)
+        gains = components.methods[0].gain is not None
+        doubts = (*_human_doubts(request, gold), *_warnings(gold, components, gains=gains))
+        return HlvReport(
+            **self.envelope(request, collected, doubts),
+            score=components.kendall_gain if gains else components.kendall,
+            range=(-2, 2) if gains else (-1, 1),
+            score_of="gain" if gains else "agreement",
+            components=components,
+            gold=_gold(request, gold),
+            control=_baselines(request, gold),
+        )
+
+    def in_force(self, request: HlvRequest, collected: HlvCollected) -> Mapping[str, Any]:
+        """How a judge was asked, defaults included, and by which methods it answered."""
+        judge = None if request.model is None else (request.judge or Judge())
+        return {
+            "judge": judge and judge.model_dump(mode="json"),
+            "methods": list(collected.methods),
+        }
+
+    def summarize(
+        self,
+        rows: Sequence[Scored[HlvRequest, HlvReport]],
+        over: BatchStatistics[BatchReportRequest],
+    ) -> HlvBatchReport:
+        """Correlations and divergences, with and without explanations."""
+        return batch_report(rows, over)
 
 
-def _result(request: HlvRequest, gold: Target, method: Method, gathered: Gathered) -> MethodResult:
-    explained = _side(request, gold, method, gathered.explained)
-    baseline = _side(request, gold, method, gathered.baseline)
+def _result(
+    request: HlvRequest, gold: Target, method: Method, collected: HlvCollected
+) -> MethodResult:
+    explained = _side(request, gold, method, collected.explained)
+    baseline = _side(request, gold, method, collected.baseline)
     return MethodResult(
         method=method, explained=explained, baseline=baseline, gain=gain(explained, baseline)
     )
@@ -62,7 +93,8 @@ def _side(request: HlvRequest, gold: Target, method: Method, side: Side | None) 
 def _components(request: HlvRequest, methods: Sequence[MethodResult]) -> Components:
     first = methods[0]
     asked = first.explained or first.baseline
-    kendall, spearman = _coefficients(request)
+    row = VARIANTS[request.variant]
+    kendall, spearman = row.kendall, row.spearman
     values = {
         "kendall": getattr(asked, kendall, None),
         "spearman": getattr(asked, spearman, None),
@@ -75,13 +107,6 @@ def _components(request: HlvRequest, methods: Sequence[MethodResult]) -> Compone
         spearman_gain=_gained(first, values["spearman"], values["spearman_baseline"]),
         methods=tuple(methods),
     )
-
-
-def _coefficients(request: HlvRequest) -> tuple[str, str]:
-    """The variant's own Kendall and Spearman: as printed (Eqs. 13, 14), or corrected for ties."""
-    if request.variant == "paper":
-        return "tau_a", "spearman_without_ties"
-    return "tau_b", "spearman"
 
 
 def _gained(first: MethodResult, asked: float | None, baseline: float | None) -> float | None:
@@ -150,24 +175,4 @@ def _infinite(found: Measured) -> Iterator[str]:
         yield "D(gold ‖ model) is infinite: the judge gives no mass to an option humans chose"
 
 
-def _provenance(request: HlvRequest, gathered: Gathered) -> Provenance:
-    return Provenance(
-        metric_version=METRIC.version,
-        variant=request.variant,
-        seed=request.seed,
-        parameters=_parameters(request, gathered),
-        models=gathered.models,
-        service_version=SERVICE_VERSION,
-    )
-
-
-def _parameters(request: HlvRequest, gathered: Gathered) -> dict[str, Any]:
-    """What was in force: the variant's own normalisation and epsilon, not only what was sent."""
-    judge = None if request.model is None else (request.judge or Judge())
-    return {
-        "judge": judge and judge.model_dump(mode="json"),
-        "log_base": request.log_base,
-        "methods": list(gathered.methods),
-        "normalisation": normalisation(request),
-        "epsilon": epsilon(request),
-    }
+SERVICE = Hlv()

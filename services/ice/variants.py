@@ -7,13 +7,14 @@ Pure functions: numbers in, numbers out.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
-from services.ice import kernel
+from services.ice import drawing, kernel
+from services.ice.drawing import Subset
 from services.ice.kernel import Floats
 from shared.contracts import Variant
 
@@ -23,13 +24,16 @@ CONFIDENCE = 0.5  # evaluation.py, evaluate_dataset: less confident examples are
 
 # (M,) scores, s(x), s(empty) -> (M,) what is compared; None: undefined
 Statistic = Callable[[Floats, float, float | None], Floats | None]
+# seed, generator of the request's text, eligible tokens, size -> subsets
+Stream = Callable[[int, np.random.Generator, int, int], Iterator[Subset]]
 
 
-@dataclass(frozen=True)
-class Rules:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IceVariant:
     """One variant."""
 
     statistic: Statistic
+    stream: Stream  # of random rationales
     ddof: int
     tie: float
     distinct: bool  # subsets without repetition, never the rationale
@@ -38,6 +42,12 @@ class Rules:
     eligible: Literal["text", "all"]
     magnitude: bool  # computed attributions rank by |value|
     zero_effect: float | None  # the effect where the null has no spread
+    nsr_beside: bool = False  # NSR is reported beside the statistic, not as it
+    gold_label: bool = False  # scores the gold label, which `target` names
+    last_attention: bool = False  # an encoder's attention is that of its last layer
+    released_operators: bool = False  # baselines and fills as released
+    least_confidence: float | None = None  # less confident examples have no score
+    dead_zone: float | None = None  # |s(x) - s(empty)| below which every NSR is 0
     rounding: float = 1e-9  # added before the floor of kE: 0.29 of 100 tokens is 29
 
 
@@ -62,9 +72,29 @@ def released_nsr(scores: Floats, full: float, empty: float | None) -> Floats | N
     return np.clip((scores - empty) / (full - empty), -CLIPPED, CLIPPED)
 
 
-RULES: dict[Variant, Rules] = {
-    "robust": Rules(
+def _distinct(
+    _seed: int, random: np.random.Generator, eligible: int, size: int
+) -> Iterator[Subset]:
+    return drawing.distinct(random, eligible, size)
+
+
+def _independent(
+    _seed: int, random: np.random.Generator, eligible: int, size: int
+) -> Iterator[Subset]:
+    return drawing.independent(random, eligible, size)
+
+
+def _released(
+    seed: int, _random: np.random.Generator, eligible: int, size: int
+) -> Iterator[Subset]:
+    return drawing.released(seed, eligible, size)
+
+
+VARIANTS: dict[Variant, IceVariant] = {
+    "robust": IceVariant(
         statistic=raw,
+        stream=_distinct,
+        nsr_beside=True,
         ddof=1,
         tie=kernel.TIE,
         distinct=True,
@@ -74,8 +104,10 @@ RULES: dict[Variant, Rules] = {
         magnitude=False,
         zero_effect=None,
     ),
-    "paper": Rules(
+    "paper": IceVariant(
         statistic=printed_nsr,
+        stream=_independent,
+        gold_label=True,
         ddof=0,
         tie=0.0,
         distinct=False,
@@ -85,8 +117,13 @@ RULES: dict[Variant, Rules] = {
         magnitude=False,
         zero_effect=None,
     ),
-    "reference": Rules(
+    "reference": IceVariant(
         statistic=released_nsr,
+        stream=_released,
+        last_attention=True,
+        released_operators=True,
+        least_confidence=CONFIDENCE,
+        dead_zone=DEAD_ZONE,
         ddof=0,
         tie=0.0,
         distinct=False,

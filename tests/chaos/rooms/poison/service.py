@@ -1,4 +1,4 @@
-"""The queue's door: on the poison the process dies as the OOM killer would have it die."""
+"""The service: on the poison the process dies as the OOM killer would have it die."""
 
 import os
 import re
@@ -7,19 +7,19 @@ import time
 
 from services.poison.contract import (  # type: ignore[import-not-found]  # see tests/chaos/startup
     ASKS,
+    CONTRACT,
     ENDLESS,
     LATE,
     LOOPS,
     POISON,
-    ROOM,
     SLEEPS,
 )
 
-from services.hatexscore import score as hatexscore
 from services.hatexscore.contract import HatexscoreRequest
+from services.hatexscore.metric import SERVICE as HATEXSCORE
 from services.hatexscore.report import HatexscoreReport
 from shared import job_context
-from shared.worker import door
+from shared.metric import Service
 
 LATE_SECONDS = 3.0
 
@@ -52,14 +52,19 @@ def _sleeps() -> None:
 WAYS = {POISON: _dies, ENDLESS: _backtracks, ASKS: _asks, LOOPS: _loops, SLEEPS: _sleeps}
 
 
-def score(request: HatexscoreRequest) -> HatexscoreReport:
-    """As HateXScore scores, where the text is none of ours."""
-    if request.text in WAYS:
-        WAYS[request.text]()
-    report = hatexscore.score(request)
-    if request.metadata == LATE:
-        time.sleep(LATE_SECONDS)
-    return report
+class Poison(Service):
+    """HateXScore with a text that kills."""
+
+    contract = CONTRACT
+
+    def score(self, request: HatexscoreRequest) -> HatexscoreReport:
+        """As HateXScore scores, where the text is none of ours."""
+        if request.text in WAYS:
+            WAYS[request.text]()
+        report = HATEXSCORE.score(request)
+        if request.metadata == LATE:
+            time.sleep(LATE_SECONDS)
+        return report
 
 
-task = door(ROOM, score)
+SERVICE = Poison()

@@ -1,15 +1,17 @@
-"""From drafts, readings and measures to the report."""
+"""CoT2EL: reason, parse, structure; then bring every explanation back to the text."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from services.cot2el.batch_message import Cot2elBatchReport
+from services.cot2el.batch_report import batch_report
 from services.cot2el.comparing import Measures, agreement, column_mean, group_mean
-from services.cot2el.contract import METRIC, Cot2elRequest, Writing
-from services.cot2el.gather import Gathered
+from services.cot2el.contract import CONTRACT, Cot2elRequest, Writing
+from services.cot2el.gather import Cot2elCollected, gather
 from services.cot2el.reading import Reading
 from services.cot2el.report import (
     Components,
@@ -22,32 +24,62 @@ from services.cot2el.report import (
     Unplaced,
     Validation,
 )
+from services.cot2el.variants import VARIANTS, Cot2elVariant
 from shared.choices import Explanation, Stance
-from shared.contracts import Provenance
-from shared.version import SERVICE_VERSION
+from shared.contracts import BatchReportRequest, Scored
+from shared.metric import Metric
+from shared.statistics.intervals import BatchStatistics
 
 
-def assemble(gathered: Gathered) -> Cot2elReport:
-    """The report of one request."""
-    draft, reading = gathered.draft, gathered.reading
-    components = _components(reading)
-    return Cot2elReport(
-        metric=METRIC.name,
-        score=components.faithfulness,
-        range=(0, 1),
-        status=draft.status,
-        components=components,
-        evidence=tuple(_evidence(reading)),
-        dropped=tuple(_dropped(reading)),
-        unplaced=tuple(Unplaced(key=key, statements=count) for key, count in draft.unplaced),
-        sets=_sets(reading),
-        reasoning=draft.reasoning,
-        parse=draft.parse,
-        validation=_validation(gathered),
-        control=_control(reading),
-        warnings=(*draft.warnings, *_warnings(gathered)),
-        provenance=_provenance(gathered),
-    )
+class Cot2el(Metric[Cot2elRequest, Cot2elCollected, Cot2elReport, Cot2elVariant]):
+    """Which sentences of the reasoning speak for and against each option?"""
+
+    contract = CONTRACT
+    variants = VARIANTS
+
+    def collect(self, requests: Sequence[Cot2elRequest]) -> list[Cot2elCollected]:
+        """In as few calls as their draws allow."""
+        return gather(requests)
+
+    def report(self, request: Cot2elRequest, collected: Cot2elCollected) -> Cot2elReport:
+        """What was kept and where it stands, what was dropped, and what humans marked."""
+        draft, reading = collected.draft, collected.reading
+        components = _components(reading)
+        return Cot2elReport(
+            **self.envelope(request, collected, _warnings(collected)),
+            score=components.faithfulness,
+            range=(0, 1),
+            status=draft.status,
+            components=components,
+            evidence=tuple(_evidence(reading)),
+            dropped=tuple(_dropped(reading)),
+            unplaced=tuple(Unplaced(key=key, statements=count) for key, count in draft.unplaced),
+            sets=_sets(reading),
+            reasoning=draft.reasoning,
+            parse=draft.parse,
+            validation=_validation(collected),
+            control=_control(reading),
+        )
+
+    def in_force(self, request: Cot2elRequest, collected: Cot2elCollected) -> Mapping[str, Any]:
+        """The units and the language as read, and how a model was asked, defaults included."""
+        reading = collected.reading
+        writing = None if request.model is None else (request.writing or Writing())
+        return {
+            "granularity": "given" if request.units else reading.granularity,
+            "autojunk": reading.rule.autojunk,
+            "language": reading.language,
+            "writing": writing and writing.model_dump(mode="json"),
+            "tagger": collected.tagger,
+        }
+
+    def summarize(
+        self,
+        rows: Sequence[Scored[Cot2elRequest, Cot2elReport]],
+        over: BatchStatistics[BatchReportRequest],
+    ) -> Cot2elBatchReport:
+        """Faithfulness of parses, and agreement with annotators."""
+        return batch_report(rows, over)
 
 
 def _components(reading: Reading) -> Components:
@@ -107,9 +139,9 @@ def _of(pairs: Sequence[ListedPair], stance: Stance) -> tuple[ListedPair, ...]:
     return tuple(pair for pair in pairs if pair.stance == stance)
 
 
-def _validation(gathered: Gathered) -> Validation | None:
-    request, reading, measures = gathered.draft.request, gathered.reading, gathered.measures
-    if measures is None or request.human_pairs is None or gathered.draft.status != "ok":
+def _validation(collected: Cot2elCollected) -> Validation | None:
+    request, reading, measures = collected.draft.request, collected.reading, collected.measures
+    if measures is None or request.human_pairs is None or collected.draft.status != "ok":
         return None
     keys = [option.key for option in request.options]
     human = request.human_pairs
@@ -141,56 +173,32 @@ def _control(reading: Reading) -> ShuffledWords | None:
     )
 
 
-def _warnings(gathered: Gathered) -> Iterator[str]:
-    request, reading = gathered.draft.request, gathered.reading
-    if gathered.draft.status == "ok" and not reading.refined:
+def _warnings(collected: Cot2elCollected) -> Iterator[str]:
+    request, reading = collected.draft.request, collected.reading
+    if collected.draft.status == "ok" and not reading.refined:
         yield "there are no explanations: faithfulness is undefined"
     if reading.refined and not reading.units:
         yield "the reasoning has no discourse units: nothing can be aligned"
     if reading.chance is None:
         why = "no draws were asked for" if request.control_draws == 0 else "nothing to align"
         yield f"no control: {why}"
-    for key, count in gathered.draft.unplaced:
+    for key, count in collected.draft.unplaced:
         yield f"the parse's key {key!r} is no option: {count} statements left out"
-    if gathered.measures is not None:
-        yield from _unmeasured(gathered)
+    if collected.measures is not None:
+        yield from _unmeasured(collected)
 
 
-def _unmeasured(gathered: Gathered) -> Iterator[str]:
-    measures = gathered.measures
+def _unmeasured(collected: Cot2elCollected) -> Iterator[str]:
+    measures = collected.measures
     if measures is not None and measures.tags is None:
         why = (
             "no English spaCy model is installed"
-            if gathered.reading.language == "en"
-            else (f"there is no tagger for {gathered.reading.language}")
+            if collected.reading.language == "en"
+            else (f"there is no tagger for {collected.reading.language}")
         )
         yield f"no syntactic similarity: {why}"
     if measures is not None and measures.cosines is None:
         yield "no semantic similarity: no model was named in `similarity`"
 
 
-def _provenance(gathered: Gathered) -> Provenance:
-    request = gathered.draft.request
-    return Provenance(
-        metric_version=METRIC.version,
-        variant=request.variant,
-        seed=request.seed,
-        parameters=_parameters(request, gathered),
-        models=gathered.models,
-        service_version=SERVICE_VERSION,
-    )
-
-
-def _parameters(request: Cot2elRequest, gathered: Gathered) -> dict[str, Any]:
-    """What was in force: the variant's own granularity and threshold, not only what was sent."""
-    reading = gathered.reading
-    writing = None if request.model is None else (request.writing or Writing())
-    return {
-        "granularity": "given" if request.units else reading.granularity,
-        "min_similarity": reading.rule.min_similarity,
-        "autojunk": reading.rule.autojunk,
-        "language": reading.language,
-        "control_draws": request.control_draws,
-        "writing": writing and writing.model_dump(mode="json"),
-        "tagger": gathered.tagger,
-    }
+SERVICE = Cot2el()

@@ -1,14 +1,16 @@
-"""From transcripts and what was gathered to the report."""
+"""HAF: converse, or take the responses that were sent; compare them; weigh."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from services.haf import kernel, prompts
-from services.haf.contract import METRIC, HafRequest
-from services.haf.gather import Gathered
-from services.haf.manner import manner
+from services.haf.batch_messages import HafBatchReport, HafBatchReportRequest
+from services.haf.batch_report import batch_report
+from services.haf.contract import CONTRACT, HafRequest
+from services.haf.conversation import transcripts
+from services.haf.gather import HafCollected, gather
 from services.haf.measures import Measured, measure
 from services.haf.parsed import Verdict
 from services.haf.parts import ReasonValue, StageValue
@@ -28,36 +30,68 @@ from services.haf.spoken import Spoken
 from services.haf.token_values import with_token_values
 from services.haf.transcript import Exchange, Transcript
 from services.haf.undefined import reasons_why
-from shared.contracts import Provenance
+from services.haf.variants import VARIANTS, HafVariant
+from shared.contracts import Scored
 from shared.job_context import checking
-from shared.version import SERVICE_VERSION
+from shared.metric import Metric
+from shared.statistics.intervals import BatchStatistics
 
 
-def assemble(request: HafRequest, told: Sequence[Transcript], gathered: Gathered) -> HafReport:
-    """The report of one request: of its first generation, with the others beside it."""
-    measured = [measure(request, each, gathered) for each in checking(told)]
-    first, values = told[0], measured[0]
-    stages = tuple(_stages(first, values))
-    if request.token_values:
-        stages = with_token_values(request, first, gathered.g, stages)
-    score = _score(values.components)
-    return HafReport(
-        metric=METRIC.name,
-        score=score,
-        components=values.components,
-        evidence=tuple(_evidence(part) for part in stages[0].reasons),
-        control=Controls(uniform_relevance=values.uniform, unweighted=values.unweighted),
-        warnings=tuple(_warnings(request, first, values, score)),
-        stance=first.stance,
-        refusal=first.justify.parsed.refusal,
-        stages=stages,
-        counts=_counts(first, stages, gathered),
-        extras=values.extras if request.extras else None,
-        repetition=repetition(told, measured),
-        permutation=permutation(request, first, gathered),
-        similarities=_similarities(values),
-        provenance=_provenance(request, gathered),
-    )
+class Haf(Metric[HafRequest, HafCollected, HafReport, HafVariant]):
+    """Would a rational human under ideal conditions stand by these reasons?"""
+
+    contract = CONTRACT
+    variants = VARIANTS
+
+    def collect(self, requests: Sequence[HafRequest]) -> list[HafCollected]:
+        """A call a stage and a model for all of them."""
+        return gather(requests, transcripts(requests))
+
+    def report(self, request: HafRequest, collected: HafCollected) -> HafReport:
+        """Of the first generation, with the others beside it."""
+        told = collected.transcripts
+        measured = [measure(request, each, collected) for each in checking(told)]
+        first, values = told[0], measured[0]
+        stages = tuple(_stages(first, values))
+        if request.token_values:
+            stages = with_token_values(request, first, collected.g, stages)
+        score = _score(values.components)
+        return HafReport(
+            **self.envelope(request, collected, _warnings(request, first, values, score)),
+            score=score,
+            components=values.components,
+            evidence=tuple(_evidence(part) for part in stages[0].reasons),
+            control=Controls(uniform_relevance=values.uniform, unweighted=values.unweighted),
+            stance=first.stance,
+            refusal=first.justify.parsed.refusal,
+            stages=stages,
+            counts=_counts(first, stages, collected),
+            extras=values.extras if request.extras else None,
+            repetition=repetition(told, measured),
+            permutation=permutation(request, first, collected),
+            similarities=_similarities(values),
+        )
+
+    def in_force(self, request: HafRequest, collected: HafCollected) -> Mapping[str, Any]:
+        """The variant's own weight, and what of a conversation depends on who had it."""
+        weights = request.weights.model_dump(mode="json")
+        if weights["necessity_without_reasons"] is None:
+            own = self.variant(request).necessity_without_reasons
+            weights["necessity_without_reasons"] = own
+        return {
+            "weights": weights,
+            "decision_model": request.decision_model or request.similarity,
+            "generation": request.generation.model_dump() if request.model else None,
+            "prompts": prompts.version(),
+        }
+
+    def summarize(
+        self,
+        rows: Sequence[Scored[HafRequest, HafReport]],
+        over: BatchStatistics[HafBatchReportRequest],
+    ) -> HafBatchReport:
+        """The paper's tables, by model and data set."""
+        return batch_report(rows, over)
 
 
 def _similarities(values: Measured) -> tuple[tuple[float, ...], ...]:
@@ -156,43 +190,15 @@ def _evidence(part: ReasonPart) -> ReasonEvidence:
     return ReasonEvidence(start=part.start, end=part.end, text=part.text, value=part.confidence)
 
 
-def _counts(told: Transcript, stages: Sequence[StagePart], gathered: Gathered) -> Counts:
+def _counts(told: Transcript, stages: Sequence[StagePart], collected: HafCollected) -> Counts:
     return Counts(
         responses=len(stages),
         reasons=len(stages[0].reasons),
         refusals=sum(part.refusal for part in stages),
         irrelevant=sum(part.irrelevant for part in stages),
         tokens=sum(each.written.tokens for each in (told.justify, *told.later)),
-        pairs=gathered.pairs,
+        pairs=collected.pairs,
     )
 
 
-def _provenance(request: HafRequest, gathered: Gathered) -> Provenance:
-    return Provenance(
-        metric_version=METRIC.version,
-        variant=request.variant,
-        seed=request.seed,
-        parameters=_parameters(request),
-        models=gathered.models,
-        service_version=SERVICE_VERSION,
-    )
-
-
-def _parameters(request: HafRequest) -> dict[str, Any]:
-    """What was in force: the variant's own choices, not only what was sent."""
-    way = manner(request)
-    sent = request.model_dump(
-        mode="json",
-        include={"similarity", "samples", "permute_reasons", "weights", "extras"},
-    )
-    weights = sent["weights"]
-    if weights["necessity_without_reasons"] is None:
-        weights["necessity_without_reasons"] = way.necessity_without_reasons
-    return {
-        **sent,
-        "decision_target": request.decision_target or way.target,
-        "decision_model": request.decision_model or request.similarity,
-        "generation": request.generation.model_dump() if request.model else None,
-        "prompts": prompts.version(),
-        **({"token_values": True} if request.token_values else {}),
-    }
+SERVICE = Haf()

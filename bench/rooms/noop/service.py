@@ -1,0 +1,22 @@
+"""Nothing, as a service."""
+
+from services.noop.contract import (  # type: ignore[import-not-found]  # see bench.extended
+    CONTRACT,
+    NoopReport,
+    NoopRequest,
+)
+
+from shared.metric import Service
+
+
+class Noop(Service):
+    """Nothing."""
+
+    contract = CONTRACT
+
+    def score(self, _request: NoopRequest) -> NoopReport:
+        """Nothing."""
+        return NoopReport(done=True)
+
+
+SERVICE = Noop()

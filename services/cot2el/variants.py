@@ -1,0 +1,31 @@
+"""Where the three variants differ: what explanations are aligned with, and which alignments count.
+
+Source: Chen et al., EMNLP 2025, Eqs. 3 and 4; `reference` follows mainlp/CoT2EL.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from services.cot2el.contract import DEFAULT_SIMILARITY
+from services.cot2el.segmentation.units import Granularity
+from shared.contracts import Variant
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cot2elVariant:
+    """One variant."""
+
+    granularity: Granularity  # of units
+    min_similarity: float  # an explanation that no unit exceeds is dropped; 0: none is
+    autojunk: bool = False  # as released
+    repeated: bool = False  # as released: a unit may occur twice for a label and stance
+
+
+VARIANTS: dict[Variant, Cot2elVariant] = {
+    "robust": Cot2elVariant(granularity="both", min_similarity=DEFAULT_SIMILARITY),
+    "paper": Cot2elVariant(granularity="edu", min_similarity=0.0),
+    "reference": Cot2elVariant(
+        granularity="edu", min_similarity=DEFAULT_SIMILARITY, autojunk=True, repeated=True
+    ),
+}

@@ -1,9 +1,0 @@
-"""The queue's doors to HateXScore."""
-
-from services.hatexscore.batch_report import batch_report
-from services.hatexscore.contract import BATCH_REPORT, METRIC
-from services.hatexscore.score import score
-from shared.worker import door, door_for_reports
-
-task = door(METRIC, score)
-report_task = door_for_reports(BATCH_REPORT, METRIC, batch_report)

@@ -1,0 +1,42 @@
+"""Where the three variants differ: which numbers are reported, and how answers are read.
+
+Source: Chen et al., EMNLP 2025, Eqs. 13 and 14, Appendices D and E; `reference` follows Evaluation/
+of mainlp/CoT2EL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from services.hlv import parsing
+from services.hlv.contract import Normalisation
+from shared.contracts import Variant
+
+EPSILON = 1e-10  # as released
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HlvVariant:
+    """One variant."""
+
+    normalisation: Normalisation = "softmax"  # of logits
+    epsilon: float = EPSILON  # both sides of KL are clipped to it
+    clips_jsd: bool = False  # the Jensen-Shannon distance too
+    kendall: Literal["tau_a", "tau_b"] = "tau_b"  # corrected for ties
+    spearman: Literal["spearman", "spearman_without_ties"] = "spearman"
+    mentioned: Callable[[str, Sequence[str]], list[str]] = parsing.mentioned
+    rating: Callable[[str], int | None] = parsing.rating
+
+
+VARIANTS: dict[Variant, HlvVariant] = {
+    "robust": HlvVariant(),
+    "paper": HlvVariant(epsilon=0.0, kendall="tau_a", spearman="spearman_without_ties"),
+    "reference": HlvVariant(
+        normalisation="abs_sum_reference",
+        clips_jsd=True,
+        mentioned=parsing.mentioned_as_released,
+        rating=parsing.rating_as_released,
+    ),
+}

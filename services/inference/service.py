@@ -1,0 +1,31 @@
+"""One operation, asked of the models of this process."""
+
+from __future__ import annotations
+
+from services.inference.contract import CONTRACT, InferenceReport, InferenceRequest
+from shared.metric import Service
+from shared.models import models
+from shared.performing import describe, perform
+from shared.remote.answering import answers_calls
+from shared.version import SERVICE_VERSION
+
+
+class InferenceService(Service):
+    """One model, asked for one operation."""
+
+    contract = CONTRACT
+
+    def score(self, request: InferenceRequest) -> InferenceReport:
+        """The model's answer, and which model it was."""
+        description = describe(models(), request.model)
+        return InferenceReport(
+            operation=request.ask.operation,
+            answer=perform(request.ask, models(), request.model),
+            labels=description.labels,
+            model=description.use,
+            service_version=SERVICE_VERSION,
+        )
+
+
+SERVICE = InferenceService()
+calls = answers_calls("inference")  # of the metrics' workers

@@ -1,0 +1,82 @@
+"""The services there are: every folder of `services` with a `contract.py`; nothing else names one.
+
+The gateway and the scheduler import contracts only; a worker loads what stands behind.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import pkgutil
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import services
+from shared.contracts import MetricContract, ServiceContract, SurprisingRule
+from shared.ledger.judging import FAILED, Rules
+
+if TYPE_CHECKING:
+    from shared.metric import Service
+
+UNDEFINED = SurprisingRule(
+    name="undefined", path="$ ? (@.score == null)", says="the metric is undefined here"
+)
+
+
+@lru_cache(maxsize=1)
+def contracts() -> dict[str, ServiceContract]:
+    """name → contract, in the order of names."""
+    return {folder: _contract(folder) for folder in _folders()}
+
+
+def metrics() -> dict[str, MetricContract]:
+    """The services that score explanations."""
+    found = contracts().items()
+    return {name: one for name, one in found if isinstance(one, MetricContract)}
+
+
+@lru_cache(maxsize=1)
+def every_contract() -> dict[str, ServiceContract]:
+    """name → contract of everything that takes jobs: the services, and the batch reports."""
+    batches = [metric.batch for metric in metrics().values()]
+    return {**contracts(), **{batch.name: batch for batch in batches}}
+
+
+def service(name: str) -> Service:
+    """What answers to this name: the `SERVICE` of its `metric.py` or `service.py`."""
+    module = next(
+        module
+        for module in (f"services.{name}.metric", f"services.{name}.service")
+        if importlib.util.find_spec(module) is not None
+    )
+    found: Service = importlib.import_module(module).SERVICE
+    return found
+
+
+def surprising_rules(metric: str) -> Rules:
+    """What is surprising of this metric, and which scores are the worst."""
+    found = metrics().get(metric)
+    direction = None if found is None else found.report.model_fields["direction"].default
+    return Rules(
+        (*(() if found is None else found.surprising), UNDEFINED),
+        higher_is_better=direction != "lower_is_better",
+    )
+
+
+def surprising_words(metric: str) -> dict[str, str]:
+    """reason → how a line of this metric says it."""
+    rules = surprising_rules(metric).listed
+    return {**{rule.name: rule.says for rule in rules}, FAILED: "the job failed"}
+
+
+def _folders() -> list[str]:
+    return sorted(
+        folder.name
+        for folder in pkgutil.iter_modules(services.__path__)
+        if folder.ispkg and importlib.util.find_spec(f"services.{folder.name}.contract")
+    )
+
+
+def _contract(folder: str) -> ServiceContract:
+    found: ServiceContract = importlib.import_module(f"services.{folder}.contract").CONTRACT
+    return found

@@ -1,0 +1,33 @@
+"""Similarities of pairs, asked of the model of this process."""
+
+from __future__ import annotations
+
+from services.similarity.contract import (
+    CONTRACT,
+    DEFAULT_MODEL,
+    SimilarityReport,
+    SimilarityRequest,
+)
+from shared.metric import Service
+from shared.models import models
+from shared.remote.answering import answers_calls
+from shared.version import SERVICE_VERSION
+
+
+class SimilarityService(Service):
+    """Pairs of texts, compared by one model."""
+
+    contract = CONTRACT
+
+    def score(self, request: SimilarityRequest) -> SimilarityReport:
+        """One number a pair, and which model gave them."""
+        model = models().similarity(request.model or DEFAULT_MODEL)
+        return SimilarityReport(
+            similarities=tuple(model.similarities(request.pairs).tolist()),
+            model=model.use,
+            service_version=SERVICE_VERSION,
+        )
+
+
+SERVICE = SimilarityService()
+calls = answers_calls("similarity")  # of the metrics' workers

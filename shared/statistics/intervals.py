@@ -1,0 +1,121 @@
+"""Percentile bootstrap intervals over the results of a batch, and what every batch report says.
+
+Source: Efron & Tibshirani (1993), An Introduction to the Bootstrap, section 13.3. Paired: what
+belongs to one result is drawn together.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shared.contracts import BatchReportRequest, Interval, MetricContract, Scored
+from shared.job_context import checking
+from shared.version import SERVICE_VERSION
+
+Floats = NDArray[np.float64]
+Statistic = Callable[[Floats], Floats]  # (R, N, K) drawn observations → (R,) values, NaN: undefined
+BatchRequest = TypeVar("BatchRequest", bound=BatchReportRequest)
+
+DRAWS_AT_ONCE = 4_000_000  # indices in memory: 32 MB
+
+
+def of_sums(statistic: Callable[[Floats], Floats]) -> Statistic:
+    """A function of the K sums over observations (shares, pooled errors, R²) as a statistic."""
+    return lambda drawn: statistic(drawn.sum(axis=1))
+
+
+@dataclass(frozen=True)
+class BatchStatistics(Generic[BatchRequest]):
+    """Counts and intervals over some results, under one request's seed, resamples and level.
+
+    Each quantity has a name, and under it draws of its own.
+    """
+
+    contract: MetricContract
+    rows: Sequence[Scored[Any, Any]]
+    request: BatchRequest
+
+    def envelope(self) -> dict[str, Any]:
+        """What every batch report has: `MyBatchReport(**over.envelope(), …)`."""
+        scores = [row.report.score for row in self.rows]
+        undefined = sum(score is None for score in scores)
+        return {
+            "metric": self.contract.name,
+            "scored": len(scores),
+            "undefined": undefined,
+            "score": self.mean("score", scores),
+            "warnings": () if len(scores) > undefined else ("no result has a score",),
+            "seed": self.request.seed,
+            "resamples": self.request.resamples,
+            "confidence": self.request.confidence,
+            "service_version": SERVICE_VERSION,
+        }
+
+    def mean(self, name: str, values: Iterable[float | None]) -> Interval:
+        """The mean of what is defined. values: one a result; None: left out of mean and count.
+
+        The ends are null for fewer than two observations: one result has no spread.
+        """
+        observed = np.array([value for value in values if value is not None], dtype=np.float64)
+        if observed.size == 0:
+            return _nothing(0)
+        mean = float(np.mean(observed))
+        if observed.size == 1:
+            return Interval(value=mean, low=None, high=None, of=1)
+        drawn = self._drawn(self._generator(name), observed, lambda rows: rows.mean(axis=1))
+        return self._interval(mean, drawn, observed.size)
+
+    def macro(self, name: str, groups: Sequence[Floats]) -> Interval:
+        """The mean of the groups' means, each resampled by itself; empty groups are left out."""
+        filled = [group for group in groups if group.size]
+        count = sum(group.size for group in filled)
+        if not filled:
+            return _nothing(0)
+        value = float(np.mean([group.mean() for group in filled]))
+        if count < 2:
+            return Interval(value=value, low=None, high=None, of=count)
+        generator = self._generator(name)
+        means = [self._drawn(generator, group, lambda rows: rows.mean(axis=1)) for group in filled]
+        return self._interval(value, np.mean(means, axis=0), count)
+
+    def statistic(self, name: str, parts: Floats, of: Statistic) -> Interval:
+        """Any statistic of (N, K) observations.
+
+        The ends are null for fewer than two, and where a draw leaves the statistic undefined.
+        """
+        count = len(parts)
+        value = float(of(parts[None])[0]) if count else float("nan")
+        if not np.isfinite(value):
+            return _nothing(count)
+        if count == 1:
+            return Interval(value=value, low=None, high=None, of=1)
+        return self._interval(value, self._drawn(self._generator(name), parts, of), count)
+
+    def _generator(self, name: str) -> np.random.Generator:
+        return np.random.default_rng([self.request.seed, zlib.crc32(name.encode())])
+
+    def _drawn(self, generator: np.random.Generator, rows: Floats, of: Statistic) -> Floats:
+        """(resamples,) values over observations drawn with replacement, some at a time."""
+        at_once = max(1, DRAWS_AT_ONCE // rows.size)
+        found = []
+        for start in checking(range(0, self.request.resamples, at_once)):
+            count = min(at_once, self.request.resamples - start)
+            found.append(of(rows[generator.integers(len(rows), size=(count, len(rows)))]))
+        return np.concatenate(found)
+
+    def _interval(self, value: float, drawn: Floats, count: int) -> Interval:
+        if not np.isfinite(drawn).all():
+            return Interval(value=value, low=None, high=None, of=count)
+        tail = (1 - self.request.confidence) / 2
+        low, high = np.quantile(drawn, [tail, 1 - tail])
+        return Interval(value=value, low=float(low), high=float(high), of=count)
+
+
+def _nothing(count: int) -> Interval:
+    return Interval(value=None, low=None, high=None, of=count)

@@ -1,0 +1,138 @@
+"""A service's Celery tasks: `score.<name>`, and of a metric `score.<name>-report`.
+
+A task carries a job's id; its body is `shell.carry`, which tests call directly. A report over many
+results is a job too: they are read here, and the metric's pure `summarize` sums them up, in the
+order of the batch's file or of the listed ids.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import ValidationError
+
+from shared import log
+from shared.contracts import (
+    BatchReport,
+    BatchReportContract,
+    BatchReportRequest,
+    MetricContract,
+    Scored,
+    ServiceContract,
+)
+from shared.job_context import checking
+from shared.ledger import results
+from shared.ledger.engine import ledger, transaction
+from shared.ledger.results import Asked
+from shared.metric import Metric, Service
+from shared.queue import AGAIN, app, is_batch, task_name
+from shared.settings import settings
+from shared.statistics.intervals import BatchStatistics
+from shared.tracing import continued
+from shared.worker.shell import Delivery, Score, carry
+
+logger = log.logger(__name__)
+
+
+@dataclass(frozen=True)
+class RegisteredTask:
+    """What this process answers."""
+
+    contract: ServiceContract
+    score: Score
+
+    def warm_up(self) -> None:
+        """Score the contract's examples once, so that no caller waits for what loads lazily."""
+        started = time.perf_counter()
+        for example in self.contract.examples.values():
+            self.score(self.contract.request.model_validate(example))
+        seconds = round(time.perf_counter() - started, 2)
+        logger.info("room.warm", room=self.contract.name, seconds=seconds)
+
+
+registered: dict[str, RegisteredTask] = {}
+
+
+def register(service: Service) -> None:
+    """Register its task, and that of its batch reports if it is a metric."""
+    _register(service.contract, service.score)
+    if isinstance(service, Metric):
+        _register(service.contract.batch, _batch_reports_of(service))
+
+
+def _register(contract: ServiceContract, score: Score) -> None:
+    registered[contract.name] = RegisteredTask(contract, score)
+
+    @app.task(name=task_name(contract.name), ignore_result=True, bind=True)  # type: ignore[untyped-decorator]
+    def task(self: Any, job_id: str) -> None:
+        headers = self.request.headers or {}
+        lane = (self.request.delivery_info or {}).get("routing_key") or ""
+        delivery = Delivery(batch=is_batch(lane), again=AGAIN in headers)
+        with log.about(job=job_id), continued(f"score {contract.name}", headers, job=job_id):
+            carry(job_id, contract, score, delivery)
+
+
+def _batch_reports_of(metric: Metric[Any, Any, Any, Any]) -> Score:
+    """Sums up the succeeded jobs, and counts the others in `left_out`.
+
+    By status: `failed`, `cancelled`, `expired`, or still `queued`, `running`, `waiting`;
+    `unreadable` for results that this version of the metric cannot read, `text_not_kept` for those
+    whose texts are gone, where the metric needs them.
+    """
+    contract, batch = metric.contract, metric.contract.batch
+
+    def report(request: BatchReportRequest) -> BatchReport:
+        rows, left_out = gathered(batch, contract, request)
+        settings().work_limit.check(batch.work_over(request, len(rows)))
+        made = metric.summarize(rows, BatchStatistics(contract, rows, request))
+        return made.model_copy(update={"left_out": dict(sorted(left_out.items()))})
+
+    return report
+
+
+def gathered(
+    batch: BatchReportContract, metric: MetricContract, request: BatchReportRequest
+) -> tuple[list[Scored[Any, Any]], Counter[str]]:
+    """The succeeded results that are asked for, and how many others there are of each status."""
+    with transaction(ledger()) as connection:
+        if request.batch is not None:
+            rows = results.of_batch(connection, metric.name, request.batch)
+        else:
+            rows = results.of_jobs(connection, metric.name, request.jobs or ())
+        return sorted_out(batch, metric, rows)
+
+
+def sorted_out(
+    batch: BatchReportContract, metric: MetricContract, rows: Iterable[Asked]
+) -> tuple[list[Scored[Any, Any]], Counter[str]]:
+    """Rows as messages. Lines that share a job share its messages."""
+    scored: list[Scored[Any, Any]] = []
+    left_out: Counter[str] = Counter()
+    read: dict[str, tuple[Any, Any]] = {}
+    for row in checking(rows):
+        if row.status != "succeeded" or row.job_id is None or row.request is None:
+            left_out[row.status] += 1
+        elif batch.needs_text and row.request.get("do_not_store_text"):
+            left_out["text_not_kept"] += 1
+        elif (messages := read.get(row.job_id) or _messages(metric, row)) is None:
+            left_out["unreadable"] += 1
+        else:
+            read[row.job_id] = messages
+            scored.append(Scored(row.job_id, row.custom_id, *messages))
+    return scored, left_out
+
+
+def _messages(metric: MetricContract, row: Asked) -> tuple[Any, Any] | None:
+    """Request and report; None where another version of the contract wrote them."""
+    stored = row.request or {}
+    try:
+        report = metric.report.model_validate(row.result)
+        if stored.get("do_not_store_text"):  # what is left of it; its texts are not there
+            return metric.request.model_construct(**stored), report
+        return metric.request.model_validate(stored), report
+    except ValidationError:
+        return None
