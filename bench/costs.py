@@ -6,7 +6,6 @@ times the threads that they use) and the rest, which is the metric's own.
 
 from __future__ import annotations
 
-import importlib
 import time
 from dataclasses import dataclass
 from itertools import cycle, islice
@@ -15,9 +14,10 @@ from typing import Any
 import torch
 from prometheus_client import REGISTRY
 
-from services.registry import metrics
+from services.registry import metrics, service
 from shared.contracts import MetricContract
 from shared.errors import ScoringError
+from shared.metric import Metric
 
 JOBS = 48
 TEXTS = ("text", "premise", "reasoning")  # fields that are made to differ
@@ -49,15 +49,17 @@ def costs() -> tuple[list[Cost], dict[str, str]]:
 
 def _cost(metric: MetricContract) -> Cost:
     """Of jobs whose texts differ, in one batch, once what loads lazily is loaded."""
-    room = importlib.import_module(f"services.{metric.name}.score")
+    scored = service(metric.name)
+    if not isinstance(scored, Metric):
+        raise TypeError(f"{metric.name} is no metric")
     bodies = list(metric.examples.values())
-    room.score_batch([metric.request.model_validate(body) for body in bodies])
+    scored.score_batch([metric.request.model_validate(body) for body in bodies])
     work = [
         metric.request.model_validate(differing(body, place))
         for place, body in enumerate(islice(cycle(bodies), JOBS))
     ]
     cpu, device, rows = time.process_time(), _total(STAGES), _total(ROWS)
-    room.score_batch(work)
+    scored.score_batch(work)
     cpu, device = time.process_time() - cpu, _total(STAGES) - device
     model = min(cpu, device * torch.get_num_threads())
     return Cost(

@@ -94,6 +94,7 @@ def test_nothing_else_changes_and_no_more_is_asked(variant: str, more: Json) -> 
         models.compared.clear()
         told = score(with_tokens(asked)).model_dump(mode="json")
     assert [models.compared, len(models.generated) // 2, len(models.scored) // 2] == before
+    assert plain["provenance"]["parameters"].pop("token_values") is False
     assert "token_values" not in keys(plain)
     assert told["provenance"]["parameters"].pop("token_values") is True
     assert stripped(told) == plain

@@ -1,0 +1,215 @@
+"""What must hold of every metric, whoever wrote it: laws that need nothing but its contract."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+import annotated_types
+from pydantic import BaseModel, StringConstraints, ValidationError
+from pydantic.fields import FieldInfo
+
+from shared.contracts import Input, MetricContract, ModelName, Parameter, Report, ScoreRequest
+from shared.errors import BadInput
+from shared.metric import Metric
+from shared.whose_words import RUN, are_ours, hint_of, repeats
+from shared.worker.forgetting import without_text
+
+AnyMetric = Metric[Any, Any, Any, Any]
+Json = dict[str, Any]
+MODEL_NAME = get_args(ModelName)[1]
+
+
+def example_requests(contract: MetricContract) -> list[ScoreRequest]:
+    """Every example under every variant that takes it."""
+    found = []
+    for body in contract.examples.values():
+        for variant in ("robust", "paper", "reference"):
+            try:
+                found.append(contract.request.model_validate(body | {"variant": variant}))
+            except ValidationError:
+                continue
+    return found
+
+
+def scored_examples(metric: AnyMetric) -> list[tuple[ScoreRequest, Report]]:
+    """The examples that a variant does not refuse, each scored alone."""
+    found = []
+    for request in example_requests(metric.contract):
+        try:
+            found.append((request, metric.score(request)))
+        except BadInput:
+            assert request.variant != "robust", "an example must score"
+    return found
+
+
+def batches_change_nothing(metric: AnyMetric) -> None:
+    """Alone, together, and in another order: the same bytes."""
+    alone = scored_examples(metric)
+    requests = [request for request, _ in alone]
+    expected = [report.model_dump_json() for _, report in alone]
+    assert [one.model_dump_json() for one in metric.score_batch(requests)] == expected
+    backwards = [one.model_dump_json() for one in metric.score_batch(requests[::-1])]
+    assert backwards[::-1] == expected
+
+
+def parameters_are_in_the_provenance(metric: AnyMetric) -> None:
+    """Each parameter, set to another valid value, as sent or as it is in force."""
+    names = set(metric.contract.request.model_fields) - metric.contract.not_parameters
+    changed: set[str] = set()
+    for body in metric.contract.examples.values():
+        base = metric.contract.request.model_validate(body)
+        collected = metric.collect([base])[0]
+        assert names <= metric.parameters(base, collected).keys()
+        for name in sorted(names - changed):
+            request = with_another(metric.contract, body, name)
+            if request is None:
+                continue
+            changed.add(name)
+            try:
+                own = metric.collect([request])[0]
+            except BadInput:  # of a model that is not there
+                own = collected
+            value = metric.parameters(request, own)[name]
+            if name not in metric.in_force(request, own):
+                assert value == request.model_dump(mode="json")[name]
+    free = {name for name in names if not needs_a_model(metric.contract, name)}
+    assert free <= changed, f"no other value was found for {free - changed}"
+
+
+def needs_a_model(contract: MetricContract, name: str) -> bool:
+    """Whether no example can have this parameter: it says how a named model is asked."""
+    return contract.model_optional and all(
+        with_another(contract, body, name) is None for body in contract.examples.values()
+    )
+
+
+def with_another(contract: MetricContract, body: Json, name: str) -> ScoreRequest | None:
+    """The example with another value of this field; None where none is valid."""
+    before = contract.request.model_validate(body)
+    schema = contract.request.model_json_schema()
+    for value in values_of(schema["properties"][name], schema.get("$defs", {})):
+        try:
+            request = contract.request.model_validate(body | {name: value})
+        except ValidationError:
+            continue
+        if getattr(request, name) != getattr(before, name):
+            return request
+    return None
+
+
+def values_of(schema: Json, definitions: Mapping[str, Json]) -> Iterator[Any]:
+    """Some values of a JSON schema; not all of them need be valid."""
+    if "$ref" in schema:
+        yield from values_of(definitions[schema["$ref"].rpartition("/")[2]], definitions)
+    for part in [*schema.get("anyOf", []), *schema.get("oneOf", [])]:
+        yield from values_of(part, definitions)
+    yield from schema.get("enum", ())
+    match schema.get("type"):
+        case "boolean":
+            yield from (True, False)
+        case "integer" | "number":
+            yield from numbers_of(schema)
+        case "string":
+            yield from ("another", "an other {text}")
+        case "array":
+            items = values_of(schema.get("items", {}), definitions)
+            yield from ([item] for item in items)
+        case "object":
+            yield from objects_of(schema, definitions)
+
+
+def numbers_of(schema: Json) -> Iterator[float]:
+    """The ends of its range, and what lies between."""
+    low = next((schema[name] for name in ("minimum", "exclusiveMinimum") if name in schema), 0)
+    high = next((schema[n] for n in ("maximum", "exclusiveMaximum") if n in schema), low + 1)
+    yield from (low, low + 1, high, (low + high) / 2)
+
+
+def objects_of(schema: Json, definitions: Mapping[str, Json]) -> Iterator[Json]:
+    """With the required properties, and with each of them changed."""
+    properties: Mapping[str, Json] = schema.get("properties", {})
+    required = {
+        name: next(values_of(properties[name], definitions), None)
+        for name in schema.get("required", ())
+    }
+    for name, part in properties.items():
+        yield from (required | {name: value} for value in values_of(part, definitions))
+    if isinstance(other := schema.get("additionalProperties"), dict):
+        names = {"type": "string"} | schema.get("propertyNames", {})
+        keys = list(values_of(names, definitions))
+        values = list(values_of(other, definitions))
+        yield from ({keys[0]: value} for value in values)
+        for count in range(2, len(keys) + 1):
+            yield dict(zip(keys[:count], values, strict=False))
+
+
+def strings_are_marked(contract: MetricContract) -> None:
+    """Every field that may hold the caller's words is an `Input`, a `Parameter` or a model's
+    name."""
+    for name, field in contract.request.model_fields.items():
+        if name in ScoreRequest.model_fields or {Input, Parameter} & marks_of(field):
+            continue
+        assert not holds_text(hint_of(field)), f"{contract.name}: {name} is not marked"
+
+
+def marks_of(field: FieldInfo) -> set[Any]:
+    """The marks of a field that are classes."""
+    return {mark for mark in field.metadata if isinstance(mark, type)}
+
+
+def holds_text(hint: Any) -> bool:
+    """Whether a value of this type may hold a string of the caller's choice."""
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin is Literal:
+        return False
+    if origin is Annotated:
+        return not is_model_name(arguments) and holds_text(arguments[0])
+    if isinstance(hint, type) and issubclass(hint, BaseModel):
+        return any(holds_text(hint_of(field)) for field in hint.model_fields.values())
+    if origin in (Union, types.UnionType) or arguments:
+        return any(holds_text(argument) for argument in arguments)
+    return hint is str or hint is Any
+
+
+def is_model_name(annotated: tuple[Any, ...]) -> bool:
+    """Whether `Annotated[str, …]` is a `ModelName`; pydantic may have taken it apart."""
+    inner, *marks = annotated
+    lengths = (
+        annotated_types.MinLen(MODEL_NAME.min_length),
+        annotated_types.MaxLen(MODEL_NAME.max_length),
+    )
+    whole = any(isinstance(one, StringConstraints) and one == MODEL_NAME for one in marks)
+    return inner is str and (whole or all(length in marks for length in lengths))
+
+
+def no_text_stays(metric: AnyMetric) -> None:
+    """With `do_not_store_text` no run of an input is left in the result."""
+    inputs = {
+        name
+        for name, field in metric.contract.request.model_fields.items()
+        if Input in marks_of(field)
+    }
+    ours = are_ours(metric.contract.report.model_fields["warnings"].annotation)
+    for request, report in scored_examples(metric):
+        sent = request.model_dump(mode="json", include=inputs)
+        texts = [text for text in strings(sent) if len(text) >= RUN]
+        private = request.model_copy(update={"do_not_store_text": True})
+        result = without_text(report, private)
+        if ours:  # its type says that no warning repeats a text
+            del result["warnings"]
+        for kept in strings(result):
+            assert not repeats(kept, texts), kept
+
+
+def strings(value: Any) -> Iterator[str]:
+    """Every string in a JSON value, but for keys."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for item in value.values():
+            yield from strings(item)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from strings(item)

@@ -1,0 +1,70 @@
+"""Every metric that is found keeps the laws of `tests.metric_laws`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import permutations
+from pathlib import Path
+from typing import get_args
+
+import grimp
+import pytest
+
+from services.bindings import local
+from services.registry import contracts, metrics, service
+from shared import models
+from shared.catalogue import load_catalogue
+from shared.contracts import Variant
+from shared.metric import Metric
+from tests import metric_laws
+from tests.metric_laws import AnyMetric
+
+ROOT = Path(__file__).parents[1]
+NAMES = sorted(metrics())
+A_COMMAND = ("services.inference.check", "services.bindings")  # it loads any model
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _models() -> Iterator[None]:
+    models.bind(local(load_catalogue(ROOT / "models.toml")))
+    yield
+    models.bind(None)
+
+
+def metric_of(name: str) -> AnyMetric:
+    found = service(name)
+    assert isinstance(found, Metric)
+    return found
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_batch_changes_nothing(name: str) -> None:
+    metric_laws.batches_change_nothing(metric_of(name))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_parameter_is_in_the_provenance(name: str) -> None:
+    metric_laws.parameters_are_in_the_provenance(metric_of(name))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_string_of_a_request_is_marked(name: str) -> None:
+    metric_laws.strings_are_marked(metrics()[name])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_text_stays_where_none_may(name: str) -> None:
+    metric_laws.no_text_stays(metric_of(name))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_there_are_three_variants(name: str) -> None:
+    assert set(metric_of(name).variants) == set(get_args(Variant))
+
+
+def test_services_do_not_know_each_other() -> None:
+    graph = grimp.build_graph("services", "shared")
+    graph.remove_import(importer=A_COMMAND[0], imported=A_COMMAND[1])
+    for importer, imported in permutations(contracts(), 2):
+        chains = graph.find_shortest_chains(f"services.{importer}", f"services.{imported}")
+        assert not chains, chains

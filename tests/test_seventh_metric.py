@@ -1,0 +1,333 @@
+"""A seventh metric is one folder: nothing outside it names it, and everything finds it."""
+
+from __future__ import annotations
+
+import csv
+import importlib
+import io
+import json
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from sqlalchemy import Engine, select
+
+import services
+from bench.costs import _cost
+from services import worker
+from services.command.__main__ import main
+from services.gateway.app import create_app
+from services.registry import contracts, every_contract, metrics, service
+from shared.contracts import MetricContract
+from shared.ledger.tables import jobs
+from shared.metric import Metric
+from shared.settings import Settings
+from shared.worker import registered
+from shared.worker.shell import Delivery, carry
+from tests import metric_laws
+from tests.batches import Json, Scene
+from tests.gateway.serving import serving
+from tests.metric_laws import AnyMetric
+from tests.patience import SECONDS, eventually
+
+URL = "/v1/scores/toy"
+FILES = {
+    "__init__.py": "",
+    "README.md": "# Toy: how often does a letter occur?\n",
+    "report.py": '''
+"""What Toy reports."""
+
+from pydantic import Field
+
+from shared.contracts import Evidence, Message, Report
+
+
+class ToyComponents(Message):
+    """What the score is made of."""
+
+    letters: int = Field(ge=0, description="of the text")
+
+
+class ToyReport(Report):
+    """A share."""
+
+    range: tuple[float, float] = (0, 1)
+    components: ToyComponents
+    evidence: tuple[Evidence, ...] = ()
+    control: None = None
+''',
+    "contract.py": '''
+"""Toy: how often does a letter occur in a text? Messages only."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from services.toy.report import ToyReport
+from shared.contracts import FormField, Input, MetricContract, ScoreRequest, SurprisingRule
+
+
+class ToyRequest(ScoreRequest):
+    """A text and a letter."""
+
+    text: Annotated[str, Input] = Field(min_length=1, max_length=1_000, description="counted")
+    letter: Literal["a", "e"] = Field(default="a", description="that is counted")
+    least: float | None = Field(
+        default=None, ge=0, le=1, description="a smaller share counts as none"
+    )
+    # another field
+
+
+CONTRACT = MetricContract(
+    name="toy",
+    version="1.0",
+    summary="How often does a letter occur in a text?",
+    request=ToyRequest,
+    report=ToyReport,
+    model_kinds=("classifier",),
+    default_model=None,
+    model_optional=True,
+    examples={"a banana": {"text": "banana"}, "a pear": {"text": "a pear for everybody"}},
+    form=(
+        FormField(name="text", label="Text to count in"),
+        # another input
+    ),
+    surprising=(
+        SurprisingRule(name="none", path="$ ? (@.score == 0)", says="the letter never occurs"),
+    ),
+)
+''',
+    "kernel.py": '''
+"""The share of a letter."""
+
+
+def share(text: str, letter: str) -> float:
+    """[0, 1]; higher: more of them."""
+    return text.count(letter) / len(text)
+''',
+    "variants.py": '''
+"""Where the three variants differ."""
+
+from dataclasses import dataclass
+
+from shared.contracts import Variant
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToyVariant:
+    """One variant."""
+
+    least: float
+
+
+VARIANTS: dict[Variant, ToyVariant] = {
+    "robust": ToyVariant(least=0.1),
+    "paper": ToyVariant(least=0.0),
+    "reference": ToyVariant(least=0.0),
+}
+''',
+    "metric.py": '''
+"""Toy: count."""
+
+from collections.abc import Sequence
+
+from services.toy import kernel
+from services.toy.contract import CONTRACT, ToyRequest
+from services.toy.report import ToyComponents, ToyReport
+from services.toy.variants import VARIANTS, ToyVariant
+from shared.metric import Collected, Metric
+
+
+class Toy(Metric[ToyRequest, Collected, ToyReport, ToyVariant]):
+    """How often does a letter occur in a text?"""
+
+    contract, variants = CONTRACT, VARIANTS
+
+    def collect(self, requests: Sequence[ToyRequest]) -> list[Collected]:
+        return [Collected() for _ in requests]
+
+    def report(self, request: ToyRequest, collected: Collected) -> ToyReport:
+        found = kernel.share(request.text, request.letter)
+        least = self.variant(request).least if request.least is None else request.least
+        return ToyReport(
+            **self.envelope(request, collected),
+            score=found if found >= least else 0.0,
+            components=ToyComponents(letters=len(request.text)),
+        )
+
+
+SERVICE = Toy()
+''',
+}
+ANOTHER_FIELD = """folded: Literal["yes", "no"] = Field(
+        default="no", description="whether capitals count"
+    )"""
+ANOTHER_INPUT = 'FormField(name="folded", label="Folded", choices=("yes", "no"), required=False),'
+
+
+def forget() -> None:
+    """What was imported of the toy, and what was made of it."""
+    for module in [name for name in sys.modules if name.startswith("services.toy")]:
+        del sys.modules[module]
+    vars(services).pop("toy", None)
+    importlib.invalidate_caches()
+    contracts.cache_clear()
+    every_contract.cache_clear()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[Path]:
+    """The toy beside the product's own services."""
+    toy = tmp_path / "services" / "toy"
+    toy.mkdir(parents=True)
+    for name, content in FILES.items():
+        (toy / name).write_text(content, "utf-8")
+    services.__path__.append(str(toy.parent))
+    forget()
+    yield toy
+    services.__path__.remove(str(toy.parent))
+    for name in ("toy", "toy-report"):
+        registered.pop(name, None)
+    forget()
+
+
+@pytest.fixture
+def toy(folder: Path) -> AnyMetric:
+    """Registered as a worker registers it."""
+    worker.register_all(["toy"])
+    found = service("toy")
+    assert isinstance(found, Metric)
+    return found
+
+
+class Counted(Scene):
+    """Jobs are ended by the worker's own code."""
+
+    def work(self, most: int = 1_000_000) -> int:
+        """Carry the queued jobs of the toy."""
+        with self.engine.connect() as connection:
+            query = select(jobs.c.id, jobs.c.metric, jobs.c.batch_id)
+            queued = connection.execute(query.where(jobs.c.status == "queued").limit(most)).all()
+        for job_id, name, batch_id in queued:
+            task = registered[name]
+            carry(job_id, task.contract, task.score, Delivery(batch=batch_id is not None))
+        return len(queued)
+
+
+@pytest.fixture
+def scene(toy: AnyMetric, chosen: Settings, engine: Engine) -> Iterator[Counted]:
+    """A gateway that was started with the toy."""
+    placed = chosen.model_copy(update={"authentication": "none"})
+    with serving(placed) as url, httpx.Client(base_url=url, timeout=SECONDS) as client:
+        yield Counted(client, engine, placed)
+
+
+def line(number: int, text: str) -> Json:
+    return {"custom_id": str(number), "method": "POST", "url": URL, "body": {"text": text}}
+
+
+def test_it_is_found_and_served(toy: AnyMetric) -> None:
+    assert metrics()["toy"] == toy.contract
+    assert every_contract()["toy-report"] == toy.contract.batch == registered["toy-report"].contract
+    assert worker.parse(["toy"]) == ["toy"]
+
+
+def test_a_job_is_waited_for(scene: Counted) -> None:
+    answers: list[httpx.Response] = []
+    waiting = threading.Thread(
+        target=lambda: answers.append(
+            scene.client.post(URL, json={"text": "banana"}, headers={"Prefer": "wait=20"})
+        )
+    )
+    waiting.start()
+    eventually(scene.work, "no job came")
+    waiting.join()
+    assert (answers[0].status_code, answers[0].json()["result"]["score"]) == (200, 0.5)
+    page = scene.client.get(f"/jobs/{answers[0].json()['id']}")
+    assert (page.status_code, "letters" in page.text) == (200, True)
+
+
+def test_a_batch_has_report_table_and_surprises(scene: Counted) -> None:
+    made = scene.make([line(n, text) for n, text in enumerate(("banana", "pear", "plum"))],
+                      endpoint=URL)  # fmt: skip
+    batch = scene.finish(made)
+    assert (batch["status"], batch["request_counts"]["completed"]) == ("completed", 3)
+    scene.client.get(f"/v1/batches/{batch['id']}/report")
+    scene.work()
+    report = scene.client.get(f"/v1/batches/{batch['id']}/report").json()
+    assert (report["metric"], report["scored"]) == ("toy", 3)
+    assert report["score"]["value"] == pytest.approx((0.5 + 0.25 + 0) / 3)
+    sheet = scene.client.get(f"/batches/{batch['id']}/items.csv")
+    rows = list(csv.DictReader(io.StringIO(sheet.text.removeprefix("\ufeff"))))
+    assert [float(row["score"]) for row in rows] == [0.5, 0.25, 0]
+    page = scene.client.get(f"/batches/{batch['id']}").text
+    assert "the letter never occurs" in page
+
+
+def test_the_command_submits_it(
+    scene: Counted,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("TOUCHSTONE_URL", str(scene.client.base_url))
+    file = tmp_path / "posts.jsonl"
+    file.write_text(json.dumps({"text": "banana"}) + "\n")
+    assert main(["submit", str(file), "--metric", "toy"]) == 0
+    batch = scene.finish({"id": capsys.readouterr().out.strip()})
+    assert (batch["status"], batch["endpoint"]) == ("completed", URL)
+
+
+def test_it_can_be_tried(scene: Counted) -> None:
+    page = scene.client.get("/try", params={"metric": "toy"}).text
+    assert "Text to count in" in page
+    assert "banana" in page
+
+
+def test_its_cost_is_measured(toy: AnyMetric) -> None:
+    assert _cost(toy.contract).metric == "toy"
+
+
+def test_it_keeps_every_law(toy: AnyMetric) -> None:
+    metric_laws.batches_change_nothing(toy)
+    metric_laws.parameters_are_in_the_provenance(toy)
+    metric_laws.strings_are_marked(toy.contract)
+    metric_laws.no_text_stays(toy)
+
+
+def described(chosen: Settings) -> dict[str, Any]:
+    """The API's description."""
+    found: dict[str, Any] = create_app(chosen).openapi()
+    return found
+
+
+def test_it_is_described(toy: AnyMetric, chosen: Settings) -> None:
+    found = described(chosen)
+    assert {URL, "/v1/reports/toy"} <= found["paths"].keys()
+    assert "letter" in found["components"]["schemas"]["ToyRequest"]["properties"]
+
+
+def test_a_field_more_is_found_everywhere(folder: Path, chosen: Settings, engine: Engine) -> None:
+    file = folder / "contract.py"
+    text = file.read_text("utf-8")
+    text = text.replace("# another field", ANOTHER_FIELD).replace("# another input", ANOTHER_INPUT)
+    file.write_text(text, "utf-8")
+    forget()
+    contract = metrics()["toy"]
+    assert isinstance(contract, MetricContract)
+    found = service("toy")
+    assert isinstance(found, Metric)
+    request = contract.request.model_validate({"text": "banana", "folded": "yes"})
+    assert found.score(request).provenance.parameters == {
+        "letter": "a", "least": 0.1, "folded": "yes",
+    }  # fmt: skip
+    fields = described(chosen)["components"]["schemas"]["ToyRequest"]["properties"]
+    assert fields["folded"]["description"] == "whether capitals count"
+    placed = chosen.model_copy(update={"authentication": "none"})
+    with serving(placed) as url:
+        page = httpx.get(f"{url}/try", params={"metric": "toy"}, timeout=SECONDS).text
+    assert 'name="folded"' in page
