@@ -67,14 +67,14 @@ def test_of(inquiry: Inquiry, one: Compared) -> Test:
         return _undefined(inquiry, one)
     tails = read_tails(inquiry, one.trial, one.observed, one.null)
     observed, null = one.observed, one.null[: tails.draws]
-    rules, tie = inquiry.reading.variant, inquiry.reading.variant.tie
-    effect = kernel.effect(observed, null, rules.ddof)
+    row, tie = inquiry.reading.variant, inquiry.reading.variant.tie
+    effect = kernel.effect(observed, null, row.ddof)
     return Test(
         **_named(inquiry, one),
         win_rate=kernel.win_rate(observed, null, tie),
         strict_win_rate=kernel.strict_win_rate(observed, null, tie),
         tie_rate=kernel.tie_rate(observed, null, tie),
-        effect=rules.zero_effect if effect is None else effect,
+        effect=row.zero_effect if effect is None else effect,
         p_value=tails.above,
         p_anti=tails.below,
         p_two_sided=kernel.two_sided(tails.above, tails.below),
