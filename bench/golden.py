@@ -11,6 +11,7 @@ import argparse
 import hashlib
 import json
 import re
+import signal
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -241,6 +242,7 @@ def main() -> int:
     parser.add_argument("--new", type=Path, help="compare: keep the new entries in this file")
     parser.add_argument("--made", type=Path, help="compare: take the new entries from this file")
     chosen = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # the service ends with us
     if chosen.action == "record":
         found = written(made(chosen.only), chosen.file)
         apart = {name: value["apart"] for name, value in found.items() if name[:6] == "batch/"}

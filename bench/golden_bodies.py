@@ -46,7 +46,14 @@ ICE: Json = {
     "all tokens": PAIR | {"attribution": "gradient", "eligible": "all", "variant": "reference"},
     "behind a server": {"text": TEXT, "model": NAME, "template": TEMPLATE, "attribution": "lime"},
     "too costly": ATTENTION
-    | {"draws": 10_000, "k": [0.1, 0.2, 0.3, 0.4, 0.5], "text": "so " * 6000},
+    | {
+        "text": "so " * 200,
+        "k": [0.1, 0.2, 0.3, 0.4, 0.5],
+        "draws": 10_000,
+        "operators": ["delete", "mask", "infill"],
+        "infill_pool": POOL,
+        "infills": 32,
+    },
     "a span outside": {"text": "short", "rationale": [{"start": 0, "end": 99}]},
     "nothing to test": {"text": TEXT},
     "unknown target": ATTENTION | {"target": "nobody"},
@@ -84,7 +91,7 @@ HAF: Json = {
     "as released": NEIGHBOURS | {"variant": "reference", "seed": 4},
     "neither": {"text": NEIGHBOURS["text"]},
     "without log-probabilities": {"text": "so", "responses": {"justify": {"text": "It is toxic."}}},
-    "too costly": NEIGHBOURS
+    "all at once": NEIGHBOURS
     | {"samples": 16, "permute_reasons": 8, "generation": {"max_tokens": 4096}},
 }
 
@@ -104,7 +111,7 @@ EXPLAINED = {
 }
 JUDGED = QUESTION | EXPLAINED | {"human": {"votes": {"A": 7, "B": 2, "C": 1}}, "model": NAME}
 HLV: Json = {
-    "ranked": JUDGED | {"judge": {"methods": ["rank"], "runs": 2}},
+    "ranked": JUDGED | {"judge": {"methods": ["rank"], "runs": 3}},
     "all methods": JUDGED | {"seed": 3},
     "rotated": JUDGED | {"judge": {"methods": ["rank", "score"], "order": "rotated"}},
     "raw prompts": JUDGED | {"judge": {"methods": ["logits", "score"], "chat": False, "runs": 1}},
