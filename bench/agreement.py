@@ -39,8 +39,8 @@ def _of(use: Mapping[str, Any]) -> float:
 def _uses(answer: Any) -> Iterator[Mapping[str, Any]]:
     """The use entries of models, wherever they stand."""
     if isinstance(answer, Mapping):
-        if {"numerics", "dtype"} <= answer.keys():
-            yield answer
+        if {"numerics", "dtype"} <= answer.keys() and isinstance(answer["dtype"], str):
+            yield answer  # and no schema of one
         for value in answer.values():
             yield from _uses(value)
     elif _is_list(answer):

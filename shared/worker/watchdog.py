@@ -90,7 +90,7 @@ class Watchdog:
             with self._lock:  # from here on nobody interrupts it
                 self._watched.discard(one)
             if one.interrupted:
-                _raise_in(one.thread, None)  # what has not arrived yet must not hit the next job
+                _withdraw()  # what has not arrived yet must not hit the next job
 
     def start(self) -> None:
         """Look every second from now on; for processes that somebody starts again."""
@@ -163,10 +163,27 @@ class Watchdog:
                 logger.exception("watchdog.crashed")
 
 
-def _raise_in(thread: int, error: type[BaseException] | None) -> None:
-    """Raise this in the thread when it next runs Python; None: nothing that is still pending."""
-    raised = None if error is None else ctypes.py_object(error)
-    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), raised)
+class _Withdrawn(BaseException):
+    """Takes the place of an interrupt that has not arrived."""
+
+
+def _withdraw() -> None:
+    """Nothing is pending in this thread any more.
+
+    CPython forgets that an exception is pending when one arrives, and not when it is replaced by
+    none: the interpreter would look for it at every call from then on, and a profiler would hang.
+    """
+    try:
+        _raise_in(threading.get_ident(), _Withdrawn)
+        for _ in range(1_000):  # it arrives where a loop turns
+            pass
+    except (_Withdrawn, Interrupted):
+        pass
+
+
+def _raise_in(thread: int, error: type[BaseException]) -> None:
+    """Raise this in the thread when it next runs Python, in place of what is pending there."""
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(error))
 
 
 def _where(one: Watched) -> list[str]:

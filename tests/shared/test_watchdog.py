@@ -181,3 +181,27 @@ def test_a_cancelled_job_frees_its_thread(engine: Engine, hasty: Settings, tmp_p
     assert find(engine, busy).status == "cancelled"
     assert find(engine, behind).status == "succeeded"
     assert worker.deaths == []
+
+
+PROFILED = """
+import sys, time
+from shared.job_context import JobContext
+from shared.worker.watchdog import Watchdog
+
+dog = Watchdog()
+with dog.watching(JobContext("job", "default", False, time.monotonic() + 60), give_up=lambda: None):
+    next(iter(dog._watched)).interrupted = True
+calls = []
+sys.setprofile(lambda _frame, event, _argument: calls.append(event))
+(lambda: len(calls))()
+sys.setprofile(None)
+print(len(calls) > 0)
+"""
+
+
+def test_an_interrupt_that_was_withdrawn_leaves_nothing_pending() -> None:
+    """CPython 3.11 under a profiler calls a function for ever where something stays pending."""
+    ran = subprocess.run(
+        [sys.executable, "-c", PROFILED], cwd=ROOT, capture_output=True, text=True, timeout=120
+    )
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, "True\n", "")

@@ -1,0 +1,118 @@
+"""What is compared of an answer: without ids, times and addresses; a page as a list of tags."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import hashlib
+import io
+import re
+from collections.abc import Mapping
+from typing import Any
+
+Json = dict[str, Any]
+
+FOLDED: tuple[tuple[re.Pattern[str], str], ...] = (  # pattern → what stands for it
+    (re.compile(r"\b(job|batch|file|we|batch_req)_[0-9a-f]{32}(_\d+)?"), r"\1_ID"),
+    (re.compile(r"http://127\.0\.0\.1:\d+"), "http://service"),
+    (re.compile(r"<time[^>]*>[^<]*</time>"), "<time>"),
+    (re.compile(r'(name="csrf" value=")[^"]*'), r"\1"),
+    (re.compile(r"(<code[^>]*>)[0-9a-f]{6}(?=</code>)"), r"\1"),  # the end of a job's id
+    (re.compile(r"(/static/[^\"?]*\?v=)[0-9a-f]+"), r"\1"),
+    (re.compile(r"(<dt>Took</dt>\s*<dd>)[^<]*"), r"\1"),
+    (re.compile(r"(Parameters in force</h3>\s*<pre[^>]*>).*?(?=</pre>)", re.DOTALL), r"\1"),
+)
+PICTURE = re.compile(r"<svg.*?</svg>|data:[\w/+.-]+;base64,[^\"']*", re.DOTALL)
+SVG_ADDRESS = "data:image/svg+xml;base64,"
+MATPLOTLIB = "svg of matplotlib"
+SHORT = 400  # characters: a bar in a table is no picture
+VOLATILE = frozenset({"error_id", "created_at", "created", "since"})
+COUNTED = re.compile(r"<li>\d+: ")  # a reason with its lines; equal counts come in any order
+
+
+def folded(text: str) -> str:
+    """Without what differs from run to run."""
+    for pattern, instead in FOLDED:
+        text = pattern.sub(instead, text)
+    return text
+
+
+def settled(value: Any) -> Any:
+    """JSON without what differs from run to run."""
+    if isinstance(value, Mapping):
+        return {folded(key): settled(inner) for key, inner in value.items() if key not in VOLATILE}
+    if isinstance(value, list):
+        return [settled(inner) for inner in value]
+    return folded(value) if isinstance(value, str) else value
+
+
+def digest(text: str) -> str:
+    """A picture in few characters; of Matplotlib's SVG, exact beyond all tolerance, the kind."""
+    drawn = base64.b64decode(text.partition(",")[2]) if text.startswith(SVG_ADDRESS) else b""
+    if "matplotlib" in text or b"matplotlib" in drawn:
+        return MATPLOTLIB
+    return f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
+
+
+def page_lines(html: str) -> list[str]:
+    """What stands in the body of a page (in its `main`, where it has one), a tag with its text
+    each; white space folded, pictures as their digests."""
+    start = max(html.find("<body"), html.find("<main"), 0)
+    end = html.find("</main>", start)
+    body = folded(html[start : end if end > 0 else None])
+    drawn = PICTURE.sub(lambda found: found[0] if len(found[0]) < SHORT else digest(found[0]), body)
+    tags = re.split(r"(?=<)", re.sub(r"\s+", " ", drawn))
+    return in_order([tag.strip() for tag in tags if tag.strip()])
+
+
+def in_order(lines: list[str]) -> list[str]:
+    """The lines with the reasons among them sorted."""
+    places = [place for place, line in enumerate(lines) if COUNTED.match(line)]
+    reasons = sorted(lines[place] for place in places)
+    for place, reason in zip(places, reasons, strict=True):
+        lines[place] = reason
+    return lines
+
+
+def table_rows(text: str) -> list[list[str | float]]:
+    """The cells of a CSV file; numbers that Python writes the same are numbers."""
+    return [[_cell(cell) for cell in row] for row in csv.reader(io.StringIO(folded(text)))]
+
+
+def _cell(cell: str) -> str | float:
+    try:
+        number = float(cell)
+    except ValueError:
+        return cell
+    return number if repr(number) == cell else cell
+
+
+def pictures_digested(report: Json) -> Json:
+    """A batch report whose plots are told by their digests."""
+    return report | {
+        "plots": [
+            plot | {"svg": digest(plot["svg"]), "png_base64": digest(plot["png_base64"])}
+            for plot in report.get("plots", ())
+        ]
+    }
+
+
+def resolved(node: Any, schemas: Mapping[str, Any], inside: tuple[str, ...] = ()) -> Any:
+    """A part of an OpenAPI document with every schema in place of its name.
+
+    Names of classes are dropped; a schema inside itself is told by how far outside it begins.
+    """
+    if isinstance(node, list):
+        return [resolved(inner, schemas, inside) for inner in node]
+    if not isinstance(node, Mapping):
+        return node
+    reference = node.get("$ref")
+    if isinstance(reference, str):
+        name = reference.rpartition("/")[2]
+        if name in inside:
+            return {"recursive": len(inside) - inside.index(name)}
+        named = {key: inner for key, inner in schemas[name].items() if key != "title"}
+        return resolved(named, schemas, (*inside, name))
+    if isinstance(mapping := node.get("mapping"), Mapping) and "propertyName" in node:
+        return {**node, "mapping": sorted(mapping)}
+    return {key: resolved(inner, schemas, inside) for key, inner in node.items()}
