@@ -24,8 +24,9 @@ from bench.costs import Cost, costs
 from bench.environment import environment
 from bench.queueing import Station, sized
 from services.bindings import local
-from shared import log, models
-from shared.catalogue import load_catalogue
+from shared import telemetry
+from shared.models import ports
+from shared.models.catalogue import load_catalogue
 from shared.settings import settings
 
 RESULTS = Path(__file__).with_name("RESULTS.md")
@@ -140,9 +141,9 @@ def main() -> None:
     parser.add_argument("--gpu", type=float, default=200.0, help="a GPU in cores (200, assumed)")
     parser.add_argument("--page", type=Path, default=PAGE)
     asked = parser.parse_args()
-    log.configure("warning", "console")
+    telemetry.configure_logging("warning", "console")
     dispatch = way()
-    models.bind(local(load_catalogue(settings().models_file)))
+    ports.bind(local(load_catalogue(settings().models_file)))
     console = Console(stderr=True)
     with console.status("measuring what a job of each metric costs …"):
         found, without = costs()

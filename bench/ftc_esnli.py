@@ -28,9 +28,9 @@ from services.ftc.metric import SERVICE
 from services.ftc.report import LABELS, FtcReport
 from services.ftc.report_over_many import FtcBatchReport, FtcBatchReportRequest
 from services.inference.embedded.examples import wording
-from services.inference.embedded.tasks.nli import NLI, read
+from services.inference.embedded.nli import NLI, read
 from services.stack.stack import running
-from shared import log
+from shared import telemetry
 from shared.contracts import Scored
 from shared.settings import settings
 from shared.statistics.intervals import BatchStatistics
@@ -179,7 +179,7 @@ def main() -> None:
     if asked.show:
         show(rows, asked.show)
         return
-    log.configure("warning", "console")
+    telemetry.configure_logging("warning", "console")
     found = through_service({source: list(bodies(rows, source)) for source in SOURCES})
     figures = {source: summed_up(some) for source, some in found.items()}
     about = environment(items=len(rows), seed=SEED)

@@ -25,10 +25,10 @@ from services.ftc import parsing, phrases
 from services.ftc.contract import FtcRequest
 from services.ftc.metric import SERVICE
 from services.ftc.report import FtcReport
-from shared import models
-from shared.calls import Example
-from shared.catalogue import load_catalogue
-from shared.models import Classifier, Floats, Models
+from shared.models import ports
+from shared.models.calls import Example
+from shared.models.catalogue import load_catalogue
+from shared.models.ports import Classifier, Floats, Models
 from shared.settings import settings
 
 score = SERVICE.score
@@ -117,9 +117,9 @@ def measured(number: int, draws: int, rounds: int) -> tuple[Json, Json]:
     batched: list[float] = []
     single: list[float] = []
     for count in range(rounds + 1):
-        models.bind(inner)
+        ports.bind(inner)
         quick, together = timed(lambda: score_batch(work))
-        models.bind(OneAtATime(inner))  # type: ignore[arg-type]
+        ports.bind(OneAtATime(inner))  # type: ignore[arg-type]
         slow, alone = timed(lambda: [score(request) for request in work])
         reports = [[one.model_dump(mode="json") for one in way] for way in (together, alone)]
         assert difference(*reports) is None

@@ -15,9 +15,7 @@ import psutil
 from redis import Redis
 from sqlalchemy import Engine, create_engine, text
 
-from services.stack.child import Child
-from services.stack.postgres_server import Postgres
-from services.stack.redis_server import HOST, free_port, redis_child, redis_url
+from services.stack.servers import HOST, Child, Postgres, free_port, redis_child, redis_url
 from shared.ledger.engine import sqlalchemy_url
 from shared.ledger.migrate import migrate
 

@@ -32,12 +32,12 @@ from bench.similarity_pairs import bf16_in_hardware, made_model
 from services.haf.contract import HafRequest
 from services.haf.metric import SERVICE
 from services.haf.report import Components, HafReport
-from services.similarity.local import LocalSimilarities
+from services.similarity.encoders import LocalSimilarities
 from services.similarity.quiet import quiet
-from shared.calls import Pair
-from shared.catalogue import BASE, Catalogue, ModelEntry
 from shared.contracts import ModelUse
-from shared.models import Floats, Models, Similarity, bind
+from shared.models.calls import Pair
+from shared.models.catalogue import BASE, Catalogue, ModelEntry
+from shared.models.ports import Floats, Models, Similarity, bind
 
 score_batch = SERVICE.score_batch
 

@@ -25,10 +25,11 @@ import torch
 from bench.environment import environment
 from services.hatexscore.contract import HatexscoreRequest
 from services.hatexscore.metric import SERVICE
-from services.inference.local import LocalModels
+from services.inference.local_models import LocalModels
 from services.stack.stack import running
-from shared import log, models
-from shared.catalogue import load_catalogue
+from shared import telemetry
+from shared.models import ports
+from shared.models.catalogue import load_catalogue
 from shared.settings import settings
 
 score_batch = SERVICE.score_batch
@@ -124,8 +125,8 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=192, help="in a turn (default 192)")
     parser.add_argument("--rounds", type=int, default=3, help="after a warm-up (default 3)")
     asked = parser.parse_args()
-    log.configure("warning", "console")
-    models.bind(LocalModels(load_catalogue(settings().models_file)))
+    telemetry.configure_logging("warning", "console")
+    ports.bind(LocalModels(load_catalogue(settings().models_file)))
     free = settings().model_copy(update={"port": 0})
     with tempfile.TemporaryDirectory() as folder, running(Path(folder), free) as stack:
         turns = measured(stack.url, asked.jobs, asked.rounds)

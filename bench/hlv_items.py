@@ -28,8 +28,8 @@ from services.cot2el.contract import CONTRACT as COT2EL
 from services.cot2el.metric import SERVICE as COT2EL_SERVICE
 from services.hlv.contract import CONTRACT as HLV
 from services.hlv.metric import SERVICE as HLV_SERVICE
-from shared import models as ports
-from shared.catalogue import load_catalogue
+from shared.models import ports
+from shared.models.catalogue import load_catalogue
 
 refine_batch = COT2EL_SERVICE.score_batch
 score_batch = HLV_SERVICE.score_batch

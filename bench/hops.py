@@ -26,16 +26,14 @@ from services import worker
 from services.bindings import models_for
 from services.gateway.app import create_app
 from services.hatexscore.contract import CONTRACT
-from services.stack.child import Child
-from services.stack.postgres_server import Postgres
-from services.stack.redis_server import free_port, redis_child, redis_url
-from shared import models
-from shared.catalogue import load_catalogue
+from services.stack.servers import Child, Postgres, free_port, redis_child, redis_url
 from shared.ledger.engine import ledger
 from shared.ledger.migrate import migrate
+from shared.models import ports
+from shared.models.catalogue import load_catalogue
 from shared.settings import settings
 from shared.worker import registered
-from shared.worker.shell import carry
+from shared.worker.job import carry
 
 ROOT = Path(__file__).parents[1]
 PRODUCT = (ROOT / "services", ROOT / "shared")
@@ -126,7 +124,7 @@ def _service() -> Iterator[None]:
         settings.cache_clear()
         migrate(ledger())
         held.callback(ledger().dispose)
-        models.bind(models_for([CONTRACT.name], load_catalogue(settings().models_file), settings()))
+        ports.bind(models_for([CONTRACT.name], load_catalogue(settings().models_file), settings()))
         worker.register_all([CONTRACT.name])
         yield
 

@@ -38,7 +38,7 @@ from services.ice.contract import IceRequest
 from services.ice.drawing import Subset, released
 from services.ice.gather import inquire
 from services.ice.metric import SERVICE
-from shared import models
+from shared.models import ports
 
 score = SERVICE.score
 score_batch = SERVICE.score_batch
@@ -85,7 +85,7 @@ def measured(shape: Shape, method: str) -> dict[str, float]:
     """Seconds an example of every way, in turn, and their ratios."""
     words, model = tokenizer(), random_model(shape.config)
     theirs = copy.deepcopy(model)  # the package leaves its own settings on the model
-    models.bind(behind_the_port(copy.deepcopy(model), words))
+    ports.bind(behind_the_port(copy.deepcopy(model), words))
     requests = [request_of(text, method) for text in texts(shape.texts)]
     asked = [Asked(model, words, LABEL_TOKENS, ids_of(request)) for request in requests]
     masks = list(islice(released(SEED, LENGTH, KEPT), DRAWS))

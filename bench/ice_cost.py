@@ -23,9 +23,9 @@ from services.bindings import local
 from services.ice.contract import IceRequest
 from services.ice.metric import SERVICE
 from services.ice.report import IceReport
-from shared import models
-from shared.catalogue import load_catalogue
 from shared.contracts import MAX_TEXT
+from shared.models import ports
+from shared.models.catalogue import load_catalogue
 
 score_batch = SERVICE.score_batch
 
@@ -47,7 +47,7 @@ def main() -> None:
     parser.add_argument("--long", nargs="*", choices=OPERATORS, metavar="OPERATOR")
     asked = parser.parse_args()
     torch.set_num_threads(1)
-    models.bind(local(load_catalogue(Path("models.toml"))))
+    ports.bind(local(load_catalogue(Path("models.toml"))))
     run("delete", 50, texts(TEXTS))
     print("| operator | draws | rows an example | core seconds an example |\n|---|---|---|---|")
     for one in asked.lines or LINES:

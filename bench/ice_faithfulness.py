@@ -25,9 +25,9 @@ from services.ice.batch_messages import IceBatchReport, IceBatchReportRequest
 from services.ice.contract import IceRequest
 from services.ice.metric import SERVICE
 from services.ice.results import ScoredIce
-from shared import models
-from shared.catalogue import load_catalogue
 from shared.contracts import Scored
+from shared.models import ports
+from shared.models.catalogue import load_catalogue
 from shared.statistics.intervals import BatchStatistics
 
 score_batch = SERVICE.score_batch
@@ -55,7 +55,7 @@ def main() -> None:
     parser.add_argument("--models", type=Path, default=Path("models.toml"))
     parser.add_argument("--examples", type=int, help="of each study, at most")
     asked = parser.parse_args()
-    models.bind(local(load_catalogue(asked.models)))
+    ports.bind(local(load_catalogue(asked.models)))
     for study in asked.studies:
         bodies = islice(STUDIES[study](asked.data), asked.examples)
         requests = [IceRequest.model_validate(body) for body in bodies]

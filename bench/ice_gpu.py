@@ -21,7 +21,7 @@ from bench.ice_models import (
 from services.ice.contract import IceRequest
 from services.ice.gather import inquire
 from services.ice.metric import SERVICE
-from shared import models
+from shared.models import ports
 
 score_batch = SERVICE.score_batch
 
@@ -47,7 +47,7 @@ def of_shape(config: Any, peak: float) -> dict[str, float]:
     """Seconds an example, ratio to the loop, and the share of the peak: the products with weights
     that an example needs, in all of its time."""
     model, words = random_model(config, "cuda", "bfloat16"), tokenizer()
-    models.bind(behind_the_port(model, words, "cuda", "bfloat16"))
+    ports.bind(behind_the_port(model, words, "cuda", "bfloat16"))
     requests = [request_of(number) for number in range(EXAMPLES)]
     rows = [
         [reading_ids(inquiry.reading.tokens.ids, subset) for subset in subsets]

@@ -16,9 +16,9 @@ from transformers import (
 
 from services.inference.causal import LocalLanguageModel
 from services.inference.weights import Weights
-from shared.calls import Template
 from shared.contracts import ModelKind, ModelUse
-from shared.models import Models
+from shared.models.calls import Template
+from shared.models.ports import Models
 
 WORDS = 1_000
 READS = 1_024  # tokens
@@ -41,7 +41,7 @@ LLAMA_8B = LlamaConfig(
 
 
 class OneModel:
-    """The port `shared.models.Models` over one causal model, whatever it is called."""
+    """The port `shared.models.ports.Models` over one causal model, whatever it is called."""
 
     def __init__(self, model: LocalLanguageModel) -> None:
         self._model = model

@@ -15,10 +15,11 @@ import httpx
 
 from services.ice.contract import IceRequest
 from services.ice.metric import SERVICE
-from services.inference.local import LocalModels
+from services.inference.local_models import LocalModels
 from services.stack.stack import running
-from shared import log, models
-from shared.catalogue import load_catalogue
+from shared import telemetry
+from shared.models import ports
+from shared.models.catalogue import load_catalogue
 from shared.settings import settings
 
 score_batch = SERVICE.score_batch
@@ -32,8 +33,8 @@ Json = dict[str, Any]
 
 def measured(jobs: int) -> dict[str, float]:
     """Attention on `embedded-hate`, 50 draws, deletion; all texts different."""
-    log.configure("warning", "console")
-    models.bind(LocalModels(load_catalogue(settings().models_file)))
+    telemetry.configure_logging("warning", "console")
+    ports.bind(LocalModels(load_catalogue(settings().models_file)))
     work = bodies(jobs)
     requests = [IceRequest.model_validate(body) for body in work]
     score_batch(requests[:2])

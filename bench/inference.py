@@ -29,9 +29,9 @@ from bench import similarity_pairs
 from bench.environment import environment
 from services.inference.causal import LocalLanguageModel
 from services.inference.classifier import LocalClassifier
-from services.inference.local import LocalModels
-from shared.calls import Example, Row, Rows, Template
-from shared.catalogue import load_catalogue
+from services.inference.local_models import LocalModels
+from shared.models.calls import Example, Row, Rows, Template
+from shared.models.catalogue import load_catalogue
 from shared.numerics import tolerance
 
 CALLERS, TEXTS_EACH = 64, 2

@@ -28,12 +28,11 @@ from transformers import AutoTokenizer, RobertaConfig, RobertaForSequenceClassif
 
 from bench.environment import CPUINFO, environment
 from services.similarity.cache import Cache
-from services.similarity.cross_encoder import CrossEncoder
+from services.similarity.encoders import CrossEncoder
 from services.similarity.loading import load
 from services.similarity.quiet import quiet
-from shared.calls import Pair
-from shared.catalogue import Catalogue, ModelEntry
-from shared.embedded_base import base_folder
+from shared.models.calls import Pair
+from shared.models.catalogue import Catalogue, ModelEntry, base_folder
 from shared.numerics import tolerance
 
 REASONS, WORDS, PAIRS = 16, 14, 20

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from shared.catalogue import Catalogue
-from shared.model_states import ModelStates
-from shared.models import Models
-from shared.remote.models import QueueModels
+from shared.models.availability import ModelStates
+from shared.models.catalogue import Catalogue
+from shared.models.ports import Models
+from shared.models.remote import QueueModels
 from shared.settings import Settings
 
 MODEL_ROOMS = frozenset({"inference", "similarity"})
@@ -44,8 +44,8 @@ def local(
     patience: float | None = None,
 ) -> Models:
     """Models that live in this process. `budget`: padded tokens of a forward pass."""
-    from services.inference.local import LocalModels  # torch: only where models are held
-    from services.similarity.local import LocalSimilarities
+    from services.inference.local_models import LocalModels  # torch: only where models are held
+    from services.similarity.encoders import LocalSimilarities
 
     similarities = LocalSimilarities(catalogue, None, states, patience)
     return LocalModels(catalogue, similarities.similarity, budget, states, patience)

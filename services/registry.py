@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import services
 from shared.contracts import MetricContract, ServiceContract, SurprisingRule
-from shared.ledger.judging import FAILED, Rules
+from shared.ledger.batch_lines import FAILED, Rules
 
 if TYPE_CHECKING:
     from shared.metric import Service

@@ -14,24 +14,22 @@ from celery import signals
 
 from services.bindings import MODEL_ROOMS, holds_models, models_for
 from services.registry import contracts, service
-from shared import log, models, queue, tracing
-from shared.catalogue import Catalogue, load_catalogue
+from shared import queue, telemetry
 from shared.errors import ScoringError
-from shared.model_board import Teller
-from shared.model_states import ModelStates
-from shared.performing import describe
+from shared.models import ports
+from shared.models.availability import ModelStates, Teller
+from shared.models.catalogue import Catalogue, load_catalogue
+from shared.models.ports import describe
 from shared.settings import Settings, settings
 from shared.worker import register, registered
-from shared.worker.batch_queues import BatchQueues
-from shared.worker.health import Health
-from shared.worker.health import serve as health_door
-from shared.worker.preloading import preload
-from shared.worker.shares import stopping
+from shared.worker.batch_queues import BatchQueues, stopping
+from shared.worker.process import Health, preload
+from shared.worker.process import serve as health_door
 from shared.worker.watchdog import watchdog
 
 SWITCH_SECONDS = 0.0005  # a thread that wakes waits no longer for one that computes
 
-logger = log.logger(__name__)
+logger = telemetry.logger(__name__)
 
 
 def register_all(names: list[str]) -> None:
@@ -107,18 +105,18 @@ def main(arguments: list[str] | None = None) -> None:
     """The command."""
     names = parse(arguments)
     chosen = settings()
-    log.configure(chosen.log_level, chosen.log_format)
-    tracing.configure(f"worker-{'-'.join(names)}")
+    telemetry.configure_logging(chosen.log_level, chosen.log_format)
+    telemetry.configure_tracing(f"worker-{'-'.join(names)}")
     states = ModelStates()
     health = Health(states)
     if chosen.metrics_port is not None:
         health_door(health, chosen.metrics_host, chosen.metrics_port)
     catalogue = load_catalogue(chosen.models_file)
-    models.bind(models_for(names, catalogue, chosen, states))
+    ports.bind(models_for(names, catalogue, chosen, states))
     if holds_models(names, chosen):
         Teller(states).start()
     register_all(names)
-    preload(partial(describe, models.models()), needed(names, catalogue), health)
+    preload(partial(describe, ports.models()), needed(names, catalogue), health)
     warm_up()
     watchdog.start()
     health.ailment = watchdog.ailment

@@ -22,8 +22,8 @@ from shared.contracts import (
     ServiceContract,
     Variant,
 )
+from shared.settings import SERVICE_VERSION
 from shared.statistics.intervals import BatchStatistics
-from shared.version import SERVICE_VERSION
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,12 +1,19 @@
-"""RFC 9457 problems: the one shape of every error, in an answer and in a failed job."""
+"""RFC 9457 problems: the one shape of every error, in an answer and in a failed job.
+
+A message from JSON, read as strictly as its schema is written, and no more strictly.
+
+To JSON Schema 1.0 is an integer (2020-12, validation 6.1.1), to pydantic's strict mode it is none.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
+from shared.contracts import Message
 from shared.errors import BadInput, QuotaExceeded, ScoringError, TooCostly
 
 Problem = dict[str, Any]
@@ -100,3 +107,25 @@ def internal(error_id: str) -> Problem:
     return make(
         "internal", "Something went wrong on our side", 500, f"quote {error_id} when you ask"
     ) | {"error_id": error_id}
+
+
+M = TypeVar("M", bound=Message)
+
+
+def read_strictly(message: type[M], raw: bytes | str, body: Any) -> M:
+    """The message. body: the same JSON, decoded. Raises ValidationError."""
+    try:
+        return message.model_validate_json(raw, strict=True)
+    except ValidationError as error:
+        if all(found["type"] != "int_type" for found in error.errors(include_url=False)):
+            raise
+    return message.model_validate_json(json.dumps(whole(body)), strict=True)
+
+
+def whole(value: Any) -> Any:
+    """The same JSON with every whole number written as an integer."""
+    if isinstance(value, dict):
+        return {name: whole(one) for name, one in value.items()}
+    if isinstance(value, list):
+        return [whole(one) for one in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value

@@ -73,8 +73,8 @@ class CallsFirst(round_robin_cycle):  # type: ignore[misc]  # kombu is not typed
 
 @dataclass(frozen=True, slots=True)
 class Hint:
-    """One message: this job waits. trace: what `shared.tracing.carried` gave, so that the worker's
-    spans join the caller's. again: sent by the scheduler, since the job seems to be lost."""
+    """One message: this job waits. trace: what `shared.telemetry.carried` gave, so that the
+    worker's spans join the caller's. again: sent by the scheduler, the job seems to be lost."""
 
     metric: str
     job_id: str

@@ -1,9 +1,13 @@
-"""Settings: read once at start, frozen, typed. Only this module looks at the environment."""
+"""Settings: read once at start, frozen, typed. Only this module looks at the environment.
+
+The version of the running service, as the package metadata states it.
+"""
 
 from __future__ import annotations
 
 import os
 from functools import lru_cache
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Literal
 
@@ -284,3 +288,9 @@ class CommandSettings(BaseSettings):
 def settings() -> Settings:
     """The settings of this process."""
     return Settings()
+
+
+try:
+    SERVICE_VERSION = version("touchstone")
+except PackageNotFoundError:  # a checkout that was never installed
+    SERVICE_VERSION = "0.0.0+checkout"

@@ -14,12 +14,12 @@ from typing import Any
 import httpx
 from sqlalchemy import Engine, select
 
-from services.scheduler.boundary import Boundary
-from services.scheduler.feeding import Feeder
-from services.scheduler.filing import Filing
-from shared.catalogue import load_catalogue
+from services.scheduler.batch_feed import Feeder
+from services.scheduler.batch_files import Filing
+from services.scheduler.steps import Boundary
 from shared.ledger import leases
 from shared.ledger.tables import jobs
+from shared.models.catalogue import load_catalogue
 from shared.settings import Settings
 
 Json = dict[str, Any]

@@ -10,7 +10,7 @@ import pytest
 import redis
 from sqlalchemy import Engine, text
 
-from services.stack.postgres_server import Postgres
+from services.stack.servers import Postgres
 from shared.encryption import new_key
 from shared.ledger.engine import connect, ledger
 from shared.ledger.migrate import migrate

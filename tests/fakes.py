@@ -7,7 +7,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from shared.calls import (
+from shared.contracts import ModelKind, ModelUse
+from shared.errors import BadInput, Unavailable
+from shared.models.calls import (
     AttributionMethod,
     Attributions,
     Completion,
@@ -19,9 +21,7 @@ from shared.calls import (
     Tokens,
     WrittenToken,
 )
-from shared.contracts import ModelKind, ModelUse
-from shared.errors import BadInput, Unavailable
-from shared.models import Floats
+from shared.models.ports import Floats
 
 USE = ModelUse(name="fake", revision="1", sha256="0" * 64, device="cpu", dtype="float32")
 KINDS: dict[str, ModelKind] = {"fake": "classifier", "lm": "causal", "alike": "similarity"}

@@ -13,8 +13,7 @@ from pydantic.fields import FieldInfo
 from shared.contracts import Input, MetricContract, ModelName, Parameter, Report, ScoreRequest
 from shared.errors import BadInput
 from shared.metric import Metric
-from shared.whose_words import RUN, are_ours, hint_of, repeats
-from shared.worker.forgetting import without_text
+from shared.redaction import RUN, are_ours, hint_of, repeats, without_text
 
 AnyMetric = Metric[Any, Any, Any, Any]
 Json = dict[str, Any]

@@ -12,8 +12,7 @@ from typing import Any
 import redis
 from sqlalchemy import Engine
 
-from services.stack.child import Child
-from services.stack.redis_server import free_port, redis_child, redis_url
+from services.stack.servers import Child, free_port, redis_child, redis_url
 from shared.ledger import jobs, leases
 from tests.patience import looks
 

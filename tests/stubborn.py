@@ -8,12 +8,12 @@ import time
 from dataclasses import replace
 
 from services.worker import serve
-from shared import job_context, log
+from shared import job_context, telemetry
 from shared.metric import Service
 from shared.settings import settings
 from shared.worker import register
-from shared.worker.health import Health
-from shared.worker.health import serve as health_door
+from shared.worker.process import Health
+from shared.worker.process import serve as health_door
 from shared.worker.watchdog import watchdog
 from tests.rooms import ECHO, EchoReport, EchoRequest, echo
 
@@ -67,7 +67,7 @@ class Stubborn(Service):
 def main() -> None:
     """As `services.worker` does, without models."""
     chosen = settings()
-    log.configure(chosen.log_level, chosen.log_format)
+    telemetry.configure_logging(chosen.log_level, chosen.log_format)
     register(Stubborn())
     health = Health()
     health.ailment = watchdog.ailment

@@ -12,10 +12,10 @@ import pytest
 
 from services.bindings import local
 from services.registry import contracts, metrics, service
-from shared import models
-from shared.catalogue import load_catalogue
 from shared.contracts import Variant
 from shared.metric import Metric
+from shared.models import ports
+from shared.models.catalogue import load_catalogue
 from tests import metric_laws
 from tests.metric_laws import AnyMetric
 
@@ -26,9 +26,9 @@ A_COMMAND = ("services.inference.check", "services.bindings")  # it loads any mo
 
 @pytest.fixture(scope="module", autouse=True)
 def _models() -> Iterator[None]:
-    models.bind(local(load_catalogue(ROOT / "models.toml")))
+    ports.bind(local(load_catalogue(ROOT / "models.toml")))
     yield
-    models.bind(None)
+    ports.bind(None)
 
 
 def metric_of(name: str) -> AnyMetric:

@@ -27,7 +27,7 @@ from shared.ledger.tables import jobs
 from shared.metric import Metric
 from shared.settings import Settings
 from shared.worker import registered
-from shared.worker.shell import Delivery, carry
+from shared.worker.job import Delivery, carry
 from tests import metric_laws
 from tests.batches import Json, Scene
 from tests.gateway.serving import serving

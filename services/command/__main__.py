@@ -13,8 +13,7 @@ from pydantic import ValidationError
 from rich.console import Console
 
 from services.command.api import Api, Refused
-from services.command.show import get, report
-from services.command.submit import submit
+from services.command.batches import get, report, submit
 from shared.settings import CommandSettings
 
 KEYS = "services.gateway.keys"

@@ -12,7 +12,6 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 from services.cot2el.batch_message import Cot2elBatchReport
 from services.cot2el.cost import cost
 from services.cot2el.report import Cot2elReport
-from shared.choices import Explanation, Options, Passage, Question
 from shared.contracts import (
     FormField,
     Input,
@@ -22,6 +21,7 @@ from shared.contracts import (
     ScoreRequest,
     SurprisingRule,
 )
+from shared.questions import Explanation, Options, Passage, Question
 
 MOST_PAIRS = 200
 DEFAULT_SIMILARITY = 0.6

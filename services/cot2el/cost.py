@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from shared.choices import asked
+from shared.questions import asked
 from shared.work import Size, Work, words_of
 
 if TYPE_CHECKING:

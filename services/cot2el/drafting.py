@@ -12,9 +12,9 @@ from typing import Literal
 from services.cot2el import prompts
 from services.cot2el.contract import Cot2elRequest, Writing
 from services.cot2el.structuring import distinct, structured, validated
-from shared.calls import Completion, Prompt, Sampling
-from shared.choices import Explanation
-from shared.prompting import Asked, written
+from shared.models.calls import Completion, Prompt, Sampling
+from shared.models.ports import Asked, written
+from shared.questions import Explanation
 
 OPEN, CLOSE = "<think>", "</think>"
 TRIES = 3

@@ -13,12 +13,12 @@ from services.cot2el.contract import Cot2elRequest
 from services.cot2el.drafting import Draft, drafts
 from services.cot2el.reading import Reading, read
 from services.cot2el.tagging import tagger_name, tags
-from shared.calls import Pair
-from shared.choices import Explanation
 from shared.contracts import ModelUse
 from shared.errors import pointing_to
 from shared.metric import Collected
-from shared.models import Similarity, models
+from shared.models.calls import Pair
+from shared.models.ports import Similarity, models
+from shared.questions import Explanation
 
 Texts = tuple[str, str]
 

@@ -25,9 +25,9 @@ from services.cot2el.report import (
     Validation,
 )
 from services.cot2el.variants import VARIANTS, Cot2elVariant
-from shared.choices import Explanation, Stance
 from shared.contracts import BatchReportRequest, Scored
 from shared.metric import Metric
+from shared.questions import Explanation, Stance
 from shared.statistics.intervals import BatchStatistics
 
 

@@ -7,10 +7,10 @@ a model mixes in what opposes (footnote 6).
 from __future__ import annotations
 
 from services.cot2el.contract import Cot2elRequest
-from shared.calls import Prompt, Turn
-from shared.choices import choose
 from shared.contracts import MAX_TEXT
 from shared.errors import BadInput
+from shared.models.calls import Prompt, Turn
+from shared.questions import choose
 
 PARSE = """\
 The content of your reasoning process is below:

@@ -21,7 +21,7 @@ from services.cot2el.segmentation.units import (
     Unit,
 )
 from services.cot2el.variants import VARIANTS
-from shared.choices import Explanation
+from shared.questions import Explanation
 
 
 @dataclass(frozen=True)

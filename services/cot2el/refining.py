@@ -14,9 +14,9 @@ from services.cot2el import kernel
 from services.cot2el.cost import MOST_COMPARED
 from services.cot2el.kernel import Alignment
 from services.cot2el.segmentation.units import Unit
-from shared.choices import Explanation
 from shared.errors import TooCostly
 from shared.job_context import checking
+from shared.questions import Explanation
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from shared.choices import Key, Stance
 from shared.contracts import Evidence, Message, Report
+from shared.questions import Key, Stance
 
 Share = Annotated[float, Field(ge=0, le=1)]
 UnitSource = Literal["sentence", "clause", "connective", "given"]

@@ -21,8 +21,8 @@ from pydantic import (
     ValidationError,
 )
 
-from shared.choices import STANCES, Explanation, Option
 from shared.contracts import MAX_TEXT
+from shared.questions import STANCES, Explanation, Option
 
 MOST_OBJECTS = 100  # that are tried in one answer
 MARKS = re.compile(r"^\s*(?:(?:[-*•]+|\(?\d{1,3}[.)])\s+)+")

@@ -1,8 +1,8 @@
 """Which pairs of sentences go to which model: every pair of a batch once, in one call a model.
 
 A request without a label needs the model's own first: one more call, for all such requests. A
-row does not depend on the others (shared.models), so that a request scores the same alone and in
-a batch.
+row does not depend on the others (shared.models.ports), so that a request scores the same alone
+and in a batch.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from services.ftc.contract import DEFAULT_MODEL, FtcRequest
 from services.ftc.kernel import TIE, Floats
 from services.ftc.reading import Reading
 from services.ftc.report import LABELS, NliLabel
-from shared.calls import Example
 from shared.contracts import ModelUse
 from shared.errors import BadInput, DegenerateInput
 from shared.metric import Collected
-from shared.models import Judge, models
+from shared.models.calls import Example
+from shared.models.ports import Judge, models
 
 Pair = tuple[str, str]  # premise, hypothesis
 

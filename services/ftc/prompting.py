@@ -22,8 +22,8 @@ from services.ftc.phrases import covered, stems
 from services.ftc.report import Kind, NliLabel
 from services.ftc.slots import FOUND
 from services.ftc.transformation import GRACE, MOST_GROWTH, same
-from shared.calls import Prompt, Sampling
-from shared.models import models
+from shared.models.calls import Prompt, Sampling
+from shared.models.ports import models
 
 FOLDER = Path(__file__).with_name("prompts")
 GREEDY = Sampling(temperature=0, top_p=1, max_tokens=96, stop=("\n\n",))

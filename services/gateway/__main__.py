@@ -10,10 +10,10 @@ from fastapi import FastAPI
 from opentelemetry.instrumentation.fastapi import FastAPIInstrumentor
 
 from services.gateway.app import create_app
-from services.gateway.exposure import Exposed, keys_needed
 from services.gateway.server import config_of, serve_metrics
+from services.gateway.site_security import Exposed, keys_needed
 from services.gateway.state import State
-from shared import log, tracing
+from shared import telemetry
 from shared.settings import Settings, settings
 
 OPEN = {
@@ -21,15 +21,15 @@ OPEN = {
     False: "no API key is asked for: whoever reaches the service can use it",
 }
 
-logger = log.logger(__name__)
+logger = telemetry.logger(__name__)
 
 
 def main() -> None:
     """Serve until SIGTERM; open requests are finished first."""
     argparse.ArgumentParser(prog="python -m services.gateway", description=__doc__).parse_args()
     chosen = settings()
-    log.configure(chosen.log_level, chosen.log_format)
-    tracing.configure("gateway")
+    telemetry.configure_logging(chosen.log_level, chosen.log_format)
+    telemetry.configure_tracing("gateway")
     app = create_app(chosen)
     gateway: State = app.state.gateway
     try:

@@ -10,50 +10,40 @@ from starlette.concurrency import run_in_threadpool
 
 from services.gateway import openapi, refusals
 from services.gateway.answer_headers import AnswerHeaders
-from services.gateway.hints import Hints
-from services.gateway.keyring import Keyring
+from services.gateway.caller import Keyring, Limiter, RateLimitHeaders, Sessions, Streams
 from services.gateway.pages import assets as pages
-from services.gateway.pages.charts.painter import painter
-from services.gateway.pages.sessions import Sessions
-from services.gateway.rate_limit import Limiter, RateLimitHeaders
 from services.gateway.request_limits import BodyDeadline, InProgress
 from services.gateway.routes import (
-    batch_downloads,
-    batch_reports,
+    batch_results,
     batches,
     events,
     files,
     health,
     jobs,
-    models,
     scores,
-    webhook_deliveries,
-    webhook_endpoints,
+    webhooks,
 )
-from services.gateway.same_site import SameSite
+from services.gateway.site_security import SameSite
 from services.gateway.spool import Spool
-from services.gateway.state import State
-from services.gateway.streams import Streams
-from services.gateway.timing import Timing
-from services.gateway.waiting import Finishes
-from shared.catalogue import load_catalogue
+from services.gateway.state import Finishes, Hints, State
+from shared.charts.engine import painter
 from shared.encryption import sealer_of
-from shared.files import FileStore
+from shared.file_store import FileStore
 from shared.ledger.engine import connect, libpq_url
-from shared.settings import Settings
-from shared.version import SERVICE_VERSION
+from shared.models.catalogue import load_catalogue
+from shared.settings import SERVICE_VERSION, Settings
+from shared.telemetry import Timing
 
-ROUTES = (
-    events,
-    jobs,
-    files,
-    batch_reports,
-    batch_downloads,
-    batches,
-    webhook_endpoints,
-    webhook_deliveries,
-    models,
-    health,
+ROUTERS = (
+    events.router,
+    jobs.router,
+    files.router,
+    batch_results.router,
+    batches.router,
+    webhooks.router,
+    webhooks.deliveries_router,
+    health.models_router,
+    health.router,
 )
 LEDGER_CONNECTIONS = 20  # and as many again at peaks: no fewer than Starlette's 40 threads
 
@@ -94,8 +84,8 @@ def create_app(settings: Settings) -> FastAPI:
         spool=Spool(settings),
     )
     app.include_router(scores.make_router())
-    for routes in ROUTES:
-        app.include_router(routes.router)
+    for router in ROUTERS:
+        app.include_router(router)
     pages.install(app)
     refusals.install(app)
     openapi.install(app)

@@ -21,8 +21,8 @@ from uvicorn.config import Config
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.server import ServerState
 
-from shared.metrics import HTTP_REFUSED
 from shared.problems import make
+from shared.telemetry import HTTP_REFUSED
 
 SPARE = 64  # connections beyond the limits: they may ask for probes, and are closed after that
 SPARE_SECONDS = 2.0

@@ -10,7 +10,7 @@ from pydantic.json_schema import models_json_schema
 
 from services.gateway.refusals import MEDIA_TYPE
 from services.gateway.routes.batches import BatchRequest
-from services.gateway.webhook_views import EndpointChange, EndpointRequest, RotationRequest
+from services.gateway.routes.webhooks import EndpointChange, EndpointRequest, RotationRequest
 from services.registry import every_contract
 from shared.contracts import Message
 

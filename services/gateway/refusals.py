@@ -13,13 +13,13 @@ from starlette.requests import ClientDisconnect
 from starlette.routing import compile_path
 
 from services.gateway.answer_headers import DEFAULTS
-from shared import log
+from shared import telemetry
 from shared.errors import BadInput, NotThere, ScoringError
 from shared.problems import Problem, internal, invalid, make, problem
 
 MEDIA_TYPE = "application/problem+json"
 
-logger = log.logger(__name__)
+logger = telemetry.logger(__name__)
 
 
 class InvalidBody(BadInput):

@@ -1,4 +1,7 @@
-"""The gateway's server: uvicorn with limits, and the port for Prometheus."""
+"""The gateway's server: uvicorn with limits, and the port for Prometheus.
+
+What Prometheus is told: this process's counters, and the ledger's open jobs.
+"""
 
 from __future__ import annotations
 
@@ -8,18 +11,21 @@ from threading import Thread
 
 import uvicorn
 from fastapi import FastAPI
-from prometheus_client import CONTENT_TYPE_LATEST
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Gauge, generate_latest
+from sqlalchemy import Engine
 from starlette.types import ASGIApp
 
 from services.gateway.connections import SPARE, Limits, protocol
-from services.gateway.measurements import measurements
 from services.gateway.state import State
-from shared import log
+from shared import telemetry
+from shared.errors import Unavailable
+from shared.ledger import jobs
+from shared.ledger.engine import transaction
 from shared.settings import Settings
 
 OTHER_FILES = 256  # that a gateway holds open besides: ledger, broker, uploads, libraries
 
-logger = log.logger(__name__)
+logger = telemetry.logger(__name__)
 
 
 def config_of(app: ASGIApp, chosen: Settings) -> uvicorn.Config:
@@ -81,3 +87,19 @@ def serve_metrics(app: FastAPI, host: str, port: int) -> ThreadingHTTPServer:
     server.daemon_threads = True
     Thread(target=server.serve_forever, name="metrics", daemon=True).start()
     return server
+
+
+def measurements(engine: Engine) -> bytes:
+    """In Prometheus's text format. Blocks."""
+    registry = CollectorRegistry()
+    gauge = Gauge(
+        "touchstone_jobs_open", "Jobs not yet final", ["metric", "status"], registry=registry
+    )
+    try:
+        with transaction(engine) as connection:
+            counts = jobs.open_counts(connection)
+    except Unavailable:  # the process's own counters are still worth a scrape
+        counts = {}
+    for (metric, status), count in counts.items():
+        gauge.labels(metric, status).set(count)
+    return generate_latest() + generate_latest(registry)

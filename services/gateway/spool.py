@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from services.gateway.keyring import Caller
+from services.gateway.caller import Caller
 from shared.errors import QuotaExceeded, ScoringError
 from shared.settings import Settings
 

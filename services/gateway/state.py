@@ -1,29 +1,173 @@
-"""What the routes share: the ledger, the models that may be named, who waits for what."""
+"""What the routes share: the ledger, the models that may be named, who waits for what.
+
+Job ids on their way to the queue: a thread of its own sends them, so that nobody waits for it.
+
+A hint may be lost: the ledger has the job, and the scheduler sends what nobody claims. So a broker
+that is stuck or away costs the callers nothing.
+
+Waiting for a job's end without asking the ledger over and over: PostgreSQL tells us.
+
+The notice comes in the transaction that ends the job. It is a hint like every message: a waiter
+looks at the ledger when it wakes, and wakes by itself now and then in case a notice was lost.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
+import contextlib
+import threading
+from collections import defaultdict
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
+from queue import Empty, Full, Queue
 from typing import Annotated, TypeVar, cast
 
+import psycopg
 from cachetools import TTLCache
 from fastapi import Depends, Request
 from sqlalchemy import Connection, Engine
 from starlette.concurrency import run_in_threadpool
 
-from services.gateway.hints import Hints
-from services.gateway.keyring import Keyring
-from services.gateway.pages.sessions import Sessions
-from services.gateway.rate_limit import Limiter
+from services.gateway.caller import Keyring, Limiter, Sessions, Streams
 from services.gateway.spool import Spool
-from services.gateway.streams import Streams
-from services.gateway.waiting import Finishes
-from shared.catalogue import Catalogue
+from shared import queue, telemetry
 from shared.encryption import Sealer
-from shared.files import FileStore
+from shared.errors import Unavailable
+from shared.file_store import FileStore
+from shared.ledger import keys
 from shared.ledger.engine import transaction
+from shared.ledger.jobs import FINISHED_CHANNEL
 from shared.ledger.overview import Signs
+from shared.models.catalogue import Catalogue
+from shared.queue import Hint
 from shared.settings import Settings
+from shared.telemetry import carried
+
+MOST = 10_000  # hints that wait for a stuck broker; more are left to the scheduler
+ONE_TRIP = 100  # hints in one message to the broker: who came while the last one travelled
+PATIENCE_SECONDS = 5.0  # at the end, for what still waits
+
+logger = telemetry.logger(__name__)
+
+
+class Hints:
+    """What is still to be sent."""
+
+    def __init__(self) -> None:
+        self._waiting: Queue[Hint | None] = Queue(MOST)
+
+    def add(self, metric: str, job_id: str) -> None:
+        """Send this soon. Never blocks."""
+        try:
+            self._waiting.put_nowait(Hint(metric, job_id, trace=carried()))
+        except Full:
+            logger.warning("job.not_sent", job=job_id, detail="too many hints wait")
+
+    @contextmanager
+    def sending(self) -> Iterator[None]:
+        """Send until the block is left, and then what waits."""
+        thread = threading.Thread(target=self._send_all, name="hints", daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            try:
+                self._waiting.put(None, timeout=PATIENCE_SECONDS)
+            except Full:
+                logger.warning("hints.left", waiting=self._waiting.qsize())
+            thread.join(PATIENCE_SECONDS)
+
+    def _send_all(self) -> None:
+        while (first := self._waiting.get()) is not None:
+            hints = [first, *self._more()]
+            try:
+                queue.send_all(hints)
+            except Unavailable as error:
+                dropped = len(hints) - 1 + self._drop()
+                logger.warning(
+                    "job.not_sent", job=first.job_id, detail=error.detail, dropped_too=dropped
+                )
+
+    def _more(self) -> list[Hint]:
+        """What waits besides, as far as one trip takes it."""
+        found: list[Hint] = []
+        with suppress(Empty):
+            while len(found) < ONE_TRIP - 1:
+                hint = self._waiting.get_nowait()
+                if hint is None:
+                    self._waiting.put(None)  # the sign to end stays
+                    break
+                found.append(hint)
+        return found
+
+    def _drop(self) -> int:
+        """Forget what waits: the broker is away, and each try would take its time."""
+        dropped = 0
+        try:
+            while (hint := self._waiting.get_nowait()) is not None:
+                dropped += 1
+        except Empty:
+            return dropped
+        self._waiting.put(hint)  # the sign to end stays
+        return dropped
+
+
+RECONNECT_SECONDS = 1.0
+
+
+class Finishes:
+    """Who waits for which job."""
+
+    def __init__(self, database_url: str) -> None:
+        self._url = database_url
+        self._waiters: defaultdict[str, set[asyncio.Event]] = defaultdict(set)
+
+    @asynccontextmanager
+    async def listening(self) -> AsyncIterator[None]:
+        """Hear the notices until the block is left."""
+        task = asyncio.create_task(self._listen(), name="finishes")
+        try:
+            yield
+        finally:
+            task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await task
+
+    @asynccontextmanager
+    async def expecting(self, job_id: str) -> AsyncIterator[asyncio.Event]:
+        """An event that is set when the job ends, from now on."""
+        event = asyncio.Event()
+        self._waiters[job_id].add(event)
+        try:
+            yield event
+        finally:
+            self._waiters[job_id].discard(event)
+            if not self._waiters[job_id]:
+                del self._waiters[job_id]
+
+    async def _listen(self) -> None:
+        while True:
+            try:
+                await self._hear()
+            except (psycopg.Error, OSError) as error:
+                logger.warning("finishes.deaf", error=type(error).__name__)
+                self._wake_all()
+                await asyncio.sleep(RECONNECT_SECONDS)
+
+    async def _hear(self) -> None:
+        connection = await psycopg.AsyncConnection.connect(self._url, autocommit=True)
+        async with connection:
+            await connection.execute(f"LISTEN {FINISHED_CHANNEL}")
+            async for notice in connection.notifies():
+                for event in self._waiters.get(notice.payload, ()):
+                    event.set()
+
+    def _wake_all(self) -> None:
+        for events in self._waiters.values():
+            for event in events:
+                event.set()
+
 
 SIGNS_SECONDS, MOST_TENANTS = 10.0, 1_000  # what results say of the models, remembered
 
@@ -66,3 +210,12 @@ def state_of(request: Request) -> State:
 
 
 Gateway = Annotated[State, Depends(state_of)]
+
+
+async def keys_are_asked_for(gateway: State) -> bool:
+    """Whether this request needs a key. Raises Unavailable where the ledger must say and cannot."""
+    demanded = gateway.keyring.demanded
+    if demanded is None:
+        demanded = await gateway.in_ledger(keys.any_made)
+        gateway.keyring.learn(any_made=demanded)
+    return demanded

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from services.haf.responses import ChatLogprobs, CompletionLogprobs, Response
 from services.haf.spoken import Written, merged
-from shared.calls import Completion
 from shared.errors import BadInput
+from shared.models.calls import Completion
 
 
 def of_completion(completion: Completion) -> Written:

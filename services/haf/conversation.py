@@ -26,10 +26,9 @@ from services.haf.transcript import (
     obstacle,
     read,
 )
-from shared.calls import Sampling
 from shared.errors import BadInput, pointing_to
-from shared.models import models
-from shared.operations import MOST
+from shared.models.calls import MOST, Sampling
+from shared.models.ports import models
 
 
 def transcripts(requests: Sequence[HafRequest]) -> list[list[Transcript]]:

@@ -17,9 +17,9 @@ from services.haf.parsed import Verdict
 from services.haf.report import Answer
 from services.haf.transcript import Exchange, Transcript
 from services.haf.variants import HafVariant
-from shared.calls import Example
 from shared.errors import BadInput, pointing_to
-from shared.models import Judge, models
+from shared.models.calls import Example
+from shared.models.ports import Judge, models
 
 INSUFFICIENT = (
     "yes additional reasons are required",

@@ -1,7 +1,7 @@
 """Which pairs go to which similarity: all of all samples of all requests, each once.
 
 One call a model (split only where the port's limit demands it). A pair's value does not depend on
-the others (shared.models), so that a request scores the same alone and in a batch.
+the others (shared.models.ports), so that a request scores the same alone and in a batch.
 """
 
 from __future__ import annotations
@@ -25,13 +25,12 @@ from services.haf.parsed import Verdict
 from services.haf.spoken import Spoken
 from services.haf.transcript import Exchange, Transcript
 from services.haf.variants import variant_of
-from shared.calls import Pair
 from shared.contracts import ModelUse
 from shared.errors import pointing_to
 from shared.job_context import checking
 from shared.metric import Collected
-from shared.models import Similarity, models
-from shared.operations import MOST
+from shared.models.calls import MOST, Pair
+from shared.models.ports import Similarity, models
 
 Texts = tuple[str, str]
 Named = tuple[str, str, str]  # the model, and two texts

@@ -20,7 +20,7 @@ from services.haf.questions import PROMPTS, Order, Sample
 from services.haf.transcript import Exchange, exchange, obstacle
 from shared.errors import pointing_to
 from shared.job_context import check, checking
-from shared.models import models
+from shared.models.ports import models
 from shared.statistics.seeds import generator_1_0
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from services.haf.report import Stage, Stance
-from shared.calls import Prompt, Turn
+from shared.models.calls import Prompt, Turn
 
 INDIVIDUAL: tuple[Stage, Stage] = ("sufficiency", "necessity")
 

@@ -14,7 +14,7 @@ from services.haf.contract import HafRequest
 from services.haf.report import Stage
 from services.haf.transcript import Exchange, individual_stage, obstacle
 from services.haf.variants import variant_of
-from shared.calls import Prompt
+from shared.models.calls import Prompt
 
 DRAWS = 10_000  # from one sample of a request to the next
 PLACES: dict[Stage, int] = {"justify": 0, "internal": 1, "external": 2}

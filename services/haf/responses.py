@@ -9,8 +9,8 @@ from typing import Annotated, Any, Self
 
 from pydantic import ConfigDict, Discriminator, Field, Tag, model_validator
 
-from shared.calls import WrittenToken
 from shared.contracts import MAX_TEXT, Message
+from shared.models.calls import WrittenToken
 
 MOST_TOKENS = 8_192
 MOST_REASONS = 64  # of a JUSTIFY response that later stages ask about

@@ -1,7 +1,7 @@
 """Which texts go to which model: originals, masked and control texts of many requests at once.
 
-One call a model, every text once; a model's row does not depend on the others (shared.models), so
-that a request scores the same alone and in a batch.
+One call a model, every text once; a model's row does not depend on the others, so that a
+request scores the same alone and in a batch (shared.models.ports).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from services.hatexscore.variants import VARIANTS
 from shared.errors import BadInput
 from shared.job_context import checking
 from shared.metric import Collected
-from shared.models import Classifier, models
+from shared.models.ports import Classifier, models
 
 HATEFUL = "hateful"  # the label whose probability is asked for
 NO_CONTROL = "no control: "  # so begins the warning that says why

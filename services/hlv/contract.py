@@ -14,8 +14,8 @@ from services.hlv.cost import cost
 from services.hlv.human import Human
 from services.hlv.predictions import MOST_RUNS, Predictions
 from services.hlv.report import HlvReport, Method
-from shared.choices import Explanation, Options, Passage, Question
 from shared.contracts import Input, Message, MetricContract, ScoreRequest, SurprisingRule
+from shared.questions import Explanation, Options, Passage, Question
 
 Normalisation = Literal["softmax", "abs_sum_reference"]
 METHODS: tuple[Method, ...] = ("rank", "logits", "score")

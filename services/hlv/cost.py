@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from shared.choices import asked, listed
+from shared.questions import asked, listed
 from shared.work import Size, Work, words_of
 
 if TYPE_CHECKING:

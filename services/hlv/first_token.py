@@ -18,10 +18,10 @@ from services.hlv.condition import Answered, Condition, collected
 from services.hlv.kernel import Floats, fractional_ranks, softmax
 from services.hlv.prompts import Shown
 from services.hlv.saying import Run
-from shared.calls import Completion, Example, Prompt
-from shared.choices import Inference
 from shared.errors import BadInput
-from shared.models import models
+from shared.models.calls import Completion, Example, Prompt
+from shared.models.ports import models
+from shared.questions import Inference
 
 SPELLINGS = ("{}", " {}")
 

@@ -19,8 +19,8 @@ from services.hlv.speaking import spoken
 from shared.contracts import ModelUse
 from shared.errors import BadInput
 from shared.metric import Collected
-from shared.models import models
-from shared.performing import judge as judge_of
+from shared.models.ports import judge as judge_of
+from shared.models.ports import models
 
 Side = dict[Method, list[Run]]
 

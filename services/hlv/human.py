@@ -6,8 +6,8 @@ from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
-from shared.choices import Key
 from shared.contracts import Message
+from shared.questions import Key
 
 SOME = Field(min_length=1, max_length=1_000)
 

@@ -7,8 +7,8 @@ from typing import Annotated, Self
 from pydantic import Field, model_validator
 
 from services.hlv.human import Counts, Places, Values
-from shared.choices import Key
 from shared.contracts import Message
+from shared.questions import Key
 
 MOST_RUNS = 26
 

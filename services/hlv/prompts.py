@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from services.hlv.contract import HlvRequest
-from shared.calls import Prompt, Turn
-from shared.choices import Explanation, Inference, Option, Scenario, asked, choose, listed
 from shared.contracts import MAX_TEXT
 from shared.errors import BadInput
+from shared.models.calls import Prompt, Turn
+from shared.questions import Explanation, Inference, Option, Scenario, asked, choose, listed
 
 RANK = {
     Inference: "Please assess whether the following statement is true (entailment), undetermined "

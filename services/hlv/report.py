@@ -10,8 +10,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from shared.choices import Key
 from shared.contracts import Evidence, Message, Report
+from shared.questions import Key
 
 Method = Literal["rank", "logits", "score"]
 Correlation = Annotated[float, Field(ge=-1, le=1)]

@@ -18,8 +18,8 @@ from services.hlv.kernel import fractional_ranks
 from services.hlv.prompts import Shown
 from services.hlv.saying import Run
 from services.hlv.variants import VARIANTS
-from shared.calls import Completion, Sampling
-from shared.prompting import Asked, written
+from shared.models.calls import Completion, Sampling
+from shared.models.ports import Asked, written
 
 RATED = (1.0, 5.0)  # the scale that the prompt names
 

@@ -14,7 +14,6 @@ from services.ice.batch_messages import IceBatchReport, IceBatchReportRequest
 from services.ice.cost import cost
 from services.ice.naming import Brought, Method, Methods, Spans, Values, label
 from services.ice.report import IceReport, Operator
-from shared.calls import Template
 from shared.contracts import (
     MAX_TEXT,
     FormField,
@@ -25,6 +24,7 @@ from shared.contracts import (
     ScoreRequest,
     SurprisingRule,
 )
+from shared.models.calls import Template
 
 DEFAULT_MODEL = "embedded-hate"
 PREDICTED = "predicted"

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from math import comb
 from typing import TYPE_CHECKING
 
-from shared.calls import AttributionMethod
+from shared.models.calls import AttributionMethod
 from shared.work import Size, Work, words_of
 
 if TYPE_CHECKING:

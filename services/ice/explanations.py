@@ -14,9 +14,9 @@ from services.ice.naming import Method, label
 from services.ice.reading import Reading
 from services.ice.spans import Attributed, Span
 from services.ice.variants import VARIANTS
-from shared.calls import AttributionMethod, Attributions
 from shared.contracts import ModelKind
 from shared.errors import DegenerateInput
+from shared.models.calls import AttributionMethod, Attributions
 
 
 @dataclass(frozen=True)

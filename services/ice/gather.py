@@ -2,7 +2,7 @@
 
 Per model: how it reads the texts, what it says of them whole, the attributions, and then all rows
 in as few calls as their size allows (adaptively: round by round). A row's value does not depend on
-the others (shared.models), so a request scores the same alone and in a batch.
+the others (shared.models.ports), so a request scores the same alone and in a batch.
 """
 
 from __future__ import annotations
@@ -23,11 +23,10 @@ from services.ice.operators import operators_of
 from services.ice.packing import Missing, calls, check_cost, check_methods
 from services.ice.reading import Reading, eligible, example_of, target_column
 from services.ice.sequential import ended
-from shared.calls import AttributionMethod, Attributions, Rows
 from shared.contracts import ModelUse
 from shared.errors import DegenerateInput
-from shared.models import Judge, models
-from shared.performing import judge
+from shared.models.calls import AttributionMethod, Attributions, Rows
+from shared.models.ports import Judge, judge, models
 
 
 def model_of(request: IceRequest) -> str:

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from services.ice.contract import IceRequest
 from services.ice.reading import TEXTS
-from shared.calls import Example, Tokens
 from shared.errors import BadInput
+from shared.models.calls import Example, Tokens
 
 WORD = re.compile(r"\w+")
 

@@ -21,8 +21,8 @@ from services.ice.kernel import Floats
 from services.ice.operators import Operators, random_of
 from services.ice.reading import Reading
 from services.ice.report import Operator
-from shared.calls import Row
 from shared.job_context import check, checking
+from shared.models.calls import Row
 
 FIRST_ROUND = 50
 

@@ -10,8 +10,8 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from services.ice.spans import Attributed, Span
-from shared.calls import AttributionMethod
 from shared.contracts import MAX_TEXT, Message, Word
+from shared.models.calls import AttributionMethod
 
 MethodName = Literal["attention", "gradient", "integrated_gradients", "lime"]
 Method = MethodName | AttributionMethod

@@ -16,8 +16,8 @@ from services.ice.drawing import Subset
 from services.ice.infill import Pool
 from services.ice.reading import Positions, Reading
 from services.ice.report import Operator
-from shared.calls import Row, Tokens
 from shared.errors import BadInput
+from shared.models.calls import Row, Tokens
 from shared.statistics.seeds import generator
 
 BASELINE = 5  # variant reference: tokens of the empty text under masks and infill

@@ -12,9 +12,9 @@ from services.ice import drawing
 from services.ice.cost import MOST_ROWS, MOST_TOKENS
 from services.ice.inquiry import Inquiry, Key
 from services.ice.reading import Reading
-from shared.calls import AttributionMethod, Row
 from shared.errors import TooCostly
 from shared.job_context import checking
+from shared.models.calls import AttributionMethod, Row
 
 TOKENS_A_CALL = 100_000  # under a minute of one CPU core for a small encoder
 

@@ -13,9 +13,9 @@ from services.ice.kernel import Floats
 from services.ice.spans import Of
 from services.ice.variants import VARIANTS, IceVariant
 from shared.cached import cached_property
-from shared.calls import Example, Tokens
 from shared.contracts import ModelKind
 from shared.errors import BadInput, DegenerateInput
+from shared.models.calls import Example, Tokens
 
 Positions = tuple[int, ...]  # of tokens in the example
 TEXTS: tuple[Of, ...] = ("text", "text_pair")

@@ -10,8 +10,8 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from services.ice.spans import Of
-from shared.calls import Part
 from shared.contracts import Evidence, Histogram, Message, Report, Word
+from shared.models.calls import Part
 
 Operator = Literal["delete", "mask", "mask_unk", "mask_pad", "infill"]
 TestedOperator = Operator | Literal["mean"]

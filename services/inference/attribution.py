@@ -3,23 +3,81 @@
 Sources: rollout, Abnar & Zuidema (2020), arXiv:2005.00928, section 3; integrated gradients,
 Sundararajan, Taly & Yan (2017), arXiv:1703.01365, equation 1. The number that is explained is the
 raw logit of the target label, before softmax and temperature.
+
+What an attribution needs of a model: its embeddings, its attention, and one number to explain.
+
+Two kinds of model answer to it: `EncoderInside` and `CausalInside`. One example at a time, so
+nothing is padded and no other example can change a bit.
+
+What both kinds of model do alike with a request for attributions.
+
+LIME: a linear model of the label's probability around one text.
+
+Source: Ribeiro, Singh & Guestrin (2016), arXiv:1602.04938, equation 1, with the kernel of the
+released `lime_text.py` (width 25 on 100 times the cosine distance) and its ridge penalty of 1.
+# Deviates: each token is kept with probability 1/2, where the released code first draws how many
+to remove; and no features are selected. Pure functions: arrays in, numbers out.
+
+Attention and gradients of many examples of a causal model, in as few passes as fit.
+
+Examples of one length share a pass, so nothing is padded. A row moves with its company by rounding
+only, as every row of a causal model does.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from services.inference.inside import Inside
-from shared.calls import AttributionMethod, Attributions, Tokens
-from shared.errors import BadInput
+from services.inference.causal_pass import CausalPass
+from services.inference.tokenization import CausalReading
+from shared.errors import BadInput, DegenerateInput
 from shared.job_context import holding
-from shared.models import Floats
+from shared.models.calls import AttributionMethod, Attributions, Example, Row, Rows, Tokens
+from shared.models.ports import Floats
+from shared.priority_lock import PriorityLock
+
+
+class Inside(Protocol):
+    """One example and one target label, inside one model."""
+
+    @property
+    def lock(self) -> PriorityLock:
+        """Held while the device works: one pass at a time."""
+
+    @property
+    def attending(self) -> int:
+        """The token whose row of attention is read: 0 for [CLS], -1 for the last one."""
+
+    def embed(self, ids: Sequence[int]) -> Tensor:
+        """(T, d) input embeddings of these tokens, in the model's dtype, on its device."""
+
+    def target(self, embeddings: Tensor) -> Tensor:
+        """(N,) the target's score, from (N, T, d) embeddings; differentiable."""
+
+    def attentions(self) -> Sequence[Tensor] | None:
+        """For each layer (1, H, T, T); None where the model does not give them."""
+
+
+@contextmanager
+def eager(model: Any) -> Iterator[None]:
+    """Within it, the model computes attention so that its weights can be read.
+
+    Only under the lock of the device: the switch is the model's own.
+    """
+    usual = getattr(model.config, "_attn_implementation")  # noqa: B009 - there is no public name
+    model.set_attn_implementation("eager")
+    try:
+        yield
+    finally:
+        model.set_attn_implementation(usual)
 
 
 @dataclass(frozen=True)
@@ -137,3 +195,148 @@ def _slopes(inside: Inside, points: Tensor) -> tuple[Tensor, Tensor]:
 def floats(values: Tensor) -> Floats:
     """A tensor of any device as float64."""
     return np.asarray(values.detach().cpu().numpy(), dtype=np.float64)
+
+
+KERNEL_WIDTH = 0.25
+PENALTY = 1.0
+
+
+def eligible(tokens: Tokens) -> list[int]:
+    """Positions that may be taken away: those of the text and of its pair."""
+    return [place for place, part in enumerate(tokens.parts) if part in ("text", "text_pair")]
+
+
+def draws(samples: int, tokens: int, seed: int) -> Floats:
+    """(S, E) which of E tokens are kept, 0 or 1; the first sample keeps all."""
+    generator = np.random.Generator(np.random.Philox(seed))
+    masks: Floats = generator.integers(0, 2, size=(samples, tokens)).astype(np.float64)
+    masks[0] = 1
+    return masks
+
+
+def masked_rows(masks: Floats, tokens: Tokens) -> tuple[Row, ...]:
+    """Each mask as a row: tokens become the mask token, or are deleted where there is none."""
+    places = eligible(tokens)
+    if tokens.mask_id is not None:
+        return tuple(
+            Row(
+                replaced=tuple((places[gone], tokens.mask_id) for gone in np.flatnonzero(mask == 0))
+            )
+            for mask in masks
+        )
+    always = set(range(len(tokens.ids))) - set(places)
+    return tuple(
+        Row(kept=tuple(sorted(always | {places[stays] for stays in np.flatnonzero(mask)})))
+        for mask in masks
+    )
+
+
+def weights(masks: Floats) -> Floats:
+    """(S,) w = exp(-D²/σ²)^½ with D = 1 - cos(mask, all ones) = 1 - √(share kept), σ = 0.25."""
+    distance = 1 - np.sqrt(masks.mean(axis=1))
+    found: Floats = np.sqrt(np.exp(-(distance**2) / KERNEL_WIDTH**2))
+    return found
+
+
+def coefficients(masks: Floats, probabilities: Floats) -> Floats:
+    """(E,) β of min over β, c of Σ w (p - c - zβ)² + |β|²: probability a token, signed.
+
+    masks: (S, E) of 0 and 1. probabilities: (S,) of the target, [0, 1].
+    Solved as β = (Z'WZ + I)⁻¹ Z'Wp with Z and p less their weighted means; the intercept c is free.
+    """
+    weight = weights(masks)
+    centred = masks - np.average(masks, axis=0, weights=weight)
+    raised = probabilities - np.average(probabilities, weights=weight)
+    left = (centred * weight[:, None]).T @ centred + PENALTY * np.eye(masks.shape[1])
+    return np.asarray(np.linalg.solve(left, centred.T @ (weight * raised)), dtype=np.float64)
+
+
+class RowJudge(Protocol):
+    """Who judges rows."""
+
+    def judge_rows(self, asked: Sequence[Rows]) -> list[Floats]:
+        """For each example (R, L) probabilities."""
+
+
+def column(labels: Sequence[str], target: str) -> int:
+    """Which column a label has. Raises BadInput for one that the model does not know."""
+    if target not in labels:
+        raise BadInput(f"no label {target!r}; there are {', '.join(labels)}", pointer="/target")
+    return labels.index(target)
+
+
+def by_lime(
+    judge: RowJudge, example: Example, tokens: Tokens, place: int, method: AttributionMethod
+) -> Attributions:
+    """(T,) LIME's coefficients: probability of the label in column `place`; 0 outside the text."""
+    places = eligible(tokens)
+    if not places:
+        raise DegenerateInput("no token of the text is left to take away", pointer="/text")
+    masks = draws(method.samples, len(places), method.seed)
+    rows = Rows(example=example, rows=masked_rows(masks, tokens))
+    probabilities = judge.judge_rows([rows])[0][:, place]
+    values = np.zeros(len(tokens.ids))
+    values[places] = coefficients(masks, probabilities)
+    return Attributions(values=tuple(values.tolist()))
+
+
+LAST = -1  # the token whose row of attention is read
+
+
+@dataclass(frozen=True)
+class Together:
+    """Examples of one causal model, each with the token of its target label."""
+
+    causal: CausalPass
+    readings: Sequence[CausalReading]
+    targets: Sequence[int]  # token ids
+
+    def values(self, method: AttributionMethod, budget: int) -> list[Floats]:
+        """For each example (T,) by `attention` or `gradient`; `budget`: tokens of a pass."""
+        ask: Callable[[list[int]], list[Floats]] = (
+            (lambda places: self._attention(places, method.attention))
+            if method.name == "attention"
+            else (lambda places: self._gradient(places, method.gradient))
+        )
+        answers: dict[int, Floats] = {}
+        for length, places in self._by_length().items():
+            size = max(1, budget // length)
+            for start in range(0, len(places), size):
+                some = places[start : start + size]
+                answers |= zip(some, ask(some), strict=True)
+        return [answers[place] for place in range(len(self.readings))]
+
+    def _by_length(self) -> dict[int, list[int]]:
+        groups: dict[int, list[int]] = defaultdict(list)
+        for place, reading in enumerate(self.readings):
+            groups[len(reading.tokens.ids)].append(place)
+        return groups
+
+    def _ids(self, places: Sequence[int]) -> Tensor:
+        """(N, T)"""
+        ids = [self.readings[place].tokens.ids for place in places]
+        return torch.tensor(ids, device=self.causal.model.device)
+
+    @torch.no_grad()
+    def _attention(self, places: list[int], over: str) -> list[Floats]:
+        model = self.causal.model
+        with holding(self.causal.lock), eager(model):
+            given = model.base_model(
+                input_ids=self._ids(places), output_attentions=True, use_cache=False
+            ).attentions
+        layers = given or ()
+        return [
+            reading_row([layer if layer is None else layer[n] for layer in layers], LAST, over)
+            for n in range(len(places))
+        ]
+
+    def _gradient(self, places: list[int], kind: str) -> list[Floats]:
+        readout, model = self.causal.readout, self.causal.model
+        wanted = torch.tensor([self.targets[place] for place in places], device=model.device)
+        with holding(self.causal.lock), torch.enable_grad():
+            embedded = model.get_input_embeddings()(self._ids(places)).detach().requires_grad_()
+            states, _ = readout.states(1, inputs_embeds=embedded, use_cache=False)
+            logits = readout.chosen(states[:, -1], wanted)  # (N, N): only the diagonal is asked for
+            (slopes,) = torch.autograd.grad(logits.diagonal().sum(), embedded)  # (N, T, d)
+        both = zip(slopes.double(), embedded.detach().double(), strict=True)
+        return [floats(importance(slope, embedding, kind)) for slope, embedding in both]

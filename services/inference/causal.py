@@ -5,38 +5,46 @@ logit of each verbalizer's token, where every verbalizer is one token; else soft
 log-probabilities of each verbalizer's tokens (longer ones are then less likely by nature).
 A row moves with its company by rounding only: to 1e-5 in float32, to 0.02 in bfloat16 and float16;
 in float32 on an Intel processor not at all (`shared.numerics`).
+
+The inside of a causal model, for attributions.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import torch
+from torch import Tensor
 
-from services.inference.asking import by_lime, column
-from services.inference.attribution import Asked, answer, attribute
+from services.inference.attribution import (
+    Asked,
+    Together,
+    answer,
+    attribute,
+    by_lime,
+    column,
+    eager,
+)
 from services.inference.beside import beside_the_batcher
 from services.inference.budget import padded_tokens
-from services.inference.causal_inside import CausalInside
 from services.inference.causal_pass import CausalPass, CausalRow, sharing
-from services.inference.causal_reading import CausalReader, CausalReading
-from services.inference.causal_together import Together
 from services.inference.classifier import softmax
-from services.inference.encoding import Encoder
+from services.inference.generation import LocalWriter
 from services.inference.measures import timed
 from services.inference.microbatcher import Device, MicroBatcher
-from services.inference.variations import Ids
+from services.inference.tokenization import CausalReader, CausalReading, Encoder, Ids
 from services.inference.weights import Weights
-from services.inference.writing import LocalWriter
-from shared.calls import AttributionMethod, Attributions, Example, Row, Rows, Tokens
 from shared.contracts import ModelUse
 from shared.job_context import awaited
-from shared.models import Floats
+from shared.models.calls import AttributionMethod, Attributions, Example, Row, Rows, Tokens
+from shared.models.ports import Floats
+from shared.priority_lock import PriorityLock
 
 
 class LocalLanguageModel(LocalWriter):
-    """The port `shared.models.LanguageModel` over weights in this process."""
+    """The port `shared.models.ports.LanguageModel` over weights in this process."""
 
     def __init__(self, weights: Weights, budget: int | None = None) -> None:
         """`budget`: tokens of one forward pass; found from the free memory if absent."""
@@ -157,3 +165,49 @@ def _probabilities(reading: CausalReading, answers: list[Floats]) -> Floats:
 def _probe(tokens: int, longest: int) -> list[CausalRow]:
     row = CausalRow((), (0,) * min(tokens, longest), candidates=(0, 1))
     return [row] * (tokens // len(row.rest))
+
+
+@dataclass(frozen=True)
+class CausalInside:
+    """One example and the column of its target label."""
+
+    causal: CausalPass
+    reading: CausalReading
+    column: int
+    attending: int = -1  # the last token: where the label is read
+
+    @property
+    def lock(self) -> PriorityLock:
+        """Held while the device works."""
+        return self.causal.lock
+
+    def embed(self, ids: Sequence[int]) -> Tensor:
+        """(T, d) word embeddings, without positions."""
+        model = self.causal.model
+        with torch.no_grad():
+            found: Tensor = model.get_input_embeddings()(torch.tensor(ids, device=model.device))
+        return found
+
+    def target(self, embeddings: Tensor) -> Tensor:
+        """(N,) float32: the logit of the label's token, or its sequence's log-probability."""
+        readout, verbalizer = self.causal.readout, self.reading.verbalizers[self.column]
+        if self.reading.single:
+            states, _ = readout.states(1, inputs_embeds=embeddings, use_cache=False)
+            ids = torch.tensor(verbalizer, device=embeddings.device)
+            return readout.chosen(states[:, -1], ids)[:, 0]
+        count = len(embeddings)
+        tail = self.embed(verbalizer[:-1]).expand(count, -1, -1) if verbalizer[1:] else None
+        whole = embeddings if tail is None else torch.cat([embeddings, tail], dim=1)
+        states, _ = readout.states(len(verbalizer), inputs_embeds=whole, use_cache=False)
+        tokens = torch.tensor(verbalizer, device=embeddings.device).expand(count, -1)
+        return readout.log_probabilities(states, tokens).sum(dim=1)
+
+    @torch.no_grad()
+    def attentions(self) -> Sequence[Tensor] | None:
+        """For each layer (1, H, T, T)."""
+        model = self.causal.model
+        ids = torch.tensor([self.reading.tokens.ids], device=model.device)
+        with eager(model):
+            answer = model.base_model(input_ids=ids, output_attentions=True, use_cache=False)
+        layers: Sequence[Tensor] | None = answer.attentions
+        return layers

@@ -11,11 +11,10 @@ from rich.console import Console
 from rich.table import Table
 
 from services.bindings import local
-from shared.calls import Example, Template
-from shared.catalogue import Catalogue, load_catalogue
 from shared.errors import ScoringError
-from shared.models import Models
-from shared.performing import describe, judge
+from shared.models.calls import Example, Template
+from shared.models.catalogue import Catalogue, load_catalogue
+from shared.models.ports import Models, describe, judge
 from shared.settings import settings
 
 SENTENCE = "The weather in the old town was lovely today"

@@ -3,38 +3,48 @@
 In float32 on an x86-64 processor a row has the same bits alone and in any batch (`packing`,
 `row_by_row`, `shared.numerics`); in bfloat16 or on a GPU it moves by rounding: to 1e-5 in float32,
 to 0.02 in bfloat16 and float16.
+
+A classification head that answers each row alone.
+
+A matrix product of (N, d) rows takes other kernels, and so other roundings, for small N: one row
+through a BERT pooler differs in its last bits from the same row among 64. The hidden states before
+it, (N, width, d), do not. So the head's products are taken row by row: a few microseconds each.
+
+The inside of an encoder with a classification head, for attributions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from itertools import accumulate
+from typing import Any
 
 import numpy as np
 import torch
+from torch import Tensor
+from torch.nn import functional
+from torch.overrides import TorchFunctionMode
 
-from services.inference.asking import by_lime, column
-from services.inference.attribution import Asked, attribute
+from services.inference.attribution import Asked, attribute, by_lime, column, eager
 from services.inference.beside import beside_the_batcher
 from services.inference.budget import padded_tokens
-from services.inference.encoder_inside import EncoderInside
-from services.inference.encoder_reading import EncoderReader, EncoderRow
 from services.inference.measures import PADDED_SHARE, timed
 from services.inference.microbatcher import Device, MicroBatcher
 from services.inference.packing import kind
-from services.inference.row_by_row import RowByRow
+from services.inference.tokenization import EncoderReader, EncoderReading, EncoderRow
 from services.inference.weights import Weights
-from shared.calls import AttributionMethod, Attributions, Example, Row, Rows, Tokens
 from shared.contracts import ModelUse
 from shared.job_context import awaited
-from shared.models import Floats
+from shared.models.calls import AttributionMethod, Attributions, Example, Row, Rows, Tokens
+from shared.models.ports import Floats
 from shared.priority_lock import PriorityLock
 
 __all__ = ["LocalClassifier", "Weights", "softmax"]
 
 
 class LocalClassifier:
-    """The port `shared.models.Classifier` over weights in this process.
+    """The port `shared.models.ports.Classifier` over weights in this process.
 
     Any number of threads may call it; their rows share forward passes.
     """
@@ -178,3 +188,68 @@ def softmax(logits: Floats) -> Floats:
     raised: Floats = np.exp(logits - logits.max(axis=1, keepdims=True))
     shares: Floats = raised / raised.sum(axis=1, keepdims=True)
     return shares
+
+
+class RowByRow(TorchFunctionMode):
+    """Within it, a linear layer on exactly (rows, d) input is computed one row at a time."""
+
+    def __init__(self, rows: int) -> None:
+        super().__init__()
+        self._rows = rows
+
+    def __torch_function__(
+        self,
+        func: Callable[..., Any],
+        types: Iterable[type],
+        args: tuple[Any, ...] = (),
+        kwargs: dict[str, Any] | None = None,
+    ) -> Any:
+        """Every torch call passes here."""
+        kwargs = kwargs or {}
+        if func is not functional.linear or args[0].dim() != 2 or len(args[0]) != self._rows:
+            return func(*args, **kwargs)
+        rows, *rest = args
+        # a copy each: kernels may round otherwise where memory is aligned otherwise
+        return torch.cat([func(row.clone(), *rest, **kwargs) for row in rows.split(1)])
+
+
+@dataclass(frozen=True)
+class EncoderInside:
+    """One example and the column of its target label."""
+
+    model: Any
+    lock: PriorityLock
+    reading: EncoderReading
+    column: int
+    attending: int = 0  # the pooled token, [CLS]
+
+    def embed(self, ids: Sequence[int]) -> Tensor:
+        """(T, d) word embeddings, without positions."""
+        table = self.model.get_input_embeddings()
+        with torch.no_grad():
+            found: Tensor = table(torch.tensor(ids, device=self.model.device))
+        return found
+
+    def target(self, embeddings: Tensor) -> Tensor:
+        """(N,) the label's logit in float32, before the temperature."""
+        more = self._more(len(embeddings))
+        logits: Tensor = self.model(inputs_embeds=embeddings, **more).logits
+        return logits[:, self.column].float()
+
+    @torch.no_grad()
+    def attentions(self) -> Sequence[Tensor] | None:
+        """For each layer (1, H, T, T)."""
+        ids = torch.tensor([self.reading.tokens.ids], device=self.model.device)
+        with eager(self.model):
+            answer = self.model(input_ids=ids, output_attentions=True, **self._more(1))
+        layers: Sequence[Tensor] | None = answer.attentions
+        return layers
+
+    def _more(self, rows: int) -> dict[str, Tensor]:
+        """Mask and segments of this many copies of the example."""
+        shape = (rows, len(self.reading.tokens.ids))
+        more = {"attention_mask": torch.ones(shape, dtype=torch.long, device=self.model.device)}
+        if self.reading.segments:
+            segments = torch.tensor(self.reading.segments, device=self.model.device)
+            more["token_type_ids"] = segments.expand(shape)
+        return more

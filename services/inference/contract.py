@@ -1,17 +1,23 @@
 """The inference room as a job of its own: one operation on one model.
 
 Pydantic only: the gateway reads it.
+
+How much work an operation on a model asks for: rows and passes times the words that are read.
+
+What a model writes is not counted, since it may stop at once; what is longer than it reads is
+refused by itself.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
 from pydantic import Field, JsonValue
 
-from services.inference.cost import cost
 from shared.contracts import JobRequest, Message, ModelName, ModelUse, ServiceContract
-from shared.operations import InferenceOperation
+from shared.models.calls import AttributionMethod, Example, InferenceOperation, Prompt, Row
+from shared.work import Size, Work, words_of
 
 
 class InferenceRequest(JobRequest):
@@ -43,6 +49,13 @@ _JUDGE: dict[str, Any] = {
     },
 }
 
+
+def cost(request: InferenceRequest, reads: int) -> Sequence[Work]:
+    """The certain part of what the operation reads."""
+    count = COUNTS.get(request.ask.operation)
+    return () if count is None else count(request.ask, reads)
+
+
 CONTRACT = ServiceContract(
     name="inference",
     summary="Label probabilities, attributions, log-probabilities and generation of one model",
@@ -53,3 +66,81 @@ CONTRACT = ServiceContract(
     cost=cost,
     examples={"label probabilities": _JUDGE},
 )
+
+
+if TYPE_CHECKING:
+    pass
+
+
+def _examples(asked: Any, reads: int) -> Sequence[Work]:
+    return _work("examples", "/ask/examples", [_tokens(one, reads) for one in asked.examples])
+
+
+def _rows(asked: Any, reads: int) -> Sequence[Work]:
+    """A row with few tokens kept is short; any row costs a little."""
+    tokens: list[int] = []
+    for rows in asked.asked:
+        whole = _tokens(rows.example, reads)
+        tokens += [_kept(row, whole) for row in rows.rows]
+    return _work("rows", "/ask/asked", tokens)
+
+
+def _kept(row: Row, whole: int) -> int:
+    return whole if row.kept is None else max(1, len(row.kept))
+
+
+def _attributions(asked: Any, reads: int) -> Sequence[Work]:
+    method: AttributionMethod = asked.method
+    name, passes = {
+        "lime": ("samples", method.samples),
+        "integrated_gradients": ("steps", method.steps),
+    }.get(method.name, ("passes", 1))
+    tokens = sum(_tokens(one, reads) for one in asked.examples)
+    sizes = (
+        Size("`examples`", len(asked.examples), "/ask/examples"),
+        Size(f"`{name}`", passes, None if name == "passes" else f"/ask/method/{name}", least=10),
+        Size("tokens of an example", tokens / len(asked.examples)),
+    )
+    return (Work(sizes),)
+
+
+def _texts(asked: Any, reads: int) -> Sequence[Work]:
+    return _work("texts", "/ask/texts", [min(reads, words_of(text)) for text in asked.texts])
+
+
+def _prompts(asked: Any, _reads: int) -> Sequence[Work]:
+    completions = sum(map(words_of, getattr(asked, "completions", ())))
+    tokens = [_of_prompt(prompt) for prompt in asked.prompts]
+    return _work("prompts", "/ask/prompts", [*tokens[1:], tokens[0] + completions])
+
+
+def _work(name: str, pointer: str, tokens: Sequence[int]) -> Sequence[Work]:
+    if not tokens:
+        return ()
+    sizes = (
+        Size(f"`{name}`", len(tokens), pointer),
+        Size("tokens of each", sum(tokens) / len(tokens)),
+    )
+    return (Work(sizes),)
+
+
+def _tokens(example: Example, reads: int) -> int:
+    words = words_of(example.text) + words_of(example.text_pair or "")
+    return max(1, min(reads, words))
+
+
+def _of_prompt(prompt: Prompt) -> int:
+    texts: Iterable[str] = (
+        [prompt.text] if prompt.text is not None else [turn.content for turn in prompt.turns or ()]
+    )
+    return max(1, sum(map(words_of, texts)))
+
+
+COUNTS: dict[str, Callable[[Any, int], Sequence[Work]]] = {
+    "judge": _examples,
+    "judge_rows": _rows,
+    "attributions": _attributions,
+    "probabilities": _texts,
+    "generate": _prompts,
+    "score": _prompts,
+}

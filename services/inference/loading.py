@@ -21,14 +21,12 @@ from transformers import (
 from services.inference.embedded.adapter import load_adapter
 from services.inference.quiet import quiet
 from services.inference.weights import Weights
-from shared.catalogue import Catalogue, ModelEntry
 from shared.contracts import ModelUse
-from shared.embedded_base import base_folder
 from shared.errors import ScoringError, Unavailable
-from shared.loaded_models import unloadable
+from shared.models.availability import unloadable
+from shared.models.catalogue import Catalogue, ModelEntry, base_folder, folder_sha256
 from shared.numerics import promised
 from shared.positions import usable_positions
-from shared.weights import folder_sha256
 
 FILES = ["*.json", "*.jinja", "*.safetensors", "*.txt", "*.model"]  # weights, settings, words
 LONGEST_PROOF = 8_192  # tokens

@@ -9,7 +9,7 @@ from typing import Literal
 
 from prometheus_client import Gauge, Histogram
 
-from shared.metrics import SECONDS
+from shared.telemetry import SECONDS
 
 Stage = Literal["tokenize", "run", "finish"]
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from services.inference.contract import CONTRACT, InferenceReport, InferenceRequest
 from shared.metric import Service
-from shared.models import models
-from shared.performing import describe, perform
-from shared.remote.answering import answers_calls
-from shared.version import SERVICE_VERSION
+from shared.models.ports import describe, models, perform
+from shared.models.remote import answers_calls
+from shared.settings import SERVICE_VERSION
 
 
 class InferenceService(Service):

@@ -8,19 +8,18 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from services.scheduler import promises
-from services.scheduler.boundary import Boundary
-from services.scheduler.feeding import Feeder
-from services.scheduler.filing import Filing
+from services.scheduler import recovery
+from services.scheduler.batch_feed import Feeder
+from services.scheduler.batch_files import Filing
 from services.scheduler.health import Rounds, serve
-from services.scheduler.private_inputs import PrivateInputs
-from services.scheduler.retention import Retention
+from services.scheduler.retention import PrivateInputs, Retention
+from services.scheduler.steps import Boundary
 from services.scheduler.wakeups import Wakeups
-from services.scheduler.webhooks.delivering import delivering
-from shared import log, tracing
-from shared.catalogue import load_catalogue
+from services.scheduler.webhooks import delivering
+from shared import telemetry
 from shared.errors import Unavailable
 from shared.ledger.engine import ledger
+from shared.models.catalogue import load_catalogue
 from shared.settings import Settings, settings
 
 PURGE_EVERY_SECONDS = 600
@@ -28,7 +27,7 @@ PRIVATE_EVERY_SECONDS = 5.0
 BUSY_SECONDS = 0.01
 FIRST_SECONDS = 1.0  # after the start; who restarts often must purge too
 
-logger = log.logger(__name__)
+logger = telemetry.logger(__name__)
 
 
 @dataclass(frozen=True)
@@ -63,7 +62,7 @@ def duties(chosen: Settings) -> list[Duty]:
     filing = Filing(engine, chosen, catalogue, boundary=boundary)
     tick = chosen.tick_seconds
     return [
-        Duty("promises", lambda: promises.keep(engine, chosen), tick),
+        Duty("promises", lambda: recovery.keep(engine, chosen), tick),
         Duty("wakeups", Wakeups(engine).round, tick),
         Duty("feeding", lambda: feeder.round() and None, tick),
         Duty("filing", filing.round, tick),
@@ -88,8 +87,8 @@ def main() -> None:
     """Run until SIGTERM or SIGINT."""
     argparse.ArgumentParser(prog="python -m services.scheduler", description=__doc__).parse_args()
     chosen = settings()
-    log.configure(chosen.log_level, chosen.log_format)
-    tracing.configure("scheduler")
+    telemetry.configure_logging(chosen.log_level, chosen.log_format)
+    telemetry.configure_tracing("scheduler")
     rounds = Rounds(max(chosen.duty_seconds, 3 * PURGE_EVERY_SECONDS))
     if chosen.metrics_port is not None:
         serve(rounds, chosen.metrics_host, chosen.metrics_port)

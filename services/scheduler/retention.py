@@ -2,6 +2,11 @@
 
 A blob goes after its row; one that has no row (whoever wrote it died) goes after a day. What cannot
 be forgotten keeps nothing else from being: it is logged, and tried again in the next round.
+
+Input files of batches that must not keep their text are deleted, however their batch ended.
+
+Whether a file holds such a line is known of every line that was read. Of what was not read, since
+the batch failed, was cancelled or expired first, the bytes are searched for the field's name.
 """
 
 from __future__ import annotations
@@ -11,18 +16,19 @@ from datetime import timedelta
 
 from sqlalchemy import Connection, Engine
 
-from shared import log
-from shared.errors import FileStoreAway, Unavailable
-from shared.files import FileStore
-from shared.ledger import files, retention
+from services.scheduler.batch_files import PRIVATE
+from shared import telemetry
+from shared.errors import FileStoreAway, Unavailable, UnknownFile
+from shared.file_store import FileStore
+from shared.ledger import files, retention, webhook_deliveries
 from shared.ledger.engine import transaction
-from shared.ledger.webhooks import deliveries
+from shared.ledger.retention import EndedInput
 from shared.settings import Settings
 
 FILES_AT_ONCE = 100
 STRAY_AGE = timedelta(days=1)  # older than any upload takes
 
-logger = log.logger(__name__)
+logger = telemetry.logger(__name__)
 
 
 class Retention:
@@ -42,7 +48,7 @@ class Retention:
             "jobs": self._all(lambda connection: retention.purge_jobs(connection, results)),
             "batches": lambda: self._batches(results),
             "keys": self._all(lambda connection: retention.purge_idempotency(connection, keys)),
-            "deliveries": self._all(lambda connection: deliveries.purge(connection, told)),
+            "deliveries": self._all(lambda connection: webhook_deliveries.purge(connection, told)),
             "files": self._files,
             "strays": self._strays,
         }
@@ -128,3 +134,44 @@ def _alone(kind: str, purge: Callable[[], int]) -> int:
     except Exception:
         logger.exception("retention.crashed", kind=kind)
     return 0
+
+
+PIECE_BYTES = 1_048_576
+AT_ONCE = 20  # files in a round
+
+
+class PrivateInputs:
+    """What one scheduler looks for."""
+
+    def __init__(self, engine: Engine, chosen: Settings) -> None:
+        self._engine = engine
+        self._store = FileStore(chosen.files_url)
+
+    def round(self) -> int:
+        """How many files were deleted. Raises Unavailable."""
+        with transaction(self._engine) as connection:
+            found = retention.ended(connection, AT_ONCE)
+        gone = 0
+        for one in found:
+            keeps_text = one.keeps_text and not self._names_the_field(one)
+            with transaction(self._engine) as connection:
+                retention.was_read(connection, one, keeps_text=keeps_text)
+                forgotten = [] if keeps_text else files.forget_unused(connection, [one.file_id])
+            for file_id in forgotten:
+                self._store.remove(file_id)
+                logger.info("batch.input_forgotten", batch=one.batch_id, file=file_id)
+            gone += len(forgotten)
+        return gone
+
+    def _names_the_field(self, one: EndedInput) -> bool:
+        """Whether what nobody read says anywhere that its text must not be stored."""
+        try:
+            with self._store.reading(one.file_id, one.read_bytes) as stream:
+                kept = b""
+                while piece := stream.read(PIECE_BYTES):
+                    if PRIVATE in kept + piece:
+                        return True
+                    kept = piece[-len(PRIVATE) :]
+        except UnknownFile:
+            return False
+        return False

@@ -2,16 +2,38 @@
 
 A step that hangs (a store that does not answer) holds its own batch and nobody else's. The threads
 are daemons: what a process that ends cuts off, the next one does again.
+
+An error boundary around each batch: one that cannot go on fails alone, and nobody else waits.
+
+An unexpected error in a step of a batch is logged and counted, and the batch rests before it is
+tried again. After a few tries it fails, with its reason. A ledger that is away is no batch's fault:
+that ends the round. Neither is a file store that is away: then its batch rests, the others go on.
+
+Who is served how much, and who is next: tenants first, then the batches of each.
+
+A tenant with sixty batches has no more of the window, and no more turns, than one with a single
+batch.
 """
 
 from __future__ import annotations
 
+import heapq
+import secrets
 import threading
 import time
-from collections.abc import Callable
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 
-from shared.errors import Unavailable
-from shared.ledger.batches import Turn
+from sqlalchemy import Connection, Engine
+from sqlalchemy.exc import DBAPIError
+
+from shared import telemetry
+from shared.errors import FileStoreAway, Unavailable
+from shared.ledger import batches
+from shared.ledger.batches import Fault, Turn, find
+from shared.ledger.engine import transaction
 
 OF_A_TENANT = 2  # the second one starts while the first one hangs
 
@@ -71,3 +93,213 @@ class Steps:
     def _forget_ended(self) -> None:
         for turn in [turn for turn, thread in self._running.items() if not thread.is_alive()]:
             del self._running[turn]
+
+
+TRIES = 3  # a batch's step may fail so often; a store that answers with nonsense may be mended
+REST_SECONDS = 1.0  # after the first, then longer
+LONGEST_REST_SECONDS = 60.0
+SCHEMA = {"42703", "42704", "42883", "42P01"}  # SQLSTATE: no such column, type, function, table
+MOST_REMEMBERED = 10_000  # batches in trouble; who comes after them is tried anew
+
+logger = telemetry.logger(__name__)
+
+
+def is_of_the_schema(error: Exception) -> bool:
+    """Whether a table or a column is not as this version knows it: no batch's fault either."""
+    state = getattr(getattr(error, "orig", None), "sqlstate", None)
+    return isinstance(error, DBAPIError) and state in SCHEMA
+
+
+@dataclass
+class Trouble:
+    """What a batch's step has failed of late."""
+
+    away: int = 0  # times that the file store was
+    errors: int = 0
+    until: float = 0.0  # it rests
+
+    def rest(self, first_seconds: float) -> None:
+        """Before the next try: twice as long as before the one before."""
+        seconds = first_seconds * 2.0 ** (self.away + self.errors - 1)
+        self.until = time.monotonic() + min(seconds, LONGEST_REST_SECONDS)
+
+
+class Boundary:
+    """The batches in trouble, as this scheduler has seen them. For any thread."""
+
+    def __init__(
+        self, engine: Engine, *, tries: int = TRIES, rest_seconds: float = REST_SECONDS
+    ) -> None:
+        self._engine = engine
+        self._tries = tries
+        self._rest_seconds = rest_seconds
+        self._troubles: dict[tuple[str, str], Trouble] = {}
+        self._lock = threading.Lock()
+
+    def rests(self, step: str, batch_id: str) -> bool:
+        """Whether this step of the batch is to wait."""
+        trouble = self._troubles.get((step, batch_id))
+        return trouble is not None and time.monotonic() < trouble.until
+
+    @contextmanager
+    def around(self, step: str, batch_id: str) -> Iterator[None]:
+        """What goes wrong in here stays here. Raises Unavailable where the ledger is away."""
+        try:
+            yield
+        except FileStoreAway as error:
+            logger.warning("batch.waits", batch=batch_id, step=step, detail=error.detail)
+            self._note(step, batch_id, away=1)
+        except Unavailable:
+            raise
+        except Exception as error:
+            if is_of_the_schema(error):
+                raise
+            self._failed(step, batch_id, error)  # whatever it is, it is this batch's
+        else:
+            with self._lock:
+                self._troubles.pop((step, batch_id), None)
+
+    def each(self, step: str, work: Callable[[Connection, Sequence[str] | None], object]) -> None:
+        """Do this for all batches in one transaction; where it fails, for each in one of its own.
+
+        work: with the batches to do it for; None: all. Raises Unavailable.
+        """
+        try:
+            with transaction(self._engine) as connection:
+                work(connection, None)
+            return
+        except Exception as error:
+            if isinstance(error, Unavailable) or is_of_the_schema(error):
+                raise
+            logger.exception("batches.crashed", step=step)
+        with transaction(self._engine) as connection:
+            found = batches.open_batches(connection)
+        for turn in found:
+            if not self.rests(step, turn.id):
+                with self.around(step, turn.id), transaction(self._engine) as connection:
+                    work(connection, [turn.id])
+
+    def _failed(self, step: str, batch_id: str, error: Exception) -> None:
+        """Log it under an id that the caller is told, too; after the last try the batch fails."""
+        error_id = f"err_{secrets.token_hex(8)}"
+        logger.error("batch.crashed", batch=batch_id, step=step, error_id=error_id, exc_info=error)
+        telemetry.BATCH_ERRORS.labels(step).inc()
+        if self._note(step, batch_id, errors=1).errors < self._tries:
+            return
+        reason = f"{step} failed {self._tries} times: {type(error).__name__}"
+        self._end(batch_id, Fault("internal", f"{reason}; quote {error_id} when you ask"))
+        telemetry.BATCHES_FAILED.labels(step).inc()
+
+    def _note(self, step: str, batch_id: str, *, away: int = 0, errors: int = 0) -> Trouble:
+        with self._lock:
+            if len(self._troubles) >= MOST_REMEMBERED:
+                self._troubles.clear()
+            trouble = self._troubles.setdefault((step, batch_id), Trouble())
+            trouble.away += away
+            trouble.errors += errors
+            trouble.rest(self._rest_seconds)
+            return trouble
+
+    def _end(self, batch_id: str, fault: Fault) -> None:
+        """With the results that it has; where even that fails, without."""
+        try:
+            with transaction(self._engine) as connection:
+                status = batches.fail(connection, batch_id, fault)
+        except Unavailable:
+            raise
+        except Exception:
+            logger.exception("batch.crashed", batch=batch_id, step="failing")
+            status = self._end_outright(batch_id, fault)
+        logger.error("batch.failed", batch=batch_id, status=status, reason=fault.message)
+
+    def _end_outright(self, batch_id: str, fault: Fault) -> str:
+        """Nothing but the batch's row; where even that fails, it rests and is tried again."""
+        try:
+            with transaction(self._engine) as connection:
+                batches.fail_outright(connection, find(connection, batch_id), [vars(fault)])
+        except Unavailable:
+            raise
+        except Exception:
+            logger.exception("batch.crashed", batch=batch_id, step="failing outright")
+            return "stuck"
+        return "failed"
+
+
+def shares(hungry: Mapping[str, int], open_jobs: Mapping[str, int], window: int) -> Counter[str]:
+    """How many new jobs each one gets (max-min fairness).
+
+    hungry:    who → the most that it can use; in the order in which ties are served.
+    open_jobs: who → jobs that it has in the lane now, of hungry ones and of others.
+    window:    the most jobs in the lane; what others hold is taken off first.
+
+    Each free place goes to the one with the fewest open jobs that can still use one.
+    """
+    given: Counter[str] = Counter()
+    free = window - sum(open_jobs.values())
+    turn = [(open_jobs.get(name, 0), place, name) for place, name in enumerate(hungry)]
+    heapq.heapify(turn)
+    while free > 0 and turn:
+        held, place, name = heapq.heappop(turn)
+        if given[name] >= hungry[name]:
+            continue
+        given[name] += 1
+        free -= 1
+        heapq.heappush(turn, (held + 1, place, name))
+    return +given
+
+
+@dataclass(frozen=True)
+class Appetite:
+    """A batch that can use jobs. most: how many; held: it has in the lane now."""
+
+    batch_id: str
+    tenant: str
+    most: int
+    held: int = 0
+
+
+def shares_by_tenant(batches: Iterable[Appetite], window: int) -> Counter[str]:
+    """How many new jobs each batch gets: the window is shared by tenants, a tenant's share by its
+    batches. Batches that hold places without an appetite are named with `most` 0."""
+    of_tenant: dict[str, list[Appetite]] = defaultdict(list)
+    for batch in batches:
+        of_tenant[batch.tenant].append(batch)
+    most = {tenant: sum(one.most for one in its) for tenant, its in of_tenant.items()}
+    held = {tenant: sum(one.held for one in its) for tenant, its in of_tenant.items()}
+    given: Counter[str] = Counter()
+    for tenant, count in shares(most, held, window).items():
+        its = of_tenant[tenant]
+        given += shares(
+            {one.batch_id: one.most for one in its},
+            {one.batch_id: one.held for one in its},
+            held[tenant] + count,
+        )
+    return given
+
+
+class Rotation:
+    """Whose turn is next: the tenant that was served longest ago, with its batch that was."""
+
+    def __init__(self) -> None:
+        self._served: dict[str, int] = {}  # tenant or batch → when, counted in turns
+        self._turns = 0
+
+    def order(self, waiting: Iterable[Turn]) -> list[Turn]:
+        """One batch of each tenant, who waited longest first."""
+        first: dict[str, Turn] = {}
+        for turn in sorted(waiting, key=lambda turn: (self._last(turn.id), turn.id)):
+            first.setdefault(turn.tenant, turn)
+        return sorted(first.values(), key=lambda turn: (self._last(turn.tenant), turn.id))
+
+    def serve(self, turn: Turn) -> None:
+        """It is this batch's turn now."""
+        self._turns += 1
+        self._served[turn.tenant] = self._served[turn.id] = self._turns
+
+    def forget_others(self, waiting: Iterable[Turn]) -> None:
+        """Who waits no more need not be remembered."""
+        names = {name for turn in waiting for name in (turn.id, turn.tenant)}
+        self._served = {name: last for name, last in self._served.items() if name in names}
+
+    def _last(self, name: str) -> int:
+        return self._served.get(name, 0)

@@ -11,11 +11,11 @@ from collections import deque
 
 from sqlalchemy import Engine
 
-from shared import log, queue
+from shared import queue, telemetry
 from shared.ledger import turns
 from shared.ledger.engine import transaction
-from shared.ledger.lanes import Lane
 from shared.ledger.recovery import open_lanes
+from shared.ledger.turns import Lane
 from shared.queue import Hint
 
 ROUNDS = (
@@ -23,7 +23,7 @@ ROUNDS = (
 )
 MOST_AT_ONCE = 1_000
 
-logger = log.logger(__name__)
+logger = telemetry.logger(__name__)
 
 
 class Wakeups:

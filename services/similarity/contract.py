@@ -1,20 +1,23 @@
 """The similarity room as a job of its own: how similar are the texts of each pair?
 
 Pydantic only: the gateway reads it.
+
+How much work a comparison of pairs asks for: every text is read, as far as the model reads.
 """
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 
-from services.similarity.cost import cost
-from shared.calls import Pair
 from shared.contracts import JobRequest, Message, ModelUse, ServiceContract
-from shared.operations import MOST
+from shared.models.calls import MOST, Pair
+from shared.work import Size, Work, words_of
 
 DEFAULT_MODEL = "embedded-similarity"
+
 
 Score = Annotated[float, Field(ge=0, le=1)]
 
@@ -42,6 +45,18 @@ _TOWN = {
     ]
 }
 
+
+def cost(request: SimilarityRequest, reads: int) -> Sequence[Work]:
+    """The distinct texts: a bi-encoder reads each once, a cross-encoder oftener."""
+    texts = {text for pair in request.pairs for text in (pair.a, pair.b)}
+    tokens = sum(min(reads, words_of(text)) for text in texts)
+    sizes = (
+        Size("`pairs`", len(request.pairs), "/pairs"),
+        Size("tokens of a pair", tokens / len(request.pairs)),
+    )
+    return (Work(sizes),)
+
+
 CONTRACT = ServiceContract(
     name="similarity",
     summary="How similar two texts are, by a bi-encoder or a cross-encoder",
@@ -52,3 +67,7 @@ CONTRACT = ServiceContract(
     cost=cost,
     examples={"two pairs": _TOWN},
 )
+
+
+if TYPE_CHECKING:
+    pass

@@ -15,18 +15,15 @@ from huggingface_hub import snapshot_download
 from huggingface_hub.errors import LocalEntryNotFoundError
 from safetensors import safe_open
 
-from services.similarity.first_token import read_first_token_only
-from services.similarity.forward import Weights
+from services.similarity.encoders import Weights
+from services.similarity.layers import compute_repeats_once, read_first_token_only
 from services.similarity.quiet import quiet
-from services.similarity.repeated_tokens import compute_repeats_once
-from shared.catalogue import BASE, Catalogue, ModelEntry
 from shared.contracts import ModelUse
-from shared.embedded_base import base_folder
 from shared.errors import ScoringError, Unavailable
-from shared.loaded_models import unloadable
+from shared.models.availability import unloadable
+from shared.models.catalogue import BASE, Catalogue, ModelEntry, base_folder, folder_sha256
 from shared.numerics import promised
 from shared.positions import usable_positions
-from shared.weights import folder_sha256
 
 FILES = ["*.json", "*.safetensors", "*.txt"]  # settings, weights, vocabulary
 PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from prometheus_client import Counter, Histogram
 
-from shared.metrics import SECONDS
+from shared.telemetry import SECONDS
 
 CACHE_HITS = Counter(
     "touchstone_similarity_cache_hits_total", "Texts or pairs answered from memory", ["kind"]

@@ -9,9 +9,9 @@ from services.similarity.contract import (
     SimilarityRequest,
 )
 from shared.metric import Service
-from shared.models import models
-from shared.remote.answering import answers_calls
-from shared.version import SERVICE_VERSION
+from shared.models.ports import models
+from shared.models.remote import answers_calls
+from shared.settings import SERVICE_VERSION
 
 
 class SimilarityService(Service):

@@ -13,12 +13,11 @@ from rich.text import Text
 
 from services.registry import contracts
 from services.stack import demo
-from services.stack.occupancy import NotReady
-from services.stack.private_folder import close, only_ours
+from services.stack.folder import NotReady, close, only_ours
 from services.stack.processes import Rooms
 from services.stack.stack import Stack, running
 from services.stack.startup import reporting
-from shared import log
+from shared import telemetry
 from shared.settings import Settings, settings
 
 EXAMPLES = Path("examples/posts.jsonl")
@@ -57,7 +56,7 @@ def main(arguments: list[str] | None = None) -> int:
         chosen = chosen.model_copy(update={"port": asked.port})
     elif asked.command == "demo":
         chosen = chosen.model_copy(update={"port": 0})  # never in the way of a running service
-    log.configure("warning", "console")
+    telemetry.configure_logging("warning", "console")
     only_ours()
     console = Console(soft_wrap=False)
     if not console.is_terminal:

@@ -16,8 +16,8 @@ from typing import Any
 import httpx
 import psutil
 
-from services.stack.child import Child, Probe
-from shared import log
+from services.stack.servers import Child, Probe
+from shared import telemetry
 from shared.settings import Settings
 
 FIRST_PAUSE_SECONDS, LONGEST_PAUSE_SECONDS = 0.2, 2.0  # between two looks at one that starts
@@ -25,7 +25,7 @@ FEWEST_FAILURES = 3  # in a row; a machine that slept must not be taken for a si
 NO_ANSWER = ("no answer yet",)
 MOVING_SHARE = 0.01  # of one processor: what idles uses less, what starves beside 100 others more
 
-logger = log.logger(__name__)
+logger = telemetry.logger(__name__)
 
 
 class Movement:

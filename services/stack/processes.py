@@ -1,13 +1,20 @@
-"""Our own processes, and where each answers probes: gateway, scheduler, one worker or several."""
+"""Our own processes, and where each answers probes: gateway, scheduler, one worker or several.
+
+Who dies or falls silent is started again: the little that Kubernetes does elsewhere.
+"""
 
 from __future__ import annotations
 
 import sys
+import threading
+import time
 from dataclasses import dataclass
+from pathlib import Path
 
 from services.registry import contracts
-from services.stack.child import Child, Probe
-from services.stack.redis_server import free_port
+from services.stack.liveness import Liveness
+from services.stack.servers import Child, Postgres, Probe, free_port
+from shared import telemetry
 from shared.settings import Settings
 
 
@@ -48,3 +55,68 @@ def _probed(name: str, servers: dict[str, str], chosen: Settings, *arguments: st
 def _module(name: str, environment: dict[str, str], *arguments: str, probe: Probe) -> Child:
     command = (sys.executable, "-m", f"services.{name}", *arguments)
     return Child("-".join((name, *arguments)), command, environment, probe)
+
+
+LOOK_SECONDS = 0.5
+FASTEST_RESTART_SECONDS = 2.0  # a process that dies at once is not started more often
+
+logger = telemetry.logger(__name__)
+
+
+class Supervisor:
+    """Watches the children and PostgreSQL from a thread of its own, and asks from others."""
+
+    def __init__(self, postgres: Postgres | None, logs: Path, chosen: Settings) -> None:
+        self.children: list[Child] = []
+        self.watched: list[Liveness] = []  # those that can be asked how they are
+        self._postgres = postgres
+        self._logs = logs
+        self._chosen = chosen
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._watch, name="supervisor", daemon=True)
+
+    def start(self, *children: Child) -> None:
+        """Start these and keep them running from now on."""
+        for child in children:
+            child.start(self._logs)
+            self.children.append(child)  # from here on it is watched
+            if child.probe is not None:
+                self._ask(Liveness(child, child.probe, self._logs, self._chosen))
+        if not self._thread.is_alive():
+            self._thread.start()
+
+    def stop(self) -> None:
+        """Stop all at once, then PostgreSQL, which they need to end their work."""
+        self._stopping.set()
+        if self._thread.is_alive():
+            self._thread.join()
+        for child in self.children:
+            if child.process is not None and child.is_running:
+                child.process.terminate()
+        for child in reversed(self.children):
+            child.stop()
+        if self._postgres is not None:
+            self._postgres.stop()
+
+    def _ask(self, liveness: Liveness) -> None:
+        """From a thread of its own: one that is silent must not hide another."""
+        self.watched.append(liveness)
+        name, stopping = f"probe-{liveness.child.name}", (self._stopping,)
+        threading.Thread(target=liveness.watch, args=stopping, name=name, daemon=True).start()
+
+    def _watch(self) -> None:
+        while not self._stopping.wait(LOOK_SECONDS):
+            try:
+                for child in list(self.children):
+                    self._revive(child)
+                if self._postgres is not None:
+                    self._postgres.ensure_running()
+            except Exception:  # a failed revival is tried again at the next look
+                logger.exception("supervisor.failed")
+
+    def _revive(self, child: Child) -> None:
+        if child.is_running or time.monotonic() - child.started < FASTEST_RESTART_SECONDS:
+            return
+        child.deaths += 1
+        logger.warning("child.died", name=child.name, code=child.process and child.process.poll())
+        child.start(self._logs)

@@ -9,19 +9,15 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from services.gateway.exposure import Exposed, keys_needed
-from services.stack.occupancy import NotReady, demand_free, occupied
-from services.stack.own_keys import own_key
-from services.stack.postgres_server import Postgres
-from services.stack.private_folder import close_all
-from services.stack.processes import Rooms, ours
-from services.stack.redis_server import free_port, redis_child
-from services.stack.redis_server import redis_url as url_of_redis
+from services.gateway.site_security import Exposed, keys_needed
+from services.stack.folder import NotReady, close_all, demand_free, occupied, own_key
+from services.stack.processes import Rooms, Supervisor, ours
+from services.stack.servers import Postgres, free_port, redis_child
+from services.stack.servers import redis_url as url_of_redis
 from services.stack.startup import Say, await_ready, unsaid
-from services.stack.supervisor import Supervisor
-from shared.catalogue import load_catalogue
 from shared.ledger.engine import connect
 from shared.ledger.migrate import migrate
+from shared.models.catalogue import load_catalogue
 from shared.settings import Settings
 
 ALL_ROOMS = Rooms()

@@ -14,9 +14,9 @@ from pathlib import Path
 from rich.console import Console
 from rich.markup import escape
 
-from services.stack.child import Child
-from services.stack.occupancy import NotReady
-from services.stack.supervisor import Supervisor
+from services.stack.folder import NotReady
+from services.stack.processes import Supervisor
+from services.stack.servers import Child
 
 LOOK_SECONDS = 0.1
 SAID_EVERY_SECONDS = 5.0

@@ -1,4 +1,7 @@
-"""The connection pool to the ledger, one a process."""
+"""The connection pool to the ledger, one a process.
+
+A page of a list: newest (or oldest) first, from an id on.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +13,12 @@ import secrets
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, Literal
 
 import psycopg
-from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy import Connection, Engine, Row, Select, Table, create_engine, event
 from sqlalchemy.exc import DBAPIError, DisconnectionError, InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.pool import ConnectionPoolEntry
@@ -123,3 +127,30 @@ def _is_away(error: DBAPIError) -> bool:
     if isinstance(error, OperationalError | InterfaceError):
         return state != TOO_MUCH
     return error.connection_invalidated or state in AWAY
+
+
+Order = Literal["asc", "desc"]
+
+
+@dataclass(frozen=True)
+class Slice:
+    """What a list request asks for; ids sort by time. tenant: whose things; None: everybody's."""
+
+    limit: int
+    after: str | None = None
+    order: Order = "desc"
+    tenant: str | None = None
+
+
+def sliced(
+    connection: Connection, query: Select[Any], table: Table, page: Slice
+) -> tuple[list[Row[Any]], bool]:
+    """The rows of this page, and whether others follow."""
+    newest_first = page.order == "desc"
+    query = query.order_by(table.c.id.desc() if newest_first else table.c.id)
+    if page.tenant is not None:
+        query = query.where(table.c.tenant == page.tenant)
+    if page.after is not None:
+        query = query.where(table.c.id < page.after if newest_first else table.c.id > page.after)
+    rows = list(connection.execute(query.limit(page.limit + 1)))
+    return rows[: page.limit], len(rows) > page.limit

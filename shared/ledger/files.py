@@ -13,9 +13,8 @@ from sqlalchemy import Connection, Row, delete, exists, func, or_, select
 from sqlalchemy.dialects.postgresql import insert
 
 from shared.errors import UnknownFile
-from shared.ledger.batch_tables import OPEN, batches, files
-from shared.ledger.pagination import Slice, sliced
-from shared.ledger.tables import DEFAULT_TENANT
+from shared.ledger.engine import Slice, sliced
+from shared.ledger.tables import DEFAULT_TENANT, OPEN, batches, files
 
 Purpose = Literal["batch", "batch_output"]
 

@@ -1,7 +1,18 @@
-"""Jobs from the gateway's side: accept, look up, list, cancel."""
+"""Jobs from the gateway's side: accept, look up, list, cancel.
+
+One idempotency key, one job: the second caller gets the first one's job.
+
+Source: draft-ietf-httpapi-idempotency-key-header-07; the key is bound to a fingerprint of the
+request, and another request under the same key is an error of the caller.
+
+Whose jobs, batches and files they are, and how many of them there may be at a time.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import json
+import math
 import secrets
 import time
 from collections.abc import Mapping
@@ -9,11 +20,32 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Literal
 
-from sqlalchemy import ColumnElement, Connection, Row, Select, func, insert, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Row,
+    Select,
+    delete,
+    func,
+    insert,
+    or_,
+    select,
+    update,
+)
+from sqlalchemy.dialects.postgresql import insert as insert_or_ignore
 
-from shared.errors import UnknownJob
-from shared.ledger.tables import DEFAULT_TENANT, FINAL, jobs, tried_attempts
-from shared.ledger.telling import TOLD, tell
+from shared.errors import BadInput, QuotaExceeded, UnknownJob
+from shared.ledger.tables import (
+    DEFAULT_TENANT,
+    FINAL,
+    OPEN,
+    batches,
+    files,
+    idempotency_keys,
+    jobs,
+    tried_attempts,
+)
+from shared.ledger.webhooks import TOLD, tell
 
 JobStatus = Literal["queued", "running", "succeeded", "failed", "cancelled"]
 FINISHED_CHANNEL = "touchstone_job_finished"  # PostgreSQL NOTIFY, payload: the job's id
@@ -188,3 +220,203 @@ def open_counts(connection: Connection) -> dict[tuple[str, str], int]:
         .group_by(jobs.c.metric, jobs.c.status)
     )
     return {(metric, status): count for metric, status, count in rows}
+
+
+# the names of the policies in a refusal
+OPEN_JOBS = "open-jobs"
+OPEN_BATCHES = "open-batches"
+STORED_FILES = "stored-files"
+STORED_BYTES = "stored-bytes"
+RETRY_SECONDS = 5
+DELETE_SECONDS = 60  # whoever must delete something first need not ask so soon
+# Nobody is let in unseen this close below the quota: more than two gateways commit at once.
+UNSEEN = 100
+ROOMY = 1_000
+FRESH_SECONDS = 1.0
+
+_lately: dict[str, tuple[float, int]] = {}  # tenant → when it was counted, and how many were open
+
+
+@dataclass(frozen=True)
+class Owner:
+    """A tenant, and the most that it may have; None: no limit."""
+
+    tenant: str = DEFAULT_TENANT
+    most_open: int | None = None  # queued and running jobs
+    most_batches: int | None = None  # that have not ended
+    most_files: int | None = None  # uploaded
+    most_bytes: int | None = None  # of all files
+
+
+ANYBODY = Owner()
+
+
+def admit(connection: Connection, owner: Owner) -> None:
+    """Raises QuotaExceeded where one more open job would be too many.
+
+    Far below the quota (a thousand jobs and more) one count serves a second. Near it the tenant's
+    commits take turns (a lock until the transaction ends), so that a crowd that comes at once does
+    not overrun it. Only more than a thousand that are let in within a second could overrun it.
+    """
+    if owner.most_open is None or _is_roomy(owner):
+        return
+    count = _open(connection, owner)
+    _lately[owner.tenant] = (time.monotonic(), count)
+    if count < owner.most_open - UNSEEN:
+        return
+    _take_turns(connection, OPEN_JOBS, owner)
+    if _open(connection, owner) >= owner.most_open:
+        raise QuotaExceeded(
+            f"{owner.most_open} jobs are queued or running; wait until some have ended",
+            policy=OPEN_JOBS,
+            retry_after=RETRY_SECONDS,
+        )
+
+
+def take_batch_turn(connection: Connection, owner: Owner) -> None:
+    """The tenant's new batches take turns, until the transaction ends."""
+    if owner.most_batches is not None:
+        _take_turns(connection, OPEN_BATCHES, owner)
+
+
+def check_batches(connection: Connection, owner: Owner) -> None:
+    """Raises QuotaExceeded where there is one open batch too many; take your turn first."""
+    if owner.most_batches is None:
+        return
+    count = select(func.count()).where(batches.c.tenant == owner.tenant, batches.c.status.in_(OPEN))
+    if connection.execute(count).scalar_one() > owner.most_batches:
+        raise QuotaExceeded(
+            f"{owner.most_batches} batches are open; wait until one has ended, or cancel one",
+            policy=OPEN_BATCHES,
+            retry_after=RETRY_SECONDS,
+        )
+
+
+def admit_file(connection: Connection, owner: Owner, size: int) -> None:
+    """Raises QuotaExceeded where one more uploaded file of this size, in bytes, would be too much.
+
+    What batches write counts as bytes, since it lies there, but is never refused. The tenant's
+    uploads take turns until the transaction ends.
+    """
+    if owner.most_files is None or owner.most_bytes is None:
+        return
+    _take_turns(connection, STORED_FILES, owner)
+    uploaded = func.count().filter(files.c.purpose == "batch")
+    query = select(uploaded, func.coalesce(func.sum(files.c.bytes), 0)).where(
+        files.c.tenant == owner.tenant,
+        or_(files.c.expires_at.is_(None), files.c.expires_at > func.now()),
+    )
+    count, total = connection.execute(query).one()
+    if count >= owner.most_files:
+        detail, policy = f"{owner.most_files} uploaded files are kept", STORED_FILES
+    elif total + size > owner.most_bytes:
+        detail, policy = f"your files may have {owner.most_bytes} bytes in all", STORED_BYTES
+    else:
+        return
+    raise QuotaExceeded(f"{detail}; delete some", policy=policy, retry_after=DELETE_SECONDS)
+
+
+def _take_turns(connection: Connection, policy: str, owner: Owner) -> None:
+    """A lock until the transaction ends: a crowd that comes at once does not overrun the quota."""
+    turn = func.pg_advisory_xact_lock(func.hashtextextended(f"{policy} {owner.tenant}", 0))
+    connection.execute(select(turn))
+
+
+def _is_roomy(owner: Owner) -> bool:
+    """Whether a second ago there was so much room that the count need not be taken again."""
+    taken, count = _lately.get(owner.tenant, (-math.inf, 0))
+    is_fresh = time.monotonic() - taken < FRESH_SECONDS
+    return is_fresh and owner.most_open is not None and owner.most_open - count > ROOMY
+
+
+def _open(connection: Connection, owner: Owner) -> int:
+    """How many open jobs there are, counted no further than the quota.
+
+    Those of batches do not count: they are fed through a window of their own.
+    """
+    some = (
+        select(jobs.c.id)
+        .where(
+            jobs.c.tenant == owner.tenant,
+            jobs.c.status.in_(("queued", "running")),
+            jobs.c.batch_id.is_(None),
+        )
+        .limit(owner.most_open)
+        .subquery()
+    )
+    return connection.execute(select(func.count()).select_from(some)).scalar_one()
+
+
+class KeyReused(BadInput):
+    """The same Idempotency-Key came with another request."""
+
+    slug = "idempotency-key-reused"
+    title = "This Idempotency-Key belongs to another request"
+
+
+@dataclass(frozen=True)
+class Accepted:
+    """A committed job, and whether an earlier request had made it."""
+
+    job: Job
+    replayed: bool
+
+
+def fingerprint(metric: str, request: Mapping[str, Any]) -> str:
+    """SHA-256 over the validated request: spelling and key order do not matter."""
+    canonical = json.dumps([metric, request], sort_keys=True, ensure_ascii=True)
+    return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def accept(
+    connection: Connection,
+    metric: str,
+    request: Mapping[str, Any],
+    *,
+    key: str | None,
+    resend_after: timedelta,
+    owner: Owner = ANYBODY,
+) -> Accepted:
+    """A new job, or under a known key the job that is there already.
+
+    Fifty at once: the key's primary key lets one insert through, the others wait for its commit
+    and then read it. Raises KeyReused where the key belongs to another request, QuotaExceeded
+    where the owner has too many open jobs.
+    """
+    job_id = new_id()
+    if key is not None:
+        mark = fingerprint(metric, request)
+        claimed = connection.execute(
+            insert_or_ignore(idempotency_keys)
+            .values(tenant=owner.tenant, key=key, fingerprint=mark, job_id=job_id)
+            .on_conflict_do_nothing()
+            .returning(idempotency_keys.c.key)
+        ).one_or_none()
+        earlier = None if claimed else _earlier(connection, owner.tenant, key, mark)
+        if earlier is not None:
+            return Accepted(job=earlier, replayed=True)
+    admit(connection, owner)
+    job = insert_job(connection, job_id, metric, request, resend_after, tenant=owner.tenant)
+    return Accepted(job=job, replayed=False)
+
+
+def _earlier(connection: Connection, tenant: str, key: str, mark: str) -> Job | None:
+    """The job of this key; None where the key was purged this very moment."""
+    row = connection.execute(
+        select(idempotency_keys.c.fingerprint, idempotency_keys.c.job_id).where(
+            idempotency_keys.c.tenant == tenant, idempotency_keys.c.key == key
+        )
+    ).one_or_none()
+    if row is None:
+        return None
+    if row.fingerprint != mark:
+        raise KeyReused("the first request with this key had another body", pointer="")
+    return find(connection, row.job_id)
+
+
+def purge(connection: Connection, older_than: timedelta) -> int:
+    """Forget keys of this age; how many there were."""
+    gone = connection.execute(
+        delete(idempotency_keys).where(idempotency_keys.c.created_at < func.now() - older_than)
+    )
+    return gone.rowcount

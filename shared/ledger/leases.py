@@ -24,10 +24,9 @@ from sqlalchemy import (
 )
 
 from shared.ledger.jobs import FINISHED_CHANNEL
-from shared.ledger.lanes import EXPIRED
 from shared.ledger.tables import jobs, tried_attempts
-from shared.ledger.telling import TOLD, tell
-from shared.ledger.turns import Turn, next_job
+from shared.ledger.turns import EXPIRED, Turn, next_job
+from shared.ledger.webhooks import TOLD, tell
 
 ONE_AT_A_TIME = func.pg_advisory_xact_lock(func.hashtextextended("last attempts", 0))
 

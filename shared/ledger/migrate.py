@@ -12,7 +12,7 @@ from alembic import command
 from alembic.config import Config
 from sqlalchemy import Engine
 
-from shared import log
+from shared import telemetry
 from shared.ledger.engine import ledger
 from shared.settings import settings
 
@@ -37,9 +37,9 @@ def main() -> None:
     argparse.ArgumentParser(
         prog="python -m shared.ledger.migrate", description=__doc__
     ).parse_args()
-    log.configure(settings().log_level, settings().log_format)
+    telemetry.configure_logging(settings().log_level, settings().log_format)
     migrate(ledger())
-    log.logger(__name__).info("ledger.migrated")
+    telemetry.logger(__name__).info("ledger.migrated")
 
 
 if __name__ == "__main__":

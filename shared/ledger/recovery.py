@@ -9,9 +9,9 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, and_, column, func, literal, select, table, update
 
 from shared.ledger.jobs import FINISHED_CHANNEL
-from shared.ledger.lanes import EXPIRED, Lane
 from shared.ledger.tables import IS_WAITING, jobs, tried_attempts
-from shared.ledger.telling import TOLD, tell
+from shared.ledger.turns import EXPIRED, Lane
+from shared.ledger.webhooks import TOLD, tell
 
 SESSIONS = table(
     "pg_stat_activity", column("pid"), column("application_name"), column("state_change")

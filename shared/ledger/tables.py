@@ -1,23 +1,37 @@
-"""What the ledger keeps: constraints, not code, see to it that a job has one final state."""
+"""What the ledger keeps: constraints, not code, see to it that a job has one final state.
+
+What the ledger keeps of files and batches; the bytes of files lie in the file store.
+
+A line of a batch has a row from its validation on, and a job once it is fed: 50,000 lines are
+50,000 small rows here, and only a window of them is in the queue.
+
+Endpoints and deliveries. A delivery's id is its `webhook-id`, its body the very bytes sent.
+"""
 
 from __future__ import annotations
 
 from sqlalchemy import (
+    ARRAY,
     JSON,
+    BigInteger,
+    Boolean,
     CheckConstraint,
     Column,
     ColumnElement,
     DateTime,
+    Double,
     ForeignKey,
     Index,
     Integer,
     MetaData,
     String,
     Table,
+    UniqueConstraint,
     and_,
     func,
     text,
 )
+from sqlalchemy.dialects.postgresql import ARRAY as PG_ARRAY
 
 from shared.ledger.private_requests import RequestJson
 
@@ -113,4 +127,170 @@ idempotency_keys = Table(
     Column("created_at", Instant, nullable=False, server_default=func.now()),
     Index("ix_idempotency_keys_created_at", "created_at"),
     Index("ix_idempotency_keys_job_id", "job_id"),
+)
+
+
+OPEN = ("validating", "in_progress", "finalizing", "cancelling")
+ENDED = ("completed", "failed", "expired", "cancelled")
+
+files = Table(
+    "files",
+    metadata,
+    Column("id", String, primary_key=True),  # sorts by time of creation
+    Column("tenant", String, nullable=False, server_default=DEFAULT_TENANT),
+    Column("purpose", String, nullable=False),
+    Column("filename", String, nullable=False),
+    Column("bytes", BigInteger, nullable=False),
+    Column("created_at", Instant, nullable=False, server_default=func.now()),
+    Column("expires_at", Instant),
+    CheckConstraint("purpose IN ('batch', 'batch_output')", name="purpose"),
+)
+Index("ix_files_expires_at", files.c.expires_at)
+Index("ix_files_tenant", files.c.tenant, files.c.id)
+
+batches = Table(
+    "batches",
+    metadata,
+    Column("id", String, primary_key=True),  # sorts by time of creation
+    Column("tenant", String, nullable=False, server_default=DEFAULT_TENANT),
+    Column("key", String),  # an Idempotency-Key: the same one is the same batch
+    Column("metric", String, nullable=False),
+    Column("endpoint", String, nullable=False),
+    Column("status", String, nullable=False, server_default="validating"),
+    Column("ending", String),  # what it becomes once its files are written
+    Column("input_file_id", String, nullable=False),
+    Column("output_file_id", String),
+    Column("error_file_id", String),
+    Column("output_seconds", Integer),  # how long its files are kept
+    Column("metadata", Json, nullable=False),
+    Column("errors", Json),
+    Column("read_bytes", BigInteger, nullable=False, server_default="0"),  # validated so far
+    Column("read_lines", Integer, nullable=False, server_default="0"),
+    Column("total", Integer, nullable=False, server_default="0"),
+    Column("completed", Integer, nullable=False, server_default="0"),
+    Column("failed", Integer, nullable=False, server_default="0"),
+    Column("revision", Integer, nullable=False, server_default="1"),  # grows with every change
+    Column("keeps_text", Boolean, nullable=False, server_default=text("true")),
+    Column("report_job_id", String),
+    Column("fed_at", Instant),  # who waited longest is fed first
+    *(
+        Column(f"{moment}_at", Instant)
+        for moment in (
+            "in_progress",
+            "finalizing",
+            "completed",
+            "failed",
+            "expired",
+            "cancelling",
+            "cancelled",
+        )
+    ),
+    Column("created_at", Instant, nullable=False, server_default=func.now()),
+    Column("expires_at", Instant, nullable=False),
+    CheckConstraint(
+        "status IN ('validating', 'failed', 'in_progress', 'finalizing', 'completed', 'expired', "
+        "'cancelling', 'cancelled')",
+        name="status",
+    ),
+    CheckConstraint("ending IN ('completed', 'expired', 'cancelled', 'failed')", name="ending"),
+    CheckConstraint("completed + failed <= total", name="counts"),
+    UniqueConstraint("tenant", "key", name="uq_batches_key"),
+)
+Index("ix_batches_tenant", batches.c.tenant, batches.c.id)
+Index(
+    "ix_batches_open",
+    batches.c.id,
+    postgresql_where=text("status IN ('validating', 'in_progress', 'finalizing', 'cancelling')"),
+)
+
+batch_lines = Table(
+    "batch_lines",
+    metadata,
+    Column("batch_id", ForeignKey("batches.id", ondelete="CASCADE"), primary_key=True),
+    Column("number", Integer, primary_key=True),  # of the line in the input file, from 1
+    Column("custom_id", String, nullable=False),
+    Column("start", BigInteger, nullable=False),  # byte offset into the input file
+    Column("length", Integer, nullable=False),  # bytes
+    Column("fingerprint", String, nullable=False),  # SHA-256 of what decides the score
+    Column("status", String, nullable=False, server_default="waiting"),
+    Column("job_id", String),  # lines with the same fingerprint share a job
+    Column("caller", Json),  # metadata and context, which differ between such lines
+    UniqueConstraint("batch_id", "custom_id", name="uq_batch_lines_custom_id"),
+    CheckConstraint(
+        "status IN ('waiting', 'open', 'succeeded', 'failed', 'cancelled', 'expired')",
+        name="status",
+    ),
+)
+Index("ix_batch_lines_fingerprint", batch_lines.c.batch_id, batch_lines.c.fingerprint)
+Index(
+    "ix_batch_lines_waiting",
+    batch_lines.c.batch_id,
+    batch_lines.c.number,
+    postgresql_where=text("status = 'waiting'"),
+)
+Index("ix_batch_lines_open", batch_lines.c.job_id, postgresql_where=text("status = 'open'"))
+
+batch_items = Table(  # what a page says of an answered line; made when somebody looks
+    "batch_items",
+    metadata,
+    Column("batch_id", ForeignKey("batches.id", ondelete="CASCADE"), primary_key=True),
+    Column("number", Integer, primary_key=True),  # of the line
+    Column("rules", String, nullable=False),  # SHA-256 of those that gave the reasons
+    Column("score", Double),
+    Column("reasons", ARRAY(String), nullable=False),  # why the result is surprising
+)
+
+
+endpoints = Table(
+    "webhook_endpoints",
+    metadata,
+    Column("id", String, primary_key=True),
+    Column("tenant", String, nullable=False),
+    Column("url", String, nullable=False),
+    Column("description", String, nullable=False, server_default=""),
+    Column("events", PG_ARRAY(String), nullable=False),  # empty: every event
+    Column("secret", String, nullable=False),  # sealed, see shared/encryption.py
+    Column("earlier_secret", String),  # sealed; signs beside the other while it is valid
+    Column("earlier_until", Instant),
+    Column("created_at", Instant, nullable=False, server_default=func.now()),
+    Column("succeeded_at", Instant),  # the last delivery that arrived
+    Column("held_until", Instant),  # the receiver asked to be left alone until then
+    Column("disabled_at", Instant),
+    Column("disabled_reason", String),
+    CheckConstraint("(disabled_at IS NULL) = (disabled_reason IS NULL)", name="disabled"),
+    CheckConstraint("(earlier_secret IS NULL) = (earlier_until IS NULL)", name="earlier"),
+    Index("ix_webhook_endpoints_tenant", "tenant", "id"),
+)
+
+deliveries = Table(
+    "webhook_deliveries",
+    metadata,
+    Column("id", String, primary_key=True),  # the webhook-id, the same for every attempt
+    Column("endpoint_id", ForeignKey("webhook_endpoints.id", ondelete="CASCADE"), nullable=False),
+    Column("tenant", String, nullable=False),
+    Column("event", String, nullable=False),
+    Column("body", String, nullable=False),
+    Column("status", String, nullable=False, server_default="pending"),
+    Column("attempts", Integer, nullable=False, server_default="0"),
+    Column("due_at", Instant, nullable=False, server_default=func.now()),
+    Column("claimed_until", Instant),  # an attempt is under way until then
+    Column("last_status", Integer),  # HTTP
+    Column("last_error", String),  # why the last attempt failed, in our words
+    Column("created_at", Instant, nullable=False, server_default=func.now()),
+    Column("ended_at", Instant),
+    CheckConstraint("status IN ('pending', 'succeeded', 'failed')", name="status"),
+    CheckConstraint("(status = 'pending') = (ended_at IS NULL)", name="ended"),
+    Index("ix_webhook_deliveries_endpoint", "endpoint_id", "created_at", "id"),
+    Index(
+        "ix_webhook_deliveries_due",
+        "endpoint_id",
+        "due_at",
+        postgresql_where=text("status = 'pending'"),
+    ),
+    Index(
+        "ix_webhook_deliveries_claimed",
+        "claimed_until",
+        postgresql_where=text("status = 'pending'"),
+    ),
+    Index("ix_webhook_deliveries_ended", "ended_at", postgresql_where=text("status <> 'pending'")),
 )

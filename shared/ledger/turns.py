@@ -3,13 +3,15 @@
 A message says that a job waits in its lane; which of them the worker takes is decided here, so that
 ten thousand jobs of one tenant delay one job of another by one turn. A job that was tried before is
 taken by a message of its own: it waits for its back-off, or is on trial.
+
+A metric's two queues, as the ledger sees them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import (
     ARRAY,
@@ -29,8 +31,21 @@ from sqlalchemy import (
 )
 from sqlalchemy.sql.expression import CTE
 
-from shared.ledger.lanes import EXPIRED, Lane
 from shared.ledger.tables import jobs
+
+EXPIRED = (jobs.c.status == "running", jobs.c.lease_expires_at < func.now())
+
+
+class Lane(NamedTuple):
+    """One of a metric's two lanes."""
+
+    metric: str
+    batch: bool
+
+    @property
+    def its_jobs(self) -> tuple[ColumnElement[bool], ...]:
+        """The jobs that travel in it."""
+        return (jobs.c.metric == self.metric, jobs.c.batch_id.is_not(None) == self.batch)
 
 
 @dataclass(frozen=True)

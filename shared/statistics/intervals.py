@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from shared.contracts import BatchReportRequest, Interval, MetricContract, Scored
 from shared.job_context import checking
-from shared.version import SERVICE_VERSION
+from shared.settings import SERVICE_VERSION
 
 Floats = NDArray[np.float64]
 Statistic = Callable[[Floats], Floats]  # (R, N, K) drawn observations → (R,) values, NaN: undefined

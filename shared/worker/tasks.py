@@ -15,7 +15,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from shared import log
+from shared import telemetry
 from shared.contracts import (
     BatchReport,
     BatchReportContract,
@@ -25,17 +25,17 @@ from shared.contracts import (
     ServiceContract,
 )
 from shared.job_context import checking
-from shared.ledger import results
+from shared.ledger import batch_lines
+from shared.ledger.batch_lines import Asked
 from shared.ledger.engine import ledger, transaction
-from shared.ledger.results import Asked
 from shared.metric import Metric, Service
 from shared.queue import AGAIN, app, is_batch, task_name
 from shared.settings import settings
 from shared.statistics.intervals import BatchStatistics
-from shared.tracing import continued
-from shared.worker.shell import Delivery, Score, carry
+from shared.telemetry import continued
+from shared.worker.job import Delivery, Score, carry
 
-logger = log.logger(__name__)
+logger = telemetry.logger(__name__)
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ def _register(contract: ServiceContract, score: Score) -> None:
         headers = self.request.headers or {}
         lane = (self.request.delivery_info or {}).get("routing_key") or ""
         delivery = Delivery(batch=is_batch(lane), again=AGAIN in headers)
-        with log.about(job=job_id), continued(f"score {contract.name}", headers, job=job_id):
+        with telemetry.about(job=job_id), continued(f"score {contract.name}", headers, job=job_id):
             carry(job_id, contract, score, delivery)
 
 
@@ -100,9 +100,9 @@ def gathered(
     """The succeeded results that are asked for, and how many others there are of each status."""
     with transaction(ledger()) as connection:
         if request.batch is not None:
-            rows = results.of_batch(connection, metric.name, request.batch)
+            rows = batch_lines.of_batch(connection, metric.name, request.batch)
         else:
-            rows = results.of_jobs(connection, metric.name, request.jobs or ())
+            rows = batch_lines.of_jobs(connection, metric.name, request.jobs or ())
         return sorted_out(batch, metric, rows)
 
 

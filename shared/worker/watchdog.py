@@ -30,7 +30,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from shared import log
+from shared import telemetry
 from shared.job_context import JobContext
 from shared.settings import settings
 
@@ -38,7 +38,7 @@ LOOK_SECONDS = 1.0
 STDERR = 2
 RETIRED = 70  # exit status: EX_SOFTWARE of sysexits.h
 
-logger = log.logger(__name__)
+logger = telemetry.logger(__name__)
 
 
 class Interrupted(BaseException):

@@ -18,11 +18,11 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_play
 from sqlalchemy import Engine
 
 from services.bindings import local
-from services.gateway.pages.fields import DETAILS
+from services.gateway.pages.try_it import DETAILS
 from services.registry import metrics, service
-from shared import models
-from shared.catalogue import load_catalogue
 from shared.ledger import jobs, leases
+from shared.models import ports
+from shared.models.catalogue import load_catalogue
 from shared.problems import make
 from shared.settings import Settings
 from tests.end_to_end.service import ROOT
@@ -92,13 +92,13 @@ def open_gateway(_settings: Settings) -> Iterator[str]:
 @pytest.fixture(scope="session")
 def results() -> dict[str, dict[str, Any]]:
     """metric → the result of its first example, with all the detail that a page can show."""
-    models.bind(local(load_catalogue(ROOT / "models.toml")))
+    ports.bind(local(load_catalogue(ROOT / "models.toml")))
     found = {}
     for name in metrics():
         score = service(name).score
         request = metrics()[name].request.model_validate(example(name))
         found[name] = score(request).model_dump(mode="json")
-    models.bind(None)
+    ports.bind(None)
     return found
 
 

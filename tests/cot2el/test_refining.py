@@ -14,8 +14,8 @@ from services.cot2el.kernel import MOST_STEPS
 from services.cot2el.refining import Rule, by_chance, refine, shuffled
 from services.cot2el.segmentation.sentences import sentences
 from services.cot2el.segmentation.units import Given, Rules
-from shared.choices import Explanation
 from shared.errors import BadInput
+from shared.questions import Explanation
 from tests.cot2el.writers import THOUGHT
 
 DEFAULT = Rule(0.6)

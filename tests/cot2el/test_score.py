@@ -12,9 +12,9 @@ from services.cot2el import tagging
 from services.cot2el.contract import CONTRACT
 from services.cot2el.drafting import thought
 from services.cot2el.metric import SERVICE
-from shared.calls import Prompt, Sampling
 from shared.errors import BadInput
-from shared.worker.forgetting import without_text
+from shared.models.calls import Prompt, Sampling
+from shared.redaction import without_text
 from tests.cot2el.writers import EXAMPLE, PARSE, THOUGHT, StubWriter, bound, request, sent, usual
 
 score = SERVICE.score

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from services.cot2el.structuring import cleaned, label_of, structured, validated
-from shared.choices import Option
+from shared.questions import Option
 
 NLI = [
     Option(key=k, text=t)

@@ -11,10 +11,10 @@ from typing import Any, cast
 import numpy as np
 
 from services.cot2el.contract import CONTRACT, Cot2elRequest
-from shared.calls import Completion, Pair, Prompt, Sampling
 from shared.contracts import ModelUse
 from shared.errors import BadInput
-from shared.models import Floats, Models, bind
+from shared.models.calls import Completion, Pair, Prompt, Sampling
+from shared.models.ports import Floats, Models, bind
 
 USE = ModelUse(name="stub", revision="1", sha256="0" * 64, device="cpu", dtype="float64")
 EXAMPLE: dict[str, Any] = CONTRACT.examples["your own pairs"]

@@ -20,8 +20,7 @@ from redis.exceptions import AuthenticationError
 from redis.retry import Retry
 
 from services.registry import contracts
-from services.stack.child import Child
-from services.stack.redis_server import HOST, free_port, redis_url
+from services.stack.servers import HOST, Child, free_port, redis_url
 from shared.encryption import new_key
 from shared.settings import Settings
 from tests.deployment.manifests import COMPOSE_FILE, ROOT, Json, compose, ours

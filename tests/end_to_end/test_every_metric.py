@@ -17,8 +17,8 @@ import pytest
 from bench.agreement import difference
 from services.bindings import local
 from services.registry import metrics, service
-from shared import models
-from shared.catalogue import load_catalogue
+from shared.models import ports
+from shared.models.catalogue import load_catalogue
 from tests.end_to_end.load import finished
 from tests.end_to_end.service import ROOT, serving
 
@@ -64,9 +64,9 @@ def jobs(client: httpx.Client) -> dict[tuple[str, str], list[dict[str, Any]]]:
 @pytest.fixture(scope="module")
 def here() -> Iterator[None]:
     """The same models in this process."""
-    models.bind(local(load_catalogue(ROOT / "models.toml")))
+    ports.bind(local(load_catalogue(ROOT / "models.toml")))
     yield
-    models.bind(None)
+    ports.bind(None)
 
 
 @pytest.mark.parametrize("case", CASES, ids=" ".join)

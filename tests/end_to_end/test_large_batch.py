@@ -19,7 +19,7 @@ import pytest
 import redis
 from sqlalchemy import Engine, text
 
-from services.stack.redis_server import HOST, free_port
+from services.stack.servers import HOST, free_port
 from shared import queue
 from shared.settings import Settings
 from tests.batches import URL, line, packed

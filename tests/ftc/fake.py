@@ -10,10 +10,10 @@ from typing import cast
 
 import numpy as np
 
-from shared.calls import Completion, Example, Prompt, Sampling, Tokens
 from shared.contracts import ModelUse
 from shared.errors import BadInput
-from shared.models import Floats, Models, bind
+from shared.models.calls import Completion, Example, Prompt, Sampling, Tokens
+from shared.models.ports import Floats, Models, bind
 
 Answer = Callable[[str, str], Sequence[float]]  # premise, hypothesis → E, N, C
 

@@ -14,7 +14,7 @@ from services.ftc.metric import SERVICE
 from services.ftc.report import FtcReport
 from shared.contracts import Report
 from shared.errors import BadInput, DegenerateInput, Unavailable
-from shared.worker.forgetting import without_text
+from shared.redaction import without_text
 from tests.ftc.fake import FakeJudge, always, bound
 
 score = SERVICE.score

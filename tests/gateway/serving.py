@@ -11,7 +11,7 @@ import uvicorn
 
 from services.gateway.app import create_app
 from services.gateway.server import config_of
-from services.stack.redis_server import HOST, free_port
+from services.stack.servers import HOST, free_port
 from shared.settings import Settings
 
 

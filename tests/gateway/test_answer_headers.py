@@ -8,7 +8,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from services.gateway.app import create_app
 from services.gateway.server import serve_metrics
-from services.stack.redis_server import HOST
+from services.stack.servers import HOST
 from shared.settings import Settings
 from tests.gateway.conftest import Opens
 from tests.gateway.serving import serving

@@ -12,8 +12,8 @@ import httpx
 import pytest
 from sqlalchemy import Engine, text
 
-from services.gateway import keyring
-from shared import log
+from services.gateway import caller
+from shared import telemetry
 from shared.ledger import keys
 from shared.ledger.keys import Wanted
 from shared.settings import Settings
@@ -148,8 +148,8 @@ def test_a_revoked_or_expired_key_opens_nothing(
 
 
 def test_a_key_is_remembered_for_a_few_seconds_and_no_longer() -> None:
-    ring = keyring.Keyring(Settings())
-    assert ring._callers.ttl == keyring.REMEMBERED_SECONDS <= 10
+    ring = caller.Keyring(Settings())
+    assert ring._callers.ttl == caller.REMEMBERED_SECONDS <= 10
 
 
 def test_the_ledger_keeps_a_hash_and_nothing_that_opens(opens: Opens, engine: Engine) -> None:
@@ -169,7 +169,7 @@ def test_no_log_shows_a_key(opens: Opens, engine: Engine, monkeypatch: pytest.Mo
     root = logging.getLogger()
     before = (root.handlers, root.level)
     monkeypatch.setattr("sys.stderr", text_of)
-    log.configure("debug", "json")
+    telemetry.configure_logging("debug", "json")
     try:
         client.post(URL, json=GOOD)
         client.get("/v1/jobs")
@@ -249,7 +249,7 @@ def test_the_first_key_closes_the_door_for_good(chosen: Settings, engine: Engine
 def test_a_running_gateway_notices_the_first_key(
     chosen: Settings, engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(keyring, "REMEMBERED_SECONDS", 0.0)
+    monkeypatch.setattr(caller, "REMEMBERED_SECONDS", 0.0)
     with serving(chosen) as url, httpx.Client(base_url=url, timeout=SECONDS) as client:
         assert client.get("/v1/jobs").status_code == 200
         with engine.begin() as connection:

@@ -12,12 +12,12 @@ from sqlalchemy import Engine, text, update
 
 from shared import settings as settings_module
 from shared.contracts import Report
-from shared.ledger import idempotency, jobs
-from shared.ledger.batch_tables import batches
+from shared.ledger import jobs
+from shared.ledger.tables import batches
 from shared.settings import Settings
 from shared.work import Size, Work
-from shared.worker import endings
-from shared.worker.shell import carry
+from shared.worker import job
+from shared.worker.job import carry
 from tests.batches import Scene
 from tests.rooms import ECHO, EchoRequest, echo
 
@@ -140,7 +140,7 @@ def test_the_worker_refuses_what_came_past_the_door(
 ) -> None:
     """An older gateway, or another limit, may have accepted it."""
     settings = settings_module.settings().model_copy(update={"max_work_seconds": 1.0})
-    monkeypatch.setattr(endings, "settings", lambda: settings)
+    monkeypatch.setattr(job, "settings", lambda: settings)
     scored: list[str] = []
 
     def score(request: EchoRequest) -> Report:
@@ -156,7 +156,7 @@ def test_the_worker_refuses_what_came_past_the_door(
     for content in ("short", "much too long"):
         request = EchoRequest(text=content).model_dump(mode="json")
         with engine.begin() as connection:
-            accepted = idempotency.accept(
+            accepted = jobs.accept(
                 connection, "echo", request, key=None, resend_after=timedelta(minutes=1)
             )
         carry(accepted.job.id, room, score)

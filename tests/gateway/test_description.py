@@ -8,7 +8,7 @@ import sys
 import httpx
 import pytest
 
-from services.gateway.preference import wait_seconds
+from services.gateway.incoming import wait_seconds
 
 
 def test_openapi_names_every_operation_and_message(client: httpx.Client) -> None:

@@ -7,8 +7,8 @@ import time
 
 import pytest
 
-from services.gateway import hints as hints_module
-from services.gateway.hints import Hints
+from services.gateway import state as hints_module
+from services.gateway.state import Hints
 from shared import queue
 from shared.errors import Unavailable
 from shared.queue import Hint

@@ -9,8 +9,8 @@ import httpx
 import pytest
 from sqlalchemy import Engine
 
-from services.gateway.exposure import Exposed, is_loopback, keys_needed
 from services.gateway.keys import main
+from services.gateway.site_security import Exposed, is_loopback, keys_needed
 from shared.ledger import keys
 from shared.ledger.engine import connect
 from shared.settings import Settings

@@ -12,8 +12,8 @@ import pytest
 from pydantic import SecretStr
 from sqlalchemy import Engine
 
-from services.gateway.rate_limit import WINDOW_SECONDS, Grant
-from services.stack.redis_server import free_port, redis_child, redis_url
+from services.gateway.caller import WINDOW_SECONDS, Grant
+from services.stack.servers import free_port, redis_child, redis_url
 from shared.ledger import keys
 from shared.ledger.keys import Wanted
 from shared.settings import Settings

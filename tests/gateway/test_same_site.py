@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from starlette.datastructures import Headers
 
-from services.gateway.same_site import foreign, name_of
+from services.gateway.site_security import foreign, name_of
 from shared.settings import Settings
 from tests.gateway.conftest import Opens
 from tests.gateway.test_scores import GOOD, URL

@@ -20,8 +20,7 @@ import psutil
 import pytest
 
 from services.gateway.connections import CHUNK_BYTES, HEAD_LINES, LINGER_BYTES, SPARE
-from services.stack.child import Child
-from services.stack.redis_server import HOST, free_port
+from services.stack.servers import HOST, Child, free_port
 from shared.settings import Settings
 
 PATIENCE = 60.0

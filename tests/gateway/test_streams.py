@@ -10,12 +10,10 @@ import httpx
 import pytest
 from sqlalchemy import Engine
 
-from services.gateway import callers, streams
-from services.gateway.keyring import ANYBODY, Caller
-from services.gateway.pages import viewers
+from services.gateway import auth, caller
+from services.gateway.caller import ANYBODY, MOST, MOST_OF_A_KEY, Caller, Streams
 from services.gateway.routes import events as event_routes
 from services.gateway.routes.scores import LOOK_AGAIN_SECONDS
-from services.gateway.streams import MOST, MOST_OF_A_KEY, Streams
 from shared.errors import QuotaExceeded
 from shared.ledger import keys
 from shared.ledger.keys import Key
@@ -32,7 +30,7 @@ MOST_SECONDS_AFTER_REVOCATION = 10  # as operations.md promises
 KEY = Key("key_1", "a", "test", "tsk_", ["score"], None, datetime.now(UTC), None, None)
 
 
-def caller(number: int) -> Caller:
+def caller_with_key(number: int) -> Caller:
     """Somebody with a key of their own."""
     return Caller("a", frozenset({"score"}), replace(KEY, id=f"key_{number}"))
 
@@ -42,19 +40,19 @@ def test_a_key_holds_so_many_and_lets_go_of_them() -> None:
     for _ in range(3):
         with ExitStack() as stack:
             for _ in range(MOST_OF_A_KEY):
-                stack.enter_context(held.another(caller(1)))
+                stack.enter_context(held.another(caller_with_key(1)))
             with pytest.raises(QuotaExceeded) as refused:
-                stack.enter_context(held.another(caller(1)))
+                stack.enter_context(held.another(caller_with_key(1)))
             assert refused.value.retry_after
-            stack.enter_context(held.another(caller(2)))
+            stack.enter_context(held.another(caller_with_key(2)))
 
 
 def test_a_process_holds_so_many_whoever_asks() -> None:
     held = Streams()
     with ExitStack() as stack:
         for number in range(MOST):
-            stack.enter_context(held.another(ANYBODY if number % 2 else caller(number)))
-        for who in (ANYBODY, caller(-1)):
+            stack.enter_context(held.another(ANYBODY if number % 2 else caller_with_key(number)))
+        for who in (ANYBODY, caller_with_key(-1)):
             with pytest.raises(QuotaExceeded), held.another(who):
                 pass
     with held.another(ANYBODY):
@@ -64,7 +62,7 @@ def test_a_process_holds_so_many_whoever_asks() -> None:
 def test_a_stream_too_many_is_refused_until_another_is_closed(
     opens: Opens, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(streams, "MOST_OF_A_KEY", 2)
+    monkeypatch.setattr(caller, "MOST_OF_A_KEY", 2)
     client, other = opens("a"), opens("a")
     job_id = client.post(URL, json=GOOD).json()["id"]
     path = f"/v1/jobs/{job_id}/events"
@@ -81,7 +79,7 @@ def test_a_stream_too_many_is_refused_until_another_is_closed(
 
 
 def test_a_page_too_many_is_told_so(opens: Opens, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(streams, "MOST_OF_A_KEY", 1)
+    monkeypatch.setattr(caller, "MOST_OF_A_KEY", 1)
     browser = entered(opens, "a")
     with browser.stream("GET", "/live") as one:
         assert one.status_code == 200
@@ -128,13 +126,13 @@ def test_the_api_tells_nothing_more_to_a_revoked_key(scene: Scene, what: str) ->
             for key in keys.all_of(connection, "a"):
                 keys.revoke(connection, key.id)
         assert "event: end" not in list(lines)  # the stream ends, and a test that hangs fails
-    assert callers.ASKED_AGAIN_SECONDS + LOOK_AGAIN_SECONDS < MOST_SECONDS_AFTER_REVOCATION
+    assert auth.ASKED_AGAIN_SECONDS + LOOK_AGAIN_SECONDS < MOST_SECONDS_AFTER_REVOCATION
 
 
 def test_a_revoked_key_that_is_still_remembered_opens_no_stream(
     scene: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(callers, "ASKED_AGAIN_SECONDS", 3_600.0)
+    monkeypatch.setattr(auth, "ASKED_AGAIN_SECONDS", 3_600.0)
     address = f"/v1/jobs/{scene.client.post(URL, json=GOOD).json()['id']}/events"
     with scene.engine.begin() as connection:
         for key in keys.all_of(connection, "a"):
@@ -153,7 +151,7 @@ def scene(opens: Opens, engine: Engine, chosen: Settings) -> Scene:
 def test_a_page_hears_nothing_more_when_its_session_has_ended(
     opens: Opens, scene: Scene, monkeypatch: pytest.MonkeyPatch, what: str, how: str
 ) -> None:
-    monkeypatch.setattr(viewers, "ASKED_AGAIN_SECONDS", 0.0)
+    monkeypatch.setattr(auth, "ASKED_AGAIN_SECONDS", 0.0)
     browser = entered(opens, "a", "score", "batch")
     address = "/live"
     if what == "job":

@@ -12,8 +12,8 @@ import pytest
 from sqlalchemy import Engine, text
 from standardwebhooks import Webhook
 
-from services.scheduler.webhooks.delivering import delivering
-from shared.ledger.webhooks.endpoints import MOST_ENDPOINTS
+from services.scheduler.webhooks import delivering
+from shared.ledger.webhooks import MOST_ENDPOINTS
 from shared.settings import Settings
 from tests.gateway.conftest import Opens
 from tests.gateway.serving import serving

@@ -10,9 +10,9 @@ import torch
 
 from services.inference.budget import LEAST
 from services.inference.causal import LocalLanguageModel
-from services.inference.local import LocalModels
-from shared.calls import AttributionMethod, Example, Prompt, Row, Rows, Sampling, Template
-from shared.catalogue import load_catalogue
+from services.inference.local_models import LocalModels
+from shared.models.calls import AttributionMethod, Example, Prompt, Row, Rows, Sampling, Template
+from shared.models.catalogue import load_catalogue
 from tests.inference.shapes import save_llama
 
 pytestmark = [

@@ -9,8 +9,8 @@ import pytest
 import torch
 
 from services.inference.classifier import LocalClassifier
-from services.inference.local import LocalModels
-from shared.catalogue import load_catalogue
+from services.inference.local_models import LocalModels
+from shared.models.catalogue import load_catalogue
 
 pytestmark = [
     pytest.mark.gpu,

@@ -12,7 +12,7 @@ from bench.ice_models import TEMPLATE, TINY, behind_the_port, random_model, toke
 from services.ice.contract import IceRequest
 from services.ice.metric import SERVICE
 from services.ice.report import IceReport
-from shared import models
+from shared.models import ports
 
 score_batch = SERVICE.score_batch
 
@@ -36,7 +36,7 @@ REQUESTS = [
 @pytest.fixture(autouse=True)
 def _unbound() -> Iterator[None]:
     yield
-    models.bind(None)
+    ports.bind(None)
 
 
 def reports(device: str, dtype: str = "float32") -> list[IceReport]:
@@ -46,7 +46,7 @@ def reports(device: str, dtype: str = "float32") -> list[IceReport]:
             if weight.dim() > 1:
                 weight.mul_(4)
     placed = weights.to(device=device, dtype=getattr(torch, dtype))
-    models.bind(behind_the_port(placed, tokenizer(), device, dtype))
+    ports.bind(behind_the_port(placed, tokenizer(), device, dtype))
     return score_batch(REQUESTS)
 
 

@@ -11,10 +11,10 @@ from typing import Any, cast
 
 import numpy as np
 
-from shared.calls import Completion, Example, Pair, Prompt, Sampling, WrittenToken
 from shared.contracts import ModelKind, ModelUse
 from shared.errors import BadInput
-from shared.models import Floats, Models, bind
+from shared.models.calls import Completion, Example, Pair, Prompt, Sampling, WrittenToken
+from shared.models.ports import Floats, Models, bind
 
 TOXIC = "The text is toxic.\n\n1. It calls the neighbours lazy.\n2. It wants them gone from here."
 PLAIN = "The text is not toxic.\n\n1. It describes the weather only.\n2. It attacks nobody at all."

@@ -11,8 +11,8 @@ from services.bindings import local
 from services.haf.contract import HafRequest
 from services.haf.metric import SERVICE
 from services.haf.report import HafReport
-from shared.catalogue import load_catalogue
-from shared.models import bind
+from shared.models.catalogue import load_catalogue
+from shared.models.ports import bind
 from tests.haf.tiny_llama import save
 
 score = SERVICE.score

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from services.haf.contract import CONTRACT, HafRequest
 from services.haf.metric import SERVICE
 from services.haf.report import DecisionPart, HafReport, ReasonPart
-from shared.calls import Prompt
 from shared.contracts import Report
 from shared.errors import BadInput, Unavailable
-from shared.worker.forgetting import without_text
+from shared.models.calls import Prompt
+from shared.redaction import without_text
 from tests.haf.fake import ENOUGH, MORE, PLAIN, TOXIC, bound, response, surprise, told
 from tests.haf.test_stages import WRITING
 

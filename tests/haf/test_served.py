@@ -14,9 +14,9 @@ import pytest
 from services.bindings import local
 from services.haf.contract import HafRequest
 from services.haf.metric import SERVICE
-from services.stack.redis_server import HOST, free_port
-from shared.catalogue import load_catalogue
-from shared.models import bind
+from services.stack.servers import HOST, free_port
+from shared.models.catalogue import load_catalogue
+from shared.models.ports import bind
 from tests.haf.test_generated import ENTRIES, TEXT
 from tests.haf.tiny_llama import SPECIAL, STAGES, save
 from tests.patience import looks

@@ -12,7 +12,7 @@ import numpy as np
 
 from shared.contracts import ModelUse
 from shared.errors import BadInput
-from shared.models import Floats, Models, bind
+from shared.models.ports import Floats, Models, bind
 
 
 def by_hash(text: str) -> float:

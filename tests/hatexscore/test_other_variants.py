@@ -11,7 +11,7 @@ from services.hatexscore.gather import NO_CONTROL
 from services.hatexscore.metric import SENT_FOR_ANOTHER, SERVICE
 from services.hatexscore.report import HatexscoreReport, VariantOutcome
 from shared.contracts import Variant
-from shared.worker.forgetting import without_text
+from shared.redaction import without_text
 from tests.hatexscore.fake import FakeClassifier, bound
 from tests.hatexscore.test_score import ask, requests
 

@@ -11,9 +11,9 @@ from typing import Any, cast
 import numpy as np
 
 from services.hlv.contract import HlvRequest
-from shared.calls import Completion, Example, Prompt, Sampling, WrittenToken
 from shared.contracts import ModelKind, ModelUse
-from shared.models import Floats, Models, bind
+from shared.models.calls import Completion, Example, Prompt, Sampling, WrittenToken
+from shared.models.ports import Floats, Models, bind
 
 USE = ModelUse(name="stub", revision="1", sha256="0" * 64, device="cpu", dtype="float64")
 NLI = {"premise": "A dog sleeps on a red sofa.", "hypothesis": "An animal is at rest."}

@@ -10,8 +10,8 @@ import pytest
 from services.bindings import local
 from services.hlv import prompts
 from services.hlv.metric import SERVICE
-from shared.catalogue import load_catalogue
-from shared.models import Models, bind
+from shared.models.catalogue import load_catalogue
+from shared.models.ports import Models, bind
 from tests.hlv.judges import GREEDY, NLI, OPTIONS, request
 from tests.inference.shapes import save_llama
 

@@ -7,10 +7,9 @@ import torch
 from transformers import AutoTokenizer, BertConfig, BertForSequenceClassification
 
 from services.inference.classifier import LocalClassifier
-from services.inference.local import LocalModels
-from shared import models
-from shared.catalogue import load_catalogue
-from shared.embedded_base import base_folder
+from services.inference.local_models import LocalModels
+from shared.models import ports
+from shared.models.catalogue import base_folder, load_catalogue
 
 
 @pytest.fixture(scope="module")
@@ -36,6 +35,6 @@ def encoder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalClassifie
     entry = '[[models]]\nname = "m"\nkind = "classifier"\nsource = "path:bert"\ndevice = "cpu"\n'
     (folder / "models.toml").write_text(entry, "utf-8")
     local = LocalModels(load_catalogue(folder / "models.toml"))
-    models.bind(local)
+    ports.bind(local)
     yield local.classifier("m")
-    models.bind(None)
+    ports.bind(None)

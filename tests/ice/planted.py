@@ -11,10 +11,10 @@ from typing import cast
 
 import numpy as np
 
-from shared import models
-from shared.calls import AttributionMethod, Attributions, Example, Row, Rows, Tokens
 from shared.contracts import ModelKind, ModelUse
-from shared.models import Floats
+from shared.models import ports
+from shared.models.calls import AttributionMethod, Attributions, Example, Row, Rows, Tokens
+from shared.models.ports import Floats
 
 USE = ModelUse(name="planted", revision="1", sha256="0" * 64, device="cpu", dtype="float32")
 CLS, SEP, MASK, UNK, PAD = range(5)
@@ -127,8 +127,8 @@ class PlantedJudge:
 def planted(probability: Planted = noise, **more: object) -> Iterator[PlantedJudge]:
     """Bound while the block runs."""
     judge = PlantedJudge(probability, **more)  # type: ignore[arg-type]
-    models.bind(cast(models.Models, judge))
+    ports.bind(cast(ports.Models, judge))
     try:
         yield judge
     finally:
-        models.bind(None)
+        ports.bind(None)

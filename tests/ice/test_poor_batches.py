@@ -13,8 +13,8 @@ from services.ice.metric import SERVICE
 from services.ice.report import IceReport
 from services.ice.results import name
 from shared.contracts import Scored
+from shared.redaction import without_text
 from shared.statistics.intervals import BatchStatistics
-from shared.worker.forgetting import without_text
 from tests.ice.test_batch_report import ASKED, bodies, scored
 
 

@@ -20,7 +20,7 @@ from services.ice.gather import inquire
 from services.ice.metric import SERVICE
 from services.ice.report import IceReport
 from services.inference.classifier import LocalClassifier
-from shared import models
+from shared.models import ports
 
 score = SERVICE.score
 
@@ -38,9 +38,9 @@ def causal() -> Iterator[Any]:
             if weight.dim() > 1:
                 weight.mul_(4)
     words = tokenizer()
-    models.bind(behind_the_port(model, words))
+    ports.bind(behind_the_port(model, words))
     yield Asked(model, words, LABEL_TOKENS, ())
-    models.bind(None)
+    ports.bind(None)
 
 
 def asked(causal: Asked, text: str) -> Asked:

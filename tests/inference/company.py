@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from services.inference.local import LocalModels
+from services.inference.local_models import LocalModels
 from services.similarity.cache import Cache
-from services.similarity.local import LocalSimilarities
-from shared.calls import Pair
-from shared.catalogue import Catalogue, ModelEntry
-from shared.models import Floats
+from services.similarity.encoders import LocalSimilarities
+from shared.models.calls import Pair
+from shared.models.catalogue import Catalogue, ModelEntry
+from shared.models.ports import Floats
 from shared.numerics import MODE
 from shared.settings import environment_value
 

@@ -14,9 +14,8 @@ from transformers import AutoTokenizer, BertConfig, BertForSequenceClassificatio
 
 from services.inference.causal import LocalLanguageModel
 from services.inference.classifier import LocalClassifier
-from services.inference.local import LocalModels
-from shared.catalogue import load_catalogue
-from shared.embedded_base import base_folder
+from services.inference.local_models import LocalModels
+from shared.models.catalogue import base_folder, load_catalogue
 from tests.inference.shapes import save_bert, save_gpt2, save_llama
 
 ROOT = Path(__file__).parents[2]

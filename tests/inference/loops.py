@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from shared.models import Floats
+from shared.models.ports import Floats
 
 
 def encoder_logits(model: Any, ids: Sequence[int], segments: Sequence[int] | None = None) -> Floats:

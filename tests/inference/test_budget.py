@@ -13,12 +13,12 @@ from transformers import Gemma2Config, Gemma2ForCausalLM
 from services.bindings import models_for
 from services.inference import classifier
 from services.inference.budget import CPU_TOKENS, LEAST, MOST, fitting, padded_tokens
+from services.inference.causal_pass import Readout
 from services.inference.classifier import LocalClassifier
-from services.inference.local import LocalModels
-from services.inference.readout import Readout
-from shared.calls import AttributionMethod, Example
-from shared.catalogue import load_catalogue
+from services.inference.local_models import LocalModels
 from shared.errors import BadInput, Unavailable
+from shared.models.calls import AttributionMethod, Example
+from shared.models.catalogue import load_catalogue
 from shared.settings import Settings, settings
 from tests.inference.loops import next_logits
 from tests.inference.shapes import save_gpt2

@@ -10,12 +10,13 @@ from sklearn.metrics import (  # type: ignore[import-untyped]
 )
 
 from services.inference.classifier import softmax
-from services.inference.embedded.calibration import (
+from services.inference.embedded.evaluation import (
     best_temperature,
     brier_score,
     expected_calibration_error,
+    macro_f1,
+    wilson,
 )
-from services.inference.embedded.evaluation import macro_f1, wilson
 
 DRAWS = np.random.default_rng(5)
 LOGITS = DRAWS.normal(size=(20_000, 2)) * 2

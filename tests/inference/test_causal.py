@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from services.inference import causal_pass
 from services.inference.causal import LocalLanguageModel
-from shared.calls import Example, Row, Rows, Template
 from shared.errors import BadInput
+from shared.models.calls import Example, Row, Rows, Template
 from tests.inference.loops import log_probabilities, next_logits, probabilities
 from tests.inference.shapes import READS
 

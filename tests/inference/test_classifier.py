@@ -17,11 +17,10 @@ from transformers import AutoTokenizer
 
 from services.inference import loading
 from services.inference.classifier import LocalClassifier, softmax
-from services.inference.local import LocalModels
+from services.inference.local_models import LocalModels
 from services.inference.quiet import quiet
-from shared.embedded_base import base_folder
 from shared.errors import BadInput, ScoringError, Unavailable
-from shared.weights import folder_sha256
+from shared.models.catalogue import base_folder, folder_sha256
 
 WORDS = ["the", "a", "garden", "people", "walk", "rain", "slowly", "under", "green", "windows"]
 SHORT = [" ".join(WORDS[n % 7 : n % 7 + 1 + n % 8]) for n in range(60)]

@@ -11,14 +11,11 @@ import pytest
 
 from services.inference.classifier import LocalClassifier
 from services.inference.embedded.adapter import CONFIG, WEIGHTS, load_adapter
-from services.inference.embedded.answers import logits
-from services.inference.embedded.examples import Example
-from services.inference.embedded.split import Split
-from services.inference.embedded.tasks.hate import FILES, evaluate, read, split
-from services.inference.embedded.tasks.hate_card import HateMetrics, render
+from services.inference.embedded.evaluation import logits
+from services.inference.embedded.examples import Example, Split
+from services.inference.embedded.hate import FILES, HateMetrics, evaluate, read, render, split
 from services.inference.embedded.train import METRICS
-from shared.catalogue import EMBEDDED, NOTE, EmbeddedNote
-from shared.embedded_base import base_folder, checked
+from shared.models.catalogue import EMBEDDED, NOTE, EmbeddedNote, base_folder, checked
 
 SHIPPED = EMBEDDED / "hate"
 DATA = Path(__file__).parents[3] / "shared" / "data"

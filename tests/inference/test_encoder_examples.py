@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from services.inference.classifier import LocalClassifier
-from shared.calls import Example, Row, Rows, Template
 from shared.errors import BadInput
+from shared.models.calls import Example, Row, Rows, Template
 from tests.inference.loops import encoder_logits, probabilities
 
 PAIR = Example(text="The garden was green.", text_pair="It rained, slowly, all day.")

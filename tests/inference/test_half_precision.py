@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from services.inference.local import LocalModels
-from shared.calls import Example, Template
+from services.inference.local_models import LocalModels
+from shared.models.calls import Example, Template
 from tests.inference.shapes import save_gpt2, save_llama
 
 WORDS = ["an", "awful", "phone", "but", "a", "great", "screen", "and", "sound"]

@@ -28,12 +28,11 @@ from transformers import (
     XLMRobertaForSequenceClassification,
 )
 
-from services.inference.local import LocalModels
-from services.similarity.local import LocalSimilarities
-from shared.calls import Pair
-from shared.catalogue import Catalogue, ModelEntry
-from shared.embedded_base import base_folder
+from services.inference.local_models import LocalModels
+from services.similarity.encoders import LocalSimilarities
 from shared.errors import ScoringError
+from shared.models.calls import Pair
+from shared.models.catalogue import Catalogue, ModelEntry, base_folder
 
 WORDS = " ".join(["sun", "sea", "tea", "oak", "ice"] * 1_000)  # 5,000 of one token each
 SHAPES: dict[str, tuple[Any, Any, int, int, int]] = {  # … rows of positions, padding id, usable

@@ -17,19 +17,14 @@ from hypothesis import strategies as st
 from rich.console import Console
 from transformers import AutoTokenizer
 
-from services.inference.embedded.adapter import WEIGHTS, load_adapter
-from services.inference.embedded.answers import logits
-from services.inference.embedded.evaluation import LabelMetrics, columns, quality
-from services.inference.embedded.examples import Example, wording
-from services.inference.embedded.split import Split, split
-from services.inference.embedded.task import Task
-from services.inference.embedded.tasks.nli import NLI, NliMetrics
-from services.inference.embedded.tasks.sentiment import SENTIMENT, SentimentMetrics
-from services.inference.embedded.tokens import padded, tokenized
+from services.inference.embedded.adapter import WEIGHTS, load_adapter, padded, tokenized
+from services.inference.embedded.evaluation import LabelMetrics, columns, logits, quality
+from services.inference.embedded.examples import Example, Split, split, wording
+from services.inference.embedded.nli import NLI, NliMetrics
+from services.inference.embedded.sentiment import SENTIMENT, SentimentMetrics
 from services.inference.embedded.train import METRICS, main, make
-from services.inference.embedded.training import Recipe
-from shared.catalogue import EMBEDDED, NOTE, EmbeddedNote
-from shared.embedded_base import base_folder
+from services.inference.embedded.training import Recipe, Task
+from shared.models.catalogue import EMBEDDED, NOTE, EmbeddedNote, base_folder
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 needs_data = pytest.mark.skipif(

@@ -9,10 +9,9 @@ import pytest
 import torch
 
 from services.inference.causal import LocalLanguageModel
-from services.inference.drafts import Draft, seeded
-from services.inference.generating import draw
-from shared.calls import Prompt, Sampling, Turn
+from services.inference.generation import Draft, draw, seeded
 from shared.errors import BadInput
+from shared.models.calls import Prompt, Sampling, Turn
 from tests.inference.loops import log_probabilities, next_logits
 from tests.inference.shapes import READS
 

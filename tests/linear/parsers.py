@@ -17,8 +17,7 @@ from services.cot2el.structuring import label_of, validated
 from services.cot2el.tagging import tags
 from services.ftc import prompting, reading
 from services.ftc.contract import FtcRequest
-from services.gateway.body import decode
-from services.gateway.pages.words import changes
+from services.gateway.incoming import decode
 from services.gateway.refusals import InvalidBody
 from services.haf import reference as haf_reference
 from services.haf import stages, transcript
@@ -35,10 +34,11 @@ from services.hatexscore.runs import Runs
 from services.hatexscore.units import units
 from services.hatexscore.variants import VARIANTS
 from services.hlv import parsing as answers
-from shared.choices import Option
-from shared.openai.offsets import spans
-from shared.strictness import read_strictly
-from shared.whose_words import repeats
+from shared.models.openai.text import spans
+from shared.page_text import changes
+from shared.problems import read_strictly
+from shared.questions import Option
+from shared.redaction import repeats
 
 Parser = Callable[[str], Any]
 

@@ -11,10 +11,10 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from sqlalchemy import text, update
 
-from services.scheduler.fairness import shares
+from services.scheduler.steps import shares
 from shared import queue
 from shared.errors import Unavailable
-from shared.ledger.batch_tables import batches
+from shared.ledger.tables import batches
 from tests.batches import Json, Scene, line, upload
 
 SLOW = (HealthCheck.function_scoped_fixture, HealthCheck.too_slow)

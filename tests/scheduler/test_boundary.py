@@ -10,15 +10,15 @@ import pytest
 from sqlalchemy import Connection, text
 from sqlalchemy.exc import ProgrammingError
 
-from services.scheduler import answers, feeding, filing
-from services.scheduler.boundary import Boundary
-from services.scheduler.feeding import Feeder
-from services.scheduler.filing import Filing
+from services.scheduler import batch_feed, batch_files
+from services.scheduler.batch_feed import Feeder
+from services.scheduler.batch_files import Filing
 from services.scheduler.retention import Retention
+from services.scheduler.steps import Boundary
 from shared.errors import FileStoreAway, Unavailable
-from shared.files import FileStore
-from shared.ledger import ending, reading, retention
-from shared.ledger import feeding as lanes
+from shared.file_store import FileStore
+from shared.ledger import batch_feed as lanes
+from shared.ledger import batch_validation, batches, retention
 from tests.batches import FINAL, Json, Scene, line
 
 CRASH = "poison, on purpose"
@@ -76,12 +76,12 @@ def poisoned(scene: Scene, batch: Json, statement: str) -> Iterator[None]:
 
 
 STEPS: list[tuple[str, Any, str, int]] = [
-    ("validating", reading, "advance", 1),
+    ("validating", batch_validation, "advance", 1),
     ("feeding", lanes, "take", 1),
     ("feeding", lanes, "feed", 1),
-    ("writing", ending, "take", 1),
-    ("writing", ending, "answers", 1),
-    ("writing", ending, "close", 1),
+    ("writing", batches, "take", 1),
+    ("writing", batches, "answers", 1),
+    ("writing", batches, "close", 1),
 ]
 
 
@@ -110,7 +110,7 @@ def test_a_batch_that_fails_under_way_keeps_the_results_that_it_has(
     bad = scene.read(scene.make([line(str(number), f"text {number}") for number in range(6)]))
     scene.feeder(batch_window=4).round()
     assert scene.work(most=3) == 3
-    monkeypatch.setattr(feeding.Feeder, "_jobs", trouble)
+    monkeypatch.setattr(batch_feed.Feeder, "_jobs", trouble)
     (bad,) = rounds(scene, bad)
     output, errors = scene.file(bad["output_file_id"]), scene.file(bad["error_file_id"])
     assert bad["status"] == "failed"
@@ -142,7 +142,7 @@ def test_a_statement_over_all_batches_fails_for_one_alone(
     scene: Scene, monkeypatch: pytest.MonkeyPatch, step: str, name: str, status: str
 ) -> None:
     bad, good = (scene.read(batch) for batch in two(scene))
-    real = getattr(ending, name)
+    real = getattr(batches, name)
 
     def crash_or_do(connection: Connection, only: list[str] | None = None) -> Any:
         if only is None or bad["id"] in only:
@@ -150,7 +150,7 @@ def test_a_statement_over_all_batches_fails_for_one_alone(
         return real(connection, only)
 
     assert (bad["status"], good["status"]) == (status, status)
-    monkeypatch.setattr(ending, name, crash_or_do)
+    monkeypatch.setattr(batches, name, crash_or_do)
     bad, good = rounds(scene, bad, good)
     assert (bad["status"], good["status"]) == ("failed", "completed")
     assert reason(bad).startswith(f"{step} failed")
@@ -159,12 +159,12 @@ def test_a_statement_over_all_batches_fails_for_one_alone(
 def test_an_answer_that_cannot_be_shown_is_that_lines_trouble(
     scene: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = answers.written
+    real = batch_files.written
 
     def crash_or_do(batch: Any, answer: Any) -> Any:
         return trouble() if answer.number == 2 else real(batch, answer)
 
-    monkeypatch.setattr(filing, "written", crash_or_do)
+    monkeypatch.setattr(batch_files, "written", crash_or_do)
     (batch,) = rounds(scene, scene.make([line(str(number), "a") for number in range(3)]))
     assert batch["status"] == "completed"
     assert [one["custom_id"] for one in scene.file(batch["output_file_id"])] == ["0", "2"]
@@ -201,7 +201,7 @@ def test_a_ledger_that_is_away_fails_no_batch(
     batch = scene.make([line("a", "a")])
     files = scene.filing()
     with monkeypatch.context() as patch:
-        patch.setattr(reading, "advance", away)
+        patch.setattr(batch_validation, "advance", away)
         for _ in range(5):
             with pytest.raises(Unavailable):
                 files.round()
@@ -218,7 +218,7 @@ def test_a_table_of_another_version_fails_no_batch(
         connection.execute(text("SELECT nothing FROM batches"))
 
     with monkeypatch.context() as patch:
-        patch.setattr(reading, "advance", older)
+        patch.setattr(batch_validation, "advance", older)
         for _ in range(5):
             with pytest.raises(ProgrammingError):
                 files.round()
@@ -236,7 +236,7 @@ def test_a_batch_in_trouble_rests_before_it_is_tried_again(
         raise RuntimeError(CRASH)
 
     batch = scene.make([line("a", "a")])
-    monkeypatch.setattr(reading, "advance", crash)
+    monkeypatch.setattr(batch_validation, "advance", crash)
     boundary = Boundary(scene.engine, rest_seconds=3_600)
     settings, catalogue = scene.chosen, scene.filing()._catalogue
     files = Filing(scene.engine, settings, catalogue, boundary=boundary, patience=60)

@@ -10,7 +10,7 @@ import pytest
 
 from services.scheduler.__main__ import Duty
 from services.scheduler.health import Rounds, serve
-from services.stack.redis_server import HOST, free_port
+from services.stack.servers import HOST, free_port
 from tests.patience import SECONDS, eventually
 
 

@@ -8,8 +8,8 @@ import pytest
 from sqlalchemy import text
 
 from services.registry import contracts
-from services.scheduler import lines
-from shared.ledger.reading import Fault
+from services.scheduler import batch_files
+from shared.ledger.batches import Fault
 from shared.settings import settings
 from tests.batches import Json, Scene, line
 from tests.poison import places, planted, raw_values
@@ -75,7 +75,7 @@ def test_a_strange_value_that_is_kept_stops_nobody(
 
 
 def test_a_strange_value_anywhere_is_a_line_or_a_fault(scene: Scene) -> None:
-    reader = lines.Reader(
+    reader = batch_files.Reader(
         contracts()["hatexscore"],
         FULL["url"],
         scene.filing()._catalogue,
@@ -102,14 +102,14 @@ def test_an_id_that_the_ledger_cannot_keep_is_refused_with_its_place(scene: Scen
 def test_a_line_that_crashes_its_reader_is_named(
     scene: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = lines.Reader.read
+    real = batch_files.Reader.read
 
-    def crash_or_read(reader: lines.Reader, raw: bytes) -> object:
+    def crash_or_read(reader: batch_files.Reader, raw: bytes) -> object:
         if b"second" in raw:
             raise RecursionError
         return real(reader, raw)
 
-    monkeypatch.setattr(lines.Reader, "read", crash_or_read)
+    monkeypatch.setattr(batch_files.Reader, "read", crash_or_read)
     batch = outcome(scene, json.dumps(line("second", "x")).encode())
     (fault,) = batch["errors"]["data"]
     assert (fault["code"], fault["line"], fault["param"]) == ("unreadable_line", 2, "#")

@@ -8,12 +8,10 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import text, update
 
-from services.scheduler.private_inputs import PrivateInputs
-from services.scheduler.retention import Retention
+from services.scheduler.retention import PrivateInputs, Retention
 from shared.ledger import files
-from shared.ledger.batch_tables import batches
-from shared.ledger.batch_tables import files as file_table
-from shared.ledger.tables import jobs
+from shared.ledger.tables import batches, jobs
+from shared.ledger.tables import files as file_table
 from tests.batches import URL, Scene, line, store_folder, upload
 from tests.gateway.test_scores import GOOD
 

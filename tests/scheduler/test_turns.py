@@ -16,11 +16,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import Engine
 
-from services.scheduler import lines
-from services.scheduler.fairness import Appetite, Rotation, shares, shares_by_tenant
-from services.scheduler.feeding import LEAST_WAITING
-from services.scheduler.pace import SECONDS_AHEAD, Pace
-from shared.files import FileStore
+from services.scheduler import batch_files
+from services.scheduler.batch_feed import LEAST_WAITING, SECONDS_AHEAD, Pace
+from services.scheduler.steps import Appetite, Rotation, shares, shares_by_tenant
+from shared.file_store import FileStore
 from shared.ledger import batches, files
 from shared.ledger.batches import NewBatch, Turn
 from shared.ledger.engine import transaction
@@ -38,7 +37,7 @@ def alone(chosen: Settings, engine: Engine, monkeypatch: pytest.MonkeyPatch) -> 
 
     A step ends by its lines alone, not by the clock of a busy machine.
     """
-    monkeypatch.setattr(lines, "SECONDS_AT_ONCE", math.inf)
+    monkeypatch.setattr(batch_files, "SECONDS_AT_ONCE", math.inf)
     with httpx.Client() as nobody:
         yield Scene(nobody, engine, chosen)
 

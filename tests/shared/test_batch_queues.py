@@ -10,8 +10,7 @@ import pytest
 from shared import queue
 from shared.queue import CallsFirst, app
 from shared.settings import Settings
-from shared.worker.batch_queues import BatchQueues
-from shared.worker.shares import stopping
+from shared.worker.batch_queues import BatchQueues, stopping
 
 
 @pytest.fixture(autouse=True)

@@ -10,10 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from shared.catalogue import Catalogue, load_catalogue
-from shared.embedded_base import BASE_REVISION, BASE_SHA256
 from shared.errors import BadInput
-from shared.weights import file_sha256, folder_sha256
+from shared.models.catalogue import (
+    BASE_REVISION,
+    BASE_SHA256,
+    Catalogue,
+    file_sha256,
+    folder_sha256,
+    load_catalogue,
+)
 from tests.rooms import ECHO
 
 ROOT = Path(__file__).parents[2]
@@ -129,7 +134,7 @@ def test_a_hash_follows_a_changed_file(tmp_path: Path) -> None:
 
 
 def test_the_catalogue_loads_no_model_code() -> None:
-    script = "import sys, shared.catalogue; print(*sys.modules)"
+    script = "import sys, shared.models.catalogue; print(*sys.modules)"
     names = subprocess.run(
         [sys.executable, "-c", script], cwd=ROOT, capture_output=True, check=True, text=True
     ).stdout.split()

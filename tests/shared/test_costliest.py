@@ -22,9 +22,9 @@ from services.hlv.contract import CONTRACT as HLV
 from services.hlv.gather import gather
 from services.ice.contract import CONTRACT as ICE
 from services.ice.metric import SERVICE as ICE_SERVICE
-from shared import models
-from shared.calls import Completion, Example, Pair, Prompt, Sampling
-from shared.models import Floats, Models
+from shared.models import ports
+from shared.models.calls import Completion, Example, Pair, Prompt, Sampling
+from shared.models.ports import Floats, Models
 from shared.work import WorkLimit
 from tests.fakes import FakeModel, FakeModels
 from tests.ice.planted import planted, word
@@ -69,9 +69,9 @@ def model() -> Iterator[Counting]:
     """Bound as every model."""
     one, every = Counting(), FakeModels()
     every.model = one
-    models.bind(cast(Models, every))
+    ports.bind(cast(Models, every))
     yield one
-    models.bind(None)
+    ports.bind(None)
 
 
 def accepted(metric: Any, **fields: Any) -> Any:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from shared.errors import Unavailable, UnknownFile
-from shared.files import FileStore
+from shared.file_store import FileStore
 from shared.ledger.files import new_id
 
 NOW = timedelta(seconds=-1)

@@ -13,12 +13,11 @@ from sqlalchemy import Engine, select, text
 from services.hatexscore.contract import CONTRACT, HatexscoreRequest
 from services.hatexscore.metric import SERVICE
 from shared.contracts import Message
-from shared.ledger import idempotency, jobs, recovery
+from shared.ledger import jobs, recovery
 from shared.ledger.jobs import Job
 from shared.ledger.tables import metadata
-from shared.whose_words import RUN, repeats
-from shared.worker.forgetting import without_text
-from shared.worker.shell import carry
+from shared.redaction import RUN, repeats, without_text
+from shared.worker.job import carry
 from tests.rooms import ECHO, EchoRequest, echo
 
 score = SERVICE.score
@@ -31,7 +30,7 @@ KEPT = {"model", "variant", "seed", "metadata", "context", "webhook", "do_not_st
 def accept(engine: Engine, content: str) -> str:
     request = EchoRequest(text=content, do_not_store_text=True, metadata={"a": "b"})
     with engine.begin() as connection:
-        return idempotency.accept(
+        return jobs.accept(
             connection, "echo", request.model_dump(mode="json"), key=None, resend_after=MINUTE
         ).job.id
 
@@ -93,9 +92,7 @@ def test_after_the_last_attempt_no_text_is_left(engine: Engine) -> None:
 def test_who_does_not_ask_keeps_the_request(engine: Engine) -> None:
     request = EchoRequest(text=SECRET).model_dump(mode="json")
     with engine.begin() as connection:
-        job_id = idempotency.accept(
-            connection, "echo", request, key=None, resend_after=MINUTE
-        ).job.id
+        job_id = jobs.accept(connection, "echo", request, key=None, resend_after=MINUTE).job.id
     carry(job_id, ECHO, echo)
     assert find(engine, job_id).request == request
 

@@ -9,11 +9,10 @@ from contextlib import contextmanager
 import httpx
 import pytest
 
-from services.stack.redis_server import HOST, free_port
+from services.stack.servers import HOST, free_port
 from shared.errors import ScoringError
-from shared.worker import preloading
-from shared.worker.health import Health, serve
-from shared.worker.preloading import preload
+from shared.worker import process
+from shared.worker.process import Health, preload, serve
 from tests.patience import SECONDS
 
 
@@ -49,7 +48,7 @@ class Several:
 def test_a_model_that_cannot_be_loaded_holds_up_nobody_and_is_tried_again(
     bad: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(preloading, "RETRY_SECONDS", 0.01)
+    monkeypatch.setattr(process, "RETRY_SECONDS", 0.01)
     health, models = Health(), Several(**{bad: 3})
     health.clear("worker")
     thread = preload(models.load, [bad, "good"], health)
@@ -62,7 +61,7 @@ def test_a_model_that_cannot_be_loaded_holds_up_nobody_and_is_tried_again(
 def test_a_model_that_takes_long_is_waited_for_a_while_only(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(preloading, "DOORS_SECONDS", 0.05)
+    monkeypatch.setattr(process, "DOORS_SECONDS", 0.05)
     health, models = Health(), Several()
     health.clear("worker")
     thread = preload(models.load, ["held", "good"], health)

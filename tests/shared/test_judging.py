@@ -9,9 +9,8 @@ from sqlalchemy import Engine, text
 
 from services.registry import metrics, surprising_rules, surprising_words
 from shared.contracts import SurprisingRule
-from shared.ledger import items, judging
-from shared.ledger.items import Item, Wanted
-from shared.ledger.judging import FAILED, Rules
+from shared.ledger import batch_lines
+from shared.ledger.batch_lines import FAILED, Item, Rules, Wanted
 
 BATCH = "batch_" + "0" * 32
 INSERT = """
@@ -36,9 +35,9 @@ def looked(engine: Engine, results: list[str], rules: Rules) -> list[Item]:
             named = {"batch": BATCH, "job": f"job_{number}", "result": result, "number": number}
             connection.execute(text(JOB), named)
             connection.execute(text(LINE), named)
-        while judging.read(connection, BATCH, rules, 2):
+        while batch_lines.read(connection, BATCH, rules, 2):
             pass
-        return items.page_of(connection, Wanted(BATCH, 100), rules)[0]
+        return batch_lines.page_of(connection, Wanted(BATCH, 100), rules)[0]
 
 
 @pytest.mark.parametrize(
@@ -119,10 +118,10 @@ def test_new_rules_are_applied_to_what_was_decoded(engine: Engine) -> None:
     )
     looked(engine, ['{"score": 1}'], old)
     with engine.begin() as connection:
-        assert judging.read(connection, BATCH, new, 10) == 1
-        assert judging.read(connection, BATCH, new, 10) == 0
-        assert items.page_of(connection, Wanted(BATCH, 1), new)[0][0].reasons == ["new"]
-        assert items.reasons_of(connection, BATCH) == {"new": 1}
+        assert batch_lines.read(connection, BATCH, new, 10) == 1
+        assert batch_lines.read(connection, BATCH, new, 10) == 0
+        assert batch_lines.page_of(connection, Wanted(BATCH, 1), new)[0][0].reasons == ["new"]
+        assert batch_lines.reasons_of(connection, BATCH) == {"new": 1}
 
 
 def test_a_result_without_a_number_has_no_score(engine: Engine) -> None:

@@ -19,12 +19,11 @@ from sqlalchemy import Engine, text
 from sqlalchemy.exc import IntegrityError
 
 from shared.errors import UnknownJob
-from shared.ledger import batch_tables, idempotency, jobs, keys, leases, recovery
-from shared.ledger.idempotency import KeyReused
-from shared.ledger.jobs import Job, Page
-from shared.ledger.lanes import Lane
+from shared.ledger import jobs, keys, leases, recovery, tables
+from shared.ledger.jobs import Job, KeyReused, Page
 from shared.ledger.leases import Claim
 from shared.ledger.tables import metadata
+from shared.ledger.turns import Lane
 
 MINUTE = timedelta(minutes=1)
 NOW = timedelta(0)
@@ -35,7 +34,7 @@ ECHO = Lane("echo", batch=False)
 
 def accept(engine: Engine, request: dict[str, Any] | None = None, key: str | None = None) -> Job:
     with engine.begin() as connection:
-        return idempotency.accept(
+        return jobs.accept(
             connection, "echo", request or {"text": "a"}, key=key, resend_after=NOW
         ).job
 
@@ -57,8 +56,8 @@ def find(engine: Engine, job: Job) -> Job:
 
 
 def test_the_migrations_make_the_tables_that_the_code_uses(engine: Engine) -> None:
-    assert {batch_tables.__name__, keys.__name__} <= sys.modules.keys()  # else tables are missing
-    assert set(batch_tables.batches.metadata.tables) == set(metadata.tables)
+    assert {tables.__name__, keys.__name__} <= sys.modules.keys()  # else tables are missing
+    assert set(tables.batches.metadata.tables) == set(metadata.tables)
     with engine.connect() as connection:
         assert compare_metadata(MigrationContext.configure(connection), metadata) == []
 
@@ -205,8 +204,8 @@ def test_a_key_is_bound_to_its_request(engine: Engine) -> None:
 def test_old_keys_are_forgotten_and_their_jobs_are_not(engine: Engine) -> None:
     job = accept(engine, key="k")
     with engine.begin() as connection:
-        assert idempotency.purge(connection, timedelta(hours=1)) == 0
-        assert idempotency.purge(connection, LONG_AGO) == 1
+        assert jobs.purge(connection, timedelta(hours=1)) == 0
+        assert jobs.purge(connection, LONG_AGO) == 1
     assert find(engine, job)
     assert accept(engine, key="k").id != job.id
 

@@ -8,8 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from shared.errors import JobCancelled, ModelNotReady, ScoringError
-from shared.loaded_models import LoadedModels
-from shared.model_states import ModelStates
+from shared.models.availability import LoadedModels, ModelStates
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from shared.log import without_secrets
+from shared.telemetry import without_secrets
 
 
 @pytest.mark.parametrize(

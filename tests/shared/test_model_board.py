@@ -5,15 +5,14 @@ from __future__ import annotations
 import pytest
 import redis
 
-from shared import model_board
-from shared.model_board import BOARD, STALE_SECONDS, Teller, Told, read
-from shared.model_states import ModelStates
+from shared.models import availability
+from shared.models.availability import BOARD, STALE_SECONDS, ModelStates, Teller, Told, read
 from shared.settings import Settings
 
 
 @pytest.fixture(autouse=True)
 def _fresh_client(chosen: Settings) -> None:
-    model_board._redis.cache_clear()
+    availability._redis.cache_clear()
 
 
 def test_the_best_holder_speaks_for_a_model() -> None:
@@ -47,7 +46,7 @@ def test_the_dead_are_not_believed_and_are_forgotten(chosen: Settings) -> None:
 
 
 def test_without_redis_nothing_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    model_board._redis.cache_clear()
+    availability._redis.cache_clear()
     away = redis.Redis(port=1, socket_connect_timeout=0.1)
-    monkeypatch.setattr(model_board, "_redis", lambda: away)
+    monkeypatch.setattr(availability, "_redis", lambda: away)
     assert read() == {}

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter
 
-from shared import operations as op
-from shared.calls import AttributionMethod, Example, Pair, Prompt, Row, Rows
-from shared.performing import perform
+from shared.models import calls as op
+from shared.models.calls import AttributionMethod, Example, Pair, Prompt, Row, Rows
+from shared.models.ports import perform
 from tests.fakes import FakeModels
 
 EXAMPLES = (Example(text="a b"), Example(text="c"))

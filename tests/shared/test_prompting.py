@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from shared.calls import Prompt, Sampling
-from shared.prompting import Asked, written
+from shared.models.calls import Prompt, Sampling
+from shared.models.ports import Asked, written
 from tests.hlv.judges import StubJudge, bound
 
 GREEDY = Sampling(temperature=0)

@@ -12,9 +12,7 @@ import numpy as np
 import pytest
 import redis
 
-from shared import models, operations, queue
-from shared.calls import AttributionMethod, Example, Pair, Prompt, Row, Rows, Sampling, Template
-from shared.catalogue import Catalogue, ModelEntry
+from shared import queue
 from shared.errors import (
     BadInput,
     DeadlineExceeded,
@@ -24,11 +22,21 @@ from shared.errors import (
     Unavailable,
 )
 from shared.job_context import JobContext, awaited, computing
-from shared.models import Floats
-from shared.remote import call as call_module
-from shared.remote.answering import answer
-from shared.remote.call import Call, Reply, ask, opened, reply_list, sealed
-from shared.remote.models import QueueModels
+from shared.models import calls, ports
+from shared.models import remote as call_module
+from shared.models.calls import (
+    AttributionMethod,
+    Example,
+    Pair,
+    Prompt,
+    Row,
+    Rows,
+    Sampling,
+    Template,
+)
+from shared.models.catalogue import Catalogue, ModelEntry
+from shared.models.ports import Floats
+from shared.models.remote import Call, QueueModels, Reply, answer, ask, opened, reply_list, sealed
 from shared.settings import Settings
 from tests.fakes import KINDS, FakeModel, FakeModels
 
@@ -55,10 +63,10 @@ def worker(chosen: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[s
 
     monkeypatch.setattr(queue.app, "send_task", send_task)
     monkeypatch.setattr(call_module, "settings", lambda: hasty(chosen))
-    models.bind(FakeModels())
+    ports.bind(FakeModels())
     call_module.replies.cache_clear()
     yield seen
-    models.bind(None)
+    ports.bind(None)
 
 
 def hasty(chosen: Settings) -> Settings:
@@ -108,7 +116,7 @@ def test_nothing_asked_sends_nothing(worker: list[str]) -> None:
 )
 def test_errors_cross_the_wire(text: str, error: type[ScoringError]) -> None:
     with pytest.raises(ScoringError) as caught:
-        ask("inference", "fake", operations.Probabilities(texts=(text,)))
+        ask("inference", "fake", calls.Probabilities(texts=(text,)))
     assert type(caught.value) is error
     if error is BadInput:
         assert caught.value.pointer == "/texts"
@@ -140,7 +148,7 @@ def test_a_lost_call_is_sent_again(worker: list[str], monkeypatch: pytest.Monkey
         deliver(name, args=args, **options)
 
     monkeypatch.setattr(queue.app, "send_task", lossy)
-    found = ask("inference", "fake", operations.Truncated(texts=("a",)))
+    found = ask("inference", "fake", calls.Truncated(texts=("a",)))
     assert (found, len(lost), len(worker)) == ((False,), 1, 1)
 
 
@@ -149,12 +157,12 @@ def test_without_any_answer_the_model_counts_as_away(
 ) -> None:
     monkeypatch.setattr(queue.app, "send_task", lambda *_, **__: None)
     with pytest.raises(Unavailable, match="no answer"):
-        ask("inference", "fake", operations.Describe())
+        ask("inference", "fake", calls.Describe())
 
 
 @pytest.mark.usefixtures("worker")
 def test_nobody_works_on_a_call_that_nobody_waits_for(chosen: Settings) -> None:
-    late = Call(id="late", model="fake", operation=operations.Describe(), deadline=time.time() - 1)
+    late = Call(id="late", model="fake", operation=calls.Describe(), deadline=time.time() - 1)
     answer(late.model_dump_json())
     answer("not a call")
     with redis.Redis.from_url(chosen.redis_url.get_secret_value()) as client:
@@ -166,7 +174,7 @@ def test_calls_and_replies_travel_encrypted(chosen: Settings) -> None:
     call = Call(
         id="marked",
         model="fake",
-        operation=operations.Judge(examples=(Example(text="mark of a text"),)),
+        operation=calls.Judge(examples=(Example(text="mark of a text"),)),
         deadline=time.time() + 9,
     )
     message = sealed(call)
@@ -181,7 +189,7 @@ def test_calls_and_replies_travel_encrypted(chosen: Settings) -> None:
 @pytest.mark.usefixtures("worker")
 def test_an_answer_that_nobody_takes_is_forgotten(chosen: Settings) -> None:
     later = time.time() + 900
-    call = Call(id="left", model="fake", operation=operations.Describe(), deadline=later)
+    call = Call(id="left", model="fake", operation=calls.Describe(), deadline=later)
     answer(call.model_dump_json())
     with redis.Redis.from_url(chosen.redis_url.get_secret_value()) as client:
         assert 0 < client.ttl(reply_list("left")) <= 300

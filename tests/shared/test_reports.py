@@ -14,12 +14,12 @@ from scipy.stats import bootstrap
 from sqlalchemy import Engine, func, insert
 
 from shared.contracts import BatchReport, BatchReportRequest, Interval, Scored
-from shared.ledger import idempotency, jobs
-from shared.ledger.batch_tables import batch_lines, batches
+from shared.ledger import jobs
 from shared.ledger.jobs import Job
+from shared.ledger.tables import batch_lines, batches
 from shared.statistics.intervals import BatchStatistics
 from shared.worker import register, registered
-from shared.worker.shell import carry
+from shared.worker.job import carry
 from shared.worker.tasks import gathered
 from tests.rooms import ECHO, Echo, EchoReport, EchoRequest, echo
 
@@ -48,7 +48,7 @@ def mean_interval(
 
 def accept(engine: Engine, metric: str, request: dict[str, Any]) -> str:
     with engine.begin() as connection:
-        return idempotency.accept(connection, metric, request, key=None, resend_after=MINUTE).job.id
+        return jobs.accept(connection, metric, request, key=None, resend_after=MINUTE).job.id
 
 
 def echoed(engine: Engine, content: str) -> str:

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shared.ledger.leases import Claim
-from shared.worker.shares import Shares, Tenants, stopping
+from shared.worker.batch_queues import Shares, Tenants, stopping
 
 
 class Queue:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from shared.contracts import Message
-from shared.strictness import read_strictly
+from shared.problems import read_strictly
 
 
 class Numbers(Message):

@@ -13,10 +13,9 @@ from hypothesis import strategies as st
 from sqlalchemy import Connection, Engine, event, insert, text
 
 from shared.ledger import jobs, leases, turns
-from shared.ledger.lanes import Lane
 from shared.ledger.leases import Claim
 from shared.ledger.tables import jobs as table
-from shared.ledger.turns import Turn
+from shared.ledger.turns import Lane, Turn
 
 HOUR = timedelta(hours=1)  # no lease ends because the machine is busy
 NOW = timedelta(0)

@@ -20,10 +20,10 @@ import httpx
 import pytest
 from sqlalchemy import Engine
 
-from services.scheduler import promises
-from services.stack.redis_server import HOST, free_port
+from services.scheduler import recovery
+from services.stack.servers import HOST, free_port
 from shared import queue
-from shared.ledger import idempotency, jobs
+from shared.ledger import jobs
 from shared.ledger.jobs import Job
 from shared.settings import Settings
 from shared.worker.watchdog import RETIRED
@@ -99,7 +99,7 @@ def working(folder: Path, hasty: Settings) -> Iterator[Worker]:
 def send(engine: Engine, text: str) -> str:
     request = EchoRequest(text=text).model_dump(mode="json")
     with engine.begin() as connection:
-        accepted = idempotency.accept(
+        accepted = jobs.accept(
             connection, STUBBORN.name, request, key=None, resend_after=timedelta(seconds=1)
         )
     queue.send(STUBBORN.name, accepted.job.id)
@@ -117,7 +117,7 @@ def keep_running(
     """The world around the worker, until this holds."""
     while not until():
         worker.ensure_running()
-        promises.keep(engine, hasty)
+        recovery.keep(engine, hasty)
         time.sleep(0.2)
 
 

@@ -20,14 +20,13 @@ from structlog.testing import capture_logs
 from shared import job_context
 from shared.contracts import Report
 from shared.job_context import JobContext
-from shared.ledger import idempotency, jobs, leases
+from shared.ledger import jobs, leases
 from shared.ledger.jobs import Job
 from shared.settings import Settings
-from shared.worker import endings, shell
-from shared.worker import heartbeat as heartbeat_module
+from shared.worker import job
+from shared.worker import job as heartbeat_module
 from shared.worker import watchdog as watchdog_module
-from shared.worker.heartbeat import Heartbeat
-from shared.worker.shell import Score, carry, context_of
+from shared.worker.job import Heartbeat, Score, carry, context_of
 from shared.worker.watchdog import Watchdog
 from tests.rooms import ECHO, EchoRequest, echo
 
@@ -37,7 +36,7 @@ MINUTE = timedelta(minutes=1)
 def accept(engine: Engine, content: str, **more: Any) -> str:
     request = EchoRequest(text=content).model_dump(mode="json") | more
     with engine.begin() as connection:
-        return idempotency.accept(connection, "echo", request, key=None, resend_after=MINUTE).job.id
+        return jobs.accept(connection, "echo", request, key=None, resend_after=MINUTE).job.id
 
 
 def find(engine: Engine, job_id: str) -> Job:
@@ -275,7 +274,7 @@ def hasty(chosen: Settings, monkeypatch: pytest.MonkeyPatch) -> Settings:
     """Every clock of a worker within seconds."""
     soon = {"max_run_seconds": 0.05, "grace_seconds": 1.0, "heartbeat_seconds": 0.1}
     settings = chosen.model_copy(update=soon)
-    for module in (shell, endings, watchdog_module, heartbeat_module):
+    for module in (job, job, watchdog_module, heartbeat_module):
         monkeypatch.setattr(module, "settings", lambda: settings)
     return settings
 
@@ -284,7 +283,7 @@ def hasty(chosen: Settings, monkeypatch: pytest.MonkeyPatch) -> Settings:
 def watched(monkeypatch: pytest.MonkeyPatch) -> Iterator[Watchdog]:
     """A watchdog that looks until the block is left, and cannot end this process for real."""
     dog, over = Watchdog(), threading.Event()
-    monkeypatch.setattr(shell, "watchdog", dog)
+    monkeypatch.setattr(job, "watchdog", dog)
     monkeypatch.setattr(dog, "_arm", lambda: None)
 
     def look() -> None:

@@ -13,11 +13,10 @@ import torch
 from transformers import AutoTokenizer, BertConfig, BertForSequenceClassification, BertModel
 
 from services.similarity.cache import Cache
-from services.similarity.local import LocalSimilarities
-from shared.catalogue import BASE, Catalogue, ModelEntry
+from services.similarity.encoders import LocalSimilarities
 from shared.contracts import ModelKind
-from shared.embedded_base import base_folder
-from shared.models import Similarity
+from shared.models.catalogue import BASE, Catalogue, ModelEntry, base_folder
+from shared.models.ports import Similarity
 
 LONGEST = 64  # tokens that the tiny models read
 

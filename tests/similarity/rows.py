@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from services.similarity.bi_encoder import BiEncoder
-from services.similarity.cross_encoder import CrossEncoder
-from shared.calls import Pair
-from shared.models import Similarity
+from services.similarity.encoders import BiEncoder, CrossEncoder
+from shared.models.calls import Pair
+from shared.models.ports import Similarity
 
 TEXTS = (
     "They are animals and should leave.",

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sentence_transformers.util import cos_sim
 
-from services.similarity.forward import WIDTH_STEP as WIDTHS
-from shared.calls import Pair
-from shared.models import Floats, Similarity
+from services.similarity.encoders import WIDTH_STEP as WIDTHS
+from shared.models.calls import Pair
+from shared.models.ports import Floats, Similarity
 from tests.similarity.conftest import Make
 from tests.similarity.rows import PAIRS, SOME, TEXTS, counted, network
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from prometheus_client import REGISTRY
 
 from services.similarity.cache import ENTRY_BYTES, Cache, key_of
-from shared.calls import Pair
 from shared.contracts import ModelUse
+from shared.models.calls import Pair
 from tests.similarity.conftest import Make
 from tests.similarity.rows import PAIRS, counted
 

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 import sentence_transformers
 
-from services.similarity.cross_encoder import sigmoid
-from services.similarity.forward import PADDED_TOKENS, WIDTH_STEP
-from shared.calls import Pair
+from services.similarity.encoders import PADDED_TOKENS, WIDTH_STEP, sigmoid
+from shared.models.calls import Pair
 from tests.similarity.conftest import Make
 from tests.similarity.rows import PAIRS, SOME, counted
 

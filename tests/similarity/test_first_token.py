@@ -17,7 +17,7 @@ from transformers import (
     XLMRobertaForSequenceClassification,
 )
 
-from services.similarity.first_token import FirstTokenLayer, read_first_token_only
+from services.similarity.layers import FirstTokenLayer, read_first_token_only
 
 SHAPE = {
     "hidden_size": 32,

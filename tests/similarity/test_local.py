@@ -14,12 +14,11 @@ from huggingface_hub.errors import LocalEntryNotFoundError
 from transformers import BertForSequenceClassification, BertModel
 
 from services.similarity import loading
-from services.similarity.local import LocalSimilarities
-from shared.calls import Pair
-from shared.embedded_base import BASE_REVISION, BASE_SHA256
+from services.similarity.encoders import LocalSimilarities
 from shared.errors import BadInput, ScoringError, Unavailable
-from shared.models import Similarity
-from shared.weights import file_sha256
+from shared.models.calls import Pair
+from shared.models.catalogue import BASE_REVISION, BASE_SHA256, file_sha256
+from shared.models.ports import Similarity
 from tests.similarity.conftest import Make, catalogue, config, with_tokenizer
 from tests.similarity.rows import network
 

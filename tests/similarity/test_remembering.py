@@ -12,8 +12,7 @@ from time import sleep
 import numpy as np
 import pytest
 
-from services.similarity.cache import Cache, Input, Vector
-from services.similarity.remembering import TOGETHER, Remembering
+from services.similarity.cache import TOGETHER, Cache, Input, Remembering, Vector
 from shared.errors import JobCancelled, JobStopped, ScoringError
 from shared.job_context import JobContext, check, computing
 from tests.fakes import USE

@@ -6,15 +6,14 @@ from collections.abc import Iterator
 
 import pytest
 
-from services.inference.local import LocalModels
+from services.inference.local_models import LocalModels
 from services.similarity.contract import CONTRACT, SimilarityRequest
-from services.similarity.local import LocalSimilarities
+from services.similarity.encoders import LocalSimilarities
 from services.similarity.service import SERVICE
-from shared import models
-from shared.catalogue import load_catalogue
-from shared.embedded_base import BASE_SHA256
 from shared.errors import BadInput
-from shared.performing import describe
+from shared.models import ports
+from shared.models.catalogue import BASE_SHA256, load_catalogue
+from shared.models.ports import describe
 from shared.settings import settings
 
 score = SERVICE.score
@@ -23,9 +22,9 @@ score = SERVICE.score
 @pytest.fixture(autouse=True)
 def _bound() -> Iterator[None]:
     catalogue = load_catalogue(settings().models_file)
-    models.bind(LocalModels(catalogue, LocalSimilarities(catalogue).similarity))
+    ports.bind(LocalModels(catalogue, LocalSimilarities(catalogue).similarity))
     yield
-    models.bind(None)
+    ports.bind(None)
 
 
 def test_the_embedded_similarity_knows_a_paraphrase() -> None:
@@ -49,5 +48,5 @@ def test_a_classifier_does_not_compare() -> None:
 
 
 def test_it_describes_itself() -> None:
-    description = describe(models.models(), "embedded-similarity")
+    description = describe(ports.models(), "embedded-similarity")
     assert (description.kind, description.labels) == ("similarity", ())

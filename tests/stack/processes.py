@@ -5,8 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from services.stack.child import Child, Probe
-from services.stack.redis_server import HOST, free_port
+from services.stack.servers import HOST, Child, Probe, free_port
 
 ANSWERS = """
 import http.server, json, pathlib, subprocess, sys, time

@@ -13,10 +13,10 @@ import pytest
 from rich.console import Console
 
 from services.stack import startup
+from services.stack.folder import NotReady
 from services.stack.liveness import reasons
-from services.stack.occupancy import NotReady
+from services.stack.processes import Supervisor
 from services.stack.startup import Reporter, await_ready
-from services.stack.supervisor import Supervisor
 from shared.settings import Settings
 from tests.patience import busy, eventually
 from tests.stack.processes import answering

@@ -14,10 +14,9 @@ import psutil
 import pytest
 import redis
 
-from services.stack.child import Child, Probe
 from services.stack.liveness import Liveness
-from services.stack.redis_server import free_port, redis_child, redis_url
-from services.stack.supervisor import Supervisor
+from services.stack.processes import Supervisor
+from services.stack.servers import Child, Probe, free_port, redis_child, redis_url
 from shared.settings import Settings
 from tests.patience import busy, eventually, looks
 from tests.stack.processes import answering

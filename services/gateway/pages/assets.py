@@ -7,21 +7,11 @@ from starlette.responses import Response
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
-from services.gateway.pages import (
-    batchfiles,
-    batchlist,
-    batchpage,
-    home,
-    joblist,
-    jobpage,
-    login,
-    reference,
-    trying,
-)
-from services.gateway.pages.routing import HEADERS
-from services.gateway.pages.templating import STATIC, asset
+from services.gateway.pages import batches, home, jobs, login, reference, try_it
+from services.gateway.pages.page_route import PAGE_HEADERS
+from services.gateway.pages.templates import STATIC, asset
 
-PARTS = (home, trying, joblist, jobpage, batchlist, batchpage, batchfiles, login, reference)
+PARTS = (home, try_it, jobs, batches, login, reference)
 A_YEAR = "public, max-age=31536000, immutable"
 
 
@@ -31,7 +21,7 @@ class Assets(StaticFiles):
     async def get_response(self, path: str, scope: Scope) -> Response:
         """The file, to be kept for ever."""
         response = await super().get_response(path, scope)
-        response.headers.update(HEADERS)
+        response.headers.update(PAGE_HEADERS)
         asked = f"/static/{path}?{scope.get('query_string', b'').decode('latin-1')}"
         current = response.status_code == 200 and asked == asset(path)
         response.headers["Cache-Control"] = A_YEAR if current else "no-cache"
@@ -40,16 +30,6 @@ class Assets(StaticFiles):
 
 def install(app: FastAPI) -> None:
     """The pages, beside the API."""
-    for part in (
-        home,
-        trying,
-        joblist,
-        jobpage,
-        batchlist,
-        batchpage,
-        batchfiles,
-        login,
-        reference,
-    ):
+    for part in PARTS:
         app.include_router(part.router)
     app.mount("/static", Assets(directory=STATIC), name="static")

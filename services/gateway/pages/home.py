@@ -13,21 +13,22 @@ from sqlalchemy import Connection
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
-from services.gateway.batch_views import batch_shown
-from services.gateway.keyring import Caller
-from services.gateway.pages import live
-from services.gateway.pages.routing import pages
-from services.gateway.pages.templating import page
-from services.gateway.pages.viewers import Viewer, stream_held, while_viewing
+from services.gateway.auth import Viewer, stream_held, while_viewing
+from services.gateway.caller import Caller
+from services.gateway.pages import page_route
+from services.gateway.pages.page_route import pages
+from services.gateway.pages.templates import page
 from services.gateway.state import Gateway, State
+from services.gateway.views import batch_shown
 from services.registry import every_contract
-from shared import model_board, queue
+from shared import queue
 from shared.errors import Unavailable
 from shared.ledger import batches, jobs, overview
+from shared.ledger.engine import Slice
 from shared.ledger.jobs import Page, Summary
 from shared.ledger.overview import Signs
-from shared.ledger.pagination import Slice
-from shared.model_board import Status
+from shared.models import availability
+from shared.models.availability import Status
 
 RECENT_JOBS, RECENT_BATCHES = 10, 5
 STATES = ("queued", "running", "succeeded", "failed", "cancelled")
@@ -108,14 +109,14 @@ async def home_events(
     async def digest() -> str:
         return (await look(gateway, caller)).digest
 
-    return live.changes(while_viewing(request, gateway, digest), seen)
+    return page_route.changes(while_viewing(request, gateway, digest), seen)
 
 
 async def look(gateway: State, caller: Caller) -> Overview:
     """What this caller may see of it. Raises Unavailable where the ledger is away."""
     known = gateway.signs.get(caller.tenant)
     lanes = await run_in_threadpool(_lanes)
-    told = await run_in_threadpool(model_board.read)
+    told = await run_in_threadpool(availability.read)
 
     def read(connection: Connection) -> Overview:
         recent, _ = jobs.summaries(connection, Page(limit=RECENT_JOBS, tenant=caller.tenant))

@@ -7,15 +7,19 @@ from typing import Annotated
 from fastapi import Query, Request
 from starlette.responses import RedirectResponse, Response
 
-from services.gateway.callers import keys_are_asked_for, known
-from services.gateway.pages import forgery
-from services.gateway.pages.forgery import SESSION_COOKIE, VISIT_COOKIE
-from services.gateway.pages.forms import form_of
-from services.gateway.pages.routing import pages
-from services.gateway.pages.sessions import SECONDS
-from services.gateway.pages.templating import REVEAL_COOKIE, page
+from services.gateway.auth import known
+from services.gateway.caller import SECONDS
+from services.gateway.pages import templates
+from services.gateway.pages.page_route import pages
+from services.gateway.pages.templates import (
+    REVEAL_COOKIE,
+    SESSION_COOKIE,
+    VISIT_COOKIE,
+    form_of,
+    page,
+)
 from services.gateway.refusals import Unauthenticated
-from services.gateway.state import Gateway
+from services.gateway.state import Gateway, keys_are_asked_for
 
 YEAR = 365 * 86_400
 
@@ -36,7 +40,7 @@ async def login_form(
 async def login(request: Request, gateway: Gateway) -> Response:
     """Open a session for this key."""
     form = await form_of(request)
-    forgery.demand(request, form)
+    templates.demand(request, form)
     secret, target = form.get("key", "").strip(), local(form.get("next", "/"))
     try:
         caller = await known(gateway, secret)
@@ -45,20 +49,20 @@ async def login(request: Request, gateway: Gateway) -> Response:
     response = RedirectResponse(target, 303)
     if caller.key is not None:
         token = await gateway.sessions.open(caller.key)
-        forgery.set_cookie(request, response, SESSION_COOKIE, token, SECONDS)
-    forgery.drop_cookie(request, response, VISIT_COOKIE)
+        templates.set_cookie(request, response, SESSION_COOKIE, token, SECONDS)
+    templates.drop_cookie(request, response, VISIT_COOKIE)
     return response
 
 
 @router.post("/logout")
 async def logout(request: Request, gateway: Gateway) -> Response:
     """End the session."""
-    forgery.demand(request, await form_of(request))
-    token = forgery.held(request, SESSION_COOKIE)
+    templates.demand(request, await form_of(request))
+    token = templates.held(request, SESSION_COOKIE)
     if token is not None:
         await gateway.sessions.end(token)
     response = RedirectResponse("/login", 303)
-    forgery.drop_cookie(request, response, SESSION_COOKIE)
+    templates.drop_cookie(request, response, SESSION_COOKIE)
     return response
 
 
@@ -66,13 +70,13 @@ async def logout(request: Request, gateway: Gateway) -> Response:
 async def settings(request: Request) -> Response:
     """Whether texts are shown at once, or blurred until somebody asks for them."""
     form = await form_of(request)
-    forgery.demand(request, form)
+    templates.demand(request, form)
     reveal, target = form.get("reveal") == "always", local(form.get("next", "/"))
     response = RedirectResponse(target, 303)
     if reveal:
-        forgery.set_cookie(request, response, REVEAL_COOKIE, "always", YEAR)
+        templates.set_cookie(request, response, REVEAL_COOKIE, "always", YEAR)
     else:
-        forgery.drop_cookie(request, response, REVEAL_COOKIE)
+        templates.drop_cookie(request, response, REVEAL_COOKIE)
     return response
 
 

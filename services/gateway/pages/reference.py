@@ -11,8 +11,8 @@ from fastapi import FastAPI, Request
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
-from services.gateway.pages.routing import pages
-from services.gateway.pages.templating import page
+from services.gateway.pages.page_route import pages
+from services.gateway.pages.templates import page
 
 METHODS = ("get", "post", "put", "patch", "delete")
 

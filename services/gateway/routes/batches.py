@@ -12,14 +12,13 @@ from fastapi.responses import JSONResponse
 from pydantic import Field, StringConstraints
 from sqlalchemy import Connection
 
-from services.gateway import body, views
-from services.gateway.batch_views import BatchList, BatchView, batch_shown
-from services.gateway.callers import Batcher
-from services.gateway.idempotency_key import key_header, key_of
-from services.gateway.listing import ById, Limit, listed, page_after, slice_of
+from services.gateway import incoming, views
+from services.gateway.auth import Batcher
+from services.gateway.incoming import ById, Limit, key_header, key_of, listed, page_after, slice_of
 from services.gateway.refusals import AlreadyFinal
 from services.gateway.routes.files import FILE_ID
 from services.gateway.state import Gateway, State
+from services.gateway.views import BatchList, BatchView, batch_shown
 from services.registry import contracts
 from shared.contracts import Message, MetadataKey, MetadataValue, ServiceContract
 from shared.errors import BadInput, UnknownBatch, UnknownFile
@@ -80,7 +79,7 @@ async def create_batch(
     ] = None,
 ) -> JSONResponse:
     """Commit the batch; the scheduler validates its file next."""
-    asked = await body.parse(request, BatchRequest, limit=gateway.settings.max_body_bytes)
+    asked = await incoming.parse(request, BatchRequest, limit=gateway.settings.max_body_bytes)
     new = _new(asked, room_at(asked.endpoint), gateway, caller.tenant)
     key, owner = key_of(idempotency_key), caller.owner(gateway.settings)
 

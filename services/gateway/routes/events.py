@@ -14,14 +14,14 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Header
 from fastapi.sse import EventSourceResponse, format_sse_event
 
-from services.gateway import history, views
-from services.gateway.callers import Batcher, Reader, while_known
-from services.gateway.history import Happening
+from services.gateway import views
+from services.gateway.auth import Batcher, Reader, while_known
 from services.gateway.refusals import Unauthenticated
 from services.gateway.routes import batches as batch_routes
 from services.gateway.routes import jobs as job_routes
 from services.gateway.routes.scores import LOOK_AGAIN_SECONDS, set_within
 from services.gateway.state import Gateway, State
+from services.gateway.views import Happening
 from shared.errors import NotThere, Unavailable
 from shared.ledger import batches, jobs
 from shared.ledger.batches import Batch
@@ -30,7 +30,7 @@ from shared.ledger.jobs import Job
 KEEP_ALIVE_SECONDS = 15.0
 RETRY_MILLISECONDS = 2_000
 LONGEST_SECONDS = 3_600.0  # then the browser comes back, with the last id that it saw
-HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+STREAM_HEADERS = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
 LAST_ID_DIGITS = 9
 
 Look = Callable[[], Awaitable[Job]] | Callable[[], Awaitable[Batch]]
@@ -119,7 +119,7 @@ async def stream(
     await look()  # what is not there is a 404, not an empty stream
     seen = last_event_id or ""
     last = int(seen) if seen.isascii() and seen.isdigit() and len(seen) <= LAST_ID_DIGITS else 0
-    return EventSourceResponse(_told(look, watched, gateway, last), headers=HEADERS)
+    return EventSourceResponse(_told(look, watched, gateway, last), headers=STREAM_HEADERS)
 
 
 async def _told(look: Look, watched: str, gateway: State, last: int) -> AsyncIterator[bytes]:
@@ -153,7 +153,7 @@ async def _told(look: Look, watched: str, gateway: State, last: int) -> AsyncIte
 
 
 def _after(last: int, found: Job | Batch) -> list[Happening]:
-    happened = history.of_job(found) if isinstance(found, Job) else history.of_batch(found)
+    happened = views.of_job(found) if isinstance(found, Job) else views.of_batch(found)
     return [one for one in happened if one.number > last]
 
 

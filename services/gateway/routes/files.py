@@ -15,18 +15,28 @@ from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData
 
 from services.gateway import views
-from services.gateway.batch_views import DeletedFile, FileList, FileView, file_shown
-from services.gateway.callers import Batcher
-from services.gateway.keyring import Caller
-from services.gateway.listing import ById, Limit, listed, page_after, slice_of
+from services.gateway.auth import Batcher
+from services.gateway.caller import Caller
+from services.gateway.incoming import (
+    ById,
+    Limit,
+    declared_bytes,
+    file_in,
+    form_of,
+    listed,
+    missing,
+    page_after,
+    slice_of,
+    stored,
+)
 from services.gateway.refusals import StillInUse
 from services.gateway.spool import FORM_BYTES
 from services.gateway.state import Gateway, State
-from services.gateway.upload import declared_bytes, file_in, form_of, missing, stored
+from services.gateway.views import DeletedFile, FileList, FileView, file_shown
 from shared.errors import QuotaExceeded, UnknownFile
 from shared.ledger import files
 from shared.ledger.files import File, NewFile, Purpose
-from shared.ledger.owner import Owner, admit_file
+from shared.ledger.jobs import Owner, admit_file
 
 FILE_ID = re.compile(r"file_[0-9a-f]{32}")
 LONGEST_NAME = 255

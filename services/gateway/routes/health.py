@@ -1,6 +1,11 @@
-"""Is the process alive, are its stores there, and what do the counters say?"""
+"""Is the process alive, are its stores there, and what do the counters say?
+
+GET /v1/models: what a request may name.
+"""
 
 from __future__ import annotations
+
+from typing import Any
 
 from fastapi import APIRouter
 from fastapi.responses import JSONResponse, Response
@@ -8,13 +13,15 @@ from prometheus_client import CONTENT_TYPE_LATEST
 from sqlalchemy import text
 from starlette.concurrency import run_in_threadpool
 
-from services.gateway.callers import keys_are_asked_for
-from services.gateway.measurements import measurements
+from services.gateway.auth import Reader
 from services.gateway.refusals import answer
-from services.gateway.state import Gateway, State
-from services.gateway.views import ProblemView
+from services.gateway.server import measurements
+from services.gateway.state import Gateway, State, keys_are_asked_for
+from services.gateway.views import ProblemView, problems
 from shared import queue
 from shared.errors import NotThere, Unavailable
+from shared.models import availability
+from shared.models.availability import Status
 from shared.problems import make
 
 router = APIRouter(tags=["health"])
@@ -75,3 +82,36 @@ async def metrics(gateway: Gateway) -> Response:
         raise NotThere("TOUCHSTONE_METRICS_PORT or TOUCHSTONE_METRICS_PUBLIC says where it is")
     body = await run_in_threadpool(measurements, gateway.engine)
     return Response(body, media_type=CONTENT_TYPE_LATEST)
+
+
+models_router = APIRouter(tags=["models"])
+
+
+@models_router.get(
+    "/v1/models",
+    operation_id="list_models",
+    summary="The configured models",
+    responses=problems(),
+)
+def list_models(gateway: Gateway, _caller: Reader) -> JSONResponse:
+    """Name, kind, revision, file hash, languages, what each can do, and how it is.
+
+    `state`: `ready`, `loading` or `failed`, of the best worker that holds it, with `error` and
+    `since` (unix seconds); null where no worker tells, as for servers and idle workers.
+    """
+    told = availability.read()
+    cards = [
+        card.model_dump(mode="json") | _state(told.get(card.name))
+        for card in gateway.catalogue.describe()
+    ]
+    return JSONResponse({"object": "list", "data": cards})
+
+
+def _state(status: Status | None) -> dict[str, Any]:
+    if status is None:
+        return {"state": None, "error": None, "since": None}
+    return {
+        "state": status.state,
+        "error": status.reason or None,
+        "since": round(status.since, 3),
+    }

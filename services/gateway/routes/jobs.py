@@ -9,8 +9,8 @@ from fastapi import APIRouter, Query, Request
 from fastapi.responses import JSONResponse
 
 from services.gateway import views
-from services.gateway.callers import Reader
-from services.gateway.listing import page_after, refuse_unknown
+from services.gateway.auth import Reader
+from services.gateway.incoming import page_after, refuse_unknown
 from services.gateway.refusals import AlreadyFinal
 from services.gateway.state import Gateway
 from services.registry import every_contract

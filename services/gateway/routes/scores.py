@@ -11,11 +11,9 @@ from fastapi import APIRouter, Header, Request, Response
 from fastapi.responses import JSONResponse
 from sqlalchemy import Connection
 
-from services.gateway import body, views
-from services.gateway.callers import Scorer
-from services.gateway.idempotency_key import key_header, key_of
-from services.gateway.ownership import demand_owned
-from services.gateway.preference import wait_seconds
+from services.gateway import incoming, views
+from services.gateway.auth import Scorer, demand_owned
+from services.gateway.incoming import key_header, key_of, wait_seconds
 from services.gateway.refusals import UnknownMetric
 from services.gateway.state import Gateway, State
 from services.registry import every_contract, metrics
@@ -26,11 +24,10 @@ from shared.contracts import (
     MetricContract,
     ServiceContract,
 )
-from shared.ledger import idempotency, jobs, results
-from shared.ledger.idempotency import Accepted
-from shared.ledger.owner import Owner
+from shared.ledger import batch_lines, jobs
+from shared.ledger.jobs import Accepted, Owner
 from shared.ledger.private_requests import demand_key
-from shared.metrics import JOBS_ACCEPTED
+from shared.telemetry import JOBS_ACCEPTED
 
 LOOK_AGAIN_SECONDS = 2.0  # a notice may be lost; the ledger is asked at this pace
 
@@ -46,7 +43,7 @@ IdempotencyKey = Annotated[
 
 async def take(room: ServiceContract, request: Request, gateway: State, owner: Owner) -> Response:
     """The way of a request: read it, commit it, hint, and wait if the caller prefers to."""
-    asked = await body.parse(request, room.request, limit=most_bytes(room, gateway))
+    asked = await incoming.parse(request, room.request, limit=most_bytes(room, gateway))
     gateway.catalogue.demand(room, asked.model)
     key = key_of(request.headers.get("idempotency-key"))
     accepted = await commit(room, asked, gateway, key, owner)
@@ -91,9 +88,9 @@ async def commit(
             and isinstance(asked, BatchReportRequest)
             and asked.batch
         ):
-            over = results.answered(connection, asked.batch)
+            over = batch_lines.answered(connection, asked.batch)
             limit.check(room.work_over(asked, over))
-        return idempotency.accept(
+        return jobs.accept(
             connection, room.name, request, key=key, resend_after=resend_after, owner=owner
         )
 

@@ -2,12 +2,18 @@
 
 Source: Hu et al., LoRA, arXiv:2106.09685. Trained in float32, kept in bfloat16 (safetensors),
 merged into the base when loaded.
+
+Examples as the base reads them: one sequence, or two with the second marked as such.
+
+Source: Devlin et al., BERT, arXiv:1810.04805, §3.2 (segments).
 """
 
 from __future__ import annotations
 
 import json
 import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +25,11 @@ from peft import (
     set_peft_model_state_dict,
 )
 from safetensors.torch import load_file, save
-from transformers import AutoModelForSequenceClassification
+from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
+from services.inference.embedded.examples import Example
 from services.inference.quiet import quiet
-from shared.catalogue import EmbeddedNote
-from shared.embedded_base import BASE_NAME, BASE_SHA256, base_folder
-from shared.weights import file_sha256
+from shared.models.catalogue import BASE_NAME, BASE_SHA256, EmbeddedNote, base_folder, file_sha256
 
 WEIGHTS = "adapter_model.safetensors"
 CONFIG = "adapter_config.json"
@@ -71,3 +76,39 @@ def load_adapter(folder: Path, note: EmbeddedNote) -> Any:
         raise ValueError(f"{folder / WEIGHTS} does not fit {folder / CONFIG}")
     set_peft_model_state_dict(model, weights)
     return model.merge_and_unload()
+
+
+@dataclass(frozen=True)
+class Row:
+    """A tokenized example. `segments`: 0 for the first sequence, 1 for the second."""
+
+    ids: list[int]
+    segments: list[int]
+
+
+def tokenized(examples: Sequence[Example], longest: int) -> list[Row]:
+    """A row for each example, cut to `longest` tokens; ValueError where only some are pairs."""
+    tokenizer = AutoTokenizer.from_pretrained(base_folder(), local_files_only=True)
+    texts = [example.text for example in examples]
+    pairs = [example.text_pair for example in examples if example.text_pair is not None]
+    if pairs and len(pairs) != len(texts):
+        raise ValueError("some examples are pairs of texts and some are not")
+    read = tokenizer(texts, pairs or None, truncation=True, max_length=longest)
+    return [
+        Row(ids, segments)
+        for ids, segments in zip(read["input_ids"], read["token_type_ids"], strict=True)
+    ]
+
+
+def padded(rows: Sequence[Row], width: int) -> dict[str, torch.Tensor]:
+    """What the model is called with, each (N, width); BERT pads with 0."""
+    lengths = torch.tensor([len(row.ids) for row in rows])
+    return {
+        "input_ids": _filled([row.ids for row in rows], width),
+        "attention_mask": (torch.arange(width) < lengths[:, None]).long(),
+        "token_type_ids": _filled([row.segments for row in rows], width),
+    }
+
+
+def _filled(rows: Sequence[list[int]], width: int) -> torch.Tensor:
+    return torch.tensor([row + [0] * (width - len(row)) for row in rows])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from services.inference.embedded.evaluation import LabelMetrics, Share
 from services.inference.embedded.training import Recipe
-from shared.catalogue import EmbeddedNote
+from shared.models.catalogue import EmbeddedNote
 
 FRAME = """\
 # embedded-{name}

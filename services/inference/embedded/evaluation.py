@@ -1,21 +1,36 @@
-"""What a shipped adapter is worth on examples that it never saw: what all cards report."""
+"""What a shipped adapter is worth on examples that it never saw: what all cards report.
+
+Do probabilities mean what they say? Temperature scaling and its measures.
+
+Source: Guo et al., On Calibration of Modern Neural Networks, ICML 2017, arXiv:1706.04599.
+Pure functions: arrays in, numbers out.
+
+What an adapter answers to examples, before the temperature: for its calibration and its card.
+
+Rows travel as they do in the service (see `packing` and `row_by_row`), so the numbers of a card are
+those of the shipped model to the last bit.
+"""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Sequence
 from math import sqrt
+from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from pydantic import Field
+from scipy.optimize import minimize_scalar
+from scipy.special import logsumexp
 
-from services.inference.classifier import softmax
-from services.inference.embedded.calibration import brier_score, expected_calibration_error
-from services.inference.embedded.examples import Example
-from services.inference.embedded.split import Split
+from services.inference.classifier import RowByRow, softmax
+from services.inference.embedded.adapter import padded, tokenized
+from services.inference.embedded.examples import Example, Split
+from services.inference.packing import kind
 from shared.contracts import Message
-from shared.models import Floats
+from shared.models.ports import Floats
 
 
 class Share(Message):
@@ -126,3 +141,78 @@ def shares(keys: Sequence[str], hits: Sequence[bool]) -> dict[str, Share]:
     totals = Counter(keys)
     found = Counter(key for key, hit in zip(keys, hits, strict=True) if hit)
     return {key: wilson(found[key], totals[key]) for key in sorted(totals)}
+
+
+BINS = 15  # of equal width over [0, 1]
+TEMPERATURES = (0.05, 20.0)
+
+
+def best_temperature(logits: Floats, labels: NDArray[np.int64]) -> float:
+    """The temperature that minimizes the negative log-likelihood of the labels (§4.2).
+
+    logits: (N, L) outputs of the head.
+    labels: (N,) columns of the true labels.
+    """
+
+    def negative_log_likelihood(log_temperature: float) -> float:
+        scaled = logits / np.exp(log_temperature)
+        chosen = scaled[np.arange(len(labels)), labels]
+        return float(np.mean(logsumexp(scaled, axis=1) - chosen))
+
+    bounds = (np.log(TEMPERATURES[0]), np.log(TEMPERATURES[1]))
+    found = minimize_scalar(negative_log_likelihood, bounds=bounds, method="bounded")
+    return float(np.exp(found.x))
+
+
+def expected_calibration_error(probabilities: Floats, labels: NDArray[np.int64]) -> float:
+    """Mean gap between confidence and accuracy over `BINS` bins (eq. 3), [0, 1], 0 is best.
+
+    Confidence is the probability of the predicted label, so for two labels only the bins over
+    [0.5, 1] are in use.
+    """
+    confidence = probabilities.max(axis=1)
+    correct = probabilities.argmax(axis=1) == labels
+    bins = np.minimum((confidence * BINS).astype(np.int64), BINS - 1)
+    gaps = [
+        abs(float(np.sum(correct[bins == bin_]) - np.sum(confidence[bins == bin_])))
+        for bin_ in range(BINS)
+    ]
+    return sum(gaps) / len(labels)
+
+
+def brier_score(probabilities: Floats, labels: NDArray[np.int64]) -> float:
+    """Half the squared error summed over the labels, [0, 1], 0 is best (Brier, 1950).
+
+    Half, so that for two labels it is the squared error of the second one's probability.
+
+    probabilities: (N, L), rows sum to 1.
+    labels:        (N,) columns of the true labels.
+    """
+    truth = np.eye(probabilities.shape[1])[labels]
+    return float(np.mean(((probabilities - truth) ** 2).sum(axis=1)) / 2)
+
+
+LONGEST = 512  # tokens that the base reads
+BATCH = 64
+
+Ask = Callable[[Sequence[Example]], Floats]  # examples to (N, L) logits
+
+
+@torch.inference_mode()
+def logits(model: Any, examples: Sequence[Example]) -> Floats:
+    """(N, L) raw outputs of the head.
+
+    model: an adapter merged into its base, in evaluation mode.
+    """
+    rows = tokenized(examples, LONGEST)
+    places: dict[tuple[int, bool], list[int]] = defaultdict(list)
+    for place, row in enumerate(rows):
+        places[kind(len(row.ids), LONGEST)].append(place)
+    answers = np.empty((len(rows), model.config.num_labels))
+    for (width, _), alike in places.items():
+        for start in range(0, len(alike), BATCH):
+            batch = alike[start : start + BATCH]
+            with RowByRow(len(batch)):
+                raw = model(**padded([rows[place] for place in batch], width)).logits
+            answers[batch] = raw.double().numpy()
+    return answers

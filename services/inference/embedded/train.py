@@ -1,6 +1,8 @@
 """Train an embedded adapter anew, measure it, and write its model card.
 
 python -m services.inference.embedded.train {hate,nli,sentiment} --data-folder ../shared/data
+
+The tasks that have an embedded adapter: what each reads, measures and says of itself.
 """
 
 from __future__ import annotations
@@ -9,21 +11,20 @@ import argparse
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import torch
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 from services.inference.embedded.adapter import load_adapter, save_adapter
-from services.inference.embedded.answers import logits
-from services.inference.embedded.calibration import best_temperature
-from services.inference.embedded.evaluation import columns
-from services.inference.embedded.split import Split
-from services.inference.embedded.task import Measured, Task
-from services.inference.embedded.tasks import TASKS
-from services.inference.embedded.training import Recipe, train
-from shared.catalogue import EMBEDDED, NOTE, EmbeddedNote
-from shared.embedded_base import BASE_SHA256
+from services.inference.embedded.evaluation import best_temperature, columns, logits
+from services.inference.embedded.examples import Split
+from services.inference.embedded.hate import HATE
+from services.inference.embedded.nli import NLI
+from services.inference.embedded.sentiment import SENTIMENT
+from services.inference.embedded.training import Measured, Recipe, Task, train
+from shared.models.catalogue import BASE_SHA256, EMBEDDED, NOTE, EmbeddedNote
 
 THREADS = 2  # sums are taken in another order with another number of threads
 METRICS = "metrics.json"
@@ -103,3 +104,6 @@ def _parser() -> argparse.ArgumentParser:
 
 if __name__ == "__main__":
     main()
+
+
+TASKS: dict[str, Task[Any]] = {task.name: task for task in (HATE, NLI, SENTIMENT)}

@@ -1,20 +1,24 @@
 """Training an adapter: cross-entropy against soft targets, AdamW, linear warm-up and decay.
 
 Deterministic: the same recipe, examples, threads and machine give the same weights, bit for bit.
+
+What a task says of itself; the command trains, calibrates and measures all of them alike.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import Any, Generic, TypeVar
 
 import torch
 from peft import LoraConfig
 
-from services.inference.embedded.adapter import fresh_adapter
-from services.inference.embedded.examples import Example
-from services.inference.embedded.tokens import Row, padded, tokenized
+from services.inference.embedded.adapter import Row, fresh_adapter, padded, tokenized
+from services.inference.embedded.evaluation import Ask, Metrics
+from services.inference.embedded.examples import Example, Split, split
+from shared.models.catalogue import EmbeddedNote
 
 MATRICES = ["query", "key", "value", "dense"]  # attention, feed-forward and pooler
 POOL = 16  # batches whose rows are sorted by length together
@@ -115,3 +119,23 @@ def _loss(model: Any, rows: list[Row], targets: torch.Tensor) -> torch.Tensor:
     """Mean cross-entropy of (N, L) logits against the probabilities of the labels."""
     logits = model(**padded(rows, max(len(row.ids) for row in rows))).logits
     return torch.nn.functional.cross_entropy(logits, targets)
+
+
+DEFAULT = Recipe()
+Measured = TypeVar("Measured", bound=Metrics)
+
+
+@dataclass(frozen=True)
+class Task(Generic[Measured]):
+    """One adapter to train."""
+
+    name: str
+    labels: tuple[str, ...]
+    files: tuple[str, ...]  # in the data folder
+    read: Callable[[Iterable[Path]], list[Example]]
+    evaluate: Callable[[Ask, Split, float], Measured]  # the float is the temperature
+    card: Callable[[EmbeddedNote, Measured], str]
+    measured: type[Measured]
+    split: Callable[[Sequence[Example]], Split] = split
+    recipe: Recipe = DEFAULT
+    revision: str = "1.0.0"  # raise it when the recipe or the data changes

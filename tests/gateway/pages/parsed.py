@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from html.parser import HTMLParser
 
-from services.gateway.pages.templating import rendered
+from services.gateway.pages.templates import rendered
 
 VOID = {"br", "img", "input", "link", "meta", "hr"}
 HOSTILE = "<script>alert(1)</script> \" ' \u202eright-to-left\u202c \U0001f600 &amp;"

@@ -14,10 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import Engine, func, select
 
-from services.gateway.spreadsheet import cell
+from services.gateway.batch_csv import cell
 from shared.ledger import leases
-from shared.ledger.batch_tables import batch_items
-from shared.ledger.tables import jobs
+from shared.ledger.tables import batch_items, jobs
 from shared.settings import Settings
 from tests.batches import MINUTE, Json, Scene, line
 from tests.gateway.conftest import Opens

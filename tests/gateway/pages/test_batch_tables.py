@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.gateway.pages.batchtables import ELSEWHERE, MOST_COLUMNS, Table, tables_of
-from services.gateway.pages.templating import environment
-from services.gateway.spreadsheet import numbers_of
+from services.gateway.batch_csv import numbers_of
+from services.gateway.pages.batch_report import ELSEWHERE, MOST_COLUMNS, Table, tables_of
+from services.gateway.pages.templates import environment
 from services.haf.batch_messages import HafBatchReport
 from services.hlv.batch_message import HlvBatchReport
 from services.registry import metrics

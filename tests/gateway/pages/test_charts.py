@@ -8,10 +8,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from services.gateway.pages.charts.bars import bars
-from services.gateway.pages.charts.drawing import BLUE, GREY, ORANGE, Caption, Chart
-from services.gateway.pages.charts.histogram import histogram
-from services.gateway.pages.charts.slope import slope
+from shared.charts.engine import BLUE, GREY, ORANGE, Caption, Chart
+from shared.charts.shapes import bars, histogram, slope
 from shared.contracts import Histogram
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from services.gateway.pages.forms import FORM_BYTES, MOST_FIELDS
+from services.gateway.pages.templates import FORM_BYTES, MOST_FIELDS
 from tests.gateway.conftest import Opens
 from tests.gateway.pages.test_pages import token
 

@@ -10,8 +10,8 @@ from services.ftc.contract import CONTRACT, FtcRequest
 from services.ftc.metric import SERVICE
 from services.ftc.report import FtcReport
 from services.gateway.pages.metrics.ftc import TEMPLATE, FtcView, view
-from services.gateway.pages.templating import significant
-from shared.worker.forgetting import without_text
+from services.gateway.pages.templates import significant
+from shared.redaction import without_text
 from tests.ftc.fake import Answer, FakeJudge, FakeWriter, always, bound, by_hash
 from tests.gateway.pages.parsed import HOSTILE, Parsed, is_only_blurred, parsed
 

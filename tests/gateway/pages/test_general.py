@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 
 from services.ftc.metric import SERVICE as FTC_SERVICE
 from services.ftc.report_over_many import FtcBatchReport
-from services.gateway.pages.metrics.general import TEMPLATE, view
-from services.gateway.pages.metrics.tabulating import MOST_ROWS, Section, Tabulating
-from services.gateway.pages.templating import significant
+from services.gateway.pages.result_tables import MOST_ROWS, TEMPLATE, Section, Tabulating, view
+from services.gateway.pages.templates import significant
 from services.hlv.batch_message import HlvBatchReport
 from services.hlv.metric import SERVICE as HLV_SERVICE
 from services.inference.contract import InferenceRequest
@@ -22,7 +21,7 @@ from services.inference.service import SERVICE as INFERENCE_SERVICE
 from services.similarity.contract import SimilarityRequest
 from services.similarity.service import SERVICE as SIMILARITY_SERVICE
 from shared.contracts import BatchReport, BatchReportRequest, Interval, Message, Plot
-from shared.models import Models, bind
+from shared.models.ports import Models, bind
 from shared.statistics.intervals import BatchStatistics
 from tests.fakes import FakeModels
 from tests.ftc.test_batch_report import ASKED as FTC_ASKED

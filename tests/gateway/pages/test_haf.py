@@ -9,17 +9,17 @@ from typing import Any
 
 import pytest
 
-from services.gateway.pages.charts.matrix import MOST, matrix
-from services.gateway.pages.marks import Piece
 from services.gateway.pages.metrics import haf
 from services.gateway.pages.metrics.haf_said import MOST_STRETCHES, STRONGEST
 from services.gateway.pages.metrics.haf_words import METRICS
-from services.gateway.pages.templating import rendered, significant
+from services.gateway.pages.templates import rendered, significant
 from services.haf.contract import CONTRACT, HafRequest
 from services.haf.metric import SERVICE
 from services.haf.report import Components, DecisionPart, HafReport, ReasonPart
 from services.haf.token_messages import TokenValue
-from shared.worker.forgetting import without_text
+from shared.charts.shapes import MOST, matrix
+from shared.page_text import Piece
+from shared.redaction import without_text
 from tests.haf.fake import ENOUGH, MORE, PLAIN, TOXIC, bound
 from tests.haf.test_score import WHOLE, ask, bring
 

@@ -8,16 +8,16 @@ from xml.etree import ElementTree
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from services.gateway.pages.charts.drawing import Caption
-from services.gateway.pages.charts.strip import strip
-from services.gateway.pages.marks import Piece
 from services.gateway.pages.metrics.hatexscore import TEMPLATE, HatexscoreView, view
-from services.gateway.pages.templating import STATIC, rendered
+from services.gateway.pages.templates import STATIC, rendered
 from services.hatexscore.contract import CONTRACT, HatexscoreRequest
 from services.hatexscore.metric import SERVICE
 from services.hatexscore.report import Components, HatexscoreReport, Label, RandomSpans
+from shared.charts.engine import Caption
+from shared.charts.shapes import strip
 from shared.contracts import Variant
-from shared.worker.forgetting import without_text
+from shared.page_text import Piece
+from shared.redaction import without_text
 from tests.hatexscore.fake import FakeClassifier, bound
 from tests.hatexscore.test_score import ask, requests
 

@@ -13,7 +13,7 @@ from services.gateway.pages.home import Lane, Overview
 from shared.ledger import overview
 from shared.ledger.jobs import Summary
 from shared.ledger.overview import Answered, Signs
-from shared.model_board import Status
+from shared.models.availability import Status
 
 NOW = datetime.now(UTC)
 JOB = Summary("job_1", "ice", "queued", NOW, False, None)

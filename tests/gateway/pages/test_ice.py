@@ -12,16 +12,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.gateway.pages.heat import LEVELS, Warm, level, runs
 from services.gateway.pages.metrics import ice
 from services.gateway.pages.metrics.ice import IceView
 from services.gateway.pages.metrics.ice_tests import MOST_CHARTS
 from services.gateway.pages.metrics.ice_tokens import MOST_STRETCHES
-from services.gateway.pages.templating import rendered
+from services.gateway.pages.templates import rendered
 from services.ice.contract import CONTRACT, IceRequest
 from services.ice.metric import SERVICE
 from services.ice.report import IceReport
-from shared.worker.forgetting import without_text
+from shared.page_text import LEVELS, Warm, level, runs
+from shared.redaction import without_text
 from tests.ice.planted import planted, weighted, word
 
 score = SERVICE.score

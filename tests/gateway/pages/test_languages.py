@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.gateway.pages.languages import language_of
-from services.gateway.pages.marks import Mark, pieces
-from services.gateway.pages.templating import environment
+from services.gateway.pages.templates import environment
+from shared.page_text import Mark, language_of, pieces
 
 HANGUL, KANA, HAN = (
     st.text(st.characters(min_codepoint=low, max_codepoint=high), min_size=1)

@@ -9,28 +9,28 @@ from collections.abc import Iterator
 import httpx
 import pytest
 
-from services.gateway.pages import live
-from services.gateway.pages.templating import STATIC
+from services.gateway.pages import page_route
+from services.gateway.pages.templates import STATIC
 from shared.errors import Unavailable
 from tests.gateway.test_scores import GOOD, URL
 
 
 def told(looks: list[str | Exception], seen: str, monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
     """What is sent for these looks, and then no more."""
-    monkeypatch.setattr(live, "LOOK_SECONDS", 0.0)
+    monkeypatch.setattr(page_route, "LOOK_SECONDS", 0.0)
     left: Iterator[str | Exception] = iter(looks)
 
     async def look() -> str:
         now = next(left, None)
         if now is None:
-            monkeypatch.setattr(live, "LONGEST_SECONDS", 0.0)
+            monkeypatch.setattr(page_route, "LONGEST_SECONDS", 0.0)
             return str(looks[-1])
         if isinstance(now, Exception):
             raise now
         return now
 
     async def gather() -> list[bytes]:
-        return [one async for one in live.changes(look, seen).body_iterator]  # type: ignore[misc]
+        return [one async for one in page_route.changes(look, seen).body_iterator]  # type: ignore[misc]
 
     return [one for one in asyncio.run(gather()) if b"changed" in one]
 

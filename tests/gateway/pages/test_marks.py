@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.gateway.pages.marks import Mark, pieces
+from shared.page_text import Mark, pieces
 
 MARKS = st.lists(
     st.builds(

@@ -12,8 +12,8 @@ import pytest
 import redis
 from sqlalchemy import Engine
 
-from services.gateway.pages.routing import POLICY
-from services.gateway.pages.templating import STATIC, asset
+from services.gateway.pages.page_route import POLICY
+from services.gateway.pages.templates import STATIC, asset
 from services.registry import metrics
 from shared import queue
 from shared.errors import Unavailable

@@ -12,10 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from services.gateway.pages.charts import drawing, painter
-from services.gateway.pages.charts.drawing import drawn
-from services.gateway.pages.charts.painter import NotDrawn, Painter
-from services.gateway.pages.templating import environment
+from services.gateway.pages.templates import environment
+from shared.charts import engine
+from shared.charts.engine import NotDrawn, Painter, drawn
 from tests.end_to_end.service import ROOT
 from tests.patience import SECONDS, busy, eventually
 
@@ -23,8 +22,8 @@ HANGS = "import time; time.sleep(600)"
 DIES = "raise SystemExit(1)"
 OUTSIDE = """
 import sys
-from services.gateway.pages.charts.drawing import drawn
-from services.gateway.pages.charts.painter import painter
+from shared.charts.engine import drawn
+from shared.charts.engine import painter
 chart = drawn({"data": {"values": [{"a": 1}]}, "mark": "point"}, title="t", summary="s")
 assert chart.svg.startswith("<svg") and "vl_convert" not in sys.modules
 print(painter().number, flush=True)
@@ -70,7 +69,7 @@ def test_a_picture_is_drawn_once(one: Painter) -> None:
 
 
 def test_what_was_kept_longest_ago_makes_room(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(painter, "KEPT_BYTES", 12_000)
+    monkeypatch.setattr(engine, "KEPT_BYTES", 12_000)
     small = Painter(seconds=SECONDS)
     pictures = [small.draw(spec(number)) for number in range(5)]
     assert max(map(sys.getsizeof, pictures)) < 12_000 < sum(map(sys.getsizeof, pictures))
@@ -117,7 +116,7 @@ def test_without_a_picture_the_words_are_shown(
 ) -> None:
     (tmp_path / "program.py").write_text(DIES)
     poor = Painter(tmp_path / "program.py")
-    monkeypatch.setattr(drawing, "painter", lambda: poor)
+    monkeypatch.setattr(engine, "painter", lambda: poor)
     chart = drawn({"mark": "point"}, title="The title", summary="All in words.")
     macros = environment().get_template("macros.html").module
     html = macros.figure(chart)  # type: ignore[attr-defined]

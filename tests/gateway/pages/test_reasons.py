@@ -9,7 +9,7 @@ import httpx
 import pytest
 from sqlalchemy import Engine
 
-from services.gateway.pages.reasons import failed, warnings
+from services.gateway.pages.jobs import failed, warnings
 from services.hatexscore.contract import CONTRACT, HatexscoreRequest
 from services.hatexscore.metric import SERVICE
 from services.ice.contract import CONTRACT as ICE

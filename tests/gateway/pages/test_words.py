@@ -5,8 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.gateway.pages.marks import Mark
-from services.gateway.pages.words import MOST_WORDS, changes
+from shared.page_text import MOST_WORDS, Mark, changes
 
 WORDS = st.lists(st.sampled_from(["a", "man", "is", "not", ",", "结论", "🙂", "an"]), max_size=12)
 TEXTS = st.one_of(st.text(max_size=40), WORDS.map(" ".join))

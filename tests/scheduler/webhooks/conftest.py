@@ -9,10 +9,10 @@ from ipaddress import ip_network
 
 import pytest
 
-from services.scheduler.webhooks.sending import Sender
+from services.scheduler.webhooks import Sender
 from shared.encryption import Sealer, new_key, new_secret
-from shared.ledger.webhooks.deliveries import Delivery
-from shared.webhooks.destination import Policy
+from shared.ledger.webhook_deliveries import Delivery
+from shared.webhooks import Policy
 from tests.patience import SECONDS
 
 POLICY = Policy(allowed=(ip_network("127.0.0.0/8"),), ports=(443, 8443))

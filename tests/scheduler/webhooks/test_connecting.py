@@ -16,9 +16,9 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from services.scheduler.webhooks.sending import Arrival, Sender
-from shared.ledger.webhooks.deliveries import Refusal
-from shared.webhooks.destination import Policy
+from services.scheduler.webhooks import Arrival, Sender
+from shared.ledger.webhook_deliveries import Refusal
+from shared.webhooks import Policy
 from tests.receivers import Receiver, receiving
 from tests.scheduler.webhooks.conftest import delivery_to
 from tests.shared.webhooks.test_addresses import FORBIDDEN

@@ -13,11 +13,11 @@ import pytest
 from sqlalchemy import Engine, text
 from standardwebhooks import Webhook
 
-from services.scheduler.webhooks.delivering import delivering
+from services.scheduler.webhooks import delivering
 from shared.encryption import new_secret, sealer_of
-from shared.ledger.webhooks import endpoints, failures
-from shared.ledger.webhooks.events import due
-from shared.ledger.webhooks.failures import Record
+from shared.ledger import webhook_deliveries, webhooks
+from shared.ledger.webhook_deliveries import Record
+from shared.ledger.webhooks import due
 from shared.settings import Settings
 from tests.patience import SECONDS, eventually
 from tests.receivers import Receiver, receiving, until
@@ -43,7 +43,7 @@ def endpoint(engine: Engine, chosen: Settings, url: str, tenant: str = TENANT) -
     assert sealer is not None
     values = {"url": url, "events": [], "description": "", "secret": sealer.seal(secret)}
     with engine.begin() as connection:
-        return endpoints.make(connection, tenant, values).id, secret
+        return webhooks.make(connection, tenant, values).id, secret
 
 
 def owe(engine: Engine, number: int = 1, tenant: str = TENANT) -> None:
@@ -54,8 +54,8 @@ def owe(engine: Engine, number: int = 1, tenant: str = TENANT) -> None:
 
 def records(engine: Engine, endpoint_id: str, tenant: str = TENANT) -> list[Record]:
     with engine.begin() as connection:
-        page = failures.Page(limit=1_000)
-        return failures.page_of(connection, endpoint_id, tenant, page)[0]
+        page = webhook_deliveries.Page(limit=1_000)
+        return webhook_deliveries.page_of(connection, endpoint_id, tenant, page)[0]
 
 
 def hurry(engine: Engine) -> None:
@@ -116,9 +116,9 @@ def test_ten_attempts_and_no_more_then_a_replay(engine: Engine, hasty: Settings)
         (record,) = records(engine, endpoint_id)
         assert (record.attempts, record.last_status) == (10, 500)
         with engine.begin() as connection:
-            assert endpoints.find(connection, endpoint_id, TENANT).disabled_at is not None
-            endpoints.enable(connection, endpoint_id, TENANT)
-            failures.replay(connection, endpoint_id, TENANT, record.id)
+            assert webhooks.find(connection, endpoint_id, TENANT).disabled_at is not None
+            webhooks.enable(connection, endpoint_id, TENANT)
+            webhook_deliveries.replay(connection, endpoint_id, TENANT, record.id)
         receiver.status = 200
         eventually(lambda: statuses(engine, endpoint_id) == {"succeeded"})
     assert set(receiver.ids) == {record.id}
@@ -134,7 +134,7 @@ def test_410_disables_and_fails_what_is_owed(engine: Engine, hasty: Settings) ->
     assert len(records(engine, endpoint_id)) == 30
     assert len(receiver.received) <= 8  # those that were under way already
     with engine.begin() as connection:
-        found = endpoints.find(connection, endpoint_id, TENANT)
+        found = webhooks.find(connection, endpoint_id, TENANT)
     assert found.disabled_reason == "it answered 410 Gone"
 
 

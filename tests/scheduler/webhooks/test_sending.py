@@ -15,9 +15,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from standardwebhooks import Webhook, WebhookVerificationError
 
-from services.scheduler.webhooks.sending import Arrival, Sender, retry_after
+from services.scheduler.webhooks import Arrival, Sender, retry_after
 from shared.encryption import Sealer, new_key, new_secret
-from shared.ledger.webhooks.deliveries import Refusal
+from shared.ledger.webhook_deliveries import Refusal
 from tests.patience import SECONDS
 from tests.receivers import Receiver, receiving, until
 from tests.scheduler.webhooks.conftest import BODY, SECRET, delivery_to

@@ -11,10 +11,10 @@ from pathlib import Path
 import httpx
 import pytest
 
-from services.inference.local import LocalModels
-from services.stack.redis_server import HOST, free_port
-from shared.catalogue import load_catalogue
-from shared.openai.model import ServedLanguageModel
+from services.inference.local_models import LocalModels
+from services.stack.servers import HOST, free_port
+from shared.models.catalogue import load_catalogue
+from shared.models.openai.model import ServedLanguageModel
 from tests.inference.shapes import save_llama
 from tests.patience import looks
 from tests.shared.openai.gguf_model import write_gguf

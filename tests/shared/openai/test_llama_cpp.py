@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from services.inference.check import report
-from services.inference.local import LocalModels
+from services.inference.local_models import LocalModels
 from services.worker import needed, register_all
-from shared.calls import (
+from shared.errors import BadInput, Unavailable
+from shared.models.calls import (
     AttributionMethod,
     Completion,
     Example,
@@ -21,12 +22,10 @@ from shared.calls import (
     Template,
     Turn,
 )
-from shared.errors import BadInput, Unavailable
-from shared.models import LanguageModel
-from shared.openai.model import ServedLanguageModel, served
-from shared.openai.scoring import Forced
-from shared.performing import describe
-from shared.remote.models import QueueModels
+from shared.models.openai.model import ServedLanguageModel, served
+from shared.models.openai.scoring import Forced
+from shared.models.ports import LanguageModel, describe
+from shared.models.remote import QueueModels
 
 ROOT = Path(__file__).parents[3]
 TEXTS = ["The garden was", "Is the weather good or bad today? It", "café", "Yes, the answer is"]
@@ -216,7 +215,7 @@ def test_a_worker_does_not_wait_for_a_server_before_it_starts(tiny_server: Local
 
 
 def test_a_server_is_asked_without_torch() -> None:
-    script = "import sys, shared.openai.model, shared.remote.models; print(*sys.modules)"
+    script = "import sys, shared.models.openai.model, shared.models.remote; print(*sys.modules)"
     done = subprocess.run(
         [sys.executable, "-c", script], cwd=ROOT, capture_output=True, check=True, text=True
     )

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shared.errors import ScoringError
-from shared.openai.answers import encoded
-from shared.openai.offsets import spans
+from shared.models.openai.connection import encoded
+from shared.models.openai.text import spans
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\ufffd"), max_size=30)
 

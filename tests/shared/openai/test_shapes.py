@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from shared.calls import Example, Prompt, Sampling, Template, Turn
-from shared.catalogue import ModelEntry
 from shared.errors import BadInput, ScoringError, Unavailable
-from shared.openai import connection
-from shared.openai.model import ServedLanguageModel
-from shared.openai.scoring import Echo, PromptLogprobs
-from shared.openai.writing import seed_of
+from shared.models.calls import Example, Prompt, Sampling, Template, Turn
+from shared.models.catalogue import ModelEntry
+from shared.models.openai import connection
+from shared.models.openai.model import ServedLanguageModel
+from shared.models.openai.scoring import Echo, PromptLogprobs
+from shared.models.openai.text import seed_of
 from tests.shared.openai.stub import Stub, Style, listening
 
 KEY = "sk-very-secret"

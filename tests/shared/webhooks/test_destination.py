@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.webhooks.destination import ForbiddenDestination, Policy, read
+from shared.webhooks import ForbiddenDestination, Policy, read
 
 PUBLIC = Policy(allowed=(), ports=(443, 8443))
 ELSEWHERE = Policy(allowed=(ip_network("10.20.0.0/16"),), ports=(443, 8443))

@@ -12,15 +12,26 @@ import pytest
 from sqlalchemy import Connection, Engine, text
 
 from shared.errors import QuotaExceeded, UnknownJob
-from shared.ledger import batches, ending, idempotency, jobs, leases, reading, recovery
-from shared.ledger.batches import Batch, NewBatch
-from shared.ledger.owner import Owner, admit
-from shared.ledger.reading import Fault, Step
-from shared.ledger.webhooks import deliveries, endpoints, failures
-from shared.ledger.webhooks.deliveries import Delivery, Refusal, Share
-from shared.ledger.webhooks.endpoints import MOST_ENDPOINTS, TooManyEndpoints, UnknownEndpoint
-from shared.ledger.webhooks.events import due
-from shared.ledger.webhooks.failures import NotReplayable, UnknownDelivery
+from shared.ledger import (
+    batch_validation,
+    batches,
+    jobs,
+    leases,
+    recovery,
+    webhook_deliveries,
+    webhooks,
+)
+from shared.ledger.batch_validation import Step
+from shared.ledger.batches import Batch, Fault, NewBatch
+from shared.ledger.jobs import Owner, admit
+from shared.ledger.webhook_deliveries import (
+    Delivery,
+    NotReplayable,
+    Refusal,
+    Share,
+    UnknownDelivery,
+)
+from shared.ledger.webhooks import MOST_ENDPOINTS, TooManyEndpoints, UnknownEndpoint, due
 from shared.settings import Settings
 
 MINUTE = timedelta(minutes=1)
@@ -30,11 +41,11 @@ PLENTY = Share(each=1_000, tenant=1_000, most=1_000)
 
 def endpoint(connection: Connection, tenant: str = "a", **more: Any) -> str:
     values = {"url": "https://x", "events": [], "description": "", "secret": "sealed"} | more
-    return endpoints.make(connection, tenant, values).id
+    return webhooks.make(connection, tenant, values).id
 
 
 def take(connection: Connection, share: Share = PLENTY) -> list[Delivery]:
-    return deliveries.take(connection, share, lease=MINUTE)
+    return webhook_deliveries.take(connection, share, lease=MINUTE)
 
 
 def owed(connection: Connection) -> list[tuple[str, str, str]]:
@@ -45,7 +56,7 @@ def owed(connection: Connection) -> list[tuple[str, str, str]]:
 
 def accept(connection: Connection, tenant: str = "a", **request: Any) -> str:
     owner = Owner(tenant)
-    return idempotency.accept(
+    return jobs.accept(
         connection, "echo", request, key=None, resend_after=MINUTE, owner=owner
     ).job.id
 
@@ -129,7 +140,7 @@ def test_events_go_to_those_who_listen(engine: Engine) -> None:
         failed = endpoint(connection, events=["job.failed", "batch.failed"])
         batches = endpoint(connection, events=["batch.completed"])
         off = endpoint(connection)
-        endpoints.disable(connection, off, "by request")
+        webhooks.disable(connection, off, "by request")
         succeed(connection, accept(connection))
         fail(connection, accept(connection))
         due(connection, "batch.completed", "a", {"id": "batch_1"})
@@ -172,7 +183,7 @@ def waits(engine: Engine, attempt: int, refusal: Refusal, number: int = 200) -> 
                 {"n": attempt, "id": delivery.id},
             )
             tried = Delivery(**vars(delivery) | {"attempt": attempt})
-            assert deliveries.refused(connection, tried, refusal, SCHEDULE) == "again"
+            assert webhook_deliveries.refused(connection, tried, refusal, SCHEDULE) == "again"
         rows = connection.execute(
             text("SELECT extract(epoch FROM due_at - now()) FROM webhook_deliveries")
         )
@@ -211,8 +222,8 @@ def test_after_the_last_attempt_it_has_failed_and_a_dead_endpoint_is_disabled(
         (first,) = take(connection)
         last = Delivery(**vars(first) | {"attempt": 10})
         connection.execute(text("UPDATE webhook_deliveries SET attempts = 10"))
-        assert deliveries.refused(connection, last, Refusal("no"), SCHEDULE) == "disabled"
-        assert endpoints.find(connection, endpoint_id, "a").disabled_at is not None
+        assert webhook_deliveries.refused(connection, last, Refusal("no"), SCHEDULE) == "disabled"
+        assert webhooks.find(connection, endpoint_id, "a").disabled_at is not None
 
 
 def test_an_endpoint_that_others_reached_meanwhile_stays(engine: Engine) -> None:
@@ -224,8 +235,8 @@ def test_an_endpoint_that_others_reached_meanwhile_stays(engine: Engine) -> None
         connection.execute(text("UPDATE webhook_deliveries SET attempts = 10"))
     with engine.begin() as connection:
         connection.execute(text("UPDATE webhook_endpoints SET succeeded_at = now()"))
-        assert deliveries.refused(connection, last, Refusal("no"), SCHEDULE) == "failed"
-        assert endpoints.find(connection, endpoint_id, "a").disabled_at is None
+        assert webhook_deliveries.refused(connection, last, Refusal("no"), SCHEDULE) == "failed"
+        assert webhooks.find(connection, endpoint_id, "a").disabled_at is None
 
 
 def test_what_is_taken_is_not_taken_twice_and_a_late_word_changes_nothing(engine: Engine) -> None:
@@ -239,9 +250,9 @@ def test_what_is_taken_is_not_taken_twice_and_a_late_word_changes_nothing(engine
     with engine.begin() as connection:
         (second,) = take(connection)
         assert (second.id, second.attempt, second.body) == (first.id, 2, first.body)
-        assert deliveries.refused(connection, first, Refusal("late"), SCHEDULE) is None
-        assert not deliveries.arrived(connection, first, 200)
-        assert deliveries.arrived(connection, second, 200)
+        assert webhook_deliveries.refused(connection, first, Refusal("late"), SCHEDULE) is None
+        assert not webhook_deliveries.arrived(connection, first, 200)
+        assert webhook_deliveries.arrived(connection, second, 200)
 
 
 def test_two_schedulers_share_what_is_due(engine: Engine) -> None:
@@ -293,16 +304,16 @@ def test_an_old_backlog_does_not_come_before_a_fresh_event_elsewhere(engine: Eng
 def test_rotation_keeps_two_secrets_and_never_three(engine: Engine) -> None:
     with engine.begin() as connection:
         endpoint_id = endpoint(connection, secret="one")
-        endpoints.rotate(connection, endpoint_id, "a", "two", MINUTE)
+        webhooks.rotate(connection, endpoint_id, "a", "two", MINUTE)
         due(connection, "job.failed", "a", {"id": "x"})
         (delivery,) = take(connection)
         assert (delivery.secret, delivery.earlier_secret) == ("two", "one")
-        endpoints.rotate(connection, endpoint_id, "a", "three", MINUTE)
+        webhooks.rotate(connection, endpoint_id, "a", "three", MINUTE)
         kept = connection.execute(
             text("SELECT secret, earlier_secret FROM webhook_endpoints")
         ).one()
         assert tuple(kept) == ("three", "two")
-        endpoints.rotate(connection, endpoint_id, "a", "four", timedelta(0))
+        webhooks.rotate(connection, endpoint_id, "a", "four", timedelta(0))
         kept = connection.execute(
             text("SELECT secret, earlier_secret FROM webhook_endpoints")
         ).one()
@@ -312,7 +323,7 @@ def test_rotation_keeps_two_secrets_and_never_three(engine: Engine) -> None:
 def test_after_the_overlap_the_earlier_secret_signs_no_more(engine: Engine) -> None:
     with engine.begin() as connection:
         endpoint_id = endpoint(connection, secret="one")
-        endpoints.rotate(connection, endpoint_id, "a", "two", MINUTE)
+        webhooks.rotate(connection, endpoint_id, "a", "two", MINUTE)
         connection.execute(text("UPDATE webhook_endpoints SET earlier_until = now()"))
     with engine.begin() as connection:
         due(connection, "job.failed", "a", {"id": "x"})
@@ -327,24 +338,24 @@ def test_what_failed_is_listed_and_replayed(engine: Engine) -> None:
         for _ in range(5):
             due(connection, "job.failed", "a", {"id": "x"})
         for delivery in take(connection, Share(3, 3, 3)):
-            deliveries.refused(connection, delivery, Refusal("no", 500), SCHEDULE[:1])
+            webhook_deliveries.refused(connection, delivery, Refusal("no", 500), SCHEDULE[:1])
     with engine.begin() as connection:
-        endpoints.enable(connection, endpoint_id, "a")
-        page = failures.Page(limit=2, status="failed")
-        found, more = failures.page_of(connection, endpoint_id, "a", page)
-        after = failures.Page(limit=9, after=found[-1].id, status="failed")
-        rest, done = failures.page_of(connection, endpoint_id, "a", after)
+        webhooks.enable(connection, endpoint_id, "a")
+        page = webhook_deliveries.Page(limit=2, status="failed")
+        found, more = webhook_deliveries.page_of(connection, endpoint_id, "a", page)
+        after = webhook_deliveries.Page(limit=9, after=found[-1].id, status="failed")
+        rest, done = webhook_deliveries.page_of(connection, endpoint_id, "a", after)
         ids = [record.id for record in (*found, *rest)]
         assert (len(set(ids)), more, done) == (5, True, False)  # two failed with the endpoint
-        again = failures.replay(connection, endpoint_id, "a", ids[0])
+        again = webhook_deliveries.replay(connection, endpoint_id, "a", ids[0])
         assert (again.id, again.status, again.attempts) == (ids[0], "pending", 0)
-        assert failures.replay_failed(connection, endpoint_id, "a") == 4
+        assert webhook_deliveries.replay_failed(connection, endpoint_id, "a") == 4
         with pytest.raises(NotReplayable):
-            failures.replay(connection, endpoint_id, "a", ids[0])
+            webhook_deliveries.replay(connection, endpoint_id, "a", ids[0])
         with pytest.raises(UnknownDelivery):
-            failures.replay(connection, endpoint_id, "a", "msg_0")
+            webhook_deliveries.replay(connection, endpoint_id, "a", "msg_0")
         with pytest.raises(UnknownEndpoint):
-            failures.replay(connection, endpoint_id, "b", ids[0])
+            webhook_deliveries.replay(connection, endpoint_id, "b", ids[0])
 
 
 def test_a_tenant_has_so_many_endpoints_and_sees_its_own(engine: Engine) -> None:
@@ -353,8 +364,8 @@ def test_a_tenant_has_so_many_endpoints_and_sees_its_own(engine: Engine) -> None
         with pytest.raises(TooManyEndpoints):
             endpoint(connection)
         endpoint(connection, "b")
-        assert [found.id for found in endpoints.all_of(connection, "a")] == sorted(mine)
-        for act in (endpoints.find, endpoints.forget, endpoints.enable):
+        assert [found.id for found in webhooks.all_of(connection, "a")] == sorted(mine)
+        for act in (webhooks.find, webhooks.forget, webhooks.enable):
             with pytest.raises(UnknownEndpoint):
                 act(connection, mine[0], "b")
 
@@ -365,12 +376,12 @@ def test_old_deliveries_are_forgotten_open_ones_never(engine: Engine) -> None:
         for _ in range(2):
             due(connection, "job.failed", "a", {"id": "x"})
         (first,) = take(connection, Share(1, 1, 1))
-        deliveries.arrived(connection, first, 200)
+        webhook_deliveries.arrived(connection, first, 200)
         connection.execute(
             text("UPDATE webhook_deliveries SET created_at = now() - interval '99 d'")
         )
-        assert deliveries.purge(connection, MINUTE) == 0
-        assert deliveries.purge(connection, timedelta(days=-1)) == 1
+        assert webhook_deliveries.purge(connection, MINUTE) == 0
+        assert webhook_deliveries.purge(connection, timedelta(days=-1)) == 1
         assert len(owed(connection)) == 1
 
 
@@ -395,10 +406,10 @@ def test_a_batchs_end_is_told_once_with_its_counts(engine: Engine) -> None:
         connection.execute(
             text("UPDATE batches SET status = 'finalizing', ending = 'completed', total = 2")
         )
-        taken = ending.take(connection, made.id)
+        taken = batches.take(connection, made.id)
         assert taken is not None
-        assert ending.close(connection, taken, None, None)
-        assert not ending.close(connection, taken, None, None)
+        assert batches.close(connection, taken, None, None)
+        assert not batches.close(connection, taken, None, None)
         assert owed(connection) == [(mine, "batch.completed", made.id)]
         (body,) = connection.execute(text("SELECT body FROM webhook_deliveries")).scalars()
     assert json.loads(body)["data"]["request_counts"] == {"total": 2, "completed": 0, "failed": 0}
@@ -408,7 +419,7 @@ def test_a_batch_whose_file_is_not_valid_is_told_as_failed(engine: Engine) -> No
     with engine.begin() as connection:
         mine, made = endpoint(connection), batch(connection)
         step = Step([], [Fault("invalid_json", "no", 1)], 1, 1, at_end=True)
-        reading.advance(connection, made, step)
+        batch_validation.advance(connection, made, step)
         assert owed(connection) == [(mine, "batch.failed", made.id)]
 
 

@@ -6,11 +6,10 @@ from dataclasses import dataclass
 
 from services.cot2el.contract import Cot2elRequest
 from services.cot2el.report import Agreement, Cot2elReport, Dropped, RefinedPair, Similarities
-from services.gateway.pages.marks import Mark, Piece, pieces
 from services.gateway.pages.metrics.choices import Choice, choices
 from services.gateway.pages.metrics.cot2el_sentences import verdict
-from services.gateway.pages.metrics.verdict import Verdict
-from shared.choices import Stance, asked
+from shared.page_text import Mark, Piece, Verdict, pieces
+from shared.questions import Stance, asked
 
 TEMPLATE = "metrics/cot2el.html"
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from services.cot2el.report import Cot2elReport
-from services.gateway.pages.metrics.verdict import Tone, Verdict
-from services.gateway.pages.templating import significant
+from services.gateway.pages.templates import significant
+from shared.page_text import Tone, Verdict
 
 STATUS = {
     "no_reasoning": "The model wrote no reasoning part: there is nothing to take explanations "

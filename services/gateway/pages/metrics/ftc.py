@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 from services.ftc.contract import FtcRequest
 from services.ftc.report import FtcReport
-from services.gateway.pages.marks import Piece, pieces
 from services.gateway.pages.metrics.ftc_made import Line, Made, made_of, marks_of
-from services.gateway.pages.metrics.verdict import Tone, Verdict
+from shared.page_text import Piece, Tone, Verdict, pieces
 
 TEMPLATE = "metrics/ftc.html"
 UNUSUAL = 0.05  # a p-value above it is what chance does too

@@ -18,11 +18,9 @@ from services.ftc.report import (
     Satisfaction,
     SpanEvidence,
 )
-from services.gateway.pages.charts.bars import bars
-from services.gateway.pages.charts.drawing import Caption, Chart
-from services.gateway.pages.charts.histogram import histogram
-from services.gateway.pages.marks import Mark
-from services.gateway.pages.words import Change, changes
+from shared.charts.engine import Caption, Chart
+from shared.charts.shapes import bars, histogram
+from shared.page_text import Change, Mark, changes
 
 KINDS = {
     "substituted": "The hypothesis with one side of the relation in place of the other",

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from services.gateway.pages.charts.drawing import Chart
-from services.gateway.pages.charts.matrix import MOST, matrix
-from services.gateway.pages.marks import Piece, pieces
 from services.gateway.pages.metrics import haf_words as words
 from services.gateway.pages.metrics.haf_path import Step, path
 from services.gateway.pages.metrics.haf_said import STRONGEST, Spoken, Statement, spoken
 from services.haf.contract import HafRequest
 from services.haf.report import HafReport
+from shared.charts.engine import Chart
+from shared.charts.shapes import MOST, matrix
+from shared.page_text import Piece, pieces
 
 TEMPLATE = "metrics/haf.html"
 BELOW = "Its numbers stand in the table below."

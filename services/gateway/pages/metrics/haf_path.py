@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from services.gateway.pages.marks import Piece
 from services.gateway.pages.metrics import haf_words as words
 from services.gateway.pages.metrics.haf_said import Spoken, Statement, in_response
 from services.haf.report import DecisionPart, HafReport, Stage, StagePart
+from shared.page_text import Piece
 
 INDIVIDUAL: tuple[Stage, ...] = ("sufficiency", "necessity")
 

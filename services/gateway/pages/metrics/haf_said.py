@@ -10,10 +10,9 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from services.gateway.pages.heat import Warm, runs
-from services.gateway.pages.marks import Mark, Piece, pieces
 from services.haf.report import DecisionPart, ReasonPart, StagePart
 from services.haf.token_messages import TokenValue
+from shared.page_text import Mark, Piece, Warm, pieces, runs
 
 STEPS = 5  # of relevance, against the statement's most relevant token
 UNSURE = (0.9, 0.5, 0.1)  # below each of these probabilities the underline grows

@@ -6,16 +6,15 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from services.gateway.pages.charts.drawing import Caption, Chart
-from services.gateway.pages.charts.strip import strip
-from services.gateway.pages.marks import Mark, Piece, pieces
 from services.gateway.pages.metrics import hatexscore_sentences as sentences
 from services.gateway.pages.metrics.hatexscore_variants import Row, rows
 from services.gateway.pages.metrics.hatexscore_verdict import verdict
-from services.gateway.pages.metrics.verdict import Verdict
-from services.gateway.pages.templating import significant
+from services.gateway.pages.templates import significant
 from services.hatexscore.contract import HatexscoreRequest
 from services.hatexscore.report import GroupEvidence, HatexscoreReport, QuoteEvidence
+from shared.charts.engine import Caption, Chart
+from shared.charts.shapes import strip
+from shared.page_text import Mark, Piece, Verdict, pieces
 
 TEMPLATE = "metrics/hatexscore.html"
 

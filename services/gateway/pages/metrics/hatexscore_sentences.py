@@ -5,7 +5,7 @@ Sentences hold our own words and numbers only; texts, quotes and group names are
 
 from __future__ import annotations
 
-from services.gateway.pages.templating import significant
+from services.gateway.pages.templates import significant
 from services.hatexscore.report import GroupEvidence, HatexscoreReport, QuoteEvidence
 
 TIE = 1e-12  # probabilities and scores: equal in theory, unequal in floats

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from services.gateway.pages.metrics.hatexscore_sentences import TIE
-from services.gateway.pages.templating import significant
+from services.gateway.pages.templates import significant
 from services.hatexscore.report import Components, HatexscoreReport, VariantOutcome
 
 

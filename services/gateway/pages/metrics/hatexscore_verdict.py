@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from services.gateway.pages.metrics.hatexscore_sentences import hateful, quotes
-from services.gateway.pages.metrics.verdict import Tone, Verdict
-from services.gateway.pages.templating import significant
+from services.gateway.pages.templates import significant
 from services.hatexscore.report import HatexscoreReport
+from shared.page_text import Tone, Verdict
 
 EVEN = 0.5  # share of random spans beaten, by chance
 CONSISTENT = {

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from services.gateway.pages.marks import Piece, pieces
 from services.gateway.pages.metrics.choices import Choice, choices
 from services.gateway.pages.metrics.hlv_method import MEASURES, Asked, asked_by
 from services.gateway.pages.metrics.hlv_sentences import verdict
-from services.gateway.pages.metrics.verdict import Verdict
 from services.hlv.contract import HlvRequest
 from services.hlv.report import HlvReport
-from shared.choices import Explanation, asked
+from shared.page_text import Piece, Verdict, pieces
+from shared.questions import Explanation, asked
 
 TEMPLATE = "metrics/hlv.html"
 

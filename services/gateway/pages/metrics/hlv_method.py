@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from services.gateway.pages.charts.bars import bars
-from services.gateway.pages.charts.drawing import Caption, Chart
-from services.gateway.pages.charts.slope import slope
 from services.hlv.report import Gain, Gold, Measured, Method, MethodResult
+from shared.charts.engine import Caption, Chart
+from shared.charts.shapes import bars, slope
 
 METHODS: dict[Method, str] = {
     "rank": "Asked for a ranking",

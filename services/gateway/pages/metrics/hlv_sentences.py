@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import combinations
 
-from services.gateway.pages.metrics.verdict import Tone, Verdict
 from services.hlv.report import HlvReport, Measured
+from shared.page_text import Tone, Verdict
 
 Ranks = Mapping[str, float]
 

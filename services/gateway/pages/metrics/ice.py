@@ -11,7 +11,7 @@ from services.gateway.pages.metrics.ice_tokens import HeatMap, Marked, human, ma
 from services.ice.contract import IceRequest
 from services.ice.naming import MethodName
 from services.ice.report import Comparison, IceReport
-from shared.calls import Template
+from shared.models.calls import Template
 
 TEMPLATE = "metrics/ice.html"
 

@@ -6,10 +6,10 @@ Source: Basu & Chakraborty, arXiv:2603.18579. `robust` compares probabilities; `
 
 from __future__ import annotations
 
-from services.gateway.pages.metrics.verdict import Tone, Verdict
-from services.gateway.pages.templating import significant
+from services.gateway.pages.templates import significant
 from services.ice.report import IceReport, Test
 from services.ice.report import Verdict as Outcome
+from shared.page_text import Tone, Verdict
 
 WORDS: dict[Outcome | None, tuple[str, Tone]] = {
     "faithful": ("Faithful", "good"),

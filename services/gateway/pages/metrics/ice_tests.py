@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from services.gateway.pages.charts.drawing import Caption, Chart
-from services.gateway.pages.charts.histogram import histogram
 from services.gateway.pages.metrics.ice_sentences import by_probability, sentence, verdict
-from services.gateway.pages.metrics.verdict import Verdict
-from services.gateway.pages.templating import significant
+from services.gateway.pages.templates import significant
 from services.ice.report import IceReport, Test, TestedOperator
+from shared.charts.engine import Caption, Chart
+from shared.charts.shapes import histogram
+from shared.page_text import Verdict
 
 MOST_CHARTS = 8  # pictures of a page; the numbers of all other tests are in its tables
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from services.gateway.pages.heat import Run, Warm, level, runs, stretches
-from services.gateway.pages.marks import Mark, Piece, pieces
 from services.ice.contract import IceRequest
 from services.ice.report import IceReport, RationaleEvidence, TokenValues
 from services.ice.spans import Of
+from shared.page_text import Mark, Piece, Run, Warm, level, pieces, runs, stretches
 
 MOST_MAPS = 6  # explanations shown in the text; the others are in the tables
 MOST_STRETCHES = 2_500  # coloured or outlined elements of a page: about 100 kB

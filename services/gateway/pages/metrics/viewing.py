@@ -57,4 +57,4 @@ def asked(job: Job) -> JobRequest | None:
 def _module(metric: str) -> Any:
     name = f"{PACKAGE}.{metric}"
     own = metric.isidentifier() and importlib.util.find_spec(name) is not None
-    return importlib.import_module(name if own else f"{PACKAGE}.general")
+    return importlib.import_module(name if own else "services.gateway.pages.result_tables")

@@ -1,0 +1,187 @@
+"""Who calls: `Authorization: Bearer tsk_…` becomes a tenant with scopes, or a 401, 403 or 429.
+
+Where no key was ever made (`authentication = auto`), everybody is the tenant `default`.
+
+What a request names must be its tenant's: a webhook endpoint, a batch, the jobs of a report.
+
+Who looks at a page: the session's tenant, or everybody where no keys are asked for.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Annotated, TypeVar
+
+from fastapi import Depends, Request, Security
+from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+from sqlalchemy import Connection
+
+from services.gateway.caller import ANYBODY, Caller
+from services.gateway.pages.templates import SESSION_COOKIE, held
+from services.gateway.refusals import Forbidden, Unauthenticated
+from services.gateway.state import Gateway, State, keys_are_asked_for
+from shared.contracts import BatchReportRequest, JobRequest
+from shared.errors import BadInput
+from shared.ledger import batch_lines, keys, webhooks
+from shared.ledger.keys import Key, Scope
+from shared.ledger.webhooks import UnknownEndpoint
+
+ASKED_AGAIN_SECONDS = 5.0  # a look comes every 2 s: a revoked key sees nothing ten seconds later
+
+T = TypeVar("T")
+Look = Callable[[], Awaitable[T]]
+
+BEARER = HTTPBearer(
+    auto_error=False,
+    scheme_name="key",
+    bearerFormat="tsk_…",
+    description="an API key; made by `python -m services.gateway.keys create`",
+)
+Credentials = Annotated[HTTPAuthorizationCredentials | None, Security(BEARER)]
+
+
+def needs(*scopes: Scope) -> Callable[..., Awaitable[Caller]]:
+    """A dependency: the caller, who has one of these scopes and calls no more often than allowed.
+
+    Raises Unauthenticated, Forbidden, QuotaExceeded, Unavailable.
+    """
+
+    async def caller_of(request: Request, gateway: Gateway, credentials: Credentials) -> Caller:
+        if not await keys_are_asked_for(gateway):
+            return ANYBODY
+        if credentials is None:
+            raise Unauthenticated("send your API key as Authorization: Bearer tsk_…")
+        caller = await known(gateway, credentials.credentials)
+        if caller.key is not None:
+            grant = await gateway.limiter.take(caller.key)
+            request.state.rate_limit = grant
+            gateway.limiter.demand(grant)
+        if not caller.may(*scopes):
+            raise Forbidden(f"this key lacks the scope {' or '.join(scopes)}")
+        return caller
+
+    return caller_of
+
+
+async def known(gateway: State, secret: str) -> Caller:
+    """The caller with this key. Raises Unauthenticated, Unavailable."""
+    if not keys.FORM.fullmatch(secret):
+        raise Unauthenticated("this is not an API key", wrong=True)
+    found = gateway.keyring.remembered(secret)
+    if found is not None:
+        return found
+
+    def look(connection: Connection) -> Key | None:
+        return keys.presented(connection, secret)
+
+    key = await gateway.in_ledger(look)
+    if key is None:
+        raise Unauthenticated("this API key is unknown, expired or revoked", wrong=True)
+    return gateway.keyring.remember(secret, key)
+
+
+def while_known(caller: Caller, gateway: State, look: Look[T]) -> Look[T]:
+    """The same look for a stream that lasts; the ledger is asked for the key again now and then.
+
+    It raises Unauthenticated once the key is revoked or has expired, or where keys are asked for
+    meanwhile and the stream was opened without one.
+    """
+    asked = -math.inf
+
+    async def again() -> T:
+        nonlocal asked
+        if time.monotonic() - asked >= ASKED_AGAIN_SECONDS:
+            if not await _is_still_known(caller, gateway):
+                raise Unauthenticated("this API key is expired or revoked", wrong=True)
+            asked = time.monotonic()
+        return await look()
+
+    return again
+
+
+async def _is_still_known(caller: Caller, gateway: State) -> bool:
+    key = caller.key
+    if key is None:
+        return not await keys_are_asked_for(gateway)
+    return await gateway.in_ledger(lambda connection: keys.valid(connection, key.id)) is not None
+
+
+Scorer = Annotated[Caller, Depends(needs("score"))]
+Reader = Annotated[Caller, Depends(needs("score", "batch"))]
+Batcher = Annotated[Caller, Depends(needs("batch"))]
+Administrator = Annotated[Caller, Depends(needs("admin"))]
+
+
+def demand_owned(connection: Connection, asked: JobRequest, tenant: str) -> None:
+    """Raises BadInput where it names what this tenant does not have: as if it were not there."""
+    if asked.webhook is not None:
+        try:
+            webhooks.find(connection, asked.webhook, tenant)
+        except UnknownEndpoint as error:
+            raise BadInput(error.detail, pointer="/webhook") from None
+    if isinstance(asked, BatchReportRequest):
+        batch_lines.demand_owned(connection, tenant, asked.batch, asked.jobs or ())
+
+
+async def viewer(request: Request, gateway: Gateway) -> Caller:
+    """The caller of this session; may read jobs. Raises Unauthenticated, QuotaExceeded."""
+    caller = await _known(request, gateway)
+    request.state.viewer = caller
+    return caller
+
+
+async def _known(request: Request, gateway: State) -> Caller:
+    key = await _key_of_session(request, gateway)
+    if key is None:
+        return ANYBODY
+    grant = await gateway.limiter.take(key)
+    gateway.limiter.demand(grant)
+    return Caller(key.tenant, frozenset(key.scopes), key)
+
+
+async def _key_of_session(request: Request, gateway: State) -> Key | None:
+    """None where keys are not asked for."""
+    if not await keys_are_asked_for(gateway):
+        return None
+    token = held(request, SESSION_COOKIE)
+    key_id = None if token is None else await gateway.sessions.key_of(token)
+    if key_id is None:
+        raise Unauthenticated("log in to see this page")
+    key = await gateway.in_ledger(lambda connection: keys.valid(connection, key_id))
+    if key is None:
+        raise Unauthenticated("the key of this session was revoked or has expired")
+    return key
+
+
+def while_viewing(request: Request, gateway: State, look: Look[T]) -> Look[T]:
+    """The same look for a page that stays open; the session is asked after now and then.
+
+    It raises Unauthenticated once the session or its key has ended, and takes nothing of the quota.
+    """
+    asked = time.monotonic()
+
+    async def again() -> T:
+        nonlocal asked
+        if time.monotonic() - asked >= ASKED_AGAIN_SECONDS:
+            await _key_of_session(request, gateway)
+            asked = time.monotonic()
+        return await look()
+
+    return again
+
+
+def demand_scope(caller: Caller, *scopes: Scope) -> None:
+    """Raises Forbidden where the viewer's key lacks all of these."""
+    if not caller.may(*scopes):
+        raise Forbidden(f"your key lacks the scope {' or '.join(scopes)}")
+
+
+Viewer = Annotated[Caller, Depends(viewer)]
+
+
+async def stream_held(gateway: Gateway, caller: Viewer) -> AsyncIterator[None]:
+    """A dependency of routes that stream. Raises QuotaExceeded where too many are open."""
+    with gateway.streams.another(caller):
+        yield

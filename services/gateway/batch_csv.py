@@ -1,0 +1,157 @@
+"""A batch as CSV, a row a line: scores and every number of the components and the control.
+
+Source of the form: RFC 4180. Texts that a spreadsheet would run as formulas are quoted.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import unicodedata
+from collections.abc import Iterable, Iterator
+from types import UnionType
+from typing import Any, Union, get_args, get_origin
+
+from sqlalchemy import Engine
+
+from shared.contracts import Message, ServiceContract
+from shared.ledger import batch_lines
+from shared.ledger.batch_lines import Ended
+from shared.ledger.batches import Batch
+from shared.ledger.engine import transaction
+
+LINES_AT_ONCE = 500
+FIRST = ("custom_id", "line", "job", "status", "score")
+LAST = ("warnings", "error")
+PARTS = ("components", "control")
+SCALARS = (bool, int, float, str)
+FORMULA = frozenset("=+-@")  # OWASP, "CSV injection"; full-width and small forms count too
+BREAKS = frozenset("\t\r\n")
+# letters and symbols that show nothing: Hangul fillers, the blank of Braille
+BLANKS = frozenset("\u115f\u1160\u3164\uffa0\u2800")
+
+
+def written(engine: Engine, batch: Batch, room: ServiceContract | None) -> Iterator[bytes]:
+    """The file, some lines at a time; no transaction stays open between them.
+
+    room: of the batch's metric; None where this version has none: then there are no components.
+    """
+    columns = [] if room is None else numbers_of(room.report)
+    yield _packed([[*FIRST, *(".".join(path) for path in columns), *LAST]])
+    last = 0
+    while True:
+        with transaction(engine) as connection:
+            lines = batch_lines.ended_after(connection, batch.id, last, LINES_AT_ONCE)
+        if not lines:
+            return
+        last = lines[-1].number
+        yield _packed(_row(line, columns, batch) for line in lines)
+
+
+def numbers_of(report: type[Message]) -> list[tuple[str, ...]]:
+    """The paths of all single values in the components and the control of such a report.
+
+    Lists and dictionaries have no columns of their own: their length differs from line to line.
+    """
+    return [
+        path
+        for part in PARTS
+        if part in report.model_fields
+        for path in _paths(report.model_fields[part].annotation, (part,))
+    ]
+
+
+def _paths(kind: Any, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    for one in _alternatives(kind):
+        if isinstance(one, type) and issubclass(one, Message):
+            for name, field in one.model_fields.items():
+                yield from _paths(field.annotation, (*path, name))
+            return
+        if _is_scalar(one):
+            yield path
+            return
+
+
+def _alternatives(kind: Any) -> list[Any]:
+    """What a value of this kind may be, but for null."""
+    while hasattr(kind, "__metadata__"):  # Annotated
+        kind = kind.__origin__
+    if get_origin(kind) in (Union, UnionType):
+        return [one for part in get_args(kind) for one in _alternatives(part)]
+    return [] if kind is type(None) else [kind]
+
+
+def _is_scalar(kind: Any) -> bool:
+    values = get_args(kind) if get_origin(kind) is not None else ()
+    if values and all(isinstance(value, SCALARS) for value in values):  # Literal
+        return True
+    return isinstance(kind, type) and issubclass(kind, SCALARS)
+
+
+def _row(line: Ended, columns: list[tuple[str, ...]], batch: Batch) -> list[str]:
+    result = line.result or {}
+    return [
+        cell(line.custom_id),
+        cell(line.number),
+        cell(line.job_id),
+        cell(line.status),
+        cell(result.get("score")),
+        *(cell(_at(result, path)) for path in columns),
+        cell(len(result.get("warnings", ())) if line.result is not None else None),
+        cell(_reason(line, batch)),
+    ]
+
+
+def _at(result: Any, path: tuple[str, ...]) -> Any:
+    for name in path:
+        if not isinstance(result, dict):
+            return None
+        result = result.get(name)
+    return result if isinstance(result, SCALARS) else None
+
+
+def _reason(line: Ended, batch: Batch) -> str | None:
+    """Why the line has no result."""
+    if line.error is not None:
+        return str(line.error.get("detail", ""))
+    if line.status == "failed":
+        return "the line could not be read any more"
+    if line.status == "succeeded":
+        return None
+    if batch.status == "completed":
+        return "the job was cancelled"
+    how = "failed" if batch.status == "failed" else f"was {batch.status}"
+    return f"the batch {how} before this line had a result"
+
+
+def cell(value: str | float | None) -> str:
+    """A value as a cell: a number stays one; a text never becomes a formula."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | float):
+        return repr(value)
+    return f"'{value}" if may_be_formula(value) else value
+
+
+def may_be_formula(text: str) -> bool:
+    """Whether a spreadsheet might run it, having dropped what cannot be seen at its beginning."""
+    for character in text:
+        if character in BREAKS:
+            return True
+        if not is_invisible(character):
+            return unicodedata.normalize("NFKC", character)[0] in FORMULA
+    return False
+
+
+def is_invisible(character: str) -> bool:
+    """Whether nothing of it is seen: spaces, controls, formats, marks without a letter, blanks."""
+    category = unicodedata.category(character)
+    return category[0] in "CZ" or category in ("Mn", "Me") or character in BLANKS
+
+
+def _packed(rows: Iterable[list[str]]) -> bytes:
+    text = io.StringIO(newline="")
+    csv.writer(text).writerows(rows)
+    return text.getvalue().encode()

@@ -1,0 +1,304 @@
+"""The callers that were found lately: a revoked key opens for these few seconds still.
+
+Who has logged in to the pages: a token in a cookie, its SHA-256 and the key's id in Redis.
+
+The key itself is kept nowhere. What Redis holds is encrypted and authenticated with
+`TOUCHSTONE_SECRET_KEYS`, which Redis does not hold: who can write there can open no session. A
+flushed Redis logs everybody out; a revoked key ends its sessions.
+
+How often a key may call: a token bucket in Redis, in one script, so that gateways share it.
+
+A key may call `requests_per_minute` times at once, and the bucket fills evenly within a minute.
+Headers: draft-ietf-httpapi-ratelimit-headers-10 (`RateLimit-Policy`, `RateLimit`).
+
+While Redis is away nobody is limited, and the headers are missing: a limit protects us from haste,
+and an absent broker must not close the door. The quota of open jobs stands in the ledger and holds.
+
+The open event streams of this process: so many of a key, so many in all.
+
+A stream costs little, but it lasts: without an end to their number they would hold the gateway.
+"""
+
+from __future__ import annotations
+
+import math
+import secrets
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from cachetools import TTLCache
+from redis.exceptions import RedisError
+from starlette.datastructures import MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Send
+from starlette.types import Scope as AsgiScope
+
+from shared import telemetry
+from shared.encryption import Sealer, Unreadable, new_key, secret_sealer
+from shared.errors import QuotaExceeded, Unavailable
+from shared.ledger.jobs import Owner
+from shared.ledger.keys import Key, Scope, hashed
+from shared.ledger.tables import DEFAULT_TENANT
+from shared.redis_client import prompt_redis
+from shared.settings import Settings
+
+REMEMBERED_SECONDS = 10.0
+MOST_REMEMBERED = 10_000
+
+
+@dataclass(frozen=True)
+class Caller:
+    """Who calls. key: None where keys are not asked for: then no limits apply either."""
+
+    tenant: str
+    scopes: frozenset[Scope]
+    key: Key | None = None
+
+    def may(self, *scopes: Scope) -> bool:
+        """Whether one of these scopes is among the caller's; `admin` may do everything."""
+        return "admin" in self.scopes or not self.scopes.isdisjoint(scopes)
+
+    def owner(self, chosen: Settings) -> Owner:
+        """The owner of what this caller makes."""
+        if self.key is None:
+            return Owner(self.tenant)
+        return Owner(
+            self.tenant,
+            most_open=chosen.open_jobs,
+            most_batches=chosen.open_batches,
+            most_files=chosen.stored_files,
+            most_bytes=chosen.stored_bytes,
+        )
+
+
+ANYBODY = Caller(DEFAULT_TENANT, frozenset({"admin"}))
+
+
+class Keyring:
+    """What this process knows of keys without asking the ledger. For the event loop's thread."""
+
+    def __init__(self, chosen: Settings) -> None:
+        self._demanded = {"keys": True, "none": False, "auto": None}[chosen.authentication]
+        self._none_made: TTLCache[str, bool] = TTLCache(1, REMEMBERED_SECONDS)
+        self._callers: TTLCache[str, Caller] = TTLCache(MOST_REMEMBERED, REMEMBERED_SECONDS)
+
+    @property
+    def demanded(self) -> bool | None:
+        """Whether keys are asked for; None: the ledger must say whether one was made."""
+        return False if self._demanded is None and "none" in self._none_made else self._demanded
+
+    def demand(self) -> None:
+        """Ask for keys from now on."""
+        self._demanded = True
+
+    def learn(self, *, any_made: bool) -> None:
+        """What the ledger said: once a key was made, keys are asked for; that never goes back."""
+        if any_made:
+            self.demand()
+        else:
+            self._none_made["none"] = True
+
+    def remembered(self, secret: str) -> Caller | None:
+        """The caller with this key, if it was found lately."""
+        return self._callers.get(hashed(secret))
+
+    def remember(self, secret: str, key: Key) -> Caller:
+        """The caller with this key, which the ledger knows."""
+        found = Caller(key.tenant, frozenset(key.scopes), key)
+        self._callers[hashed(secret)] = found
+        return found
+
+
+SECONDS = 12 * 3_600
+ANSWER_SECONDS = 2.0
+
+
+class Sessions:
+    """The open sessions of all gateways."""
+
+    def __init__(self, chosen: Settings) -> None:
+        self._redis = prompt_redis(chosen, ANSWER_SECONDS)
+        self._sealer = secret_sealer(chosen) or Sealer(new_key())  # a key of this process alone
+
+    async def open(self, key: Key) -> str:
+        """A new session's token. Raises Unavailable."""
+        token = secrets.token_urlsafe(32)
+        name = _name(token)
+        signed = self._sealer.seal(f"{name} {key.id}")
+        await self._asked(self._redis.set(name, signed, ex=SECONDS))
+        return token
+
+    async def key_of(self, token: str) -> str | None:
+        """The id of the key that opened this session, if it is open. Raises Unavailable."""
+        name = _name(token)
+        found: str | None = await self._asked(self._redis.get(name))
+        if found is None:
+            return None
+        try:
+            signed_name, key_id = self._sealer.open(found, most_seconds=SECONDS).split()
+        except Unreadable:
+            return None
+        return key_id if signed_name == name else None
+
+    async def end(self, token: str) -> None:
+        """Log out; a second time changes nothing. Raises Unavailable."""
+        await self._asked(self._redis.delete(_name(token)))
+
+    async def close(self) -> None:
+        """Let go of the connections."""
+        await self._redis.aclose()
+
+    @staticmethod
+    async def _asked(command: Any) -> Any:
+        try:
+            return await command
+        except (RedisError, OSError, TimeoutError) as error:
+            raise Unavailable("the log-in cannot be checked: the broker is away") from error
+
+
+def _name(token: str) -> str:
+    return f"touchstone:session:{hashed(token)}"
+
+
+REQUESTS_POLICY = "requests"
+WINDOW_SECONDS = 60
+LIMITER_SECONDS = 0.5  # a Redis that takes longer counts as away
+REST_SECONDS = 1.0  # and is left alone for so long
+
+# The time is Redis's own, one clock for all gateways. Answers 1 or 0, and what is left.
+BUCKET = """
+local quota, window = tonumber(ARGV[1]), tonumber(ARGV[2])
+local clock = redis.call('TIME')
+local now = clock[1] + clock[2] / 1000000
+local held = redis.call('HMGET', KEYS[1], 'left', 'at')
+local passed = math.max(0, now - (tonumber(held[2]) or now))
+local left = math.min(quota, (tonumber(held[1]) or quota) + passed * quota / window)
+local granted = 0
+if left >= 1 then
+  left = left - 1
+  granted = 1
+end
+redis.call('HSET', KEYS[1], 'left', string.format('%.6f', left), 'at', string.format('%.6f', now))
+redis.call('PEXPIRE', KEYS[1], math.ceil(window * 1000))
+return {granted, string.format('%.6f', left)}
+"""
+
+logger = telemetry.logger(__name__)
+
+
+@dataclass(frozen=True)
+class Grant:
+    """What the bucket said. left: requests that may follow at once, with a fraction."""
+
+    quota: int
+    left: float
+    granted: bool
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """`t` is when the whole quota is there again, in seconds."""
+        full = math.ceil((self.quota - self.left) * WINDOW_SECONDS / self.quota)
+        return {
+            "RateLimit-Policy": f'"{REQUESTS_POLICY}";q={self.quota};w={WINDOW_SECONDS}',
+            "RateLimit": f'"{REQUESTS_POLICY}";r={int(self.left)};t={full}',
+        }
+
+    @property
+    def retry_after(self) -> int:
+        """Seconds until one more is allowed."""
+        return max(1, math.ceil((1 - self.left) * WINDOW_SECONDS / self.quota))
+
+
+class Limiter:
+    """The buckets of all keys."""
+
+    def __init__(self, chosen: Settings) -> None:
+        self._quota = chosen.requests_per_minute
+        self._redis = prompt_redis(chosen, LIMITER_SECONDS)
+        self._bucket: Any = self._redis.register_script(BUCKET)
+        self._rests_until = 0.0  # monotonic seconds
+
+    async def take(self, key: Key) -> Grant | None:
+        """Take one from this key's bucket; None while Redis is away."""
+        if time.monotonic() < self._rests_until:
+            return None
+        quota = key.requests_per_minute or self._quota
+        name = f"touchstone:rate:{key.id}"
+        try:
+            granted, left = await self._bucket(keys=[name], args=[quota, WINDOW_SECONDS])
+        except (RedisError, OSError, TimeoutError) as error:
+            self._rests_until = time.monotonic() + REST_SECONDS
+            logger.warning("rate_limit.off", error=type(error).__name__)
+            return None
+        return Grant(quota, float(left), bool(granted))
+
+    @staticmethod
+    def demand(grant: Grant | None) -> None:
+        """Raises QuotaExceeded where the bucket was empty."""
+        if grant is not None and not grant.granted:
+            raise QuotaExceeded(
+                f"this key may call {grant.quota} times a minute",
+                policy=REQUESTS_POLICY,
+                retry_after=grant.retry_after,
+            )
+
+    async def close(self) -> None:
+        """Let go of the connections."""
+        await self._redis.aclose()
+
+
+class RateLimitHeaders:
+    """ASGI middleware: whatever the answer is, it says what is left."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: AsgiScope, receive: Receive, send: Send) -> None:
+        """Pass on, and add the headers on the way out."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+
+        async def say(message: Message) -> None:
+            grant: Grant | None = scope.get("state", {}).get("rate_limit")
+            if message["type"] == "http.response.start" and grant is not None:
+                MutableHeaders(scope=message).update(grant.headers)
+            await send(message)
+
+        await self.app(scope, receive, say)
+
+
+STREAMS_POLICY = "open-streams"  # the policy's name in a refusal
+MOST_OF_A_KEY = 20
+MOST = 1_000
+RETRY_SECONDS = 10
+
+
+class Streams:
+    """Who holds how many. For the event loop's thread."""
+
+    def __init__(self) -> None:
+        self._open: Counter[str | None] = Counter()  # key's id; None: where keys are not asked for
+
+    @contextmanager
+    def another(self, caller: Caller) -> Iterator[None]:
+        """One more while the block lasts. Raises QuotaExceeded."""
+        key = None if caller.key is None else caller.key.id
+        if self._open.total() >= MOST:
+            raise _refusal("this service holds as many event streams as it may")
+        if key is not None and self._open[key] >= MOST_OF_A_KEY:
+            raise _refusal(f"this key may hold {MOST_OF_A_KEY} event streams at a time")
+        self._open[key] += 1
+        try:
+            yield
+        finally:
+            self._open[key] -= 1
+            if not self._open[key]:
+                del self._open[key]
+
+
+def _refusal(detail: str) -> QuotaExceeded:
+    return QuotaExceeded(detail, policy=STREAMS_POLICY, retry_after=RETRY_SECONDS)

@@ -1,0 +1,253 @@
+"""A request's body: bounded, UTF-8, JSON, and then exactly what the contract asks for.
+
+`Prefer: wait=N` (RFC 7240): how long the caller would rather wait than come back.
+
+The Idempotency-Key header: a structured-header string, or the bare word that people send.
+
+Source: draft-ietf-httpapi-idempotency-key-header-07, section 2.1.
+
+Lists in the OpenAI shape: `{object, data, first_id, last_id, has_more}`.
+
+A file as it comes in: multipart, spooled to disk, then into the file store; never whole in
+memory.
+
+Source: RFC 7578; the parser is Starlette's on python-multipart.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import AsyncGenerator
+from pathlib import Path
+from tempfile import SpooledTemporaryFile
+from typing import Annotated, Any, BinaryIO, NoReturn, TypeVar, cast
+
+from fastapi import Header, Query, Request
+from pydantic import ValidationError
+from starlette.datastructures import FormData, UploadFile
+from starlette.formparsers import MultiPartException, MultiPartParser
+
+from services.gateway.refusals import BodyTooLarge, InvalidBody, UnsupportedMediaType
+from services.gateway.spool import FORM_BYTES, Upload
+from shared.contracts import Message
+from shared.errors import BadInput
+from shared.file_store import PIECE_BYTES, FileStore, store_error
+from shared.ledger.engine import Order, Slice
+from shared.problems import invalid, read_strictly, validation_problem
+
+M = TypeVar("M", bound=Message)
+
+
+async def parse(request: Request, message: type[M], *, limit: int) -> M:
+    """The body as this message. Raises InvalidBody, BodyTooLarge, UnsupportedMediaType."""
+    raw = await read(request, limit=limit)
+    body = decode(raw)
+    try:
+        return read_strictly(message, raw, body)
+    except ValidationError as error:
+        raise InvalidBody(validation_problem(_placed(error, message, body), body)) from None
+
+
+def _placed(error: ValidationError, message: type[Message], body: Any) -> ValidationError:
+    """The complaint with its place: a lone surrogate is a str to Python, but not to pydantic."""
+    if error.errors()[0]["type"] == "json_invalid":
+        try:
+            message.model_validate(body)
+        except ValidationError as placed:
+            return placed
+    return error
+
+
+async def read(request: Request, *, limit: int) -> bytes:
+    """The raw body, given up as soon as it exceeds the limit in bytes."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/json" and not kind.endswith("+json"):
+        raise UnsupportedMediaType("send the body as Content-Type: application/json")
+    if request.headers.get("content-encoding", "identity").lower() != "identity":
+        raise UnsupportedMediaType("send the body without Content-Encoding")
+    return await read_bounded(request, limit=limit)
+
+
+async def read_bounded(request: Request, *, limit: int) -> bytes:
+    """The raw body; one that says that it is longer is not read at all. Raises BodyTooLarge."""
+    length = request.headers.get("content-length", "")
+    if length.isdecimal() and int(length) > limit:
+        raise BodyTooLarge(f"the body may have {limit} bytes")
+    chunks: list[bytes] = []
+    size = 0
+    async for chunk in request.stream():
+        size += len(chunk)
+        if size > limit:
+            raise BodyTooLarge(f"the body may have {limit} bytes")
+        chunks.append(chunk)
+    return b"".join(chunks)
+
+
+def decode(raw: bytes) -> Any:
+    """The JSON value; NaN, Infinity and broken UTF-8 are refused. Raises InvalidBody."""
+    try:
+        return json.loads(raw.decode("utf-8"), parse_constant=_refuse_constant)
+    except UnicodeDecodeError as error:
+        raise InvalidBody.at_root(f"the body is not UTF-8 at byte {error.start}") from None
+    except json.JSONDecodeError as error:
+        raise InvalidBody.at_root(f"the body is not JSON: {error}") from None
+    except (ValueError, RecursionError) as error:
+        raise InvalidBody.at_root(f"the body cannot be read: {error}") from None
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")
+
+
+WAIT = re.compile(r"(?:^|[,;\s])wait\s*=\s*\"?(\d{1,18})\"?(?=$|[,;\s])", re.IGNORECASE)
+
+
+def wait_seconds(prefer: str | None, *, most: int) -> int:
+    """The seconds to wait, [0, most]; 0 where nothing (intelligible) is asked."""
+    found = WAIT.search(prefer or "")
+    return min(int(found[1]), most) if found else 0
+
+
+MOST_CHARACTERS = 255
+# Printable ASCII, in quotes or bare; a quote inside would need escapes that nobody writes.
+FORM = re.compile(r'"[ !#-~]{1,255}"|[!#-~]([ !#-~]{0,253}[!#-~])?')
+
+
+class InvalidKey(BadInput):
+    """The header is not a usable key."""
+
+    slug = "idempotency-key-invalid"
+    title = "The Idempotency-Key is not valid"
+
+
+def key_of(header: str | None) -> str | None:
+    """The key that the header names, without its quotes; None where there is none."""
+    if header is None:
+        return None
+    key = header.strip()
+    if not FORM.fullmatch(key):
+        raise InvalidKey(f"the Idempotency-Key must have 1 to {MOST_CHARACTERS} ASCII characters")
+    return key.strip('"')
+
+
+def key_header(what: str) -> Any:
+    """The header's description. what: the key makes happen when it comes again."""
+    return Header(description=what, json_schema_extra={"pattern": f"^({FORM.pattern})$"})
+
+
+MOST_ON_A_PAGE = 100
+
+Limit = Annotated[int, Query(ge=1, description="coerced to 100 at most")]
+ById = Annotated[Order, Query(description="`desc`: newest first")]
+
+
+def page_after(shape: re.Pattern[str]) -> Any:
+    """The query parameter `after` of a list. shape: of its ids."""
+    return Query(description="the `last_id` of the page before", pattern=f"^{shape.pattern}$")
+
+
+def slice_of(request: Request, limit: int, after: str | None, order: Order) -> Slice:
+    """The page that is asked for. Raises BadInput."""
+    refuse_unknown(request, {"limit", "after", "order", "purpose"})
+    return Slice(limit=min(limit, MOST_ON_A_PAGE), after=after, order=order)
+
+
+def refuse_unknown(request: Request, known: set[str]) -> None:
+    """A filter that nobody knows is refused, not ignored."""
+    unknown = sorted(set(request.query_params) - known)
+    if unknown:
+        raise BadInput(f"there is no filter {unknown[0]!r}", pointer=f"/{unknown[0]}")
+
+
+def listed(data: list[dict[str, Any]], *, has_more: bool) -> dict[str, Any]:
+    """A page as JSON."""
+    return {
+        "object": "list",
+        "data": data,
+        "first_id": data[0]["id"] if data else None,
+        "last_id": data[-1]["id"] if data else None,
+        "has_more": has_more,
+    }
+
+
+class Parser(MultiPartParser):
+    """Spools the file into this folder, not into the system's."""
+
+    folder: str | None = None
+
+    def on_headers_finished(self) -> None:
+        """A part begins: if it is a file, its bytes have their own place."""
+        super().on_headers_finished()
+        file = self._current_part.file
+        if file is not None:
+            file.file.close()
+            spooled = SpooledTemporaryFile(  # noqa: SIM115 (whoever has the form closes it)
+                max_size=self.spool_max_size, dir=self.folder
+            )
+            self._files_to_close_on_error.append(spooled)
+            file.file = cast(BinaryIO, spooled)
+
+
+def declared_bytes(request: Request, *, limit: int) -> int:
+    """How much the request says it sends; 0 where it does not say. Raises BodyTooLarge, and
+    UnsupportedMediaType for what is no form."""
+    if not request.headers.get("content-type", "").lower().startswith("multipart/form-data"):
+        raise UnsupportedMediaType("send the file as multipart/form-data")
+    length = request.headers.get("content-length", "")
+    declared = int(length) if length.isascii() and length.isdigit() and len(length) < 19 else 0
+    if declared > limit + FORM_BYTES:
+        raise BodyTooLarge(f"the file may have {limit} bytes")
+    return max(0, declared - FORM_BYTES)
+
+
+async def form_of(request: Request, folder: Path | None, upload: Upload, *, limit: int) -> FormData:
+    """The form, its file spooled to disk; close it. Raises for what is not one, or too large."""
+    pieces = _bounded(request, upload, limit)
+    parser = Parser(request.headers, pieces, max_files=1, max_fields=8, max_part_size=1_024)
+    parser.folder = None if folder is None else str(folder)
+    try:
+        return await parser.parse()
+    except MultiPartException as error:
+        raise InvalidBody.at_root(error.message) from None
+    except OSError as error:
+        raise store_error(error) from error
+    except (KeyError, UnicodeDecodeError, ValueError):
+        raise InvalidBody.at_root("the body is not multipart/form-data") from None
+
+
+async def _bounded(request: Request, upload: Upload, limit: int) -> AsyncGenerator[bytes, None]:
+    size = 0
+    async for chunk in request.stream():
+        size += len(chunk)
+        if size > limit + FORM_BYTES:
+            raise BodyTooLarge(f"the file may have {limit} bytes")
+        upload.receive(len(chunk))
+        yield chunk
+
+
+def file_in(form: FormData) -> UploadFile:
+    """The form's file. Raises InvalidBody where there is none."""
+    file = form.get("file")
+    if not isinstance(file, UploadFile):
+        raise missing("file")
+    return file
+
+
+def missing(field: str, detail: str = "Field required") -> InvalidBody:
+    """A field of the form that is absent or wrong."""
+    return InvalidBody(invalid([{"loc": (field,), "type": "missing", "msg": detail}], None))
+
+
+def stored(file: UploadFile, store: FileStore, file_id: str, *, limit: int) -> int:
+    """Copy the spooled file into the store, a piece at a time; its bytes. Blocks."""
+    size = 0
+    file.file.seek(0, 2)
+    if file.file.tell() > limit:
+        raise BodyTooLarge(f"the file may have {limit} bytes")
+    file.file.seek(0)
+    with store.writing(file_id) as target:
+        while piece := file.file.read(PIECE_BYTES):
+            target.write(piece)
+            size += len(piece)
+    return size

@@ -1,0 +1,278 @@
+"""What the results of a batch say together, ready to be shown: on a page, or as one HTML file.
+
+Any batch report as tables: what is nested becomes captioned tables, and nothing is left out.
+
+A record of single values is a table of two columns; records of one kind are its rows; what stands
+in a record and is no single value has a table of its own.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from markupsafe import Markup
+from pydantic import ValidationError
+
+from services.gateway.pages.templates import STATIC, rendered
+from services.gateway.views import batch_shown
+from services.registry import metrics, surprising_words
+from shared.contracts import Interval, Message
+from shared.ledger.batch_lines import Item
+from shared.ledger.batches import Batch
+
+ELSEWHERE = {  # what the summary says
+    "metric", "score", "scored", "undefined", "warnings", "plots",
+    "seed", "resamples", "confidence", "service_version",
+}  # fmt: skip
+INTERVAL = set(Interval.model_fields)
+MOST_COLUMNS = 24  # a wider one is cut into a table a row
+SINGLE = (str, int, float, bool, type(None))
+
+Record = Mapping[str, Any]
+Cell = Interval | str | float | bool | list[Any] | None
+
+
+@dataclass(frozen=True)
+class Table:
+    """rows: each begins with its header cell. note: what the contract says about it."""
+
+    caption: str
+    columns: list[str]
+    rows: list[list[Cell]]
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A named part of a record."""
+
+    name: str
+    value: Any
+    note: str = ""
+
+
+def tables_of(report: Message | Record) -> list[Table]:
+    """All that the metric's own part of a report says."""
+    own = [entry for entry in _entries(report) if entry.name.replace(" ", "_") not in ELSEWHERE]
+    return list(_record(own, ""))
+
+
+def _record(entries: list[Entry], caption: str) -> Iterator[Table]:
+    single = [entry for entry in entries if _is_single(entry.value)]
+    if single:
+        rows: list[list[Cell]] = [[entry.name, _cell(entry.value)] for entry in single]
+        columns = ["", "value"]
+        if any(entry.note for entry in single):
+            columns.append("what it is")
+            rows = [[*row, entry.note] for row, entry in zip(rows, single, strict=True)]
+        yield Table(caption or "Over all results", columns, rows)
+    for entry in entries:
+        if not _is_single(entry.value):
+            place = f"{caption} › {entry.name}" if caption else entry.name
+            yield from _nested_tables(place, entry)
+
+
+def _nested_tables(caption: str, entry: Entry) -> Iterator[Table]:
+    if isinstance(entry.value, Sequence):
+        named = [Entry(str(place), value) for place, value in enumerate(entry.value, 1)]
+        yield from _rows(caption, named, entry.note, first="#")
+    elif _is_uniform(inside := _entries(entry.value)):
+        yield from _rows(caption, inside, entry.note, first="")
+    elif inside:
+        for place, table in enumerate(_record(inside, caption)):
+            note = entry.note if place == 0 else table.note
+            yield Table(table.caption, table.columns, table.rows, note)
+
+
+def _rows(caption: str, named: list[Entry], note: str, first: str) -> Iterator[Table]:
+    """Records of one kind, a row each; what is nested deeper follows, row by row."""
+    flat = [dict(_flattened(_entries(entry.value))) for entry in named]
+    columns = list(dict.fromkeys(name for row in flat for name in row))
+    if len(columns) > MOST_COLUMNS:
+        for entry, row in zip(named, flat, strict=True):
+            yield from _record(_entries(entry.value), f"{caption} › {_label(entry, row)}")
+        return
+    if columns:
+        rows = [
+            [entry.name, *(_cell(row.get(column)) for column in columns)]
+            for entry, row in zip(named, flat, strict=True)
+        ]
+        yield Table(caption, [first, *columns], rows, note)
+    for entry, row in zip(named, flat, strict=True):
+        for deeper in _nested(_entries(entry.value)):
+            place = f"{caption} › {_label(entry, row)} › {deeper.name}"
+            yield from _nested_tables(place, deeper)
+
+
+def _flattened(entries: list[Entry], before: str = "") -> Iterator[tuple[str, Any]]:
+    for entry in entries:
+        name = f"{before}{entry.name}"
+        if _is_single(entry.value):
+            yield name, entry.value
+        elif not isinstance(entry.value, Sequence):
+            yield from _flattened(_entries(entry.value), f"{name} · ")
+
+
+def _nested(entries: list[Entry], before: str = "") -> Iterator[Entry]:
+    """The lists of records in a record, at any depth."""
+    for entry in entries:
+        name = f"{before}{entry.name}"
+        if _is_single(entry.value):
+            continue
+        if isinstance(entry.value, Sequence):
+            yield Entry(name, entry.value, entry.note)
+        else:
+            yield from _nested(_entries(entry.value), f"{name} · ")
+
+
+def _entries(value: Any) -> list[Entry]:
+    """What stands in it. A field's name becomes words; a dictionary's key is data, and stays."""
+    if _is_single(value):
+        return [Entry("value", value)]
+    if isinstance(value, Message):
+        return [
+            Entry(name.replace("_", " "), getattr(value, name), field.description or "")
+            for name, field in type(value).model_fields.items()
+        ]
+    if isinstance(value, Mapping):
+        return [Entry(str(name), inside) for name, inside in value.items()]
+    return [Entry(str(place), inside) for place, inside in enumerate(value, 1)]
+
+
+def _is_uniform(entries: list[Entry]) -> bool:
+    """Whether these are records with the same fields."""
+    if len(entries) < 2 or any(
+        _is_single(entry.value) or isinstance(entry.value, Sequence) for entry in entries
+    ):
+        return False
+    return len({tuple(one.name for one in _entries(entry.value)) for entry in entries}) == 1
+
+
+def _is_single(value: Any) -> bool:
+    """Whether this fits into one cell."""
+    if isinstance(value, Mapping):
+        return set(value) == INTERVAL
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return all(isinstance(one, SINGLE) for one in value)
+    return isinstance(value, (*SINGLE, Interval))
+
+
+def _cell(value: Any) -> Cell:
+    if isinstance(value, Mapping):
+        return Interval.model_validate(value)
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return list(value)
+    cell: Cell = value
+    return cell
+
+
+def _label(entry: Entry, row: Mapping[str, Any]) -> str:
+    """A record's place, and the first words in it, by which people know it."""
+    said = [value for value in row.values() if isinstance(value, str)][:2]
+    return f"{entry.name} ({', '.join(said)})" if said else entry.name
+
+
+FILE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+SHEETS = ("house.css", "batch.css")
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A plot of the report. source: where a browser finds it."""
+
+    title: str
+    source: str
+
+
+@dataclass(frozen=True)
+class Summary:
+    """A finished report. range, direction: of the metric's score, where known."""
+
+    score: Interval | None
+    range: tuple[float, float] | None
+    direction: str
+    facts: list[tuple[str, Any]]
+    warnings: list[str]
+    tables: list[Table]
+    pictures: list[Picture]
+
+
+def summary_of(batch: Batch, report: dict[str, Any], *, inside: bool) -> Summary:
+    """inside: the pictures stand in the page itself; else they have addresses of their own.
+
+    A report of another version of the service is shown as it is.
+    """
+    room = metrics().get(batch.metric)
+    fields = {} if room is None else room.report.model_fields
+    bounds = fields["range"].default if "range" in fields else None
+    return Summary(
+        score=_score(report),
+        range=bounds if isinstance(bounds, tuple) else None,
+        direction=str(fields["direction"].default) if "direction" in fields else "",
+        facts=_facts(report),
+        warnings=[str(warning) for warning in report.get("warnings", ())],
+        tables=_tables(batch, report),
+        pictures=[
+            Picture(plot["title"], _data(plot) if inside else _address(batch, plot))
+            for plot in report.get("plots", ())
+        ],
+    )
+
+
+def file_of(
+    batch: Batch, report: dict[str, Any], items: Sequence[Item], reasons: dict[str, int]
+) -> str:
+    """The report as one HTML file: no script, nothing from outside, and no text of anybody's."""
+    sheets = "\n".join((STATIC / name).read_text("utf-8") for name in SHEETS)
+    return rendered(
+        "batch_file.html",
+        batch=batch_shown(batch),
+        room=metrics().get(batch.metric),
+        summary=summary_of(batch, report, inside=True),
+        items=items,
+        reasons=reasons,
+        words=surprising_words(batch.metric),
+        policy=FILE_POLICY,
+        sheets=Markup(sheets),  # noqa: S704 (our own files)
+    )
+
+
+def _score(report: dict[str, Any]) -> Interval | None:
+    try:
+        return Interval.model_validate(report.get("score"))
+    except ValidationError:
+        return None
+
+
+def _tables(batch: Batch, report: dict[str, Any]) -> list[Table]:
+    metric = metrics().get(batch.metric)
+    if metric is not None:
+        try:
+            return tables_of(metric.batch_report.model_validate(report))
+        except ValidationError:
+            pass
+    return tables_of(report)
+
+
+def _facts(report: dict[str, Any]) -> list[tuple[str, Any]]:
+    named = {
+        "results": "scored",
+        "without a score": "undefined",
+        "level of intervals": "confidence",
+        "bootstrap resamples": "resamples",
+        "seed": "seed",
+        "version of the service": "service_version",
+    }
+    return [(words, report[name]) for words, name in named.items() if name in report]
+
+
+def _address(batch: Batch, plot: dict[str, Any]) -> str:
+    return f"/batches/{batch.id}/plots/{plot['name']}.svg"
+
+
+def _data(plot: dict[str, Any]) -> str:
+    encoded = base64.b64encode(plot["svg"].encode()).decode()
+    return f"data:image/svg+xml;base64,{encoded}"

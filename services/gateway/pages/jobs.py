@@ -1,0 +1,275 @@
+"""`/jobs`: the jobs, newest first, by state, metric or batch.
+
+`/jobs/{id}`: why a score is what it is; or how far the job has come, or why it failed.
+
+Why something is null, doubtful or failed: shown plainly, unless it may repeat the caller's text.
+
+A reason whose type says that it is ours is plain; so is one that repeats nothing of the request.
+Where the request is gone, a reason is plain if the worker has screened it (`do_not_store_text`).
+
+The curl and the Python that send the same request.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pprint import pformat
+from typing import Annotated, Any
+from urllib.parse import urlencode
+
+from fastapi import Depends, Query, Request
+from fastapi.sse import EventSourceResponse
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import JSONResponse, RedirectResponse, Response
+
+from services.gateway import views
+from services.gateway.auth import Viewer, stream_held, while_viewing
+from services.gateway.caller import Caller
+from services.gateway.pages import templates
+from services.gateway.pages.metrics.viewing import Viewed, asked, viewed
+from services.gateway.pages.page_route import pages
+from services.gateway.pages.templates import base_url, form_of, page, rendered
+from services.gateway.routes.events import stream
+from services.gateway.routes.jobs import BATCH_ID, JOB_ID, known
+from services.gateway.state import Gateway, State
+from services.gateway.views import shown
+from services.registry import every_contract
+from shared.contracts import ServiceContract
+from shared.ledger import jobs
+from shared.ledger.jobs import Job, JobStatus, Page
+from shared.redaction import are_ours, repeats, sent
+
+ON_A_PAGE = 50
+STATES: tuple[JobStatus, ...] = ("queued", "running", "succeeded", "failed", "cancelled")
+
+router = pages()
+
+
+@router.get("/jobs")
+async def job_list(
+    request: Request,
+    gateway: Gateway,
+    caller: Viewer,
+    status: Annotated[str, Query(max_length=20)] = "",
+    metric: Annotated[str, Query(max_length=64)] = "",
+    batch: Annotated[str, Query(pattern=f"^({BATCH_ID.pattern})?$")] = "",
+    after: Annotated[str | None, Query(pattern=f"^{JOB_ID.pattern}$")] = None,
+) -> Response:
+    """A page of them; what is no state and no metric filters nothing."""
+    state = next((known for known in STATES if known == status), None)
+    room = metric if metric in every_contract() else None
+    wanted = Page(
+        limit=ON_A_PAGE,
+        tenant=caller.tenant,
+        after=after,
+        status=state,
+        metric=room,
+        batch=batch or None,
+    )
+    found, more = await gateway.in_ledger(lambda connection: jobs.summaries(connection, wanted))
+    filters = {"status": state or "", "metric": room or "", "batch": batch}
+    kept = {name: value for name, value in filters.items() if value}
+    older = f"/jobs?{urlencode(kept | {'after': found[-1].id})}" if more else None
+    return page(
+        request,
+        "jobs.html",
+        jobs=found,
+        filters=filters,
+        states=STATES,
+        metrics=sorted(every_contract()),
+        older=older,
+        newest=None if after is None else f"/jobs?{urlencode(kept)}",
+    )
+
+
+MOST_PASTED = 50_000  # characters
+
+
+@router.get("/jobs/{job_id}")
+async def job_page(request: Request, job_id: str, gateway: Gateway, caller: Viewer) -> Response:
+    """The page of one job."""
+    job = await _found(job_id, gateway, caller)
+    context = await run_in_threadpool(_context, job, request, with_key=caller.key is not None)
+    return page(request, "job.html", **context)
+
+
+@router.get("/jobs/{job_id}/result.json")
+async def job_json(job_id: str, gateway: Gateway, caller: Viewer) -> Response:
+    """The job as the API gives it."""
+    job = await _found(job_id, gateway, caller)
+    name = f'attachment; filename="{job.id}.json"'
+    return JSONResponse(shown(job), headers={"Content-Disposition": name})
+
+
+@router.get("/jobs/{job_id}/live", dependencies=[Depends(stream_held)])
+async def job_live(
+    request: Request, job_id: str, gateway: Gateway, caller: Viewer
+) -> EventSourceResponse:
+    """The job's own events, for a browser that cannot send a key."""
+    return await stream(
+        while_viewing(request, gateway, lambda: _found(job_id, gateway, caller)),
+        job_id,
+        gateway,
+        request.headers.get("last-event-id"),
+    )
+
+
+@router.post("/jobs/{job_id}/cancel")
+async def job_cancel(request: Request, job_id: str, gateway: Gateway, caller: Viewer) -> Response:
+    """Cancel it; one that has ended meanwhile stays as it is."""
+    templates.demand(request, await form_of(request))
+    await gateway.in_ledger(
+        lambda connection: jobs.cancel(connection, known(job_id), tenant=caller.tenant)
+    )
+    return RedirectResponse(f"/jobs/{job_id}", 303)
+
+
+async def _found(job_id: str, gateway: State, caller: Caller) -> Job:
+    return await gateway.in_ledger(
+        lambda connection: jobs.find(connection, known(job_id), tenant=caller.tenant)
+    )
+
+
+def _context(job: Job, request: Request, *, with_key: bool) -> dict[str, Any]:
+    """What the template shows. Waits for pictures: not for the event loop."""
+    found = viewed(job)
+    return {
+        "job": shown(job),
+        "room": every_contract().get(job.metric),
+        "steps": views.of_job(job),
+        "seconds": _seconds(job),
+        "warnings": warnings(job),
+        "failed": failed(job),
+        "body": None if found is None else _body(found, shown(job)),
+        "snippets": _snippets(job, request, with_key=with_key),
+    }
+
+
+def _body(found: Viewed, job: dict[str, Any]) -> str:
+    return rendered(found.template, view=found.view, job=job, report=found.report)
+
+
+def _seconds(job: Job) -> float | None:
+    if job.started_at is None or job.finished_at is None:
+        return None
+    return (job.finished_at - job.started_at).total_seconds()
+
+
+def _snippets(job: Job, request: Request, *, with_key: bool) -> Snippets | None:
+    """None where the text was not kept."""
+    sent, room = asked(job), every_contract().get(job.metric)
+    if sent is None or room is None:
+        return None
+    body = sent.model_dump(mode="json", exclude_defaults=True)
+    if len(str(body)) > MOST_PASTED:
+        return None
+    return snippets(room, body, base_url(request), with_key=with_key)
+
+
+SHORTEST = 4  # characters of a text that is looked for: shorter ones stand in every sentence
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """A sentence of a result or a problem. where: a JSON pointer into the request, or empty."""
+
+    text: str
+    plain: bool  # else blurred
+    where: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """Why a job failed, and what was wrong with which field."""
+
+    detail: Reason
+    errors: tuple[Reason, ...]
+
+
+def warnings(job: Job) -> tuple[Reason, ...]:
+    """Of a result, in its order."""
+    found: list[str] = (job.result or {}).get("warnings") or []
+    ours = _are_ours(job)
+    texts = None if ours or not found else _texts(job)
+    return tuple(Reason(said, ours or _is_plain(said, texts)) for said in found)
+
+
+def failed(job: Job) -> Failed | None:
+    """None for a job that did not."""
+    if job.error is None:
+        return None
+    texts = _texts(job)
+    errors: list[dict[str, Any]] = job.error.get("errors") or []
+    detail = job.error.get("detail", "")
+    return Failed(
+        Reason(detail, _is_plain(detail, texts)),
+        tuple(_error(one.get("detail", ""), one.get("pointer", ""), texts) for one in errors),
+    )
+
+
+def _error(said: str, where: str, texts: Sequence[str] | None) -> Reason:
+    return Reason(said, _is_plain(said, texts) and _is_plain(where, texts), where)
+
+
+def _are_ours(job: Job) -> bool:
+    """Whether the room says that its warnings never hold text."""
+    room = every_contract().get(job.metric)
+    own = None if room is None else room.report.model_fields.get("warnings")
+    return own is not None and are_ours(own.annotation)
+
+
+def _texts(job: Job) -> Sequence[str] | None:
+    """What the caller wrote, names included; None where nobody can tell any more."""
+    if job.request.get("do_not_store_text"):
+        return ()
+    request = asked(job)
+    if request is None:
+        return None
+    return [text for text in set(sent(request, names=False)) if len(text) >= SHORTEST]
+
+
+def _is_plain(said: str, texts: Sequence[str] | None) -> bool:
+    return texts is not None and not repeats(said, texts)
+
+
+KEY = "$TOUCHSTONE_API_KEY"
+
+
+@dataclass(frozen=True)
+class Snippets:
+    """Both, ready to be pasted."""
+
+    curl: str
+    python: str
+
+
+def snippets(
+    room: ServiceContract, body: dict[str, Any], base_url: str, *, with_key: bool
+) -> Snippets:
+    """base_url: of this service, without a slash at its end. The key is never written out."""
+    url = f"{base_url}{room.path}"
+    return Snippets(_curl(url, body, with_key=with_key), _python(url, body, with_key=with_key))
+
+
+def _curl(url: str, body: dict[str, Any], *, with_key: bool) -> str:
+    lines = [f"curl -sS {shlex.quote(url)}", "-H 'Content-Type: application/json'"]
+    if with_key:
+        lines.append(f'-H "Authorization: Bearer {KEY}"')
+    lines += ["-H 'Prefer: wait=30'", f"-d {shlex.quote(json.dumps(body, ensure_ascii=False))}"]
+    return " \\\n  ".join(lines)
+
+
+def _python(url: str, body: dict[str, Any], *, with_key: bool) -> str:
+    imports = "import os\n\nimport httpx\n" if with_key else "import httpx\n"
+    headers = '    "Prefer": "wait=30",\n'
+    if with_key:
+        headers += '    "Authorization": f"Bearer {os.environ[\'TOUCHSTONE_API_KEY\']}",\n'
+    written = pformat(body, width=88, sort_dicts=False)
+    return (
+        f"{imports}\nrequest = {written}\nheaders = {{\n{headers}}}\n"
+        f"answer = httpx.post({url!r}, json=request, headers=headers, timeout=60)\n"
+        'answer.raise_for_status()\nprint(answer.json()["result"])\n'
+    )

@@ -1,0 +1,121 @@
+"""Every page's way in and out: errors become pages, strangers are sent to log in, nothing foreign
+may load.
+
+Server-sent events for pages: `changed` when a page should be looked at again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Coroutine
+from typing import Any
+from urllib.parse import quote
+
+from fastapi import APIRouter, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
+from fastapi.sse import EventSourceResponse, format_sse_event
+from starlette.exceptions import HTTPException
+from starlette.responses import RedirectResponse
+
+from services.gateway.auth import Look
+from services.gateway.pages.templates import page
+from services.gateway.refusals import Unauthenticated
+from services.gateway.routes.events import KEEP_ALIVE_SECONDS, RETRY_MILLISECONDS, STREAM_HEADERS
+from shared.errors import ScoringError, Unavailable
+
+# nothing but our own files: no inline script, no inline style, no frame around us
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+    "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+PAGE_HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+}
+
+Handler = Callable[[Request], Coroutine[Any, Any, Response]]
+
+
+class PageRoute(APIRoute):
+    """A route whose errors are pages."""
+
+    def get_route_handler(self) -> Handler:
+        """FastAPI's handler, and our way out around it."""
+        inner = super().get_route_handler()
+
+        async def handle(request: Request) -> Response:
+            try:
+                response = await inner(request)
+            except Unauthenticated:
+                response = RedirectResponse(f"/login?next={quote(_address(request))}", 303)
+            except RequestValidationError:
+                response = _problem(
+                    request, 422, "There is no such page", "The address is not ours."
+                )
+            except HTTPException as error:
+                response = _problem(request, error.status_code, str(error.detail), "")
+            except ScoringError as error:
+                response = _problem(request, error.status, error.title, error.detail)
+                if error.retry_after is not None:
+                    response.headers["Retry-After"] = str(error.retry_after)
+            for name, value in PAGE_HEADERS.items():
+                response.headers.setdefault(name, value)  # a picture has a policy of its own
+            response.headers.setdefault("Cache-Control", "no-store")
+            return response
+
+        return handle
+
+
+def pages() -> APIRouter:
+    """A router for pages; the API's description does not list them."""
+    return APIRouter(route_class=PageRoute, include_in_schema=False)
+
+
+def _problem(request: Request, status: int, title: str, detail: str) -> Response:
+    return page(request, "problem.html", status, title=title, detail=detail)
+
+
+def _address(request: Request) -> str:
+    """Where to go on after the log-in; only what may be looked at, not what was sent."""
+    if request.method != "GET":
+        return "/"
+    query = f"?{request.url.query}" if request.url.query else ""
+    return f"{request.url.path}{query}"
+
+
+LOOK_SECONDS = 2.0
+LONGEST_SECONDS = 600.0  # then the browser comes back
+
+
+def changes(look: Look[str], seen: str) -> EventSourceResponse:
+    """look: a short string that differs when the page does; Unauthenticated ends the stream.
+
+    seen: the one of the page as shown; empty: not known.
+    """
+    return EventSourceResponse(_told(look, seen), headers=STREAM_HEADERS)
+
+
+async def _told(look: Look[str], seen: str) -> AsyncIterator[bytes]:
+    clock = asyncio.get_running_loop().time
+    yield format_sse_event(retry=RETRY_MILLISECONDS)
+    began = spoken = clock()
+    while clock() - began < LONGEST_SECONDS:
+        try:
+            now = await look()
+        except Unauthenticated:
+            return
+        except Unavailable:
+            now = seen
+        if now != seen:
+            if seen:
+                spoken = clock()
+                yield format_sse_event(event="changed", data_str="{}")
+            seen = now
+        elif clock() - spoken > KEEP_ALIVE_SECONDS:
+            spoken = clock()
+            yield format_sse_event(comment="still here")
+        await asyncio.sleep(LOOK_SECONDS)

@@ -1,0 +1,236 @@
+"""The templates: escaped by default, strict about names, no line of script or style inside.
+
+Cross-site request forgery: a form is ours only if it carries what its own page gave it.
+
+The token is derived from a random cookie that other sites cannot read: the session's, or, before
+anybody has logged in, the visit's. Source: OWASP, "Signed Double-Submit Cookie".
+
+Under which address this visitor reached us: TLS may have ended in front of us.
+
+A form as a browser sends it: counted while it comes, and small before anybody looks into it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import math
+import secrets
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl
+
+from fastapi import Request
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from starlette.responses import HTMLResponse, Response
+
+from services.gateway.incoming import read_bounded
+from services.gateway.refusals import Forbidden, InvalidBody, UnsupportedMediaType
+from services.gateway.site_security import is_same_origin
+from shared.page_text import Piece, language_of
+from shared.settings import SERVICE_VERSION
+
+STATIC = Path(__file__).with_name("static")
+REVEAL_COOKIE = "touchstone_reveal"
+DIGEST_CHARACTERS = 12
+
+
+@lru_cache(maxsize=1)
+def environment() -> Environment:
+    """The house's templates."""
+    made = Environment(
+        loader=PackageLoader("services.gateway.pages"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.globals |= {"asset": asset, "has_asset": has_asset, "version": SERVICE_VERSION}
+    made.filters |= {
+        "language": language,
+        "moment": moment,
+        "significant": significant,
+        "span": span,
+    }
+    return made
+
+
+def rendered(template: str, **context: Any) -> str:
+    """The template's text."""
+    return environment().get_template(template).render(**context)
+
+
+def page(request: Request, template: str, status: int = 200, **context: Any) -> HTMLResponse:
+    """A whole page for this visitor."""
+    viewer = getattr(request.state, "viewer", None)
+    html = rendered(
+        template,
+        request=request,
+        csrf=token_of(request),
+        revealed=held(request, REVEAL_COOKIE) is not None,
+        logged_in=held(request, SESSION_COOKIE) is not None and viewer is not None,
+        tenant=None if viewer is None or viewer.key is None else viewer.tenant,
+        **context,
+    )
+    response = HTMLResponse(html, status)
+    remember(request, response)
+    return response
+
+
+def has_asset(name: str) -> bool:
+    """Whether there is such a file beside our own."""
+    return (STATIC / name).is_file()
+
+
+@lru_cache
+def asset(name: str) -> str:
+    """The address of one of our files: it changes with the file, so it may be kept for ever."""
+    digest = hashlib.sha256((STATIC / name).read_bytes()).hexdigest()[:DIGEST_CHARACTERS]
+    return f"/static/{name}?v={digest}"
+
+
+def language(said: Iterable[Piece] | str | None) -> str:
+    """What language a text is in as far as its script tells; else empty, which is `not known`."""
+    if said is None:
+        return ""
+    return language_of(said if isinstance(said, str) else "".join(piece.text for piece in said))
+
+
+def moment(unix_seconds: float | None) -> str:
+    """A time as people read it, in UTC."""
+    if unix_seconds is None:
+        return "–"
+    return datetime.fromtimestamp(unix_seconds, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+
+
+def span(seconds: float | None) -> str:
+    """A length of time."""
+    if seconds is None:
+        return "–"
+    if seconds < 1:
+        return f"{seconds * 1_000:.0f} ms"
+    return f"{seconds:.1f} s" if seconds < 120 else f"{seconds / 60:.1f} min"
+
+
+def significant(value: float | int | str | None, digits: int = 3) -> str:
+    """A number with so many decimals, shorter where they are zeros; what is no number as it is."""
+    if value is None:
+        return "–"
+    if isinstance(value, bool | str | int):
+        return str(value)
+    if value and abs(value) < 10**-digits:
+        return f"{value:.1e}"
+    rounded = f"{value:.{digits}f}".rstrip("0").rstrip(".") if math.isfinite(value) else "–"
+    return "0" if rounded == "-0" else rounded
+
+
+SESSION_COOKIE = "touchstone_session"
+VISIT_COOKIE = "touchstone_visit"
+FIELD = "csrf"
+
+
+def held(request: Request, name: str) -> str | None:
+    """A cookie of ours. Over HTTPS its name says that no other host may have set it."""
+    return request.cookies.get(_named(request, name))
+
+
+def _named(request: Request, name: str) -> str:
+    return f"__Host-{name}" if is_https(request) else name
+
+
+def drop_cookie(request: Request, response: Response, name: str) -> None:
+    """Take it back."""
+    response.delete_cookie(_named(request, name), secure=is_https(request), httponly=True)
+
+
+def token_of(request: Request) -> str:
+    """The token that forms of the answer to this request carry."""
+    return _derived(_secret(request))
+
+
+def demand(request: Request, form: Form) -> None:
+    """Raises Forbidden where another page may have sent this form."""
+    secret = held(request, SESSION_COOKIE) or held(request, VISIT_COOKIE)
+    sent = form.get(FIELD)
+    if (
+        secret is None
+        or sent is None
+        or not hmac.compare_digest(_derived(secret).encode(), sent.encode())
+        or not is_same_origin(request.headers)
+    ):
+        raise Forbidden("this form is out of date; load the page again and repeat")
+
+
+def remember(request: Request, response: Response) -> None:
+    """Give a visitor without any cookie the one that its forms were made for."""
+    made: str | None = getattr(request.state, "visit", None)
+    if made is not None:
+        set_cookie(request, response, VISIT_COOKIE, made)
+
+
+def set_cookie(
+    request: Request, response: Response, name: str, value: str, seconds: int | None = None
+) -> None:
+    """A cookie that scripts cannot read, and that other sites' forms do not carry."""
+    response.set_cookie(
+        _named(request, name),
+        value,
+        max_age=seconds,
+        httponly=True,
+        samesite="lax",
+        secure=is_https(request),
+    )
+
+
+def _secret(request: Request) -> str:
+    known = held(request, SESSION_COOKIE) or held(request, VISIT_COOKIE)
+    if known is not None:
+        return known
+    if not hasattr(request.state, "visit"):
+        request.state.visit = secrets.token_urlsafe(32)
+    made: str = request.state.visit
+    return made
+
+
+def _derived(secret: str) -> str:
+    return hmac.new(secret.encode(), b"touchstone form", "sha256").hexdigest()
+
+
+def is_https(request: Request) -> bool:
+    """Whether the visitor's side is encrypted; who forges the header denies itself a cookie."""
+    forwarded = request.headers.get("x-forwarded-proto", "").partition(",")[0].strip().lower()
+    return (forwarded or request.url.scheme) == "https"
+
+
+def base_url(request: Request) -> str:
+    """Of this service, without a slash at its end."""
+    scheme = "https" if is_https(request) else "http"
+    return str(request.base_url.replace(scheme=scheme)).rstrip("/")
+
+
+Form = Mapping[str, str]
+
+MEDIA_TYPE = "application/x-www-form-urlencoded"
+FORM_BYTES = 8_192  # a key, a token, an address to go back to
+MOST_FIELDS = 20
+
+
+async def form_of(request: Request, *, limit: int = FORM_BYTES) -> Form:
+    """The form's fields; of a name that comes twice the last. limit: bytes.
+
+    Raises BodyTooLarge, InvalidBody, UnsupportedMediaType, RequestTimeout.
+    """
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind not in ("", MEDIA_TYPE):  # none: no body either
+        raise UnsupportedMediaType(f"send the form as {MEDIA_TYPE}")
+    raw = await read_bounded(request, limit=limit)
+    if raw.count(b"&") >= MOST_FIELDS:
+        raise InvalidBody.at_root(f"the form may have {MOST_FIELDS} fields")
+    try:
+        text = raw.decode("ascii")
+        return dict(parse_qsl(text, keep_blank_values=True, errors="strict"))
+    except ValueError:
+        raise InvalidBody.at_root(f"the body is not {MEDIA_TYPE}") from None

@@ -1,0 +1,169 @@
+"""`/try`: choose a metric, paste a text and an explanation, and see what comes of it.
+
+What `/try` asks for, as a metric's contract says; everything else of a request is JSON.
+
+A metric without a `form` has its whole request as JSON.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Any
+
+from fastapi import Query, Request
+from pydantic import ValidationError
+from starlette.responses import RedirectResponse, Response
+
+from services.gateway import incoming
+from services.gateway.auth import Viewer, demand_scope
+from services.gateway.caller import Caller
+from services.gateway.pages import templates
+from services.gateway.pages.jobs import Snippets, snippets
+from services.gateway.pages.page_route import pages
+from services.gateway.pages.templates import base_url, form_of, page
+from services.gateway.refusals import BodyTooLarge, InvalidBody
+from services.gateway.routes.scores import commit
+from services.gateway.state import Gateway, State
+from services.registry import metrics
+from shared.contracts import JobRequest, MetricContract
+from shared.errors import BadInput
+from shared.problems import problem, read_strictly, validation_problem
+
+REST = "rest"  # the form's field with all other options
+DETAILS = ("token_values", "other_variants")  # what only a page needs: asked for where there is one
+
+
+@dataclass(frozen=True)
+class Form:
+    """A filled form. values: by field, as typed. rest: JSON text."""
+
+    values: dict[str, str]
+    rest: str
+
+
+def filled(metric: MetricContract, example: Mapping[str, Any]) -> Form:
+    """The form as this example fills it."""
+    values = {
+        field.name: example[field.name] if isinstance(example.get(field.name), str) else ""
+        for field in metric.form
+    }
+    details = {name: True for name in DETAILS if name in metric.request.model_fields}
+    named = {name for name, value in values.items() if value}
+    rest = {name: value for name, value in (details | dict(example)).items() if name not in named}
+    return Form(values, json.dumps(rest, ensure_ascii=False, indent=1) if rest else "{}")
+
+
+def sent(metric: MetricContract, form: Mapping[str, str]) -> Form:
+    """The form as a browser sent it; it writes every line's end as CRLF."""
+    typed = {name: value.replace("\r\n", "\n") for name, value in form.items()}
+    return Form(
+        {field.name: typed.get(field.name, "") for field in metric.form}, typed.get(REST, "")
+    )
+
+
+def body_of(form: Form) -> dict[str, Any]:
+    """The request's JSON. Raises InvalidBody where the rest is no JSON object."""
+    rest = incoming.decode((form.rest or "{}").encode("utf-8", "surrogatepass"))
+    if not isinstance(rest, dict):
+        raise InvalidBody.at_root("the other options are not a JSON object")
+    return {name: value for name, value in form.values.items() if value} | rest
+
+
+FIRST = "hatexscore"
+ENCODED = 3  # bytes of a form for one of the request: every one may be written as %XX
+MOST_PASTED = 50_000  # characters
+
+router = pages()
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What the form shows. errors: (place in the request, what is wrong there)."""
+
+    metric: MetricContract
+    form: Form
+    example: str | None = None
+    errors: list[tuple[str, str]] = field(default_factory=list)
+
+
+@router.get("/try")
+async def try_form(
+    request: Request,
+    gateway: Gateway,
+    caller: Viewer,
+    metric: Annotated[str, Query(max_length=64)] = FIRST,
+    example: Annotated[str, Query(max_length=128)] = "",
+) -> Response:
+    """The form, filled with an example."""
+    chosen = metrics().get(metric) or metrics()[FIRST]
+    name = example if example in chosen.examples else next(iter(chosen.examples))
+    return _shown(
+        request, gateway, caller, Trial(chosen, filled(chosen, chosen.examples[name]), name)
+    )
+
+
+@router.post("/try")
+async def try_it(request: Request, gateway: Gateway, caller: Viewer) -> Response:
+    """Commit a job and go to its page; or say what is wrong, or what the request would be."""
+    demand_scope(caller, "score")
+    form = await form_of(request, limit=ENCODED * gateway.settings.max_body_bytes)
+    templates.demand(request, form)
+    chosen = metrics().get(form.get("metric", "")) or metrics()[FIRST]
+    entered, only_show = sent(chosen, form), form.get("action") == "show"
+    try:
+        asked = _asked(chosen, entered, limit=gateway.settings.max_body_bytes)
+        gateway.catalogue.demand(chosen, asked.model)
+        if only_show:
+            return _shown(request, gateway, caller, Trial(chosen, entered))
+        owner = caller.owner(gateway.settings)
+        accepted = await commit(chosen, asked, gateway, None, owner)
+    except BadInput as error:
+        return _shown(request, gateway, caller, Trial(chosen, entered, errors=_errors(error)))
+    gateway.hints.add(accepted.job.metric, accepted.job.id)
+    return RedirectResponse(f"/jobs/{accepted.job.id}", 303)
+
+
+def _asked(metric: MetricContract, form: Form, *, limit: int) -> JobRequest:
+    """The request, as large as the API takes it. Raises InvalidBody, BodyTooLarge."""
+    body = body_of(form)
+    if len(json.dumps(body, ensure_ascii=False).encode("utf-8", "surrogatepass")) > limit:
+        raise BodyTooLarge(f"the request may have {limit} bytes")
+    try:
+        return read_strictly(metric.request, json.dumps(body), body)
+    except ValidationError as error:
+        raise InvalidBody(validation_problem(error, body)) from None
+
+
+def _errors(error: BadInput) -> list[tuple[str, str]]:
+    found = error.problem if isinstance(error, InvalidBody) else problem(error)
+    listed = found.get("errors") or [{"pointer": "", "detail": found["detail"]}]
+    return [(entry["pointer"].lstrip("#/"), entry["detail"]) for entry in listed]
+
+
+def _shown(request: Request, gateway: State, caller: Caller, trial: Trial) -> Response:
+    return page(
+        request,
+        "try.html",
+        422 if trial.errors else 200,
+        trial=trial,
+        metrics=list(metrics().values()),
+        fields=trial.metric.form,
+        models=[
+            card.name
+            for card in gateway.catalogue.describe()
+            if card.kind in trial.metric.model_kinds
+        ],
+        snippets=_snippets(request, trial, with_key=caller.key is not None),
+    )
+
+
+def _snippets(request: Request, trial: Trial, *, with_key: bool) -> Snippets | None:
+    """None where the request is not valid, or too long to be pasted."""
+    if trial.errors:
+        return None
+    body = body_of(trial.form)
+    if len(trial.form.rest) + sum(map(len, trial.form.values.values())) > MOST_PASTED:
+        return None
+    return snippets(trial.metric, body, base_url(request), with_key=with_key)

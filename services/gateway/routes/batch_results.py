@@ -1,0 +1,238 @@
+"""A batch's lines as pages, files and the API show them: decoded as far as time allows.
+
+GET /v1/batches/{id}/report: what the results of a batch say together, made at the first ask.
+
+A batch that has ended, to be taken away: the lines as CSV, the report as one HTML file.
+"""
+
+from __future__ import annotations
+
+import base64
+import math
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Query
+from fastapi.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
+from sqlalchemy import Connection
+from starlette.concurrency import run_in_threadpool
+
+from services.gateway import batch_csv, views
+from services.gateway.auth import Batcher
+from services.gateway.incoming import wait_seconds
+from services.gateway.pages.batch_report import FILE_POLICY, file_of
+from services.gateway.refusals import NothingToReport, UnknownPlot, answer
+from services.gateway.routes.batches import found
+from services.gateway.routes.scores import Prefer, ended
+from services.gateway.state import Gateway, State
+from services.registry import metrics, surprising_rules
+from shared.contracts import BatchReport, Plot
+from shared.ledger import batch_lines, batches
+from shared.ledger.batch_lines import Item, Rules, Wanted
+from shared.ledger.batches import Batch
+from shared.ledger.jobs import Accepted, Job
+from shared.telemetry import JOBS_ACCEPTED
+
+AT_ONCE = 2_000  # results decoded in one transaction
+
+
+@dataclass(frozen=True)
+class Look:
+    """A page of lines. reasons: each with how many lines have it."""
+
+    items: list[Item]
+    more: bool
+    reasons: dict[str, int]
+
+
+def demand_ended(batch: Batch) -> None:
+    """Raises NothingToReport while something can still change."""
+    if not batch.is_final:
+        raise NothingToReport(f"the batch is {batch.status}; its results are not all there yet")
+
+
+async def decode(gateway: State, batch: Batch, rules: Rules, seconds: float = math.inf) -> bool:
+    """Look at the results that nobody has looked at, for so long; whether none is left."""
+    until = time.monotonic() + seconds
+
+    def step(connection: Connection) -> int:
+        return batch_lines.read(connection, batch.id, rules, AT_ONCE)
+
+    while await gateway.in_ledger(step) == AT_ONCE:
+        if time.monotonic() > until:
+            return False
+    return True
+
+
+async def look(gateway: State, wanted: Wanted, rules: Rules) -> Look:
+    """The lines that are asked for, of those that are decoded."""
+
+    def read(connection: Connection) -> Look:
+        found, more = batch_lines.page_of(connection, wanted, rules)
+        return Look(found, more, batch_lines.reasons_of(connection, wanted.batch_id))
+
+    return await gateway.in_ledger(read)
+
+
+Format = Literal["svg", "png"]
+
+router = APIRouter(prefix="/v1/batches", tags=["reports"])
+
+
+@router.get(
+    "/{batch_id}/report",
+    operation_id="get_batch_report",
+    summary="Aggregates over a batch that has ended, with intervals; or one picture of them",
+    response_model=None,
+    responses={
+        200: {
+            "model": BatchReport,
+            "description": "the metric's own report, or with `plot` a picture",
+            "content": {"image/svg+xml": {}, "image/png": {}},
+        },
+        202: {
+            "model": views.JobView[BatchReport],
+            "description": "being made; ask again, or poll `Location`",
+            "headers": {"Location": {"schema": {"type": "string"}}},
+        },
+        **views.problems(403, 404, 409, 422),
+    },
+)
+async def get_batch_report(
+    batch_id: str,
+    gateway: Gateway,
+    caller: Batcher,
+    plot: Annotated[str | None, Query(description="the name of one of the report's plots")] = None,
+    format: Annotated[Format, Query(description="of the plot")] = "svg",
+    prefer: Prefer = None,
+) -> Response:
+    """The finished report; the first ask makes its job, and later ones find it."""
+    batch = await found(batch_id, gateway, caller.tenant)
+    seconds = wait_seconds(prefer, most=gateway.settings.max_wait_seconds)
+    job = await report_job(batch, gateway, seconds)
+    if job.result is None:
+        return unfinished(job)
+    return JSONResponse(job.result) if plot is None else picture(job.result, plot, format)
+
+
+async def report_job(batch: Batch, gateway: State, seconds: int = 0) -> Job:
+    """The job that reports on this batch, its end waited for so long. Raises NothingToReport."""
+    return await ended(await _asked(batch, gateway), gateway, seconds)
+
+
+def unfinished(job: Job) -> JSONResponse:
+    """Where the report is being made, or why there is none."""
+    if job.error is not None:
+        return answer(job.error)
+    headers = {"Location": f"/v1/jobs/{job.id}", "Retry-After": "1"}
+    return JSONResponse(views.shown(job), 202, headers)
+
+
+async def _asked(batch: Batch, gateway: State) -> Accepted:
+    """The batch's report job. Raises NothingToReport."""
+    if not batch.is_final:
+        raise NothingToReport(
+            f"the batch is {batch.status}; a report on what it has is POST /v1/reports/{{metric}}"
+        )
+    if batch.metric not in metrics() or batch.total == 0:
+        raise NothingToReport("the batch has no scores")
+    room = metrics()[batch.metric].batch
+    resend_after = timedelta(seconds=gateway.settings.resend_seconds)
+    accepted = await gateway.in_ledger(
+        lambda connection: batches.report_of(connection, batch, room.name, resend_after)
+    )
+    if not accepted.replayed:
+        JOBS_ACCEPTED.labels(room.name).inc()
+    return accepted
+
+
+def picture(report: dict[str, Any], name: str, format: Format) -> Response:
+    """One of the report's plots. Raises UnknownPlot."""
+    plots = {found["name"]: Plot.model_validate(found) for found in report.get("plots", ())}
+    if name not in plots:
+        offered = ", ".join(sorted(plots)) or "none"
+        raise UnknownPlot(f"the report has no plot {name!r}; it has: {offered}", pointer="/plot")
+    if format == "svg":
+        return Response(plots[name].svg, media_type="image/svg+xml")
+    return Response(base64.b64decode(plots[name].png_base64), media_type="image/png")
+
+
+WORST = 50  # lines in the HTML file
+TEXT = {"schema": {"type": "string"}}
+
+
+@router.get(
+    "/{batch_id}/report.html",
+    operation_id="get_batch_report_html",
+    summary="The report of a batch that has ended as one self-contained HTML file",
+    response_class=Response,  # JSON where it is being made, or refused
+    response_model=None,
+    responses={
+        200: {"content": {"text/html": TEXT}},
+        202: {
+            "model": views.JobView[BatchReport],
+            "description": "being made; ask again, or poll `Location`",
+            "headers": {"Location": {"schema": {"type": "string"}}},
+        },
+        **views.problems(403, 404, 409, 422),
+    },
+)
+async def get_batch_report_html(
+    batch_id: str, gateway: Gateway, caller: Batcher, prefer: Prefer = None
+) -> Response:
+    """Tables, plots and the worst lines; no text but the custom ids."""
+    batch = await found(batch_id, gateway, caller.tenant)
+    seconds = wait_seconds(prefer, most=gateway.settings.max_wait_seconds)
+    job = await report_job(batch, gateway, seconds)
+    if job.result is None:
+        return unfinished(job)
+    return await as_html(batch, job.result, gateway)
+
+
+@router.get(
+    "/{batch_id}/items.csv",
+    operation_id="get_batch_items",
+    summary="Every line of a batch that has ended with its scores, as CSV",
+    response_class=StreamingResponse,
+    response_model=None,
+    responses={200: {"content": {"text/csv": TEXT}}, **views.problems(403, 404, 409)},
+)
+async def get_batch_items(batch_id: str, gateway: Gateway, caller: Batcher) -> Response:
+    """A row a line, in the order of the input file."""
+    return await as_csv(await found(batch_id, gateway, caller.tenant), gateway)
+
+
+async def as_html(batch: Batch, report: dict[str, Any], gateway: State) -> Response:
+    """The file. report: the finished one."""
+    rules = surprising_rules(batch.metric)
+    await decode(gateway, batch, rules)
+    seen = await look(gateway, Wanted(batch.id, WORST), rules)
+    html = await run_in_threadpool(file_of, batch, report, seen.items, seen.reasons)
+    return HTMLResponse(
+        html, headers=saved_as(f"{batch.id}.html") | {"Content-Security-Policy": FILE_POLICY}
+    )
+
+
+async def as_csv(batch: Batch, gateway: State) -> Response:
+    """The file, as it is read from the ledger. Raises NothingToReport, Unavailable."""
+    demand_ended(batch)
+    pieces = batch_csv.written(gateway.engine, batch, metrics().get(batch.metric))
+    first = await run_in_threadpool(lambda: [next(pieces, b""), next(pieces, b"")])
+    return StreamingResponse(
+        _joined(first, pieces),
+        media_type="text/csv; charset=utf-8",
+        headers=saved_as(f"{batch.id}.csv"),
+    )
+
+
+def saved_as(name: str) -> dict[str, str]:
+    """A file to be kept, under this name."""
+    return {"Content-Disposition": f'attachment; filename="{name}"'}
+
+
+def _joined(first: list[bytes], rest: Iterator[bytes]) -> Iterator[bytes]:
+    yield from first
+    yield from rest

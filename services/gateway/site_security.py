@@ -1,0 +1,126 @@
+"""Without keys, on this machine: only pages and programs of this machine may use the service.
+
+A page from elsewhere, open in a browser here, can make the browser send requests to a loopback
+address: by a name of its own that is made to resolve to it (DNS rebinding), or across origins.
+Sources: Fetch Standard, `Origin`; W3C Fetch Metadata, `Sec-Fetch-Site`; RFC 9110, section 15.5.20.
+
+Who may reach the gateway: without keys nobody but this machine, unless a setting says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from ipaddress import ip_address
+
+from fastapi import Request
+from sqlalchemy import Engine
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from services.gateway.refusals import ForeignSite, MisdirectedRequest, scoring_error
+from services.gateway.state import State, keys_are_asked_for
+from shared.errors import ScoringError, Unavailable
+from shared.ledger import keys
+from shared.ledger.engine import transaction
+from shared.settings import Settings
+from shared.telemetry import HTTP_REFUSED
+
+READS = frozenset({"GET", "HEAD", "OPTIONS"})
+OWN_SITES = frozenset({"same-origin", "none"})  # none: the visitor, by an address typed in
+
+
+class SameSite:
+    """ASGI middleware: asks only where a request looks foreign whether keys are asked for."""
+
+    def __init__(self, app: ASGIApp, gateway: State) -> None:
+        self.app = app
+        self._gateway = gateway
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass on, or refuse."""
+        if scope["type"] == "http":
+            try:
+                await self._check(scope)
+            except ScoringError as error:
+                refusal = scoring_error(Request(scope), error)
+                await refusal(scope, receive, send)
+                return
+        await self.app(scope, receive, send)
+
+    async def _check(self, scope: Scope) -> None:
+        headers = Headers(scope=scope)
+        error = foreign(scope["method"], headers, self._gateway.settings)
+        if error is not None and not await keys_are_asked_for(self._gateway):
+            HTTP_REFUSED.labels("site").inc()
+            raise error
+
+
+def foreign(method: str, headers: Headers, settings: Settings) -> ScoringError | None:
+    """Why this request may be another site's."""
+    host = headers.get("host", "")
+    is_ours = is_named(host, settings.host_names) or is_loopback(name_of(host))
+    if not is_ours and (is_loopback(settings.host) or settings.host_names):
+        return MisdirectedRequest(
+            "without API keys the service answers to names of this machine only; "
+            "TOUCHSTONE_HOST_NAMES allows more"
+        )
+    if method in READS or is_same_origin(headers):
+        return None
+    return ForeignSite("without API keys no other site may write")
+
+
+def is_same_origin(headers: Headers) -> bool:
+    """Whether a browser says that our own page sent this; or nothing, as programs do."""
+    origin, site = headers.get("origin"), headers.get("sec-fetch-site")
+    if origin is not None and origin.partition("://")[2].lower() != headers.get("host", "").lower():
+        return False
+    return site is None or site in OWN_SITES
+
+
+def name_of(host: str) -> str:
+    """The Host header's name or address, without port, brackets and a last dot; lower case."""
+    name, colon, port = host.lower().rpartition(":")
+    if not colon or not (port.isdecimal() or not port):
+        name = host.lower()
+    return name.removeprefix("[").removesuffix("]").removesuffix(".")
+
+
+def is_named(host: str, names: Sequence[str]) -> bool:
+    """Whether the operator named this host."""
+    return name_of(host) in {name.lower() for name in names}
+
+
+class Exposed(RuntimeError):
+    """The gateway would serve other machines without asking for keys."""
+
+
+def keys_needed(chosen: Settings, engine: Engine) -> bool | None:
+    """Whether keys must be asked for; None: as soon as one is made. Raises Exposed.
+
+    A ledger that cannot be asked right now counts as one with keys.
+    """
+    if chosen.authentication != "auto":
+        return chosen.authentication == "keys"
+    if is_loopback(chosen.host):
+        return None
+    try:
+        with transaction(engine) as connection:
+            made = keys.any_made(connection)
+    except Unavailable:
+        made = True
+    if not made:
+        raise Exposed(
+            f"will not listen on {chosen.host}: there is no API key, and everybody who reaches it "
+            "could use the service. Make a key with `python -m services.gateway.keys create`, or "
+            "listen on 127.0.0.1, or set TOUCHSTONE_AUTHENTICATION=keys (ask for keys that are yet "
+            "to be made) or TOUCHSTONE_AUTHENTICATION=none (serve everybody)."
+        )
+    return True
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach a socket on this host."""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

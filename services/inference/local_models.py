@@ -1,0 +1,90 @@
+"""Models that live in this process, each loaded when it is first asked for, or behind a server."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from services.inference.causal import LocalLanguageModel
+from services.inference.classifier import LocalClassifier
+from services.inference.loading import load_causal, load_classifier
+from services.inference.weights import Weights
+from shared.contracts import ModelKind
+from shared.errors import BadInput
+from shared.models.availability import LoadedModels, ModelStates
+from shared.models.catalogue import Catalogue, ModelEntry
+from shared.models.openai.model import served
+from shared.models.ports import LanguageModel, Similarity, Writer
+
+Model = TypeVar("Model")
+
+
+class LocalModels:
+    """The port `shared.models.ports.Models` over the catalogue, for any number of threads.
+
+    Its methods raise BadInput for an unknown name or a model of another kind, ModelNotReady where
+    it is being loaded or cannot be.
+    """
+
+    def __init__(
+        self,
+        catalogue: Catalogue,
+        similarity: Callable[[str], Similarity] | None = None,
+        budget: int | None = None,
+        states: ModelStates | None = None,
+        patience: float | None = None,
+    ) -> None:
+        """`similarity`: where similarity models come from: another room has them.
+
+        `budget`: padded tokens of one forward pass; found from the free memory if absent.
+        `states`: where it is told how the models are. `patience`: seconds to wait for another
+        thread that loads a model; as long as it takes if absent.
+        """
+        self._catalogue = catalogue
+        self._budget = budget
+        self._similarity = similarity
+        self._classifiers: LoadedModels[LocalClassifier] = LoadedModels(states, patience)
+        self._language_models: LoadedModels[LocalLanguageModel] = LoadedModels(states, patience)
+
+    def kind(self, name: str) -> ModelKind:
+        """What is configured under this name."""
+        return self._catalogue.entry(name).kind
+
+    def classifier(self, name: str) -> LocalClassifier:
+        """The classifier of this name."""
+        entry = self._entry(name, "classifier")
+        return self._once(self._classifiers, entry, LocalClassifier, load_classifier)
+
+    def language_model(self, name: str) -> LanguageModel:
+        """The causal model of this name; one behind a server refuses what servers do not show."""
+        entry = self._entry(name, "causal")
+        if entry.scheme == "openai":
+            return served(entry)
+        return self._once(self._language_models, entry, LocalLanguageModel, load_causal)
+
+    def writer(self, name: str) -> Writer:
+        """The causal model of this name, as a writer."""
+        return self.language_model(name)
+
+    def similarity(self, name: str) -> Similarity:
+        """The similarity model of this name, from where the constructor was told."""
+        if self._similarity is None:
+            raise BadInput(f"{name!r}: this process has no similarity models", pointer="/model")
+        return self._similarity(name)
+
+    def _entry(self, name: str, kind: ModelKind) -> ModelEntry:
+        entry = self._catalogue.entry(name)
+        if entry.kind != kind:
+            raise BadInput(
+                f"{name!r} is of kind {entry.kind}; one of kind {kind} is needed", pointer="/model"
+            )
+        return entry
+
+    def _once(
+        self,
+        loaded: LoadedModels[Model],
+        entry: ModelEntry,
+        build: Callable[[Weights, int | None], Model],
+        load: Callable[[Catalogue, ModelEntry], Weights],
+    ) -> Model:
+        return loaded.get(entry.name, lambda: build(load(self._catalogue, entry), self._budget))

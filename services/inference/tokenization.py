@@ -1,0 +1,382 @@
+"""How an encoder reads an example: token ids, segments, and where each token stands in the text.
+
+A causal model's tokenizer: strings and conversations to tokens with character offsets.
+
+How a causal model reads an example: `prefix + text + suffix`, tokenized once as one string.
+
+So merges at the borders are those that the model would see. A token that straddles a border belongs
+to the part where its first character that is not a space lies. A text that is too long loses its
+last tokens; the template around it stays whole.
+
+A row of an example: its tokens after some were replaced and the others deleted.
+
+Rows are literal: a special token or a piece of the template stays only where its position is kept.
+The model numbers the positions of what is left from 0. Source: shared.models.calls.Row.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from threading import Lock
+from typing import Any, NamedTuple
+
+import jinja2
+
+from services.inference.weights import Weights
+from shared.errors import BadInput
+from shared.models.calls import Example, Part, Prompt, Row, Template, Tokens
+
+Ids = tuple[int, ...]
+
+
+def kept_positions(row: Row, length: int) -> Ids:
+    """Which of an example's `length` tokens stay, ascending. Raises BadInput for others."""
+    kept = tuple(range(length)) if row.kept is None else row.kept
+    if any(a >= b for a, b in pairwise(kept)):
+        raise BadInput("the kept positions must ascend", pointer="/rows")
+    if kept and kept[-1] >= length:
+        raise BadInput(f"position {kept[-1]} of an example of {length} tokens", pointer="/rows")
+    return kept
+
+
+def replaced_ids(ids: Sequence[int], row: Row, vocabulary: int) -> Ids:
+    """(T,) the example's tokens with the row's replacements in place."""
+    changed = list(ids)
+    for position, token in row.replaced:
+        if position >= len(changed):
+            raise BadInput(
+                f"position {position} of an example of {len(changed)} tokens", pointer="/rows"
+            )
+        if token >= vocabulary:
+            raise BadInput(f"the model has {vocabulary} tokens, no {token}", pointer="/rows")
+        changed[position] = token
+    return tuple(changed)
+
+
+def varied(ids: Sequence[int], row: Row, vocabulary: int) -> Ids:
+    """(K,) the tokens of one row: replaced, then kept."""
+    changed = replaced_ids(ids, row, vocabulary)
+    return tuple(changed[position] for position in kept_positions(row, len(ids)))
+
+
+PARTS: dict[int | None, Part] = {None: "special", 0: "text", 1: "text_pair"}
+
+
+@dataclass(frozen=True)
+class EncoderRow:
+    """What goes through an encoder: (T,) token ids, and (T,) segments where they are not all 0."""
+
+    ids: Sequence[int]
+    segments: Sequence[int] = ()
+
+
+@dataclass(frozen=True)
+class EncoderReading:
+    """An example as read."""
+
+    tokens: Tokens
+    segments: tuple[int, ...]  # (T,); empty where the model has none or all are 0
+    vocabulary: int
+
+    def row(self, row: Row) -> EncoderRow:
+        """One variation. Raises BadInput where it has no token, or names one that is not there."""
+        ids = replaced_ids(self.tokens.ids, row, self.vocabulary)
+        kept = kept_positions(row, len(ids))
+        if not kept:
+            raise BadInput("a row keeps no token", pointer="/rows")
+        segments = [self.segments[place] for place in kept] if self.segments else ()
+        return EncoderRow([ids[place] for place in kept], segments)
+
+
+class EncoderReader:
+    """A tokenizer for any number of threads: a fast tokenizer keeps its truncation in itself."""
+
+    def __init__(self, weights: Weights) -> None:
+        self._tokenizer = weights.tokenizer
+        self._longest = weights.longest
+        self._vocabulary = int(weights.model.config.vocab_size)
+        self._alone = Lock()
+
+    def ids(self, texts: Sequence[str], *, cut: bool) -> list[list[int]]:
+        """(N,) token ids of texts, special ones included; `cut` to what the model reads."""
+        if not texts:
+            return []
+        limit = {"truncation": True, "max_length": self._longest} if cut else {}
+        with self._alone:
+            rows: list[list[int]] = self._tokenizer(list(texts), verbose=False, **limit)[
+                "input_ids"
+            ]
+        return rows
+
+    def read(self, examples: Sequence[Example]) -> list[EncoderReading]:
+        """(N,) examples as read, cut to what the model reads. BadInput where one has a template."""
+        if any(example.template is not None for example in examples):
+            raise BadInput("an encoder takes no template", pointer="/template")
+        found: dict[int, EncoderReading] = {}
+        for paired in (False, True):  # one call of the tokenizer each
+            places = [i for i, one in enumerate(examples) if (one.text_pair is not None) is paired]
+            encodings = self._encodings([examples[place] for place in places], paired=paired)
+            found |= zip(places, map(self._reading, encodings), strict=True)
+        return [found[place] for place in range(len(examples))]
+
+    def _encodings(self, examples: Sequence[Example], *, paired: bool) -> list[Any]:
+        if not examples:
+            return []
+        texts = [example.text for example in examples]
+        with self._alone:
+            encoded = self._tokenizer(
+                texts,
+                [example.text_pair for example in examples] if paired else None,
+                verbose=False,
+                truncation=True,
+                max_length=self._longest,
+            )
+        if not encoded.encodings:
+            raise BadInput("the model's tokenizer gives no offsets", pointer="/model")
+        return list(encoded.encodings)
+
+    def _reading(self, encoding: Any) -> EncoderReading:
+        has_segments = "token_type_ids" in self._tokenizer.model_input_names
+        segments = tuple(encoding.type_ids) if has_segments and any(encoding.type_ids) else ()
+        return EncoderReading(self._tokens(encoding), segments, self._vocabulary)
+
+    def _tokens(self, encoding: Any) -> Tokens:
+        parts = tuple(PARTS[part] for part in encoding.sequence_ids)
+        spans = [
+            (None, None) if part == "special" else span
+            for part, span in zip(parts, encoding.offsets, strict=True)
+        ]
+        return Tokens(
+            ids=tuple(encoding.ids),
+            parts=parts,
+            starts=tuple(start for start, _ in spans),
+            ends=tuple(end for _, end in spans),
+            truncated=bool(encoding.overflowing),
+            mask_id=self._tokenizer.mask_token_id,
+            unk_id=self._tokenizer.unk_token_id,
+            pad_id=self._tokenizer.pad_token_id,
+        )
+
+
+class Token(NamedTuple):
+    """A token of a string; `special` where the tokenizer added it by itself."""
+
+    id: int
+    start: int
+    end: int
+    special: bool = False
+
+
+@dataclass(frozen=True)
+class Context:
+    """What stands before a continuation; `special`: whether the tokenizer may add its own."""
+
+    text: str
+    special: bool = True
+
+
+class Encoder:
+    """A fast tokenizer, for any number of threads."""
+
+    def __init__(self, tokenizer: Any) -> None:
+        self._tokenizer = tokenizer
+        self._alone = Lock()
+        begins = [tokenizer.bos_token_id, tokenizer.eos_token_id]
+        self.first: Ids = tuple(token for token in begins if token is not None)[:1]
+
+    def tokens(self, context: Context) -> list[Token]:
+        """The string's tokens. One that the tokenizer would add at the end is left away.
+
+        Nothing at all becomes the token that begins (else: ends) a text, if there is one.
+        """
+        with self._alone:
+            encoded = self._tokenizer(
+                context.text, add_special_tokens=context.special, verbose=False
+            ).encodings[0]
+        made = [
+            Token(id_, start, end, bool(special))
+            for id_, (start, end), special in zip(
+                encoded.ids, encoded.offsets, encoded.special_tokens_mask, strict=True
+            )
+        ]
+        while len(made) > 1 and made[-1].special:
+            made.pop()
+        if not made and not self.first:
+            raise BadInput("the model cannot read an empty text", pointer="/text")
+        return made or [Token(self.first[0], 0, 0, special=True)]
+
+    def continuation(self, context: Context, written: str) -> list[Token]:
+        """The tokens that `written` adds after the context; offsets into `written`.
+
+        Where its beginning would merge with the context's end, it is read by itself instead: the
+        model was asked with the context's own tokens.
+        """
+        before = self.tokens(context)
+        whole = self.tokens(Context(context.text + written, context.special))
+        if [token.id for token in whole[: len(before)]] == [token.id for token in before]:
+            shift, added = len(context.text), whole[len(before) :]
+        elif len(context.text) == 0:  # the context is the first token alone
+            shift, added = 0, [token for token in whole if not token.special]
+        else:
+            shift, added = 0, self.tokens(Context(written, special=False))
+        return [
+            Token(token.id, max(0, token.start - shift), max(0, token.end - shift))
+            for token in added
+        ]
+
+    def context(self, prompt: Prompt) -> Context:
+        """A prompt as a string. Raises BadInput for turns where there is no chat template."""
+        if prompt.turns is None:
+            return Context(prompt.text or "")
+        if not self._tokenizer.chat_template:
+            raise BadInput("the model has no chat template: give `text`", pointer="/prompts")
+        turns = [turn.model_dump() for turn in prompt.turns]
+        try:
+            with self._alone:
+                text: str = self._tokenizer.apply_chat_template(
+                    turns, tokenize=False, add_generation_prompt=True
+                )
+        except jinja2.TemplateError as error:  # for example: it knows no system turns
+            raise BadInput(f"the chat template refuses it: {error}", pointer="/prompts") from error
+        return Context(text, special=False)
+
+    def text(self, ids: Sequence[int]) -> str:
+        """Tokens as a string, special ones left out."""
+        with self._alone:
+            found: str = self._tokenizer.decode(
+                list(ids), skip_special_tokens=True, clean_up_tokenization_spaces=False
+            )
+        return found
+
+
+REMEMBERED = 1_024  # examples: a metric asks about each several times in a row
+
+Placed = tuple[Token, Part, int | None, int | None]  # with offsets into the text
+
+
+@dataclass(frozen=True)
+class CausalReading:
+    """An example as read."""
+
+    tokens: Tokens
+    labels: tuple[str, ...]
+    verbalizers: tuple[Ids, ...]  # (L,) tokens of each label's verbalizer, at least one
+    vocabulary: int
+    first: Ids  # what stands for a row without tokens
+
+    @property
+    def single(self) -> bool:
+        """Whether every verbalizer is one token: then labels are read off one position."""
+        return all(len(tokens) == 1 for tokens in self.verbalizers)
+
+    def row(self, row: Row) -> Ids:
+        """(K,) one variation's tokens; the beginning token alone where nothing is kept."""
+        ids = varied(self.tokens.ids, row, self.vocabulary) or self.first
+        if not ids:
+            raise BadInput("a row keeps no token", pointer="/rows")
+        return ids
+
+
+class CausalReader:
+    """From examples to tokens."""
+
+    def __init__(self, weights: Weights, encoder: Encoder) -> None:
+        self._encoder = encoder
+        self._weights = weights
+        self._read_before: OrderedDict[Hashable, CausalReading] = OrderedDict()
+        self._alone = Lock()
+
+    def read(self, examples: Sequence[Example]) -> list[CausalReading]:
+        """(N,) examples as read. Raises BadInput for a pair, and where there is no template."""
+        return [self._remembered(example) for example in examples]
+
+    def _remembered(self, example: Example) -> CausalReading:
+        key = _content(example)
+        with self._alone:
+            known = self._read_before.get(key)
+        if known is not None:
+            return known
+        found = self._read(example)
+        with self._alone:
+            self._read_before[key] = found
+            while len(self._read_before) > REMEMBERED:
+                self._read_before.popitem(last=False)
+        return found
+
+    def _read(self, example: Example) -> CausalReading:
+        if example.template is None:
+            raise BadInput("a causal model needs a template", pointer="/template")
+        if example.text_pair is not None:
+            raise BadInput(
+                "a causal model reads one text: put the other into the template",
+                pointer="/text_pair",
+            )
+        template = example.template
+        context = Context(template.prefix + example.text + template.suffix)
+        read = self._encoder.tokens(context)
+        verbalizers = self._verbalizers(context, template)
+        room = self._weights.longest - max(map(len, verbalizers)) + 1
+        placed = [_placed(token, template, example.text, context.text) for token in read]
+        fitting = _cut(placed, room)
+        return CausalReading(
+            tokens=self._tokens(fitting, truncated=len(fitting) < len(placed)),
+            labels=tuple(template.verbalizers),
+            verbalizers=verbalizers,
+            vocabulary=int(self._weights.model.get_input_embeddings().weight.shape[0]),
+            first=self._encoder.first,
+        )
+
+    def _verbalizers(self, context: Context, template: Template) -> tuple[Ids, ...]:
+        found: dict[Ids, str] = {}
+        for label, written in template.verbalizers.items():
+            ids = tuple(token.id for token in self._encoder.continuation(context, written))
+            if not ids or ids in found:
+                other = f"the same tokens as for {found[ids]!r}" if ids else "no tokens"
+                raise BadInput(
+                    f"the verbalizer of {label!r} has {other}", pointer="/template/verbalizers"
+                )
+            found[ids] = label
+        return tuple(found)
+
+    def _tokens(self, placed: Sequence[Placed], *, truncated: bool) -> Tokens:
+        words: Any = self._weights.tokenizer
+        return Tokens(
+            ids=tuple(token.id for token, *_ in placed),
+            parts=tuple(part for _, part, _, _ in placed),
+            starts=tuple(start for _, _, start, _ in placed),
+            ends=tuple(end for *_, end in placed),
+            truncated=truncated,
+            mask_id=words.mask_token_id,
+            unk_id=words.unk_token_id,
+            pad_id=words.pad_token_id,
+        )
+
+
+def _content(example: Example) -> Hashable:
+    template = example.template
+    asked = template and (template.prefix, template.suffix, *template.verbalizers.items())
+    return example.text, example.text_pair, asked
+
+
+def _placed(token: Token, template: Template, text: str, whole: str) -> Placed:
+    if token.special:
+        return token, "special", None, None
+    begin = len(template.prefix)
+    inked = [place for place in range(token.start, token.end) if not whole[place].isspace()]
+    first = inked[0] if inked else token.start
+    if not begin <= first < begin + len(text):
+        return token, "template", None, None
+    return token, "text", max(0, token.start - begin), min(len(text), token.end - begin)
+
+
+def _cut(placed: list[Placed], room: int) -> list[Placed]:
+    """Without as many of the text's last tokens as are too many."""
+    excess = len(placed) - room
+    of_text = [place for place, (_, part, _, _) in enumerate(placed) if part == "text"]
+    if excess > len(of_text):
+        raise BadInput(f"the template leaves no room: {room} tokens are read", pointer="/template")
+    gone = set(of_text[len(of_text) - max(0, excess) :])
+    return [one for place, one in enumerate(placed) if place not in gone]

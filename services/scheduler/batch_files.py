@@ -1,0 +1,430 @@
+"""Batches' files: the input is validated in steps, output and error file are written as a stream.
+
+Neither holds up the feeding: this runs in threads of its own. Tenants take turns: a step validates
+some lines of one batch, and then it is another's turn.
+
+A batch's file, line by line: what each asks, or what is wrong with it.
+
+A line is `{"custom_id", "method": "POST", "url", "body"}` (OpenAI Batch API); the body is read as
+strictly as the gateway reads a request to that url.
+
+A line's answer, as it stands in the output or in the error file.
+
+Source: OpenAI Batch API: `{id, custom_id, response {status_code, request_id, body}, error}`.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import IO, Annotated, Any, Literal
+
+from pydantic import AfterValidator, Field, JsonValue, StringConstraints, ValidationError
+from pydantic_core import PydanticCustomError
+from sqlalchemy import Connection, Engine
+
+from services.gateway.views import shown
+from services.registry import contracts
+from services.scheduler.steps import Boundary, Rotation, Steps
+from shared import telemetry
+from shared.contracts import JobRequest, Message, ServiceContract
+from shared.errors import BadInput, TooCostly, UnknownFile
+from shared.file_store import FileStore
+from shared.ledger import batch_validation, batches, files
+from shared.ledger.batch_validation import Line, Step
+from shared.ledger.batches import Answer, Batch, Fault, Kind, Turn
+from shared.ledger.engine import transaction
+from shared.ledger.files import NewFile
+from shared.ledger.jobs import fingerprint
+from shared.ledger.private_requests import demand_key
+from shared.models.catalogue import Catalogue
+from shared.problems import pointer, read_strictly, validation_problem
+from shared.settings import Settings
+from shared.work import WorkLimit
+
+KINDS: tuple[Kind, ...] = ("output", "error")
+STEPS_AT_ONCE = 8  # of each of the two
+PATIENCE_SECONDS = 0.25
+
+logger = telemetry.logger(__name__)
+
+
+@dataclass
+class Paperwork:
+    """One of the two things that are done with files: whose turn it is, and what is under way."""
+
+    name: str
+    waiting: Callable[[Connection], list[Turn]]
+    work: Callable[[str], bool]
+    rotation: Rotation = field(default_factory=Rotation)
+    steps: Steps = field(default_factory=lambda: Steps(STEPS_AT_ONCE))
+    worked: list[str] = field(default_factory=list)
+
+    def done(self) -> int:
+        """How many batches were worked on since the last time."""
+        worked, self.worked = self.worked, []
+        return len(worked)
+
+
+class Filing:
+    """What one scheduler needs to read and write the files of batches.
+
+    patience: seconds that a round waits for its steps; the slower ones go on beside the next round.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        chosen: Settings,
+        catalogue: Catalogue,
+        *,
+        boundary: Boundary | None = None,
+        patience: float = PATIENCE_SECONDS,
+    ) -> None:
+        self._engine = engine
+        self._chosen = chosen
+        self._catalogue = catalogue
+        self._store = FileStore(chosen.files_url)
+        self._boundary = boundary or Boundary(engine)
+        self._patience = patience
+        self._duties = (
+            Paperwork("validating", batch_validation.validating, self._read),
+            Paperwork("writing", batches.unwritten, self._write),
+        )
+
+    def round(self) -> int:
+        """A step of one validated batch of each tenant, and the files of one ended batch of each.
+
+        How many batches were worked on: 0 means that nothing is to be done. Raises Unavailable.
+        """
+        with transaction(self._engine) as connection:
+            waiting = [duty.waiting(connection) for duty in self._duties]
+        for duty, turns in zip(self._duties, waiting, strict=True):
+            self._begin(duty, turns)
+        until = time.monotonic() + self._patience
+        for duty in self._duties:
+            duty.steps.wait(max(0.0, until - time.monotonic()))
+        return sum(duty.done() + duty.steps.count for duty in self._duties)
+
+    def _begin(self, duty: Paperwork, turns: list[Turn]) -> None:
+        duty.rotation.forget_others(turns)
+        able = [
+            turn
+            for turn in turns
+            if not self._boundary.rests(duty.name, turn.id) and duty.steps.may_start(turn)
+        ]
+        for turn in duty.rotation.order(able):
+            if duty.steps.may_start(turn):
+                duty.rotation.serve(turn)
+                duty.steps.start(turn, partial(self._guarded, duty, turn.id))
+
+    def _guarded(self, duty: Paperwork, batch_id: str) -> None:
+        with self._boundary.around(duty.name, batch_id):
+            if duty.work(batch_id):
+                duty.worked.append(batch_id)
+
+    def _read(self, batch_id: str) -> bool:
+        with transaction(self._engine) as connection:
+            batch = batch_validation.take(connection, batch_id)
+            if batch is None:
+                return False
+            batch_validation.advance(connection, batch, self._step(batch))
+        return True
+
+    def _step(self, batch: Batch) -> Step:
+        try:
+            reader = reader_for(batch.metric, self._chosen, self._catalogue)
+            with self._store.reading(batch.input_file_id, batch.read_bytes) as stream:
+                return reader.step(stream, batch)
+        except (UnknownFile, InvalidLine) as error:
+            fault = Fault(error.slug.replace("-", "_"), error.detail)
+            return Step([], [fault], batch.read_bytes, batch.read_lines, at_end=True, fatal=True)
+
+    def _write(self, batch_id: str) -> bool:
+        with transaction(self._engine) as connection:
+            batch = batches.take(connection, batch_id)
+            if batch is None:
+                return False
+            ids = {kind: batches.file_id(batch.id, kind) for kind in KINDS}
+            counts = self._stream(connection, batch, ids)
+            noted = {kind: self._note(connection, batch, kind, counts[kind]) for kind in KINDS}
+            batches.close(connection, batch, noted["output"], noted["error"])
+            forgotten = self._forget_input(connection, batch)
+        logger.info("batch.ended", batch=batch.id, status=batch.ending, total=batch.total)
+        unneeded = [ids[kind] for kind in KINDS if noted[kind] is None]
+        for file_id in [*unneeded, *([batch.input_file_id] if forgotten else [])]:
+            self._store.remove(file_id)
+        return True
+
+    def _stream(
+        self, connection: Connection, batch: Batch, ids: dict[Kind, str]
+    ) -> dict[Kind, int]:
+        """Write every line's answer into one of the two files; the bytes of each."""
+        counts = dict.fromkeys(KINDS, 0)
+        with ExitStack() as opened:
+            streams: dict[Kind, IO[Any]] = {
+                kind: opened.enter_context(self._store.writing(ids[kind])) for kind in KINDS
+            }
+            for answer in batches.answers(connection, batch.id):
+                kind, line = _line(batch, answer)
+                counts[kind] += streams[kind].write(line)
+        return counts
+
+    def _note(self, connection: Connection, batch: Batch, kind: Kind, size: int) -> str | None:
+        """Make the file known; None where it is empty."""
+        if size == 0:
+            return None
+        new = NewFile(
+            id=batches.file_id(batch.id, kind),
+            purpose="batch_output",
+            filename=f"{batch.id}_{kind}.jsonl",
+            bytes=size,
+            kept_for=files.term(batch.output_seconds, self._chosen.file_retention_hours),
+            tenant=batch.tenant,
+        )
+        return files.note(connection, new).id
+
+    def _forget_input(self, connection: Connection, batch: Batch) -> bool:
+        """Lines that keep no text do not keep it in the input file either."""
+        if batch.keeps_text:
+            return False
+        return bool(files.forget_unused(connection, [batch.input_file_id]))
+
+
+def _line(batch: Batch, answer: Answer) -> tuple[Kind, bytes]:
+    try:
+        return written(batch, answer)
+    except Exception:  # one answer that cannot be shown does not keep the others back
+        logger.exception("batch.answer_crashed", batch=batch.id, line=answer.number)
+        return unwritable(batch, answer)
+
+
+LINES_AT_ONCE = 500
+BYTES_AT_ONCE = 4_000_000  # at least one line, however long
+SECONDS_AT_ONCE = 1.0  # from a slow store at least one line, too
+ENVELOPE_BYTES = 4_096  # what a line may have beside its body
+CALLER = {"metadata", "context"}  # given back with the answer; the score does not depend on them
+PRIVATE = b"do_not_store_text"  # the field, as a line that cannot be read may still name it
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+def _storable(text: str) -> str:
+    """PostgreSQL keeps every character but this one; an id that was changed would be no id."""
+    if "\x00" in text:
+        raise PydanticCustomError("nul", "must not contain the character U+0000")
+    return text
+
+
+class BatchLine(Message):
+    """One request of a batch."""
+
+    custom_id: Annotated[
+        str, StringConstraints(min_length=1, max_length=256), AfterValidator(_storable)
+    ]
+    method: Literal["POST"] = Field(description="nothing else is possible")
+    url: str = Field(description="the batch's endpoint")
+    body: dict[str, JsonValue] = Field(description="a request to that endpoint")
+
+
+@dataclass(frozen=True)
+class Reader:
+    """What a batch's lines are measured against."""
+
+    room: ServiceContract
+    endpoint: str
+    catalogue: Catalogue
+    most_lines: int
+    most_body_bytes: int
+    work_limit: WorkLimit
+
+    def step(self, stream: IO[bytes], batch: Batch) -> Step:
+        """Read on from where the batch stands: some lines, not the whole file."""
+        lines: list[Line] = []
+        faults: list[Fault] = []
+        keeps_text = True
+        start, number = batch.read_bytes, batch.read_lines
+        until = time.monotonic() + SECONDS_AT_ONCE
+        for raw, length in self._raw(stream):
+            number += 1
+            if number > self.most_lines:
+                fault = Fault("too_many_lines", f"at most {self.most_lines} lines", number)
+                done = Step(lines, [*faults, fault], start, number, at_end=True, fatal=True)
+                return replace(done, keeps_text=keeps_text)
+            found = self.line(raw, number, start, length)
+            if isinstance(found, Fault):
+                faults.append(found)
+                keeps_text &= PRIVATE not in raw and len(raw) == length
+            elif found is not None:
+                lines.append(found)
+                keeps_text &= found.keeps_text
+            start += length
+            if (
+                number - batch.read_lines >= LINES_AT_ONCE
+                or start - batch.read_bytes > BYTES_AT_ONCE
+                or time.monotonic() > until
+            ):
+                return Step(lines, faults, start, number, at_end=False, keeps_text=keeps_text)
+        return Step(lines, faults, start, number, at_end=True, keeps_text=keeps_text)
+
+    def _raw(self, stream: IO[bytes]) -> Iterator[tuple[bytes, int]]:
+        """Each line, cut off where it is too long, and its true length in bytes."""
+        limit = self.most_body_bytes + ENVELOPE_BYTES
+        while raw := stream.readline(limit + 1):
+            length, piece = len(raw), raw
+            while not piece.endswith(b"\n") and (piece := stream.readline(limit)):
+                length += len(piece)
+            yield raw, length
+
+    def line(self, raw: bytes, number: int, start: int, length: int) -> Line | Fault | None:
+        """One line; None where it is blank."""
+        if length > self.most_body_bytes + ENVELOPE_BYTES:
+            return Fault("line_too_long", f"the body may have {self.most_body_bytes} bytes", number)
+        if number == 1:
+            raw = raw.removeprefix(BYTE_ORDER_MARK)
+        if not raw.strip():
+            return None
+        try:
+            return self._valid(raw, number, start, length)
+        except InvalidLine as error:
+            return Fault(error.slug, error.detail, number, error.pointer)
+        except TooCostly as error:
+            return Fault("too_costly", error.detail, number, f"#/body{error.pointer or ''}")
+        except Exception:  # whatever a line can hold, it is this line's fault alone
+            logger.exception("batch.line_crashed", line=number)
+            return Fault("unreadable_line", "this line cannot be read", number, "#")
+
+    def _valid(self, raw: bytes, number: int, start: int, length: int) -> Line:
+        custom_id, asked = self.read(raw)
+        self.work_limit.check(self.catalogue.work(self.room, asked))
+        request = asked.model_dump(mode="json")
+        caller = {name: request.pop(name) for name in CALLER}
+        return Line(
+            number=number,
+            custom_id=custom_id,
+            start=start,
+            length=length,
+            fingerprint=fingerprint(self.room.name, request),
+            caller=caller if any(caller.values()) else None,
+            keeps_text=not asked.do_not_store_text,
+        )
+
+    def read(self, raw: bytes) -> tuple[str, JobRequest]:
+        """The line's custom_id and its request. Raises InvalidLine."""
+        line = self._envelope(raw.removeprefix(BYTE_ORDER_MARK))
+        if line.url != self.endpoint:
+            raise InvalidLine(
+                f"the batch is for {self.endpoint}", slug="mismatched_url", pointer="#/url"
+            )
+        try:
+            body = json.dumps(line.body, ensure_ascii=False, allow_nan=False)
+            asked = read_strictly(self.room.request, body, line.body)
+            self.catalogue.demand(self.room, asked.model)
+            demand_key(asked)
+        except ValidationError as error:
+            raise InvalidLine.of(validation_problem(error, line.body), "/body") from None
+        except BadInput as error:
+            place = f"#/body{error.pointer or ''}"
+            raise InvalidLine(error.detail, slug="invalid_request", pointer=place) from None
+        except ValueError as error:  # NaN and infinity
+            raise InvalidLine(str(error), slug="invalid_request", pointer="#/body") from None
+        return line.custom_id, asked
+
+    def _envelope(self, raw: bytes) -> BatchLine:
+        try:
+            return BatchLine.model_validate_json(raw, strict=True)
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+            if first["type"] == "json_invalid":
+                raise InvalidLine(first["msg"], slug="invalid_json", pointer="#") from None
+            place = pointer(step for step in first["loc"] if isinstance(step, str))
+            raise InvalidLine(first["msg"], slug="invalid_line", pointer=place) from None
+
+
+class InvalidLine(BadInput):
+    """A line that asks for nothing that could be done; `slug` is the error's code."""
+
+    def __init__(self, detail: str, *, slug: str, pointer: str) -> None:
+        super().__init__(detail, pointer=pointer)
+        self.slug = slug
+
+    @classmethod
+    def of(cls, problem: dict[str, Any], at: str) -> InvalidLine:
+        """The first fault of a validation problem, its pointer moved to this place."""
+        first = problem["errors"][0]
+        where = "#" + at + first["pointer"].removeprefix("#")
+        return cls(first["detail"], slug="invalid_request", pointer=where)
+
+
+LINE_ENDS = {ord(end): f"\\u{ord(end):04x}" for end in "\x85\u2028\u2029"}  # to `splitlines`
+
+
+def written(batch: Batch, answer: Answer) -> tuple[Kind, bytes]:
+    """Which file it belongs into, and its line there."""
+    job = answer.job
+    good = job is not None and job.status == "succeeded"
+    line = {
+        "id": _id(batch, answer),
+        "custom_id": answer.custom_id,
+        "response": _response(answer),
+        "error": None if good else _error(batch, answer),
+    }
+    text = json.dumps(line, ensure_ascii=False, separators=(",", ":")).translate(LINE_ENDS)
+    return "output" if good else "error", text.encode() + b"\n"
+
+
+def unwritable(batch: Batch, answer: Answer) -> tuple[Kind, bytes]:
+    """The line of an answer that cannot be shown: its job may still be asked for."""
+    line = {
+        "id": _id(batch, answer),
+        "custom_id": answer.custom_id,
+        "response": None,
+        "error": {"code": "internal", "message": "the answer to this line cannot be shown"},
+    }
+    return "error", json.dumps(line).encode() + b"\n"
+
+
+def _id(batch: Batch, answer: Answer) -> str:
+    return f"batch_req_{batch.id.removeprefix('batch_')}_{answer.number}"
+
+
+def _response(answer: Answer) -> dict[str, Any] | None:
+    """What `GET /v1/jobs/{id}` says, with this line's own metadata; null without an answer."""
+    job = answer.job
+    if job is None or job.status not in ("succeeded", "failed"):
+        return None
+    body = shown(job) | {"metadata": {}, "context": None} | (answer.caller or {})
+    status = 200 if job.error is None else job.error.get("status", 500)
+    return {"status_code": status, "request_id": job.id, "body": body}
+
+
+def _error(batch: Batch, answer: Answer) -> dict[str, str]:
+    job = answer.job
+    if job is not None and job.error is not None:
+        code = str(job.error["type"]).rpartition("/")[2]
+        return {"code": code, "message": str(job.error["detail"])}
+    if answer.status == "failed":
+        return {"code": "line_lost", "message": "the line could not be read any more"}
+    if batch.ending == "completed":
+        return {"code": "job_cancelled", "message": "the job was cancelled"}
+    how = "failed" if batch.ending == "failed" else f"was {batch.ending}"
+    message = f"the batch {how} before this line had a result"
+    return {"code": f"batch_{batch.ending}", "message": message}
+
+
+def reader_for(metric: str, chosen: Settings, catalogue: Catalogue) -> Reader:
+    """What lines of a batch of this metric are measured against. Raises InvalidLine."""
+    room = contracts().get(metric)
+    if room is None:
+        raise InvalidLine(f"there is no metric {metric!r}", slug="unknown_metric", pointer="#/url")
+    return Reader(
+        room,
+        room.path,
+        catalogue,
+        most_lines=chosen.max_batch_lines,
+        most_body_bytes=chosen.max_body_bytes,
+        work_limit=chosen.work_limit,
+    )

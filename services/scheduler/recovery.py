@@ -1,0 +1,97 @@
+"""One round of promises: find what was lost, end what is exhausted, forget what is old.
+
+Source: design.md §3. Several schedulers may run: every pick is FOR UPDATE SKIP LOCKED, and a
+message too many finds nothing to claim.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from functools import partial
+
+from sqlalchemy import Engine
+
+from shared import queue, telemetry
+from shared.errors import Unavailable
+from shared.ledger import recovery
+from shared.ledger.engine import transaction
+from shared.ledger.turns import Lane
+from shared.problems import attempts_exhausted, endless_attempts
+from shared.settings import Settings
+
+logger = telemetry.logger(__name__)
+
+MOST_AT_ONCE = 1_000  # messages re-sent for a metric in one round
+
+
+def keep(engine: Engine, chosen: Settings) -> None:
+    """One round. Raises Unavailable where the ledger or the broker is away.
+
+    What goes wrong in one lane keeps no other from its messages.
+    """
+    with alone("exhausted"):
+        end_exhausted(engine, chosen)
+    for lane in open_lanes(engine):
+        with alone(queue.lane(lane.metric, batch=lane.batch)):
+            resend(engine, lane, chosen)
+
+
+@contextmanager
+def alone(duty: str) -> Iterator[None]:
+    """An unexpected error in here is logged, and what follows goes on. Raises Unavailable."""
+    try:
+        yield
+    except Unavailable:
+        raise
+    except Exception:
+        logger.exception("promises.crashed", duty=duty)
+
+
+def end_exhausted(engine: Engine, chosen: Settings) -> None:
+    """Fail the jobs whose worker died, or was silenced by them, in the last allowed attempt."""
+    end = partial(recovery.fail_exhausted, max_attempts=chosen.max_attempts)
+    endless = endless_attempts(chosen.max_attempts)
+    dead = attempts_exhausted(chosen.max_attempts, "the worker died or lost its lease")
+    silent_for = timedelta(seconds=chosen.heartbeat_seconds)
+    with transaction(engine) as connection:
+        ended = end(connection, error=endless, silent_for=silent_for)
+        ended += end(connection, error=dead)
+    for job_id, metric in ended:
+        telemetry.JOBS_FINISHED.labels(metric, "failed").inc()
+        logger.warning("job.exhausted", job=job_id)
+
+
+def open_lanes(engine: Engine) -> list[Lane]:
+    """Which lanes have unfinished jobs."""
+    with transaction(engine) as connection:
+        return recovery.open_lanes(connection)
+
+
+def resend(engine: Engine, lane: Lane, chosen: Settings) -> int:
+    """Send the lost messages of a lane again; how many.
+
+    A job that merely waits its turn is not lost. The lane holds a message for each such job, so
+    no more are sent than the lane is short of: a long queue does not breed duplicates. Jobs that
+    may have killed their workers are sent one at a time.
+    """
+    again_after = timedelta(seconds=chosen.resend_seconds)
+    in_lane = queue.waiting(lane.metric, batch=lane.batch)
+    with transaction(engine) as connection:
+        missing = recovery.queued_count(connection, lane) - in_lane
+        orphans = partial(recovery.take_orphans, limit=MOST_AT_ONCE)
+        lost = recovery.take_waiting(connection, lane, limit=MOST_AT_ONCE, again_after=again_after)
+        for take in (orphans, recovery.take_suspect):
+            lost += take(
+                connection, lane, again_after=again_after, max_attempts=chosen.max_attempts
+            )
+        if missing > 0:
+            limit = min(missing, MOST_AT_ONCE)
+            lost += recovery.take_unclaimed(connection, lane, limit=limit, again_after=again_after)
+    for job_id in lost:
+        queue.send(lane.metric, job_id, batch=lane.batch, again=True)
+        telemetry.JOBS_RESENT.labels(lane.metric).inc()
+    if lost:
+        logger.info("jobs.resent", metric=lane.metric, batch=lane.batch, count=len(lost))
+    return len(lost)

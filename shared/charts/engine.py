@@ -1,0 +1,226 @@
+"""From a Vega-Lite specification to SVG, on the server: no script reaches the browser.
+
+Colours are CSS variables of the page, so that the same picture is right in light and dark.
+
+Pictures are drawn in a process of their own: the engine holds Python's lock while it draws.
+
+The process starts with the first picture and ends with ours. A process, not a pool: a pool cannot
+end a worker that hangs, and its workers import the program that runs. What was drawn is kept for a
+while, so that a page that is looked at again costs nothing.
+"""
+
+from __future__ import annotations
+
+import atexit
+import hashlib
+import json
+import math
+import re
+import subprocess
+import sys
+from dataclasses import dataclass
+from functools import lru_cache
+from multiprocessing import Pipe
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+from cachetools import TTLCache
+from markupsafe import Markup
+
+from shared import telemetry
+
+INK, MUTED, LINE = "var(--ink)", "var(--muted)", "var(--line)"
+BLUE, ORANGE, GREY = "var(--blue)", "var(--orange)", "var(--grey)"  # Okabe and Ito's: told apart
+FONT = "sans-serif"
+
+CONFIG: dict[str, Any] = {
+    "background": None,
+    "aria": False,  # the picture is hidden from readers that get its summary
+    "font": FONT,
+    "view": {"stroke": None},
+    "axis": {
+        "labelColor": INK,
+        "titleColor": INK,
+        "domainColor": LINE,
+        "tickColor": LINE,
+        "gridColor": LINE,
+        "labelFontSize": 12,
+        "titleFontSize": 12,
+        "titleFontWeight": "normal",
+    },
+    "legend": {"labelColor": INK, "titleColor": INK, "labelFontSize": 12, "titleFontSize": 12},
+    "header": {"labelColor": INK, "titleColor": INK},
+    "text": {"color": INK, "fontSize": 12},
+    "rule": {"color": INK},
+    "bar": {"color": GREY},
+    "point": {"color": GREY, "filled": True},
+}
+SIZE = re.compile(r'^<svg ([^>]*?) width="(\d+)" height="(\d+)"')
+
+logger = telemetry.logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Caption:
+    """What a picture is called, what it says in words, and the unit along its axis."""
+
+    title: str
+    summary: str
+    unit: str
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """A picture, and the same in words for whoever does not see it. svg: empty: words alone."""
+
+    title: str
+    summary: str
+    svg: Markup
+
+
+def drawn(spec: dict[str, Any], *, title: str, summary: str) -> Chart:
+    """The chart of this specification; house colours where it names none.
+
+    Waits for a process that draws: not for the event loop. A picture that fails is left out.
+    """
+    whole = {"$schema": f"https://vega.github.io/schema/vega-lite/v{VEGA_LITE}.json", **spec}
+    whole["config"] = CONFIG | spec.get("config", {})
+    try:
+        svg = painter().draw(json.dumps(whole, sort_keys=True, separators=(",", ":")))
+    except NotDrawn as error:
+        logger.warning("chart.not_drawn", detail=str(error))
+        return Chart(title, summary, Markup())
+    return Chart(title, summary, Markup(_shrinking(svg)))  # noqa: S704 (vl-convert escapes texts)
+
+
+def _shrinking(svg: str) -> str:
+    """The picture hidden from readers that get its summary, no wider than its place."""
+    whole = SIZE.sub(r'<svg aria-hidden="true" \1 width="\2"', svg, count=1)
+    return whole.replace('class="marks"', 'class="chart"', 1)
+
+
+PROGRAM = Path(__file__).with_name("process.py")
+VEGA_LITE = "5.21"  # of those that vl-convert carries
+SECONDS = 10.0  # for a picture; the first one takes about one
+GRACE_SECONDS = 2  # then an orphan ends by itself
+TRIES = 2  # a process may have died since the last picture
+KEPT_BYTES = 8_000_000  # some hundred pictures
+KEPT_SECONDS = 3_600.0  # no text that is purged stays longer, not even a name on an axis
+DRAWN = b"+"
+
+
+class NotDrawn(Exception):
+    """There is no picture; the words must do."""
+
+
+class Engine:
+    """A running drawing process. Methods raise OSError or EOFError where it has died."""
+
+    def __init__(self, program: Path, seconds: float) -> None:
+        self._seconds = seconds
+        self._here, there = Pipe()
+        with there:
+            limit = math.ceil(seconds) + GRACE_SECONDS
+            self._process = subprocess.Popen(  # noqa: S603 (our own program)
+                [sys.executable, "-P", program, str(there.fileno()), VEGA_LITE, str(limit)],
+                pass_fds=(there.fileno(),),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+            )
+
+    @property
+    def number(self) -> int:
+        """The process's id."""
+        return self._process.pid
+
+    def draw(self, spec: str) -> bytes:
+        """`+` and the SVG, or `-` and why not. Raises NotDrawn where it takes too long."""
+        self._here.send_bytes(spec.encode())
+        if not self._here.poll(self._seconds):
+            raise NotDrawn("it took too long")
+        return self._here.recv_bytes()
+
+    def stop(self) -> None:
+        """End the process, whatever it does."""
+        self._here.close()
+        self._process.kill()
+        self._process.wait()
+
+
+class Painter:
+    """Draws for all threads, one picture at a time, and remembers."""
+
+    def __init__(self, program: Path = PROGRAM, seconds: float = SECONDS) -> None:
+        self._program, self._seconds = program, seconds
+        self._turn, self._shelf = Lock(), Lock()
+        self._engine: Engine | None = None
+        self._kept: TTLCache[bytes, str] = TTLCache(
+            KEPT_BYTES, KEPT_SECONDS, getsizeof=sys.getsizeof
+        )
+
+    @property
+    def number(self) -> int | None:
+        """The process's id, where one runs."""
+        engine = self._engine
+        return None if engine is None else engine.number
+
+    def draw(self, spec: str) -> str:
+        """The SVG of a Vega-Lite specification in JSON. Raises NotDrawn."""
+        key = hashlib.sha256(spec.encode()).digest()
+        found = self._remembered(key)
+        if found is None:
+            with self._turn:
+                found = self._remembered(key) or self._remember(key, self._drawn(spec))
+        return found
+
+    def close(self) -> None:
+        """End the process; the next picture starts another."""
+        with self._turn:
+            self._stop()
+        atexit.unregister(self.close)
+
+    def _drawn(self, spec: str) -> str:
+        for _ in range(TRIES):
+            try:
+                answer = self._asked(spec)
+            except (EOFError, OSError):
+                continue
+            if answer.startswith(DRAWN):
+                return answer[1:].decode()
+            raise NotDrawn("the engine refuses the specification")
+        raise NotDrawn("the process that draws has died")
+
+    def _asked(self, spec: str) -> bytes:
+        """An answer; without one the process is stopped, lest the next picture get it."""
+        answer = None
+        try:
+            if self._engine is None:
+                self._engine = Engine(self._program, self._seconds)
+                atexit.register(self.close)
+            answer = self._engine.draw(spec)
+        finally:
+            if answer is None:
+                self._stop()
+        return answer
+
+    def _stop(self) -> None:
+        if self._engine is not None:
+            engine, self._engine = self._engine, None
+            engine.stop()
+
+    def _remembered(self, key: bytes) -> str | None:
+        with self._shelf:
+            return self._kept.get(key)
+
+    def _remember(self, key: bytes, svg: str) -> str:
+        with self._shelf:
+            if sys.getsizeof(svg) <= KEPT_BYTES:
+                self._kept[key] = svg
+        return svg
+
+
+@lru_cache(maxsize=1)
+def painter() -> Painter:
+    """This process's painter."""
+    return Painter()

@@ -1,0 +1,126 @@
+"""Batches while they are validated: what was read so far, and what was wrong with it.
+
+A step is one transaction: lines, faults and the place in the file move together, so that a
+scheduler that dies reads on where the last one stopped. The file is read while no row is locked: a
+store that hangs holds up nobody who cancels, expires or counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, delete, func, select, update
+from sqlalchemy.dialects.postgresql import insert
+
+from shared.ledger.batches import NOTICE, SHOWN, Batch, Fault, Turn, batch_of, held, turns
+from shared.ledger.tables import batch_lines, batches
+from shared.ledger.webhooks import tell_batch
+
+STORED = ("number", "custom_id", "start", "length", "fingerprint", "caller")
+MOST_FAULTS = 100  # the rest of a file with so many is not worth reading
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line that is valid by itself."""
+
+    number: int  # in the file, from 1
+    custom_id: str
+    start: int  # byte offset into the file
+    length: int  # bytes
+    fingerprint: str
+    caller: Mapping[str, Any] | None = None  # metadata and context
+    keeps_text: bool = True
+
+
+@dataclass(frozen=True)
+class Step:
+    """What was read of a file in one go, and where the next one goes on."""
+
+    lines: Sequence[Line]
+    faults: Sequence[Fault]
+    read_bytes: int
+    read_lines: int
+    at_end: bool
+    fatal: bool = False  # nothing that follows is worth reading
+    keeps_text: bool = True  # whether no line, good or faulty, says that its text must not stay
+
+
+def validating(connection: Connection) -> list[Turn]:
+    """The batches whose files are to be read."""
+    return turns(connection, batches.c.status == "validating")
+
+
+def take(connection: Connection, batch_id: str) -> Batch | None:
+    """The batch, until the transaction ends; None where it is another's or not validating."""
+    if not held(connection, batch_id):
+        return None
+    row = connection.execute(
+        select(*SHOWN).where(batches.c.id == batch_id, batches.c.status == "validating")
+    ).one_or_none()
+    return None if row is None else batch_of(row)
+
+
+def advance(connection: Connection, batch: Batch, step: Step) -> None:
+    """Write down what this step found; at the end the batch is in progress, or has failed.
+
+    Nothing is written where the batch was cancelled or has expired meanwhile.
+    """
+    unchanged = (batches.c.status == "validating", batches.c.read_bytes == batch.read_bytes)
+    locked = select(batches.c.id).where(batches.c.id == batch.id, *unchanged).with_for_update()
+    if connection.execute(locked).one_or_none() is None:
+        return
+    repeated = _insert(connection, batch.id, step.lines)
+    faults = sorted([*step.faults, *repeated], key=lambda fault: fault.line or 0)
+    errors = [*(batch.errors or []), *(vars(fault) for fault in faults)][:MOST_FAULTS]
+    total = batch.total + len(step.lines) - len(repeated)
+    over = step.at_end or step.fatal or len(errors) == MOST_FAULTS
+    if over and not errors and total == 0:
+        errors = [vars(Fault("empty_file", "the file has no lines"))]
+    values: dict[str, Any] = {
+        "read_bytes": step.read_bytes,
+        "read_lines": step.read_lines,
+        "total": total,
+        "errors": errors or None,
+        "keeps_text": batch.keeps_text and step.keeps_text,
+        "revision": batch.revision + 1,
+    }
+    if over and errors:
+        connection.execute(delete(batch_lines).where(batch_lines.c.batch_id == batch.id))
+        values |= {"status": "failed", "failed_at": func.now(), "total": 0}
+    elif over:
+        values |= {"status": "in_progress", "in_progress_at": func.now()}
+    connection.execute(
+        update(batches).where(batches.c.id == batch.id).values(values).returning(NOTICE)
+    )
+    if values.get("status") == "failed":
+        nothing = {"total": 0, "completed": 0, "failed": 0}
+        tell_batch(connection, batch.id, batch.tenant, "failed", nothing)
+
+
+def _insert(connection: Connection, batch_id: str, lines: Sequence[Line]) -> list[Fault]:
+    """Insert these lines; those whose custom_id was there before are faults."""
+    if not lines:
+        return []
+    rows = [
+        {"batch_id": batch_id} | {name: getattr(line, name) for name in STORED} for line in lines
+    ]
+    made = connection.execute(
+        insert(batch_lines)
+        .on_conflict_do_nothing(constraint="uq_batch_lines_custom_id")
+        .returning(batch_lines.c.number),
+        rows,
+    )
+    new = {row.number for row in made}
+    return [
+        Fault(
+            "duplicate_custom_id",
+            f"the custom_id {line.custom_id!r} was there before",
+            line.number,
+            "#/custom_id",
+        )
+        for line in lines
+        if line.number not in new
+    ]

@@ -1,0 +1,313 @@
+"""Deliveries from the scheduler's side: take what is due, fairly, and write what became of it.
+
+A taken delivery is (id, attempt), like a job's claim: what is written later names its attempt, so
+a scheduler that was thought dead changes nothing. All times are the ledger's own.
+
+What was not delivered: the list, and its replay under the same `webhook-id`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any, Literal
+
+from sqlalchemy import ColumnElement, Connection, Float, delete, func, select, text, update
+
+from shared.errors import ScoringError
+from shared.ledger.tables import deliveries, endpoints
+from shared.ledger.webhooks import disable, find
+
+JITTER = 0.1  # of each delay, both ways
+LONGEST_RETRY_AFTER = timedelta(hours=24)
+LONGEST_HOLD = timedelta(hours=1)  # of all that an endpoint is owed, after one 429
+SHORTEST_HOLD = timedelta(seconds=5)
+
+# Each endpoint offers its oldest few, those of one place before those of the next; then no tenant
+# gets more than its share. So neither a long backlog nor a receiver that hangs holds up others.
+TAKE = text("""
+WITH busy AS (
+    SELECT endpoint_id, tenant, count(*) AS attempts FROM webhook_deliveries
+    WHERE status = 'pending' AND claimed_until > now() GROUP BY endpoint_id, tenant
+), offered AS (
+    SELECT oldest.id, oldest.due_at, endpoint.tenant, oldest.place
+    FROM webhook_endpoints AS endpoint
+    LEFT JOIN busy ON busy.endpoint_id = endpoint.id
+    CROSS JOIN LATERAL (
+        SELECT id, due_at, row_number() OVER (ORDER BY due_at, id) AS place
+        FROM webhook_deliveries
+        WHERE endpoint_id = endpoint.id AND status = 'pending' AND due_at <= now()
+            AND (claimed_until IS NULL OR claimed_until <= now())
+        ORDER BY due_at, id LIMIT greatest(0, :each - coalesce(busy.attempts, 0))
+    ) AS oldest
+    WHERE endpoint.disabled_at IS NULL
+        AND (endpoint.held_until IS NULL OR endpoint.held_until <= now())
+), shared AS (
+    SELECT id, place, due_at,
+        row_number() OVER (PARTITION BY tenant ORDER BY place, due_at, id)
+        + coalesce((SELECT sum(attempts) FROM busy WHERE busy.tenant = offered.tenant), 0) AS share
+    FROM offered
+), chosen AS (
+    SELECT id FROM webhook_deliveries
+    WHERE id IN (SELECT id FROM shared WHERE share <= :tenant ORDER BY place, due_at LIMIT :most)
+        AND status = 'pending' AND (claimed_until IS NULL OR claimed_until <= now())
+    FOR UPDATE SKIP LOCKED
+)
+UPDATE webhook_deliveries AS delivery
+SET attempts = delivery.attempts + 1, claimed_until = now() + :lease
+FROM chosen, webhook_endpoints AS endpoint
+WHERE delivery.id = chosen.id AND endpoint.id = delivery.endpoint_id
+RETURNING delivery.id, delivery.endpoint_id, delivery.attempts AS attempt, delivery.body,
+    delivery.event, endpoint.url, endpoint.secret,
+    CASE WHEN endpoint.earlier_until > now() THEN endpoint.earlier_secret END AS earlier_secret
+""")
+
+
+@dataclass(frozen=True)
+class Share:
+    """How many attempts may be under way: of one endpoint, of one tenant; and how many to take."""
+
+    each: int
+    tenant: int
+    most: int
+
+
+@dataclass(frozen=True)
+class Delivery:
+    """One attempt to be made."""
+
+    id: str
+    endpoint_id: str
+    attempt: int
+    event: str
+    body: str = field(repr=False)
+    url: str = field(repr=False)
+    secret: str = field(repr=False)  # sealed
+    earlier_secret: str | None = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Why an attempt failed. status: of the HTTP answer, where there was one."""
+
+    reason: str
+    status: int | None = None
+    retry_after: timedelta | None = None
+
+    @property
+    def wants_quiet(self) -> bool:
+        """Whether the receiver is overrun: all that it is owed waits."""
+        return self.status in (429, 502, 503, 504)
+
+
+After = Literal["again", "failed", "disabled"]
+
+
+def take(connection: Connection, share: Share, *, lease: timedelta) -> list[Delivery]:
+    """The deliveries to attempt now; nobody else takes them until the lease runs out."""
+    bound = {"each": share.each, "tenant": share.tenant, "most": share.most, "lease": lease}
+    return [Delivery(**row._asdict()) for row in connection.execute(TAKE, bound)]
+
+
+def arrived(connection: Connection, delivery: Delivery, status: int) -> bool:
+    """It is delivered. False where the attempt is no longer ours."""
+    if not _end(connection, delivery, status="succeeded", last_status=status, last_error=None):
+        return False
+    connection.execute(
+        update(endpoints)
+        .where(endpoints.c.id == delivery.endpoint_id)
+        .values(succeeded_at=func.now())
+    )
+    return True
+
+
+def refused(
+    connection: Connection, delivery: Delivery, refusal: Refusal, schedule: Sequence[float]
+) -> After | None:
+    """What follows a failed attempt; None where it is no longer ours.
+
+    schedule: seconds before each attempt. The next one waits at least as long, give or take the
+    jitter, and as long as the receiver asked, up to 24 h. After the last the delivery has failed;
+    an endpoint that nothing reached in all that time, or that answered 410, is disabled.
+    """
+    last = {"last_status": refusal.status, "last_error": refusal.reason}
+    if refusal.status == 410:
+        return _disabled(connection, delivery, "it answered 410 Gone", last)
+    if refusal.wants_quiet:
+        _hold(connection, delivery.endpoint_id, refusal.retry_after)
+    if delivery.attempt < len(schedule):
+        wait = _wait(schedule[delivery.attempt], refusal.retry_after)
+        kept = _write(connection, delivery, due_at=func.now() + wait, claimed_until=None, **last)
+        return "again" if kept else None
+    if _unreached(connection, delivery):
+        return _disabled(connection, delivery, "every attempt of a delivery failed", last)
+    return "failed" if _end(connection, delivery, status="failed", **last) else None
+
+
+def purge(connection: Connection, older_than: timedelta) -> int:
+    """Forget ended deliveries of this age; how many."""
+    old = deliveries.c.ended_at < func.now() - older_than
+    return connection.execute(delete(deliveries).where(old)).rowcount
+
+
+def _disabled(
+    connection: Connection, delivery: Delivery, reason: str, last: dict[str, Any]
+) -> After | None:
+    if not _end(connection, delivery, status="failed", **last):
+        return None
+    disable(connection, delivery.endpoint_id, reason)
+    return "disabled"
+
+
+def _wait(seconds: float, retry_after: timedelta | None) -> Any:
+    """An interval: the schedule's, shaken, or the receiver's, whichever is longer."""
+    shaken = seconds * (1 - JITTER + 2 * JITTER * func.random(type_=Float))
+    asked = min(retry_after or timedelta(0), LONGEST_RETRY_AFTER).total_seconds()
+    return func.make_interval(0, 0, 0, 0, 0, 0, func.greatest(shaken, asked))
+
+
+def _hold(connection: Connection, endpoint_id: str, retry_after: timedelta | None) -> None:
+    hold = min(max(retry_after or SHORTEST_HOLD, SHORTEST_HOLD), LONGEST_HOLD)
+    connection.execute(
+        update(endpoints)
+        .where(endpoints.c.id == endpoint_id)
+        .values(held_until=func.greatest(endpoints.c.held_until, func.now() + hold))
+    )
+
+
+def _unreached(connection: Connection, delivery: Delivery) -> bool:
+    """Whether nothing arrived at the endpoint since this delivery was made."""
+    query = text(
+        "SELECT endpoint.succeeded_at IS NULL OR endpoint.succeeded_at < delivery.created_at "
+        "FROM webhook_deliveries AS delivery "
+        "JOIN webhook_endpoints AS endpoint ON endpoint.id = delivery.endpoint_id "
+        "WHERE delivery.id = :id"
+    )
+    return bool(connection.execute(query, {"id": delivery.id}).scalar())
+
+
+def _end(connection: Connection, delivery: Delivery, **values: Any) -> bool:
+    return _write(connection, delivery, ended_at=func.now(), claimed_until=None, **values)
+
+
+def _write(connection: Connection, delivery: Delivery, **values: Any) -> bool:
+    """Behind the fence: only the attempt that was taken last, while the delivery is open."""
+    row = connection.execute(
+        update(deliveries)
+        .where(
+            deliveries.c.id == delivery.id,
+            deliveries.c.attempts == delivery.attempt,
+            deliveries.c.status == "pending",
+        )
+        .values(**values)
+        .returning(deliveries.c.id)
+    ).one_or_none()
+    return row is not None
+
+
+DeliveryStatus = Literal["pending", "succeeded", "failed"]
+
+
+class UnknownDelivery(ScoringError):
+    """No delivery of this endpoint has this id."""
+
+    status = 404
+    slug = "unknown-webhook-delivery"
+    title = "No such webhook delivery"
+
+
+class NotReplayable(ScoringError):
+    """The delivery is still being attempted, or its endpoint is disabled."""
+
+    status = 409
+    slug = "not-replayable"
+    title = "This cannot be replayed now"
+
+
+@dataclass(frozen=True)
+class Record:
+    """A delivery as the tenant sees it; of the receiver's answer nothing but the status."""
+
+    id: str
+    endpoint_id: str
+    event: str
+    status: DeliveryStatus
+    attempts: int
+    last_status: int | None
+    last_error: str | None
+    created_at: datetime
+    due_at: datetime
+    ended_at: datetime | None
+
+
+SHOWN = tuple(deliveries.c[name] for name in Record.__dataclass_fields__)
+
+
+@dataclass(frozen=True)
+class Page:
+    """What a list request asks for: newest first, strictly after the delivery `after`."""
+
+    limit: int
+    after: str | None = None
+    status: DeliveryStatus | None = None
+
+
+def page_of(
+    connection: Connection, endpoint_id: str, tenant: str, page: Page
+) -> tuple[list[Record], bool]:
+    """The deliveries of a page, and whether older ones follow. Raises UnknownEndpoint."""
+    find(connection, endpoint_id, tenant)
+    order = (deliveries.c.created_at.desc(), deliveries.c.id.desc())
+    query = select(*SHOWN).where(deliveries.c.endpoint_id == endpoint_id).order_by(*order)
+    if page.status is not None:
+        query = query.where(deliveries.c.status == page.status)
+    if page.after is not None:
+        query = query.where(_older_than(page.after))
+    found = [Record(**row._asdict()) for row in connection.execute(query.limit(page.limit + 1))]
+    return found[: page.limit], len(found) > page.limit
+
+
+def replay(connection: Connection, endpoint_id: str, tenant: str, delivery_id: str) -> Record:
+    """Owe an ended delivery once more, the whole schedule through, from now.
+
+    Raises UnknownEndpoint, UnknownDelivery, NotReplayable.
+    """
+    _demand_enabled(connection, endpoint_id, tenant)
+    mine = (deliveries.c.endpoint_id == endpoint_id, deliveries.c.id == delivery_id)
+    again = _owe_again(connection, *mine, deliveries.c.status != "pending")
+    if again:
+        return again[0]
+    if connection.execute(select(deliveries.c.id).where(*mine)).one_or_none() is None:
+        raise UnknownDelivery(f"the endpoint has no delivery {delivery_id!r}")
+    raise NotReplayable("the delivery is still being attempted")
+
+
+def replay_failed(connection: Connection, endpoint_id: str, tenant: str) -> int:
+    """Owe every failed delivery once more; how many. Raises UnknownEndpoint, NotReplayable."""
+    _demand_enabled(connection, endpoint_id, tenant)
+    failed = (deliveries.c.endpoint_id == endpoint_id, deliveries.c.status == "failed")
+    return len(_owe_again(connection, *failed))
+
+
+def _owe_again(connection: Connection, *which: ColumnElement[bool]) -> list[Record]:
+    rows = connection.execute(
+        update(deliveries)
+        .where(*which)
+        .values(status="pending", attempts=0, due_at=func.now(), ended_at=None)
+        .returning(*SHOWN)
+    )
+    return [Record(**row._asdict()) for row in rows]
+
+
+def _demand_enabled(connection: Connection, endpoint_id: str, tenant: str) -> None:
+    if find(connection, endpoint_id, tenant).disabled_at is not None:
+        raise NotReplayable("the endpoint is disabled; enable it first")
+
+
+def _older_than(delivery_id: str) -> ColumnElement[bool]:
+    place = deliveries.alias("place")
+    after: Any = select(place.c.created_at, place.c.id).where(place.c.id == delivery_id)
+    here: Any = func.row(deliveries.c.created_at, deliveries.c.id)
+    older: ColumnElement[bool] = here < after.scalar_subquery()
+    return older

@@ -1,0 +1,286 @@
+"""A job's end is told to webhook endpoints in the very transaction that writes it.
+
+Whoever ends a job (a worker, a caller who cancels, the scheduler) returns the columns `TOLD` from
+its update and calls `tell`: no end without its deliveries, no delivery without its end.
+
+An event makes one delivery for each endpoint that listens: `due`, in the caller's transaction.
+
+The body is thin (ids, status, score), below 20 kB, and fixed here once: every attempt sends the
+same bytes under the same `webhook-id`.
+
+A tenant's endpoints: make, look up, change, rotate the secret, disable, forget.
+
+Webhooks in the ledger: what is owed to whom, and what became of it.
+
+Read in this order: `tables` (what is kept), `endpoints` (the tenant's side), `events` (an event
+makes its deliveries), `deliveries` (the scheduler's side), `failures` (list and replay).
+Source: Standard Webhooks 1.0.0.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any, Literal, cast, get_args
+
+from sqlalchemy import (
+    Connection,
+    Row,
+    String,
+    delete,
+    func,
+    insert,
+    literal,
+    or_,
+    select,
+    text,
+    update,
+)
+from sqlalchemy import cast as sql_cast
+
+from shared.errors import ScoringError
+from shared.ledger.tables import deliveries, endpoints, jobs
+
+TOLD = (
+    jobs.c.id,
+    jobs.c.metric,
+    jobs.c.tenant,
+    jobs.c.status,
+    jobs.c.batch_id,
+    jobs.c.request["webhook"].as_string().label("webhook"),
+    jobs.c.result["score"].label("score"),
+    jobs.c.error["type"].as_string().label("error_type"),
+    select(endpoints.c.id)
+    .where(endpoints.c.tenant == jobs.c.tenant, endpoints.c.disabled_at.is_(None))
+    .correlate(jobs)
+    .exists()
+    .label("listened"),  # without endpoints an end costs no second statement
+)
+
+
+def tell(connection: Connection, row: Row[Any]) -> int:
+    """Make the deliveries of this ended job; how many. `row` has the columns `TOLD`.
+
+    A job of a batch is told only to an endpoint that its line names: the batch's end is told.
+    """
+    if not row.listened or (row.batch_id is not None and row.webhook is None):
+        return 0
+    data = {
+        "id": row.id,
+        "object": "job",
+        "metric": row.metric,
+        "status": row.status,
+        "batch_id": row.batch_id,
+        "score": row.score,
+        "error_type": row.error_type,
+    }
+    event = cast(EventType, f"job.{row.status}")
+    return due(connection, event, row.tenant, data, endpoint=row.webhook)
+
+
+def tell_batch(
+    connection: Connection, batch_id: str, tenant: str, status: str, counts: Mapping[str, int]
+) -> int:
+    """Make the deliveries of this ended batch; how many. status: its final one."""
+    data = {"id": batch_id, "object": "batch", "status": status, "request_counts": dict(counts)}
+    return due(connection, cast(EventType, f"batch.{status}"), tenant, data)
+
+
+EventType = Literal[
+    "job.succeeded",
+    "job.failed",
+    "job.cancelled",
+    "batch.completed",
+    "batch.failed",
+    "batch.expired",
+    "batch.cancelled",
+]
+EVENT_TYPES: tuple[str, ...] = get_args(EventType)
+MOST_BYTES = 20_000
+
+
+def due(
+    connection: Connection,
+    event: EventType,
+    tenant: str,
+    data: Mapping[str, Any],
+    endpoint: str | None = None,
+) -> int:
+    """Owe this event to the tenant's endpoints that listen to it; how many there are.
+
+    endpoint: the one that the request named: then no other is told. Disabled endpoints are owed
+    nothing. Call it in the transaction that makes the event true.
+    Raises ValueError where the body is 20 kB or more.
+    """
+    body = body_of(event, data)
+    listening = [
+        endpoints.c.tenant == tenant,
+        endpoints.c.disabled_at.is_(None),
+        or_(endpoints.c.events == [], endpoints.c.events.contains([event])),
+    ]
+    if endpoint is not None:
+        listening.append(endpoints.c.id == endpoint)
+    new_id = func.concat("msg_", func.replace(sql_cast(func.gen_random_uuid(), String), "-", ""))
+    owed = select(new_id, endpoints.c.id, endpoints.c.tenant, literal(event), literal(body)).where(
+        *listening
+    )
+    columns = ["id", "endpoint_id", "tenant", "event", "body"]
+    return connection.execute(insert(deliveries).from_select(columns, owed)).rowcount
+
+
+def body_of(event: EventType, data: Mapping[str, Any]) -> str:
+    """The payload as it is signed and sent. Raises ValueError where it is 20 kB or more."""
+    timestamp = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    payload = {"type": event, "timestamp": timestamp, "data": data}
+    body = json.dumps(payload, ensure_ascii=True, separators=(",", ":"), allow_nan=False)
+    if len(body) >= MOST_BYTES:
+        raise ValueError(f"a webhook's body must stay below {MOST_BYTES} bytes")
+    return body
+
+
+MOST_ENDPOINTS = 20  # of a tenant: each may hold attempts open
+
+
+class UnknownEndpoint(ScoringError):
+    """No webhook endpoint has this id."""
+
+    status = 404
+    slug = "unknown-webhook-endpoint"
+    title = "No such webhook endpoint"
+
+
+class TooManyEndpoints(ScoringError):
+    """The tenant has as many endpoints as it may."""
+
+    status = 409
+    slug = "too-many-webhook-endpoints"
+    title = "There are too many webhook endpoints"
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """Where a tenant wants its events."""
+
+    id: str
+    tenant: str
+    url: str
+    description: str
+    events: list[str]
+    created_at: datetime
+    earlier_until: datetime | None
+    succeeded_at: datetime | None
+    disabled_at: datetime | None
+    disabled_reason: str | None
+
+
+SHOWN = tuple(endpoints.c[name] for name in Endpoint.__dataclass_fields__)
+
+
+def new_id() -> str:
+    """`we_` and 32 hex digits: milliseconds, then random bits; ids sort by time."""
+    return f"we_{time.time_ns() // 1_000_000:012x}{secrets.token_hex(10)}"
+
+
+def make(connection: Connection, tenant: str, values: Mapping[str, Any]) -> Endpoint:
+    """A new endpoint. values: url, description, events, secret (sealed).
+
+    Raises TooManyEndpoints. The tenant's makers take turns, so that the limit holds.
+    """
+    turn = func.pg_advisory_xact_lock(func.hashtextextended(f"webhook-endpoints {tenant}", 0))
+    connection.execute(select(turn))
+    count = select(func.count()).select_from(endpoints).where(endpoints.c.tenant == tenant)
+    if connection.execute(count).scalar_one() >= MOST_ENDPOINTS:
+        raise TooManyEndpoints(f"a tenant may have {MOST_ENDPOINTS} webhook endpoints")
+    row = connection.execute(
+        insert(endpoints).values(id=new_id(), tenant=tenant, **values).returning(*SHOWN)
+    ).one()
+    return _endpoint(row)
+
+
+def find(connection: Connection, endpoint_id: str, tenant: str) -> Endpoint:
+    """This tenant's endpoint. Raises UnknownEndpoint."""
+    query = select(*SHOWN).where(*_its(endpoint_id, tenant))
+    return _found(connection.execute(query).one_or_none(), endpoint_id)
+
+
+def all_of(connection: Connection, tenant: str) -> list[Endpoint]:
+    """The tenant's endpoints, oldest first; at most `MOST_ENDPOINTS`."""
+    query = select(*SHOWN).where(endpoints.c.tenant == tenant).order_by(endpoints.c.id)
+    return [_endpoint(row) for row in connection.execute(query)]
+
+
+def change(
+    connection: Connection, endpoint_id: str, tenant: str, values: Mapping[str, Any]
+) -> Endpoint:
+    """Set some of url, description, events. Raises UnknownEndpoint."""
+    if not values:
+        return find(connection, endpoint_id, tenant)
+    changed = update(endpoints).where(*_its(endpoint_id, tenant)).values(**values)
+    return _found(connection.execute(changed.returning(*SHOWN)).one_or_none(), endpoint_id)
+
+
+def enable(connection: Connection, endpoint_id: str, tenant: str) -> Endpoint:
+    """Let it be told again, from now on. Raises UnknownEndpoint."""
+    values = {"disabled_at": None, "disabled_reason": None, "held_until": None}
+    return change(connection, endpoint_id, tenant, values)
+
+
+def disable(connection: Connection, endpoint_id: str, reason: str) -> bool:
+    """Tell it nothing more; what it was owed has failed. False where it was disabled already."""
+    row = connection.execute(
+        update(endpoints)
+        .where(endpoints.c.id == endpoint_id, endpoints.c.disabled_at.is_(None))
+        .values(disabled_at=func.now(), disabled_reason=reason)
+        .returning(endpoints.c.id)
+    ).one_or_none()
+    connection.execute(
+        update(deliveries)
+        .where(deliveries.c.endpoint_id == endpoint_id, deliveries.c.status == "pending")
+        .values(
+            status="failed",
+            ended_at=func.now(),
+            claimed_until=None,
+            last_error=func.coalesce(deliveries.c.last_error, "the endpoint was disabled"),
+        )
+    )
+    return row is not None
+
+
+def rotate(
+    connection: Connection, endpoint_id: str, tenant: str, sealed: str, overlap: timedelta
+) -> Endpoint:
+    """A new secret; the one before it signs too until the overlap ends. Raises UnknownEndpoint.
+
+    No overlap: the one before is forgotten. A third one is too: two signatures, never more.
+    """
+    values: dict[str, Any] = {"secret": sealed, "earlier_secret": None, "earlier_until": None}
+    if overlap > timedelta(0):
+        values["earlier_secret"] = text("secret")  # the value from before the update
+        values["earlier_until"] = func.now() + overlap
+    return change(connection, endpoint_id, tenant, values)
+
+
+def forget(connection: Connection, endpoint_id: str, tenant: str) -> None:
+    """Delete it with its deliveries. Raises UnknownEndpoint."""
+    row = connection.execute(
+        delete(endpoints).where(*_its(endpoint_id, tenant)).returning(*SHOWN)
+    ).one_or_none()
+    _found(row, endpoint_id)
+
+
+def _its(endpoint_id: str, tenant: str) -> tuple[Any, ...]:
+    return endpoints.c.id == endpoint_id, endpoints.c.tenant == tenant
+
+
+def _endpoint(row: Row[Any]) -> Endpoint:
+    return Endpoint(**row._asdict())
+
+
+def _found(row: Row[Any] | None, endpoint_id: str) -> Endpoint:
+    if row is None:
+        raise UnknownEndpoint(f"there is no webhook endpoint {endpoint_id!r}")
+    return _endpoint(row)

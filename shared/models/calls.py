@@ -1,0 +1,314 @@
+"""What is asked of models and what they answer, as it crosses the wire: plain arrays, no pickles.
+
+An example is sent once; a row of it (the same example with tokens deleted, masked or replaced) is a
+few positions. Source: design.md §3 "Model calls are ports"; specs "ice" §2.4 and §3.
+
+The operations of the model ports as messages: what a call over the queue, or a job, may ask.
+
+Every operation names its answer's type, so that both ends of the wire agree. Numbers are JSON
+floats: Python writes them so that they read back bit for bit.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar, Literal, Self
+
+from pydantic import Field, StringConstraints, TypeAdapter, model_validator
+
+from shared.contracts import MAX_TEXT, Message, ModelKind, ModelUse
+
+Text = Annotated[str, StringConstraints(max_length=MAX_TEXT)]
+Label = Annotated[str, StringConstraints(min_length=1, max_length=64)]
+Position = Annotated[int, Field(ge=0, description="of a token in the example, 0-based")]
+TokenId = Annotated[int, Field(ge=0)]
+Part = Literal["text", "text_pair", "template", "special"]
+
+
+class Template(Message):
+    """How a causal language model is asked: `prefix + text + suffix`, then a verbalizer."""
+
+    prefix: Text = ""
+    suffix: Text = ""
+    verbalizers: dict[Label, Annotated[str, StringConstraints(min_length=1, max_length=200)]] = (
+        Field(
+            min_length=2,
+            max_length=32,
+            description="label → the string that the model would write for it",
+        )
+    )
+
+    @model_validator(mode="after")
+    def _distinct(self) -> Self:
+        if len(set(self.verbalizers.values())) < len(self.verbalizers):
+            raise ValueError("two labels have the same verbalizer")
+        return self
+
+
+class Example(Message):
+    """What a model judges: a text, a pair of texts, or a text in a template."""
+
+    text: Text
+    text_pair: Text | None = None
+    template: Template | None = Field(default=None, description="for causal models, and only those")
+
+
+class Tokens(Message):
+    """An example as the model reads it; all tuples have one entry a token."""
+
+    ids: tuple[TokenId, ...]
+    parts: tuple[Part, ...] = Field(description="what each token belongs to")
+    starts: tuple[int | None, ...] = Field(
+        description="character offset into `text` (or `text_pair`); null for other parts"
+    )
+    ends: tuple[int | None, ...] = Field(description="character offset, exclusive; null likewise")
+    truncated: bool = Field(description="whether the model reads only the beginning")
+    mask_id: TokenId | None = Field(description="what stands for a masked token, if there is one")
+    unk_id: TokenId | None
+    pad_id: TokenId | None
+
+
+class Row(Message):
+    """One variation of an example. First `replaced`, then everything but `kept` is deleted."""
+
+    kept: tuple[Position, ...] | None = Field(
+        default=None, description="positions that stay, ascending; absent: all"
+    )
+    replaced: tuple[tuple[Position, TokenId], ...] = Field(
+        default=(), description="(position, token id) pairs"
+    )
+
+
+class Rows(Message):
+    """An example and its variations."""
+
+    example: Example
+    rows: tuple[Row, ...]
+
+
+class AttributionMethod(Message):
+    """Which importance of tokens is asked for."""
+
+    name: Literal["attention", "gradient", "integrated_gradients", "lime"]
+    attention: Literal["mean", "last", "rollout"] = Field(
+        default="mean", description="over layers; heads are averaged"
+    )
+    gradient: Literal["l2", "input_x_gradient"] = "l2"
+    steps: int = Field(default=32, ge=2, le=1_000, description="of integrated gradients")
+    samples: int = Field(default=500, ge=10, le=10_000, description="perturbations of LIME")
+    seed: int = Field(default=0, ge=0, le=2**63 - 1, description="of LIME's perturbations")
+
+
+class Attributions(Message):
+    """Importance of each token, in the model's own units."""
+
+    values: tuple[float, ...] = Field(description="(T,), one a token")
+    convergence_gap: float | None = Field(
+        default=None,
+        description="integrated gradients: sum of values minus the difference of logits",
+    )
+
+
+class Sampling(Message):
+    """How text is generated."""
+
+    temperature: float = Field(default=0.6, ge=0, le=5, description="0: greedy")
+    top_p: float = Field(default=0.8, gt=0, le=1)
+    max_tokens: int = Field(default=256, ge=1, le=8_192)
+    stop: tuple[Annotated[str, StringConstraints(min_length=1, max_length=100)], ...] = Field(
+        default=(), max_length=8
+    )
+    seed: int = Field(default=0, ge=0, le=2**63 - 1)
+
+
+class Turn(Message):
+    """One turn of a conversation."""
+
+    role: Literal["system", "user", "assistant"]
+    content: Text
+
+
+class Prompt(Message):
+    """What a language model continues: raw text, or a conversation in its own chat template."""
+
+    text: Text | None = None
+    turns: tuple[Turn, ...] | None = Field(default=None, min_length=1, max_length=64)
+    draw: int | None = Field(
+        default=None,
+        ge=0,
+        le=2**31 - 1,
+        description="which of the seed's draws: stands for the place in the call, so that a prompt "
+        "is drawn alike alone and among others; absent: the place",
+    )
+
+    @model_validator(mode="after")
+    def _one_of_two(self) -> Self:
+        if (self.text is None) == (self.turns is None):
+            raise ValueError("give either `text` or `turns`")
+        return self
+
+
+class WrittenToken(Message):
+    """A token of a completion."""
+
+    id: TokenId | None = Field(description="null where the server does not say")
+    start: int = Field(ge=0, description="character offset into the completion's text")
+    end: int = Field(ge=0, description="character offset, exclusive")
+    logprob: float = Field(le=0, description="natural logarithm, under the unscaled distribution")
+
+
+class Completion(Message):
+    """What a model wrote, or would have had to write, after a prompt."""
+
+    text: str
+    tokens: tuple[WrittenToken, ...]
+    finish: Literal["stop", "length", "given"] = Field(
+        description="`given`: the text was not generated but scored"
+    )
+
+
+class Pair(Message):
+    """Two texts whose similarity is asked for."""
+
+    a: Text
+    b: Text
+
+
+MOST = 10_000  # of anything in one call
+
+Vector = list[float]
+Matrix = list[Vector]
+Examples = Annotated[tuple[Example, ...], Field(min_length=1, max_length=MOST)]
+Texts = Annotated[tuple[Text, ...], Field(max_length=MOST)]
+Prompts = Annotated[tuple[Prompt, ...], Field(min_length=1, max_length=MOST)]
+
+
+class Description(Message):
+    """What a loaded model is."""
+
+    kind: ModelKind
+    use: ModelUse
+    labels: tuple[str, ...] = Field(description="of a classifier; else empty")
+    languages: tuple[str, ...]
+
+
+class Describe(Message):
+    """Load the model, if need be, and say what it is."""
+
+    answer: ClassVar[Any] = TypeAdapter(Description)
+    operation: Literal["describe"] = "describe"
+
+
+class Tokenize(Message):
+    """How the model reads examples."""
+
+    answer: ClassVar[Any] = TypeAdapter(tuple[Tokens, ...])
+    operation: Literal["tokens"] = "tokens"
+    examples: Examples
+
+
+class Judge(Message):
+    """Label probabilities of examples: (N, L)."""
+
+    answer: ClassVar[Any] = TypeAdapter(Matrix)
+    operation: Literal["judge"] = "judge"
+    examples: Examples
+
+
+class JudgeRows(Message):
+    """Label probabilities of variations of examples: (R, L) for each example."""
+
+    answer: ClassVar[Any] = TypeAdapter(list[Matrix])
+    operation: Literal["judge_rows"] = "judge_rows"
+    asked: Annotated[tuple[Rows, ...], Field(min_length=1, max_length=MOST)]
+
+
+class Probabilities(Message):
+    """A classifier's label probabilities of plain texts: (N, L)."""
+
+    answer: ClassVar[Any] = TypeAdapter(Matrix)
+    operation: Literal["probabilities"] = "probabilities"
+    texts: Texts
+
+
+class Truncated(Message):
+    """Which texts are longer than the classifier reads: (N,)."""
+
+    answer: ClassVar[Any] = TypeAdapter(tuple[bool, ...])
+    operation: Literal["truncated"] = "truncated"
+    texts: Texts
+
+
+class Attribute(Message):
+    """Importance of the tokens of examples for a label each."""
+
+    answer: ClassVar[Any] = TypeAdapter(tuple[Attributions, ...])
+    operation: Literal["attributions"] = "attributions"
+    examples: Examples
+    targets: Annotated[tuple[Label, ...], Field(min_length=1, max_length=MOST)]
+    method: AttributionMethod
+
+    @model_validator(mode="after")
+    def _one_target_each(self) -> Self:
+        if len(self.targets) != len(self.examples):
+            raise ValueError("there must be one target for each example")
+        return self
+
+
+class Generate(Message):
+    """A completion of each prompt."""
+
+    answer: ClassVar[Any] = TypeAdapter(tuple[Completion, ...])
+    operation: Literal["generate"] = "generate"
+    prompts: Prompts
+    sampling: Sampling = Sampling()
+
+
+class Score(Message):
+    """Token log-probabilities of a given completion after each prompt."""
+
+    answer: ClassVar[Any] = TypeAdapter(tuple[Completion, ...])
+    operation: Literal["score"] = "score"
+    prompts: Prompts
+    completions: Annotated[tuple[Text, ...], Field(min_length=1, max_length=MOST)]
+
+    @model_validator(mode="after")
+    def _one_completion_each(self) -> Self:
+        if len(self.completions) != len(self.prompts):
+            raise ValueError("there must be one completion for each prompt")
+        return self
+
+
+class Compare(Message):
+    """Similarities of pairs, (N,) in [0, 1]."""
+
+    answer: ClassVar[Any] = TypeAdapter(Vector)
+    operation: Literal["similarities"] = "similarities"
+    pairs: Annotated[tuple[Pair, ...], Field(min_length=1, max_length=MOST)]
+
+
+InferenceOperation = Annotated[
+    Describe
+    | Tokenize
+    | Judge
+    | JudgeRows
+    | Probabilities
+    | Truncated
+    | Attribute
+    | Generate
+    | Score,
+    Field(discriminator="operation"),
+]
+SimilarityOperation = Annotated[Describe | Compare, Field(discriminator="operation")]
+Operation = Annotated[
+    Describe
+    | Tokenize
+    | Judge
+    | JudgeRows
+    | Probabilities
+    | Truncated
+    | Attribute
+    | Generate
+    | Score
+    | Compare,
+    Field(discriminator="operation"),
+]

@@ -1,0 +1,263 @@
+"""Log-probabilities of a given text, by the first way that the server offers.
+
+1. `prompt_logprobs` (vLLM): one request, tokens as ids.
+2. `echo` with `logprobs` (OpenAI's older models, vLLM, llama-cpp-python): one request.
+3. One token forced at a time by `logit_bias` (llama.cpp): one request a token. Only where the
+   server reports log-probabilities from before the bias, which is tried out first.
+
+Labels from the most likely first tokens: for servers that tell no more than those.
+
+One request an example. It serves where every verbalizer is one token among the most likely ones;
+then the softmax over the labels is the same as from their log-probabilities.
+
+An example as a question to a model that writes: which verbalizer would follow?
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+
+from shared.errors import BadInput, ScoringError, Unavailable
+from shared.models.calls import Example
+from shared.models.openai.connection import Choice, Connection, Json, Piece, choice, encoded
+from shared.models.openai.text import Asked, spans
+from shared.models.ports import Floats
+
+PATH = "/completions"
+VOCABULARY = 1_000_000  # log-probabilities asked for: more than any vocabulary has
+FORCE = 100  # the largest bias that the API allows
+SAME = 0.01  # natural logarithm; a bias of 100 moves a log-probability by far more
+PROBE = Asked("The weather is", " good", None)
+
+
+class Way(Protocol):
+    """How a server is asked for the log-probabilities of a given text."""
+
+    def bodies(self, asked: Asked) -> list[Json]:
+        """The requests for one text."""
+
+    def pieces(self, asked: Asked, choices: Sequence[Choice]) -> list[Piece]:
+        """(T,) the completion's tokens. Raises ScoringError where the server did not answer it."""
+
+
+class PromptLogprobs:
+    """vLLM's own field."""
+
+    def bodies(self, asked: Asked) -> list[Json]:
+        """One request. 0: of the chosen tokens alone, so that the answer stays small."""
+        return [{"prompt": _whole(asked), "max_tokens": 1, "prompt_logprobs": 0}]
+
+    def pieces(self, asked: Asked, choices: Sequence[Choice]) -> list[Piece]:
+        """Read from the prompt's end on."""
+        found = choices[0].prompt_logprobs
+        before, after = asked.ids or ((), ())
+        if found is None or len(found) != len(before) + len(after):
+            raise ScoringError("the server gives no prompt_logprobs")
+        made = []
+        for token, entries in zip(after, found[len(before) :], strict=True):
+            entry = (entries or {}).get(str(token))
+            if entry is None:
+                raise ScoringError("the server's prompt_logprobs are of other tokens")
+            made.append(Piece(encoded(entry.decoded_token or ""), entry.logprob, token))
+        return made
+
+
+class Echo:
+    """The prompt is repeated in the answer, with its log-probabilities."""
+
+    def bodies(self, asked: Asked) -> list[Json]:
+        """One request, of token ids where they are known."""
+        prompt = _whole(asked) if asked.ids else (asked.before or "") + asked.written
+        return [{"prompt": prompt, "max_tokens": 1, "echo": True, "logprobs": 1}]
+
+    def pieces(self, asked: Asked, choices: Sequence[Choice]) -> list[Piece]:
+        """By count where ids are known, else by the offsets of what is repeated."""
+        found = choices[0].pieces or []
+        if asked.ids is not None:
+            before, after = asked.ids
+            chosen = found[len(before) : len(before) + len(after)]
+            if len(found) < len(before) + len(after):
+                raise ScoringError("the server does not repeat the prompt")
+            ids = zip(chosen, after, strict=True)
+            return [Piece(piece.spelled, piece.logprob, token) for piece, token in ids]
+        border = len(asked.before or "")
+        places = spans([piece.spelled for piece in found], (asked.before or "") + asked.written)
+        if any(place and place[0] < border < place[1] for place in places):
+            raise BadInput(
+                "the prompt's end and the completion's beginning are one token: move the space",
+                pointer="/completions",
+            )
+        pairs = zip(found, places, strict=True)
+        return [piece for piece, place in pairs if place and place[0] >= border]
+
+
+class Forced:
+    """Each token of the completion after all before it.
+
+    llama.cpp leaves tokens out that hold a part of a character only. Their log-probability is
+    looked up among those of the whole vocabulary, beside `whole`, a token of whole characters.
+    """
+
+    def __init__(self, whole: int) -> None:
+        self._whole = whole
+
+    def bodies(self, asked: Asked) -> list[Json]:
+        """One request a token."""
+        before, after = asked.ids or ((), ())
+        return [
+            {
+                "prompt": [*before, *after[:place]],
+                "max_tokens": 1,
+                "logprobs": VOCABULARY if place in asked.parts else 1,
+                "logit_bias": {str(self._whole if place in asked.parts else token): FORCE},
+            }
+            for place, token in enumerate(after)
+        ]
+
+    def pieces(self, asked: Asked, choices: Sequence[Choice]) -> list[Piece]:
+        """What was forced must have come."""
+        _, after = asked.ids or ((), ())
+        made = []
+        for place, (token, found) in enumerate(zip(after, choices, strict=True)):
+            content = (found.logprobs and found.logprobs.content) or []
+            entries = content[:1]
+            if place in asked.parts and content:
+                entries = [entry for entry in content[0].top_logprobs if entry.id == token]
+            if not entries or entries[0].id != token:
+                raise ScoringError("the server does not write the tokens that it is told to write")
+            made.append(entries[0].piece)
+        return made
+
+
+def find_way(connection: Connection, served: str, probe: Asked) -> Way | None:
+    """The first way that this server offers; `probe`: PROBE, with its tokens if they are known.
+
+    None where there is none. Raises Unavailable where the server is away.
+    """
+    ways: list[Way] = [PromptLogprobs(), Echo()] if probe.ids else [Echo()]
+    for way in ways:
+        if _works(connection, served, way, probe):
+            return way
+    if probe.ids and _before_the_bias(connection, served, probe):
+        return Forced(probe.ids[1][0])
+    return None
+
+
+def ask(connection: Connection, served: str, bodies: Sequence[Json]) -> list[Choice]:
+    """The choices for requests to `/v1/completions`, at temperature 0."""
+    whole = [{"model": served, "temperature": 0, **body} for body in bodies]
+    return [choice(answer) for answer in connection.post(PATH, whole)]
+
+
+def _works(connection: Connection, served: str, way: Way, probe: Asked) -> bool:
+    try:
+        pieces = way.pieces(probe, ask(connection, served, way.bodies(probe)))
+    except Unavailable:  # to be away is another matter than not to be able
+        raise
+    except ScoringError:
+        return False
+    return bool(pieces) and all(piece.logprob is not None for piece in pieces)
+
+
+def _before_the_bias(connection: Connection, served: str, probe: Asked) -> bool:
+    """Whether a forced token's log-probability is the one that it had unforced."""
+    before = list((probe.ids or ((), ()))[0])
+    free = {"prompt": before, "max_tokens": 1, "logprobs": 2}
+    try:
+        [found] = ask(connection, served, [free])
+        content = (found.logprobs and found.logprobs.content) or []
+        second = content[0].top_logprobs[1] if content and content[0].top_logprobs[1:] else None
+        if second is None or second.id is None:
+            return False
+        target = Asked(probe.before, "", (tuple(before), (second.id,)))
+        forced = Forced(second.id)
+        [piece] = forced.pieces(target, ask(connection, served, forced.bodies(target)))
+    except Unavailable:
+        raise
+    except ScoringError:
+        return False
+    return piece.logprob is not None and abs(piece.logprob - second.logprob) < SAME
+
+
+def _whole(asked: Asked) -> list[int]:
+    before, after = asked.ids or ((), ())
+    return [*before, *after]
+
+
+MOST = (20, 5)  # tokens: vLLM's default limit, and that of OpenAI's /v1/completions
+
+
+def first_tokens(
+    connection: Connection, served: str, texts: Sequence[str], words: Sequence[Sequence[str]]
+) -> list[list[float]]:
+    """For each text (L,) the log-probability of each of its words as the next token.
+
+    Raises BadInput for a word that is not among them, and where the server tells none.
+    """
+    choices = _asked(connection, served, texts)
+    return [_of(found, some) for found, some in zip(choices, words, strict=True)]
+
+
+def _asked(connection: Connection, served: str, texts: Sequence[str]) -> list[Choice]:
+    few = [{"prompt": text, "max_tokens": 1, "logprobs": MOST[1]} for text in texts]
+    try:
+        return ask(connection, served, [{**body, "logprobs": MOST[0]} for body in few])
+    except BadInput:  # more than it gives, or a fault that the second request has too
+        return ask(connection, served, few)
+
+
+def _of(found: Choice, words: Sequence[str]) -> list[float]:
+    likely = {piece.spelled: piece.logprob for piece in _likely(found)}
+    values = [likely.get(word.encode()) for word in words]
+    missing = [word for word, value in zip(words, values, strict=True) if value is None]
+    if missing:
+        raise BadInput(
+            f"the server tells the {len(likely)} most likely next tokens only, and "
+            f"{', '.join(map(repr, missing))} are not among them: our own inference worker can",
+            pointer="/template/verbalizers",
+        )
+    return [value for value in values if value is not None]
+
+
+def _likely(found: Choice) -> list[Piece]:
+    told = found.logprobs
+    if told is None:
+        return []
+    if told.content:
+        return [entry.piece for entry in told.content[0].top_logprobs]
+    return [piece for tops in (told.top_logprobs or [])[:1] for piece in _pieces(tops or {})]
+
+
+def _pieces(tops: dict[str, float]) -> list[Piece]:
+    return [Piece(token.encode(), logprob) for token, logprob in tops.items()]
+
+
+Question = tuple[str, dict[str, str]]  # a text, and what would be written for each label
+
+
+def question(example: Example) -> Question:
+    """An example as a text, and what would be written for each label."""
+    if example.template is None:
+        raise BadInput("a causal model needs a template", pointer="/template")
+    if example.text_pair is not None:
+        raise BadInput("a causal model reads no pairs: use the template", pointer="/text_pair")
+    template = example.template
+    return template.prefix + example.text + template.suffix, template.verbalizers
+
+
+def softmax(scores: Floats) -> Floats:
+    """(L,) log-probabilities to probabilities over these labels alone, of sum 1."""
+    shares = np.exp(scores - scores.max())
+    return np.asarray(shares / shares.sum())
+
+
+def check_distinct(verbalizers: Sequence[tuple[int, ...]]) -> None:
+    """Raises BadInput where the model cannot tell two labels apart."""
+    if len(set(verbalizers)) < len(verbalizers) or not all(verbalizers):
+        raise BadInput(
+            "two labels have verbalizers of the same tokens, or one has none",
+            pointer="/template/verbalizers",
+        )

@@ -1,0 +1,267 @@
+"""Ports: what metrics see of models. Loaded by workers only.
+
+A worker binds one implementation at start (`bind`); a room asks for it by `models()`.
+Source: design.md §3 "Model calls are ports".
+
+An operation, performed on the ports: the one place where messages become method calls.
+
+Completions for many requests in as few calls as their draws allow. Loaded by workers only.
+
+A writer draws a prompt with (seed, `draw`), here its place among the prompts of its own request. So
+prompts of all requests under the same sampling share a call, and each is drawn as if its request
+were alone.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shared.contracts import Message, ModelKind, ModelUse
+from shared.errors import BadInput, Unavailable
+from shared.job_context import check
+from shared.models import calls as op
+from shared.models.calls import (
+    AttributionMethod,
+    Attributions,
+    Completion,
+    Example,
+    Pair,
+    Prompt,
+    Rows,
+    Sampling,
+    Tokens,
+)
+
+Floats = NDArray[np.float64]
+
+
+class Judge(Protocol):
+    """What classifiers and language models share: they tell how likely labels are.
+
+    A causal model reads its labels off the example's template. Values do not depend on what else is
+    asked in the same call. Raises BadInput for an example that the model cannot judge (a template
+    for an encoder, none for a causal model), Unavailable where the model cannot answer now.
+    """
+
+    @property
+    def use(self) -> ModelUse:
+        """Name, revision, hash, device and dtype, for the provenance."""
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """ISO 639-1 codes of the languages that it was trained on; empty: not stated."""
+
+    def labels_of(self, example: Example) -> tuple[str, ...]:
+        """The labels, in the order of the columns of every answer about this example."""
+
+    def tokens(self, examples: Sequence[Example]) -> list[Tokens]:
+        """How the model reads each example; positions in rows and attributions refer to this."""
+
+    def judge(self, examples: Sequence[Example]) -> list[Floats]:
+        """For each example (L,) probabilities of its labels, in [0, 1], of sum 1."""
+
+    def judge_rows(self, asked: Sequence[Rows]) -> list[Floats]:
+        """For each example (R, L) probabilities, one row a variation."""
+
+    def attributions(
+        self, examples: Sequence[Example], targets: Sequence[str], method: AttributionMethod
+    ) -> list[Attributions]:
+        """For each example the importance of its tokens for the logit of its target label."""
+
+
+class Classifier(Judge, Protocol):
+    """An encoder with a classification head: the same labels for every example."""
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The labels, in the order of the columns of `probabilities`."""
+
+    def probabilities(self, texts: Sequence[str]) -> Floats:
+        """(N, L) probabilities in [0, 1], rows sum to 1.
+
+        A row's value does not depend on the other rows. Texts over the model's length are cut:
+        ask `truncated` which. Raises Unavailable where the model cannot answer now.
+        """
+
+    def truncated(self, texts: Sequence[str]) -> list[bool]:
+        """(N,) which texts are longer than the model reads."""
+
+
+class Writer(Protocol):
+    """A language model that continues text; this much an OpenAI-compatible server can do too."""
+
+    @property
+    def use(self) -> ModelUse:
+        """Name, revision, hash, device and dtype, for the provenance."""
+
+    def generate(self, prompts: Sequence[Prompt], sampling: Sampling) -> list[Completion]:
+        """A completion of each prompt, drawn with the seed and its `draw`, else its place."""
+
+    def score(self, prompts: Sequence[Prompt], completions: Sequence[str]) -> list[Completion]:
+        """Token log-probabilities of each given completion after its prompt."""
+
+
+class LanguageModel(Judge, Writer, Protocol):
+    """A causal language model whose inside we can see."""
+
+
+class Similarity(Protocol):
+    """g(a, b): how similar two texts are."""
+
+    @property
+    def use(self) -> ModelUse:
+        """Name, revision, hash, device and dtype, for the provenance."""
+
+    def similarities(self, pairs: Sequence[Pair]) -> Floats:
+        """(N,) in [0, 1]; a pair's value does not depend on the other pairs."""
+
+
+class Models(Protocol):
+    """Where a room gets its models from: in this process, over a queue, or over HTTP.
+
+    Every method raises BadInput (pointer `/model`) for an unknown name or another kind of model.
+    """
+
+    def kind(self, name: str) -> ModelKind:
+        """What is configured under this name."""
+
+    def classifier(self, name: str) -> Classifier:
+        """The classifier configured under this name."""
+
+    def language_model(self, name: str) -> LanguageModel:
+        """The causal model configured under this name."""
+
+    def writer(self, name: str) -> Writer:
+        """The causal model of this name, here or behind an OpenAI-compatible server."""
+
+    def similarity(self, name: str) -> Similarity:
+        """The bi-encoder or cross-encoder configured under this name."""
+
+
+class _Binding:
+    models: Models | None = None
+
+
+def bind(models: Models | None) -> None:
+    """Choose where this process's rooms get their models from."""
+    _Binding.models = models
+
+
+def models() -> Models:
+    """The bound models. Raises Unavailable where nothing is bound, JobStopped in a stopped job."""
+    check()
+    if _Binding.models is None:
+        raise Unavailable("this process has no models bound")
+    return _Binding.models
+
+
+def perform(operation: Any, models: Models, name: str) -> Any:
+    """The answer as JSON, of the type that `operation.answer` states.
+
+    Raises BadInput where this kind of model cannot do what is asked.
+    """
+    return operation.answer.dump_python(_performed(operation, models, name), mode="json")
+
+
+def _performed(operation: Message, models: Models, name: str) -> Any:
+    match operation:
+        case op.Describe():
+            return describe(models, name)
+        case op.Compare():
+            return models.similarity(name).similarities(operation.pairs).tolist()
+        case op.Generate():
+            return tuple(models.writer(name).generate(operation.prompts, operation.sampling))
+        case op.Score():
+            return tuple(models.writer(name).score(operation.prompts, operation.completions))
+        case op.Probabilities():
+            return models.classifier(name).probabilities(operation.texts).tolist()
+        case op.Truncated():
+            return tuple(models.classifier(name).truncated(operation.texts))
+    return _judged(operation, judge(models, name))
+
+
+def _judged(operation: Message, model: Judge) -> Any:
+    match operation:
+        case op.Tokenize():
+            return tuple(model.tokens(operation.examples))
+        case op.Judge():
+            return [row.tolist() for row in model.judge(operation.examples)]
+        case op.JudgeRows():
+            return [rows.tolist() for rows in model.judge_rows(operation.asked)]
+        case op.Attribute():
+            answered = model.attributions(operation.examples, operation.targets, operation.method)
+            return tuple(answered)
+    raise BadInput(f"there is no operation {type(operation).__name__}", pointer="/ask/operation")
+
+
+def judge(models: Models, name: str) -> Judge:
+    """The model that tells how likely labels are. Raises BadInput for a similarity model."""
+    if models.kind(name) == "causal":
+        return models.language_model(name)
+    return models.classifier(name)
+
+
+def describe(models: Models, name: str) -> op.Description:
+    """Load the model and say what it is."""
+    kind = models.kind(name)
+    if kind in ("similarity", "cross-encoder"):
+        use = models.similarity(name).use
+        return op.Description(kind=kind, use=use, labels=(), languages=())
+    labels = models.classifier(name).labels if kind == "classifier" else ()
+    model = judge(models, name)
+    return op.Description(kind=kind, use=model.use, labels=labels, languages=model.languages)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A prompt to complete; `owner` tells the requests of a batch apart."""
+
+    owner: int
+    model: str
+    prompt: Prompt
+    sampling: Sampling
+
+
+def written(prompts: Sequence[Asked]) -> list[Completion]:
+    """(N,) completions, in the order of the prompts. Raises Unavailable and BadInput."""
+    groups: dict[tuple[str, Sampling], list[int]] = {}
+    drawn = _with_draws(prompts)
+    for place, one in enumerate(prompts):
+        greedy = one.sampling.temperature == 0
+        settled = one.sampling.model_copy(update={"seed": 0}) if greedy else one.sampling
+        groups.setdefault((one.model, settled), []).append(place)
+    found: dict[int, Completion] = {}
+    for (model, sampling), places in groups.items():
+        answers = _completed(model, [drawn[place] for place in places], sampling)
+        found.update(zip(places, answers, strict=True))
+    return [found[place] for place in range(len(prompts))]
+
+
+def _with_draws(prompts: Sequence[Asked]) -> list[Prompt]:
+    """Sampled prompts numbered within their owner, model and sampling; greedy ones as they are."""
+    before: Counter[tuple[int, str, Sampling]] = Counter()
+    numbered = []
+    for one in prompts:
+        if one.sampling.temperature == 0:
+            numbered.append(one.prompt)
+            continue
+        key = one.owner, one.model, one.sampling
+        numbered.append(one.prompt.model_copy(update={"draw": before[key]}))
+        before[key] += 1
+    return numbered
+
+
+def _completed(model: str, prompts: Sequence[Prompt], sampling: Sampling) -> Iterable[Completion]:
+    """Greedy answers to equal prompts are equal: each is asked once."""
+    writer = models().writer(model)
+    if sampling.temperature > 0:
+        return writer.generate(prompts, sampling)
+    distinct = list(dict.fromkeys(prompts))
+    answers = dict(zip(distinct, writer.generate(distinct, sampling), strict=True))
+    return [answers[prompt] for prompt in prompts]

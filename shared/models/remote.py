@@ -1,0 +1,511 @@
+"""Models behind the queue: the ports as messages to `model.inference` and `model.similarity`.
+
+Read in this order: `call` (one call and its reply list), `answering` (the model worker's side),
+`proxies` (the ports on the caller's side).
+
+One call over the queue: a small message out, an answer on a reply list that expires.
+
+Calls and replies hold callers' texts and are encrypted on their way.
+A repeated call changes nothing, so that a call without an answer by its deadline is sent again,
+twice at most. Source: design.md §3.
+
+The model worker's side of a call: perform it on the models of this process, and reply.
+
+The ports on the caller's side: every method is one call over the queue.
+
+The binding `queue`: models live in other processes; servers are asked without a detour.
+"""
+
+from __future__ import annotations
+
+import secrets
+import threading
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from functools import lru_cache
+from typing import Any, Literal
+
+import numpy as np
+import redis
+from kombu.exceptions import OperationalError
+from pydantic import Field, TypeAdapter, ValidationError
+from redis.exceptions import RedisError
+
+from shared import telemetry
+from shared.cached import cached_property
+from shared.contracts import Message, ModelKind, ModelName, ModelUse
+from shared.encryption import Unreadable, secret_sealer
+from shared.errors import (
+    BadInput,
+    DegenerateInput,
+    JobStopped,
+    ModelNotReady,
+    ScoringError,
+    Unavailable,
+)
+from shared.job_context import SLICE_SECONDS, JobContext, computing, current, pause, waiting
+from shared.models import calls as op
+from shared.models.calls import (
+    AttributionMethod,
+    Attributions,
+    Completion,
+    Example,
+    Operation,
+    Pair,
+    Prompt,
+    Rows,
+    Sampling,
+    Tokens,
+)
+from shared.models.catalogue import Catalogue, ModelEntry
+from shared.models.openai.model import served
+from shared.models.ports import (
+    Classifier,
+    Floats,
+    LanguageModel,
+    Similarity,
+    Writer,
+    models,
+    perform,
+)
+from shared.queue import SOCKET_SECONDS, app, batch_queue
+from shared.settings import settings
+from shared.telemetry import carried, continued
+from shared.worker.batch_queues import stopping
+from shared.worker.watchdog import watchdog
+
+ModelRoom = Literal["inference", "similarity"]
+
+SENDINGS = 3
+LONGEST_BLOCK_SECONDS = 3_600
+NOTICE_SECONDS = 0.5
+
+logger = telemetry.logger(__name__)
+
+
+class Call(Message):
+    """What a model worker is asked, and for whose job. `deadline` in unix seconds: later nobody
+    waits any more for this sending; `given_up`: for any."""
+
+    id: str
+    model: ModelName
+    operation: Operation
+    deadline: float
+    given_up: float | None = None
+    tenant: str = ""
+    batch: bool = False
+
+
+class Refusal(Message):
+    """An error that crosses the wire."""
+
+    error: Literal["BadInput", "DegenerateInput", "ModelNotReady", "Unavailable", "ScoringError"]
+    detail: str
+    pointer: str | None = None
+
+
+class Reply(Message):
+    """An answer, as JSON of the operation's answer type, or a refusal."""
+
+    answer: Any = None
+    refusal: Refusal | None = Field(default=None)
+
+
+ERRORS: dict[str, type[ScoringError]] = {
+    error.__name__: error
+    for error in (BadInput, DegenerateInput, ModelNotReady, Unavailable, ScoringError)
+}
+
+
+def room_of(kind: ModelKind) -> ModelRoom:
+    """Which workers hold models of this kind."""
+    return "similarity" if kind in ("similarity", "cross-encoder") else "inference"
+
+
+def task_name(room: ModelRoom) -> str:
+    """The Celery task, and the queue, of a model room's calls."""
+    return f"model.{room}"
+
+
+def withdrawn(call_id: str) -> str:
+    """The Redis key that is there once nobody waits for the answer."""
+    return f"withdrawn:{call_id}"
+
+
+def reply_list(call_id: str) -> str:
+    """The Redis list on which the answer comes."""
+    return f"reply:{call_id}"
+
+
+@lru_cache(maxsize=1)
+def replies() -> redis.Redis:
+    """Connections for blocking reads: their socket waits longer than any read blocks."""
+    return redis.Redis.from_url(
+        settings().redis_url.get_secret_value(),
+        socket_timeout=LONGEST_BLOCK_SECONDS,
+        socket_connect_timeout=SOCKET_SECONDS,
+        socket_keepalive=True,
+    )
+
+
+def sealed(message: Message) -> str:
+    """A call or a reply as it travels: Redis may write it to a file, so it is encrypted where
+    there are `TOUCHSTONE_SECRET_KEYS`."""
+    sealer = secret_sealer(settings())
+    text = message.model_dump_json()
+    return text if sealer is None else sealer.seal(text)
+
+
+def opened(message: str | bytes) -> str | bytes:
+    """The JSON of a call or a reply. Raises Unreadable where no key of this process opens it."""
+    if message[:1] in ("{", b"{"):
+        return message
+    sealer = secret_sealer(settings())
+    if sealer is None:
+        raise Unreadable("this process has no TOUCHSTONE_SECRET_KEYS")
+    return sealer.open(message)
+
+
+@lru_cache(maxsize=1)
+def notices() -> redis.Redis:
+    """Connections for who would rather know nothing than wait."""
+    return redis.Redis.from_url(
+        settings().redis_url.get_secret_value(),
+        socket_timeout=NOTICE_SECONDS,
+        socket_connect_timeout=NOTICE_SECONDS,
+    )
+
+
+def ask(room: ModelRoom, model: str, operation: Any) -> Any:
+    """The answer to one operation. Raises what the model raised, or Unavailable."""
+    raw = _answered(room, model, operation)
+    try:
+        reply = Reply.model_validate_json(opened(raw))
+    except Unreadable as error:
+        raise Unavailable(f"the reply of {model!r} cannot be read: {error}") from None
+    if reply.refusal is not None:
+        raise _error(reply.refusal, model)
+    answer: TypeAdapter[Any] = type(operation).answer
+    return answer.validate_python(reply.answer)
+
+
+def _error(refusal: Refusal, model: str) -> ScoringError:
+    """What the model's worker raised."""
+    if refusal.error == ModelNotReady.__name__:
+        return ModelNotReady(refusal.detail, model=model)
+    return ERRORS[refusal.error](refusal.detail, pointer=refusal.pointer)
+
+
+def _answered(room: ModelRoom, model: str, operation: Any) -> bytes:
+    seconds = settings().call_seconds
+    call_id = secrets.token_hex(16)
+    job, given_up = current(), time.time() + SENDINGS * seconds
+    for sending in range(SENDINGS):
+        call = Call(
+            id=call_id,
+            model=model,
+            operation=operation,
+            deadline=time.time() + seconds,
+            given_up=given_up,
+            tenant=job.tenant if job else "",
+            batch=job is not None and job.batch,
+        )
+        raw = _sent_and_waited(room, call, seconds)
+        if raw is not None:
+            return raw
+        logger.warning("call.unanswered", model=model, call=call_id, sending=sending + 1)
+    raise Unavailable(f"the model {model!r} gave no answer in {SENDINGS} x {seconds:g} s")
+
+
+def _sent_and_waited(room: ModelRoom, call: Call, seconds: float) -> bytes | None:
+    queue = task_name(room)
+    try:
+        app.send_task(
+            queue,
+            args=(sealed(call),),
+            queue=batch_queue(queue) if call.batch else queue,
+            retry=False,
+            headers=carried(),
+        )
+        return _waited(call, seconds)
+    except JobStopped:
+        _withdraw(call)
+        raise
+    except (RedisError, OperationalError, OSError) as error:
+        logger.warning("call.broken", call=call.id, error=type(error).__name__)
+        pause(1)  # the broker restarts; the next sending may find it
+        return None
+
+
+def _waited(call: Call, seconds: float) -> bytes | None:
+    """The answer, or None after so many seconds; a job that is stopped meanwhile raises."""
+    until = time.monotonic() + seconds
+    with waiting() as still_wanted:
+        while (left := until - time.monotonic()) > 0:
+            still_wanted()
+            found = replies().blpop([reply_list(call.id)], timeout=min(SLICE_SECONDS, left))
+            if found is not None:
+                return found[1]  # type: ignore[return-value]  # not decoded
+    return None
+
+
+def _withdraw(call: Call) -> None:
+    """Tell who answers that nobody waits; where that is lost, it ends when the call is given up."""
+    lasting = int(SENDINGS * settings().call_seconds) + 1
+    with suppress(RedisError):
+        notices().set(withdrawn(call.id), 1, ex=lasting)
+
+
+REPLY_SECONDS = 300  # an answer that nobody takes is forgotten
+ASK_SECONDS = 1.0
+SEND_PAUSE_SECONDS = 1.0  # before a broker that took no answer is tried again
+
+
+def answers_calls(room: ModelRoom) -> Any:
+    """Register `model.<room>`; the body is `answer`, which tests call directly."""
+
+    @app.task(name=task_name(room), ignore_result=True, bind=True)  # type: ignore[untyped-decorator]
+    def task(self: Any, message: str) -> None:
+        with continued(task_name(room), self.request.headers or {}):
+            answer(message)
+
+    return task
+
+
+def answer(message: str) -> None:
+    """Perform one call, unless nobody waits for it any more."""
+    try:
+        call = Call.model_validate_json(opened(message))
+    except (ValidationError, Unreadable):  # of another version, or sealed under another key: its
+        # sender runs into its deadline
+        logger.exception("call.unreadable")
+        return
+    if call.deadline < time.time():
+        logger.info("call.too_late", call=call.id)
+        return
+    context = _context_of(call)
+    try:
+        with watchdog.watching(context), computing(context):
+            reply = _reply(call)
+    except JobStopped as stopped:
+        logger.info("call.stopped", call=call.id, detail=stopped.detail)
+        return
+    _send(call, reply)
+
+
+class _Withdrawal(threading.Event):
+    """Set once the caller has withdrawn its call; asks Redis, at most once a second."""
+
+    def __init__(self, call: Call) -> None:
+        super().__init__()
+        self._key = withdrawn(call.id)
+        self._ask_at = time.monotonic() + ASK_SECONDS
+
+    def is_set(self) -> bool:
+        """Whether nobody waits any more."""
+        if not super().is_set() and time.monotonic() >= self._ask_at:
+            self._ask_at = time.monotonic() + ASK_SECONDS
+            with suppress(RedisError):  # it answers in vain, if at all
+                if notices().exists(self._key):
+                    self.set()
+        return super().is_set()
+
+
+def _context_of(call: Call) -> JobContext:
+    """The caller's job, as far as a model worker must know it."""
+    until = call.deadline if call.given_up is None else call.given_up
+    return JobContext(
+        job_id=f"call {call.id}",
+        tenant=call.tenant,
+        batch=call.batch,
+        deadline=time.monotonic() + until - time.time(),
+        cancelled=_Withdrawal(call),
+    )
+
+
+def _reply(call: Call) -> Reply:
+    try:
+        return Reply(answer=perform(call.operation, models(), call.model))
+    except JobStopped:
+        raise
+    except ScoringError as error:
+        return _refused(error)
+    except Exception as error:
+        logger.exception("call.crashed", call=call.id, model=call.model)
+        return _refused(ScoringError(f"the model room failed: {type(error).__name__}"))
+
+
+def _refused(error: ScoringError) -> Reply:
+    """The error under the nearest name that the wire knows."""
+    name = next(kind.__name__ for kind in type(error).__mro__ if kind.__name__ in ERRORS)
+    refusal = {"error": name, "detail": error.detail, "pointer": error.pointer}
+    return Reply(refusal=Refusal.model_validate(refusal))
+
+
+def _send(call: Call, reply: Reply) -> None:
+    """As often as it takes while this sending is waited for: the work is done, and a caller that
+    hears nothing waits for all of its deadline before it asks again."""
+    message = sealed(reply)
+    while not _sent(call, message):
+        if time.time() + SEND_PAUSE_SECONDS > call.deadline or stopping.wait(SEND_PAUSE_SECONDS):
+            logger.error("call.reply_lost", call=call.id)
+            return
+
+
+def _sent(call: Call, message: str) -> bool:
+    target = reply_list(call.id)
+    try:
+        with replies().pipeline(transaction=True) as pipe:
+            pipe.rpush(target, message)
+            pipe.expire(target, REPLY_SECONDS)
+            pipe.execute()
+    except RedisError as error:
+        logger.warning("call.not_replied", call=call.id, error=type(error).__name__)
+        return False
+    return True
+
+
+class RemoteModel:
+    """What all models behind the queue share."""
+
+    def __init__(self, entry: ModelEntry) -> None:
+        self._entry = entry
+
+    def _ask(self, operation: Any) -> Any:
+        return ask(room_of(self._entry.kind), self._entry.name, operation)
+
+    @cached_property
+    def _description(self) -> op.Description:
+        description: op.Description = self._ask(op.Describe())
+        return description
+
+    @property
+    def use(self) -> ModelUse:
+        """As the worker that holds the model states it."""
+        return self._description.use
+
+
+class RemoteJudge(RemoteModel):
+    """The port `Judge`."""
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """ISO 639-1 codes of the languages that it was trained on; empty: not stated."""
+        return self._description.languages
+
+    def labels_of(self, example: Example) -> tuple[str, ...]:
+        """The labels, in the order of the columns of every answer about this example."""
+        if example.template is not None:
+            return tuple(example.template.verbalizers)
+        return self._description.labels
+
+    def tokens(self, examples: Sequence[Example]) -> list[Tokens]:
+        """How the model reads each example."""
+        return list(self._ask(op.Tokenize(examples=tuple(examples)))) if examples else []
+
+    def judge(self, examples: Sequence[Example]) -> list[Floats]:
+        """For each example (L,) probabilities of its labels."""
+        if not examples:
+            return []
+        return [np.array(row) for row in self._ask(op.Judge(examples=tuple(examples)))]
+
+    def judge_rows(self, asked: Sequence[Rows]) -> list[Floats]:
+        """For each example (R, L) probabilities, one row a variation."""
+        if not asked:
+            return []
+        answers = self._ask(op.JudgeRows(asked=tuple(asked)))
+        widths = [len(self.labels_of(rows.example)) for rows in asked]
+        return [
+            np.array(rows, dtype=np.float64).reshape(len(rows), width)
+            for rows, width in zip(answers, widths, strict=True)
+        ]
+
+    def attributions(
+        self, examples: Sequence[Example], targets: Sequence[str], method: AttributionMethod
+    ) -> list[Attributions]:
+        """For each example the importance of its tokens for the logit of its target label."""
+        if not examples:
+            return []
+        asked = op.Attribute(examples=tuple(examples), targets=tuple(targets), method=method)
+        return list(self._ask(asked))
+
+
+class RemoteClassifier(RemoteJudge):
+    """The port `Classifier`."""
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The labels, in the order of the columns of `probabilities`."""
+        return self._description.labels
+
+    def probabilities(self, texts: Sequence[str]) -> Floats:
+        """(N, L) probabilities in [0, 1], rows sum to 1."""
+        rows = self._ask(op.Probabilities(texts=tuple(texts))) if texts else ()
+        return np.array(rows, dtype=np.float64).reshape(len(texts), len(self.labels))
+
+    def truncated(self, texts: Sequence[str]) -> list[bool]:
+        """(N,) which texts are longer than the model reads."""
+        return list(self._ask(op.Truncated(texts=tuple(texts)))) if texts else []
+
+
+class RemoteLanguageModel(RemoteJudge):
+    """The port `LanguageModel`."""
+
+    def generate(self, prompts: Sequence[Prompt], sampling: Sampling) -> list[Completion]:
+        """A completion of each prompt."""
+        if not prompts:
+            return []
+        return list(self._ask(op.Generate(prompts=tuple(prompts), sampling=sampling)))
+
+    def score(self, prompts: Sequence[Prompt], completions: Sequence[str]) -> list[Completion]:
+        """Token log-probabilities of each given completion after its prompt."""
+        if not prompts:
+            return []
+        return list(self._ask(op.Score(prompts=tuple(prompts), completions=tuple(completions))))
+
+
+class RemoteSimilarity(RemoteModel):
+    """The port `Similarity`."""
+
+    def similarities(self, pairs: Sequence[Pair]) -> Floats:
+        """(N,) in [0, 1]."""
+        values = self._ask(op.Compare(pairs=tuple(pairs))) if pairs else ()
+        return np.array(values, dtype=np.float64)
+
+
+class QueueModels:
+    """The port `shared.models.ports.Models` over Redis."""
+
+    def __init__(self, catalogue: Catalogue) -> None:
+        self._catalogue = catalogue
+
+    def _entry(self, name: str, *kinds: ModelKind) -> ModelEntry:
+        entry = self._catalogue.entry(name)
+        if entry.kind not in kinds:
+            raise BadInput(
+                f"{name!r} is of kind {entry.kind}; needed is {' or '.join(kinds)}",
+                pointer="/model",
+            )
+        return entry
+
+    def kind(self, name: str) -> ModelKind:
+        """What is configured under this name."""
+        return self._catalogue.entry(name).kind
+
+    def classifier(self, name: str) -> Classifier:
+        """The classifier configured under this name."""
+        return RemoteClassifier(self._entry(name, "classifier"))
+
+    def language_model(self, name: str) -> LanguageModel:
+        """The causal model configured under this name."""
+        entry = self._entry(name, "causal")
+        return served(entry) if entry.scheme == "openai" else RemoteLanguageModel(entry)
+
+    def writer(self, name: str) -> Writer:
+        """The causal model of this name."""
+        return self.language_model(name)
+
+    def similarity(self, name: str) -> Similarity:
+        """The bi-encoder or cross-encoder configured under this name."""
+        return RemoteSimilarity(self._entry(name, "similarity", "cross-encoder"))

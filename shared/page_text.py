@@ -1,0 +1,309 @@
+"""A text cut at the borders of its marks: what a template can print piece by piece.
+
+A text as a heat map of its tokens: stretches of one warmth, and those of a rationale outlined.
+
+Neighbours of the same warmth are one stretch, so that a thousand tokens stay a light page.
+
+What changed between two sentences, word by word, with the marks of both.
+
+The comparison is `difflib.SequenceMatcher` over words (Ratcliff & Obershelp, 1988).
+
+The language of a text, as far as its script tells: for line breaks, fonts and voices.
+
+Unicode 17.0, blocks of Hangul, Hiragana, Katakana and CJK Unified Ideographs.
+
+What a page says first: the result in words, how to take it, and what chance would do.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from difflib import SequenceMatcher
+from itertools import groupby, pairwise
+from typing import Literal
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A marked stretch of a text.
+
+    start, end: character offsets (code points), end exclusive.
+    kind: the CSS class is `mark-<kind>`. label: said to whoever cannot see the colour.
+    """
+
+    start: int
+    end: int
+    kind: str
+    label: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A stretch of text between two borders, and every mark that covers it."""
+
+    text: str
+    marks: tuple[Mark, ...] = ()
+
+    @property
+    def classes(self) -> str:
+        """The CSS classes of all its marks."""
+        return " ".join(dict.fromkeys(f"mark-{mark.kind}" for mark in self.marks))
+
+    @property
+    def label(self) -> str:
+        """What all its marks say."""
+        return "; ".join(dict.fromkeys(mark.label for mark in self.marks if mark.label))
+
+
+def pieces(text: str, marks: Iterable[Mark]) -> list[Piece]:
+    """The text in order, whole: joined, the pieces are the text. Marks may overlap.
+
+    A mark that reaches beyond the text is cut off at its end; an empty one marks nothing.
+    """
+    inside = [mark for mark in marks if mark.start < min(mark.end, len(text))]
+    cuts = {0, len(text), *(cut for m in inside for cut in (m.start, min(m.end, len(text))))}
+    opening = sorted(inside, key=lambda mark: mark.start)
+    covering: list[Mark] = []
+    found: list[Piece] = []
+    upcoming = 0
+    for start, end in pairwise(sorted(cuts)):
+        covering = [mark for mark in covering if mark.end > start]
+        while upcoming < len(opening) and opening[upcoming].start <= start:
+            covering.append(opening[upcoming])
+            upcoming += 1
+        found.append(Piece(text[start:end], tuple(covering)))
+    return found
+
+
+LEVELS = 9
+
+
+@dataclass(frozen=True, slots=True)
+class Warm:
+    """A token. start, end: character offsets (code points), end exclusive. level: -9 to 9."""
+
+    start: int
+    end: int
+    level: int = 0
+    outlined: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Characters of one warmth."""
+
+    text: str
+    level: int
+
+    @property
+    def heat(self) -> str:
+        """Its CSS class; empty where it is neither warm nor cold."""
+        if not self.level:
+            return ""
+        return f"heat-{'p' if self.level > 0 else 'n'}{abs(self.level)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Stretches that are outlined together, or not at all."""
+
+    stretches: tuple[Stretch, ...]
+    outlined: bool
+
+
+def level(value: float | None, largest: float) -> int:
+    """The value as a share of the largest magnitude, in ninths: -9 to 9."""
+    if value is None or largest <= 0:
+        return 0
+    return round(LEVELS * (value / largest))
+
+
+def runs(text: str, tokens: Iterable[Warm]) -> tuple[Run, ...]:
+    """The text in order, whole: joined, the stretches are the text."""
+    covering = _covering(len(text), _disjoint(tokens, len(text)))
+    return tuple(
+        Run(tuple(_heat_runs(text, list(group))), outlined)
+        for outlined, group in groupby(covering, key=lambda token: token.outlined)
+    )
+
+
+def stretches(found: Iterable[Run]) -> int:
+    """How many elements a page needs for these: what they weigh."""
+    return sum(run.outlined + sum(1 for stretch in run.stretches if stretch.level) for run in found)
+
+
+def _heat_runs(text: str, tokens: Sequence[Warm]) -> Iterator[Stretch]:
+    for warmth, group in groupby(tokens, key=lambda token: token.level):
+        same = list(group)
+        yield Stretch(text[same[0].start : same[-1].end], warmth)
+
+
+def _disjoint(tokens: Iterable[Warm], length: int) -> list[Warm]:
+    """In order, without overlaps: of tokens that are parts of one character the warmest counts."""
+    found: list[Warm] = []
+    for token in sorted(tokens, key=lambda token: (token.start, token.end)):
+        reached = found[-1].end if found else 0
+        start, end = max(token.start, reached), min(token.end, length)
+        if start < end:
+            found.append(replace(token, start=start, end=end))
+        elif found and token.start < token.end <= reached:
+            found[-1] = _both(found[-1], token)
+    return found
+
+
+def _both(first: Warm, second: Warm) -> Warm:
+    warmth = max(first.level, second.level, key=abs)
+    return replace(first, level=warmth, outlined=first.outlined or second.outlined)
+
+
+def _covering(length: int, tokens: Sequence[Warm]) -> Iterator[Warm]:
+    """The tokens and what lies between them: as its neighbours are where these are alike."""
+    before = Warm(0, 0)
+    for token in tokens:
+        if before.end < token.start:
+            same = token.level if token.level == before.level else 0
+            outlined = token.outlined and before.outlined
+            yield Warm(before.end, token.start, same, outlined)
+        yield token
+        before = token
+    if before.end < length:
+        yield Warm(before.end, length)
+
+
+How = Literal["same", "deleted", "added"]
+Span = tuple[int, int]
+
+MOST_WORDS = 500  # of a changed middle, each side; a longer one is one deletion and one insertion
+_WORD = re.compile(r"\s+|\w+|[^\w\s]")
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A stretch that stayed, went or came."""
+
+    how: How
+    pieces: tuple[Piece, ...]
+
+    @property
+    def text(self) -> str:
+        """The stretch without its marks."""
+        return "".join(piece.text for piece in self.pieces)
+
+
+def changes(
+    before: str, after: str, old: Sequence[Mark] = (), new: Sequence[Mark] = ()
+) -> tuple[Change, ...]:
+    """The way from one sentence to the other.
+
+    old, new: marks of `before` and of `after`; a stretch that stayed carries both. What stayed and
+    went, joined, is `before`; what stayed and came is `after`.
+    """
+    found = []
+    for how, of_before, of_after in _word_changes(before, after):
+        if how != "added":
+            marks = [*_inside(old, of_before), *(_inside(new, of_after) if how == "same" else ())]
+            text = before[slice(*of_before)]
+        else:
+            marks, text = _inside(new, of_after), after[slice(*of_after)]
+        found.append(Change(how, tuple(pieces(text, marks))))
+    return tuple(found)
+
+
+def _word_changes(before: str, after: str) -> Iterator[tuple[How, Span, Span]]:
+    """Offsets of every stretch that holds something, in order; deletions before additions."""
+    a, b = _words(before), _words(after)
+    for i, j, k, m in _blocks([before[s:e] for s, e in a], [after[s:e] for s, e in b]):
+        here, there = _span(a, i, j), _span(b, k, m)
+        if before[slice(*here)] == after[slice(*there)]:
+            yield "same", here, there
+            continue
+        if j > i:
+            yield "deleted", here, there
+        if m > k:
+            yield "added", here, there
+
+
+def _blocks(a: list[str], b: list[str]) -> Iterator[tuple[int, int, int, int]]:
+    """[i, j) of `a` stands for [k, m) of `b`. White space alone joins nothing."""
+    head = _shared(a, b)
+    tail = _shared(a[head:][::-1], b[head:][::-1])
+    ends = len(a) - tail, len(b) - tail
+    if head:
+        yield 0, head, 0, head
+    middle = a[head : ends[0]], b[head : ends[1]]
+    if max(map(len, middle)) > MOST_WORDS:
+        yield head, ends[0], head, ends[1]
+    else:
+        matcher = SequenceMatcher(str.isspace, *middle, autojunk=False)
+        for _, i, j, k, m in matcher.get_opcodes():
+            yield head + i, head + j, head + k, head + m
+    if tail:
+        yield ends[0], len(a), ends[1], len(b)
+
+
+def _shared(a: list[str], b: list[str]) -> int:
+    """How many words both begin with."""
+    pairs = enumerate(zip(a, b, strict=False))
+    return next((place for place, (one, other) in pairs if one != other), min(len(a), len(b)))
+
+
+def _words(text: str) -> list[Span]:
+    return [found.span() for found in _WORD.finditer(text)]
+
+
+def _span(words: list[Span], first: int, end: int) -> Span:
+    """Characters of the words [first, end)."""
+    if first < end:
+        return words[first][0], words[end - 1][1]
+    at = words[first][0] if first < len(words) else (words[-1][1] if words else 0)
+    return at, at
+
+
+def _inside(marks: Sequence[Mark], span: Span) -> list[Mark]:
+    """The marks that reach into the span, by offsets into it."""
+    start, end = span
+    return [
+        replace(mark, start=max(mark.start, start) - start, end=min(mark.end, end) - start)
+        for mark in marks
+        if mark.start < end and mark.end > start
+    ]
+
+
+MOST_LOOKED = 2_000  # characters: the script shows early
+MOST_OTHERS = 2  # letters of other scripts a letter of these: an English text with a name in it
+FEWEST = 0.05  # of the letters: below that a word is quoted
+
+_HANGUL = re.compile("[\u1100-\u11ff\u3130-\u318f\ua960-\ua97f\uac00-\ud7ff\uffa0-\uffdc]")
+_KANA = re.compile("[\u3041-\u309f\u30a1-\u30fa\u30fc-\u30ff\u31f0-\u31ff\uff66-\uff9f]")
+_HAN = re.compile("[\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003347f]")
+
+
+def language_of(text: str) -> str:
+    """`ko`, `ja` or `zh`; empty (HTML: not known) for every other script and for too few of these.
+
+    Korean where there is Hangul, Japanese where there is kana, else Chinese: a text of Han alone
+    can be Japanese or Korean too.
+    """
+    begin = text[:MOST_LOOKED]
+    hangul, kana, han = (len(script.findall(begin)) for script in (_HANGUL, _KANA, _HAN))
+    eastern = hangul + kana + han
+    others = sum(map(str.isalpha, begin)) - eastern
+    if not eastern or others > MOST_OTHERS * eastern:
+        return ""
+    if max(hangul, kana) <= FEWEST * eastern:
+        return "zh"
+    return "ko" if hangul >= kana else "ja"
+
+
+Tone = Literal["good", "bad", "neutral"]
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A result in words. chance: stands beside it; None where there is nothing to compare."""
+
+    text: str
+    tone: Tone = "neutral"
+    chance: str | None = None

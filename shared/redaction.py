@@ -1,0 +1,178 @@
+"""Whose words a string is: ours by its type, or the caller's; and whether ours repeat the caller's.
+
+A literal or a `Word` is ours; any other string of a message may hold text. Pure: pydantic alone.
+
+`do_not_store_text`: numbers and our own words stay, the caller's text goes.
+
+A report says by its types what a string is (`shared.redaction`): ours, or one that may hold text
+and is blanked. Warnings are searched for runs of characters of the request, so that one that
+repeats them does not stay either, unless their type says that they are our words. (The request
+itself is cut down by the ledger.)
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+
+from shared.contracts import BatchReport, JobRequest, ModelUse, Provenance, Word
+from shared.problems import Problem
+
+RUN = 12  # characters of the request in a row that count as a repetition
+SENTENCE = 500  # characters: a warning, or the detail of a problem
+STAYING = ("metadata", "context", "model", "variant")  # of the request
+
+
+def repeats(said: str, sent: Sequence[str]) -> bool:
+    """Whether a run of characters, or all of a shorter text, of what was sent stands in it."""
+    return any(
+        text in said if len(text) <= RUN else _share_a_run(said, text) for text in sent if text
+    )
+
+
+def _share_a_run(said: str, text: str) -> bool:
+    """By search in the text for a sentence of ours; by comparing sets for what is longer."""
+    ours = (said[start : start + RUN] for start in range(len(said) - RUN + 1))
+    if len(said) <= SENTENCE:
+        return any(run in text for run in ours)
+    theirs = (text[start : start + RUN] for start in range(len(text) - RUN + 1))
+    return not set(ours).isdisjoint(theirs)
+
+
+def is_ours(value: str, hint: Any, *, names: bool = True) -> bool:
+    """Whether its type says that it is ours. names: whether a `Word` does, beside a literal."""
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin is Literal:
+        return value in arguments
+    if origin is Annotated:
+        ours = names and any(mark is Word or isinstance(mark, Word) for mark in arguments[1:])
+        return ours or is_ours(value, arguments[0], names=names)
+    if origin in (Union, types.UnionType):
+        return any(is_ours(value, argument, names=names) for argument in arguments)
+    return False
+
+
+def are_ours(hint: Any) -> bool:
+    """Whether all that such a container may hold is ours."""
+    return is_ours("", last_argument(hint))
+
+
+def sent(request: JobRequest, *, names: bool = True) -> Iterator[str]:
+    """Every string of a request that may be text: none of our own words, and none that stays.
+
+    names: whether a `Word` counts as ours; in a request it is a name that the caller chose.
+    """
+    for name in type(request).model_fields:
+        if name not in STAYING:
+            yield from _strings_of_field(request, name, names)
+
+
+def _strings_of_field(model: BaseModel, name: str, names: bool) -> Iterator[str]:
+    field = type(model).model_fields[name]
+    value = getattr(model, name)
+    if not isinstance(value, str) or value != field.default:
+        yield from _strings(value, hint_of(field), names)
+
+
+def _strings(value: Any, hint: Any, names: bool) -> Iterator[str]:
+    if isinstance(value, BaseModel):
+        for name in type(value).model_fields:
+            yield from _strings_of_field(value, name, names)
+    elif isinstance(value, str):
+        yield from () if is_ours(value, hint, names=names) else (value,)
+    elif isinstance(value, Mapping | list | tuple | set | frozenset):
+        for item in value.values() if isinstance(value, Mapping) else value:
+            yield from _strings(item, last_argument(hint), names)
+
+
+def hint_of(field: FieldInfo) -> Any:
+    """The type of a field, with its marks."""
+    return Annotated[field.annotation, *field.metadata] if field.metadata else field.annotation
+
+
+def last_argument(hint: Any) -> Any:
+    """The type of a container's items."""
+    inner = get_args(hint)[0] if get_origin(hint) is Annotated else hint
+    if get_origin(inner) in (Union, types.UnionType):
+        inner = next((part for part in get_args(inner) if _is_container(part)), inner)
+        inner = get_args(inner)[0] if get_origin(inner) is Annotated else inner
+    arguments = [argument for argument in get_args(inner) if argument is not Ellipsis]
+    return arguments[-1] if arguments else Any
+
+
+def _is_container(hint: Any) -> bool:
+    inner = get_args(hint)[0] if get_origin(hint) is Annotated else hint
+    origin = get_origin(inner)
+    return isinstance(origin, type) and issubclass(origin, Collection)
+
+
+OURS = (Provenance, ModelUse)  # their own strings name versions and models
+
+Json = Any
+
+
+def without_text(report: BaseModel, request: JobRequest) -> dict[str, Json]:
+    """The report as JSON, without a string that may hold text. Sums over many results hold none."""
+    if isinstance(report, BatchReport):
+        return report.model_dump(mode="json")
+    kept = _model(report)
+    own = type(report).model_fields.get("warnings")
+    if own is not None and not are_ours(own.annotation):
+        texts = sorted(set(sent(request)), key=len, reverse=True)
+        kept["warnings"] = _warnings(report, texts)
+    return kept
+
+
+def screened(problem: Problem, request: JobRequest) -> Problem:
+    """The problem without a detail that repeats the request."""
+    texts = list(sent(request))
+    kept = dict(problem)
+    if repeats(kept["detail"], texts):
+        kept["detail"] = kept["title"]
+    if "errors" in kept:
+        kept["errors"] = [
+            entry | {"detail": kept["title"]} if repeats(entry["detail"], texts) else entry
+            for entry in kept["errors"]
+        ]
+    return kept
+
+
+def _warnings(report: BaseModel, texts: list[str]) -> list[str]:
+    long = [text for text in texts if len(text) > 3]
+    return [
+        "a warning that repeats the text was not kept" if repeats(warning, long) else warning
+        for warning in getattr(report, "warnings", ())
+    ]
+
+
+def _model(model: BaseModel) -> dict[str, Json]:
+    ours = isinstance(model, OURS)
+    kept = {}
+    for name, field in type(model).model_fields.items():
+        value = getattr(model, name)
+        if field.exclude_if is not None and field.exclude_if(value):
+            continue  # as where the text stays
+        kept[name] = value if ours and isinstance(value, str) else _value(value, hint_of(field))
+    return kept
+
+
+def _value(value: Any, hint: Any) -> Json:
+    """One value under its type; a string that is not ours becomes null where it may, else empty."""
+    if isinstance(value, BaseModel):
+        return _model(value)
+    if isinstance(value, str):
+        return value if is_ours(value, hint) else _blank(hint)
+    if isinstance(value, Mapping):
+        return {key: _value(item, last_argument(hint)) for key, item in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [_value(item, last_argument(hint)) for item in value]
+    return value
+
+
+def _blank(hint: Any) -> Literal[""] | None:
+    inner = get_args(hint)[0] if get_origin(hint) is Annotated else hint
+    return None if type(None) in get_args(inner) else ""

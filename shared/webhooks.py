@@ -1,0 +1,210 @@
+"""Webhooks, as gateway and scheduler agree on them: which addresses, which URLs, the secret.
+
+Which addresses a webhook may reach: public unicast ones, and what the operator allows.
+
+Sources: the IANA special-purpose address registries (RFC 6890 and its updates); the table of Svix's
+`webhook_http_client.rs`, which names the ways around (NAT64, 6to4, mapped addresses).
+Pure: no name is resolved here.
+
+Where a webhook may go: what can be said of a URL before any name is resolved.
+
+The last word is spoken when a connection is made (services/scheduler/webhooks.py): there
+the name is resolved and each of its addresses judged by `Policy.allows`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from ipaddress import (
+    IPv4Address,
+    IPv4Network,
+    IPv6Address,
+    IPv6Network,
+    ip_address,
+    ip_network,
+)
+
+import httpx
+
+from shared.settings import Settings
+
+Address = IPv4Address | IPv6Address
+Network = IPv4Network | IPv6Network
+
+INTERNAL_V4 = tuple(
+    ip_network(network)
+    for network in (
+        "0.0.0.0/8",  # this network
+        "10.0.0.0/8",  # private
+        "100.64.0.0/10",  # carrier-grade NAT
+        "127.0.0.0/8",  # loopback
+        "169.254.0.0/16",  # link-local, and the metadata services of the clouds
+        "172.16.0.0/12",  # private
+        "192.0.0.0/24",  # protocol assignments
+        "192.0.2.0/24",  # documentation
+        "192.31.196.0/24",  # AS112
+        "192.52.193.0/24",  # AMT
+        "192.88.99.0/24",  # 6to4 relays
+        "192.168.0.0/16",  # private
+        "192.175.48.0/24",  # AS112
+        "198.18.0.0/15",  # benchmarks
+        "198.51.100.0/24",  # documentation
+        "203.0.113.0/24",  # documentation
+        "224.0.0.0/4",  # multicast
+        "240.0.0.0/4",  # reserved, and broadcast
+    )
+)
+PUBLIC_V6 = ip_network("2000::/3")  # global unicast; all else is special
+INTERNAL_V6 = tuple(
+    ip_network(network)
+    for network in (
+        "2001::/23",  # protocol assignments: Teredo, ORCHID, benchmarks
+        "2001:db8::/32",  # documentation
+        "2002::/16",  # 6to4: an IPv4 address inside
+        "2620:4f:8000::/48",  # AS112
+        "3fff::/20",  # documentation
+    )
+)
+
+
+def canonical(text: str) -> Address:
+    """The address that a socket would really reach: brackets and zones off, mapped ones as IPv4.
+
+    Raises ValueError where the text is no address.
+    """
+    address = ip_address(text.strip("[]").partition("%")[0])
+    if isinstance(address, IPv6Address) and address.ipv4_mapped is not None:
+        return address.ipv4_mapped
+    return address
+
+
+def ends_in_number(host: str) -> bool:
+    """Whether resolvers may read this name as an IPv4 address: 127.1, 0x7f.1, 2130706433, 1.2.3.4.
+
+    Source: the URL Standard's "ends in a number" checker; inet_aton reads the same.
+    """
+    last = host.lower().removesuffix(".").rpartition(".")[2]
+    return re.fullmatch(r"[0-9]+|0x[0-9a-f]*", last) is not None
+
+
+def is_localhost(host: str) -> bool:
+    """Whether the name means this machine by definition (RFC 6761, section 6.3)."""
+    name = host.lower().removesuffix(".")
+    return name == "localhost" or name.endswith(".localhost")
+
+
+def is_public(address: Address) -> bool:
+    """Whether the address (canonical) is public unicast, with no other address hidden inside."""
+    if isinstance(address, IPv4Address):
+        return not any(address in network for network in INTERNAL_V4)
+    inside = any(address in network for network in INTERNAL_V6)
+    return address in PUBLIC_V6 and not inside
+
+
+def is_listed(address: Address, allowed: Sequence[Network]) -> bool:
+    """Whether the operator opened this address."""
+    return any(address.version == network.version and address in network for network in allowed)
+
+
+MOST_CHARACTERS = 2_048
+HOST = re.compile(r"[a-z0-9._-]{1,253}|[0-9a-f:.]{2,45}")  # a name, or an IPv6 address
+PORTS = {"https": 443, "http": 80}
+LOOPBACK = canonical("127.0.0.1")
+
+
+class ForbiddenDestination(ValueError):
+    """This URL or address may not be reached; the text says why, for the tenant's eyes."""
+
+
+@dataclass(frozen=True)
+class Destination:
+    """A URL that was read: where it leads, and in which way."""
+
+    scheme: str
+    host: str  # ASCII (IDNA); an IPv6 literal without brackets
+    port: int
+    target: str  # path and query, as sent
+
+    @property
+    def host_header(self) -> str:
+        """The Host header's value."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return host if self.port == PORTS[self.scheme] else f"{host}:{self.port}"
+
+
+@dataclass(frozen=True)
+class Policy:
+    """Public addresses by https on these ports; allowed networks in any way on any port."""
+
+    allowed: Sequence[Network]
+    ports: Sequence[int]
+
+    def check(self, url: str) -> Destination:
+        """The destination, as far as can be seen from the URL. Raises ForbiddenDestination."""
+        destination = read(url)
+        address = _address_of(destination.host)
+        if address is not None:
+            self.allows(address, destination)
+        elif not self.allowed:
+            self._demand_public_manners(destination)
+        return destination
+
+    def allows(self, address: Address, destination: Destination) -> None:
+        """Raises ForbiddenDestination where this (canonical) address must not be reached so."""
+        if is_listed(address, self.allowed):
+            return
+        if not is_public(address):
+            raise ForbiddenDestination("the host's address is not public")
+        self._demand_public_manners(destination)
+
+    def _demand_public_manners(self, destination: Destination) -> None:
+        if destination.scheme != "https":
+            raise ForbiddenDestination("the URL must begin with https://")
+        if destination.port not in self.ports:
+            ports = ", ".join(str(port) for port in self.ports)
+            raise ForbiddenDestination(f"the port must be one of {ports}")
+
+
+def _address_of(host: str) -> Address | None:
+    """The address that the host is, None for a name. Raises ForbiddenDestination.
+
+    A socket reads more spellings of an address than we do, and not every library the same ones.
+    """
+    if is_localhost(host):
+        return LOOPBACK
+    try:
+        return canonical(host)
+    except ValueError:
+        if ends_in_number(host):
+            raise ForbiddenDestination(
+                "write an IPv4 address as four decimal numbers, as in 192.0.2.1"
+            ) from None
+        return None
+
+
+def policy_of(chosen: Settings) -> Policy:
+    """The operator's policy."""
+    return Policy(allowed=chosen.webhook_allow, ports=chosen.webhook_ports)
+
+
+def read(url: str) -> Destination:
+    """The URL's parts. Raises ForbiddenDestination where it is no plain http(s) URL."""
+    if len(url) > MOST_CHARACTERS:
+        raise ForbiddenDestination(f"the URL may have {MOST_CHARACTERS} characters")
+    try:
+        parsed = httpx.URL(url)
+        host = parsed.raw_host.decode("ascii").strip("[]")
+    except (httpx.InvalidURL, ValueError, TypeError):
+        raise ForbiddenDestination("this is not a URL") from None
+    if parsed.scheme not in PORTS or not HOST.fullmatch(host):
+        raise ForbiddenDestination("the URL must begin with https:// and name a host")
+    if parsed.userinfo or parsed.fragment:
+        raise ForbiddenDestination("the URL may have neither credentials nor a fragment")
+    return Destination(
+        scheme=parsed.scheme,
+        host=host,
+        port=parsed.port or PORTS[parsed.scheme],
+        target=parsed.raw_path.decode("ascii"),
+    )

@@ -1,1 +1,0 @@
-"""Webhooks, as gateway and scheduler agree on them: which addresses, which URLs, the secret."""

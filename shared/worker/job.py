@@ -1,0 +1,393 @@
+"""The way of one job through a worker: claim → score → finish, whatever happens in between.
+
+Which exception means which end. Two words decide: the caller's fault, or worth a retry.
+
+Bad input fails at once with a problem, and so does what is not done by its deadline; a model that
+is away gives the job back, until its attempts are used up; what was cancelled meanwhile has its end
+already; anything else fails with an id that the log repeats in full.
+
+Leases kept alive: one thread a process renews what its other threads are computing.
+
+Between two beats it looks every second whether the claims are still held, so that a computation
+whose job was cancelled, or taken over, hears of it soon.
+"""
+
+from __future__ import annotations
+
+import secrets
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from functools import cache
+from typing import Any, Literal
+
+from pydantic import ValidationError
+from sqlalchemy import Connection
+from tenacity import retry, retry_if_exception_type, stop_after_delay, wait_random_exponential
+
+from shared import telemetry
+from shared.contracts import JobRequest, Message, ServiceContract
+from shared.errors import BadInput, DeadlineExceeded, JobCancelled, ModelNotReady, Unavailable
+from shared.interpreter import interpreter
+from shared.job_context import JobContext, computing
+from shared.ledger import leases, turns
+from shared.ledger.engine import ledger, transaction
+from shared.ledger.leases import Claim
+from shared.ledger.private_requests import demand_readable
+from shared.ledger.turns import Lane, Turn
+from shared.problems import attempts_exhausted, internal, problem, ran_too_long, validation_problem
+from shared.redaction import screened, without_text
+from shared.settings import settings
+from shared.worker.batch_queues import Shares, Tenants
+from shared.worker.watchdog import Interrupted, watchdog
+
+Score = Callable[[Any], Message]
+
+logger = telemetry.logger(__name__)
+
+patiently = retry(
+    retry=retry_if_exception_type(Unavailable),
+    wait=wait_random_exponential(multiplier=0.2, max=5),
+    stop=stop_after_delay(90),
+    reraise=True,
+)
+
+
+@dataclass(frozen=True)
+class Delivery:
+    """How a message came: in which lane, and whether the scheduler sent it again."""
+
+    batch: bool = False
+    again: bool = False
+
+
+FIRST = Delivery()
+
+
+def carry(job_id: str, room: ServiceContract, score: Score, delivery: Delivery = FIRST) -> None:
+    """Carry the job whose turn it is in this message's lane to its end; where none waits, that is
+    that."""
+    with claimed(job_id, Lane(room.name, delivery.batch), again=delivery.again) as claim:
+        if claim is not None:
+            _carry(claim, room, score)
+
+
+def _carry(claim: Claim, room: ServiceContract, score: Score) -> None:
+    telemetry.QUEUE_SECONDS.labels(room.name).observe(claim.waited_seconds)
+    started = time.perf_counter()
+    context = context_of(claim)
+    with heartbeat.held(claim, context):
+        end = computed(claim, context, room, score)
+        kept = finish(claim, end)
+    telemetry.SCORE_SECONDS.labels(room.name).observe(time.perf_counter() - started)
+    account(claim, room.name, end, kept=kept)
+
+
+def context_of(claim: Claim) -> JobContext:
+    """What the computation must know of this job; its time starts now."""
+    return JobContext(
+        job_id=claim.job_id,
+        tenant=claim.tenant,
+        batch=claim.batch_id is not None,
+        deadline=time.monotonic() + settings().max_run_seconds,
+    )
+
+
+def computed(claim: Claim, context: JobContext, room: ServiceContract, score: Score) -> End:
+    """The end of this claim, also where the watchdog had to stop the computation."""
+
+    def give_up() -> None:
+        end = too_late(claim)
+        account(claim, room.name, end, kept=write(claim, end))
+
+    try:
+        with (
+            watchdog.watching(context, give_up),
+            computing(context),
+            interpreter.computing(context.party, context.check),
+        ):
+            return ending(room, score, claim)
+    except Interrupted:
+        return too_late(claim)
+
+
+@cache
+def shares(batch: bool) -> Shares:
+    """Of the threads for interactive jobs, or of those for jobs of batches."""
+    chosen = settings()
+    threads = chosen.threads_for_batches if batch else chosen.worker_threads
+    return Shares(threads, chosen.tenant_share)
+
+
+@contextmanager
+def claimed(job_id: str, lane: Lane, *, again: bool) -> Iterator[Claim | None]:
+    """A claim while the block lasts, or None where nothing waits in this lane."""
+    of_tenants = shares(lane.batch)
+    claim, waits = None, True
+    while claim is None and waits:
+        claim, waits = _next_claim(of_tenants, job_id, Turn(lane, again))
+        if claim is None and waits and not of_tenants.wait():
+            break  # this process stops: the scheduler sends the message again
+    try:
+        yield claim
+    finally:
+        if claim is not None:
+            of_tenants.release(claim.tenant)
+
+
+def _next_claim(of_tenants: Shares, job_id: str, turn: Turn) -> tuple[Claim | None, bool]:
+    """A claim, and whether jobs wait though there is none: of tenants that hold their part."""
+    waits = False
+
+    @patiently
+    def claim(tenants: Tenants) -> Claim | None:
+        nonlocal waits
+        chosen = settings()
+        with transaction(ledger()) as connection:
+            found = leases.claim(
+                connection,
+                job_id,
+                lease=timedelta(seconds=chosen.lease_seconds),
+                max_attempts=chosen.max_attempts,
+                turn=replace(turn, served=tenants.served, full=tenants.full),
+            )
+            waits = found is None and bool(tenants.full) and turns.waits(connection, turn.lane)
+        return found
+
+    return of_tenants.next_claim(claim), waits
+
+
+@patiently
+def finish(claim: Claim, end: End) -> bool:
+    """Write the end, as often as it takes; False where the claim is no longer ours."""
+    return write(claim, end)
+
+
+def write(claim: Claim, end: End) -> bool:
+    """Write the end into the ledger; False where the claim is no longer ours."""
+    if isinstance(end, Abandoned):
+        return True
+    with transaction(ledger()) as connection:
+        match end:
+            case Success(result):
+                return leases.succeed(connection, claim, result)
+            case Failure(problem):
+                return leases.fail(connection, claim, problem)
+            case Retry(seconds):
+                return leases.release(connection, claim, resend_after=timedelta(seconds=seconds))
+            case Wait(model, detail, seconds):
+                told = {"model": model, "detail": detail}
+                after = timedelta(seconds=seconds)
+                return leases.wait(connection, claim, model=told, resend_after=after)
+
+
+def account(claim: Claim, metric: str, end: End, *, kept: bool) -> None:
+    """Tell the log and the counters how it ended."""
+    if not kept:
+        telemetry.JOBS_FENCED.labels(metric).inc()
+        logger.warning("job.fenced", job=claim.job_id, attempt=claim.attempt)
+        return
+    if isinstance(end, Success | Failure):
+        telemetry.JOBS_FINISHED.labels(metric, end.status).inc()
+    logger.info("job.ended", job=claim.job_id, attempt=claim.attempt, status=end.status)
+
+
+@dataclass(frozen=True)
+class Success:
+    """The job has a result."""
+
+    result: dict[str, Any]
+    status: Literal["succeeded"] = "succeeded"
+
+
+@dataclass(frozen=True)
+class Failure:
+    """The job ends with a problem."""
+
+    problem: dict[str, Any]
+    status: Literal["failed"] = "failed"
+
+
+@dataclass(frozen=True)
+class Abandoned:
+    """Nobody wants a result any more: the ledger has another end already, or another worker."""
+
+    status: Literal["abandoned"] = "abandoned"
+
+
+@dataclass(frozen=True)
+class Retry:
+    """The job goes back to the queue for this many seconds."""
+
+    seconds: float
+    status: Literal["retried"] = "retried"
+
+
+@dataclass(frozen=True)
+class Wait:
+    """The job goes back to the queue until its model is ready; the attempt does not count."""
+
+    model: str
+    detail: str
+    seconds: float
+    status: Literal["waiting"] = "waiting"
+
+
+End = Success | Failure | Retry | Wait | Abandoned
+
+
+def ending(room: ServiceContract, score: Callable[[Any], Message], claim: Claim) -> End:
+    """Score the claimed job and name its end. Raises nothing but what ends the process."""
+    try:
+        demand_readable(claim.request)
+        request = room.request.model_validate(claim.request)
+    except (Unavailable, ValidationError) as error:
+        return _unread(claim, error)
+    try:
+        settings().work_limit.check(room.work(request))  # of another version, or by another limit
+        return Success(_kept(score(request), request))
+    except JobCancelled:
+        return Abandoned()
+    except DeadlineExceeded:
+        return too_late(claim)
+    except BadInput as error:
+        found = problem(error)
+        return Failure(screened(found, request) if request.do_not_store_text else found)
+    except Unavailable as error:
+        return _later(claim, error)
+    except Exception as error:  # noqa: BLE001 - the boundary: every job must end
+        return _unexpected(claim, room.name, error)
+
+
+def _unread(claim: Claim, error: Unavailable | ValidationError) -> Failure | Retry:
+    """A request that this process has no key to, or that another version of us accepted."""
+    if isinstance(error, Unavailable):
+        return _again(claim, error)
+    return Failure(validation_problem(error, claim.request))
+
+
+def too_late(claim: Claim) -> Failure:
+    """It ran past its deadline; another attempt would take as long."""
+    logger.warning("job.too_late", job=claim.job_id, attempt=claim.attempt)
+    return Failure(ran_too_long(settings().max_run_seconds))
+
+
+def _kept(report: Message, request: JobRequest) -> dict[str, Any]:
+    """The report as it goes into the ledger."""
+    if request.do_not_store_text:
+        return without_text(report, request)
+    return report.model_dump(mode="json")
+
+
+def _later(claim: Claim, error: Unavailable) -> Failure | Retry | Wait:
+    return _waiting(claim, error) if isinstance(error, ModelNotReady) else _again(claim, error)
+
+
+def _waiting(claim: Claim, error: ModelNotReady) -> Failure | Wait:
+    """The job waits for its model, for so many hours after its acceptance."""
+    chosen = settings()
+    if claim.waited_seconds > chosen.model_wait_hours * 3_600:
+        return Failure(problem(error))
+    logger.info("job.waits", job=claim.job_id, model=error.model, detail=error.detail)
+    return Wait(error.model, error.detail, chosen.model_wait_seconds)
+
+
+def _again(claim: Claim, error: Unavailable) -> Failure | Retry:
+    logger.warning("job.unavailable", job=claim.job_id, attempt=claim.attempt, detail=error.detail)
+    chosen = settings()
+    if claim.tried >= chosen.max_attempts:
+        return Failure(attempts_exhausted(chosen.max_attempts, error.detail))
+    return Retry(chosen.retry_seconds * 2 ** (claim.tried - 1))
+
+
+def _unexpected(claim: Claim, metric: str, error: Exception) -> Failure:
+    error_id = f"err_{secrets.token_hex(8)}"
+    logger.error("job.crashed", job=claim.job_id, metric=metric, error_id=error_id, exc_info=error)
+    return Failure(internal(error_id))
+
+
+LOOK_SECONDS = 1.0
+
+
+class Heartbeat:
+    """The claims that this process holds, renewed in one statement every heartbeat."""
+
+    def __init__(self) -> None:
+        self._held: dict[Claim, JobContext] = {}
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+
+    @contextmanager
+    def held(self, claim: Claim, context: JobContext) -> Iterator[None]:
+        """Renew this claim's lease until the block is left; tell the context when it is lost."""
+        with self._lock:
+            self._held[claim] = context
+            self._ensure_running()
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._held.pop(claim, None)
+
+    def beat(self) -> None:
+        """Renew all leases once; those that are lost, or held for too long, are let go.
+
+        A job that is late keeps its lease while the watchdog ends it.
+        """
+        latest = time.monotonic() - 2 * settings().grace_seconds
+        lease = timedelta(seconds=settings().lease_seconds)
+        mine = {claim: one for claim, one in self._copy().items() if one.deadline >= latest}
+        try:
+            self._let_go(mine, lambda connection: leases.renew(connection, mine, lease=lease))
+        except Unavailable:
+            logger.warning("heartbeat.missed", claims=len(mine))
+
+    def look(self) -> None:
+        """Let go the claims that are lost."""
+        mine = self._copy()
+        try:
+            self._let_go(mine, lambda connection: leases.still_ours(connection, mine))
+        except Unavailable:
+            logger.debug("heartbeat.looked_in_vain", claims=len(mine))
+
+    def _copy(self) -> dict[Claim, JobContext]:
+        with self._lock:
+            return dict(self._held)
+
+    def _let_go(
+        self, mine: Mapping[Claim, JobContext], kept_of: Callable[[Connection], set[str]]
+    ) -> None:
+        """Ask which are kept; the computations of the others end."""
+        if not mine:
+            return
+        with transaction(ledger()) as connection:
+            kept = kept_of(connection)
+        for claim, context in mine.items():
+            if claim.job_id not in kept:
+                context.cancelled.set()
+                with self._lock:
+                    self._held.pop(claim, None)
+
+    def _ensure_running(self) -> None:
+        if self._thread is None or not self._thread.is_alive():
+            self._thread = threading.Thread(target=self._run, name="heartbeat", daemon=True)
+            self._thread.start()
+
+    def _run(self) -> None:
+        beat_at = time.monotonic() + settings().heartbeat_seconds
+        while True:
+            time.sleep(min(LOOK_SECONDS, settings().heartbeat_seconds))
+            try:
+                if time.monotonic() < beat_at:
+                    self.look()
+                else:
+                    beat_at = time.monotonic() + settings().heartbeat_seconds
+                    self.beat()
+            except Exception:
+                logger.exception("heartbeat.crashed")
+
+
+heartbeat = Heartbeat()

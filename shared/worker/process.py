@@ -1,0 +1,164 @@
+"""A worker's own door for probes: `/healthz`, `/readyz`, `/metrics` on `TOUCHSTONE_METRICS_PORT`.
+
+Ready means: this worker takes jobs. It does as soon as each of its models was tried once; one that
+cannot be loaded, or takes long, is its own jobs' affair, and stands under `models`.
+`/readyz?model=NAME` asks for one model: 200 once it is loaded.
+Alive means: nothing that it computes has got out of hand; who watches over processes ends one that
+is not, or that does not answer.
+
+Models are loaded beside the work, by a thread of its own: none holds up another or the worker.
+
+Until each was tried once, or `DOORS_SECONDS` are over, the worker takes no jobs. Then it does: jobs
+of a model that is not loaded wait for it, and this thread goes on trying.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+
+from shared import telemetry
+from shared.errors import ScoringError
+from shared.models.availability import ModelStates
+
+
+class Health:
+    """What stands between this worker and readiness: name → reason; nothing when ready."""
+
+    def __init__(self, models: ModelStates | None = None) -> None:
+        self.models = models or ModelStates()
+        self.ailment: Callable[[], str | None] = lambda: None  # why it should be ended
+        self._obstacles: dict[str, str] = {"worker": "is starting"}
+        self._lock = threading.Lock()
+
+    def obstruct(self, name: str, reason: str) -> None:
+        """Not ready, for this reason."""
+        with self._lock:
+            self._obstacles[name] = reason
+
+    def clear(self, name: str) -> None:
+        """This no longer stands in the way."""
+        with self._lock:
+            self._obstacles.pop(name, None)
+
+    @property
+    def obstacles(self) -> dict[str, str]:
+        """A copy of what stands in the way."""
+        with self._lock:
+            return dict(self._obstacles)
+
+
+def serve(health: Health, host: str, port: int) -> ThreadingHTTPServer:
+    """Answer probes from a thread of its own; returns the server, to be shut down."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            status, kind, body = _answer(self.path, health)
+            self.send_response(status)
+            self.send_header("Content-Type", kind)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            """Probes are not worth a line each."""
+
+    class Server(ThreadingHTTPServer):
+        def handle_error(self, request: Any, client_address: Any) -> None:
+            """Whoever asked has gone: that is no error of ours."""
+            if not isinstance(sys.exception(), ConnectionError):
+                super().handle_error(request, client_address)
+
+    server = Server((host, port), Handler)
+    threading.Thread(target=server.serve_forever, name="health", daemon=True).start()
+    return server
+
+
+def _answer(path: str, health: Health) -> tuple[int, str, bytes]:
+    if path == "/metrics":
+        return 200, CONTENT_TYPE_LATEST, generate_latest()
+    if path == "/healthz":
+        ailment = health.ailment()
+        body = {"status": "ok"} if ailment is None else {"status": "not alive", "worker": ailment}
+        return (200 if ailment is None else 503), "application/json", json.dumps(body).encode()
+    if urlsplit(path).path == "/readyz":
+        ready, body = _readiness(health, parse_qs(urlsplit(path).query).get("model"))
+        return (200 if ready else 503), "application/json", json.dumps(body).encode()
+    return 404, "application/json", b'{"status": "not found"}'
+
+
+def _readiness(health: Health, asked: list[str] | None) -> tuple[bool, dict[str, Any]]:
+    """Whether the worker is, or the model that is asked for; and why not."""
+    models = {
+        name: {"state": one.state, "reason": one.reason, "seconds": round(one.seconds, 1)}
+        for name, one in sorted(health.models.all().items())
+    }
+    if asked:
+        found = models.get(asked[-1], {"state": "unknown", "reason": "nobody has asked for it"})
+        return found["state"] == "ready", found
+    obstacles = health.obstacles
+    told = {"models": models} if models else {}
+    return not obstacles, {"status": "not ready" if obstacles else "ok", **obstacles, **told}
+
+
+RETRY_SECONDS = 10.0
+DOORS_SECONDS = 20.0  # for models that take long
+
+logger = telemetry.logger(__name__)
+
+
+Load = Callable[[str], object]  # a model's name → it is loaded, or an exception
+
+
+def preload(load: Load, names: Sequence[str], health: Health) -> threading.Thread:
+    """Load these models, each as often as it takes; returns when the worker may take jobs.
+
+    The thread that goes on ends when all are loaded.
+    """
+    for name in names:
+        health.obstruct(name, "is not loaded yet")
+    tried = threading.Event()
+    thread = threading.Thread(
+        target=_load_all, args=(load, list(names), health, tried), name="preloading", daemon=True
+    )
+    thread.start()
+    tried.wait(DOORS_SECONDS)
+    for name in names:
+        health.clear(name)
+    return thread
+
+
+def _load_all(load: Load, names: list[str], health: Health, tried: threading.Event) -> None:
+    waiting = {name: "" for name in names}  # name → the last reason, which is logged once
+    while waiting:
+        for name, before in list(waiting.items()):
+            reason = _tried(load, name)
+            health.clear(name)  # the worker does not wait for it any longer
+            if reason is None:
+                del waiting[name]
+            elif reason != before:
+                logger.warning("model.not_loaded", model=name, detail=reason)
+                waiting[name] = reason
+        tried.set()
+        if waiting:
+            time.sleep(RETRY_SECONDS)
+
+
+def _tried(load: Load, name: str) -> str | None:
+    """Why the model is not loaded; None: it is."""
+    try:
+        load(name)
+    except ScoringError as error:
+        return error.detail
+    except Exception as error:
+        logger.exception("model.crashed", model=name)
+        return f"{type(error).__name__}: {error}"
+    return None
