@@ -15,7 +15,7 @@ from transformers import (
 )
 
 from services.inference.causal import LocalLanguageModel
-from services.inference.weights import Weights
+from services.inference.weights import LoadedModel
 from shared.contracts import ModelKind, ModelUse
 from shared.models.calls import Template
 from shared.models.ports import Models
@@ -81,7 +81,7 @@ def random_model(config: Any, device: str = "cpu", dtype: str = "float32") -> An
 def behind_the_port(model: Any, words: Any, device: str = "cpu", dtype: str = "float32") -> Models:
     """The model as the rooms ask it."""
     use = ModelUse(name="random", revision="1", sha256="0" * 64, device=device, dtype=dtype)
-    weights = Weights(
+    weights = LoadedModel(
         model=model.requires_grad_(requires_grad=False),
         tokenizer=words,
         longest=READS,

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import services
 from shared.contracts import MetricContract, ServiceContract, SurprisingRule
-from shared.ledger.batch_lines import FAILED, Rules
+from shared.ledger.batch_lines import FAILED, SurprisingRules
 
 if TYPE_CHECKING:
     from shared.metric import Service
@@ -53,11 +53,11 @@ def service(name: str) -> Service:
     return found
 
 
-def surprising_rules(metric: str) -> Rules:
+def surprising_rules(metric: str) -> SurprisingRules:
     """What is surprising of this metric, and which scores are the worst."""
     found = metrics().get(metric)
     direction = None if found is None else found.report.model_fields["direction"].default
-    return Rules(
+    return SurprisingRules(
         (*(() if found is None else found.surprising), UNDEFINED),
         higher_is_better=direction != "lower_is_better",
     )

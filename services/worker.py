@@ -17,7 +17,7 @@ from services.registry import contracts, service
 from shared import queue, telemetry
 from shared.errors import ScoringError
 from shared.models import ports
-from shared.models.availability import ModelStates, Teller
+from shared.models.availability import ModelStates, StatusSender
 from shared.models.catalogue import Catalogue, load_catalogue
 from shared.models.ports import describe
 from shared.settings import Settings, settings
@@ -114,7 +114,7 @@ def main(arguments: list[str] | None = None) -> None:
     catalogue = load_catalogue(chosen.models_file)
     ports.bind(models_for(names, catalogue, chosen, states))
     if holds_models(names, chosen):
-        Teller(states).start()
+        StatusSender(states).start()
     register_all(names)
     preload(partial(describe, ports.models()), needed(names, catalogue), health)
     warm_up()

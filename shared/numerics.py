@@ -37,11 +37,11 @@ WIDEST = max(TOLERANCES.values())  # of a dtype that nobody told us
 
 def ensure_mode() -> None:
     """Choose MKL's mode for this process and those that it starts; the user's own choice stays."""
-    if (wanted := wanted_mode(_cpuinfo())) is not None:
+    if (wanted := mode_for(_cpuinfo())) is not None:
         environment_default(MODE, wanted)
 
 
-def wanted_mode(cpuinfo: str) -> str | None:
+def mode_for(cpuinfo: str) -> str | None:
     """What MKL needs on this processor; None: nothing, or nothing would help.
 
     cpuinfo: as Linux describes the processor in `/proc/cpuinfo`; empty on other systems.

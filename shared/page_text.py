@@ -40,7 +40,7 @@ class Mark:
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class MarkedText:
     """A stretch of text between two borders, and every mark that covers it."""
 
     text: str
@@ -57,7 +57,7 @@ class Piece:
         return "; ".join(dict.fromkeys(mark.label for mark in self.marks if mark.label))
 
 
-def pieces(text: str, marks: Iterable[Mark]) -> list[Piece]:
+def pieces(text: str, marks: Iterable[Mark]) -> list[MarkedText]:
     """The text in order, whole: joined, the pieces are the text. Marks may overlap.
 
     A mark that reaches beyond the text is cut off at its end; an empty one marks nothing.
@@ -66,14 +66,14 @@ def pieces(text: str, marks: Iterable[Mark]) -> list[Piece]:
     cuts = {0, len(text), *(cut for m in inside for cut in (m.start, min(m.end, len(text))))}
     opening = sorted(inside, key=lambda mark: mark.start)
     covering: list[Mark] = []
-    found: list[Piece] = []
+    found: list[MarkedText] = []
     upcoming = 0
     for start, end in pairwise(sorted(cuts)):
         covering = [mark for mark in covering if mark.end > start]
         while upcoming < len(opening) and opening[upcoming].start <= start:
             covering.append(opening[upcoming])
             upcoming += 1
-        found.append(Piece(text[start:end], tuple(covering)))
+        found.append(MarkedText(text[start:end], tuple(covering)))
     return found
 
 
@@ -106,7 +106,7 @@ class Stretch:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class TokenRun:
     """Stretches that are outlined together, or not at all."""
 
     stretches: tuple[Stretch, ...]
@@ -120,16 +120,16 @@ def level(value: float | None, largest: float) -> int:
     return round(LEVELS * (value / largest))
 
 
-def runs(text: str, tokens: Iterable[Warm]) -> tuple[Run, ...]:
+def runs(text: str, tokens: Iterable[Warm]) -> tuple[TokenRun, ...]:
     """The text in order, whole: joined, the stretches are the text."""
     covering = _covering(len(text), _disjoint(tokens, len(text)))
     return tuple(
-        Run(tuple(_heat_runs(text, list(group))), outlined)
+        TokenRun(tuple(_heat_runs(text, list(group))), outlined)
         for outlined, group in groupby(covering, key=lambda token: token.outlined)
     )
 
 
-def stretches(found: Iterable[Run]) -> int:
+def stretches(found: Iterable[TokenRun]) -> int:
     """How many elements a page needs for these: what they weigh."""
     return sum(run.outlined + sum(1 for stretch in run.stretches if stretch.level) for run in found)
 
@@ -180,11 +180,11 @@ _WORD = re.compile(r"\s+|\w+|[^\w\s]")
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class WordChange:
     """A stretch that stayed, went or came."""
 
     how: How
-    pieces: tuple[Piece, ...]
+    pieces: tuple[MarkedText, ...]
 
     @property
     def text(self) -> str:
@@ -194,7 +194,7 @@ class Change:
 
 def changes(
     before: str, after: str, old: Sequence[Mark] = (), new: Sequence[Mark] = ()
-) -> tuple[Change, ...]:
+) -> tuple[WordChange, ...]:
     """The way from one sentence to the other.
 
     old, new: marks of `before` and of `after`; a stretch that stayed carries both. What stayed and
@@ -207,7 +207,7 @@ def changes(
             text = before[slice(*of_before)]
         else:
             marks, text = _inside(new, of_after), after[slice(*of_after)]
-        found.append(Change(how, tuple(pieces(text, marks))))
+        found.append(WordChange(how, tuple(pieces(text, marks))))
     return tuple(found)
 
 

@@ -106,7 +106,7 @@ class FairQueue(Generic[Item]):
         return True
 
 
-class Pace:
+class DevicePace:
     """How much a device does in a short time, and whether it must be short now."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:

@@ -72,7 +72,7 @@ class CallsFirst(round_robin_cycle):  # type: ignore[misc]  # kombu is not typed
 
 
 @dataclass(frozen=True, slots=True)
-class Hint:
+class JobMessage:
     """One message: this job waits. trace: what `shared.telemetry.carried` gave, so that the
     worker's spans join the caller's. again: sent by the scheduler, the job seems to be lost."""
 
@@ -97,7 +97,7 @@ def task_name(metric: str) -> str:
     return f"score.{metric}"
 
 
-def batch_lane(metric: str) -> str:
+def batch_queue_of(metric: str) -> str:
     """The lane that waits while the interactive one has work."""
     return batch_queue(task_name(metric))
 
@@ -112,23 +112,23 @@ def is_batch(queue: str) -> bool:
     return queue.endswith(BATCH)
 
 
-def lanes(rooms: list[str]) -> list[str]:
+def queues_of(rooms: list[str]) -> list[str]:
     """The queues of these rooms, all interactive lanes first."""
     interactive = [task_name(room) for room in rooms]
     return interactive + [batch_queue(queue) for queue in interactive]
 
 
-def lane(metric: str, *, batch: bool) -> str:
+def queue_of(metric: str, *, batch: bool) -> str:
     """Where a job of this metric waits."""
-    return batch_lane(metric) if batch else task_name(metric)
+    return batch_queue_of(metric) if batch else task_name(metric)
 
 
 def send(metric: str, job_id: str, *, batch: bool = False, again: bool = False) -> None:
     """Hint to the room's workers that this job waits. Raises Unavailable; the job is safe then."""
-    send_all([Hint(metric, job_id, batch, again=again)])
+    send_all([JobMessage(metric, job_id, batch, again=again)])
 
 
-def send_all(hints: Sequence[Hint]) -> None:
+def send_all(hints: Sequence[JobMessage]) -> None:
     """Hint for all of these at once, in order: one trip to the broker. Raises Unavailable; then
     some of them may have been sent.
     """
@@ -143,7 +143,7 @@ def send_all(hints: Sequence[Hint]) -> None:
         raise Unavailable("the broker cannot be reached") from error
 
 
-def _publish(producer: Any, hint: Hint) -> None:
+def _publish(producer: Any, hint: JobMessage) -> None:
     headers, embedded = _envelope(task_name(hint.metric))
     message_id = str(uuid4())
     producer.publish(
@@ -151,7 +151,7 @@ def _publish(producer: Any, hint: Hint) -> None:
         headers={**headers, **hint.headers, "id": message_id, "root_id": message_id},
         correlation_id=message_id,
         exchange="",
-        routing_key=lane(hint.metric, batch=hint.batch),
+        routing_key=queue_of(hint.metric, batch=hint.batch),
         serializer="json",
         retry=False,
     )
@@ -203,7 +203,7 @@ def pop(queues: Sequence[str], seconds: float) -> tuple[str, bytes] | None:
 def waiting(metric: str, *, batch: bool = False) -> int:
     """How many messages wait in this lane of the room. Raises Unavailable."""
     try:
-        return int(_redis().llen(lane(metric, batch=batch)))
+        return int(_redis().llen(queue_of(metric, batch=batch)))
     except RedisError as error:
         raise Unavailable("the broker cannot be reached") from error
 
@@ -214,7 +214,7 @@ def depths(metrics: Sequence[str]) -> dict[tuple[str, bool], int]:
     try:
         with _prompt_redis().pipeline(transaction=False) as trip:
             for metric, batch in asked:
-                trip.llen(lane(metric, batch=batch))
+                trip.llen(queue_of(metric, batch=batch))
             return dict(zip(asked, map(int, trip.execute()), strict=True))
     except RedisError as error:
         raise Unavailable("the broker cannot be reached") from error

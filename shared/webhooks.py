@@ -135,7 +135,7 @@ class Destination:
 
 
 @dataclass(frozen=True)
-class Policy:
+class DestinationPolicy:
     """Public addresses by https on these ports; allowed networks in any way on any port."""
 
     allowed: Sequence[Network]
@@ -184,9 +184,9 @@ def _address_of(host: str) -> Address | None:
         return None
 
 
-def policy_of(chosen: Settings) -> Policy:
+def policy_of(chosen: Settings) -> DestinationPolicy:
     """The operator's policy."""
-    return Policy(allowed=chosen.webhook_allow, ports=chosen.webhook_ports)
+    return DestinationPolicy(allowed=chosen.webhook_allow, ports=chosen.webhook_ports)
 
 
 def read(url: str) -> Destination:

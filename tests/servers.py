@@ -47,7 +47,7 @@ def finish_next(engine: Engine, result: dict[str, Any]) -> None:
     """Do a worker's work on the next job that appears: claim it, and succeed with this result."""
     for _ in looks():
         with engine.begin() as connection:
-            found, _more = jobs.page_of(connection, jobs.Page(limit=1, status="queued"))
+            found, _more = jobs.page_of(connection, jobs.JobPage(limit=1, status="queued"))
             if found:
                 claim = leases.claim(
                     connection, found[0].id, lease=timedelta(minutes=1), max_attempts=3

@@ -27,7 +27,7 @@ from shared.ledger.tables import jobs
 from shared.metric import Metric
 from shared.settings import Settings
 from shared.worker import registered
-from shared.worker.job import Delivery, carry
+from shared.worker.job import MessageDelivery, carry
 from tests import metric_laws
 from tests.batches import Json, Scene
 from tests.gateway.serving import serving
@@ -214,7 +214,7 @@ class Counted(Scene):
             queued = connection.execute(query.where(jobs.c.status == "queued").limit(most)).all()
         for job_id, name, batch_id in queued:
             task = registered[name]
-            carry(job_id, task.contract, task.score, Delivery(batch=batch_id is not None))
+            carry(job_id, task.contract, task.score, MessageDelivery(batch=batch_id is not None))
         return len(queued)
 
 

@@ -122,10 +122,10 @@ def _good(answer: httpx.Response) -> httpx.Response:
     if answer.is_success:
         return answer
     kind = Away if answer.status_code in (429, 502, 503, 504) else Refused
-    raise kind(_said(answer))
+    raise kind(_problem_of(answer))
 
 
-def _said(answer: httpx.Response) -> str:
+def _problem_of(answer: httpx.Response) -> str:
     """A problem in one line: title, detail, and where."""
     try:
         problem = answer.json()

@@ -13,7 +13,7 @@ from services.cot2el import prompts
 from services.cot2el.contract import Cot2elRequest, Writing
 from services.cot2el.structuring import distinct, structured, validated
 from shared.models.calls import Completion, Prompt, Sampling
-from shared.models.ports import Asked, written
+from shared.models.ports import PromptOfRequest, written
 from shared.questions import Explanation
 
 OPEN, CLOSE = "<think>", "</think>"
@@ -130,7 +130,7 @@ def _has_structure(draft: Draft) -> bool:
     return bool(draft.pairs or draft.unplaced or draft.status == "parse_failed")
 
 
-def _json(draft: Draft, number: int) -> Asked:
+def _json(draft: Draft, number: int) -> PromptOfRequest:
     """The first try is greedy; the others are drawn."""
     how = draft.writing
     sampling = Sampling(
@@ -140,7 +140,7 @@ def _json(draft: Draft, number: int) -> Asked:
         seed=(draft.request.seed + number) % 2**63,
     )
     model = how.structuring_model or draft.request.model or ""
-    return Asked(draft.place, model, prompts.structure(draft.parse or ""), sampling)
+    return PromptOfRequest(draft.place, model, prompts.structure(draft.parse or ""), sampling)
 
 
 def _with_structure(draft: Draft, completion: Completion, *, last: bool) -> Draft:
@@ -163,7 +163,7 @@ def _advance(
 ) -> list[Draft]:
     """Ask `model` for the chosen drafts, in as few calls as their draws allow."""
     asked = [
-        Asked(draft.place, draft.request.model or "", prompt(draft), _sampling(draft))
+        PromptOfRequest(draft.place, draft.request.model or "", prompt(draft), _sampling(draft))
         for draft in chosen
     ]
     answers = zip(chosen, written(asked), strict=True)

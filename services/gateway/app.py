@@ -25,7 +25,7 @@ from services.gateway.routes import (
 )
 from services.gateway.site_security import SameSite
 from services.gateway.spool import Spool
-from services.gateway.state import Finishes, Hints, State
+from services.gateway.state import Finishes, MessageSender, State
 from shared.charts.engine import painter
 from shared.encryption import sealer_of
 from shared.file_store import FileStore
@@ -59,7 +59,7 @@ def create_app(settings: Settings) -> FastAPI:
     """The gateway for these settings. Raises ValueError where a webhook key is no Fernet key."""
     database_url = settings.database_url.get_secret_value()
     engine = connect(database_url, pool_size=LEDGER_CONNECTIONS)
-    finishes, hints, limiter = Finishes(libpq_url(database_url)), Hints(), Limiter(settings)
+    finishes, hints, limiter = Finishes(libpq_url(database_url)), MessageSender(), Limiter(settings)
     app = FastAPI(
         title="Touchstone",
         version=SERVICE_VERSION,

@@ -118,7 +118,7 @@ def demand_owned(connection: Connection, asked: JobRequest, tenant: str) -> None
     """Raises BadInput where it names what this tenant does not have: as if it were not there."""
     if asked.webhook is not None:
         try:
-            webhooks.find(connection, asked.webhook, tenant)
+            webhooks.find_endpoint(connection, asked.webhook, tenant)
         except UnknownEndpoint as error:
             raise BadInput(error.detail, pointer="/webhook") from None
     if isinstance(asked, BatchReportRequest):

@@ -16,7 +16,7 @@ from sqlalchemy import Engine
 
 from shared.contracts import Message, ServiceContract
 from shared.ledger import batch_lines
-from shared.ledger.batch_lines import Ended
+from shared.ledger.batch_lines import EndedLine
 from shared.ledger.batches import Batch
 from shared.ledger.engine import transaction
 
@@ -88,7 +88,7 @@ def _is_scalar(kind: Any) -> bool:
     return isinstance(kind, type) and issubclass(kind, SCALARS)
 
 
-def _row(line: Ended, columns: list[tuple[str, ...]], batch: Batch) -> list[str]:
+def _row(line: EndedLine, columns: list[tuple[str, ...]], batch: Batch) -> list[str]:
     result = line.result or {}
     return [
         cell(line.custom_id),
@@ -110,7 +110,7 @@ def _at(result: Any, path: tuple[str, ...]) -> Any:
     return result if isinstance(result, SCALARS) else None
 
 
-def _reason(line: Ended, batch: Batch) -> str | None:
+def _reason(line: EndedLine, batch: Batch) -> str | None:
     """Why the line has no result."""
     if line.error is not None:
         return str(line.error.get("detail", ""))

@@ -20,7 +20,7 @@ from sqlalchemy import Engine
 from shared.errors import Unavailable
 from shared.ledger import keys
 from shared.ledger.engine import connect, ledger, transaction
-from shared.ledger.keys import Key, Scope, Wanted
+from shared.ledger.keys import Key, NewKey, Scope
 from shared.ledger.tables import DEFAULT_TENANT
 
 SCOPES: tuple[Scope, ...] = get_args(Scope)
@@ -65,7 +65,7 @@ def _run(asked: argparse.Namespace, engine: Engine, console: Console) -> int:
     with transaction(engine) as connection:
         match asked.command:
             case "create":
-                key, secret = keys.make(connection, _wanted(asked))
+                key, secret = keys.make(connection, _new_key(asked))
             case "list":
                 console.print(table(keys.all_of(connection, asked.tenant)))
                 return 0
@@ -88,8 +88,8 @@ def _engine(var: Path | None) -> Engine:
     return connect(str(note["database_url"]))
 
 
-def _wanted(asked: argparse.Namespace) -> Wanted:
-    return Wanted(
+def _new_key(asked: argparse.Namespace) -> NewKey:
+    return NewKey(
         tenant=asked.tenant,
         name=asked.name,
         scopes=tuple(dict.fromkeys(asked.scope or ("score", "batch"))),

@@ -23,7 +23,7 @@ UNREAD_BYTES = 65_536  # of a body that nobody wants: cheaper to read than to op
 
 
 @dataclass(frozen=True)
-class Pace:
+class BodyPace:
     """How fast a body must come."""
 
     seconds: float  # in all
@@ -37,7 +37,7 @@ class Pace:
 class Body:
     """What has come of one request's body."""
 
-    def __init__(self, headers: Headers, pace: Pace) -> None:
+    def __init__(self, headers: Headers, pace: BodyPace) -> None:
         self._pace = pace
         self._started = time.monotonic()
         self._received = 0
@@ -71,7 +71,7 @@ class BodyDeadline:
 
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
         self.app = app
-        self._pace = Pace(settings.body_seconds, settings.body_bytes_per_second)
+        self._pace = BodyPace(settings.body_seconds, settings.body_bytes_per_second)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass on, with a clock beside the body."""

@@ -68,7 +68,7 @@ def serve_metrics(app: FastAPI, host: str, port: int) -> ThreadingHTTPServer:
     """Answer Prometheus from threads of their own; returns the server, to be shut down."""
     gateway: State = app.state.gateway
 
-    class Handler(BaseHTTPRequestHandler):
+    class MetricsHandler(BaseHTTPRequestHandler):
         timeout = 10
 
         def do_GET(self) -> None:
@@ -83,7 +83,7 @@ def serve_metrics(app: FastAPI, host: str, port: int) -> ThreadingHTTPServer:
         def log_message(self, *_: object) -> None:
             """Scrapes are not worth a line each."""
 
-    server = ThreadingHTTPServer((host, port), Handler)
+    server = ThreadingHTTPServer((host, port), MetricsHandler)
     server.daemon_threads = True
     Thread(target=server.serve_forever, name="metrics", daemon=True).start()
     return server

@@ -40,7 +40,7 @@ from shared.ledger.engine import transaction
 from shared.ledger.jobs import FINISHED_CHANNEL
 from shared.ledger.overview import Signs
 from shared.models.catalogue import Catalogue
-from shared.queue import Hint
+from shared.queue import JobMessage
 from shared.settings import Settings
 from shared.telemetry import carried
 
@@ -51,16 +51,16 @@ PATIENCE_SECONDS = 5.0  # at the end, for what still waits
 logger = telemetry.logger(__name__)
 
 
-class Hints:
+class MessageSender:
     """What is still to be sent."""
 
     def __init__(self) -> None:
-        self._waiting: Queue[Hint | None] = Queue(MOST)
+        self._waiting: Queue[JobMessage | None] = Queue(MOST)
 
     def add(self, metric: str, job_id: str) -> None:
         """Send this soon. Never blocks."""
         try:
-            self._waiting.put_nowait(Hint(metric, job_id, trace=carried()))
+            self._waiting.put_nowait(JobMessage(metric, job_id, trace=carried()))
         except Full:
             logger.warning("job.not_sent", job=job_id, detail="too many hints wait")
 
@@ -89,9 +89,9 @@ class Hints:
                     "job.not_sent", job=first.job_id, detail=error.detail, dropped_too=dropped
                 )
 
-    def _more(self) -> list[Hint]:
+    def _more(self) -> list[JobMessage]:
         """What waits besides, as far as one trip takes it."""
-        found: list[Hint] = []
+        found: list[JobMessage] = []
         with suppress(Empty):
             while len(found) < ONE_TRIP - 1:
                 hint = self._waiting.get_nowait()
@@ -182,7 +182,7 @@ class State:
     engine: Engine
     catalogue: Catalogue
     finishes: Finishes
-    hints: Hints
+    hints: MessageSender
     keyring: Keyring
     limiter: Limiter
     streams: Streams

@@ -19,7 +19,7 @@ from services.hlv.prompts import Shown
 from services.hlv.saying import Run
 from services.hlv.variants import VARIANTS
 from shared.models.calls import Completion, Sampling
-from shared.models.ports import Asked, written
+from shared.models.ports import PromptOfRequest, written
 
 RATED = (1.0, 5.0)  # the scale that the prompt names
 
@@ -30,7 +30,7 @@ class Line:
 
     condition: Condition
     run: int
-    asked: Asked
+    asked: PromptOfRequest
     read: Callable[[str], Any]  # None: unreadable
     option: int | None = None  # of Rank-score
 
@@ -54,10 +54,10 @@ def _read(lines: Sequence[Line], completions: Sequence[Completion]) -> list[Any]
     return [line.read(one.text) for line, one in zip(lines, completions, strict=True)]
 
 
-def _reseeded(asked: Asked) -> Asked:
+def _reseeded(asked: PromptOfRequest) -> PromptOfRequest:
     seed = (asked.sampling.seed + 1) % 2**63
     sampling = asked.sampling.model_copy(update={"seed": seed})
-    return Asked(asked.owner, asked.model, asked.prompt, sampling)
+    return PromptOfRequest(asked.owner, asked.model, asked.prompt, sampling)
 
 
 def _lines(condition: Condition) -> Iterator[Line]:
@@ -77,7 +77,7 @@ def _lines(condition: Condition) -> Iterator[Line]:
                 yield Line(condition, run, _ask(condition, text), _rater(request), place)
 
 
-def _ask(condition: Condition, text: str) -> Asked:
+def _ask(condition: Condition, text: str) -> PromptOfRequest:
     how = condition.judge
     sampling = Sampling(
         temperature=how.temperature,
@@ -86,7 +86,7 @@ def _ask(condition: Condition, text: str) -> Asked:
         seed=condition.request.seed,
     )
     prompt = prompts.as_prompt(text, chat=how.chat)
-    return Asked(condition.place, condition.model, prompt, sampling)
+    return PromptOfRequest(condition.place, condition.model, prompt, sampling)
 
 
 def _ranker(request: HlvRequest, shown: Shown) -> Callable[[str], list[str] | None]:

@@ -81,7 +81,7 @@ def eager(model: Any) -> Iterator[None]:
 
 
 @dataclass(frozen=True)
-class Asked:
+class AttributionInput:
     """An example's tokens, the model that they are in, and how many of them fit into one pass."""
 
     inside: Inside
@@ -89,7 +89,7 @@ class Asked:
     budget: int  # padded tokens
 
 
-def attribute(asked: Asked, method: AttributionMethod) -> Attributions:
+def attribute(asked: AttributionInput, method: AttributionMethod) -> Attributions:
     """(T,) importance of each token by any method but LIME."""
     if method.name == "attention":
         return answer(attention(asked.inside, method.attention))
@@ -137,7 +137,7 @@ def rollout(layers: Sequence[Tensor]) -> Tensor:
     return through
 
 
-def gradient(asked: Asked, kind: str) -> Floats:
+def gradient(asked: AttributionInput, kind: str) -> Floats:
     """(T,) by the gradient g of the target's logit with respect to each token's embedding e.
 
     kind: `l2`: |g|, never negative. `input_x_gradient`: the sum over d of g·e, with its sign:
@@ -153,7 +153,7 @@ def importance(slopes: Tensor, embeddings: Tensor, kind: str) -> Tensor:
     return slopes.norm(dim=-1) if kind == "l2" else (slopes * embeddings).sum(dim=-1)
 
 
-def integrated_gradients(asked: Asked, steps: int) -> Attributions:
+def integrated_gradients(asked: AttributionInput, steps: int) -> Attributions:
     """(T,) the gradient's mean on the line from the baseline, times the way: logit units, signed.
 
     baseline: the tokens of the text become the padding token (a zero embedding where there is
@@ -173,7 +173,7 @@ def integrated_gradients(asked: Asked, steps: int) -> Attributions:
     return answer(values, float(values.sum()) - float(ends[0] - ends[1]))
 
 
-def _baseline(asked: Asked, there: Tensor) -> Tensor:
+def _baseline(asked: AttributionInput, there: Tensor) -> Tensor:
     tokens = asked.tokens
     of_text = [part in ("text", "text_pair") for part in tokens.parts]
     nothing = torch.zeros_like(there[0])

@@ -12,7 +12,7 @@ from shared.errors import Unavailable
 
 
 @contextmanager
-def beside_the_batcher(model: str) -> Iterator[None]:
+def device_lock(model: str) -> Iterator[None]:
     """Observe how long it takes; a device that is full now may have room on another try."""
     try:
         with timed(model, "run"):

@@ -19,7 +19,7 @@ import torch
 from torch import Tensor
 
 from services.inference.attribution import (
-    Asked,
+    AttributionInput,
     Together,
     answer,
     attribute,
@@ -27,7 +27,7 @@ from services.inference.attribution import (
     column,
     eager,
 )
-from services.inference.beside import beside_the_batcher
+from services.inference.beside import device_lock
 from services.inference.budget import padded_tokens
 from services.inference.causal_pass import CausalPass, CausalRow, sharing
 from services.inference.classifier import softmax
@@ -35,7 +35,7 @@ from services.inference.generation import LocalWriter
 from services.inference.measures import timed
 from services.inference.microbatcher import Device, MicroBatcher
 from services.inference.tokenization import CausalReader, CausalReading, Encoder, Ids
-from services.inference.weights import Weights
+from services.inference.weights import LoadedModel
 from shared.contracts import ModelUse
 from shared.job_context import awaited
 from shared.models.calls import AttributionMethod, Attributions, Example, Row, Rows, Tokens
@@ -46,7 +46,7 @@ from shared.priority_lock import PriorityLock
 class LocalLanguageModel(LocalWriter):
     """The port `shared.models.ports.LanguageModel` over weights in this process."""
 
-    def __init__(self, weights: Weights, budget: int | None = None) -> None:
+    def __init__(self, weights: LoadedModel, budget: int | None = None) -> None:
         """`budget`: tokens of one forward pass; found from the free memory if absent."""
         self._weights = weights
         causal = CausalPass(weights.model, weights.use.name)
@@ -97,7 +97,7 @@ class LocalLanguageModel(LocalWriter):
         with timed(self.use.name, "tokenize"):
             readings = self._reader.read([one.example for one in asked])
             groups = [
-                sharing(list(_asked(reading, map(reading.row, one.rows))))
+                sharing(list(_rows_of(reading, map(reading.row, one.rows))))
                 for reading, one in zip(readings, asked, strict=True)
             ]
         futures = [self._batcher.submit(group) for group in groups]
@@ -130,7 +130,7 @@ class LocalLanguageModel(LocalWriter):
             reading.verbalizers[column(reading.labels, target)][0]
             for reading, target in zip(readings, targets, strict=True)
         ]
-        with beside_the_batcher(self.use.name):
+        with device_lock(self.use.name):
             found = Together(self._causal, readings, tokens).values(method, self._budget)
         return [answer(values) for values in found]
 
@@ -140,11 +140,11 @@ class LocalLanguageModel(LocalWriter):
         if method.name == "lime":
             return by_lime(self, example, reading.tokens, place, method)
         inside = CausalInside(self._causal, reading, place)
-        with beside_the_batcher(self.use.name):
-            return attribute(Asked(inside, reading.tokens, self._budget), method)
+        with device_lock(self.use.name):
+            return attribute(AttributionInput(inside, reading.tokens, self._budget), method)
 
 
-def _asked(reading: CausalReading, rows: Iterable[Ids]) -> Iterable[CausalRow]:
+def _rows_of(reading: CausalReading, rows: Iterable[Ids]) -> Iterable[CausalRow]:
     """One row each, or one a label where verbalizers have several tokens."""
     for ids in rows:
         if reading.single:

@@ -26,21 +26,21 @@ from torch import Tensor
 from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
-from services.inference.attribution import Asked, attribute, by_lime, column, eager
-from services.inference.beside import beside_the_batcher
+from services.inference.attribution import AttributionInput, attribute, by_lime, column, eager
+from services.inference.beside import device_lock
 from services.inference.budget import padded_tokens
 from services.inference.measures import PADDED_SHARE, timed
 from services.inference.microbatcher import Device, MicroBatcher
 from services.inference.packing import kind
 from services.inference.tokenization import EncoderReader, EncoderReading, EncoderRow
-from services.inference.weights import Weights
+from services.inference.weights import LoadedModel
 from shared.contracts import ModelUse
 from shared.job_context import awaited
 from shared.models.calls import AttributionMethod, Attributions, Example, Row, Rows, Tokens
 from shared.models.ports import Floats
 from shared.priority_lock import PriorityLock
 
-__all__ = ["LocalClassifier", "Weights", "softmax"]
+__all__ = ["LoadedModel", "LocalClassifier", "softmax"]
 
 
 class LocalClassifier:
@@ -49,7 +49,7 @@ class LocalClassifier:
     Any number of threads may call it; their rows share forward passes.
     """
 
-    def __init__(self, weights: Weights, budget: int | None = None) -> None:
+    def __init__(self, weights: LoadedModel, budget: int | None = None) -> None:
         """`budget`: padded tokens of one forward pass; found from the free memory if absent."""
         self._weights = weights
         self._device = torch.device(weights.use.device)
@@ -125,8 +125,8 @@ class LocalClassifier:
         if method.name == "lime":
             return by_lime(self, example, reading.tokens, place, method)
         inside = EncoderInside(self._weights.model, self._lock, reading, place)
-        with beside_the_batcher(self.use.name):
-            return attribute(Asked(inside, reading.tokens, self._budget), method)
+        with device_lock(self.use.name):
+            return attribute(AttributionInput(inside, reading.tokens, self._budget), method)
 
     def probabilities(self, texts: Sequence[str]) -> Floats:
         """(N, L) calibrated probabilities in [0, 1], rows sum to 1; long texts are cut."""

@@ -17,11 +17,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from services.inference.beside import beside_the_batcher
+from services.inference.beside import device_lock
 from services.inference.causal_pass import CausalPass, CausalRow, sharing
 from services.inference.microbatcher import MicroBatcher
-from services.inference.tokenization import Encoder, Ids, Token
-from services.inference.weights import Weights
+from services.inference.tokenization import Encoder, Ids, PlacedToken
+from services.inference.weights import LoadedModel
 from shared.errors import BadInput
 from shared.job_context import awaited, check
 from shared.models.calls import Completion, Prompt, Sampling, WrittenToken
@@ -30,7 +30,9 @@ from shared.models.ports import Floats
 TOGETHER = 32  # prompts; their caches are held all at once
 
 
-def generate(causal: CausalPass, drafts: Sequence[Draft], sampling: Sampling, longest: int) -> None:
+def generate(
+    causal: CausalPass, drafts: Sequence[GeneratedText], sampling: Sampling, longest: int
+) -> None:
     """Finish every draft. Prompts of similar length go together."""
     order = sorted(drafts, key=lambda draft: draft.length)
     for first in range(0, len(order), TOGETHER):
@@ -41,7 +43,7 @@ class _Batch:
     """Drafts that grow together; finished ones leave."""
 
     def __init__(
-        self, causal: CausalPass, drafts: list[Draft], sampling: Sampling, longest: int
+        self, causal: CausalPass, drafts: list[GeneratedText], sampling: Sampling, longest: int
     ) -> None:
         self._causal, self._sampling, self._longest = causal, sampling, longest
         self._drafts = drafts
@@ -139,7 +141,7 @@ def seeded(seed: int, place: int) -> torch.Generator:
     return torch.Generator().manual_seed(int(state >> np.uint64(1)))
 
 
-class Draft:
+class GeneratedText:
     """What follows one prompt. Offsets: a token covers the characters that it completed."""
 
     def __init__(self, prompt: Ids, encoder: Encoder, generator: torch.Generator) -> None:
@@ -217,7 +219,7 @@ class LocalWriter:
 
     def __init__(
         self,
-        weights: Weights,
+        weights: LoadedModel,
         causal: CausalPass,
         batcher: MicroBatcher[CausalRow, Floats],
         encoder: Encoder,
@@ -235,10 +237,12 @@ class LocalWriter:
         in float32), which changes a draw only where it falls that close to a border.
         """
         drafts = [
-            Draft(self._prompt(prompt), self._encoder, seeded(sampling.seed, _draw(prompt, place)))
+            GeneratedText(
+                self._prompt(prompt), self._encoder, seeded(sampling.seed, _draw(prompt, place))
+            )
             for place, prompt in enumerate(prompts)
         ]
-        with beside_the_batcher(self._causal.name):
+        with device_lock(self._causal.name):
             generate(self._causal, drafts, sampling, self._longest)
         return [draft.completion() for draft in drafts]
 
@@ -273,7 +277,7 @@ class LocalWriter:
             )
         return ids
 
-    def _pair(self, prompt: Prompt, written: str) -> tuple[Ids, list[Token]]:
+    def _pair(self, prompt: Prompt, written: str) -> tuple[Ids, list[PlacedToken]]:
         context = self._encoder.context(prompt)
         before = tuple(token.id for token in self._encoder.tokens(context))
         tokens = self._encoder.continuation(context, written) if written else []
@@ -290,12 +294,12 @@ def _draw(prompt: Prompt, place: int) -> int:
     return place if prompt.draw is None else prompt.draw
 
 
-def _row(before: Ids, tokens: Sequence[Token]) -> CausalRow:
+def _row(before: Ids, tokens: Sequence[PlacedToken]) -> CausalRow:
     followed = tuple(token.id for token in tokens)
     return CausalRow((), before + followed[:-1], followed=followed)
 
 
-def _completion(written: str, tokens: Sequence[Token], logprobs: Floats | None) -> Completion:
+def _completion(written: str, tokens: Sequence[PlacedToken], logprobs: Floats | None) -> Completion:
     values = [] if logprobs is None else logprobs.tolist()
     return Completion(
         text=written,

@@ -20,7 +20,7 @@ from transformers import (
 
 from services.inference.embedded.adapter import load_adapter
 from services.inference.quiet import quiet
-from services.inference.weights import Weights
+from services.inference.weights import LoadedModel
 from shared.contracts import ModelUse
 from shared.errors import ScoringError, Unavailable
 from shared.models.availability import unloadable
@@ -33,7 +33,7 @@ LONGEST_PROOF = 8_192  # tokens
 NO_LIMIT = 100_000_000  # a tokenizer without a length limit states some 1e30
 
 
-def load_classifier(catalogue: Catalogue, entry: ModelEntry) -> Weights:
+def load_classifier(catalogue: Catalogue, entry: ModelEntry) -> LoadedModel:
     """A classifier's weights, on its device.
 
     Raises Unavailable where the hub is out of reach or the device is full (a retry can help),
@@ -42,14 +42,14 @@ def load_classifier(catalogue: Catalogue, entry: ModelEntry) -> Weights:
     return _loaded(_classifier, catalogue, entry)
 
 
-def load_causal(catalogue: Catalogue, entry: ModelEntry) -> Weights:
+def load_causal(catalogue: Catalogue, entry: ModelEntry) -> LoadedModel:
     """A causal language model's weights, on its device. Raises as `load_classifier` does."""
     return _loaded(_causal, catalogue, entry)
 
 
 def _loaded(
-    load: Callable[[Catalogue, ModelEntry], Weights], catalogue: Catalogue, entry: ModelEntry
-) -> Weights:
+    load: Callable[[Catalogue, ModelEntry], LoadedModel], catalogue: Catalogue, entry: ModelEntry
+) -> LoadedModel:
     try:
         return load(catalogue, entry)
     except (LocalEntryNotFoundError, torch.OutOfMemoryError, MemoryError) as error:
@@ -58,7 +58,7 @@ def _loaded(
         raise ScoringError(unloadable(entry.name, error)) from error
 
 
-def _classifier(catalogue: Catalogue, entry: ModelEntry) -> Weights:
+def _classifier(catalogue: Catalogue, entry: ModelEntry) -> LoadedModel:
     folder = catalogue.folder(entry) or _from_hub(entry)
     sha256 = _checked_hash(folder, entry)
     note = catalogue.note(entry)
@@ -72,7 +72,7 @@ def _classifier(catalogue: Catalogue, entry: ModelEntry) -> Weights:
     labels = _labels(entry.labels or (note.labels if note else None), model.config)
     model, longest = _placed(model, entry), _longest(model, tokenizer)
     _prove(model, longest, tokenizer.pad_token_id)
-    return Weights(
+    return LoadedModel(
         model=model,
         tokenizer=tokenizer,
         longest=longest,
@@ -83,14 +83,14 @@ def _classifier(catalogue: Catalogue, entry: ModelEntry) -> Weights:
     )
 
 
-def _causal(catalogue: Catalogue, entry: ModelEntry) -> Weights:
+def _causal(catalogue: Catalogue, entry: ModelEntry) -> LoadedModel:
     folder = catalogue.folder(entry) or _from_hub(entry)
     sha256 = _checked_hash(folder, entry)
     tokenizer = _tokenizer(folder)
     if not tokenizer.is_fast:
         raise ValueError("its tokenizer gives no character offsets")
     model = _from_folder(folder, AutoModelForCausalLM)
-    return Weights(
+    return LoadedModel(
         model=_placed(model, entry),
         tokenizer=tokenizer,
         longest=_longest(model, tokenizer),

@@ -8,7 +8,7 @@ from typing import TypeVar
 from services.inference.causal import LocalLanguageModel
 from services.inference.classifier import LocalClassifier
 from services.inference.loading import load_causal, load_classifier
-from services.inference.weights import Weights
+from services.inference.weights import LoadedModel
 from shared.contracts import ModelKind
 from shared.errors import BadInput
 from shared.models.availability import LoadedModels, ModelStates
@@ -84,7 +84,7 @@ class LocalModels:
         self,
         loaded: LoadedModels[Model],
         entry: ModelEntry,
-        build: Callable[[Weights, int | None], Model],
-        load: Callable[[Catalogue, ModelEntry], Weights],
+        build: Callable[[LoadedModel, int | None], Model],
+        load: Callable[[Catalogue, ModelEntry], LoadedModel],
     ) -> Model:
         return loaded.get(entry.name, lambda: build(load(self._catalogue, entry), self._budget))

@@ -20,10 +20,10 @@ from itertools import groupby
 from typing import Generic
 
 from services.inference.measures import BATCH_ROWS, QUEUED_ROWS, timed
-from services.inference.waiting import Answer, Call, Lane, Row, Waiting
+from services.inference.waiting import Answer, PendingCall, PendingRow, Row, RowQueue
 from shared.errors import Unavailable
 from shared.job_context import acting_for, party
-from shared.priority import Pace, Party, Turns
+from shared.priority import DevicePace, Party, Turns
 
 
 @dataclass(frozen=True)
@@ -52,34 +52,34 @@ class MicroBatcher(Generic[Row, Answer]):
 
     def __init__(self, device: Device[Row, Answer]) -> None:
         self._device = device
-        self._lanes: dict[Hashable, Lane[Row, Answer]] = {}
+        self._lanes: dict[Hashable, RowQueue[Row, Answer]] = {}
         self._turns = 0
         self._parties = Turns()
-        self._pace = Pace(device.clock)
+        self._pace = DevicePace(device.clock)
         self._something = threading.Condition()
         self._thread: threading.Thread | None = None
 
     def submit(self, rows: Sequence[Row]) -> Future[list[Answer]]:
         """Queue these rows; the future holds their answers, in order. Cancel it to drop them."""
         whom = party()
-        call: Call[Row, Answer] = Call([None] * len(rows), len(rows), whom)
+        call: PendingCall[Row, Answer] = PendingCall([None] * len(rows), len(rows), whom)
         if not rows:
             call.future.set_result([])
             return call.future
         with self._something:
             self._pace.saw(whom)
             for place, row in enumerate(rows):
-                self._lane(row).add(Waiting(call, place, row))
+                self._lane(row).add(PendingRow(call, place, row))
             self._count()
             self._ensure_running()
             self._something.notify()
         return call.future
 
-    def _lane(self, row: Row) -> Lane[Row, Answer]:
+    def _lane(self, row: Row) -> RowQueue[Row, Answer]:
         kind = self._device.kind(row)
         if kind not in self._lanes:
             self._turns += 1
-            self._lanes[kind] = Lane(self._turns)
+            self._lanes[kind] = RowQueue(self._turns)
         return self._lanes[kind]
 
     def _ensure_running(self) -> None:
@@ -98,7 +98,7 @@ class MicroBatcher(Generic[Row, Answer]):
     def _count(self) -> None:
         QUEUED_ROWS.labels(self._device.name).set(sum(map(len, self._lanes.values())))
 
-    def _next_batch(self) -> list[Waiting[Row, Answer]]:
+    def _next_batch(self) -> list[PendingRow[Row, Answer]]:
         """Rows of the party and the kind whose turn it is; none where nobody waits."""
         waiting = {kind: lane.parties() for kind, lane in self._lanes.items()}
         self._lanes = {kind: lane for kind, lane in self._lanes.items() if waiting[kind]}
@@ -114,8 +114,8 @@ class MicroBatcher(Generic[Row, Answer]):
         return self._filled(self._lanes[kind], party, waiting[kind])
 
     def _filled(
-        self, lane: Lane[Row, Answer], first: Party, waiting: list[Party]
-    ) -> list[Waiting[Row, Answer]]:
+        self, lane: RowQueue[Row, Answer], first: Party, waiting: list[Party]
+    ) -> list[PendingRow[Row, Answer]]:
         """This party's rows and those of all like it, up to the budget; where others leave room
         in a short pass, theirs too."""
         cost = self._device.cost(lane.first().row)
@@ -131,7 +131,7 @@ class MicroBatcher(Generic[Row, Answer]):
     def _most(self, parties: Sequence[Party]) -> int:
         return self._pace.most(self._device.budget, parties)
 
-    def _run(self, batch: list[Waiting[Row, Answer]]) -> None:
+    def _run(self, batch: list[PendingRow[Row, Answer]]) -> None:
         name = self._device.name
         BATCH_ROWS.labels(name).observe(len(batch))
         whom = min((waiting.call.party for waiting in batch), key=lambda party: party.batch)
@@ -151,7 +151,7 @@ class MicroBatcher(Generic[Row, Answer]):
                 for waiting, answer in answered:
                     waiting.call.take(waiting.place, answer)
 
-    def _in_halves(self, batch: list[Waiting[Row, Answer]], error: Exception) -> None:
+    def _in_halves(self, batch: list[PendingRow[Row, Answer]], error: Exception) -> None:
         if len(batch) == 1:
             full = Unavailable(f"the device of {self._device.name!r} has no memory for one row")
             full.__cause__ = error
@@ -161,7 +161,7 @@ class MicroBatcher(Generic[Row, Answer]):
         self._run(batch[:middle])
         self._run(batch[middle:])
 
-    def _one_by_one(self, batch: list[Waiting[Row, Answer]], error: Exception) -> None:
+    def _one_by_one(self, batch: list[PendingRow[Row, Answer]], error: Exception) -> None:
         """Each caller's rows alone: only whose rows raise gets the exception."""
         ordered = sorted(batch, key=lambda waiting: id(waiting.call))
         callers = [list(rows) for _, rows in groupby(ordered, lambda waiting: id(waiting.call))]

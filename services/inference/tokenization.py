@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 
 import jinja2
 
-from services.inference.weights import Weights
+from services.inference.weights import LoadedModel
 from shared.errors import BadInput
 from shared.models.calls import Example, Part, Prompt, Row, Template, Tokens
 
@@ -94,7 +94,7 @@ class EncoderReading:
 class EncoderReader:
     """A tokenizer for any number of threads: a fast tokenizer keeps its truncation in itself."""
 
-    def __init__(self, weights: Weights) -> None:
+    def __init__(self, weights: LoadedModel) -> None:
         self._tokenizer = weights.tokenizer
         self._longest = weights.longest
         self._vocabulary = int(weights.model.config.vocab_size)
@@ -161,7 +161,7 @@ class EncoderReader:
         )
 
 
-class Token(NamedTuple):
+class PlacedToken(NamedTuple):
     """A token of a string; `special` where the tokenizer added it by itself."""
 
     id: int
@@ -171,7 +171,7 @@ class Token(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Context:
+class TokenContext:
     """What stands before a continuation; `special`: whether the tokenizer may add its own."""
 
     text: str
@@ -187,7 +187,7 @@ class Encoder:
         begins = [tokenizer.bos_token_id, tokenizer.eos_token_id]
         self.first: Ids = tuple(token for token in begins if token is not None)[:1]
 
-    def tokens(self, context: Context) -> list[Token]:
+    def tokens(self, context: TokenContext) -> list[PlacedToken]:
         """The string's tokens. One that the tokenizer would add at the end is left away.
 
         Nothing at all becomes the token that begins (else: ends) a text, if there is one.
@@ -197,7 +197,7 @@ class Encoder:
                 context.text, add_special_tokens=context.special, verbose=False
             ).encodings[0]
         made = [
-            Token(id_, start, end, bool(special))
+            PlacedToken(id_, start, end, bool(special))
             for id_, (start, end), special in zip(
                 encoded.ids, encoded.offsets, encoded.special_tokens_mask, strict=True
             )
@@ -206,31 +206,31 @@ class Encoder:
             made.pop()
         if not made and not self.first:
             raise BadInput("the model cannot read an empty text", pointer="/text")
-        return made or [Token(self.first[0], 0, 0, special=True)]
+        return made or [PlacedToken(self.first[0], 0, 0, special=True)]
 
-    def continuation(self, context: Context, written: str) -> list[Token]:
+    def continuation(self, context: TokenContext, written: str) -> list[PlacedToken]:
         """The tokens that `written` adds after the context; offsets into `written`.
 
         Where its beginning would merge with the context's end, it is read by itself instead: the
         model was asked with the context's own tokens.
         """
         before = self.tokens(context)
-        whole = self.tokens(Context(context.text + written, context.special))
+        whole = self.tokens(TokenContext(context.text + written, context.special))
         if [token.id for token in whole[: len(before)]] == [token.id for token in before]:
             shift, added = len(context.text), whole[len(before) :]
         elif len(context.text) == 0:  # the context is the first token alone
             shift, added = 0, [token for token in whole if not token.special]
         else:
-            shift, added = 0, self.tokens(Context(written, special=False))
+            shift, added = 0, self.tokens(TokenContext(written, special=False))
         return [
-            Token(token.id, max(0, token.start - shift), max(0, token.end - shift))
+            PlacedToken(token.id, max(0, token.start - shift), max(0, token.end - shift))
             for token in added
         ]
 
-    def context(self, prompt: Prompt) -> Context:
+    def context(self, prompt: Prompt) -> TokenContext:
         """A prompt as a string. Raises BadInput for turns where there is no chat template."""
         if prompt.turns is None:
-            return Context(prompt.text or "")
+            return TokenContext(prompt.text or "")
         if not self._tokenizer.chat_template:
             raise BadInput("the model has no chat template: give `text`", pointer="/prompts")
         turns = [turn.model_dump() for turn in prompt.turns]
@@ -241,7 +241,7 @@ class Encoder:
                 )
         except jinja2.TemplateError as error:  # for example: it knows no system turns
             raise BadInput(f"the chat template refuses it: {error}", pointer="/prompts") from error
-        return Context(text, special=False)
+        return TokenContext(text, special=False)
 
     def text(self, ids: Sequence[int]) -> str:
         """Tokens as a string, special ones left out."""
@@ -254,7 +254,7 @@ class Encoder:
 
 REMEMBERED = 1_024  # examples: a metric asks about each several times in a row
 
-Placed = tuple[Token, Part, int | None, int | None]  # with offsets into the text
+Placed = tuple[PlacedToken, Part, int | None, int | None]  # with offsets into the text
 
 
 @dataclass(frozen=True)
@@ -283,7 +283,7 @@ class CausalReading:
 class CausalReader:
     """From examples to tokens."""
 
-    def __init__(self, weights: Weights, encoder: Encoder) -> None:
+    def __init__(self, weights: LoadedModel, encoder: Encoder) -> None:
         self._encoder = encoder
         self._weights = weights
         self._read_before: OrderedDict[Hashable, CausalReading] = OrderedDict()
@@ -315,7 +315,7 @@ class CausalReader:
                 pointer="/text_pair",
             )
         template = example.template
-        context = Context(template.prefix + example.text + template.suffix)
+        context = TokenContext(template.prefix + example.text + template.suffix)
         read = self._encoder.tokens(context)
         verbalizers = self._verbalizers(context, template)
         room = self._weights.longest - max(map(len, verbalizers)) + 1
@@ -329,7 +329,7 @@ class CausalReader:
             first=self._encoder.first,
         )
 
-    def _verbalizers(self, context: Context, template: Template) -> tuple[Ids, ...]:
+    def _verbalizers(self, context: TokenContext, template: Template) -> tuple[Ids, ...]:
         found: dict[Ids, str] = {}
         for label, written in template.verbalizers.items():
             ids = tuple(token.id for token in self._encoder.continuation(context, written))
@@ -361,7 +361,7 @@ def _content(example: Example) -> Hashable:
     return example.text, example.text_pair, asked
 
 
-def _placed(token: Token, template: Template, text: str, whole: str) -> Placed:
+def _placed(token: PlacedToken, template: Template, text: str, whole: str) -> Placed:
     if token.special:
         return token, "special", None, None
     begin = len(template.prefix)

@@ -20,7 +20,7 @@ Answer = TypeVar("Answer")
 
 
 @dataclass
-class Call(Generic[Row, Answer]):
+class PendingCall(Generic[Row, Answer]):
     """One caller's rows, answered when the last one is."""
 
     answers: list[Answer | None]
@@ -48,10 +48,10 @@ class Call(Generic[Row, Answer]):
 
 
 @dataclass(frozen=True)
-class Waiting(Generic[Row, Answer]):
+class PendingRow(Generic[Row, Answer]):
     """A row in the queue."""
 
-    call: Call[Row, Answer]
+    call: PendingCall[Row, Answer]
     place: int
     row: Row
 
@@ -60,16 +60,16 @@ class Calls(Generic[Row, Answer]):
     """Waiting rows of one party and one kind, one of each call in turn."""
 
     def __init__(self) -> None:
-        self._calls: dict[int, deque[Waiting[Row, Answer]]] = {}
+        self._calls: dict[int, deque[PendingRow[Row, Answer]]] = {}
 
     def __len__(self) -> int:
         return sum(map(len, self._calls.values()))
 
-    def add(self, waiting: Waiting[Row, Answer]) -> None:
+    def add(self, waiting: PendingRow[Row, Answer]) -> None:
         """One more row, behind those of its call."""
         self._calls.setdefault(id(waiting.call), deque()).append(waiting)
 
-    def first(self) -> Waiting[Row, Answer] | None:
+    def first(self) -> PendingRow[Row, Answer] | None:
         """A row that somebody waits for; what nobody waits for is dropped."""
         while self._calls:
             key = next(iter(self._calls))
@@ -79,7 +79,7 @@ class Calls(Generic[Row, Answer]):
             del self._calls[key]
         return None
 
-    def pop(self) -> Waiting[Row, Answer] | None:
+    def pop(self) -> PendingRow[Row, Answer] | None:
         """The row that `first` shows; its call goes to the end of the round."""
         found = self.first()
         if found is not None:
@@ -90,7 +90,7 @@ class Calls(Generic[Row, Answer]):
         return found
 
 
-class Lane(Generic[Row, Answer]):
+class RowQueue(Generic[Row, Answer]):
     """Waiting rows of one kind. `turn`: when it was last served, or made; the lowest is next."""
 
     def __init__(self, turn: int) -> None:
@@ -100,7 +100,7 @@ class Lane(Generic[Row, Answer]):
     def __len__(self) -> int:
         return sum(map(len, self._of.values()))
 
-    def add(self, waiting: Waiting[Row, Answer]) -> None:
+    def add(self, waiting: PendingRow[Row, Answer]) -> None:
         """One more row, behind those of its call."""
         self._of.setdefault(waiting.call.party, Calls()).add(waiting)
 
@@ -109,13 +109,13 @@ class Lane(Generic[Row, Answer]):
         self._of = {party: calls for party, calls in self._of.items() if calls.first()}
         return list(self._of)
 
-    def first(self) -> Waiting[Row, Answer]:
+    def first(self) -> PendingRow[Row, Answer]:
         """A row that somebody waits for. Raises StopIteration where there is none."""
         return next(row for calls in self._of.values() if (row := calls.first()))
 
-    def take(self, most: int, parties: Iterable[Party]) -> list[Waiting[Row, Answer]]:
+    def take(self, most: int, parties: Iterable[Party]) -> list[PendingRow[Row, Answer]]:
         """At most so many rows of these parties, one of each in turn, in this order."""
-        taken: list[Waiting[Row, Answer]] = []
+        taken: list[PendingRow[Row, Answer]] = []
         left = deque(party for party in parties if party in self._of)
         while left and len(taken) < most:
             party = left.popleft()

@@ -9,7 +9,7 @@ from shared.contracts import ModelUse
 
 
 @dataclass(frozen=True)
-class Weights:
+class LoadedModel:
     """A model as loaded, ready to answer. `temperature` divides a classifier's logits."""
 
     model: Any

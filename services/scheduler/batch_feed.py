@@ -31,8 +31,8 @@ from shared import queue, telemetry
 from shared.errors import Unavailable, UnknownFile
 from shared.file_store import FileStore
 from shared.ledger import batch_feed, batches, jobs
-from shared.ledger.batch_feed import Hungry, Load, NewJob, Waiting
-from shared.ledger.batches import Turn
+from shared.ledger.batch_feed import Load, NewJob, OpenBatch, WaitingLine
+from shared.ledger.batches import DueBatch
 from shared.ledger.engine import transaction
 from shared.models.catalogue import Catalogue
 from shared.settings import Settings
@@ -69,7 +69,7 @@ class Feeder:
         self._patience = patience
         self._steps = Steps(STEPS_AT_ONCE)
         self._rotation = Rotation()
-        self._pace = Pace(LEAST_WAITING, chosen.batch_window)
+        self._pace = MetricPace(LEAST_WAITING, chosen.batch_window)
         self._fed: list[tuple[str, int]] = []  # (metric, jobs) of steps that have ended
 
     def round(self) -> int:
@@ -79,7 +79,7 @@ class Feeder:
         self._boundary.each("expiring", batches.expire)
         self._boundary.each("cancelling", _wind_up)
         with transaction(self._engine) as connection:
-            hungry = batch_feed.hungry(connection)
+            hungry = batch_feed.open_batches(connection)
             loads = batch_feed.open_jobs(connection) if hungry else []
         able = [batch for batch in hungry if not self._boundary.rests("feeding", batch.id)]
         for metric in {batch.metric: None for batch in able}:
@@ -89,10 +89,10 @@ class Feeder:
             )
         return self._counted()
 
-    def _feed_metric(self, hungry: list[Hungry], loads: list[Load]) -> None:
+    def _feed_metric(self, hungry: list[OpenBatch], loads: list[Load]) -> None:
         able = [replace(batch, left=self._usable(batch)) for batch in hungry]
         given = shares_by_tenant(_appetites(able, loads), self._window(hungry[0].metric, loads))
-        turns = {Turn(batch.id, batch.tenant): batch for batch in hungry if given[batch.id]}
+        turns = {DueBatch(batch.id, batch.tenant): batch for batch in hungry if given[batch.id]}
         while turns:
             started = [turn for turn in self._rotation.order(turns) if self._steps.may_start(turn)]
             if not started:
@@ -118,18 +118,18 @@ class Feeder:
             self._pace.fed(metric, count)
         return sum(count for _, count in fed)
 
-    def _guarded(self, batch: Hungry, count: int) -> None:
+    def _guarded(self, batch: OpenBatch, count: int) -> None:
         with self._boundary.around("feeding", batch.id):
             left = count
             while left and (fed := self._feed(batch, min(left, LINES_AT_ONCE))):
                 self._fed.append((batch.metric, fed))
                 left -= fed
 
-    def _usable(self, batch: Hungry) -> int:
+    def _usable(self, batch: OpenBatch) -> int:
         """Places that the batch can use: at most a window of its jobs waits for models."""
         return min(batch.left, max(0, self._chosen.batch_window - batch.waiting_for_models))
 
-    def _feed(self, batch: Hungry, count: int) -> int:
+    def _feed(self, batch: OpenBatch, count: int) -> int:
         """Make jobs of the batch's next lines, at most so many, and send them."""
         with transaction(self._engine) as connection:
             waiting = _portion(batch_feed.take(connection, batch.id, count))
@@ -148,7 +148,7 @@ class Feeder:
         self._send(batch, made)
         return len(made)
 
-    def _jobs(self, batch: Hungry, waiting: list[Waiting]) -> list[NewJob]:
+    def _jobs(self, batch: OpenBatch, waiting: list[WaitingLine]) -> list[NewJob]:
         reader = reader_for(batch.metric, self._chosen, self._catalogue)
         made = []
         with self._store.reading(batch.input_file_id) as stream:
@@ -159,7 +159,7 @@ class Feeder:
                 made.append(NewJob(jobs.new_id(), line.fingerprint, request))
         return made
 
-    def _send(self, batch: Hungry, made: list[NewJob]) -> None:
+    def _send(self, batch: OpenBatch, made: list[NewJob]) -> None:
         """Hint to the queue; where it is away the commit stands and the promises send later."""
         try:
             for new in made:
@@ -172,13 +172,13 @@ def _wind_up(connection: Connection, only: Sequence[str] | None) -> None:
     batches.wind_up(connection, CANCEL_PATIENCE, only)
 
 
-def _portion(waiting: list[Waiting]) -> list[Waiting]:
+def _portion(waiting: list[WaitingLine]) -> list[WaitingLine]:
     """As many of these lines as may be in memory at once, at least one."""
     ends = list(accumulate(line.length for line in waiting))
     return waiting[: max(1, bisect_right(ends, BYTES_AT_ONCE))]
 
 
-def _appetites(hungry: list[Hungry], loads: list[Load]) -> list[Appetite]:
+def _appetites(hungry: list[OpenBatch], loads: list[Load]) -> list[Appetite]:
     """What each batch can use and what it holds; the hungry ones in the order of their ties."""
     held = {load.batch_id: load.jobs for load in loads}
     can_use = [
@@ -201,7 +201,7 @@ class Seen:
     bound: int
 
 
-class Pace:
+class MetricPace:
     """Each metric's pace, as one scheduler sees it. For one thread.
 
     least, most: jobs that may wait, however slow or fast the lane is.

@@ -35,8 +35,8 @@ from shared.contracts import JobRequest, Message, ServiceContract
 from shared.errors import BadInput, TooCostly, UnknownFile
 from shared.file_store import FileStore
 from shared.ledger import batch_validation, batches, files
-from shared.ledger.batch_validation import Line, Step
-from shared.ledger.batches import Answer, Batch, Fault, Kind, Turn
+from shared.ledger.batch_validation import StoredLine, ValidationStep
+from shared.ledger.batches import Batch, DueBatch, Fault, Kind, LineAnswer
 from shared.ledger.engine import transaction
 from shared.ledger.files import NewFile
 from shared.ledger.jobs import fingerprint
@@ -58,7 +58,7 @@ class Paperwork:
     """One of the two things that are done with files: whose turn it is, and what is under way."""
 
     name: str
-    waiting: Callable[[Connection], list[Turn]]
+    waiting: Callable[[Connection], list[DueBatch]]
     work: Callable[[str], bool]
     rotation: Rotation = field(default_factory=Rotation)
     steps: Steps = field(default_factory=lambda: Steps(STEPS_AT_ONCE))
@@ -110,7 +110,7 @@ class Filing:
             duty.steps.wait(max(0.0, until - time.monotonic()))
         return sum(duty.done() + duty.steps.count for duty in self._duties)
 
-    def _begin(self, duty: Paperwork, turns: list[Turn]) -> None:
+    def _begin(self, duty: Paperwork, turns: list[DueBatch]) -> None:
         duty.rotation.forget_others(turns)
         able = [
             turn
@@ -135,18 +135,20 @@ class Filing:
             batch_validation.advance(connection, batch, self._step(batch))
         return True
 
-    def _step(self, batch: Batch) -> Step:
+    def _step(self, batch: Batch) -> ValidationStep:
         try:
             reader = reader_for(batch.metric, self._chosen, self._catalogue)
             with self._store.reading(batch.input_file_id, batch.read_bytes) as stream:
                 return reader.step(stream, batch)
         except (UnknownFile, InvalidLine) as error:
             fault = Fault(error.slug.replace("-", "_"), error.detail)
-            return Step([], [fault], batch.read_bytes, batch.read_lines, at_end=True, fatal=True)
+            return ValidationStep(
+                [], [fault], batch.read_bytes, batch.read_lines, at_end=True, fatal=True
+            )
 
     def _write(self, batch_id: str) -> bool:
         with transaction(self._engine) as connection:
-            batch = batches.take(connection, batch_id)
+            batch = batches.take_unwritten(connection, batch_id)
             if batch is None:
                 return False
             ids = {kind: batches.file_id(batch.id, kind) for kind in KINDS}
@@ -195,7 +197,7 @@ class Filing:
         return bool(files.forget_unused(connection, [batch.input_file_id]))
 
 
-def _line(batch: Batch, answer: Answer) -> tuple[Kind, bytes]:
+def _line(batch: Batch, answer: LineAnswer) -> tuple[Kind, bytes]:
     try:
         return written(batch, answer)
     except Exception:  # one answer that cannot be shown does not keep the others back
@@ -241,9 +243,9 @@ class Reader:
     most_body_bytes: int
     work_limit: WorkLimit
 
-    def step(self, stream: IO[bytes], batch: Batch) -> Step:
+    def step(self, stream: IO[bytes], batch: Batch) -> ValidationStep:
         """Read on from where the batch stands: some lines, not the whole file."""
-        lines: list[Line] = []
+        lines: list[StoredLine] = []
         faults: list[Fault] = []
         keeps_text = True
         start, number = batch.read_bytes, batch.read_lines
@@ -252,7 +254,9 @@ class Reader:
             number += 1
             if number > self.most_lines:
                 fault = Fault("too_many_lines", f"at most {self.most_lines} lines", number)
-                done = Step(lines, [*faults, fault], start, number, at_end=True, fatal=True)
+                done = ValidationStep(
+                    lines, [*faults, fault], start, number, at_end=True, fatal=True
+                )
                 return replace(done, keeps_text=keeps_text)
             found = self.line(raw, number, start, length)
             if isinstance(found, Fault):
@@ -267,8 +271,10 @@ class Reader:
                 or start - batch.read_bytes > BYTES_AT_ONCE
                 or time.monotonic() > until
             ):
-                return Step(lines, faults, start, number, at_end=False, keeps_text=keeps_text)
-        return Step(lines, faults, start, number, at_end=True, keeps_text=keeps_text)
+                return ValidationStep(
+                    lines, faults, start, number, at_end=False, keeps_text=keeps_text
+                )
+        return ValidationStep(lines, faults, start, number, at_end=True, keeps_text=keeps_text)
 
     def _raw(self, stream: IO[bytes]) -> Iterator[tuple[bytes, int]]:
         """Each line, cut off where it is too long, and its true length in bytes."""
@@ -279,7 +285,7 @@ class Reader:
                 length += len(piece)
             yield raw, length
 
-    def line(self, raw: bytes, number: int, start: int, length: int) -> Line | Fault | None:
+    def line(self, raw: bytes, number: int, start: int, length: int) -> StoredLine | Fault | None:
         """One line; None where it is blank."""
         if length > self.most_body_bytes + ENVELOPE_BYTES:
             return Fault("line_too_long", f"the body may have {self.most_body_bytes} bytes", number)
@@ -297,12 +303,12 @@ class Reader:
             logger.exception("batch.line_crashed", line=number)
             return Fault("unreadable_line", "this line cannot be read", number, "#")
 
-    def _valid(self, raw: bytes, number: int, start: int, length: int) -> Line:
+    def _valid(self, raw: bytes, number: int, start: int, length: int) -> StoredLine:
         custom_id, asked = self.read(raw)
         self.work_limit.check(self.catalogue.work(self.room, asked))
         request = asked.model_dump(mode="json")
         caller = {name: request.pop(name) for name in CALLER}
-        return Line(
+        return StoredLine(
             number=number,
             custom_id=custom_id,
             start=start,
@@ -362,7 +368,7 @@ class InvalidLine(BadInput):
 LINE_ENDS = {ord(end): f"\\u{ord(end):04x}" for end in "\x85\u2028\u2029"}  # to `splitlines`
 
 
-def written(batch: Batch, answer: Answer) -> tuple[Kind, bytes]:
+def written(batch: Batch, answer: LineAnswer) -> tuple[Kind, bytes]:
     """Which file it belongs into, and its line there."""
     job = answer.job
     good = job is not None and job.status == "succeeded"
@@ -376,7 +382,7 @@ def written(batch: Batch, answer: Answer) -> tuple[Kind, bytes]:
     return "output" if good else "error", text.encode() + b"\n"
 
 
-def unwritable(batch: Batch, answer: Answer) -> tuple[Kind, bytes]:
+def unwritable(batch: Batch, answer: LineAnswer) -> tuple[Kind, bytes]:
     """The line of an answer that cannot be shown: its job may still be asked for."""
     line = {
         "id": _id(batch, answer),
@@ -387,11 +393,11 @@ def unwritable(batch: Batch, answer: Answer) -> tuple[Kind, bytes]:
     return "error", json.dumps(line).encode() + b"\n"
 
 
-def _id(batch: Batch, answer: Answer) -> str:
+def _id(batch: Batch, answer: LineAnswer) -> str:
     return f"batch_req_{batch.id.removeprefix('batch_')}_{answer.number}"
 
 
-def _response(answer: Answer) -> dict[str, Any] | None:
+def _response(answer: LineAnswer) -> dict[str, Any] | None:
     """What `GET /v1/jobs/{id}` says, with this line's own metadata; null without an answer."""
     job = answer.job
     if job is None or job.status not in ("succeeded", "failed"):
@@ -401,7 +407,7 @@ def _response(answer: Answer) -> dict[str, Any] | None:
     return {"status_code": status, "request_id": job.id, "body": body}
 
 
-def _error(batch: Batch, answer: Answer) -> dict[str, str]:
+def _error(batch: Batch, answer: LineAnswer) -> dict[str, str]:
     job = answer.job
     if job is not None and job.error is not None:
         code = str(job.error["type"]).rpartition("/")[2]

@@ -17,7 +17,7 @@ from shared import queue, telemetry
 from shared.errors import Unavailable
 from shared.ledger import recovery
 from shared.ledger.engine import transaction
-from shared.ledger.turns import Lane
+from shared.ledger.turns import MetricQueue
 from shared.problems import attempts_exhausted, endless_attempts
 from shared.settings import Settings
 
@@ -33,8 +33,8 @@ def keep(engine: Engine, chosen: Settings) -> None:
     """
     with alone("exhausted"):
         end_exhausted(engine, chosen)
-    for lane in open_lanes(engine):
-        with alone(queue.lane(lane.metric, batch=lane.batch)):
+    for lane in open_queues(engine):
+        with alone(queue.queue_of(lane.metric, batch=lane.batch)):
             resend(engine, lane, chosen)
 
 
@@ -63,13 +63,13 @@ def end_exhausted(engine: Engine, chosen: Settings) -> None:
         logger.warning("job.exhausted", job=job_id)
 
 
-def open_lanes(engine: Engine) -> list[Lane]:
+def open_queues(engine: Engine) -> list[MetricQueue]:
     """Which lanes have unfinished jobs."""
     with transaction(engine) as connection:
-        return recovery.open_lanes(connection)
+        return recovery.open_queues(connection)
 
 
-def resend(engine: Engine, lane: Lane, chosen: Settings) -> int:
+def resend(engine: Engine, lane: MetricQueue, chosen: Settings) -> int:
     """Send the lost messages of a lane again; how many.
 
     A job that merely waits its turn is not lost. The lane holds a message for each such job, so

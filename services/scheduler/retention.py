@@ -20,7 +20,7 @@ from services.scheduler.batch_files import PRIVATE
 from shared import telemetry
 from shared.errors import FileStoreAway, Unavailable, UnknownFile
 from shared.file_store import FileStore
-from shared.ledger import files, retention, webhook_deliveries
+from shared.ledger import files, retention
 from shared.ledger.engine import transaction
 from shared.ledger.retention import EndedInput
 from shared.settings import Settings
@@ -48,7 +48,9 @@ class Retention:
             "jobs": self._all(lambda connection: retention.purge_jobs(connection, results)),
             "batches": lambda: self._batches(results),
             "keys": self._all(lambda connection: retention.purge_idempotency(connection, keys)),
-            "deliveries": self._all(lambda connection: webhook_deliveries.purge(connection, told)),
+            "deliveries": self._all(
+                lambda connection: retention.purge_deliveries(connection, told)
+            ),
             "files": self._files,
             "strays": self._strays,
         }

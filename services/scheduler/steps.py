@@ -32,7 +32,7 @@ from sqlalchemy.exc import DBAPIError
 from shared import telemetry
 from shared.errors import FileStoreAway, Unavailable
 from shared.ledger import batches
-from shared.ledger.batches import Fault, Turn, find
+from shared.ledger.batches import DueBatch, Fault, find
 from shared.ledger.engine import transaction
 
 OF_A_TENANT = 2  # the second one starts while the first one hangs
@@ -43,11 +43,11 @@ class Steps:
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._running: dict[Turn, threading.Thread] = {}
+        self._running: dict[DueBatch, threading.Thread] = {}
         self._raised: list[BaseException] = []
         self._new: list[threading.Thread] = []  # nobody has waited for them
 
-    def may_start(self, turn: Turn) -> bool:
+    def may_start(self, turn: DueBatch) -> bool:
         """Whether there is a thread for this batch's next step."""
         self._forget_ended()
         of_tenant = sum(one.tenant == turn.tenant for one in self._running)
@@ -57,7 +57,7 @@ class Steps:
             and len(self._running) < self._most
         )
 
-    def start(self, turn: Turn, work: Callable[[], object]) -> None:
+    def start(self, turn: DueBatch, work: Callable[[], object]) -> None:
         """Begin; `may_start` has said that it can."""
         thread = threading.Thread(target=self._do, args=(work,), name=turn.id, daemon=True)
         self._running[turn] = thread
@@ -284,19 +284,19 @@ class Rotation:
         self._served: dict[str, int] = {}  # tenant or batch → when, counted in turns
         self._turns = 0
 
-    def order(self, waiting: Iterable[Turn]) -> list[Turn]:
+    def order(self, waiting: Iterable[DueBatch]) -> list[DueBatch]:
         """One batch of each tenant, who waited longest first."""
-        first: dict[str, Turn] = {}
+        first: dict[str, DueBatch] = {}
         for turn in sorted(waiting, key=lambda turn: (self._last(turn.id), turn.id)):
             first.setdefault(turn.tenant, turn)
         return sorted(first.values(), key=lambda turn: (self._last(turn.tenant), turn.id))
 
-    def serve(self, turn: Turn) -> None:
+    def serve(self, turn: DueBatch) -> None:
         """It is this batch's turn now."""
         self._turns += 1
         self._served[turn.tenant] = self._served[turn.id] = self._turns
 
-    def forget_others(self, waiting: Iterable[Turn]) -> None:
+    def forget_others(self, waiting: Iterable[DueBatch]) -> None:
         """Who waits no more need not be remembered."""
         names = {name for turn in waiting for name in (turn.id, turn.tenant)}
         self._served = {name: last for name, last in self._served.items() if name in names}

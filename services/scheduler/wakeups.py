@@ -14,9 +14,9 @@ from sqlalchemy import Engine
 from shared import queue, telemetry
 from shared.ledger import turns
 from shared.ledger.engine import transaction
-from shared.ledger.recovery import open_lanes
-from shared.ledger.turns import Lane
-from shared.queue import Hint
+from shared.ledger.recovery import open_queues
+from shared.ledger.turns import MetricQueue
+from shared.queue import JobMessage
 
 ROUNDS = (
     3  # a message is under way, or held by a worker, for less; if not, one too many is harmless
@@ -31,23 +31,23 @@ class Wakeups:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self._short: dict[Lane, deque[int]] = {}
+        self._short: dict[MetricQueue, deque[int]] = {}
 
     def round(self) -> None:
         """Count once, and send what was short all the time. Raises Unavailable."""
         with transaction(self._engine) as connection:
-            lanes = open_lanes(connection)
+            lanes = open_queues(connection)
         self._short = {lane: self._short.get(lane, deque(maxlen=ROUNDS)) for lane in lanes}
         for lane, short in self._short.items():
             self._count(lane, short)
 
-    def _count(self, lane: Lane, short: deque[int]) -> None:
+    def _count(self, lane: MetricQueue, short: deque[int]) -> None:
         there = queue.waiting(lane.metric, batch=lane.batch)
         with transaction(self._engine) as connection:
             short.append(turns.fresh_count(connection, lane) - there)
             lacking = min(short) if len(short) == ROUNDS else 0
             oldest = turns.oldest(connection, lane, min(lacking, MOST_AT_ONCE))
         if oldest:
-            queue.send_all([Hint(lane.metric, job_id, lane.batch) for job_id in oldest])
+            queue.send_all([JobMessage(lane.metric, job_id, lane.batch) for job_id in oldest])
             short.clear()
             logger.info("messages.made_up", metric=lane.metric, batch=lane.batch, count=len(oldest))

@@ -42,13 +42,13 @@ from shared.encryption import Sealer, Unreadable, sealer_of
 from shared.errors import Unavailable
 from shared.ledger import webhook_deliveries
 from shared.ledger.engine import transaction
-from shared.ledger.webhook_deliveries import Delivery, Refusal, Share
+from shared.ledger.webhook_deliveries import Delivery, DeliveryRefusal, TenantShare
 from shared.settings import SERVICE_VERSION, Settings
 from shared.webhooks import (
     Address,
     Destination,
+    DestinationPolicy,
     ForbiddenDestination,
-    Policy,
     canonical,
     policy_of,
     read,
@@ -73,7 +73,9 @@ async def resolve(host: str, port: int) -> list[str]:
 class VettedBackend(httpcore.AsyncNetworkBackend):
     """Opens sockets for one destination under a policy."""
 
-    def __init__(self, policy: Policy, destination: Destination, resolver: Resolve) -> None:
+    def __init__(
+        self, policy: DestinationPolicy, destination: Destination, resolver: Resolve
+    ) -> None:
         self._policy = policy
         self._destination = destination
         self._resolver = resolver
@@ -145,34 +147,34 @@ class Sender:
     """What every attempt needs. seconds: from the name's resolution to the answer's
     status line and headers."""
 
-    policy: Policy
+    policy: DestinationPolicy
     sealer: Sealer
     seconds: float
     resolver: Resolve = resolve
     tls: ssl.SSLContext = field(default_factory=ssl.create_default_context)
 
-    async def attempt(self, delivery: Delivery) -> Arrival | Refusal:
+    async def attempt(self, delivery: Delivery) -> Arrival | DeliveryRefusal:
         """Send it once. Raises nothing but what ends the process."""
         try:
             destination = read(delivery.url)
             headers = signed(delivery, self.sealer, destination)
             return await self._post(destination, headers, delivery.body.encode())
         except TimeoutError:
-            return Refusal(f"no answer within {self.seconds:g} s")
+            return DeliveryRefusal(f"no answer within {self.seconds:g} s")
         except Unreadable:
-            return Refusal("the endpoint's secret cannot be read; rotate it")
+            return DeliveryRefusal("the endpoint's secret cannot be read; rotate it")
         except ForbiddenDestination as error:
-            return Refusal(f"forbidden: {error}")
+            return DeliveryRefusal(f"forbidden: {error}")
         except UnknownName:
-            return Refusal("the host's name cannot be resolved")
+            return DeliveryRefusal("the host's name cannot be resolved")
         except (httpcore.ConnectError, ssl.SSLError):
-            return Refusal("no connection, or its certificate is not valid")
+            return DeliveryRefusal("no connection, or its certificate is not valid")
         except (httpcore.NetworkError, httpcore.ProtocolError, httpcore.TimeoutException, OSError):
-            return Refusal("the connection broke off, or the answer is not HTTP")
+            return DeliveryRefusal("the connection broke off, or the answer is not HTTP")
 
     async def _post(
         self, destination: Destination, headers: Headers, body: bytes
-    ) -> Arrival | Refusal:
+    ) -> Arrival | DeliveryRefusal:
         backend = VettedBackend(self.policy, destination, self.resolver)
         connection = httpcore.AsyncConnectionPool(
             ssl_context=self.tls, max_connections=1, network_backend=backend
@@ -213,13 +215,13 @@ def signed(delivery: Delivery, sealer: Sealer, destination: Destination) -> Head
     return [(name.encode(), value.encode()) for name, value in said.items()]
 
 
-def outcome(answer: httpcore.Response) -> Arrival | Refusal:
+def outcome(answer: httpcore.Response) -> Arrival | DeliveryRefusal:
     """What the status line means."""
     if 200 <= answer.status < 300:
         return Arrival(answer.status)
     redirect = "; redirects are not followed" if 300 <= answer.status < 400 else ""
     asked = next((value for name, value in answer.headers if name.lower() == b"retry-after"), b"")
-    return Refusal(
+    return DeliveryRefusal(
         f"it answered {answer.status}{redirect}",
         status=answer.status,
         retry_after=retry_after(asked.decode("latin-1"), datetime.now(UTC)),
@@ -312,13 +314,13 @@ class Deliverer:
             outcome=after,
         )
 
-    async def _attempted(self, delivery: Delivery) -> Arrival | Refusal:
+    async def _attempted(self, delivery: Delivery) -> Arrival | DeliveryRefusal:
         """How it ended; one that crashes here is refused like any other, so that it has an end."""
         try:
             return await self._sender.attempt(delivery)
         except Exception:
             logger.exception("webhook.crashed", delivery=delivery.id)
-            return Refusal("the attempt failed on our side")
+            return DeliveryRefusal("the attempt failed on our side")
 
     async def _pause(self) -> None:
         """Until an attempt ends and makes room, or for a tick."""
@@ -333,7 +335,7 @@ class Deliverer:
 
     def _taken(self) -> list[Delivery]:
         slots = self._chosen.webhook_concurrency
-        share = Share(
+        share = TenantShare(
             each=ATTEMPTS_OF_AN_ENDPOINT,
             tenant=max(ATTEMPTS_OF_AN_ENDPOINT, slots // TENANTS_SHARE),
             most=slots - len(self._under_way),
@@ -351,7 +353,7 @@ class Deliverer:
         return []
 
     @patiently
-    def _written(self, delivery: Delivery, found: Arrival | Refusal) -> str:
+    def _written(self, delivery: Delivery, found: Arrival | DeliveryRefusal) -> str:
         """The outcome's name, for the log and the counters."""
         with transaction(self._engine) as connection:
             if isinstance(found, Arrival):

@@ -24,7 +24,7 @@ from services.similarity.measures import BATCH_INPUTS, CACHE_HITS, CACHE_MISSES,
 from shared.contracts import ModelKind, ModelUse
 from shared.errors import JobStopped
 from shared.job_context import SLICE_SECONDS, party, waiting
-from shared.priority import FairQueue, Pace, Party
+from shared.priority import DevicePace, FairQueue, Party
 
 Vector = NDArray[np.float32]
 Input = str | tuple[str, str]
@@ -133,7 +133,7 @@ class Remembering:
     ) -> None:
         self._compute, self._use, self._kind, self._cache = compute, use, kind, cache
         self._waiting: FairQueue[_Call] = FairQueue()
-        self._pace = Pace()
+        self._pace = DevicePace()
         self._lock = Lock()  # of what follows, for moments
         self._is_led = False
 

@@ -42,7 +42,7 @@ from shared.models.ports import Floats, Similarity
 class BiEncoder:
     """The port `shared.models.ports.Similarity` over one embedding a distinct text."""
 
-    def __init__(self, weights: Weights, cache: Cache) -> None:
+    def __init__(self, weights: LoadedEncoder, cache: Cache) -> None:
         self._weights = weights
         self._forward = Forward(weights)
         self._remembering = Remembering(self._directions, weights.use, "similarity", cache)
@@ -72,7 +72,7 @@ class BiEncoder:
 class CrossEncoder:
     """The port `shared.models.ports.Similarity` over one forward pass a distinct ordered pair."""
 
-    def __init__(self, weights: Weights, cache: Cache) -> None:
+    def __init__(self, weights: LoadedEncoder, cache: Cache) -> None:
         self._weights = weights
         forward = Forward(weights)
         self._remembering = Remembering(forward.vectors, weights.use, "cross-encoder", cache)
@@ -105,7 +105,7 @@ Row = dict[str, torch.Tensor]  # feature → (length,), nothing padded
 
 
 @dataclass(frozen=True)
-class Weights:
+class LoadedEncoder:
     """A model as loaded. `output`: which of its features answers."""
 
     model: Any
@@ -116,7 +116,7 @@ class Weights:
 class Forward:
     """Inputs to vectors; called from one thread at a time."""
 
-    def __init__(self, weights: Weights) -> None:
+    def __init__(self, weights: LoadedEncoder) -> None:
         self._weights = weights
         self._model = weights.model
         self._device = torch.device(weights.use.device)

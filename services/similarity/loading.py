@@ -15,7 +15,7 @@ from huggingface_hub import snapshot_download
 from huggingface_hub.errors import LocalEntryNotFoundError
 from safetensors import safe_open
 
-from services.similarity.encoders import Weights
+from services.similarity.encoders import LoadedEncoder
 from services.similarity.layers import compute_repeats_once, read_first_token_only
 from services.similarity.quiet import quiet
 from shared.contracts import ModelUse
@@ -29,7 +29,7 @@ FILES = ["*.json", "*.safetensors", "*.txt"]  # settings, weights, vocabulary
 PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt")
 
 
-def load(catalogue: Catalogue, entry: ModelEntry) -> Weights:
+def load(catalogue: Catalogue, entry: ModelEntry) -> LoadedEncoder:
     """A similarity's or a cross-encoder's weights, on its device.
 
     Raises Unavailable where the hub is out of reach or the device is full (a retry can help),
@@ -43,7 +43,7 @@ def load(catalogue: Catalogue, entry: ModelEntry) -> Weights:
         raise ScoringError(unloadable(entry.name, error)) from error
 
 
-def _load(catalogue: Catalogue, entry: ModelEntry) -> Weights:
+def _load(catalogue: Catalogue, entry: ModelEntry) -> LoadedEncoder:
     device = _device(entry.device)
     folder = _folder(catalogue, entry)
     sha256, revision = _checked_hash(folder, entry), catalogue.revision(entry)
@@ -58,7 +58,7 @@ def _load(catalogue: Catalogue, entry: ModelEntry) -> Weights:
         model = make(folder, settings)
     model.to(dtype=getattr(torch, entry.dtype)).eval()  # modules after the transformer too
     _cut_to_positions(model)
-    return Weights(
+    return LoadedEncoder(
         model=model,
         output="sentence_embedding" if entry.kind == "similarity" else "scores",
         use=ModelUse(

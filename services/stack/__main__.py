@@ -14,7 +14,7 @@ from rich.text import Text
 from services.registry import contracts
 from services.stack import demo
 from services.stack.folder import NotReady, close, only_ours
-from services.stack.processes import Rooms
+from services.stack.processes import ServiceNames
 from services.stack.stack import Stack, running
 from services.stack.startup import reporting
 from shared import telemetry
@@ -75,7 +75,7 @@ def main(arguments: list[str] | None = None) -> int:
 def _run(asked: argparse.Namespace, chosen: Settings, console: Console) -> None:
     folder = asked.var / "demo" if asked.command == "demo" else asked.var
     with ExitStack() as stack:
-        rooms = Rooms(tuple(asked.rooms), asked.apart)
+        rooms = ServiceNames(tuple(asked.rooms), asked.apart)
         with reporting(console) as say:
             started = stack.enter_context(running(folder, chosen, rooms, say))
             close(asked.var)  # of the demo, the folder above its own

@@ -17,7 +17,7 @@ from rich.table import Table
 
 from services.stack.liveness import Movement
 from services.stack.stack import Stack
-from services.stack.startup import Reporter, Say, unsaid
+from services.stack.startup import Reporter, Say, without_progress
 from shared.settings import settings
 
 Json = dict[str, Any]
@@ -59,7 +59,9 @@ class Patience:
             Movement(child, logs, self._seconds) for child in stack.supervisor.children
         ]
         self._moved = time.monotonic()
-        self._say: Say = unsaid if console.is_terminal else Reporter(console)  # or a bar says it
+        self._say: Say = (
+            without_progress if console.is_terminal else Reporter(console)
+        )  # or a bar says it
 
     def check(self, waited_for: str) -> None:
         """To be called while waiting. Raises DemoFailed where nothing has moved for long."""

@@ -60,7 +60,7 @@ def processor_seconds(pid: int | None) -> float:
 
 
 @dataclass(frozen=True)
-class Answer:
+class ProbeAnswer:
     """What a probe heard."""
 
     status: int | None  # None: nothing; 0: it hung up
@@ -147,14 +147,14 @@ class Liveness:
         self._failures = 0
         self._movement = Movement(self.child, self._logs, self._chosen.stalled_seconds)
 
-    def _ask(self, client: httpx.Client, path: str) -> Answer:
+    def _ask(self, client: httpx.Client, path: str) -> ProbeAnswer:
         try:
             response = client.get(self._probe.url + path)
         except (httpx.TimeoutException, httpx.ConnectError):
-            return Answer(None)
+            return ProbeAnswer(None)
         except httpx.TransportError:
-            return Answer(0)
-        return Answer(response.status_code, reasons(response))
+            return ProbeAnswer(0)
+        return ProbeAnswer(response.status_code, reasons(response))
 
     def _is_good(self, client: httpx.Client) -> bool:
         health = self._ask(client, "/healthz")

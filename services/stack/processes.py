@@ -19,7 +19,7 @@ from shared.settings import Settings
 
 
 @dataclass(frozen=True)
-class Rooms:
+class ServiceNames:
     """Which rooms are served, no names: all; and whether each has a worker of its own.
 
     Workers apart ask for models by queue, as in a cluster.
@@ -29,7 +29,7 @@ class Rooms:
     apart: bool = False
 
 
-def ours(servers: dict[str, str], chosen: Settings, port: int, rooms: Rooms) -> list[Child]:
+def ours(servers: dict[str, str], chosen: Settings, port: int, rooms: ServiceNames) -> list[Child]:
     """All processes, in the order in which they start.
 
     servers: where Redis, PostgreSQL and the files are, as environment.

@@ -11,16 +11,16 @@ from pathlib import Path
 
 from services.gateway.site_security import Exposed, keys_needed
 from services.stack.folder import NotReady, close_all, demand_free, occupied, own_key
-from services.stack.processes import Rooms, Supervisor, ours
+from services.stack.processes import ServiceNames, Supervisor, ours
 from services.stack.servers import Postgres, free_port, redis_child
 from services.stack.servers import redis_url as url_of_redis
-from services.stack.startup import Say, await_ready, unsaid
+from services.stack.startup import Say, await_ready, without_progress
 from shared.ledger.engine import connect
 from shared.ledger.migrate import migrate
 from shared.models.catalogue import load_catalogue
 from shared.settings import Settings
 
-ALL_ROOMS = Rooms()
+ALL_SERVICES = ServiceNames()
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Stack:
 
 @contextmanager
 def running(
-    folder: Path, chosen: Settings, rooms: Rooms = ALL_ROOMS, say: Say = unsaid
+    folder: Path, chosen: Settings, rooms: ServiceNames = ALL_SERVICES, say: Say = without_progress
 ) -> Iterator[Stack]:
     """Start everything, wait until it is ready, and stop everything at the end.
 

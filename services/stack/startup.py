@@ -26,7 +26,7 @@ TAIL_LINES, TAIL_CHARACTERS = 12, 4_000
 Say = Callable[..., None]  # each argument: what is being waited for; as often as somebody looks
 
 
-def unsaid(*_waited_for: str) -> None:
+def without_progress(*_waited_for: str) -> None:
     """Nobody looks on."""
 
 

@@ -35,7 +35,7 @@ WAITING = and_(batch_lines.c.batch_id == batches.c.id, batch_lines.c.status == "
 
 
 @dataclass(frozen=True)
-class Hungry:
+class OpenBatch:
     """A batch in progress that has lines without a job."""
 
     id: str
@@ -47,7 +47,7 @@ class Hungry:
 
 
 @dataclass(frozen=True)
-class Waiting:
+class WaitingLine:
     """A line without a job."""
 
     number: int
@@ -65,7 +65,7 @@ class NewJob:
     request: Mapping[str, Any]
 
 
-def hungry(connection: Connection) -> list[Hungry]:
+def open_batches(connection: Connection) -> list[OpenBatch]:
     """Batches with waiting lines, those first that were fed longest ago."""
     waiting = (
         select(func.count()).where(jobs.c.batch_id == batches.c.id, IS_WAITING).scalar_subquery()
@@ -83,7 +83,7 @@ def hungry(connection: Connection) -> list[Hungry]:
         .where(batches.c.status == "in_progress", exists().where(WAITING))
         .order_by(batches.c.fed_at.nulls_first(), batches.c.id)
     )
-    return [Hungry(**row._asdict()) for row in rows]
+    return [OpenBatch(**row._asdict()) for row in rows]
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ def open_jobs(connection: Connection) -> list[Load]:
     return [Load(*row) for row in rows]
 
 
-def take(connection: Connection, batch_id: str, count: int) -> list[Waiting]:
+def take(connection: Connection, batch_id: str, count: int) -> list[WaitingLine]:
     """The next waiting lines of this batch, one a fingerprint; none where it is another's.
 
     No other scheduler feeds the batch until the transaction ends.
@@ -127,9 +127,9 @@ def take(connection: Connection, batch_id: str, count: int) -> list[Waiting]:
         .order_by(batch_lines.c.number)
         .limit(count)
     )
-    first: dict[str, Waiting] = {}
+    first: dict[str, WaitingLine] = {}
     for row in rows:
-        first.setdefault(row.fingerprint, Waiting(**row._asdict()))
+        first.setdefault(row.fingerprint, WaitingLine(**row._asdict()))
     return list(first.values())
 
 
@@ -140,7 +140,7 @@ def keep_in_progress(connection: Connection, batch_id: str) -> bool:
 
 
 def feed(
-    connection: Connection, batch: Hungry, made: Sequence[NewJob], resend_after: timedelta
+    connection: Connection, batch: OpenBatch, made: Sequence[NewJob], resend_after: timedelta
 ) -> bool:
     """Make these jobs, and give each to all lines that ask for the same; False where the batch is
     in progress no more."""

@@ -44,7 +44,7 @@ STATUSES: tuple[LineStatus, ...] = ("succeeded", "failed", "cancelled", "expired
 
 
 @dataclass(frozen=True)
-class Wanted:
+class LineFilter:
     """Which lines. reason, status: any where empty; text: what the custom_id contains."""
 
     batch_id: str
@@ -55,7 +55,7 @@ class Wanted:
     text: str = ""
 
 
-class Item(NamedTuple):
+class LineSummary(NamedTuple):
     """A line. score: null where there is none. reasons: why it is surprising."""
 
     number: int
@@ -66,7 +66,7 @@ class Item(NamedTuple):
     reasons: list[str]
 
 
-class Ended(NamedTuple):
+class EndedLine(NamedTuple):
     """A line with what its job answered."""
 
     number: int
@@ -77,20 +77,22 @@ class Ended(NamedTuple):
     error: dict[str, Any] | None
 
 
-def page_of(connection: Connection, wanted: Wanted, rules: Rules) -> tuple[list[Item], bool]:
+def page_of(
+    connection: Connection, wanted: LineFilter, rules: SurprisingRules
+) -> tuple[list[LineSummary], bool]:
     """These lines, and whether others follow: by their first reason in the order of the rules,
     then the worst score first, then in the order of the file."""
     line = _lines_of(wanted.batch_id).subquery("line")
     place = func.array_position(literal(rules.names, ARRAY(String)), line.c.reasons[1])
     worst = line.c.score if rules.higher_is_better else line.c.score.desc()
     found = connection.execute(
-        select(*(line.c[name] for name in Item._fields))
+        select(*(line.c[name] for name in LineSummary._fields))
         .where(*_conditions(wanted, line.c))
         .order_by(place.nulls_last(), worst.nulls_last(), line.c.number)
         .limit(wanted.limit + 1)
         .offset(wanted.offset)
     ).all()
-    return [Item(*row) for row in found[: wanted.limit]], len(found) > wanted.limit
+    return [LineSummary(*row) for row in found[: wanted.limit]], len(found) > wanted.limit
 
 
 def reasons_of(connection: Connection, batch_id: str) -> dict[str, int]:
@@ -122,7 +124,7 @@ def _lines_of(batch_id: str) -> Select[Any]:
     )
 
 
-def _conditions(wanted: Wanted, line: Any) -> list[ColumnElement[bool]]:
+def _conditions(wanted: LineFilter, line: Any) -> list[ColumnElement[bool]]:
     conditions: list[ColumnElement[bool]] = []
     if wanted.status:
         conditions.append(line.status == wanted.status)
@@ -134,7 +136,7 @@ def _conditions(wanted: Wanted, line: Any) -> list[ColumnElement[bool]]:
     return conditions
 
 
-def ended_after(connection: Connection, batch_id: str, number: int, limit: int) -> list[Ended]:
+def ended_after(connection: Connection, batch_id: str, number: int, limit: int) -> list[EndedLine]:
     """The next lines of a batch after this one, in the order of its file."""
     rows = connection.execute(
         select(
@@ -150,7 +152,7 @@ def ended_after(connection: Connection, batch_id: str, number: int, limit: int) 
         .order_by(batch_lines.c.number)
         .limit(limit)
     )
-    return [Ended(*row) for row in rows]
+    return [EndedLine(*row) for row in rows]
 
 
 FAILED = "failed"  # a reason that the line's own state gives
@@ -164,7 +166,7 @@ DOCUMENT = cast(case((func.strpos(RAW, r"\u0000") > 0, WITHOUT_NUL), else_=RAW),
 
 
 @dataclass(frozen=True)
-class Rules:
+class SurprisingRules:
     """Of one metric, the most surprising first."""
 
     listed: tuple[SurprisingRule, ...]
@@ -183,7 +185,7 @@ class Rules:
         return [*(rule.name for rule in self.listed), FAILED]
 
 
-def read(connection: Connection, batch_id: str, rules: Rules, most: int) -> int:
+def decode_next(connection: Connection, batch_id: str, rules: SurprisingRules, most: int) -> int:
     """Decode the next results that nobody has looked at under these rules; how many there were."""
     unread = _unread(batch_id, rules, most).subquery("unread")
     rule = (
@@ -210,7 +212,7 @@ def read(connection: Connection, batch_id: str, rules: Rules, most: int) -> int:
     return len(connection.execute(made.returning(batch_items.c.number)).all())
 
 
-def _unread(batch_id: str, rules: Rules, most: int) -> Select[Any]:
+def _unread(batch_id: str, rules: SurprisingRules, most: int) -> Select[Any]:
     current = exists().where(ITEM, batch_items.c.rules == rules.fingerprint)
     return (
         select(batch_lines.c.batch_id, batch_lines.c.number, DOCUMENT.label("document"))
@@ -229,7 +231,7 @@ def _unread(batch_id: str, rules: Rules, most: int) -> Select[Any]:
 ROWS_AT_ONCE = 200  # fetched; a result can have some 100 kB
 
 
-class Asked(NamedTuple):
+class JobOutcome(NamedTuple):
     """A job or a batch's line, with its status, and with its result where it has one."""
 
     job_id: str | None
@@ -239,7 +241,7 @@ class Asked(NamedTuple):
     result: dict[str, Any] | None
 
 
-def of_batch(connection: Connection, metric: str, batch_id: str) -> Iterator[Asked]:
+def outcomes_of_batch(connection: Connection, metric: str, batch_id: str) -> Iterator[JobOutcome]:
     """Every line of this batch, in the order of its file. Raises BadInput for one of another
     metric or one that nobody knows."""
     found = connection.execute(
@@ -249,10 +251,12 @@ def of_batch(connection: Connection, metric: str, batch_id: str) -> Iterator[Ask
         raise BadInput(f"there is no batch {batch_id!r}", pointer="/batch")
     if found.metric != metric:
         raise BadInput(f"the batch is of {found.metric}, not of {metric}", pointer="/batch")
-    return (_asked(row) for row in _streamed(connection, _outcomes_of(batch_id)))
+    return (_outcome(row) for row in _streamed(connection, _outcomes_of(batch_id)))
 
 
-def of_jobs(connection: Connection, metric: str, ids: Sequence[str]) -> Iterator[Asked]:
+def outcomes_of_jobs(
+    connection: Connection, metric: str, ids: Sequence[str]
+) -> Iterator[JobOutcome]:
     """These jobs, in this order. Raises BadInput for one of another metric, or unknown."""
     listed = (
         func.unnest(literal(list(ids), ARRAY(String)))
@@ -277,7 +281,7 @@ def of_jobs(connection: Connection, metric: str, ids: Sequence[str]) -> Iterator
             if row.metric != metric:
                 reason = f"is of {row.metric}, not of {metric}" if row.metric else "does not exist"
                 raise BadInput(f"the job {row.job_id!r} {reason}", pointer=f"/jobs/{row.place - 1}")
-            yield _asked(row)
+            yield _outcome(row)
 
 
 def answered(connection: Connection, batch_id: str) -> int:
@@ -328,5 +332,5 @@ def _streamed(connection: Connection, query: Select[Any]) -> Generator[Row[Any],
         yield from rows
 
 
-def _asked(row: Row[Any]) -> Asked:
-    return Asked(row.job_id, row.custom_id, row.status, row.request, row.result)
+def _outcome(row: Row[Any]) -> JobOutcome:
+    return JobOutcome(row.job_id, row.custom_id, row.status, row.request, row.result)

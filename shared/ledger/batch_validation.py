@@ -14,16 +14,16 @@ from typing import Any
 from sqlalchemy import Connection, delete, func, select, update
 from sqlalchemy.dialects.postgresql import insert
 
-from shared.ledger.batches import NOTICE, SHOWN, Batch, Fault, Turn, batch_of, held, turns
+from shared.ledger.batches import NOTICE, SHOWN, Batch, DueBatch, Fault, batch_of, due_batches, held
 from shared.ledger.tables import batch_lines, batches
-from shared.ledger.webhooks import tell_batch
+from shared.ledger.webhooks import batch_changed
 
 STORED = ("number", "custom_id", "start", "length", "fingerprint", "caller")
 MOST_FAULTS = 100  # the rest of a file with so many is not worth reading
 
 
 @dataclass(frozen=True)
-class Line:
+class StoredLine:
     """A line that is valid by itself."""
 
     number: int  # in the file, from 1
@@ -36,10 +36,10 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Step:
+class ValidationStep:
     """What was read of a file in one go, and where the next one goes on."""
 
-    lines: Sequence[Line]
+    lines: Sequence[StoredLine]
     faults: Sequence[Fault]
     read_bytes: int
     read_lines: int
@@ -48,9 +48,9 @@ class Step:
     keeps_text: bool = True  # whether no line, good or faulty, says that its text must not stay
 
 
-def validating(connection: Connection) -> list[Turn]:
+def validating(connection: Connection) -> list[DueBatch]:
     """The batches whose files are to be read."""
-    return turns(connection, batches.c.status == "validating")
+    return due_batches(connection, batches.c.status == "validating")
 
 
 def take(connection: Connection, batch_id: str) -> Batch | None:
@@ -63,7 +63,7 @@ def take(connection: Connection, batch_id: str) -> Batch | None:
     return None if row is None else batch_of(row)
 
 
-def advance(connection: Connection, batch: Batch, step: Step) -> None:
+def advance(connection: Connection, batch: Batch, step: ValidationStep) -> None:
     """Write down what this step found; at the end the batch is in progress, or has failed.
 
     Nothing is written where the batch was cancelled or has expired meanwhile.
@@ -97,10 +97,10 @@ def advance(connection: Connection, batch: Batch, step: Step) -> None:
     )
     if values.get("status") == "failed":
         nothing = {"total": 0, "completed": 0, "failed": 0}
-        tell_batch(connection, batch.id, batch.tenant, "failed", nothing)
+        batch_changed(connection, batch.id, batch.tenant, "failed", nothing)
 
 
-def _insert(connection: Connection, batch_id: str, lines: Sequence[Line]) -> list[Fault]:
+def _insert(connection: Connection, batch_id: str, lines: Sequence[StoredLine]) -> list[Fault]:
     """Insert these lines; those whose custom_id was there before are faults."""
     if not lines:
         return []

@@ -39,7 +39,7 @@ from shared.ledger.jobs import (
 from shared.ledger.jobs import SHOWN as JOB_SHOWN
 from shared.ledger.tables import DEFAULT_TENANT, ENDED, OPEN, batch_lines, batches
 from shared.ledger.tables import jobs as jobs_table
-from shared.ledger.webhooks import TOLD, tell, tell_batch
+from shared.ledger.webhooks import EVENT_COLUMNS, batch_changed, job_ended
 
 BatchStatus = Literal[
     "validating",
@@ -112,17 +112,17 @@ class NewBatch:
 
 
 @dataclass(frozen=True)
-class Turn:
+class DueBatch:
     """A batch that has something to be done, and whose it is."""
 
     id: str
     tenant: str
 
 
-def turns(connection: Connection, *conditions: ColumnElement[bool]) -> list[Turn]:
+def due_batches(connection: Connection, *conditions: ColumnElement[bool]) -> list[DueBatch]:
     """The batches of which this is true, oldest first."""
     query = select(batches.c.id, batches.c.tenant).where(*conditions).order_by(batches.c.id)
-    return [Turn(*row) for row in connection.execute(query)]
+    return [DueBatch(*row) for row in connection.execute(query)]
 
 
 def held(connection: Connection, batch_id: str) -> bool:
@@ -237,7 +237,7 @@ STILL_OPEN = exists().where(batch_lines.c.batch_id == batches.c.id, batch_lines.
 ANSWERED = batches.c.completed + batches.c.failed == batches.c.total
 
 
-class Answer(NamedTuple):
+class LineAnswer(NamedTuple):
     """A line of the batch and its job, if it ever had one."""
 
     custom_id: str
@@ -258,9 +258,9 @@ def of(only: Only) -> list[ColumnElement[bool]]:
     return [] if only is None else [batches.c.id.in_(only)]
 
 
-def open_batches(connection: Connection) -> list[Turn]:
+def open_batches(connection: Connection) -> list[DueBatch]:
     """All batches that are not final."""
-    return turns(connection, batches.c.status.in_(OPEN))
+    return due_batches(connection, batches.c.status.in_(OPEN))
 
 
 def finish_answered(connection: Connection, only: Only = None) -> int:
@@ -302,16 +302,16 @@ def wind_up(connection: Connection, patience: timedelta, only: Only = None) -> i
     return _turn(connection, (*cancelling, ~STILL_OPEN), {"ending": "cancelled"})
 
 
-def unwritten(connection: Connection) -> list[Turn]:
+def unwritten(connection: Connection) -> list[DueBatch]:
     """The batches whose files are to be written."""
-    return turns(
+    return due_batches(
         connection,
         batches.c.ending.is_not(None),
         batches.c.status.in_(("finalizing", "cancelling")),
     )
 
 
-def take(connection: Connection, batch_id: str) -> Batch | None:
+def take_unwritten(connection: Connection, batch_id: str) -> Batch | None:
     """The batch whose files are to be written; None where another scheduler writes them."""
     if not held(connection, batch_id):
         return None
@@ -323,7 +323,7 @@ def take(connection: Connection, batch_id: str) -> Batch | None:
     return None if row is None else batch_of(row)
 
 
-def answers(connection: Connection, batch_id: str) -> Generator[Answer, None, None]:
+def answers(connection: Connection, batch_id: str) -> Generator[LineAnswer, None, None]:
     """Every line in the order of the input, through a server-side cursor."""
     query = (
         select(
@@ -340,7 +340,7 @@ def answers(connection: Connection, batch_id: str) -> Generator[Answer, None, No
     with connection.execute(query, execution_options={"yield_per": ROWS_AT_ONCE}) as rows:
         for row in rows:
             job = None if row.id is None else Job(*row[4:])
-            yield Answer(row.custom_id, row.number, row.line_status, row.caller, job)
+            yield LineAnswer(row.custom_id, row.number, row.line_status, row.caller, job)
 
 
 def close(connection: Connection, batch: Batch, output: str | None, error: str | None) -> bool:
@@ -362,7 +362,7 @@ def close(connection: Connection, batch: Batch, output: str | None, error: str |
     if row is None:
         return False
     counts = {"total": batch.total, "completed": batch.completed, "failed": batch.failed}
-    tell_batch(connection, batch.id, batch.tenant, str(batch.ending), counts)
+    batch_changed(connection, batch.id, batch.tenant, str(batch.ending), counts)
     return True
 
 
@@ -403,11 +403,11 @@ def fail_outright(connection: Connection, batch: Batch, errors: list[dict[str, A
     values = {"status": "failed", "failed_at": func.now(), "ending": None, "errors": errors}
     if _turn(connection, (batches.c.id == batch.id, batches.c.status.in_(OPEN)), values):
         counts = {"total": batch.total, "completed": batch.completed, "failed": batch.failed}
-        tell_batch(connection, batch.id, batch.tenant, "failed", counts)
+        batch_changed(connection, batch.id, batch.tenant, "failed", counts)
 
 
 def _ids(connection: Connection, *conditions: Any) -> list[str]:
-    return [turn.id for turn in turns(connection, *conditions)]
+    return [turn.id for turn in due_batches(connection, *conditions)]
 
 
 def _turn(connection: Connection, conditions: Sequence[Any], values: dict[str, Any]) -> int:
@@ -435,10 +435,10 @@ def _give_up(
         update(jobs_table)
         .where(jobs_table.c.batch_id.in_(batch_ids), jobs_table.c.status.in_(job_statuses))
         .values(status="cancelled", finished_at=func.now(), lease_expires_at=None)
-        .returning(*TOLD, func.pg_notify(FINISHED_CHANNEL, jobs_table.c.id))
+        .returning(*EVENT_COLUMNS, func.pg_notify(FINISHED_CHANNEL, jobs_table.c.id))
     ).all()
     for row in cancelled:
-        tell(connection, row)
+        job_ended(connection, row)
     ended = [row.id for row in cancelled]
     connection.execute(
         update(batch_lines)

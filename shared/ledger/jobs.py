@@ -25,7 +25,6 @@ from sqlalchemy import (
     Connection,
     Row,
     Select,
-    delete,
     func,
     insert,
     or_,
@@ -45,7 +44,7 @@ from shared.ledger.tables import (
     jobs,
     tried_attempts,
 )
-from shared.ledger.webhooks import TOLD, tell
+from shared.ledger.webhooks import EVENT_COLUMNS, job_ended
 
 JobStatus = Literal["queued", "running", "succeeded", "failed", "cancelled"]
 FINISHED_CHANNEL = "touchstone_job_finished"  # PostgreSQL NOTIFY, payload: the job's id
@@ -140,7 +139,7 @@ def find(connection: Connection, job_id: str, *, tenant: str | None = None) -> J
 
 
 @dataclass(frozen=True)
-class Page:
+class JobPage:
     """What a list request asks for: newest first, strictly older than `after`.
 
     tenant: whose jobs; None: everybody's.
@@ -154,14 +153,14 @@ class Page:
     batch: str | None = None
 
 
-def page_of(connection: Connection, page: Page) -> tuple[list[Job], bool]:
+def page_of(connection: Connection, page: JobPage) -> tuple[list[Job], bool]:
     """The jobs of a page, and whether older ones follow."""
     found = [job_of(row) for row in connection.execute(_of(page, *SHOWN))]
     return found[: page.limit], len(found) > page.limit
 
 
 @dataclass(frozen=True)
-class Summary:
+class JobSummary:
     """A job in one line. score: None where undefined, and where `is_scored` is false."""
 
     id: str
@@ -172,13 +171,13 @@ class Summary:
     score: float | None
 
 
-def summaries(connection: Connection, page: Page) -> tuple[list[Summary], bool]:
+def summaries(connection: Connection, page: JobPage) -> tuple[list[JobSummary], bool]:
     """The same page without requests and results: what is large stays in the ledger."""
-    found = [Summary(*row) for row in connection.execute(_of(page, *IN_A_LINE))]
+    found = [JobSummary(*row) for row in connection.execute(_of(page, *IN_A_LINE))]
     return found[: page.limit], len(found) > page.limit
 
 
-def _of(page: Page, *columns: ColumnElement[Any]) -> Select[Any]:
+def _of(page: JobPage, *columns: ColumnElement[Any]) -> Select[Any]:
     """One more than the page holds. The rows come first: no result is opened only to be sorted."""
     query = select(jobs.c.id).order_by(jobs.c.id.desc()).limit(page.limit + 1)
     if page.tenant is not None:
@@ -205,10 +204,10 @@ def cancel(connection: Connection, job_id: str, *, tenant: str | None = None) ->
         update(jobs)
         .where(jobs.c.id == job_id, jobs.c.status.in_(("queued", "running")))
         .values(status="cancelled", finished_at=func.now(), lease_expires_at=None)
-        .returning(*TOLD, func.pg_notify(FINISHED_CHANNEL, jobs.c.id))
+        .returning(*EVENT_COLUMNS, func.pg_notify(FINISHED_CHANNEL, jobs.c.id))
     )
     for row in rows:
-        tell(connection, row)
+        job_ended(connection, row)
     return find(connection, job_id)
 
 
@@ -412,11 +411,3 @@ def _earlier(connection: Connection, tenant: str, key: str, mark: str) -> Job | 
     if row.fingerprint != mark:
         raise KeyReused("the first request with this key had another body", pointer="")
     return find(connection, row.job_id)
-
-
-def purge(connection: Connection, older_than: timedelta) -> int:
-    """Forget keys of this age; how many there were."""
-    gone = connection.execute(
-        delete(idempotency_keys).where(idempotency_keys.c.created_at < func.now() - older_than)
-    )
-    return gone.rowcount

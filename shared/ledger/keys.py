@@ -69,7 +69,7 @@ SHOWN = tuple(api_keys.c[name] for name in Key.__dataclass_fields__)
 
 
 @dataclass(frozen=True)
-class Wanted:
+class NewKey:
     """What a new key is to be. lasts: None: until it is revoked."""
 
     tenant: str
@@ -84,7 +84,7 @@ def hashed(presented: str) -> str:
     return hashlib.sha256(presented.encode()).hexdigest()
 
 
-def make(connection: Connection, wanted: Wanted) -> tuple[Key, str]:
+def make(connection: Connection, wanted: NewKey) -> tuple[Key, str]:
     """A new key, and its secret: the only time that anybody sees it."""
     secret = PREFIX + secrets.token_urlsafe(32)
     values: dict[str, Any] = {

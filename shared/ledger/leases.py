@@ -25,8 +25,8 @@ from sqlalchemy import (
 
 from shared.ledger.jobs import FINISHED_CHANNEL
 from shared.ledger.tables import jobs, tried_attempts
-from shared.ledger.turns import EXPIRED, Turn, next_job
-from shared.ledger.webhooks import TOLD, tell
+from shared.ledger.turns import EXPIRED, ClaimOrder, next_job
+from shared.ledger.webhooks import EVENT_COLUMNS, job_ended
 
 ONE_AT_A_TIME = func.pg_advisory_xact_lock(func.hashtextextended("last attempts", 0))
 
@@ -53,7 +53,7 @@ def claim(
     *,
     lease: timedelta,
     max_attempts: int,
-    turn: Turn | None = None,
+    turn: ClaimOrder | None = None,
 ) -> Claim | None:
     """Take the job if it is queued, or running on an expired lease; else None.
 
@@ -204,9 +204,9 @@ def _finish(connection: Connection, claim: Claim, final: Mapping[str, Any]) -> b
         update(jobs)
         .where(*_ours(claim))
         .values(finished_at=func.now(), lease_expires_at=None, **final)
-        .returning(*TOLD, func.pg_notify(FINISHED_CHANNEL, jobs.c.id))
+        .returning(*EVENT_COLUMNS, func.pg_notify(FINISHED_CHANNEL, jobs.c.id))
     ).one_or_none()
     if row is None:
         return False
-    tell(connection, row)
+    job_ended(connection, row)
     return True

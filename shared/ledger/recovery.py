@@ -10,15 +10,15 @@ from sqlalchemy import ColumnElement, Connection, and_, column, func, literal, s
 
 from shared.ledger.jobs import FINISHED_CHANNEL
 from shared.ledger.tables import IS_WAITING, jobs, tried_attempts
-from shared.ledger.turns import EXPIRED, Lane
-from shared.ledger.webhooks import TOLD, tell
+from shared.ledger.turns import EXPIRED, MetricQueue
+from shared.ledger.webhooks import EVENT_COLUMNS, job_ended
 
 SESSIONS = table(
     "pg_stat_activity", column("pid"), column("application_name"), column("state_change")
 )
 
 
-def queued_count(connection: Connection, lane: Lane) -> int:
+def queued_count(connection: Connection, lane: MetricQueue) -> int:
     """How many jobs of this lane wait to be claimed; those that wait for a model do not."""
     return connection.execute(
         select(func.count()).where(jobs.c.status == "queued", ~IS_WAITING, *lane.its_jobs)
@@ -26,14 +26,14 @@ def queued_count(connection: Connection, lane: Lane) -> int:
 
 
 def take_waiting(
-    connection: Connection, lane: Lane, *, limit: int, again_after: timedelta
+    connection: Connection, lane: MetricQueue, *, limit: int, again_after: timedelta
 ) -> list[str]:
     """Jobs of this lane that wait for a model and shall look for it now, at most `limit`."""
     return _take(connection, (IS_WAITING, *lane.its_jobs), limit=limit, again_after=again_after)
 
 
 def take_unclaimed(
-    connection: Connection, lane: Lane, *, limit: int, again_after: timedelta
+    connection: Connection, lane: MetricQueue, *, limit: int, again_after: timedelta
 ) -> list[str]:
     """Queued jobs of this lane whose message seems lost, oldest first, at most `limit`."""
     return _take(
@@ -45,7 +45,12 @@ def take_unclaimed(
 
 
 def take_orphans(
-    connection: Connection, lane: Lane, *, limit: int, again_after: timedelta, max_attempts: int
+    connection: Connection,
+    lane: MetricQueue,
+    *,
+    limit: int,
+    again_after: timedelta,
+    max_attempts: int,
 ) -> list[str]:
     """Running jobs of this lane whose worker let the lease expire; suspects are left alone."""
     innocent = tried_attempts < max_attempts - 1
@@ -54,7 +59,7 @@ def take_orphans(
 
 
 def take_suspect(
-    connection: Connection, lane: Lane, *, again_after: timedelta, max_attempts: int
+    connection: Connection, lane: MetricQueue, *, again_after: timedelta, max_attempts: int
 ) -> list[str]:
     """The oldest suspect of this lane, while no other is on trial; nobody where that is too early.
 
@@ -96,10 +101,10 @@ def fail_exhausted(
             finished_at=func.now(),
             lease_expires_at=None,
         )
-        .returning(*TOLD, func.pg_notify(FINISHED_CHANNEL, jobs.c.id))
+        .returning(*EVENT_COLUMNS, func.pg_notify(FINISHED_CHANNEL, jobs.c.id))
     ).all()
     for row in rows:
-        tell(connection, row)
+        job_ended(connection, row)
     return [(row.id, row.metric) for row in rows]
 
 
@@ -113,14 +118,14 @@ def _is_silent(silent_for: timedelta) -> ColumnElement[bool]:
     return and_(ours.exists(), ~spoke.exists())
 
 
-def open_lanes(connection: Connection) -> list[Lane]:
+def open_queues(connection: Connection) -> list[MetricQueue]:
     """The lanes that have queued or running jobs."""
     rows = connection.execute(
         select(jobs.c.metric, jobs.c.batch_id.is_not(None).label("batch"))
         .where(jobs.c.status.in_(("queued", "running")))
         .distinct()
     )
-    return sorted(Lane(row.metric, row.batch) for row in rows)
+    return sorted(MetricQueue(row.metric, row.batch) for row in rows)
 
 
 def _take(

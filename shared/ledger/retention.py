@@ -11,8 +11,16 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, and_, delete, exists, func, or_, select, update
 
-from shared.ledger.jobs import purge as purge_keys
-from shared.ledger.tables import ENDED, FINAL, OPEN, batches, files, jobs
+from shared.ledger.tables import (
+    ENDED,
+    FINAL,
+    OPEN,
+    batches,
+    deliveries,
+    files,
+    idempotency_keys,
+    jobs,
+)
 
 PORTION = 1_000  # rows a transaction
 
@@ -70,7 +78,7 @@ def purge_idempotency(connection: Connection, older_than: timedelta) -> int:
         .where(batches.c.key.is_not(None), batches.c.created_at < func.now() - older_than)
         .values(key=None)
     )
-    return forgotten.rowcount + purge_keys(connection, older_than)
+    return forgotten.rowcount + purge_idempotency_keys(connection, older_than)
 
 
 class EndedInput(NamedTuple):
@@ -105,3 +113,17 @@ def was_read(connection: Connection, one: EndedInput, *, keeps_text: bool) -> No
         .where(batches.c.id == one.batch_id)
         .values(keeps_text=keeps_text, read_bytes=one.bytes)
     )
+
+
+def purge_idempotency_keys(connection: Connection, older_than: timedelta) -> int:
+    """Forget keys of this age; how many there were."""
+    gone = connection.execute(
+        delete(idempotency_keys).where(idempotency_keys.c.created_at < func.now() - older_than)
+    )
+    return gone.rowcount
+
+
+def purge_deliveries(connection: Connection, older_than: timedelta) -> int:
+    """Forget ended deliveries of this age; how many."""
+    old = deliveries.c.ended_at < func.now() - older_than
+    return connection.execute(delete(deliveries).where(old)).rowcount

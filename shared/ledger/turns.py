@@ -36,7 +36,7 @@ from shared.ledger.tables import jobs
 EXPIRED = (jobs.c.status == "running", jobs.c.lease_expires_at < func.now())
 
 
-class Lane(NamedTuple):
+class MetricQueue(NamedTuple):
     """One of a metric's two lanes."""
 
     metric: str
@@ -49,7 +49,7 @@ class Lane(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Turn:
+class ClaimOrder:
     """What a worker says of its tenants when it asks for the next job of a lane.
 
     again:  whether the message was sent again, for a job that may have been tried.
@@ -57,13 +57,13 @@ class Turn:
     full:   tenants that hold their part of the worker and get no more of it now.
     """
 
-    lane: Lane
+    lane: MetricQueue
     again: bool = False
     served: Sequence[str] = ()
     full: Sequence[str] = ()
 
 
-def next_job(turn: Turn, named: str) -> ColumnElement[Any]:
+def next_job(turn: ClaimOrder, named: str) -> ColumnElement[Any]:
     """The id of the job that a message about the job `named` lets a worker take; null for none.
 
     A message that was sent again means its own job, if that was tried. Another one may stand for
@@ -77,17 +77,17 @@ def next_job(turn: Turn, named: str) -> ColumnElement[Any]:
     return func.coalesce(lost, fair, gone_back)
 
 
-def waits(connection: Connection, lane: Lane) -> bool:
+def waits(connection: Connection, lane: MetricQueue) -> bool:
     """Whether any job of this lane waits that was not tried yet."""
     return bool(connection.execute(select(exists().where(*_fresh(lane)))).scalar())
 
 
-def fresh_count(connection: Connection, lane: Lane) -> int:
+def fresh_count(connection: Connection, lane: MetricQueue) -> int:
     """How many jobs of this lane wait for their first attempt."""
     return connection.execute(select(func.count()).where(*_fresh(lane))).scalar_one()
 
 
-def oldest(connection: Connection, lane: Lane, count: int) -> list[str]:
+def oldest(connection: Connection, lane: MetricQueue, count: int) -> list[str]:
     """The ids of at most so many of them."""
     if count <= 0:
         return []
@@ -100,7 +100,7 @@ def _tried(named: str, free: ColumnElement[bool]) -> ScalarSelect[Any]:
     return select(jobs.c.id).where(jobs.c.id == named, jobs.c.attempts > 0, free).scalar_subquery()
 
 
-def _fair(turn: Turn) -> Select[Any]:
+def _fair(turn: ClaimOrder) -> Select[Any]:
     """The oldest fresh job of the tenant whose turn it is; what another worker takes is skipped."""
     waiting = _tenants(turn.lane)
     tenant = waiting.c.tenant
@@ -123,20 +123,20 @@ def _fair(turn: Turn) -> Select[Any]:
     return select(job.c.id).select_from(order.join(job, true())).limit(1)
 
 
-def _tenants(lane: Lane) -> CTE:
+def _tenants(lane: MetricQueue) -> CTE:
     """Tenants with a fresh job in this lane; the index is asked once for each of them."""
     found = select(_first_tenant(lane).label("tenant")).cte("waiting", recursive=True)
     after = _first_tenant(lane, jobs.c.tenant > found.c.tenant)
     return found.union_all(select(after).where(found.c.tenant.is_not(None)))
 
 
-def _first_tenant(lane: Lane, *after: ColumnElement[bool]) -> ScalarSelect[Any]:
+def _first_tenant(lane: MetricQueue, *after: ColumnElement[bool]) -> ScalarSelect[Any]:
     """In the order of the index of fresh jobs, so that no other one is read."""
     fresh = select(jobs.c.tenant).where(*_fresh(lane), *after)
     return fresh.order_by(jobs.c.tenant, jobs.c.id).limit(1).scalar_subquery()
 
 
-def _fresh(lane: Lane) -> tuple[ColumnElement[bool], ...]:
+def _fresh(lane: MetricQueue) -> tuple[ColumnElement[bool], ...]:
     """Written out, not bound: the planner must see that the partial index holds these jobs."""
     return (
         jobs.c.metric == lane.metric,

@@ -13,11 +13,11 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Literal
 
-from sqlalchemy import ColumnElement, Connection, Float, delete, func, select, text, update
+from sqlalchemy import ColumnElement, Connection, Float, func, select, text, update
 
 from shared.errors import ScoringError
 from shared.ledger.tables import deliveries, endpoints
-from shared.ledger.webhooks import disable, find
+from shared.ledger.webhooks import disable_endpoint, find_endpoint
 
 JITTER = 0.1  # of each delay, both ways
 LONGEST_RETRY_AFTER = timedelta(hours=24)
@@ -65,7 +65,7 @@ RETURNING delivery.id, delivery.endpoint_id, delivery.attempts AS attempt, deliv
 
 
 @dataclass(frozen=True)
-class Share:
+class TenantShare:
     """How many attempts may be under way: of one endpoint, of one tenant; and how many to take."""
 
     each: int
@@ -88,7 +88,7 @@ class Delivery:
 
 
 @dataclass(frozen=True)
-class Refusal:
+class DeliveryRefusal:
     """Why an attempt failed. status: of the HTTP answer, where there was one."""
 
     reason: str
@@ -104,7 +104,7 @@ class Refusal:
 After = Literal["again", "failed", "disabled"]
 
 
-def take(connection: Connection, share: Share, *, lease: timedelta) -> list[Delivery]:
+def take(connection: Connection, share: TenantShare, *, lease: timedelta) -> list[Delivery]:
     """The deliveries to attempt now; nobody else takes them until the lease runs out."""
     bound = {"each": share.each, "tenant": share.tenant, "most": share.most, "lease": lease}
     return [Delivery(**row._asdict()) for row in connection.execute(TAKE, bound)]
@@ -123,7 +123,7 @@ def arrived(connection: Connection, delivery: Delivery, status: int) -> bool:
 
 
 def refused(
-    connection: Connection, delivery: Delivery, refusal: Refusal, schedule: Sequence[float]
+    connection: Connection, delivery: Delivery, refusal: DeliveryRefusal, schedule: Sequence[float]
 ) -> After | None:
     """What follows a failed attempt; None where it is no longer ours.
 
@@ -145,18 +145,12 @@ def refused(
     return "failed" if _end(connection, delivery, status="failed", **last) else None
 
 
-def purge(connection: Connection, older_than: timedelta) -> int:
-    """Forget ended deliveries of this age; how many."""
-    old = deliveries.c.ended_at < func.now() - older_than
-    return connection.execute(delete(deliveries).where(old)).rowcount
-
-
 def _disabled(
     connection: Connection, delivery: Delivery, reason: str, last: dict[str, Any]
 ) -> After | None:
     if not _end(connection, delivery, status="failed", **last):
         return None
-    disable(connection, delivery.endpoint_id, reason)
+    disable_endpoint(connection, delivery.endpoint_id, reason)
     return "disabled"
 
 
@@ -226,7 +220,7 @@ class NotReplayable(ScoringError):
 
 
 @dataclass(frozen=True)
-class Record:
+class DeliveryRecord:
     """A delivery as the tenant sees it; of the receiver's answer nothing but the status."""
 
     id: str
@@ -241,11 +235,11 @@ class Record:
     ended_at: datetime | None
 
 
-SHOWN = tuple(deliveries.c[name] for name in Record.__dataclass_fields__)
+SHOWN = tuple(deliveries.c[name] for name in DeliveryRecord.__dataclass_fields__)
 
 
 @dataclass(frozen=True)
-class Page:
+class DeliveryPage:
     """What a list request asks for: newest first, strictly after the delivery `after`."""
 
     limit: int
@@ -254,21 +248,25 @@ class Page:
 
 
 def page_of(
-    connection: Connection, endpoint_id: str, tenant: str, page: Page
-) -> tuple[list[Record], bool]:
+    connection: Connection, endpoint_id: str, tenant: str, page: DeliveryPage
+) -> tuple[list[DeliveryRecord], bool]:
     """The deliveries of a page, and whether older ones follow. Raises UnknownEndpoint."""
-    find(connection, endpoint_id, tenant)
+    find_endpoint(connection, endpoint_id, tenant)
     order = (deliveries.c.created_at.desc(), deliveries.c.id.desc())
     query = select(*SHOWN).where(deliveries.c.endpoint_id == endpoint_id).order_by(*order)
     if page.status is not None:
         query = query.where(deliveries.c.status == page.status)
     if page.after is not None:
         query = query.where(_older_than(page.after))
-    found = [Record(**row._asdict()) for row in connection.execute(query.limit(page.limit + 1))]
+    found = [
+        DeliveryRecord(**row._asdict()) for row in connection.execute(query.limit(page.limit + 1))
+    ]
     return found[: page.limit], len(found) > page.limit
 
 
-def replay(connection: Connection, endpoint_id: str, tenant: str, delivery_id: str) -> Record:
+def replay(
+    connection: Connection, endpoint_id: str, tenant: str, delivery_id: str
+) -> DeliveryRecord:
     """Owe an ended delivery once more, the whole schedule through, from now.
 
     Raises UnknownEndpoint, UnknownDelivery, NotReplayable.
@@ -290,18 +288,18 @@ def replay_failed(connection: Connection, endpoint_id: str, tenant: str) -> int:
     return len(_owe_again(connection, *failed))
 
 
-def _owe_again(connection: Connection, *which: ColumnElement[bool]) -> list[Record]:
+def _owe_again(connection: Connection, *which: ColumnElement[bool]) -> list[DeliveryRecord]:
     rows = connection.execute(
         update(deliveries)
         .where(*which)
         .values(status="pending", attempts=0, due_at=func.now(), ended_at=None)
         .returning(*SHOWN)
     )
-    return [Record(**row._asdict()) for row in rows]
+    return [DeliveryRecord(**row._asdict()) for row in rows]
 
 
 def _demand_enabled(connection: Connection, endpoint_id: str, tenant: str) -> None:
-    if find(connection, endpoint_id, tenant).disabled_at is not None:
+    if find_endpoint(connection, endpoint_id, tenant).disabled_at is not None:
         raise NotReplayable("the endpoint is disabled; enable it first")
 
 

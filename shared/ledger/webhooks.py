@@ -45,7 +45,7 @@ from sqlalchemy import cast as sql_cast
 from shared.errors import ScoringError
 from shared.ledger.tables import deliveries, endpoints, jobs
 
-TOLD = (
+EVENT_COLUMNS = (
     jobs.c.id,
     jobs.c.metric,
     jobs.c.tenant,
@@ -62,7 +62,7 @@ TOLD = (
 )
 
 
-def tell(connection: Connection, row: Row[Any]) -> int:
+def job_ended(connection: Connection, row: Row[Any]) -> int:
     """Make the deliveries of this ended job; how many. `row` has the columns `TOLD`.
 
     A job of a batch is told only to an endpoint that its line names: the batch's end is told.
@@ -79,15 +79,15 @@ def tell(connection: Connection, row: Row[Any]) -> int:
         "error_type": row.error_type,
     }
     event = cast(EventType, f"job.{row.status}")
-    return due(connection, event, row.tenant, data, endpoint=row.webhook)
+    return owe(connection, event, row.tenant, data, endpoint=row.webhook)
 
 
-def tell_batch(
+def batch_changed(
     connection: Connection, batch_id: str, tenant: str, status: str, counts: Mapping[str, int]
 ) -> int:
     """Make the deliveries of this ended batch; how many. status: its final one."""
     data = {"id": batch_id, "object": "batch", "status": status, "request_counts": dict(counts)}
-    return due(connection, cast(EventType, f"batch.{status}"), tenant, data)
+    return owe(connection, cast(EventType, f"batch.{status}"), tenant, data)
 
 
 EventType = Literal[
@@ -103,7 +103,7 @@ EVENT_TYPES: tuple[str, ...] = get_args(EventType)
 MOST_BYTES = 20_000
 
 
-def due(
+def owe(
     connection: Connection,
     event: EventType,
     tenant: str,
@@ -185,7 +185,7 @@ def new_id() -> str:
     return f"we_{time.time_ns() // 1_000_000:012x}{secrets.token_hex(10)}"
 
 
-def make(connection: Connection, tenant: str, values: Mapping[str, Any]) -> Endpoint:
+def make_endpoint(connection: Connection, tenant: str, values: Mapping[str, Any]) -> Endpoint:
     """A new endpoint. values: url, description, events, secret (sealed).
 
     Raises TooManyEndpoints. The tenant's makers take turns, so that the limit holds.
@@ -201,35 +201,35 @@ def make(connection: Connection, tenant: str, values: Mapping[str, Any]) -> Endp
     return _endpoint(row)
 
 
-def find(connection: Connection, endpoint_id: str, tenant: str) -> Endpoint:
+def find_endpoint(connection: Connection, endpoint_id: str, tenant: str) -> Endpoint:
     """This tenant's endpoint. Raises UnknownEndpoint."""
     query = select(*SHOWN).where(*_its(endpoint_id, tenant))
     return _found(connection.execute(query).one_or_none(), endpoint_id)
 
 
-def all_of(connection: Connection, tenant: str) -> list[Endpoint]:
+def endpoints_of(connection: Connection, tenant: str) -> list[Endpoint]:
     """The tenant's endpoints, oldest first; at most `MOST_ENDPOINTS`."""
     query = select(*SHOWN).where(endpoints.c.tenant == tenant).order_by(endpoints.c.id)
     return [_endpoint(row) for row in connection.execute(query)]
 
 
-def change(
+def change_endpoint(
     connection: Connection, endpoint_id: str, tenant: str, values: Mapping[str, Any]
 ) -> Endpoint:
     """Set some of url, description, events. Raises UnknownEndpoint."""
     if not values:
-        return find(connection, endpoint_id, tenant)
+        return find_endpoint(connection, endpoint_id, tenant)
     changed = update(endpoints).where(*_its(endpoint_id, tenant)).values(**values)
     return _found(connection.execute(changed.returning(*SHOWN)).one_or_none(), endpoint_id)
 
 
-def enable(connection: Connection, endpoint_id: str, tenant: str) -> Endpoint:
+def enable_endpoint(connection: Connection, endpoint_id: str, tenant: str) -> Endpoint:
     """Let it be told again, from now on. Raises UnknownEndpoint."""
     values = {"disabled_at": None, "disabled_reason": None, "held_until": None}
-    return change(connection, endpoint_id, tenant, values)
+    return change_endpoint(connection, endpoint_id, tenant, values)
 
 
-def disable(connection: Connection, endpoint_id: str, reason: str) -> bool:
+def disable_endpoint(connection: Connection, endpoint_id: str, reason: str) -> bool:
     """Tell it nothing more; what it was owed has failed. False where it was disabled already."""
     row = connection.execute(
         update(endpoints)
@@ -250,7 +250,7 @@ def disable(connection: Connection, endpoint_id: str, reason: str) -> bool:
     return row is not None
 
 
-def rotate(
+def rotate_secret(
     connection: Connection, endpoint_id: str, tenant: str, sealed: str, overlap: timedelta
 ) -> Endpoint:
     """A new secret; the one before it signs too until the overlap ends. Raises UnknownEndpoint.
@@ -261,10 +261,10 @@ def rotate(
     if overlap > timedelta(0):
         values["earlier_secret"] = text("secret")  # the value from before the update
         values["earlier_until"] = func.now() + overlap
-    return change(connection, endpoint_id, tenant, values)
+    return change_endpoint(connection, endpoint_id, tenant, values)
 
 
-def forget(connection: Connection, endpoint_id: str, tenant: str) -> None:
+def forget_endpoint(connection: Connection, endpoint_id: str, tenant: str) -> None:
     """Delete it with its deliveries. Raises UnknownEndpoint."""
     row = connection.execute(
         delete(endpoints).where(*_its(endpoint_id, tenant)).returning(*SHOWN)

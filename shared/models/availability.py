@@ -88,7 +88,7 @@ SOCKET_SECONDS = 0.5  # whoever reads would rather know nothing than wait
 BEST_FIRST: tuple[State, ...] = ("ready", "loading", "failed")
 
 
-class Told(Message):
+class ModelStatus(Message):
     """One holder's word on one model. at: unix seconds, Redis's; seconds: in this state so far."""
 
     state: State
@@ -125,7 +125,7 @@ def read() -> dict[str, Status]:
             (seconds, _), board = trip.execute()
     except RedisError:
         return {}
-    found: dict[str, Told] = {}
+    found: dict[str, ModelStatus] = {}
     for field, value in board.items():
         told = _fresh(value, seconds)
         name = field.partition(" ")[2]
@@ -137,18 +137,18 @@ def read() -> dict[str, Status]:
     }
 
 
-def _rank(told: Told) -> tuple[int, float]:
+def _rank(told: ModelStatus) -> tuple[int, float]:
     return BEST_FIRST.index(told.state), -told.seconds
 
 
-def _fresh(value: str, now: float) -> Told | None:
+def _fresh(value: str, now: float) -> ModelStatus | None:
     with suppress(ValidationError):  # of another version of us
-        told = Told.model_validate_json(value)
+        told = ModelStatus.model_validate_json(value)
         return told if now - told.at < STALE_SECONDS else None
     return None
 
 
-class Teller:
+class StatusSender:
     """Tells of this process's models, from a thread of its own: at each change and by the clock."""
 
     def __init__(self, states: ModelStates) -> None:
@@ -163,7 +163,7 @@ class Teller:
         """Once. Raises RedisError."""
         now = float(_redis().time()[0])
         told = {
-            f"{self._holder} {name}": Told(
+            f"{self._holder} {name}": ModelStatus(
                 state=one.state, reason=one.reason, seconds=one.seconds, at=now
             ).model_dump_json()
             for name, one in self._states.all().items()

@@ -206,7 +206,7 @@ class Tokenize(Message):
     examples: Examples
 
 
-class Judge(Message):
+class JudgeExamples(Message):
     """Label probabilities of examples: (N, L)."""
 
     answer: ClassVar[Any] = TypeAdapter(Matrix)
@@ -289,7 +289,7 @@ class Compare(Message):
 InferenceOperation = Annotated[
     Describe
     | Tokenize
-    | Judge
+    | JudgeExamples
     | JudgeRows
     | Probabilities
     | Truncated
@@ -302,7 +302,7 @@ SimilarityOperation = Annotated[Describe | Compare, Field(discriminator="operati
 Operation = Annotated[
     Describe
     | Tokenize
-    | Judge
+    | JudgeExamples
     | JudgeRows
     | Probabilities
     | Truncated

@@ -190,7 +190,7 @@ def _judged(operation: Message, model: Judge) -> Any:
     match operation:
         case op.Tokenize():
             return tuple(model.tokens(operation.examples))
-        case op.Judge():
+        case op.JudgeExamples():
             return [row.tolist() for row in model.judge(operation.examples)]
         case op.JudgeRows():
             return [rows.tolist() for rows in model.judge_rows(operation.asked)]
@@ -219,7 +219,7 @@ def describe(models: Models, name: str) -> op.Description:
 
 
 @dataclass(frozen=True)
-class Asked:
+class PromptOfRequest:
     """A prompt to complete; `owner` tells the requests of a batch apart."""
 
     owner: int
@@ -228,7 +228,7 @@ class Asked:
     sampling: Sampling
 
 
-def written(prompts: Sequence[Asked]) -> list[Completion]:
+def written(prompts: Sequence[PromptOfRequest]) -> list[Completion]:
     """(N,) completions, in the order of the prompts. Raises Unavailable and BadInput."""
     groups: dict[tuple[str, Sampling], list[int]] = {}
     drawn = _with_draws(prompts)
@@ -243,7 +243,7 @@ def written(prompts: Sequence[Asked]) -> list[Completion]:
     return [found[place] for place in range(len(prompts))]
 
 
-def _with_draws(prompts: Sequence[Asked]) -> list[Prompt]:
+def _with_draws(prompts: Sequence[PromptOfRequest]) -> list[Prompt]:
     """Sampled prompts numbered within their owner, model and sampling; greedy ones as they are."""
     before: Counter[tuple[int, str, Sampling]] = Counter()
     numbered = []

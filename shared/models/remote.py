@@ -84,7 +84,7 @@ NOTICE_SECONDS = 0.5
 logger = telemetry.logger(__name__)
 
 
-class Call(Message):
+class RemoteCall(Message):
     """What a model worker is asked, and for whose job. `deadline` in unix seconds: later nobody
     waits any more for this sending; `given_up`: for any."""
 
@@ -97,7 +97,7 @@ class Call(Message):
     batch: bool = False
 
 
-class Refusal(Message):
+class RemoteRefusal(Message):
     """An error that crosses the wire."""
 
     error: Literal["BadInput", "DegenerateInput", "ModelNotReady", "Unavailable", "ScoringError"]
@@ -109,7 +109,7 @@ class Reply(Message):
     """An answer, as JSON of the operation's answer type, or a refusal."""
 
     answer: Any = None
-    refusal: Refusal | None = Field(default=None)
+    refusal: RemoteRefusal | None = Field(default=None)
 
 
 ERRORS: dict[str, type[ScoringError]] = {
@@ -118,7 +118,7 @@ ERRORS: dict[str, type[ScoringError]] = {
 }
 
 
-def room_of(kind: ModelKind) -> ModelRoom:
+def contract_of(kind: ModelKind) -> ModelRoom:
     """Which workers hold models of this kind."""
     return "similarity" if kind in ("similarity", "cross-encoder") else "inference"
 
@@ -190,7 +190,7 @@ def ask(room: ModelRoom, model: str, operation: Any) -> Any:
     return answer.validate_python(reply.answer)
 
 
-def _error(refusal: Refusal, model: str) -> ScoringError:
+def _error(refusal: RemoteRefusal, model: str) -> ScoringError:
     """What the model's worker raised."""
     if refusal.error == ModelNotReady.__name__:
         return ModelNotReady(refusal.detail, model=model)
@@ -202,7 +202,7 @@ def _answered(room: ModelRoom, model: str, operation: Any) -> bytes:
     call_id = secrets.token_hex(16)
     job, given_up = current(), time.time() + SENDINGS * seconds
     for sending in range(SENDINGS):
-        call = Call(
+        call = RemoteCall(
             id=call_id,
             model=model,
             operation=operation,
@@ -218,7 +218,7 @@ def _answered(room: ModelRoom, model: str, operation: Any) -> bytes:
     raise Unavailable(f"the model {model!r} gave no answer in {SENDINGS} x {seconds:g} s")
 
 
-def _sent_and_waited(room: ModelRoom, call: Call, seconds: float) -> bytes | None:
+def _sent_and_waited(room: ModelRoom, call: RemoteCall, seconds: float) -> bytes | None:
     queue = task_name(room)
     try:
         app.send_task(
@@ -238,7 +238,7 @@ def _sent_and_waited(room: ModelRoom, call: Call, seconds: float) -> bytes | Non
         return None
 
 
-def _waited(call: Call, seconds: float) -> bytes | None:
+def _waited(call: RemoteCall, seconds: float) -> bytes | None:
     """The answer, or None after so many seconds; a job that is stopped meanwhile raises."""
     until = time.monotonic() + seconds
     with waiting() as still_wanted:
@@ -250,7 +250,7 @@ def _waited(call: Call, seconds: float) -> bytes | None:
     return None
 
 
-def _withdraw(call: Call) -> None:
+def _withdraw(call: RemoteCall) -> None:
     """Tell who answers that nobody waits; where that is lost, it ends when the call is given up."""
     lasting = int(SENDINGS * settings().call_seconds) + 1
     with suppress(RedisError):
@@ -276,7 +276,7 @@ def answers_calls(room: ModelRoom) -> Any:
 def answer(message: str) -> None:
     """Perform one call, unless nobody waits for it any more."""
     try:
-        call = Call.model_validate_json(opened(message))
+        call = RemoteCall.model_validate_json(opened(message))
     except (ValidationError, Unreadable):  # of another version, or sealed under another key: its
         # sender runs into its deadline
         logger.exception("call.unreadable")
@@ -297,7 +297,7 @@ def answer(message: str) -> None:
 class _Withdrawal(threading.Event):
     """Set once the caller has withdrawn its call; asks Redis, at most once a second."""
 
-    def __init__(self, call: Call) -> None:
+    def __init__(self, call: RemoteCall) -> None:
         super().__init__()
         self._key = withdrawn(call.id)
         self._ask_at = time.monotonic() + ASK_SECONDS
@@ -312,7 +312,7 @@ class _Withdrawal(threading.Event):
         return super().is_set()
 
 
-def _context_of(call: Call) -> JobContext:
+def _context_of(call: RemoteCall) -> JobContext:
     """The caller's job, as far as a model worker must know it."""
     until = call.deadline if call.given_up is None else call.given_up
     return JobContext(
@@ -324,7 +324,7 @@ def _context_of(call: Call) -> JobContext:
     )
 
 
-def _reply(call: Call) -> Reply:
+def _reply(call: RemoteCall) -> Reply:
     try:
         return Reply(answer=perform(call.operation, models(), call.model))
     except JobStopped:
@@ -340,10 +340,10 @@ def _refused(error: ScoringError) -> Reply:
     """The error under the nearest name that the wire knows."""
     name = next(kind.__name__ for kind in type(error).__mro__ if kind.__name__ in ERRORS)
     refusal = {"error": name, "detail": error.detail, "pointer": error.pointer}
-    return Reply(refusal=Refusal.model_validate(refusal))
+    return Reply(refusal=RemoteRefusal.model_validate(refusal))
 
 
-def _send(call: Call, reply: Reply) -> None:
+def _send(call: RemoteCall, reply: Reply) -> None:
     """As often as it takes while this sending is waited for: the work is done, and a caller that
     hears nothing waits for all of its deadline before it asks again."""
     message = sealed(reply)
@@ -353,7 +353,7 @@ def _send(call: Call, reply: Reply) -> None:
             return
 
 
-def _sent(call: Call, message: str) -> bool:
+def _sent(call: RemoteCall, message: str) -> bool:
     target = reply_list(call.id)
     try:
         with replies().pipeline(transaction=True) as pipe:
@@ -373,7 +373,7 @@ class RemoteModel:
         self._entry = entry
 
     def _ask(self, operation: Any) -> Any:
-        return ask(room_of(self._entry.kind), self._entry.name, operation)
+        return ask(contract_of(self._entry.kind), self._entry.name, operation)
 
     @cached_property
     def _description(self) -> op.Description:
@@ -408,7 +408,7 @@ class RemoteJudge(RemoteModel):
         """For each example (L,) probabilities of its labels."""
         if not examples:
             return []
-        return [np.array(row) for row in self._ask(op.Judge(examples=tuple(examples)))]
+        return [np.array(row) for row in self._ask(op.JudgeExamples(examples=tuple(examples)))]
 
     def judge_rows(self, asked: Sequence[Rows]) -> list[Floats]:
         """For each example (R, L) probabilities, one row a variation."""

@@ -37,7 +37,7 @@ logger = telemetry.logger(__name__)
 
 
 @dataclass(frozen=True)
-class Task:
+class TaskMessage:
     """A message of Celery's protocol, version 2: what is to be done."""
 
     name: str
@@ -89,7 +89,7 @@ class BatchQueues:
             else:
                 self._pool.submit(self._run, task)
 
-    def _next(self) -> Task | None:
+    def _next(self) -> TaskMessage | None:
         try:
             found = pop(calls_first(self._queues), BLOCK_SECONDS)
         except Unavailable:
@@ -102,12 +102,12 @@ class BatchQueues:
         self._queues.remove(queue)
         self._queues.append(queue)  # the others first, next time
         try:
-            return Task.of(queue, raw)
+            return TaskMessage.of(queue, raw)
         except (ValueError, KeyError, IndexError, TypeError):
             logger.exception("batch_queues.unreadable", queue=queue)
             return None
 
-    def _run(self, task: Task) -> None:
+    def _run(self, task: TaskMessage) -> None:
         try:
             task.run()
         except Exception:
@@ -129,7 +129,7 @@ class Tenants(NamedTuple):
     full: tuple[str, ...]
 
 
-class Shares:
+class TenantShares:
     """What each tenant holds of some threads. most: threads of one tenant."""
 
     def __init__(self, threads: int, share: float) -> None:

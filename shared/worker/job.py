@@ -37,11 +37,11 @@ from shared.ledger import leases, turns
 from shared.ledger.engine import ledger, transaction
 from shared.ledger.leases import Claim
 from shared.ledger.private_requests import demand_readable
-from shared.ledger.turns import Lane, Turn
+from shared.ledger.turns import ClaimOrder, MetricQueue
 from shared.problems import attempts_exhausted, internal, problem, ran_too_long, validation_problem
 from shared.redaction import screened, without_text
 from shared.settings import settings
-from shared.worker.batch_queues import Shares, Tenants
+from shared.worker.batch_queues import Tenants, TenantShares
 from shared.worker.watchdog import Interrupted, watchdog
 
 Score = Callable[[Any], Message]
@@ -57,20 +57,22 @@ patiently = retry(
 
 
 @dataclass(frozen=True)
-class Delivery:
+class MessageDelivery:
     """How a message came: in which lane, and whether the scheduler sent it again."""
 
     batch: bool = False
     again: bool = False
 
 
-FIRST = Delivery()
+FIRST = MessageDelivery()
 
 
-def carry(job_id: str, room: ServiceContract, score: Score, delivery: Delivery = FIRST) -> None:
+def carry(
+    job_id: str, room: ServiceContract, score: Score, delivery: MessageDelivery = FIRST
+) -> None:
     """Carry the job whose turn it is in this message's lane to its end; where none waits, that is
     that."""
-    with claimed(job_id, Lane(room.name, delivery.batch), again=delivery.again) as claim:
+    with claimed(job_id, MetricQueue(room.name, delivery.batch), again=delivery.again) as claim:
         if claim is not None:
             _carry(claim, room, score)
 
@@ -115,20 +117,20 @@ def computed(claim: Claim, context: JobContext, room: ServiceContract, score: Sc
 
 
 @cache
-def shares(batch: bool) -> Shares:
+def shares(batch: bool) -> TenantShares:
     """Of the threads for interactive jobs, or of those for jobs of batches."""
     chosen = settings()
     threads = chosen.threads_for_batches if batch else chosen.worker_threads
-    return Shares(threads, chosen.tenant_share)
+    return TenantShares(threads, chosen.tenant_share)
 
 
 @contextmanager
-def claimed(job_id: str, lane: Lane, *, again: bool) -> Iterator[Claim | None]:
+def claimed(job_id: str, lane: MetricQueue, *, again: bool) -> Iterator[Claim | None]:
     """A claim while the block lasts, or None where nothing waits in this lane."""
     of_tenants = shares(lane.batch)
     claim, waits = None, True
     while claim is None and waits:
-        claim, waits = _next_claim(of_tenants, job_id, Turn(lane, again))
+        claim, waits = _next_claim(of_tenants, job_id, ClaimOrder(lane, again))
         if claim is None and waits and not of_tenants.wait():
             break  # this process stops: the scheduler sends the message again
     try:
@@ -138,7 +140,9 @@ def claimed(job_id: str, lane: Lane, *, again: bool) -> Iterator[Claim | None]:
             of_tenants.release(claim.tenant)
 
 
-def _next_claim(of_tenants: Shares, job_id: str, turn: Turn) -> tuple[Claim | None, bool]:
+def _next_claim(
+    of_tenants: TenantShares, job_id: str, turn: ClaimOrder
+) -> tuple[Claim | None, bool]:
     """A claim, and whether jobs wait though there is none: of tenants that hold their part."""
     waits = False
 

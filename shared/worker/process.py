@@ -59,7 +59,7 @@ class Health:
 def serve(health: Health, host: str, port: int) -> ThreadingHTTPServer:
     """Answer probes from a thread of its own; returns the server, to be shut down."""
 
-    class Handler(BaseHTTPRequestHandler):
+    class HealthHandler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             status, kind, body = _answer(self.path, health)
             self.send_response(status)
@@ -77,7 +77,7 @@ def serve(health: Health, host: str, port: int) -> ThreadingHTTPServer:
             if not isinstance(sys.exception(), ConnectionError):
                 super().handle_error(request, client_address)
 
-    server = Server((host, port), Handler)
+    server = Server((host, port), HealthHandler)
     threading.Thread(target=server.serve_forever, name="health", daemon=True).start()
     return server
 

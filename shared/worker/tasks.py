@@ -26,14 +26,14 @@ from shared.contracts import (
 )
 from shared.job_context import checking
 from shared.ledger import batch_lines
-from shared.ledger.batch_lines import Asked
+from shared.ledger.batch_lines import JobOutcome
 from shared.ledger.engine import ledger, transaction
 from shared.metric import Metric, Service
 from shared.queue import AGAIN, app, is_batch, task_name
 from shared.settings import settings
 from shared.statistics.intervals import BatchStatistics
 from shared.telemetry import continued
-from shared.worker.job import Delivery, Score, carry
+from shared.worker.job import MessageDelivery, Score, carry
 
 logger = telemetry.logger(__name__)
 
@@ -71,7 +71,7 @@ def _register(contract: ServiceContract, score: Score) -> None:
     def task(self: Any, job_id: str) -> None:
         headers = self.request.headers or {}
         lane = (self.request.delivery_info or {}).get("routing_key") or ""
-        delivery = Delivery(batch=is_batch(lane), again=AGAIN in headers)
+        delivery = MessageDelivery(batch=is_batch(lane), again=AGAIN in headers)
         with telemetry.about(job=job_id), continued(f"score {contract.name}", headers, job=job_id):
             carry(job_id, contract, score, delivery)
 
@@ -100,14 +100,14 @@ def gathered(
     """The succeeded results that are asked for, and how many others there are of each status."""
     with transaction(ledger()) as connection:
         if request.batch is not None:
-            rows = batch_lines.of_batch(connection, metric.name, request.batch)
+            rows = batch_lines.outcomes_of_batch(connection, metric.name, request.batch)
         else:
-            rows = batch_lines.of_jobs(connection, metric.name, request.jobs or ())
+            rows = batch_lines.outcomes_of_jobs(connection, metric.name, request.jobs or ())
         return sorted_out(batch, metric, rows)
 
 
 def sorted_out(
-    batch: BatchReportContract, metric: MetricContract, rows: Iterable[Asked]
+    batch: BatchReportContract, metric: MetricContract, rows: Iterable[JobOutcome]
 ) -> tuple[list[Scored[Any, Any]], Counter[str]]:
     """Rows as messages. Lines that share a job share its messages."""
     scored: list[Scored[Any, Any]] = []
@@ -126,7 +126,7 @@ def sorted_out(
     return scored, left_out
 
 
-def _messages(metric: MetricContract, row: Asked) -> tuple[Any, Any] | None:
+def _messages(metric: MetricContract, row: JobOutcome) -> tuple[Any, Any] | None:
     """Request and report; None where another version of the contract wrote them."""
     stored = row.request or {}
     try:

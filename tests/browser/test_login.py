@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 from sqlalchemy import Engine
 
 from shared.ledger import keys
-from shared.ledger.keys import Wanted
+from shared.ledger.keys import NewKey
 from shared.settings import Settings
 from tests.browser.conftest import Visits
 from tests.browser.test_accessibility import grave
@@ -25,7 +25,7 @@ def locked(_settings: Settings) -> Iterator[str]:
 
 def test_log_in_be_refused_and_log_out(locked: str, engine: Engine, visits: Visits) -> None:
     with engine.begin() as connection:
-        _, secret = keys.make(connection, Wanted("a", "browser", ("score",)))
+        _, secret = keys.make(connection, NewKey("a", "browser", ("score",)))
     page = visits(locked)
     page.goto("/jobs")
     expect(page).to_have_title("Log in · Touchstone")

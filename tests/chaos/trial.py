@@ -11,7 +11,7 @@ import httpx
 
 from shared.ledger import keys
 from shared.ledger.engine import connect
-from shared.ledger.keys import Wanted
+from shared.ledger.keys import NewKey
 from tests.chaos import audit
 from tests.end_to_end.service import Service, serving
 
@@ -46,7 +46,7 @@ def _keys(service: Service) -> dict[str, str]:
     engine = connect(service.database_url)
     with engine.begin() as connection:
         made = {
-            tenant: keys.make(connection, Wanted(tenant, "chaos", ("admin",), A_MINUTE))[1]
+            tenant: keys.make(connection, NewKey(tenant, "chaos", ("admin",), A_MINUTE))[1]
             for tenant in (LOAD, OTHER, CROWD)
         }
     engine.dispose()

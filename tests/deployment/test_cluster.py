@@ -63,7 +63,7 @@ def test_every_room_has_its_worker_and_watches_its_lanes(overlay: str) -> None:
         triggers = scaled[f"worker-{room}"]["spec"]["triggers"]
         watched = [trigger["metadata"]["listName"] for trigger in triggers]
         calls = [f"model.{room}", f"model.{room}.batch"] if room in MODEL_ROOMS else []
-        assert watched == [*queue.lanes([room]), *calls]
+        assert watched == [*queue.queues_of([room]), *calls]
 
 
 def test_pods_keep_to_the_restricted_profile(overlay: str) -> None:

@@ -104,7 +104,7 @@ def whole(
     while batch["status"] not in ("completed", "failed"):
         with engine.begin() as connection:
             assert connection.execute(WORK).rowcount <= WINDOW
-        broker.delete(queue.lane("hatexscore", batch=True))  # workers take their messages
+        broker.delete(queue.queue_of("hatexscore", batch=True))  # workers take their messages
         batch = client.get(f"/v1/batches/{batch['id']}").json()
         time.sleep(0.02)
     assert batch["status"] == "completed", batch

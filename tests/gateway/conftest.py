@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import Engine
 
 from shared.ledger import keys
-from shared.ledger.keys import Scope, Wanted
+from shared.ledger.keys import NewKey, Scope
 from shared.settings import Settings
 from tests.gateway.serving import serving
 from tests.patience import SECONDS
@@ -42,7 +42,7 @@ def opens(_locked: str, chosen: Settings, engine: Engine) -> Iterator[Opens]:
     made: list[httpx.Client] = []
 
     def client(tenant: str = "a", *scopes: Scope, a_minute: int | None = None) -> httpx.Client:
-        wanted = Wanted(tenant, "test", scopes or ("score",), requests_per_minute=a_minute)
+        wanted = NewKey(tenant, "test", scopes or ("score",), requests_per_minute=a_minute)
         with engine.begin() as connection:
             _, secret = keys.make(connection, wanted)
         bearer = {"Authorization": f"Bearer {secret}"}

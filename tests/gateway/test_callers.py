@@ -15,7 +15,7 @@ from sqlalchemy import Engine, text
 from services.gateway import caller
 from shared import telemetry
 from shared.ledger import keys
-from shared.ledger.keys import Wanted
+from shared.ledger.keys import NewKey
 from shared.settings import Settings
 from tests.gateway.conftest import Opens
 from tests.gateway.serving import serving
@@ -235,7 +235,7 @@ def test_the_first_key_closes_the_door_for_good(chosen: Settings, engine: Engine
     with serving(chosen) as url, httpx.Client(base_url=url, timeout=SECONDS) as client:
         assert client.get("/v1/jobs").status_code == 200
         with engine.begin() as connection:
-            key, secret = keys.make(connection, Wanted("a", "", ("score",)))
+            key, secret = keys.make(connection, NewKey("a", "", ("score",)))
     with serving(chosen) as url, httpx.Client(base_url=url, timeout=SECONDS) as client:
         assert client.get("/v1/jobs").status_code == 401
         bearer = {"Authorization": f"Bearer {secret}"}
@@ -253,5 +253,5 @@ def test_a_running_gateway_notices_the_first_key(
     with serving(chosen) as url, httpx.Client(base_url=url, timeout=SECONDS) as client:
         assert client.get("/v1/jobs").status_code == 200
         with engine.begin() as connection:
-            keys.make(connection, Wanted("a", "", ("score",), lasts=timedelta(days=1)))
+            keys.make(connection, NewKey("a", "", ("score",), lasts=timedelta(days=1)))
         assert client.get("/v1/jobs").status_code == 401

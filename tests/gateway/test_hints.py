@@ -8,17 +8,17 @@ import time
 import pytest
 
 from services.gateway import state as hints_module
-from services.gateway.state import Hints
+from services.gateway.state import MessageSender
 from shared import queue
 from shared.errors import Unavailable
-from shared.queue import Hint
+from shared.queue import JobMessage
 from tests.patience import SECONDS
 
 
 def test_what_waits_is_sent_before_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    sent: list[Hint] = []
+    sent: list[JobMessage] = []
     monkeypatch.setattr(queue, "send_all", sent.extend)
-    hints = Hints()
+    hints = MessageSender()
     with hints.sending():
         for number in range(100):
             hints.add("echo", str(number))
@@ -30,7 +30,7 @@ def test_a_stuck_broker_blocks_nobody_and_what_waited_is_left_to_the_scheduler(
 ) -> None:
     stuck, tried = threading.Event(), []
 
-    def send_all(hints: list[Hint]) -> None:
+    def send_all(hints: list[JobMessage]) -> None:
         assert all(hint.trace == {} for hint in hints)  # nothing is traced here
         tried.append(hints[0].job_id)
         stuck.wait(5 * SECONDS)
@@ -38,7 +38,7 @@ def test_a_stuck_broker_blocks_nobody_and_what_waited_is_left_to_the_scheduler(
 
     monkeypatch.setattr(queue, "send_all", send_all)
     monkeypatch.setattr(hints_module, "MOST", 5)
-    hints = Hints()
+    hints = MessageSender()
     with hints.sending():
         started = time.monotonic()
         for number in range(20):

@@ -18,7 +18,7 @@ from services.gateway.spool import FORM_BYTES, Spool, SpoolFull
 from shared.errors import QuotaExceeded
 from shared.ledger import files, keys
 from shared.ledger.files import NewFile, term
-from shared.ledger.keys import Wanted
+from shared.ledger.keys import NewKey
 from shared.settings import Settings
 from tests.batches import URL, Json
 from tests.gateway.serving import serving
@@ -49,7 +49,7 @@ def opens(_bounded: str, chosen: Settings, engine: Engine) -> Iterator[Opens]:
 
     def client(tenant: str) -> httpx.Client:
         with engine.begin() as connection:
-            _, secret = keys.make(connection, Wanted(tenant, "test", ("batch",)))
+            _, secret = keys.make(connection, NewKey(tenant, "test", ("batch",)))
         bearer = {"Authorization": f"Bearer {secret}"}
         made.append(httpx.Client(base_url=_bounded, timeout=60, headers=bearer))
         return made[-1]

@@ -15,7 +15,7 @@ from sqlalchemy import Engine
 from services.gateway.caller import WINDOW_SECONDS, Grant
 from services.stack.servers import free_port, redis_child, redis_url
 from shared.ledger import keys
-from shared.ledger.keys import Wanted
+from shared.ledger.keys import NewKey
 from shared.settings import Settings
 from tests.gateway.conftest import Opens
 from tests.gateway.serving import serving
@@ -109,7 +109,7 @@ def test_while_redis_is_away_nobody_is_limited_and_then_again(
         update={"authentication": "keys", "redis_url": SecretStr(redis_url(port, PASSWORD))}
     )
     with engine.begin() as connection:
-        _, secret = keys.make(connection, Wanted("a", "", ("score",), requests_per_minute=1))
+        _, secret = keys.make(connection, NewKey("a", "", ("score",), requests_per_minute=1))
     bearer = {"Authorization": f"Bearer {secret}"}
     with (
         serving(mine) as url,

@@ -12,7 +12,7 @@ import pytest
 from services.inference.classifier import LocalClassifier
 from services.inference.embedded.adapter import CONFIG, WEIGHTS, load_adapter
 from services.inference.embedded.evaluation import logits
-from services.inference.embedded.examples import Example, Split
+from services.inference.embedded.examples import Split, TrainingExample
 from services.inference.embedded.hate import FILES, HateMetrics, evaluate, read, render, split
 from services.inference.embedded.train import METRICS
 from shared.models.catalogue import EMBEDDED, NOTE, EmbeddedNote, base_folder, checked
@@ -87,7 +87,7 @@ def test_the_card_asks_the_weights_as_the_service_does(
     hate: LocalClassifier, note: EmbeddedNote
 ) -> None:
     texts = ["rain", "the rain falls on the green garden", " ".join(["rain"] * 600), ""]
-    examples = [Example(id=text, text=text, label=0, target=(1, 0)) for text in texts]
+    examples = [TrainingExample(id=text, text=text, label=0, target=(1, 0)) for text in texts]
     ours = logits(load_adapter(SHIPPED, note).eval(), examples)
     assert ours == pytest.approx(hate.logits(texts), abs=1e-6)
 

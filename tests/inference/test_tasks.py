@@ -19,11 +19,11 @@ from transformers import AutoTokenizer
 
 from services.inference.embedded.adapter import WEIGHTS, load_adapter, padded, tokenized
 from services.inference.embedded.evaluation import LabelMetrics, columns, logits, quality
-from services.inference.embedded.examples import Example, Split, split, wording
+from services.inference.embedded.examples import Split, TrainingExample, split, wording
 from services.inference.embedded.nli import NLI, NliMetrics
 from services.inference.embedded.sentiment import SENTIMENT, SentimentMetrics
 from services.inference.embedded.train import METRICS, main, make
-from services.inference.embedded.training import Recipe, Task
+from services.inference.embedded.training import Recipe, TrainingTask
 from shared.models.catalogue import EMBEDDED, NOTE, EmbeddedNote, base_folder
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
@@ -42,18 +42,18 @@ def _own_settings() -> Iterator[None]:
     torch.use_deterministic_algorithms(deterministic)
 
 
-def shipped(task: Task[Any]) -> tuple[EmbeddedNote, LabelMetrics]:
+def shipped(task: TrainingTask[Any]) -> tuple[EmbeddedNote, LabelMetrics]:
     folder = EMBEDDED / task.name
     note = EmbeddedNote.model_validate_json((folder / NOTE).read_bytes())
     return note, task.measured.model_validate_json((folder / METRICS).read_bytes())
 
 
-def parted(task: Task[Any]) -> Split:
+def parted(task: TrainingTask[Any]) -> Split:
     return task.split(task.read(DATA / name for name in task.files))
 
 
 @both
-def test_the_shipped_adapter_meets_its_target(task: Task[Any]) -> None:
+def test_the_shipped_adapter_meets_its_target(task: TrainingTask[Any]) -> None:
     note, metrics = shipped(task)
     assert note.labels == task.labels
     assert metrics.held_back.accuracy.share >= TARGETS[task.name]
@@ -62,14 +62,14 @@ def test_the_shipped_adapter_meets_its_target(task: Task[Any]) -> None:
 
 
 @both
-def test_the_card_is_rendered_from_the_measured_numbers(task: Task[Any]) -> None:
+def test_the_card_is_rendered_from_the_measured_numbers(task: TrainingTask[Any]) -> None:
     card = (EMBEDDED / task.name / "README.md").read_text(encoding="utf-8")
     assert card == task.card(*shipped(task))
 
 
 @needs_data
 @both
-def test_the_metrics_are_those_of_the_shipped_weights(task: Task[Any]) -> None:
+def test_the_metrics_are_those_of_the_shipped_weights(task: TrainingTask[Any]) -> None:
     note, metrics = shipped(task)
     held_back = parted(task).held_back
     raw = logits(load_adapter(EMBEDDED / task.name, note).eval(), held_back)
@@ -83,7 +83,7 @@ def test_the_metrics_are_those_of_the_shipped_weights(task: Task[Any]) -> None:
 
 @needs_data
 @both
-def test_nothing_held_back_was_trained_or_calibrated_on(task: Task[Any]) -> None:
+def test_nothing_held_back_was_trained_or_calibrated_on(task: TrainingTask[Any]) -> None:
     parts = parted(task)
     groups = (parts.train, parts.calibration, parts.held_back)
     ids = [{example.id for example in group} for group in groups]
@@ -103,7 +103,7 @@ def test_no_family_is_in_two_parts_whatever_the_order(
     drawn: list[tuple[str, str]], random: Any
 ) -> None:
     examples = [
-        Example(str(number), text, 0, (1, 0), family=text + label, original_label=label)
+        TrainingExample(str(number), text, 0, (1, 0), family=text + label, original_label=label)
         for number, (text, label) in enumerate(drawn)
     ]
     parts = split(examples)
@@ -116,8 +116,10 @@ def test_no_family_is_in_two_parts_whatever_the_order(
 
 
 def test_a_pair_is_read_as_two_segments() -> None:
-    pair = Example("1", "rain falls", 0, (1, 0, 0), text_pair="it is wet outside")
-    short, long = tokenized([pair, Example("2", "rain", 0, (1, 0, 0), text_pair="r " * 99)], 32)
+    pair = TrainingExample("1", "rain falls", 0, (1, 0, 0), text_pair="it is wet outside")
+    short, long = tokenized(
+        [pair, TrainingExample("2", "rain", 0, (1, 0, 0), text_pair="r " * 99)], 32
+    )
     oracle = AutoTokenizer.from_pretrained(base_folder())("rain falls", "it is wet outside")
     assert (short.ids, short.segments) == (oracle["input_ids"], oracle["token_type_ids"])
     assert set(short.segments) == {0, 1}
@@ -128,12 +130,12 @@ def test_a_pair_is_read_as_two_segments() -> None:
 
 
 def test_pairs_and_single_texts_do_not_mix() -> None:
-    single = Example("1", "rain", 0, (1, 0))
+    single = TrainingExample("1", "rain", 0, (1, 0))
     with pytest.raises(ValueError, match="some examples are pairs"):
-        tokenized([single, Example("2", "rain", 0, (1, 0), text_pair="sun")], 32)
+        tokenized([single, TrainingExample("2", "rain", 0, (1, 0), text_pair="sun")], 32)
 
 
-def written(folder: Path, task: Task[Any], count: int) -> Path:
+def written(folder: Path, task: TrainingTask[Any], count: int) -> Path:
     """Made-up data of the task's shape."""
     path = folder / task.files[0]
     lines = []
@@ -147,7 +149,7 @@ def written(folder: Path, task: Task[Any], count: int) -> Path:
 
 
 @both
-def test_two_trainings_write_the_same_bytes(task: Task[Any], tmp_path: Path) -> None:
+def test_two_trainings_write_the_same_bytes(task: TrainingTask[Any], tmp_path: Path) -> None:
     parts = task.split(task.read([written(tmp_path, task, 90)]))
     for name in ("a", "b"):
         recipe = Recipe(epochs=1, rank=2)
@@ -161,7 +163,7 @@ def test_two_trainings_write_the_same_bytes(task: Task[Any], tmp_path: Path) -> 
 
 
 @both
-def test_a_file_of_another_shape_is_named(task: Task[Any], tmp_path: Path) -> None:
+def test_a_file_of_another_shape_is_named(task: TrainingTask[Any], tmp_path: Path) -> None:
     path = tmp_path / "other.jsonl"
     path.write_text('{"id": "1"}\n', encoding="utf-8")
     with pytest.raises(ValueError, match=r"other\.jsonl: not .* by its columns"):
@@ -173,7 +175,9 @@ def test_a_file_of_another_shape_is_named(task: Task[Any], tmp_path: Path) -> No
 @pytest.mark.skipif("TOUCHSTONE_TRAINING" not in os.environ, reason="set TOUCHSTONE_TRAINING=1")
 @needs_data
 @both
-def test_training_anew_reproduces_the_shipped_numbers(task: Task[Any], tmp_path: Path) -> None:
+def test_training_anew_reproduces_the_shipped_numbers(
+    task: TrainingTask[Any], tmp_path: Path
+) -> None:
     main([task.name, "--data-folder", str(DATA), "--out", str(tmp_path)])
     anew = task.measured.model_validate_json((tmp_path / task.name / METRICS).read_bytes())
     before = shipped(task)[1].held_back.accuracy.share

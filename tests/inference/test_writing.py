@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from services.inference.causal import LocalLanguageModel
-from services.inference.generation import Draft, draw, seeded
+from services.inference.generation import GeneratedText, draw, seeded
 from shared.errors import BadInput
 from shared.models.calls import Prompt, Sampling, Turn
 from tests.inference.loops import log_probabilities, next_logits
@@ -139,7 +139,7 @@ def test_draws_follow_the_nucleus() -> None:
 
 def test_a_character_of_several_tokens_is_one_span(causal: LocalLanguageModel) -> None:
     ids = ids_of(causal, "a🙂b", add_special_tokens=False)
-    draft = Draft((1,), causal._encoder, seeded(0, 0))
+    draft = GeneratedText((1,), causal._encoder, seeded(0, 0))
     for token in ids:
         draft.add(token, -1.0, ())
     draft.end("length")

@@ -17,11 +17,11 @@ from hypothesis import strategies as st
 from sqlalchemy import Engine
 
 from services.scheduler import batch_files
-from services.scheduler.batch_feed import LEAST_WAITING, SECONDS_AHEAD, Pace
+from services.scheduler.batch_feed import LEAST_WAITING, SECONDS_AHEAD, MetricPace
 from services.scheduler.steps import Appetite, Rotation, shares, shares_by_tenant
 from shared.file_store import FileStore
 from shared.ledger import batches, files
-from shared.ledger.batches import NewBatch, Turn
+from shared.ledger.batches import DueBatch, NewBatch
 from shared.ledger.engine import transaction
 from shared.ledger.files import NewFile
 from shared.settings import Settings
@@ -184,7 +184,7 @@ def test_more_batches_are_no_larger_share() -> None:
 
 @given(st.lists(st.tuples(names, st.integers(0, 5)), min_size=1, unique=True))
 def test_everybody_has_a_turn_before_anybody_has_a_second(pairs: list[tuple[str, int]]) -> None:
-    waiting = [Turn(f"{tenant}{number}", tenant) for tenant, number in pairs]
+    waiting = [DueBatch(f"{tenant}{number}", tenant) for tenant, number in pairs]
     rotation, seen = Rotation(), Counter[str]()
     for _ in waiting:
         for turn in rotation.order(waiting)[:1]:
@@ -195,7 +195,7 @@ def test_everybody_has_a_turn_before_anybody_has_a_second(pairs: list[tuple[str,
 
 
 def test_the_pace_follows_what_ends() -> None:
-    pace = Pace(16, 500)
+    pace = MetricPace(16, 500)
     assert pace.bound("m", 0, 0, at=0.0) == 16
     pace.fed("m", 16)
     assert pace.bound("m", 0, 0, at=1.0) == round(16 * SECONDS_AHEAD)  # all ended within a second

@@ -6,7 +6,7 @@ from sqlalchemy import Engine
 
 from services.scheduler.wakeups import ROUNDS, Wakeups
 from shared import queue
-from shared.ledger.turns import Turn
+from shared.ledger.turns import ClaimOrder
 from shared.settings import Settings
 from tests.shared.test_turns import ECHO, made, taken
 
@@ -37,7 +37,7 @@ def test_jobs_that_run_or_wait_for_another_try_want_no_message(
     engine: Engine, chosen: Settings
 ) -> None:
     (running,) = made(engine, "a")
-    assert taken(engine, running, Turn(ECHO))
+    assert taken(engine, running, ClaimOrder(ECHO))
     rounds(engine)
     assert queue.waiting("echo") == 0
 

@@ -33,7 +33,7 @@ def test_no_more_is_taken_than_threads_are_free(chosen: Settings) -> None:
 
     for number in range(5):
         queue.send("slow", f"job_{number}", batch=True, again=number == 0)
-    consumer = BatchQueues([queue.batch_lane("slow")], threads=2)
+    consumer = BatchQueues([queue.batch_queue_of("slow")], threads=2)
     consumer.start()
     assert entered.acquire(timeout=10)
     assert entered.acquire(timeout=10)
@@ -54,9 +54,9 @@ def test_a_message_that_cannot_be_read_stops_nobody(chosen: Settings) -> None:
         done.set()
 
     with app.connection_for_write() as connection:
-        connection.default_channel.client.lpush(queue.batch_lane("quick"), b"{}")
+        connection.default_channel.client.lpush(queue.batch_queue_of("quick"), b"{}")
     queue.send("quick", "job_1", batch=True)
-    consumer = BatchQueues([queue.batch_lane("quick")], threads=1)
+    consumer = BatchQueues([queue.batch_queue_of("quick")], threads=1)
     consumer.start()
     assert done.wait(10)
     consumer.stop()

@@ -10,7 +10,7 @@ from sqlalchemy import Engine, text
 from services.registry import metrics, surprising_rules, surprising_words
 from shared.contracts import SurprisingRule
 from shared.ledger import batch_lines
-from shared.ledger.batch_lines import FAILED, Item, Rules, Wanted
+from shared.ledger.batch_lines import FAILED, LineFilter, LineSummary, SurprisingRules
 
 BATCH = "batch_" + "0" * 32
 INSERT = """
@@ -27,7 +27,7 @@ VALUES (:batch, :number, :job, 0, 0, :job, 'succeeded', :job)
 """
 
 
-def looked(engine: Engine, results: list[str], rules: Rules) -> list[Item]:
+def looked(engine: Engine, results: list[str], rules: SurprisingRules) -> list[LineSummary]:
     """Lines with these results, in order of the page."""
     with engine.begin() as connection:
         connection.execute(text(INSERT), {"batch": BATCH})
@@ -35,9 +35,9 @@ def looked(engine: Engine, results: list[str], rules: Rules) -> list[Item]:
             named = {"batch": BATCH, "job": f"job_{number}", "result": result, "number": number}
             connection.execute(text(JOB), named)
             connection.execute(text(LINE), named)
-        while batch_lines.read(connection, BATCH, rules, 2):
+        while batch_lines.decode_next(connection, BATCH, rules, 2):
             pass
-        return batch_lines.page_of(connection, Wanted(BATCH, 100), rules)[0]
+        return batch_lines.page_of(connection, LineFilter(BATCH, 100), rules)[0]
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_every_field_that_a_rule_names_is_in_its_contract() -> None:
 
 @pytest.mark.parametrize("higher", [True, False])
 def test_the_worst_first(engine: Engine, higher: bool) -> None:
-    rules = Rules(
+    rules = SurprisingRules(
         (SurprisingRule(name="odd", path="$ ? (@.odd == true)", says="it is odd"),),
         higher_is_better=higher,
     )
@@ -113,14 +113,14 @@ def test_any_text_can_be_decoded(engine: Engine, said: str) -> None:
 
 def test_new_rules_are_applied_to_what_was_decoded(engine: Engine) -> None:
     old, new = (
-        Rules((SurprisingRule(name=name, path="$ ? (@.score > 0)", says=name),))
+        SurprisingRules((SurprisingRule(name=name, path="$ ? (@.score > 0)", says=name),))
         for name in ("old", "new")
     )
     looked(engine, ['{"score": 1}'], old)
     with engine.begin() as connection:
-        assert batch_lines.read(connection, BATCH, new, 10) == 1
-        assert batch_lines.read(connection, BATCH, new, 10) == 0
-        assert batch_lines.page_of(connection, Wanted(BATCH, 1), new)[0][0].reasons == ["new"]
+        assert batch_lines.decode_next(connection, BATCH, new, 10) == 1
+        assert batch_lines.decode_next(connection, BATCH, new, 10) == 0
+        assert batch_lines.page_of(connection, LineFilter(BATCH, 1), new)[0][0].reasons == ["new"]
         assert batch_lines.reasons_of(connection, BATCH) == {"new": 1}
 
 

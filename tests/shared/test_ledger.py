@@ -19,17 +19,17 @@ from sqlalchemy import Engine, text
 from sqlalchemy.exc import IntegrityError
 
 from shared.errors import UnknownJob
-from shared.ledger import jobs, keys, leases, recovery, tables
-from shared.ledger.jobs import Job, KeyReused, Page
+from shared.ledger import jobs, keys, leases, recovery, retention, tables
+from shared.ledger.jobs import Job, JobPage, KeyReused
 from shared.ledger.leases import Claim
 from shared.ledger.tables import metadata
-from shared.ledger.turns import Lane
+from shared.ledger.turns import MetricQueue
 
 MINUTE = timedelta(minutes=1)
 NOW = timedelta(0)
 LONG_AGO = timedelta(seconds=-1)
 RESULT = {"score": 0.5}
-ECHO = Lane("echo", batch=False)
+ECHO = MetricQueue("echo", batch=False)
 
 
 def accept(engine: Engine, request: dict[str, Any] | None = None, key: str | None = None) -> Job:
@@ -167,7 +167,7 @@ def test_recovery_takes_what_is_due_and_nothing_else(engine: Engine) -> None:
     must_claim(engine, orphan, lease=LONG_AGO)
     must_claim(engine, working)
     with engine.begin() as connection:
-        assert recovery.open_lanes(connection) == [ECHO]
+        assert recovery.open_queues(connection) == [ECHO]
         assert recovery.queued_count(connection, ECHO) == 1
         unclaimed = recovery.take_unclaimed(connection, ECHO, limit=9, again_after=MINUTE)
         orphans = recovery.take_orphans(
@@ -204,8 +204,8 @@ def test_a_key_is_bound_to_its_request(engine: Engine) -> None:
 def test_old_keys_are_forgotten_and_their_jobs_are_not(engine: Engine) -> None:
     job = accept(engine, key="k")
     with engine.begin() as connection:
-        assert jobs.purge(connection, timedelta(hours=1)) == 0
-        assert jobs.purge(connection, LONG_AGO) == 1
+        assert retention.purge_idempotency_keys(connection, timedelta(hours=1)) == 0
+        assert retention.purge_idempotency_keys(connection, LONG_AGO) == 1
     assert find(engine, job)
     assert accept(engine, key="k").id != job.id
 
@@ -217,7 +217,7 @@ def test_pages_are_complete_and_newest_first(engine: Engine) -> None:
     has_more = True
     while has_more:
         with engine.begin() as connection:
-            found, has_more = jobs.page_of(connection, Page(limit=3, after=after))
+            found, has_more = jobs.page_of(connection, JobPage(limit=3, after=after))
         seen += [job.id for job in found]
         after = seen[-1]
     assert seen == sorted(made, reverse=True)

@@ -6,7 +6,14 @@ import pytest
 import redis
 
 from shared.models import availability
-from shared.models.availability import BOARD, STALE_SECONDS, ModelStates, Teller, Told, read
+from shared.models.availability import (
+    BOARD,
+    STALE_SECONDS,
+    ModelStates,
+    ModelStatus,
+    StatusSender,
+    read,
+)
 from shared.settings import Settings
 
 
@@ -22,7 +29,7 @@ def test_the_best_holder_speaks_for_a_model() -> None:
     second.set("a", "loading")
     second.set("a", "ready")
     for states in (first, second):
-        Teller(states).tell()
+        StatusSender(states).tell()
     found = read()
     assert {name: (one.state, one.reason) for name, one in found.items()} == {
         "a": ("ready", ""),
@@ -33,13 +40,13 @@ def test_the_best_holder_speaks_for_a_model() -> None:
 def test_the_dead_are_not_believed_and_are_forgotten(chosen: Settings) -> None:
     with redis.Redis.from_url(chosen.redis_url.get_secret_value()) as client:
         now = client.time()[0]
-        old = Told(state="ready", reason="", seconds=1, at=now - STALE_SECONDS - 5)
+        old = ModelStatus(state="ready", reason="", seconds=1, at=now - STALE_SECONDS - 5)
         client.hset(BOARD, "gone m", old.model_dump_json())
         client.hset(BOARD, "other m", "of another version")
         assert read() == {}
         states = ModelStates()
         states.set("m", "failed", "no weights")
-        Teller(states).tell()
+        StatusSender(states).tell()
         assert client.hlen(BOARD) == 1
         assert client.ttl(BOARD) > STALE_SECONDS
     assert read()["m"].state == "failed"

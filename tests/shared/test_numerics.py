@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from shared import numerics
-from shared.numerics import promised, wanted_mode
+from shared.numerics import mode_for, promised
 from shared.settings import environment_value
 
 AVX2 = "fpu sse4_2 avx avx2 fma"
@@ -30,12 +30,12 @@ def cpuinfo(vendor: str, flags: str) -> str:
     ],
 )
 def test_the_mode_by_processor(vendor: str, flags: str, mode: str | None) -> None:
-    assert wanted_mode(cpuinfo(vendor, flags)) == mode
+    assert mode_for(cpuinfo(vendor, flags)) == mode
 
 
 def test_what_is_no_linux_on_x86_64_is_left_alone() -> None:
-    assert wanted_mode("") is None
-    assert wanted_mode("processor\t: 0\nCPU implementer\t: 0x41\nFeatures\t: asimd\n") is None
+    assert mode_for("") is None
+    assert mode_for("processor\t: 0\nCPU implementer\t: 0x41\nFeatures\t: asimd\n") is None
 
 
 @pytest.mark.parametrize("own", [None, "COMPATIBLE"])

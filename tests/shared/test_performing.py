@@ -18,7 +18,7 @@ ASKED: list[tuple[str, Any]] = [
     ("fake", op.Describe()),
     ("alike", op.Describe()),
     ("fake", op.Tokenize(examples=EXAMPLES)),
-    ("fake", op.Judge(examples=EXAMPLES)),
+    ("fake", op.JudgeExamples(examples=EXAMPLES)),
     ("fake", op.JudgeRows(asked=(Rows(example=EXAMPLES[0], rows=(Row(kept=(0,)),)),))),
     ("fake", op.Probabilities(texts=("a", "b"))),
     ("fake", op.Truncated(texts=("a",))),

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from shared.interpreter import Interpreter
 from shared.job_context import JobContext, computing, party
-from shared.priority import BATCH_EVERY, FairQueue, Pace, Party
+from shared.priority import BATCH_EVERY, DevicePace, FairQueue, Party
 from shared.priority_lock import PriorityLock
 
 parties = st.builds(Party, st.booleans(), st.sampled_from("abc"))
@@ -61,7 +61,7 @@ def test_batches_have_every_eighth_turn_while_interactive_jobs_never_end() -> No
 
 def test_a_go_is_short_only_while_somebody_else_may_come() -> None:
     now = 0.0
-    pace = Pace(clock=lambda: now)
+    pace = DevicePace(clock=lambda: now)
     user, other = Party(batch=False, tenant="u"), Party(batch=True, tenant="b")
     assert pace.most(1_000, [other]) == 1_000  # nobody asked yet
     pace.saw(user)

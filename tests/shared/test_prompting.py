@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from shared.models.calls import Prompt, Sampling
-from shared.models.ports import Asked, written
+from shared.models.ports import PromptOfRequest, written
 from tests.hlv.judges import StubJudge, bound
 
 GREEDY = Sampling(temperature=0)
 DRAWN = Sampling(temperature=1, seed=3)
 
 
-def asked(owner: int, text: str, sampling: Sampling) -> Asked:
-    return Asked(owner, "stub", Prompt(text=text), sampling)
+def asked(owner: int, text: str, sampling: Sampling) -> PromptOfRequest:
+    return PromptOfRequest(owner, "stub", Prompt(text=text), sampling)
 
 
 def test_greedy_prompts_share_a_call_and_equal_ones_an_answer() -> None:

@@ -36,7 +36,16 @@ from shared.models.calls import (
 )
 from shared.models.catalogue import Catalogue, ModelEntry
 from shared.models.ports import Floats
-from shared.models.remote import Call, QueueModels, Reply, answer, ask, opened, reply_list, sealed
+from shared.models.remote import (
+    QueueModels,
+    RemoteCall,
+    Reply,
+    answer,
+    ask,
+    opened,
+    reply_list,
+    sealed,
+)
 from shared.settings import Settings
 from tests.fakes import KINDS, FakeModel, FakeModels
 
@@ -162,7 +171,7 @@ def test_without_any_answer_the_model_counts_as_away(
 
 @pytest.mark.usefixtures("worker")
 def test_nobody_works_on_a_call_that_nobody_waits_for(chosen: Settings) -> None:
-    late = Call(id="late", model="fake", operation=calls.Describe(), deadline=time.time() - 1)
+    late = RemoteCall(id="late", model="fake", operation=calls.Describe(), deadline=time.time() - 1)
     answer(late.model_dump_json())
     answer("not a call")
     with redis.Redis.from_url(chosen.redis_url.get_secret_value()) as client:
@@ -171,10 +180,10 @@ def test_nobody_works_on_a_call_that_nobody_waits_for(chosen: Settings) -> None:
 
 @pytest.mark.usefixtures("worker")
 def test_calls_and_replies_travel_encrypted(chosen: Settings) -> None:
-    call = Call(
+    call = RemoteCall(
         id="marked",
         model="fake",
-        operation=calls.Judge(examples=(Example(text="mark of a text"),)),
+        operation=calls.JudgeExamples(examples=(Example(text="mark of a text"),)),
         deadline=time.time() + 9,
     )
     message = sealed(call)
@@ -189,7 +198,7 @@ def test_calls_and_replies_travel_encrypted(chosen: Settings) -> None:
 @pytest.mark.usefixtures("worker")
 def test_an_answer_that_nobody_takes_is_forgotten(chosen: Settings) -> None:
     later = time.time() + 900
-    call = Call(id="left", model="fake", operation=calls.Describe(), deadline=later)
+    call = RemoteCall(id="left", model="fake", operation=calls.Describe(), deadline=later)
     answer(call.model_dump_json())
     with redis.Redis.from_url(chosen.redis_url.get_secret_value()) as client:
         assert 0 < client.ttl(reply_list("left")) <= 300
@@ -231,5 +240,5 @@ def test_a_stopped_job_ends_its_call_on_both_sides(
         QueueModels(CATALOGUE).similarity("alike").similarities([Pair(a="a", b="b")])
     assert model.stopped.wait(60)
     [message] = worker
-    call = Call.model_validate_json(opened(message))
+    call = RemoteCall.model_validate_json(opened(message))
     assert (call.tenant, call.batch) == ("a tenant", True)

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shared.ledger.leases import Claim
-from shared.worker.batch_queues import Shares, Tenants, stopping
+from shared.worker.batch_queues import Tenants, TenantShares, stopping
 
 
 class Queue:
@@ -39,7 +39,7 @@ def _goes_on() -> Iterator[None]:
 @settings(deadline=None)
 @given(st.text("abc", max_size=30), st.integers(1, 12), st.floats(0.1, 1))
 def test_nobody_gets_more_than_the_part(tenants: str, threads: int, share: float) -> None:
-    shares, queue = Shares(threads, share), Queue(tenants)
+    shares, queue = TenantShares(threads, share), Queue(tenants)
     taken = [shares.next_claim(queue.claim) for _ in range(threads)]
     held = Counter(claim.tenant for claim in taken if claim)
     assert all(count <= shares.most for count in held.values())
@@ -49,7 +49,7 @@ def test_nobody_gets_more_than_the_part(tenants: str, threads: int, share: float
 
 
 def test_nobody_gets_more_by_asking_at_once() -> None:
-    shares, queue = Shares(8, 0.75), Queue("a" * 100)
+    shares, queue = TenantShares(8, 0.75), Queue("a" * 100)
     gate = threading.Barrier(8)
     taken: list[Claim | None] = []
 
@@ -66,7 +66,7 @@ def test_nobody_gets_more_by_asking_at_once() -> None:
 
 
 def test_what_ends_makes_room() -> None:
-    shares, queue = Shares(2, 0.5), Queue("aab")
+    shares, queue = TenantShares(2, 0.5), Queue("aab")
     first = shares.next_claim(queue.claim)
     second = shares.next_claim(queue.claim)
     assert first is not None
@@ -80,7 +80,7 @@ def test_what_ends_makes_room() -> None:
 
 
 def test_a_claim_that_fails_costs_nothing() -> None:
-    shares, queue = Shares(1, 1.0), Queue("a")
+    shares, queue = TenantShares(1, 1.0), Queue("a")
 
     def away(_: Tenants) -> Claim | None:
         raise ConnectionError
@@ -92,7 +92,7 @@ def test_a_claim_that_fails_costs_nothing() -> None:
 
 
 def test_tenants_are_named_in_the_order_in_which_they_were_served() -> None:
-    shares, queue = Shares(10, 1.0), Queue("abca")
+    shares, queue = TenantShares(10, 1.0), Queue("abca")
     for _ in range(4):
         assert shares.next_claim(queue.claim)
     seen: list[Tenants] = []
@@ -101,7 +101,7 @@ def test_tenants_are_named_in_the_order_in_which_they_were_served() -> None:
 
 
 def test_who_waits_for_its_part_is_told_when_the_process_stops() -> None:
-    shares = Shares(1, 1.0)
+    shares = TenantShares(1, 1.0)
     assert shares.wait()
     stopping.set()
     assert not shares.wait()

@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import Engine, event
 
 from shared.ledger import jobs, leases
-from shared.ledger.jobs import Page
+from shared.ledger.jobs import JobPage
 
 MINUTE = timedelta(minutes=1)
 LARGE = "x" * 100_000
@@ -42,8 +42,8 @@ def test_a_line_says_the_score_where_the_metric_has_one(
 ) -> None:
     put(engine, "a", result)
     with engine.begin() as connection:
-        (found,), more = jobs.summaries(connection, Page(limit=5))
-        (whole,), _ = jobs.page_of(connection, Page(limit=5))
+        (found,), more = jobs.summaries(connection, JobPage(limit=5))
+        (whole,), _ = jobs.page_of(connection, JobPage(limit=5))
     assert (found.is_scored, found.score, more) == (is_scored, score, False)
     assert (found.id, found.metric, found.status, found.created_at) == (
         whole.id,
@@ -57,13 +57,13 @@ def test_a_page_is_the_same_page(engine: Engine) -> None:
     for number in range(6):
         put(engine, "ab"[number % 2], {"score": number, "range": [0, 9]} if number < 4 else None)
     with engine.begin() as connection:
-        every, _ = jobs.page_of(connection, Page(limit=10))
+        every, _ = jobs.page_of(connection, JobPage(limit=10))
         for page in (
-            Page(limit=2),
-            Page(limit=2, tenant="a"),
-            Page(limit=3, tenant="b", status="succeeded"),
-            Page(limit=2, after=every[2].id, metric="echo"),
-            Page(limit=2, metric="none"),
+            JobPage(limit=2),
+            JobPage(limit=2, tenant="a"),
+            JobPage(limit=3, tenant="b", status="succeeded"),
+            JobPage(limit=2, after=every[2].id, metric="echo"),
+            JobPage(limit=2, metric="none"),
         ):
             lines, more = jobs.summaries(connection, page)
             jobs_found, more_jobs = jobs.page_of(connection, page)
@@ -76,7 +76,7 @@ def test_what_is_large_stays_in_the_ledger(engine: Engine) -> None:
     asked: list[str] = []
     event.listen(engine, "before_cursor_execute", lambda *heard: asked.append(heard[2]))
     with engine.begin() as connection:
-        found, _ = jobs.summaries(connection, Page(limit=5))
+        found, _ = jobs.summaries(connection, JobPage(limit=5))
     columns = asked[-1].partition("FROM")[0]
     assert "jobs.request" not in columns
     assert "jobs.result," not in columns

@@ -15,13 +15,13 @@ from sqlalchemy import Connection, Engine, event, insert, text
 from shared.ledger import jobs, leases, turns
 from shared.ledger.leases import Claim
 from shared.ledger.tables import jobs as table
-from shared.ledger.turns import Lane, Turn
+from shared.ledger.turns import ClaimOrder, MetricQueue
 
 HOUR = timedelta(hours=1)  # no lease ends because the machine is busy
 NOW = timedelta(0)
 LONG_AGO = timedelta(seconds=-1)
-ECHO = Lane("echo", batch=False)
-BATCH = Lane("echo", batch=True)
+ECHO = MetricQueue("echo", batch=False)
+BATCH = MetricQueue("echo", batch=True)
 
 
 def made(engine: Engine, tenants: str, **more: Any) -> list[str]:
@@ -35,7 +35,7 @@ def made(engine: Engine, tenants: str, **more: Any) -> list[str]:
     return ids
 
 
-def taken(engine: Engine, named: str, turn: Turn, lease: timedelta = HOUR) -> Claim | None:
+def taken(engine: Engine, named: str, turn: ClaimOrder, lease: timedelta = HOUR) -> Claim | None:
     with engine.begin() as connection:
         return leases.claim(connection, named, lease=lease, max_attempts=3, turn=turn)
 
@@ -45,7 +45,7 @@ def all_taken(engine: Engine, messages: list[str]) -> list[Claim]:
     served: list[str] = []
     claims = []
     for named in messages:
-        claim = taken(engine, named, Turn(ECHO, served=served))
+        claim = taken(engine, named, ClaimOrder(ECHO, served=served))
         if claim is not None:
             claims.append(claim)
             served = [tenant for tenant in served if tenant != claim.tenant] + [claim.tenant]
@@ -67,7 +67,7 @@ def test_as_many_messages_take_all_jobs_each_tenants_oldest_first(
     for tenant in set(tenants):
         mine = [claim.job_id for claim in claims if claim.tenant == tenant]
         assert mine == sorted(mine)
-    assert taken(engine, ids[0], Turn(ECHO)) is None  # a second delivery
+    assert taken(engine, ids[0], ClaimOrder(ECHO)) is None  # a second delivery
 
 
 def test_one_job_behind_thousands_of_another_tenants_is_second(engine: Engine) -> None:
@@ -79,10 +79,10 @@ def test_one_job_behind_thousands_of_another_tenants_is_second(engine: Engine) -
 
 def test_a_tenant_that_holds_its_part_is_passed_over(engine: Engine) -> None:
     flood, (single,) = made(engine, "aaa"), made(engine, "b")
-    claim = taken(engine, flood[0], Turn(ECHO, full=["a"]))
+    claim = taken(engine, flood[0], ClaimOrder(ECHO, full=["a"]))
     assert claim is not None
     assert claim.job_id == single
-    assert taken(engine, flood[0], Turn(ECHO, full=["a", "b"])) is None
+    assert taken(engine, flood[0], ClaimOrder(ECHO, full=["a", "b"])) is None
     with engine.begin() as connection:
         assert turns.waits(connection, ECHO)
         assert not turns.waits(connection, BATCH)
@@ -91,39 +91,41 @@ def test_a_tenant_that_holds_its_part_is_passed_over(engine: Engine) -> None:
 def test_lanes_and_metrics_are_apart(engine: Engine) -> None:
     (other,) = made(engine, "a", metric="other")
     (line,) = made(engine, "a", batch_id="batch_1")
-    assert taken(engine, other, Turn(ECHO)) is None
-    claim = taken(engine, line, Turn(BATCH))
+    assert taken(engine, other, ClaimOrder(ECHO)) is None
+    claim = taken(engine, line, ClaimOrder(BATCH))
     assert claim is not None
     assert (claim.job_id, claim.batch_id) == (line, "batch_1")
 
 
 def test_what_was_tried_is_taken_by_the_message_that_was_sent_again(engine: Engine) -> None:
     tried, fresh = made(engine, "ab")
-    claim = taken(engine, tried, Turn(ECHO, full=["b"]))
+    claim = taken(engine, tried, ClaimOrder(ECHO, full=["b"]))
     assert claim is not None
     with engine.begin() as connection:
         leases.release(connection, claim, resend_after=HOUR)
-    another = taken(engine, tried, Turn(ECHO, served=["b", "a"]))
+    another = taken(engine, tried, ClaimOrder(ECHO, served=["b", "a"]))
     assert another is not None
     assert another.job_id == fresh  # its first message stands for whoever waits
     (later,) = made(engine, "b")
-    again = taken(engine, tried, Turn(ECHO, again=True))
+    again = taken(engine, tried, ClaimOrder(ECHO, again=True))
     assert again is not None
     assert (again.job_id, again.attempt) == (tried, 2)
-    last = taken(engine, tried, Turn(ECHO, again=True))  # and a second delivery does not waste
+    last = taken(
+        engine, tried, ClaimOrder(ECHO, again=True)
+    )  # and a second delivery does not waste
     assert last is not None
     assert last.job_id == later
 
 
 def test_a_suspect_is_taken_by_its_own_message_alone(engine: Engine) -> None:
     suspect, fresh = made(engine, "ab")
-    assert taken(engine, suspect, Turn(ECHO), lease=LONG_AGO)
-    assert taken(engine, suspect, Turn(ECHO), lease=LONG_AGO)
-    claim = taken(engine, fresh, Turn(ECHO, served=["b"]))
+    assert taken(engine, suspect, ClaimOrder(ECHO), lease=LONG_AGO)
+    assert taken(engine, suspect, ClaimOrder(ECHO), lease=LONG_AGO)
+    claim = taken(engine, fresh, ClaimOrder(ECHO, served=["b"]))
     assert claim is not None
     assert claim.job_id == fresh
-    assert taken(engine, fresh, Turn(ECHO)) is None
-    trial = taken(engine, suspect, Turn(ECHO, again=True))
+    assert taken(engine, fresh, ClaimOrder(ECHO)) is None
+    trial = taken(engine, suspect, ClaimOrder(ECHO, again=True))
     assert trial is not None
     assert (trial.job_id, trial.attempt) == (suspect, 3)
 
@@ -131,7 +133,7 @@ def test_a_suspect_is_taken_by_its_own_message_alone(engine: Engine) -> None:
 def test_workers_that_ask_at_once_take_every_job_once(engine: Engine) -> None:
     ids = made(engine, "aab" * 30)
     with ThreadPoolExecutor(20) as pool:
-        claims = list(pool.map(lambda named: taken(engine, named, Turn(ECHO)), ids))
+        claims = list(pool.map(lambda named: taken(engine, named, ClaimOrder(ECHO)), ids))
     counts = Counter(claim.job_id for claim in claims if claim)
     assert counts == Counter(ids)
 
@@ -150,6 +152,6 @@ def test_the_choice_reads_the_index_of_fresh_jobs(engine: Engine) -> None:
     with engine.begin() as connection:
         connection.execute(text("ANALYZE jobs"))
     event.listen(engine, "before_cursor_execute", explained)
-    assert taken(engine, "job_x", Turn(ECHO, served=["a"], full=["b"]))
+    assert taken(engine, "job_x", ClaimOrder(ECHO, served=["a"], full=["b"]))
     assert plans[0].count("using ix_jobs_turn on") == 2  # for the tenants, and for the job
     assert "Seq Scan on jobs" not in plans[0]

@@ -39,14 +39,14 @@ def started(folder: Path, wish: str = "", stalled: float = STALLED) -> Iterator[
 
 def test_a_process_that_dies_ends_the_start_with_its_last_words(tmp_path: Path) -> None:
     with started(tmp_path, "dies", stalled=600) as supervisor, pytest.raises(NotReady) as error:
-        await_ready(supervisor, tmp_path / "logs", 600, startup.unsaid)
+        await_ready(supervisor, tmp_path / "logs", 600, startup.without_progress)
     assert "answering died while starting" in str(error.value)
     assert "the model file is broken" in str(error.value)
 
 
 def test_a_process_that_does_nothing_ends_the_start(tmp_path: Path) -> None:
     with started(tmp_path, "sleeps") as supervisor, pytest.raises(NotReady) as error:
-        await_ready(supervisor, tmp_path / "logs", STALLED, startup.unsaid)
+        await_ready(supervisor, tmp_path / "logs", STALLED, startup.without_progress)
     assert "answering" in str(error.value)
     assert "while starting" in str(error.value)
 

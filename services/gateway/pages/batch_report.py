@@ -20,7 +20,7 @@ from services.gateway.pages.templates import STATIC, rendered
 from services.gateway.views import batch_shown
 from services.registry import metrics, surprising_words
 from shared.contracts import Interval, Message
-from shared.ledger.batch_lines import Item
+from shared.ledger.batch_lines import LineSummary
 from shared.ledger.batches import Batch
 
 ELSEWHERE = {  # what the summary says
@@ -36,7 +36,7 @@ Cell = Interval | str | float | bool | list[Any] | None
 
 
 @dataclass(frozen=True)
-class Table:
+class ReportTable:
     """rows: each begins with its header cell. note: what the contract says about it."""
 
     caption: str
@@ -46,7 +46,7 @@ class Table:
 
 
 @dataclass(frozen=True)
-class Entry:
+class TableEntry:
     """A named part of a record."""
 
     name: str
@@ -54,13 +54,13 @@ class Entry:
     note: str = ""
 
 
-def tables_of(report: Message | Record) -> list[Table]:
+def tables_of(report: Message | Record) -> list[ReportTable]:
     """All that the metric's own part of a report says."""
     own = [entry for entry in _entries(report) if entry.name.replace(" ", "_") not in ELSEWHERE]
     return list(_record(own, ""))
 
 
-def _record(entries: list[Entry], caption: str) -> Iterator[Table]:
+def _record(entries: list[TableEntry], caption: str) -> Iterator[ReportTable]:
     single = [entry for entry in entries if _is_single(entry.value)]
     if single:
         rows: list[list[Cell]] = [[entry.name, _cell(entry.value)] for entry in single]
@@ -68,26 +68,26 @@ def _record(entries: list[Entry], caption: str) -> Iterator[Table]:
         if any(entry.note for entry in single):
             columns.append("what it is")
             rows = [[*row, entry.note] for row, entry in zip(rows, single, strict=True)]
-        yield Table(caption or "Over all results", columns, rows)
+        yield ReportTable(caption or "Over all results", columns, rows)
     for entry in entries:
         if not _is_single(entry.value):
             place = f"{caption} › {entry.name}" if caption else entry.name
             yield from _nested_tables(place, entry)
 
 
-def _nested_tables(caption: str, entry: Entry) -> Iterator[Table]:
+def _nested_tables(caption: str, entry: TableEntry) -> Iterator[ReportTable]:
     if isinstance(entry.value, Sequence):
-        named = [Entry(str(place), value) for place, value in enumerate(entry.value, 1)]
+        named = [TableEntry(str(place), value) for place, value in enumerate(entry.value, 1)]
         yield from _rows(caption, named, entry.note, first="#")
     elif _is_uniform(inside := _entries(entry.value)):
         yield from _rows(caption, inside, entry.note, first="")
     elif inside:
         for place, table in enumerate(_record(inside, caption)):
             note = entry.note if place == 0 else table.note
-            yield Table(table.caption, table.columns, table.rows, note)
+            yield ReportTable(table.caption, table.columns, table.rows, note)
 
 
-def _rows(caption: str, named: list[Entry], note: str, first: str) -> Iterator[Table]:
+def _rows(caption: str, named: list[TableEntry], note: str, first: str) -> Iterator[ReportTable]:
     """Records of one kind, a row each; what is nested deeper follows, row by row."""
     flat = [dict(_flattened(_entries(entry.value))) for entry in named]
     columns = list(dict.fromkeys(name for row in flat for name in row))
@@ -100,14 +100,14 @@ def _rows(caption: str, named: list[Entry], note: str, first: str) -> Iterator[T
             [entry.name, *(_cell(row.get(column)) for column in columns)]
             for entry, row in zip(named, flat, strict=True)
         ]
-        yield Table(caption, [first, *columns], rows, note)
+        yield ReportTable(caption, [first, *columns], rows, note)
     for entry, row in zip(named, flat, strict=True):
         for deeper in _nested(_entries(entry.value)):
             place = f"{caption} › {_label(entry, row)} › {deeper.name}"
             yield from _nested_tables(place, deeper)
 
 
-def _flattened(entries: list[Entry], before: str = "") -> Iterator[tuple[str, Any]]:
+def _flattened(entries: list[TableEntry], before: str = "") -> Iterator[tuple[str, Any]]:
     for entry in entries:
         name = f"{before}{entry.name}"
         if _is_single(entry.value):
@@ -116,33 +116,33 @@ def _flattened(entries: list[Entry], before: str = "") -> Iterator[tuple[str, An
             yield from _flattened(_entries(entry.value), f"{name} · ")
 
 
-def _nested(entries: list[Entry], before: str = "") -> Iterator[Entry]:
+def _nested(entries: list[TableEntry], before: str = "") -> Iterator[TableEntry]:
     """The lists of records in a record, at any depth."""
     for entry in entries:
         name = f"{before}{entry.name}"
         if _is_single(entry.value):
             continue
         if isinstance(entry.value, Sequence):
-            yield Entry(name, entry.value, entry.note)
+            yield TableEntry(name, entry.value, entry.note)
         else:
             yield from _nested(_entries(entry.value), f"{name} · ")
 
 
-def _entries(value: Any) -> list[Entry]:
+def _entries(value: Any) -> list[TableEntry]:
     """What stands in it. A field's name becomes words; a dictionary's key is data, and stays."""
     if _is_single(value):
-        return [Entry("value", value)]
+        return [TableEntry("value", value)]
     if isinstance(value, Message):
         return [
-            Entry(name.replace("_", " "), getattr(value, name), field.description or "")
+            TableEntry(name.replace("_", " "), getattr(value, name), field.description or "")
             for name, field in type(value).model_fields.items()
         ]
     if isinstance(value, Mapping):
-        return [Entry(str(name), inside) for name, inside in value.items()]
-    return [Entry(str(place), inside) for place, inside in enumerate(value, 1)]
+        return [TableEntry(str(name), inside) for name, inside in value.items()]
+    return [TableEntry(str(place), inside) for place, inside in enumerate(value, 1)]
 
 
-def _is_uniform(entries: list[Entry]) -> bool:
+def _is_uniform(entries: list[TableEntry]) -> bool:
     """Whether these are records with the same fields."""
     if len(entries) < 2 or any(
         _is_single(entry.value) or isinstance(entry.value, Sequence) for entry in entries
@@ -169,7 +169,7 @@ def _cell(value: Any) -> Cell:
     return cell
 
 
-def _label(entry: Entry, row: Mapping[str, Any]) -> str:
+def _label(entry: TableEntry, row: Mapping[str, Any]) -> str:
     """A record's place, and the first words in it, by which people know it."""
     said = [value for value in row.values() if isinstance(value, str)][:2]
     return f"{entry.name} ({', '.join(said)})" if said else entry.name
@@ -188,7 +188,7 @@ class Picture:
 
 
 @dataclass(frozen=True)
-class Summary:
+class ReportSummary:
     """A finished report. range, direction: of the metric's score, where known."""
 
     score: Interval | None
@@ -196,11 +196,11 @@ class Summary:
     direction: str
     facts: list[tuple[str, Any]]
     warnings: list[str]
-    tables: list[Table]
+    tables: list[ReportTable]
     pictures: list[Picture]
 
 
-def summary_of(batch: Batch, report: dict[str, Any], *, inside: bool) -> Summary:
+def summary_of(batch: Batch, report: dict[str, Any], *, inside: bool) -> ReportSummary:
     """inside: the pictures stand in the page itself; else they have addresses of their own.
 
     A report of another version of the service is shown as it is.
@@ -208,7 +208,7 @@ def summary_of(batch: Batch, report: dict[str, Any], *, inside: bool) -> Summary
     room = metrics().get(batch.metric)
     fields = {} if room is None else room.report.model_fields
     bounds = fields["range"].default if "range" in fields else None
-    return Summary(
+    return ReportSummary(
         score=_score(report),
         range=bounds if isinstance(bounds, tuple) else None,
         direction=str(fields["direction"].default) if "direction" in fields else "",
@@ -223,7 +223,7 @@ def summary_of(batch: Batch, report: dict[str, Any], *, inside: bool) -> Summary
 
 
 def file_of(
-    batch: Batch, report: dict[str, Any], items: Sequence[Item], reasons: dict[str, int]
+    batch: Batch, report: dict[str, Any], items: Sequence[LineSummary], reasons: dict[str, int]
 ) -> str:
     """The report as one HTML file: no script, nothing from outside, and no text of anybody's."""
     sheets = "\n".join((STATIC / name).read_text("utf-8") for name in SHEETS)
@@ -247,7 +247,7 @@ def _score(report: dict[str, Any]) -> Interval | None:
         return None
 
 
-def _tables(batch: Batch, report: dict[str, Any]) -> list[Table]:
+def _tables(batch: Batch, report: dict[str, Any]) -> list[ReportTable]:
     metric = metrics().get(batch.metric)
     if metric is not None:
         try:

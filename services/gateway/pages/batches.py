@@ -19,7 +19,7 @@ from starlette.responses import RedirectResponse, Response
 from services.gateway.auth import Viewer, demand_scope, stream_held, while_viewing
 from services.gateway.caller import Caller
 from services.gateway.pages import templates
-from services.gateway.pages.batch_report import Summary, summary_of
+from services.gateway.pages.batch_report import ReportSummary, summary_of
 from services.gateway.pages.page_route import pages
 from services.gateway.pages.templates import form_of, page
 from services.gateway.refusals import NothingToReport
@@ -33,7 +33,7 @@ from services.gateway.views import batch_shown
 from services.registry import contracts, surprising_rules, surprising_words
 from shared.errors import UnknownFile
 from shared.ledger import batches
-from shared.ledger.batch_lines import STATUSES, Wanted
+from shared.ledger.batch_lines import STATUSES, LineFilter
 from shared.ledger.batches import Batch
 from shared.ledger.engine import Slice
 from shared.ledger.jobs import Job
@@ -70,10 +70,10 @@ Text = Annotated[str, Query(max_length=200)]
 
 
 @dataclass(frozen=True)
-class Report:
+class BatchReportState:
     """The batch's report: finished, or the job that makes it, or why there is none."""
 
-    summary: Summary | None = None
+    summary: ReportSummary | None = None
     job: Job | None = None
     why_not: str = ""
 
@@ -152,22 +152,26 @@ async def batch_cancel(
     return RedirectResponse(f"/batches/{batch_id}", 303)
 
 
-async def _report(batch: Batch, gateway: State) -> Report:
+async def _report(batch: Batch, gateway: State) -> BatchReportState:
     try:
         job = await report_job(batch, gateway)
     except NothingToReport as error:
-        return Report(why_not=error.detail)
+        return BatchReportState(why_not=error.detail)
     if job.error is not None:
-        return Report(job=job, why_not=str(job.error.get("detail", "")))
+        return BatchReportState(job=job, why_not=str(job.error.get("detail", "")))
     if job.result is None:
-        return Report(job=job, why_not="" if not job.is_final else "its job was cancelled")
-    return Report(await run_in_threadpool(summary_of, batch, job.result, inside=False), job)
+        return BatchReportState(
+            job=job, why_not="" if not job.is_final else "its job was cancelled"
+        )
+    return BatchReportState(
+        await run_in_threadpool(summary_of, batch, job.result, inside=False), job
+    )
 
 
 async def _lines(batch: Batch, gateway: State, filters: dict[str, str], place: int) -> Lines:
     rules = surprising_rules(batch.metric)
     complete = await decode(gateway, batch, rules, DECODE_SECONDS)
-    wanted = Wanted(
+    wanted = LineFilter(
         batch.id,
         ON_A_PAGE,
         (place - 1) * ON_A_PAGE,

@@ -25,7 +25,7 @@ from shared import queue
 from shared.errors import Unavailable
 from shared.ledger import batches, jobs, overview
 from shared.ledger.engine import Slice
-from shared.ledger.jobs import Page, Summary
+from shared.ledger.jobs import JobPage, JobSummary
 from shared.ledger.overview import Signs
 from shared.models import availability
 from shared.models.availability import Status
@@ -37,7 +37,7 @@ router = pages()
 
 
 @dataclass(frozen=True)
-class Lane:
+class QueueDepth:
     """A room's two queues: messages that wait, None where the broker cannot say."""
 
     room: str
@@ -51,8 +51,8 @@ class Overview:
 
     counts: dict[tuple[str, str], int]
     signs: Signs
-    lanes: list[Lane]
-    jobs: list[Summary]
+    lanes: list[QueueDepth]
+    jobs: list[JobSummary]
     batches: list[dict[str, Any]]
     models: dict[str, Status] = field(default_factory=dict)  # of those that a worker tells of
 
@@ -115,11 +115,11 @@ async def home_events(
 async def look(gateway: State, caller: Caller) -> Overview:
     """What this caller may see of it. Raises Unavailable where the ledger is away."""
     known = gateway.signs.get(caller.tenant)
-    lanes = await run_in_threadpool(_lanes)
+    lanes = await run_in_threadpool(_queue_depths)
     told = await run_in_threadpool(availability.read)
 
     def read(connection: Connection) -> Overview:
-        recent, _ = jobs.summaries(connection, Page(limit=RECENT_JOBS, tenant=caller.tenant))
+        recent, _ = jobs.summaries(connection, JobPage(limit=RECENT_JOBS, tenant=caller.tenant))
         newest, _ = batches.page_of(connection, Slice(RECENT_BATCHES, tenant=caller.tenant))
         return Overview(
             overview.counts(connection, caller.tenant),
@@ -136,10 +136,10 @@ async def look(gateway: State, caller: Caller) -> Overview:
     return found
 
 
-def _lanes() -> list[Lane]:
+def _queue_depths() -> list[QueueDepth]:
     names = sorted(every_contract())
     try:
         depths = queue.depths(names)
     except Unavailable:
         depths = {}
-    return [Lane(name, depths.get((name, False)), depths.get((name, True))) for name in names]
+    return [QueueDepth(name, depths.get((name, False)), depths.get((name, True))) for name in names]

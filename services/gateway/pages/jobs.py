@@ -39,7 +39,7 @@ from services.gateway.views import shown
 from services.registry import every_contract
 from shared.contracts import ServiceContract
 from shared.ledger import jobs
-from shared.ledger.jobs import Job, JobStatus, Page
+from shared.ledger.jobs import Job, JobPage, JobStatus
 from shared.redaction import are_ours, repeats, sent
 
 ON_A_PAGE = 50
@@ -61,7 +61,7 @@ async def job_list(
     """A page of them; what is no state and no metric filters nothing."""
     state = next((known for known in STATES if known == status), None)
     room = metric if metric in every_contract() else None
-    wanted = Page(
+    wanted = JobPage(
         limit=ON_A_PAGE,
         tenant=caller.tenant,
         after=after,

@@ -96,10 +96,10 @@ def changes(look: Look[str], seen: str) -> EventSourceResponse:
 
     seen: the one of the page as shown; empty: not known.
     """
-    return EventSourceResponse(_told(look, seen), headers=STREAM_HEADERS)
+    return EventSourceResponse(_changes(look, seen), headers=STREAM_HEADERS)
 
 
-async def _told(look: Look[str], seen: str) -> AsyncIterator[bytes]:
+async def _changes(look: Look[str], seen: str) -> AsyncIterator[bytes]:
     clock = asyncio.get_running_loop().time
     yield format_sse_event(retry=RETRY_MILLISECONDS)
     began = spoken = clock()

@@ -20,7 +20,7 @@ router = pages()
 
 
 @dataclass(frozen=True)
-class Field:
+class SchemaField:
     """A parameter, or a field of a request's body."""
 
     name: str
@@ -37,9 +37,9 @@ class Operation:
     method: str
     path: str
     summary: str
-    parameters: list[Field]
+    parameters: list[SchemaField]
     body: str | None
-    fields: list[Field]
+    fields: list[SchemaField]
     answers: list[tuple[str, str]]
 
 
@@ -71,7 +71,7 @@ def _operation(method: str, path: str, said: dict[str, Any], messages: dict[str,
         path=path,
         summary=said.get("summary", ""),
         parameters=[
-            Field(
+            SchemaField(
                 f"{one['name']} ({one['in']})",
                 _kind(one["schema"]),
                 one.get("required", False),
@@ -93,10 +93,10 @@ def _message(body: dict[str, Any]) -> str | None:
     return None
 
 
-def _fields(message: dict[str, Any]) -> list[Field]:
+def _fields(message: dict[str, Any]) -> list[SchemaField]:
     required = message.get("required", ())
     return [
-        Field(name, _kind(one), name in required, one.get("description", ""))
+        SchemaField(name, _kind(one), name in required, one.get("description", ""))
         for name, one in message.get("properties", {}).items()
     ]
 

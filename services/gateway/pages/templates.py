@@ -30,7 +30,7 @@ from starlette.responses import HTMLResponse, Response
 from services.gateway.incoming import read_bounded
 from services.gateway.refusals import Forbidden, InvalidBody, UnsupportedMediaType
 from services.gateway.site_security import is_same_origin
-from shared.page_text import Piece, language_of
+from shared.page_text import MarkedText, language_of
 from shared.settings import SERVICE_VERSION
 
 STATIC = Path(__file__).with_name("static")
@@ -92,7 +92,7 @@ def asset(name: str) -> str:
     return f"/static/{name}?v={digest}"
 
 
-def language(said: Iterable[Piece] | str | None) -> str:
+def language(said: Iterable[MarkedText] | str | None) -> str:
     """What language a text is in as far as its script tells; else empty, which is `not known`."""
     if said is None:
         return ""

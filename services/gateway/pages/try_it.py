@@ -79,7 +79,7 @@ router = pages()
 
 
 @dataclass(frozen=True)
-class Trial:
+class TryForm:
     """What the form shows. errors: (place in the request, what is wrong there)."""
 
     metric: MetricContract
@@ -100,7 +100,7 @@ async def try_form(
     chosen = metrics().get(metric) or metrics()[FIRST]
     name = example if example in chosen.examples else next(iter(chosen.examples))
     return _shown(
-        request, gateway, caller, Trial(chosen, filled(chosen, chosen.examples[name]), name)
+        request, gateway, caller, TryForm(chosen, filled(chosen, chosen.examples[name]), name)
     )
 
 
@@ -113,19 +113,19 @@ async def try_it(request: Request, gateway: Gateway, caller: Viewer) -> Response
     chosen = metrics().get(form.get("metric", "")) or metrics()[FIRST]
     entered, only_show = sent(chosen, form), form.get("action") == "show"
     try:
-        asked = _asked(chosen, entered, limit=gateway.settings.max_body_bytes)
+        asked = _request_of(chosen, entered, limit=gateway.settings.max_body_bytes)
         gateway.catalogue.demand(chosen, asked.model)
         if only_show:
-            return _shown(request, gateway, caller, Trial(chosen, entered))
+            return _shown(request, gateway, caller, TryForm(chosen, entered))
         owner = caller.owner(gateway.settings)
         accepted = await commit(chosen, asked, gateway, None, owner)
     except BadInput as error:
-        return _shown(request, gateway, caller, Trial(chosen, entered, errors=_errors(error)))
+        return _shown(request, gateway, caller, TryForm(chosen, entered, errors=_errors(error)))
     gateway.hints.add(accepted.job.metric, accepted.job.id)
     return RedirectResponse(f"/jobs/{accepted.job.id}", 303)
 
 
-def _asked(metric: MetricContract, form: Form, *, limit: int) -> JobRequest:
+def _request_of(metric: MetricContract, form: Form, *, limit: int) -> JobRequest:
     """The request, as large as the API takes it. Raises InvalidBody, BodyTooLarge."""
     body = body_of(form)
     if len(json.dumps(body, ensure_ascii=False).encode("utf-8", "surrogatepass")) > limit:
@@ -142,7 +142,7 @@ def _errors(error: BadInput) -> list[tuple[str, str]]:
     return [(entry["pointer"].lstrip("#/"), entry["detail"]) for entry in listed]
 
 
-def _shown(request: Request, gateway: State, caller: Caller, trial: Trial) -> Response:
+def _shown(request: Request, gateway: State, caller: Caller, trial: TryForm) -> Response:
     return page(
         request,
         "try.html",
@@ -159,7 +159,7 @@ def _shown(request: Request, gateway: State, caller: Caller, trial: Trial) -> Re
     )
 
 
-def _snippets(request: Request, trial: Trial, *, with_key: bool) -> Snippets | None:
+def _snippets(request: Request, trial: TryForm, *, with_key: bool) -> Snippets | None:
     """None where the request is not valid, or too long to be pasted."""
     if trial.errors:
         return None

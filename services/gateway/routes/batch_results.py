@@ -31,7 +31,7 @@ from services.gateway.state import Gateway, State
 from services.registry import metrics, surprising_rules
 from shared.contracts import BatchReport, Plot
 from shared.ledger import batch_lines, batches
-from shared.ledger.batch_lines import Item, Rules, Wanted
+from shared.ledger.batch_lines import LineFilter, LineSummary, SurprisingRules
 from shared.ledger.batches import Batch
 from shared.ledger.jobs import Accepted, Job
 from shared.telemetry import JOBS_ACCEPTED
@@ -43,7 +43,7 @@ AT_ONCE = 2_000  # results decoded in one transaction
 class Look:
     """A page of lines. reasons: each with how many lines have it."""
 
-    items: list[Item]
+    items: list[LineSummary]
     more: bool
     reasons: dict[str, int]
 
@@ -54,12 +54,14 @@ def demand_ended(batch: Batch) -> None:
         raise NothingToReport(f"the batch is {batch.status}; its results are not all there yet")
 
 
-async def decode(gateway: State, batch: Batch, rules: Rules, seconds: float = math.inf) -> bool:
+async def decode(
+    gateway: State, batch: Batch, rules: SurprisingRules, seconds: float = math.inf
+) -> bool:
     """Look at the results that nobody has looked at, for so long; whether none is left."""
     until = time.monotonic() + seconds
 
     def step(connection: Connection) -> int:
-        return batch_lines.read(connection, batch.id, rules, AT_ONCE)
+        return batch_lines.decode_next(connection, batch.id, rules, AT_ONCE)
 
     while await gateway.in_ledger(step) == AT_ONCE:
         if time.monotonic() > until:
@@ -67,7 +69,7 @@ async def decode(gateway: State, batch: Batch, rules: Rules, seconds: float = ma
     return True
 
 
-async def look(gateway: State, wanted: Wanted, rules: Rules) -> Look:
+async def look(gateway: State, wanted: LineFilter, rules: SurprisingRules) -> Look:
     """The lines that are asked for, of those that are decoded."""
 
     def read(connection: Connection) -> Look:
@@ -120,7 +122,7 @@ async def get_batch_report(
 
 async def report_job(batch: Batch, gateway: State, seconds: int = 0) -> Job:
     """The job that reports on this batch, its end waited for so long. Raises NothingToReport."""
-    return await ended(await _asked(batch, gateway), gateway, seconds)
+    return await ended(await _accepted_report(batch, gateway), gateway, seconds)
 
 
 def unfinished(job: Job) -> JSONResponse:
@@ -131,7 +133,7 @@ def unfinished(job: Job) -> JSONResponse:
     return JSONResponse(views.shown(job), 202, headers)
 
 
-async def _asked(batch: Batch, gateway: State) -> Accepted:
+async def _accepted_report(batch: Batch, gateway: State) -> Accepted:
     """The batch's report job. Raises NothingToReport."""
     if not batch.is_final:
         raise NothingToReport(
@@ -209,7 +211,7 @@ async def as_html(batch: Batch, report: dict[str, Any], gateway: State) -> Respo
     """The file. report: the finished one."""
     rules = surprising_rules(batch.metric)
     await decode(gateway, batch, rules)
-    seen = await look(gateway, Wanted(batch.id, WORST), rules)
+    seen = await look(gateway, LineFilter(batch.id, WORST), rules)
     html = await run_in_threadpool(file_of, batch, report, seen.items, seen.reasons)
     return HTMLResponse(
         html, headers=saved_as(f"{batch.id}.html") | {"Content-Security-Policy": FILE_POLICY}

@@ -119,10 +119,10 @@ async def stream(
     await look()  # what is not there is a 404, not an empty stream
     seen = last_event_id or ""
     last = int(seen) if seen.isascii() and seen.isdigit() and len(seen) <= LAST_ID_DIGITS else 0
-    return EventSourceResponse(_told(look, watched, gateway, last), headers=STREAM_HEADERS)
+    return EventSourceResponse(_events(look, watched, gateway, last), headers=STREAM_HEADERS)
 
 
-async def _told(look: Look, watched: str, gateway: State, last: int) -> AsyncIterator[bytes]:
+async def _events(look: Look, watched: str, gateway: State, last: int) -> AsyncIterator[bytes]:
     clock = asyncio.get_running_loop().time
     yield format_sse_event(retry=RETRY_MILLISECONDS)
     began = spoken = clock()

@@ -16,7 +16,7 @@ from services.gateway.state import Gateway
 from services.registry import every_contract
 from shared.errors import BadInput, UnknownJob
 from shared.ledger import jobs
-from shared.ledger.jobs import JobStatus, Page
+from shared.ledger.jobs import JobPage, JobStatus
 
 MOST_ON_A_PAGE = 100
 JOB_ID = re.compile(r"job_[0-9a-f]{32}")
@@ -70,7 +70,7 @@ async def list_jobs(
     refuse_unknown(request, {"status", "metric", "batch", "limit", "after"})
     if metric is not None and metric not in every_contract():
         raise BadInput(f"there is no metric {metric!r}", pointer="/metric")
-    page = Page(
+    page = JobPage(
         limit=min(limit, MOST_ON_A_PAGE),
         tenant=caller.tenant,
         after=after,

@@ -26,7 +26,12 @@ from shared.contracts import EndpointId, Message
 from shared.encryption import Sealer, new_secret
 from shared.errors import BadInput
 from shared.ledger import webhook_deliveries, webhooks
-from shared.ledger.webhook_deliveries import DeliveryStatus, Page, Record, UnknownDelivery
+from shared.ledger.webhook_deliveries import (
+    DeliveryPage,
+    DeliveryRecord,
+    DeliveryStatus,
+    UnknownDelivery,
+)
 from shared.ledger.webhooks import EVENT_TYPES, Endpoint, EventType, UnknownEndpoint
 from shared.webhooks import MOST_CHARACTERS, ForbiddenDestination, policy_of
 
@@ -154,7 +159,7 @@ def endpoint_shown(endpoint: Endpoint) -> dict[str, Any]:
     }
 
 
-def delivery_shown(record: Record) -> dict[str, Any]:
+def delivery_shown(record: DeliveryRecord) -> dict[str, Any]:
     """A delivery's JSON."""
     return {
         "id": record.id,
@@ -209,7 +214,7 @@ async def create(request: Request, gateway: Gateway, caller: Administrator) -> J
     check_url(gateway, asked.url)
     values = asked.model_dump(mode="json") | {"secret": sealer.seal(secret)}
     made = await gateway.in_ledger(
-        lambda connection: webhooks.make(connection, caller.tenant, values)
+        lambda connection: webhooks.make_endpoint(connection, caller.tenant, values)
     )
     headers = {"Location": f"/v1/webhook-endpoints/{made.id}"} | NO_STORE
     return JSONResponse(endpoint_shown(made) | {"secret": secret}, 201, headers)
@@ -224,7 +229,9 @@ async def create(request: Request, gateway: Gateway, caller: Administrator) -> J
 )
 async def list_all(gateway: Gateway, caller: Administrator) -> JSONResponse:
     """There are so few that one page holds them."""
-    found = await gateway.in_ledger(lambda connection: webhooks.all_of(connection, caller.tenant))
+    found = await gateway.in_ledger(
+        lambda connection: webhooks.endpoints_of(connection, caller.tenant)
+    )
     data = [endpoint_shown(endpoint) for endpoint in found]
     return JSONResponse({"object": "list", "data": data, "has_more": False})
 
@@ -239,7 +246,7 @@ async def list_all(gateway: Gateway, caller: Administrator) -> JSONResponse:
 async def get(endpoint_id: str, gateway: Gateway, caller: Administrator) -> JSONResponse:
     """Without its secret."""
     found = await gateway.in_ledger(
-        lambda connection: webhooks.find(connection, known(endpoint_id), caller.tenant)
+        lambda connection: webhooks.find_endpoint(connection, known(endpoint_id), caller.tenant)
     )
     return JSONResponse(endpoint_shown(found))
 
@@ -262,12 +269,12 @@ async def change(
     values = asked.model_dump(mode="json", exclude_none=True, exclude={"enabled"})
 
     def write(connection: Connection) -> Endpoint:
-        webhooks.change(connection, known(endpoint_id), caller.tenant, values)
+        webhooks.change_endpoint(connection, known(endpoint_id), caller.tenant, values)
         if asked.enabled is True:
-            webhooks.enable(connection, endpoint_id, caller.tenant)
+            webhooks.enable_endpoint(connection, endpoint_id, caller.tenant)
         if asked.enabled is False:
-            webhooks.disable(connection, endpoint_id, "by request")
-        return webhooks.find(connection, endpoint_id, caller.tenant)
+            webhooks.disable_endpoint(connection, endpoint_id, "by request")
+        return webhooks.find_endpoint(connection, endpoint_id, caller.tenant)
 
     return JSONResponse(endpoint_shown(await gateway.in_ledger(write)))
 
@@ -283,7 +290,7 @@ async def change(
 async def delete(endpoint_id: str, gateway: Gateway, caller: Administrator) -> Response:
     """Its deliveries go with it."""
     await gateway.in_ledger(
-        lambda connection: webhooks.forget(connection, known(endpoint_id), caller.tenant)
+        lambda connection: webhooks.forget_endpoint(connection, known(endpoint_id), caller.tenant)
     )
     return Response(status_code=204)
 
@@ -304,7 +311,7 @@ async def rotate(
     secret, overlap = new_secret(), timedelta(seconds=asked.overlap_seconds)
     sealed = sealer_of(gateway).seal(secret)
     found = await gateway.in_ledger(
-        lambda connection: webhooks.rotate(
+        lambda connection: webhooks.rotate_secret(
             connection, known(endpoint_id), caller.tenant, sealed, overlap
         )
     )
@@ -356,7 +363,7 @@ async def list_deliveries(
     unknown = sorted(set(request.query_params) - {"status", "limit", "after"})
     if unknown:
         raise BadInput(f"there is no filter {unknown[0]!r}", pointer=f"/{unknown[0]}")
-    page = Page(min(limit, MOST_ON_A_PAGE), after, status)
+    page = DeliveryPage(min(limit, MOST_ON_A_PAGE), after, status)
     found, has_more = await gateway.in_ledger(
         lambda connection: webhook_deliveries.page_of(
             connection, known(endpoint_id), caller.tenant, page

@@ -27,7 +27,7 @@ from peft import (
 from safetensors.torch import load_file, save
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
-from services.inference.embedded.examples import Example
+from services.inference.embedded.examples import TrainingExample
 from services.inference.quiet import quiet
 from shared.models.catalogue import BASE_NAME, BASE_SHA256, EmbeddedNote, base_folder, file_sha256
 
@@ -79,14 +79,14 @@ def load_adapter(folder: Path, note: EmbeddedNote) -> Any:
 
 
 @dataclass(frozen=True)
-class Row:
+class TokenRow:
     """A tokenized example. `segments`: 0 for the first sequence, 1 for the second."""
 
     ids: list[int]
     segments: list[int]
 
 
-def tokenized(examples: Sequence[Example], longest: int) -> list[Row]:
+def tokenized(examples: Sequence[TrainingExample], longest: int) -> list[TokenRow]:
     """A row for each example, cut to `longest` tokens; ValueError where only some are pairs."""
     tokenizer = AutoTokenizer.from_pretrained(base_folder(), local_files_only=True)
     texts = [example.text for example in examples]
@@ -95,12 +95,12 @@ def tokenized(examples: Sequence[Example], longest: int) -> list[Row]:
         raise ValueError("some examples are pairs of texts and some are not")
     read = tokenizer(texts, pairs or None, truncation=True, max_length=longest)
     return [
-        Row(ids, segments)
+        TokenRow(ids, segments)
         for ids, segments in zip(read["input_ids"], read["token_type_ids"], strict=True)
     ]
 
 
-def padded(rows: Sequence[Row], width: int) -> dict[str, torch.Tensor]:
+def padded(rows: Sequence[TokenRow], width: int) -> dict[str, torch.Tensor]:
     """What the model is called with, each (N, width); BERT pads with 0."""
     lengths = torch.tensor([len(row.ids) for row in rows])
     return {

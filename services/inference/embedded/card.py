@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from services.inference.embedded.evaluation import LabelMetrics, Share
+from services.inference.embedded.evaluation import HitShare, LabelMetrics
 from services.inference.embedded.training import Recipe
 from shared.models.catalogue import EmbeddedNote
 
@@ -99,12 +99,12 @@ def _quality(metrics: LabelMetrics) -> str:
     )
 
 
-def with_interval(share: Share) -> str:
+def with_interval(share: HitShare) -> str:
     """A share in bold with its interval."""
     return f"**{share.share:.3f}** ({share.low:.3f}–{share.high:.3f})"
 
 
-def share_table(shares: dict[str, Share]) -> str:
+def share_table(shares: dict[str, HitShare]) -> str:
     """The rows of a table: name, share, interval, number."""
     return "\n".join(
         f"| {name} | {share.share:.3f} | {share.low:.3f}–{share.high:.3f} | {share.of} |"

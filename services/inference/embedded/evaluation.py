@@ -27,13 +27,13 @@ from scipy.special import logsumexp
 
 from services.inference.classifier import RowByRow, softmax
 from services.inference.embedded.adapter import padded, tokenized
-from services.inference.embedded.examples import Example, Split
+from services.inference.embedded.examples import Split, TrainingExample
 from services.inference.packing import kind
 from shared.contracts import Message
 from shared.models.ports import Floats
 
 
-class Share(Message):
+class HitShare(Message):
     """A share with its 95 % Wilson interval, all in [0, 1]."""
 
     count: int
@@ -46,7 +46,7 @@ class Share(Message):
 class Quality(Message):
     """How good the probabilities are on one part."""
 
-    accuracy: Share
+    accuracy: HitShare
     majority_accuracy: float = Field(description="of always answering the more frequent label")
     macro_f1: float
     calibration_error: float = Field(description="15 equal-width bins, after the temperature")
@@ -63,12 +63,12 @@ class Metrics(Message):
 class LabelMetrics(Metrics):
     """The same, by label."""
 
-    recall: dict[str, Share] = Field(description="by true label: answered with it")
+    recall: dict[str, HitShare] = Field(description="by true label: answered with it")
     answered: dict[str, dict[str, int]] = Field(description="by true label: how often which")
     rows: dict[str, int] = Field(description="examples in each part")
 
 
-def columns(examples: Sequence[Example]) -> NDArray[np.int64]:
+def columns(examples: Sequence[TrainingExample]) -> NDArray[np.int64]:
     """(N,) the column of each example's true label."""
     return np.array([example.label for example in examples], dtype=np.int64)
 
@@ -124,19 +124,19 @@ def macro_f1(predicted: NDArray[np.int64], labels: NDArray[np.int64], count: int
     return sum(scores) / count
 
 
-def wilson(count: int, of: int) -> Share:
+def wilson(count: int, of: int) -> HitShare:
     """A share and its 95 % score interval (Wilson, JASA 1927)."""
     if of == 0:
         raise ValueError("a share of nothing")
     z, share = 1.959964, count / of
     middle = (share + z * z / (2 * of)) / (1 + z * z / of)
     half = z * sqrt(share * (1 - share) / of + z * z / (4 * of * of)) / (1 + z * z / of)
-    return Share(
+    return HitShare(
         count=count, of=of, share=share, low=max(0.0, middle - half), high=min(1.0, middle + half)
     )
 
 
-def shares(keys: Sequence[str], hits: Sequence[bool]) -> dict[str, Share]:
+def shares(keys: Sequence[str], hits: Sequence[bool]) -> dict[str, HitShare]:
     """Of each key's rows, the share that are hits; keys in alphabetical order."""
     totals = Counter(keys)
     found = Counter(key for key, hit in zip(keys, hits, strict=True) if hit)
@@ -195,11 +195,11 @@ def brier_score(probabilities: Floats, labels: NDArray[np.int64]) -> float:
 LONGEST = 512  # tokens that the base reads
 BATCH = 64
 
-Ask = Callable[[Sequence[Example]], Floats]  # examples to (N, L) logits
+Ask = Callable[[Sequence[TrainingExample]], Floats]  # examples to (N, L) logits
 
 
 @torch.inference_mode()
-def logits(model: Any, examples: Sequence[Example]) -> Floats:
+def logits(model: Any, examples: Sequence[TrainingExample]) -> Floats:
     """(N, L) raw outputs of the head.
 
     model: an adapter merged into its base, in evaluation mode.

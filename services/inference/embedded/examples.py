@@ -19,7 +19,7 @@ from typing import Any
 
 
 @dataclass(frozen=True)
-class Example:
+class TrainingExample:
     """One labelled text, or pair of texts. The last two are of HateCheck only."""
 
     id: str
@@ -62,10 +62,10 @@ CALIBRATION_SHARE = 0.15  # of what is not held back
 class Split:
     """Disjoint parts."""
 
-    train: list[Example]
-    calibration: list[Example]
-    held_back: list[Example]
-    held_back_cases: list[Example] = field(default_factory=list)  # HateCheck
+    train: list[TrainingExample]
+    calibration: list[TrainingExample]
+    held_back: list[TrainingExample]
+    held_back_cases: list[TrainingExample] = field(default_factory=list)  # HateCheck
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -77,14 +77,16 @@ class Split:
         }
 
 
-def split(examples: Sequence[Example]) -> Split:
+def split(examples: Sequence[TrainingExample]) -> Split:
     """Part the examples in three, each original label in the same shares."""
     held_back, remaining = _stratified(examples, HELD_BACK_SHARE)
     calibration, train = _stratified(remaining, CALIBRATION_SHARE)
     return Split(train=train, calibration=calibration, held_back=held_back)
 
 
-def by_family(examples: Iterable[Example], share: float) -> tuple[list[Example], list[Example]]:
+def by_family(
+    examples: Iterable[TrainingExample], share: float
+) -> tuple[list[TrainingExample], list[TrainingExample]]:
     """(chosen, others), with this share of the families chosen, in the order of the file."""
     listed = list(examples)
     families = _first({_family(example) for example in listed}, share)
@@ -92,13 +94,15 @@ def by_family(examples: Iterable[Example], share: float) -> tuple[list[Example],
     return chosen, [example for example in listed if _family(example) not in families]
 
 
-def _stratified(examples: Iterable[Example], share: float) -> tuple[list[Example], list[Example]]:
+def _stratified(
+    examples: Iterable[TrainingExample], share: float
+) -> tuple[list[TrainingExample], list[TrainingExample]]:
     """(chosen, others), with this share of each original label's families chosen."""
-    by_label: dict[str, list[Example]] = defaultdict(list)
+    by_label: dict[str, list[TrainingExample]] = defaultdict(list)
     for example in examples:
         by_label[example.original_label].append(example)
-    chosen: list[Example] = []
-    others: list[Example] = []
+    chosen: list[TrainingExample] = []
+    others: list[TrainingExample] = []
     for label in sorted(by_label):
         some, rest = by_family(by_label[label], share)
         chosen += some
@@ -106,7 +110,7 @@ def _stratified(examples: Iterable[Example], share: float) -> tuple[list[Example
     return chosen, others
 
 
-def _family(example: Example) -> str:
+def _family(example: TrainingExample) -> str:
     return example.family or example.id
 
 

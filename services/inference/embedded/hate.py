@@ -24,15 +24,15 @@ from services.inference.embedded import examples as splitting
 from services.inference.embedded.card import framed, share_table, with_interval
 from services.inference.embedded.evaluation import (
     Ask,
+    HitShare,
     Metrics,
     Quality,
-    Share,
     columns,
     quality,
     shares,
 )
-from services.inference.embedded.examples import Example, Split, certain
-from services.inference.embedded.training import Task
+from services.inference.embedded.examples import Split, TrainingExample, certain
+from services.inference.embedded.training import TrainingTask
 from shared.contracts import Message
 from shared.models.catalogue import EmbeddedNote
 from shared.models.ports import Floats
@@ -132,12 +132,12 @@ class HateMetrics(Metrics):
     """Everything measured on the held-back parts."""
 
     held_back: HateQuality
-    called_hateful: dict[str, Share] = Field(description="by HateXplain's label")
+    called_hateful: dict[str, HitShare] = Field(description="by HateXplain's label")
     hatecheck: HateQuality
-    false_positives: dict[str, Share] = Field(
+    false_positives: dict[str, HitShare] = Field(
         description="by protected group: non-hateful HateCheck cases that are called hateful"
     )
-    functionalities: dict[str, Share] = Field(description="HateCheck cases answered rightly")
+    functionalities: dict[str, HitShare] = Field(description="HateCheck cases answered rightly")
     rows: dict[str, int] = Field(description="examples in each part")
 
 
@@ -166,9 +166,9 @@ FILES = ("hatexplain.jsonl", "hatecheck.jsonl")
 NO_GROUP = "no group"
 
 
-def read(paths: Iterable[Path]) -> list[Example]:
+def read(paths: Iterable[Path]) -> list[TrainingExample]:
     """The examples of these JSONL files, told apart by their columns."""
-    examples: list[Example] = []
+    examples: list[TrainingExample] = []
     for path in paths:
         rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
         if rows and "annotator_labels" in rows[0]:
@@ -180,10 +180,10 @@ def read(paths: Iterable[Path]) -> list[Example]:
     return examples
 
 
-def _post(row: dict[str, Any]) -> Example:
+def _post(row: dict[str, Any]) -> TrainingExample:
     votes = row["annotator_labels"]
     hateful = votes.count("hatespeech") / len(votes)
-    return Example(
+    return TrainingExample(
         id=row["id"],
         text=row["text"],
         source="hatexplain",
@@ -193,7 +193,7 @@ def _post(row: dict[str, Any]) -> Example:
     )
 
 
-def _cases(rows: list[dict[str, Any]]) -> list[Example]:
+def _cases(rows: list[dict[str, Any]]) -> list[TrainingExample]:
     by_number = {row["id"].rpartition("-")[2]: row for row in rows}
 
     def family(row: dict[str, Any]) -> str:
@@ -202,7 +202,7 @@ def _cases(rows: list[dict[str, Any]]) -> list[Example]:
         return str(row["templ_id"])
 
     return [
-        Example(
+        TrainingExample(
             id=row["id"],
             text=row["text"],
             source="hatecheck",
@@ -217,7 +217,7 @@ def _cases(rows: list[dict[str, Any]]) -> list[Example]:
     ]
 
 
-def split(examples: Sequence[Example]) -> Split:
+def split(examples: Sequence[TrainingExample]) -> Split:
     """Part the posts in three, and hold back a share of HateCheck's families."""
     posts = splitting.split([example for example in examples if example.source == "hatexplain"])
     held_back, trained = splitting.by_family(
@@ -252,7 +252,9 @@ def evaluate(ask: Ask, parts: Split, temperature: float) -> HateMetrics:
     )
 
 
-def _quality(logits: Floats, examples: Sequence[Example], temperature: float) -> HateQuality:
+def _quality(
+    logits: Floats, examples: Sequence[TrainingExample], temperature: float
+) -> HateQuality:
     common = quality(logits, columns(examples), temperature)
     hateful = sum(example.label for example in examples)
     return HateQuality(rows=len(examples), hateful=hateful, **dict(common))
@@ -269,7 +271,7 @@ def _sizes(parts: Split) -> dict[str, int]:
     }
 
 
-HATE = Task(
+HATE = TrainingTask(
     name="hate",
     labels=LABELS,
     files=FILES,

@@ -15,14 +15,20 @@ from pydantic import Field
 from services.inference.embedded.card import framed, labelled, with_interval
 from services.inference.embedded.evaluation import (
     Ask,
+    HitShare,
     LabelMetrics,
-    Share,
     by_label,
     columns,
     wilson,
 )
-from services.inference.embedded.examples import Example, Split, certain, json_lines, wording
-from services.inference.embedded.training import Recipe, Task
+from services.inference.embedded.examples import (
+    Split,
+    TrainingExample,
+    certain,
+    json_lines,
+    wording,
+)
+from services.inference.embedded.training import Recipe, TrainingTask
 from shared.models.catalogue import EmbeddedNote
 
 LABELS = ("entailment", "neutral", "contradiction")
@@ -77,13 +83,13 @@ comes from reading the premise.
 class NliMetrics(LabelMetrics):
     """What was measured on the held-back premises."""
 
-    premise_blank: Share = Field(description="answered rightly from the hypothesis alone")
+    premise_blank: HitShare = Field(description="answered rightly from the hypothesis alone")
 
 
-def read(paths: Iterable[Path]) -> list[Example]:
+def read(paths: Iterable[Path]) -> list[TrainingExample]:
     """The pairs of these JSONL files."""
     return [
-        Example(
+        TrainingExample(
             id=f"{path.stem}/{row['id']}",  # some ids stand in both files, for other pairs
             text=row["premise"],
             text_pair=row["hypothesis"],
@@ -114,7 +120,7 @@ def render(note: EmbeddedNote, metrics: NliMetrics) -> str:
     return framed("nli", question, note, body)
 
 
-NLI = Task(
+NLI = TrainingTask(
     name="nli",
     labels=LABELS,
     files=FILES,

@@ -14,14 +14,20 @@ from pydantic import Field
 from services.inference.embedded.card import framed, labelled, share_table
 from services.inference.embedded.evaluation import (
     Ask,
+    HitShare,
     LabelMetrics,
-    Share,
     by_label,
     columns,
     shares,
 )
-from services.inference.embedded.examples import Example, Split, certain, json_lines, wording
-from services.inference.embedded.training import Recipe, Task
+from services.inference.embedded.examples import (
+    Split,
+    TrainingExample,
+    certain,
+    json_lines,
+    wording,
+)
+from services.inference.embedded.training import Recipe, TrainingTask
 from shared.models.catalogue import EmbeddedNote
 
 LABELS = ("negative", "positive")
@@ -76,13 +82,15 @@ Answered rightly, by whether the sentence holds a word of negation (not, never, 
 class SentimentMetrics(LabelMetrics):
     """What was measured on the held-back sentences."""
 
-    negation: dict[str, Share] = Field(description="answered rightly, by negation in the sentence")
+    negation: dict[str, HitShare] = Field(
+        description="answered rightly, by negation in the sentence"
+    )
 
 
-def read(paths: Iterable[Path]) -> list[Example]:
+def read(paths: Iterable[Path]) -> list[TrainingExample]:
     """The sentences of these JSONL files."""
     return [
-        Example(
+        TrainingExample(
             id=row["id"],
             text=row["text"],
             label=LABELS.index(row["label"]),
@@ -115,7 +123,7 @@ def render(note: EmbeddedNote, metrics: SentimentMetrics) -> str:
     return framed("sentiment", question, note, body)
 
 
-SENTIMENT = Task(
+SENTIMENT = TrainingTask(
     name="sentiment",
     labels=LABELS,
     files=FILES,

@@ -23,7 +23,7 @@ from services.inference.embedded.examples import Split
 from services.inference.embedded.hate import HATE
 from services.inference.embedded.nli import NLI
 from services.inference.embedded.sentiment import SENTIMENT
-from services.inference.embedded.training import Measured, Recipe, Task, train
+from services.inference.embedded.training import Measured, Recipe, TrainingTask, train
 from shared.models.catalogue import BASE_SHA256, EMBEDDED, NOTE, EmbeddedNote
 
 THREADS = 2  # sums are taken in another order with another number of threads
@@ -48,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def make(
-    task: Task[Measured], parts: Split, folder: Path, recipe: Recipe, console: Console
+    task: TrainingTask[Measured], parts: Split, folder: Path, recipe: Recipe, console: Console
 ) -> Measured:
     """Train, write the adapter, calibrate and measure it as written, write its card."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -71,7 +71,9 @@ def make(
     return _measure(task, parts, folder, note)
 
 
-def _measure(task: Task[Measured], parts: Split, folder: Path, note: EmbeddedNote) -> Measured:
+def _measure(
+    task: TrainingTask[Measured], parts: Split, folder: Path, note: EmbeddedNote
+) -> Measured:
     """Fit the temperature, evaluate, and write note, metrics and card."""
     ask = partial(logits, load_adapter(folder, note).eval())
     temperature = best_temperature(ask(parts.calibration), columns(parts.calibration))
@@ -106,4 +108,4 @@ if __name__ == "__main__":
     main()
 
 
-TASKS: dict[str, Task[Any]] = {task.name: task for task in (HATE, NLI, SENTIMENT)}
+TASKS: dict[str, TrainingTask[Any]] = {task.name: task for task in (HATE, NLI, SENTIMENT)}

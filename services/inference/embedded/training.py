@@ -15,9 +15,9 @@ from typing import Any, Generic, TypeVar
 import torch
 from peft import LoraConfig
 
-from services.inference.embedded.adapter import Row, fresh_adapter, padded, tokenized
+from services.inference.embedded.adapter import TokenRow, fresh_adapter, padded, tokenized
 from services.inference.embedded.evaluation import Ask, Metrics
-from services.inference.embedded.examples import Example, Split, split
+from services.inference.embedded.examples import Split, TrainingExample, split
 from shared.models.catalogue import EmbeddedNote
 
 MATRICES = ["query", "key", "value", "dense"]  # attention, feed-forward and pooler
@@ -42,7 +42,7 @@ class Recipe:
 
 
 def train(
-    examples: Sequence[Example],
+    examples: Sequence[TrainingExample],
     labels: tuple[str, ...],
     recipe: Recipe,
     progress: Callable[[int, int, float], None],
@@ -83,7 +83,7 @@ def _lora(recipe: Recipe) -> LoraConfig:
     )
 
 
-def _targets(examples: Sequence[Example]) -> torch.Tensor:
+def _targets(examples: Sequence[TrainingExample]) -> torch.Tensor:
     """(N, L) probabilities that sum to 1 in float32 too: the first is what the rest leave."""
     targets = torch.tensor([example.target for example in examples])
     targets[:, 0] = 1 - targets[:, 1:].sum(dim=1)
@@ -115,7 +115,7 @@ def _batches(lengths: Sequence[int], size: int, order: torch.Generator) -> Itera
         yield batches[place]
 
 
-def _loss(model: Any, rows: list[Row], targets: torch.Tensor) -> torch.Tensor:
+def _loss(model: Any, rows: list[TokenRow], targets: torch.Tensor) -> torch.Tensor:
     """Mean cross-entropy of (N, L) logits against the probabilities of the labels."""
     logits = model(**padded(rows, max(len(row.ids) for row in rows))).logits
     return torch.nn.functional.cross_entropy(logits, targets)
@@ -126,16 +126,16 @@ Measured = TypeVar("Measured", bound=Metrics)
 
 
 @dataclass(frozen=True)
-class Task(Generic[Measured]):
+class TrainingTask(Generic[Measured]):
     """One adapter to train."""
 
     name: str
     labels: tuple[str, ...]
     files: tuple[str, ...]  # in the data folder
-    read: Callable[[Iterable[Path]], list[Example]]
+    read: Callable[[Iterable[Path]], list[TrainingExample]]
     evaluate: Callable[[Ask, Split, float], Measured]  # the float is the temperature
     card: Callable[[EmbeddedNote, Measured], str]
     measured: type[Measured]
-    split: Callable[[Sequence[Example]], Split] = split
+    split: Callable[[Sequence[TrainingExample]], Split] = split
     recipe: Recipe = DEFAULT
     revision: str = "1.0.0"  # raise it when the recipe or the data changes

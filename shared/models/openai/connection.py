@@ -192,7 +192,7 @@ def _pause(state: RetryCallState) -> float:
 LEGACY_BYTES = re.compile(r"(?:\\x[0-9a-fA-F]{2})+")  # "bytes:\xf0\x9f" is a part of a character
 
 
-class Piece(NamedTuple):
+class ServerToken(NamedTuple):
     """A token as the server spells it. `logprob` is None where it has nothing before it."""
 
     spelled: bytes
@@ -200,26 +200,26 @@ class Piece(NamedTuple):
     id: int | None = None
 
 
-class Entry(BaseModel):
+class LogprobEntry(BaseModel):
     """A token of `logprobs.content`."""
 
     token: str
     logprob: float
     bytes: list[int] | None = None
     id: int | None = None
-    top_logprobs: list[Entry] = []
+    top_logprobs: list[LogprobEntry] = []
 
     @property
-    def piece(self) -> Piece:
+    def piece(self) -> ServerToken:
         """The same in the one shape of ours."""
         spelled = encoded(self.token) if self.bytes is None else bytes(self.bytes)
-        return Piece(spelled, self.logprob, self.id)
+        return ServerToken(spelled, self.logprob, self.id)
 
 
 class Logprobs(BaseModel):
     """Both shapes at once; one of them is there."""
 
-    content: list[Entry] | None = None
+    content: list[LogprobEntry] | None = None
     tokens: list[str] | None = None
     token_logprobs: list[float | None] | None = None
     top_logprobs: list[dict[str, float] | None] | None = None
@@ -236,7 +236,7 @@ class _Message(BaseModel):
     content: str | None = None
 
 
-class Choice(BaseModel):
+class ServerChoice(BaseModel):
     """The one completion that we ask for."""
 
     text: str | None = None
@@ -251,7 +251,7 @@ class Choice(BaseModel):
         return (self.message.content if self.message else self.text) or ""
 
     @property
-    def pieces(self) -> list[Piece] | None:
+    def pieces(self) -> list[ServerToken] | None:
         """Its tokens; None where the server gives no log-probabilities."""
         found = self.logprobs
         if found is None:
@@ -261,7 +261,7 @@ class Choice(BaseModel):
         if found.tokens is None or found.token_logprobs is None:
             return None
         values = zip(found.tokens, found.token_logprobs, strict=True)
-        return [Piece(encoded(token), logprob) for token, logprob in values]
+        return [ServerToken(encoded(token), logprob) for token, logprob in values]
 
     @property
     def finish(self) -> Any:
@@ -274,10 +274,10 @@ class Choice(BaseModel):
 
 
 class _Answer(BaseModel):
-    choices: list[Choice] = Field(min_length=1)
+    choices: list[ServerChoice] = Field(min_length=1)
 
 
-def choice(answer: Any) -> Choice:
+def choice(answer: Any) -> ServerChoice:
     """The first choice of an answer. Raises ScoringError for an answer of another shape."""
     try:
         return _Answer.model_validate(answer).choices[0]

@@ -36,8 +36,8 @@ from shared.models.openai.scoring import (
     softmax,
 )
 from shared.models.openai.text import (
-    Asked,
     ServerTokenizer,
+    TokenizedPrompt,
     completion,
     generate,
     neutral,
@@ -176,7 +176,7 @@ class ServedLanguageModel:
             self._owner = names.get(self._served, "")
         return self._owner
 
-    def _scored(self, asked: Sequence[Asked]) -> list[Completion]:
+    def _scored(self, asked: Sequence[TokenizedPrompt]) -> list[Completion]:
         way = self._chosen_way()
         if way is None:
             raise BadInput(

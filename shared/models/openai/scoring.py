@@ -22,35 +22,42 @@ import numpy as np
 
 from shared.errors import BadInput, ScoringError, Unavailable
 from shared.models.calls import Example
-from shared.models.openai.connection import Choice, Connection, Json, Piece, choice, encoded
-from shared.models.openai.text import Asked, spans
+from shared.models.openai.connection import (
+    Connection,
+    Json,
+    ServerChoice,
+    ServerToken,
+    choice,
+    encoded,
+)
+from shared.models.openai.text import TokenizedPrompt, spans
 from shared.models.ports import Floats
 
 PATH = "/completions"
 VOCABULARY = 1_000_000  # log-probabilities asked for: more than any vocabulary has
 FORCE = 100  # the largest bias that the API allows
 SAME = 0.01  # natural logarithm; a bias of 100 moves a log-probability by far more
-PROBE = Asked("The weather is", " good", None)
+PROBE = TokenizedPrompt("The weather is", " good", None)
 
 
 class Way(Protocol):
     """How a server is asked for the log-probabilities of a given text."""
 
-    def bodies(self, asked: Asked) -> list[Json]:
+    def bodies(self, asked: TokenizedPrompt) -> list[Json]:
         """The requests for one text."""
 
-    def pieces(self, asked: Asked, choices: Sequence[Choice]) -> list[Piece]:
+    def pieces(self, asked: TokenizedPrompt, choices: Sequence[ServerChoice]) -> list[ServerToken]:
         """(T,) the completion's tokens. Raises ScoringError where the server did not answer it."""
 
 
 class PromptLogprobs:
     """vLLM's own field."""
 
-    def bodies(self, asked: Asked) -> list[Json]:
+    def bodies(self, asked: TokenizedPrompt) -> list[Json]:
         """One request. 0: of the chosen tokens alone, so that the answer stays small."""
         return [{"prompt": _whole(asked), "max_tokens": 1, "prompt_logprobs": 0}]
 
-    def pieces(self, asked: Asked, choices: Sequence[Choice]) -> list[Piece]:
+    def pieces(self, asked: TokenizedPrompt, choices: Sequence[ServerChoice]) -> list[ServerToken]:
         """Read from the prompt's end on."""
         found = choices[0].prompt_logprobs
         before, after = asked.ids or ((), ())
@@ -61,19 +68,19 @@ class PromptLogprobs:
             entry = (entries or {}).get(str(token))
             if entry is None:
                 raise ScoringError("the server's prompt_logprobs are of other tokens")
-            made.append(Piece(encoded(entry.decoded_token or ""), entry.logprob, token))
+            made.append(ServerToken(encoded(entry.decoded_token or ""), entry.logprob, token))
         return made
 
 
 class Echo:
     """The prompt is repeated in the answer, with its log-probabilities."""
 
-    def bodies(self, asked: Asked) -> list[Json]:
+    def bodies(self, asked: TokenizedPrompt) -> list[Json]:
         """One request, of token ids where they are known."""
         prompt = _whole(asked) if asked.ids else (asked.before or "") + asked.written
         return [{"prompt": prompt, "max_tokens": 1, "echo": True, "logprobs": 1}]
 
-    def pieces(self, asked: Asked, choices: Sequence[Choice]) -> list[Piece]:
+    def pieces(self, asked: TokenizedPrompt, choices: Sequence[ServerChoice]) -> list[ServerToken]:
         """By count where ids are known, else by the offsets of what is repeated."""
         found = choices[0].pieces or []
         if asked.ids is not None:
@@ -82,7 +89,7 @@ class Echo:
             if len(found) < len(before) + len(after):
                 raise ScoringError("the server does not repeat the prompt")
             ids = zip(chosen, after, strict=True)
-            return [Piece(piece.spelled, piece.logprob, token) for piece, token in ids]
+            return [ServerToken(piece.spelled, piece.logprob, token) for piece, token in ids]
         border = len(asked.before or "")
         places = spans([piece.spelled for piece in found], (asked.before or "") + asked.written)
         if any(place and place[0] < border < place[1] for place in places):
@@ -104,7 +111,7 @@ class Forced:
     def __init__(self, whole: int) -> None:
         self._whole = whole
 
-    def bodies(self, asked: Asked) -> list[Json]:
+    def bodies(self, asked: TokenizedPrompt) -> list[Json]:
         """One request a token."""
         before, after = asked.ids or ((), ())
         return [
@@ -117,7 +124,7 @@ class Forced:
             for place, token in enumerate(after)
         ]
 
-    def pieces(self, asked: Asked, choices: Sequence[Choice]) -> list[Piece]:
+    def pieces(self, asked: TokenizedPrompt, choices: Sequence[ServerChoice]) -> list[ServerToken]:
         """What was forced must have come."""
         _, after = asked.ids or ((), ())
         made = []
@@ -132,7 +139,7 @@ class Forced:
         return made
 
 
-def find_way(connection: Connection, served: str, probe: Asked) -> Way | None:
+def find_way(connection: Connection, served: str, probe: TokenizedPrompt) -> Way | None:
     """The first way that this server offers; `probe`: PROBE, with its tokens if they are known.
 
     None where there is none. Raises Unavailable where the server is away.
@@ -146,13 +153,13 @@ def find_way(connection: Connection, served: str, probe: Asked) -> Way | None:
     return None
 
 
-def ask(connection: Connection, served: str, bodies: Sequence[Json]) -> list[Choice]:
+def ask(connection: Connection, served: str, bodies: Sequence[Json]) -> list[ServerChoice]:
     """The choices for requests to `/v1/completions`, at temperature 0."""
     whole = [{"model": served, "temperature": 0, **body} for body in bodies]
     return [choice(answer) for answer in connection.post(PATH, whole)]
 
 
-def _works(connection: Connection, served: str, way: Way, probe: Asked) -> bool:
+def _works(connection: Connection, served: str, way: Way, probe: TokenizedPrompt) -> bool:
     try:
         pieces = way.pieces(probe, ask(connection, served, way.bodies(probe)))
     except Unavailable:  # to be away is another matter than not to be able
@@ -162,7 +169,7 @@ def _works(connection: Connection, served: str, way: Way, probe: Asked) -> bool:
     return bool(pieces) and all(piece.logprob is not None for piece in pieces)
 
 
-def _before_the_bias(connection: Connection, served: str, probe: Asked) -> bool:
+def _before_the_bias(connection: Connection, served: str, probe: TokenizedPrompt) -> bool:
     """Whether a forced token's log-probability is the one that it had unforced."""
     before = list((probe.ids or ((), ()))[0])
     free = {"prompt": before, "max_tokens": 1, "logprobs": 2}
@@ -172,7 +179,7 @@ def _before_the_bias(connection: Connection, served: str, probe: Asked) -> bool:
         second = content[0].top_logprobs[1] if content and content[0].top_logprobs[1:] else None
         if second is None or second.id is None:
             return False
-        target = Asked(probe.before, "", (tuple(before), (second.id,)))
+        target = TokenizedPrompt(probe.before, "", (tuple(before), (second.id,)))
         forced = Forced(second.id)
         [piece] = forced.pieces(target, ask(connection, served, forced.bodies(target)))
     except Unavailable:
@@ -182,7 +189,7 @@ def _before_the_bias(connection: Connection, served: str, probe: Asked) -> bool:
     return piece.logprob is not None and abs(piece.logprob - second.logprob) < SAME
 
 
-def _whole(asked: Asked) -> list[int]:
+def _whole(asked: TokenizedPrompt) -> list[int]:
     before, after = asked.ids or ((), ())
     return [*before, *after]
 
@@ -197,11 +204,11 @@ def first_tokens(
 
     Raises BadInput for a word that is not among them, and where the server tells none.
     """
-    choices = _asked(connection, served, texts)
+    choices = _choices_of(connection, served, texts)
     return [_of(found, some) for found, some in zip(choices, words, strict=True)]
 
 
-def _asked(connection: Connection, served: str, texts: Sequence[str]) -> list[Choice]:
+def _choices_of(connection: Connection, served: str, texts: Sequence[str]) -> list[ServerChoice]:
     few = [{"prompt": text, "max_tokens": 1, "logprobs": MOST[1]} for text in texts]
     try:
         return ask(connection, served, [{**body, "logprobs": MOST[0]} for body in few])
@@ -209,7 +216,7 @@ def _asked(connection: Connection, served: str, texts: Sequence[str]) -> list[Ch
         return ask(connection, served, few)
 
 
-def _of(found: Choice, words: Sequence[str]) -> list[float]:
+def _of(found: ServerChoice, words: Sequence[str]) -> list[float]:
     likely = {piece.spelled: piece.logprob for piece in _likely(found)}
     values = [likely.get(word.encode()) for word in words]
     missing = [word for word, value in zip(words, values, strict=True) if value is None]
@@ -222,7 +229,7 @@ def _of(found: Choice, words: Sequence[str]) -> list[float]:
     return [value for value in values if value is not None]
 
 
-def _likely(found: Choice) -> list[Piece]:
+def _likely(found: ServerChoice) -> list[ServerToken]:
     told = found.logprobs
     if told is None:
         return []
@@ -231,8 +238,8 @@ def _likely(found: Choice) -> list[Piece]:
     return [piece for tops in (told.top_logprobs or [])[:1] for piece in _pieces(tops or {})]
 
 
-def _pieces(tops: dict[str, float]) -> list[Piece]:
-    return [Piece(token.encode(), logprob) for token, logprob in tops.items()]
+def _pieces(tops: dict[str, float]) -> list[ServerToken]:
+    return [ServerToken(token.encode(), logprob) for token, logprob in tops.items()]
 
 
 Question = tuple[str, dict[str, str]]  # a text, and what would be written for each label

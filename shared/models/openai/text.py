@@ -23,13 +23,13 @@ from pydantic import BaseModel, ValidationError
 
 from shared.errors import BadInput, ScoringError, Unavailable
 from shared.models.calls import Completion, Prompt, Sampling, WrittenToken
-from shared.models.openai.connection import Choice, Connection, Json, Piece, choice
+from shared.models.openai.connection import Connection, Json, ServerChoice, ServerToken, choice
 
 Ids = tuple[int, ...]
 
 
 @dataclass(frozen=True)
-class Asked:
+class TokenizedPrompt:
     """A completion after a prompt, in characters and, where the server tells, in tokens."""
 
     before: str | None  # None: a conversation that only the server can write out
@@ -75,7 +75,7 @@ class ServerTokenizer:
                 self._offered = True
         return self._offered
 
-    def read(self, prompts: Sequence[Prompt], completions: Sequence[str]) -> list[Asked]:
+    def read(self, prompts: Sequence[Prompt], completions: Sequence[str]) -> list[TokenizedPrompt]:
         """(N,) prompts with their completions.
 
         Where the completion's beginning would merge with the prompt's end, it is read by itself:
@@ -84,7 +84,7 @@ class ServerTokenizer:
         """
         if not self.offered:
             return [
-                Asked(_plain(prompt), written, None)
+                TokenizedPrompt(_plain(prompt), written, None)
                 for prompt, written in zip(prompts, completions, strict=True)
             ]
         texts = [self._written_out(prompt) for prompt in prompts]
@@ -143,10 +143,10 @@ def _plain(prompt: Prompt) -> str:
     return prompt.text or ""
 
 
-def _prompt_of(text: str | None, written: str, before: _Read, after: _Read) -> Asked:
+def _prompt_of(text: str | None, written: str, before: _Read, after: _Read) -> TokenizedPrompt:
     ids = tuple(token.id for token in before), tuple(token.id for token in after)
     parts = frozenset(place for place, token in enumerate(after) if token.part)
-    return Asked(text, written, ids, parts)
+    return TokenizedPrompt(text, written, ids, parts)
 
 
 def _read_tokens(answer: Any) -> _Read:
@@ -205,7 +205,7 @@ def seed_of(seed: int, place: int) -> int:
     return int(np.random.SeedSequence([seed, place]).generate_state(1)[0] >> np.uint32(1))
 
 
-def written_tokens(pieces: Sequence[Piece], text: str) -> list[WrittenToken]:
+def written_tokens(pieces: Sequence[ServerToken], text: str) -> list[WrittenToken]:
     """The tokens that lie in the text, with their offsets."""
     tokens = []
     places = spans([piece.spelled for piece in pieces], text)
@@ -249,7 +249,7 @@ def _prompt_body(prompt: Prompt) -> Json:
     return {"messages": [turn.model_dump() for turn in prompt.turns], "logprobs": True}
 
 
-def _read_completion(found: Choice) -> Completion:
+def _read_completion(found: ServerChoice) -> Completion:
     text, finish = found.written, found.finish
     try:
         return completion(text, written_tokens(found.pieces or [], text), finish)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from services.gateway.batch_csv import numbers_of
-from services.gateway.pages.batch_report import ELSEWHERE, MOST_COLUMNS, Table, tables_of
+from services.gateway.pages.batch_report import ELSEWHERE, MOST_COLUMNS, ReportTable, tables_of
 from services.gateway.pages.templates import environment
 from services.haf.batch_messages import HafBatchReport
 from services.hlv.batch_message import HlvBatchReport
@@ -41,7 +41,7 @@ def leaves(value: Any) -> Iterator[Any]:
         yield value
 
 
-def cells(tables: list[Table]) -> Iterator[Any]:
+def cells(tables: list[ReportTable]) -> Iterator[Any]:
     """Every value in these tables."""
     for table in tables:
         for row in table.rows:

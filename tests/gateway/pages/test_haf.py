@@ -18,7 +18,7 @@ from services.haf.metric import SERVICE
 from services.haf.report import Components, DecisionPart, HafReport, ReasonPart
 from services.haf.token_messages import TokenValue
 from shared.charts.shapes import MOST, matrix
-from shared.page_text import Piece
+from shared.page_text import MarkedText
 from shared.redaction import without_text
 from tests.haf.fake import ENOUGH, MORE, PLAIN, TOXIC, bound
 from tests.haf.test_score import WHOLE, ask, bring
@@ -225,7 +225,7 @@ def test_tokens_are_marked_where_they_stand() -> None:
     assert "Ask with token_values" in looked_at(bring(**WHOLE))[1].words
 
 
-def kinds_by_character(text: list[Piece]) -> list[set[str]]:
+def kinds_by_character(text: list[MarkedText]) -> list[set[str]]:
     """Of every character that is no blank, the marks of relevance and of probability."""
     return [
         {mark.kind for mark in piece.marks if mark.kind != "most"}

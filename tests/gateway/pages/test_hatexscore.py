@@ -16,7 +16,7 @@ from services.hatexscore.report import Components, HatexscoreReport, Label, Rand
 from shared.charts.engine import Caption
 from shared.charts.shapes import strip
 from shared.contracts import Variant
-from shared.page_text import Piece
+from shared.page_text import MarkedText
 from shared.redaction import without_text
 from tests.hatexscore.fake import FakeClassifier, bound
 from tests.hatexscore.test_score import ask, requests
@@ -41,7 +41,7 @@ def page(**fields: Any) -> str:
     return shown(request, scored(request))
 
 
-def marked(text: list[Piece] | None, kind: str) -> str:
+def marked(text: list[MarkedText] | None, kind: str) -> str:
     """The characters under marks of one kind."""
     return "".join(p.text for p in text or () if any(mark.kind == kind for mark in p.marks))
 

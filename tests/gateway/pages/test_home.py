@@ -9,15 +9,15 @@ import httpx
 import pytest
 from sqlalchemy import Connection
 
-from services.gateway.pages.home import Lane, Overview
+from services.gateway.pages.home import Overview, QueueDepth
 from shared.ledger import overview
-from shared.ledger.jobs import Summary
+from shared.ledger.jobs import JobSummary
 from shared.ledger.overview import Answered, Signs
 from shared.models.availability import Status
 
 NOW = datetime.now(UTC)
-JOB = Summary("job_1", "ice", "queued", NOW, False, None)
-FOUND = Overview({("ice", "queued"): 1}, Signs({}, {}), [Lane("ice", 1, 0)], [JOB], [], {})
+JOB = JobSummary("job_1", "ice", "queued", NOW, False, None)
+FOUND = Overview({("ice", "queued"): 1}, Signs({}, {}), [QueueDepth("ice", 1, 0)], [JOB], [], {})
 
 
 def test_the_page_changes_when_a_job_or_a_queue_does() -> None:
@@ -30,7 +30,7 @@ def test_the_page_changes_when_a_job_or_a_queue_does() -> None:
     for changed in (
         replace(FOUND, jobs=[replace(JOB, status="succeeded")]),
         replace(FOUND, counts={("ice", "running"): 1}),
-        replace(FOUND, lanes=[Lane("ice", 0, 0)]),
+        replace(FOUND, lanes=[QueueDepth("ice", 0, 0)]),
         replace(FOUND, signs=Signs({}, {("ice", "m"): 1})),
         replace(FOUND, models={"m": Status(state="failed", reason="no weights", since=0)}),
     ):

@@ -12,10 +12,10 @@ import pytest
 from services.scheduler.webhooks import Sender
 from shared.encryption import Sealer, new_key, new_secret
 from shared.ledger.webhook_deliveries import Delivery
-from shared.webhooks import Policy
+from shared.webhooks import DestinationPolicy
 from tests.patience import SECONDS
 
-POLICY = Policy(allowed=(ip_network("127.0.0.0/8"),), ports=(443, 8443))
+POLICY = DestinationPolicy(allowed=(ip_network("127.0.0.0/8"),), ports=(443, 8443))
 SECRET = new_secret()
 BODY = json.dumps({"type": "job.succeeded", "timestamp": "2026-01-01T00:00:00Z", "data": {"ä": 1}})
 

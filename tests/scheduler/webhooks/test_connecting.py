@@ -17,15 +17,15 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from services.scheduler.webhooks import Arrival, Sender
-from shared.ledger.webhook_deliveries import Refusal
-from shared.webhooks import Policy
+from shared.ledger.webhook_deliveries import DeliveryRefusal
+from shared.webhooks import DestinationPolicy
 from tests.receivers import Receiver, receiving
 from tests.scheduler.webhooks.conftest import delivery_to
 from tests.shared.webhooks.test_addresses import FORBIDDEN
 
 NAME = "hooks.example.test"
 PUBLIC = "93.184.216.34"
-NOWHERE = Policy(allowed=(), ports=(443, 8443))
+NOWHERE = DestinationPolicy(allowed=(), ports=(443, 8443))
 
 
 class Names:
@@ -56,7 +56,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return addresses
 
 
-def attempt(sender: Sender, url: str) -> Arrival | Refusal:
+def attempt(sender: Sender, url: str) -> Arrival | DeliveryRefusal:
     return asyncio.run(sender.attempt(delivery_to(url, sender)))
 
 
@@ -69,7 +69,7 @@ def test_a_name_that_leads_inside_is_refused(
 ) -> None:
     inside = replace(sender, policy=NOWHERE, resolver=Names([address]))
     found = attempt(inside, f"https://{NAME}/")
-    assert found == Refusal("forbidden: the host's address is not public"), kind
+    assert found == DeliveryRefusal("forbidden: the host's address is not public"), kind
     assert opened == []
 
 
@@ -97,7 +97,7 @@ def test_a_name_that_leads_inside_is_refused(
 def test_a_literal_in_any_spelling_is_refused(sender: Sender, opened: list[str], host: str) -> None:
     """With the system's own resolver: what it makes of the spelling is what is judged."""
     found = attempt(replace(sender, policy=NOWHERE), f"https://{host}/")
-    assert isinstance(found, Refusal)
+    assert isinstance(found, DeliveryRefusal)
     assert found.status is None
     assert opened == []
 
@@ -107,7 +107,7 @@ def test_one_internal_address_among_public_ones_refuses_the_name(
 ) -> None:
     for answer in ([PUBLIC, "127.0.0.1"], ["10.0.0.1", PUBLIC], [PUBLIC, "::1"]):
         found = attempt(replace(sender, policy=NOWHERE, resolver=Names(answer)), f"https://{NAME}")
-        assert isinstance(found, Refusal)
+        assert isinstance(found, DeliveryRefusal)
     assert opened == []
 
 
@@ -120,7 +120,7 @@ def test_the_socket_is_opened_to_the_address_that_was_judged(
     attempt(rebinding, f"https://{NAME}/")
     assert (opened, names.asked) == ([PUBLIC], [NAME])
     found = attempt(rebinding, f"https://{NAME}/")
-    assert found == Refusal("forbidden: the host's address is not public")
+    assert found == DeliveryRefusal("forbidden: the host's address is not public")
     assert opened == [PUBLIC]
 
 
@@ -128,10 +128,10 @@ def test_a_name_that_rebinds_to_a_real_receiver_inside_never_reaches_it(sender: 
     with receiving(Receiver()) as inside:
         names = Names(["127.0.0.1"])
         found = attempt(
-            replace(sender, policy=Policy((), (inside.port,)), resolver=names),
+            replace(sender, policy=DestinationPolicy((), (inside.port,)), resolver=names),
             f"https://{NAME}:{inside.port}/",
         )
-    assert isinstance(found, Refusal)
+    assert isinstance(found, DeliveryRefusal)
     assert inside.received == []
 
 
@@ -147,7 +147,7 @@ def test_a_public_address_is_reached_by_https_on_the_allowed_ports_only(
     sender: Sender, opened: list[str], url: str, reason: str
 ) -> None:
     found = attempt(replace(sender, resolver=Names([PUBLIC])), url)  # though 127/8 is allowed
-    assert isinstance(found, Refusal)
+    assert isinstance(found, DeliveryRefusal)
     assert reason in found.reason
     assert opened == []
 
@@ -160,7 +160,7 @@ def test_the_addresses_are_tried_one_after_the_other(sender: Sender, opened: lis
 
 def test_a_name_without_addresses_is_a_failure(sender: Sender, opened: list[str]) -> None:
     found = attempt(replace(sender, resolver=Names([])), f"https://{NAME}/")
-    assert found == Refusal("the host's name cannot be resolved")
+    assert found == DeliveryRefusal("the host's name cannot be resolved")
 
 
 def test_a_name_that_takes_too_long_costs_the_limit(hasty_sender: Sender) -> None:
@@ -168,7 +168,7 @@ def test_a_name_that_takes_too_long_costs_the_limit(hasty_sender: Sender) -> Non
         await asyncio.sleep(600)
         return [PUBLIC]
 
-    assert attempt(replace(hasty_sender, resolver=slow), f"https://{NAME}/") == Refusal(
+    assert attempt(replace(hasty_sender, resolver=slow), f"https://{NAME}/") == DeliveryRefusal(
         "no answer within 1 s"
     )
 

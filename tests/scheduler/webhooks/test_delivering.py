@@ -16,8 +16,8 @@ from standardwebhooks import Webhook
 from services.scheduler.webhooks import delivering
 from shared.encryption import new_secret, sealer_of
 from shared.ledger import webhook_deliveries, webhooks
-from shared.ledger.webhook_deliveries import Record
-from shared.ledger.webhooks import due
+from shared.ledger.webhook_deliveries import DeliveryRecord
+from shared.ledger.webhooks import owe
 from shared.settings import Settings
 from tests.patience import SECONDS, eventually
 from tests.receivers import Receiver, receiving, until
@@ -43,18 +43,18 @@ def endpoint(engine: Engine, chosen: Settings, url: str, tenant: str = TENANT) -
     assert sealer is not None
     values = {"url": url, "events": [], "description": "", "secret": sealer.seal(secret)}
     with engine.begin() as connection:
-        return webhooks.make(connection, tenant, values).id, secret
+        return webhooks.make_endpoint(connection, tenant, values).id, secret
 
 
-def owe(engine: Engine, number: int = 1, tenant: str = TENANT) -> None:
+def owe_one(engine: Engine, number: int = 1, tenant: str = TENANT) -> None:
     with engine.begin() as connection:
         for count in range(number):
-            due(connection, "job.succeeded", tenant, {"id": f"job_{count}"})
+            owe(connection, "job.succeeded", tenant, {"id": f"job_{count}"})
 
 
-def records(engine: Engine, endpoint_id: str, tenant: str = TENANT) -> list[Record]:
+def records(engine: Engine, endpoint_id: str, tenant: str = TENANT) -> list[DeliveryRecord]:
     with engine.begin() as connection:
-        page = webhook_deliveries.Page(limit=1_000)
+        page = webhook_deliveries.DeliveryPage(limit=1_000)
         return webhook_deliveries.page_of(connection, endpoint_id, tenant, page)[0]
 
 
@@ -77,7 +77,7 @@ def _refused(engine: Engine, endpoint_id: str, attempts: int) -> bool:
 def test_what_is_due_arrives_signed(engine: Engine, hasty: Settings) -> None:
     with receiving(Receiver()) as receiver, scheduler(engine, hasty):
         endpoint_id, secret = endpoint(engine, hasty, receiver.url)
-        owe(engine, 20)
+        owe_one(engine, 20)
         eventually(lambda: statuses(engine, endpoint_id) == {"succeeded"})
     assert len(set(receiver.ids)) == 20 == len(receiver.received)
     for got in receiver.received:
@@ -91,7 +91,7 @@ def test_every_attempt_has_the_same_id_and_body_and_a_time_of_its_own(
 ) -> None:
     with receiving(Receiver(status=500)) as receiver, scheduler(engine, hasty):
         endpoint_id, secret = endpoint(engine, hasty, receiver.url)
-        owe(engine)
+        owe_one(engine)
         for attempts in range(1, 4):
             eventually(partial(_refused, engine, endpoint_id, attempts))
             time.sleep(0.4)  # the next signature's second is another
@@ -109,15 +109,15 @@ def test_ten_attempts_and_no_more_then_a_replay(engine: Engine, hasty: Settings)
     instant = hasty.model_copy(update={"webhook_schedule": (0.0,) * 10})
     with receiving(Receiver(status=500)) as receiver, scheduler(engine, instant):
         endpoint_id, _ = endpoint(engine, hasty, receiver.url)
-        owe(engine)
+        owe_one(engine)
         eventually(lambda: statuses(engine, endpoint_id) == {"failed"})
         time.sleep(0.3)
         assert len(receiver.received) == 10
         (record,) = records(engine, endpoint_id)
         assert (record.attempts, record.last_status) == (10, 500)
         with engine.begin() as connection:
-            assert webhooks.find(connection, endpoint_id, TENANT).disabled_at is not None
-            webhooks.enable(connection, endpoint_id, TENANT)
+            assert webhooks.find_endpoint(connection, endpoint_id, TENANT).disabled_at is not None
+            webhooks.enable_endpoint(connection, endpoint_id, TENANT)
             webhook_deliveries.replay(connection, endpoint_id, TENANT, record.id)
         receiver.status = 200
         eventually(lambda: statuses(engine, endpoint_id) == {"succeeded"})
@@ -127,14 +127,14 @@ def test_ten_attempts_and_no_more_then_a_replay(engine: Engine, hasty: Settings)
 def test_410_disables_and_fails_what_is_owed(engine: Engine, hasty: Settings) -> None:
     with receiving(Receiver(status=410)) as receiver:
         endpoint_id, _ = endpoint(engine, hasty, receiver.url)
-        owe(engine, 30)
+        owe_one(engine, 30)
         with scheduler(engine, hasty):
             eventually(lambda: statuses(engine, endpoint_id) == {"failed"})
-        owe(engine)  # nothing more is owed to it
+        owe_one(engine)  # nothing more is owed to it
     assert len(records(engine, endpoint_id)) == 30
     assert len(receiver.received) <= 8  # those that were under way already
     with engine.begin() as connection:
-        found = webhooks.find(connection, endpoint_id, TENANT)
+        found = webhooks.find_endpoint(connection, endpoint_id, TENANT)
     assert found.disabled_reason == "it answered 410 Gone"
 
 
@@ -146,14 +146,14 @@ def test_a_receiver_that_hangs_does_not_hold_up_others(engine: Engine, hasty: Se
     with receiving(hang), receiving(Receiver()) as civil:
         mine, _ = endpoint(engine, hasty, hang.url)
         theirs, _ = endpoint(engine, hasty, hang.url, "other")
-        owe(engine, 200)
-        owe(engine, 200, "other")
+        owe_one(engine, 200)
+        owe_one(engine, 200, "other")
         good, _ = endpoint(engine, hasty, civil.url)
         with scheduler(engine, endless), ExitStack() as held:
             held.callback(ended.set)
             eventually(lambda: len(hang.received) >= 2)
             time.sleep(0.3)  # the hanging ones have all the attempts that they can get
-            owe(engine, 40)
+            owe_one(engine, 40)
             eventually(lambda: statuses(engine, good) == {"succeeded"})
             assert len(civil.received) == 40
             assert not {record.status for record in records(engine, mine)} & {"succeeded"}
@@ -164,7 +164,7 @@ def test_retry_after_holds_the_whole_endpoint(engine: Engine, hasty: Settings) -
     busy = Receiver(status=429, headers={"Retry-After": "600"})
     with receiving(busy):
         endpoint_id, _ = endpoint(engine, hasty, busy.url)
-        owe(engine, 30)
+        owe_one(engine, 30)
         with scheduler(engine, hasty):
             eventually(lambda: len(busy.received) >= 1)
             time.sleep(1)
@@ -179,7 +179,7 @@ def test_a_scheduler_that_died_in_an_attempt_is_followed_by_the_next(
 ) -> None:
     with receiving(Receiver()) as receiver:
         endpoint_id, _ = endpoint(engine, hasty, receiver.url)
-        owe(engine)
+        owe_one(engine)
         with engine.begin() as connection:  # it took the delivery, and was never heard of again
             connection.execute(
                 text(
@@ -195,7 +195,7 @@ def test_a_scheduler_that_died_in_an_attempt_is_followed_by_the_next(
 def test_a_ledger_that_goes_away_costs_nothing(engine: Engine, hasty: Settings) -> None:
     with receiving(Receiver()) as receiver, scheduler(engine, hasty):
         endpoint_id, _ = endpoint(engine, hasty, receiver.url)
-        owe(engine, 50)
+        owe_one(engine, 50)
         eventually(lambda: len(receiver.received) >= 1)
         with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
             connection.execute(
@@ -218,7 +218,7 @@ def test_without_a_key_nothing_is_delivered_and_that_is_said(
     keyless = hasty.model_copy(update={"webhook_keys": None})
     with receiving(Receiver()) as receiver, scheduler(engine, keyless):
         endpoint(engine, hasty, receiver.url)
-        owe(engine)
+        owe_one(engine)
         time.sleep(0.3)
     assert receiver.received == []
 
@@ -226,7 +226,7 @@ def test_without_a_key_nothing_is_delivered_and_that_is_said(
 def test_the_body_is_json_with_type_timestamp_and_data(engine: Engine, hasty: Settings) -> None:
     with receiving(Receiver()) as receiver, scheduler(engine, hasty):
         endpoint_id, _ = endpoint(engine, hasty, receiver.url)
-        owe(engine)
+        owe_one(engine)
         eventually(lambda: statuses(engine, endpoint_id) == {"succeeded"})
     payload = json.loads(receiver.received[0].body)
     assert set(payload) == {"type", "timestamp", "data"}

@@ -17,7 +17,7 @@ from standardwebhooks import Webhook, WebhookVerificationError
 
 from services.scheduler.webhooks import Arrival, Sender, retry_after
 from shared.encryption import Sealer, new_key, new_secret
-from shared.ledger.webhook_deliveries import Refusal
+from shared.ledger.webhook_deliveries import DeliveryRefusal
 from tests.patience import SECONDS
 from tests.receivers import Receiver, receiving, until
 from tests.scheduler.webhooks.conftest import BODY, SECRET, delivery_to
@@ -25,7 +25,7 @@ from tests.scheduler.webhooks.conftest import BODY, SECRET, delivery_to
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 
-def attempt(sender: Sender, url: str, earlier: str | None = None) -> Arrival | Refusal:
+def attempt(sender: Sender, url: str, earlier: str | None = None) -> Arrival | DeliveryRefusal:
     return asyncio.run(sender.attempt(delivery_to(url, sender, earlier)))
 
 
@@ -66,7 +66,7 @@ def test_2xx_is_success(sender: Sender, status: int) -> None:
 def test_anything_else_is_failure(sender: Sender, status: int) -> None:
     with receiving(Receiver(status=status)) as receiver:
         found = attempt(sender, receiver.url)
-    assert isinstance(found, Refusal)
+    assert isinstance(found, DeliveryRefusal)
     assert found.status == status
 
 
@@ -77,7 +77,7 @@ def test_a_redirect_to_an_internal_address_is_not_followed(sender: Sender, statu
             redirecting = Receiver(status=status, headers={"Location": location})
             with receiving(redirecting) as receiver:
                 found = attempt(sender, receiver.url)
-            assert isinstance(found, Refusal)
+            assert isinstance(found, DeliveryRefusal)
             assert "not followed" in found.reason
             assert len(receiver.received) == 1
     assert inside.received == []
@@ -89,7 +89,7 @@ def test_a_receiver_that_hangs_costs_the_limit_and_no_more(hasty_sender: Sender)
     with receiving(hanging) as receiver:
         found = attempt(hasty_sender, receiver.url)
         ended.set()
-    assert found == Refusal("no answer within 1 s")
+    assert found == DeliveryRefusal("no answer within 1 s")
 
 
 @contextmanager
@@ -120,7 +120,7 @@ def dripping() -> Iterator[str]:
 def test_a_receiver_that_drips_costs_the_limit_and_no_more(hasty_sender: Sender) -> None:
     with dripping() as url:
         found = attempt(hasty_sender, url)  # the server has not yet said all, long afterwards
-    assert found == Refusal("no answer within 1 s")
+    assert found == DeliveryRefusal("no answer within 1 s")
 
 
 def test_a_success_that_never_ends_is_a_success(sender: Sender) -> None:
@@ -134,7 +134,7 @@ def test_of_ten_megabytes_little_is_read_and_nothing_is_shown(sender: Sender) ->
     with receiving(Receiver(status=500, body=body)) as receiver:
         found = attempt(sender, receiver.url)
         time.sleep(0.2)
-    assert found == Refusal("it answered 500", status=500)
+    assert found == DeliveryRefusal("it answered 500", status=500)
     assert receiver.sent_bytes < len(body) // 2  # what the buffers of the kernel hold, and 64 kB
 
 
@@ -142,7 +142,7 @@ def test_nobody_there_is_a_failure(sender: Sender) -> None:
     with socket.socket() as taken:  # bound, but not listening
         taken.bind(("127.0.0.1", 0))
         found = attempt(sender, f"http://127.0.0.1:{taken.getsockname()[1]}/")
-    assert isinstance(found, Refusal)
+    assert isinstance(found, DeliveryRefusal)
     assert found.status is None
 
 
@@ -159,7 +159,7 @@ def test_what_is_no_http_is_a_failure(sender: Sender) -> None:
         thread.start()
         found = attempt(sender, f"http://127.0.0.1:{server.getsockname()[1]}/")
         thread.join()
-    assert isinstance(found, Refusal)
+    assert isinstance(found, DeliveryRefusal)
     assert "OpenSSH" not in found.reason
 
 
@@ -168,7 +168,7 @@ def test_a_secret_that_no_key_opens_is_a_failure_and_sends_nothing(sender: Sende
         delivery = delivery_to(receiver.url, sender)
         other = replace(sender, sealer=Sealer(new_key()))
         found = asyncio.run(other.attempt(delivery))
-    assert isinstance(found, Refusal)
+    assert isinstance(found, DeliveryRefusal)
     assert "cannot be read" in found.reason
     assert receiver.received == []
 

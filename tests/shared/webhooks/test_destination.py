@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.webhooks import ForbiddenDestination, Policy, read
+from shared.webhooks import DestinationPolicy, ForbiddenDestination, read
 
-PUBLIC = Policy(allowed=(), ports=(443, 8443))
-ELSEWHERE = Policy(allowed=(ip_network("10.20.0.0/16"),), ports=(443, 8443))
-LOCAL = Policy(allowed=(ip_network("127.0.0.0/8"),), ports=(443, 8443))
+PUBLIC = DestinationPolicy(allowed=(), ports=(443, 8443))
+ELSEWHERE = DestinationPolicy(allowed=(ip_network("10.20.0.0/16"),), ports=(443, 8443))
+LOCAL = DestinationPolicy(allowed=(ip_network("127.0.0.0/8"),), ports=(443, 8443))
 
 
 @pytest.mark.parametrize(

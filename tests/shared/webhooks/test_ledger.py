@@ -18,33 +18,34 @@ from shared.ledger import (
     jobs,
     leases,
     recovery,
+    retention,
     webhook_deliveries,
     webhooks,
 )
-from shared.ledger.batch_validation import Step
+from shared.ledger.batch_validation import ValidationStep
 from shared.ledger.batches import Batch, Fault, NewBatch
 from shared.ledger.jobs import Owner, admit
 from shared.ledger.webhook_deliveries import (
     Delivery,
+    DeliveryRefusal,
     NotReplayable,
-    Refusal,
-    Share,
+    TenantShare,
     UnknownDelivery,
 )
-from shared.ledger.webhooks import MOST_ENDPOINTS, TooManyEndpoints, UnknownEndpoint, due
+from shared.ledger.webhooks import MOST_ENDPOINTS, TooManyEndpoints, UnknownEndpoint, owe
 from shared.settings import Settings
 
 MINUTE = timedelta(minutes=1)
 SCHEDULE = Settings().webhook_schedule
-PLENTY = Share(each=1_000, tenant=1_000, most=1_000)
+PLENTY = TenantShare(each=1_000, tenant=1_000, most=1_000)
 
 
 def endpoint(connection: Connection, tenant: str = "a", **more: Any) -> str:
     values = {"url": "https://x", "events": [], "description": "", "secret": "sealed"} | more
-    return webhooks.make(connection, tenant, values).id
+    return webhooks.make_endpoint(connection, tenant, values).id
 
 
-def take(connection: Connection, share: Share = PLENTY) -> list[Delivery]:
+def take(connection: Connection, share: TenantShare = PLENTY) -> list[Delivery]:
     return webhook_deliveries.take(connection, share, lease=MINUTE)
 
 
@@ -140,10 +141,10 @@ def test_events_go_to_those_who_listen(engine: Engine) -> None:
         failed = endpoint(connection, events=["job.failed", "batch.failed"])
         batches = endpoint(connection, events=["batch.completed"])
         off = endpoint(connection)
-        webhooks.disable(connection, off, "by request")
+        webhooks.disable_endpoint(connection, off, "by request")
         succeed(connection, accept(connection))
         fail(connection, accept(connection))
-        due(connection, "batch.completed", "a", {"id": "batch_1"})
+        owe(connection, "batch.completed", "a", {"id": "batch_1"})
         told = Counter(endpoint_id for endpoint_id, _, _ in owed(connection))
     assert told == {everything: 3, failed: 1, batches: 1}
 
@@ -160,7 +161,7 @@ def test_a_named_endpoint_is_told_and_no_other(engine: Engine) -> None:
 
 def test_a_body_of_20_kb_is_refused(engine: Engine) -> None:
     with engine.begin() as connection, pytest.raises(ValueError, match="20000"):
-        due(connection, "batch.failed", "a", {"id": "x" * 20_000})
+        owe(connection, "batch.failed", "a", {"id": "x" * 20_000})
 
 
 def test_the_schedule_is_that_of_standard_webhooks() -> None:
@@ -171,12 +172,12 @@ def test_the_schedule_is_that_of_standard_webhooks() -> None:
     assert 75 <= sum(SCHEDULE) / 3_600 < 76
 
 
-def waits(engine: Engine, attempt: int, refusal: Refusal, number: int = 200) -> list[float]:
+def waits(engine: Engine, attempt: int, refusal: DeliveryRefusal, number: int = 200) -> list[float]:
     """The seconds that so many deliveries wait after this attempt."""
     with engine.begin() as connection:
         endpoint(connection)
         for _ in range(number):
-            due(connection, "job.failed", "a", {"id": "x"})
+            owe(connection, "job.failed", "a", {"id": "x"})
         for delivery in take(connection):
             connection.execute(
                 text("UPDATE webhook_deliveries SET attempts = :n WHERE id = :id"),
@@ -192,7 +193,7 @@ def waits(engine: Engine, attempt: int, refusal: Refusal, number: int = 200) -> 
 
 @pytest.mark.parametrize("attempt", range(1, 10))
 def test_each_wait_is_the_schedules_shaken_by_a_tenth(engine: Engine, attempt: int) -> None:
-    found, planned = waits(engine, attempt, Refusal("no")), SCHEDULE[attempt]
+    found, planned = waits(engine, attempt, DeliveryRefusal("no")), SCHEDULE[attempt]
     assert 0.9 * planned <= min(found) < 0.95 * planned
     assert 1.05 * planned < max(found) <= 1.1 * planned
     assert sum(found) / len(found) == pytest.approx(planned, rel=0.02)
@@ -209,7 +210,7 @@ def test_each_wait_is_the_schedules_shaken_by_a_tenth(engine: Engine, attempt: i
 def test_retry_after_is_obeyed_within_bounds(
     engine: Engine, asked: timedelta, least: float, most: float
 ) -> None:
-    found = waits(engine, 2, Refusal("busy", 503, asked), number=20)
+    found = waits(engine, 2, DeliveryRefusal("busy", 503, asked), number=20)
     assert least <= min(found) <= max(found) <= most
 
 
@@ -218,31 +219,37 @@ def test_after_the_last_attempt_it_has_failed_and_a_dead_endpoint_is_disabled(
 ) -> None:
     with engine.begin() as connection:
         endpoint_id = endpoint(connection)
-        due(connection, "job.failed", "a", {"id": "x"})
+        owe(connection, "job.failed", "a", {"id": "x"})
         (first,) = take(connection)
         last = Delivery(**vars(first) | {"attempt": 10})
         connection.execute(text("UPDATE webhook_deliveries SET attempts = 10"))
-        assert webhook_deliveries.refused(connection, last, Refusal("no"), SCHEDULE) == "disabled"
-        assert webhooks.find(connection, endpoint_id, "a").disabled_at is not None
+        assert (
+            webhook_deliveries.refused(connection, last, DeliveryRefusal("no"), SCHEDULE)
+            == "disabled"
+        )
+        assert webhooks.find_endpoint(connection, endpoint_id, "a").disabled_at is not None
 
 
 def test_an_endpoint_that_others_reached_meanwhile_stays(engine: Engine) -> None:
     with engine.begin() as connection:
         endpoint_id = endpoint(connection)
-        due(connection, "job.failed", "a", {"id": "x"})
+        owe(connection, "job.failed", "a", {"id": "x"})
         (first,) = take(connection)
         last = Delivery(**vars(first) | {"attempt": 10})
         connection.execute(text("UPDATE webhook_deliveries SET attempts = 10"))
     with engine.begin() as connection:
         connection.execute(text("UPDATE webhook_endpoints SET succeeded_at = now()"))
-        assert webhook_deliveries.refused(connection, last, Refusal("no"), SCHEDULE) == "failed"
-        assert webhooks.find(connection, endpoint_id, "a").disabled_at is None
+        assert (
+            webhook_deliveries.refused(connection, last, DeliveryRefusal("no"), SCHEDULE)
+            == "failed"
+        )
+        assert webhooks.find_endpoint(connection, endpoint_id, "a").disabled_at is None
 
 
 def test_what_is_taken_is_not_taken_twice_and_a_late_word_changes_nothing(engine: Engine) -> None:
     with engine.begin() as connection:
         endpoint(connection)
-        due(connection, "job.failed", "a", {"id": "x"})
+        owe(connection, "job.failed", "a", {"id": "x"})
         (first,) = take(connection)
     with engine.begin() as connection:
         assert take(connection) == []
@@ -250,7 +257,9 @@ def test_what_is_taken_is_not_taken_twice_and_a_late_word_changes_nothing(engine
     with engine.begin() as connection:
         (second,) = take(connection)
         assert (second.id, second.attempt, second.body) == (first.id, 2, first.body)
-        assert webhook_deliveries.refused(connection, first, Refusal("late"), SCHEDULE) is None
+        assert (
+            webhook_deliveries.refused(connection, first, DeliveryRefusal("late"), SCHEDULE) is None
+        )
         assert not webhook_deliveries.arrived(connection, first, 200)
         assert webhook_deliveries.arrived(connection, second, 200)
 
@@ -259,10 +268,10 @@ def test_two_schedulers_share_what_is_due(engine: Engine) -> None:
     with engine.begin() as connection:
         endpoint(connection)
         for _ in range(20):
-            due(connection, "job.failed", "a", {"id": "x"})
+            owe(connection, "job.failed", "a", {"id": "x"})
     with engine.begin() as one, engine.begin() as other:
-        first = {delivery.id for delivery in take(one, Share(10, 10, 10))}
-        second = {delivery.id for delivery in take(other, Share(20, 20, 20))}
+        first = {delivery.id for delivery in take(one, TenantShare(10, 10, 10))}
+        second = {delivery.id for delivery in take(other, TenantShare(20, 20, 20))}
     assert len(first) == 10
     assert len(second) == 10
     assert not first & second
@@ -275,9 +284,9 @@ def test_an_endpoint_gets_its_few_a_tenant_its_share_and_the_rest_is_others(
         loud = [endpoint(connection, "loud") for _ in range(10)]
         quiet = endpoint(connection, "quiet")
         for _ in range(50):
-            due(connection, "job.failed", "loud", {"id": "x"})
-        due(connection, "job.failed", "quiet", {"id": "x"})
-    share = Share(each=2, tenant=8, most=64)
+            owe(connection, "job.failed", "loud", {"id": "x"})
+        owe(connection, "job.failed", "quiet", {"id": "x"})
+    share = TenantShare(each=2, tenant=8, most=64)
     with engine.begin() as connection:
         taken = Counter(delivery.endpoint_id for delivery in take(connection, share))
         assert taken.pop(quiet) == 1
@@ -293,27 +302,27 @@ def test_an_old_backlog_does_not_come_before_a_fresh_event_elsewhere(engine: Eng
         endpoint(connection, "old")
         fresh = endpoint(connection, "new")
         for _ in range(100):
-            due(connection, "job.failed", "old", {"id": "x"})
+            owe(connection, "job.failed", "old", {"id": "x"})
         connection.execute(text("UPDATE webhook_deliveries SET due_at = now() - interval '1 h'"))
-        due(connection, "job.failed", "new", {"id": "x"})
+        owe(connection, "job.failed", "new", {"id": "x"})
     with engine.begin() as connection:
-        taken = take(connection, Share(each=4, tenant=16, most=2))
+        taken = take(connection, TenantShare(each=4, tenant=16, most=2))
     assert fresh in {delivery.endpoint_id for delivery in taken}
 
 
 def test_rotation_keeps_two_secrets_and_never_three(engine: Engine) -> None:
     with engine.begin() as connection:
         endpoint_id = endpoint(connection, secret="one")
-        webhooks.rotate(connection, endpoint_id, "a", "two", MINUTE)
-        due(connection, "job.failed", "a", {"id": "x"})
+        webhooks.rotate_secret(connection, endpoint_id, "a", "two", MINUTE)
+        owe(connection, "job.failed", "a", {"id": "x"})
         (delivery,) = take(connection)
         assert (delivery.secret, delivery.earlier_secret) == ("two", "one")
-        webhooks.rotate(connection, endpoint_id, "a", "three", MINUTE)
+        webhooks.rotate_secret(connection, endpoint_id, "a", "three", MINUTE)
         kept = connection.execute(
             text("SELECT secret, earlier_secret FROM webhook_endpoints")
         ).one()
         assert tuple(kept) == ("three", "two")
-        webhooks.rotate(connection, endpoint_id, "a", "four", timedelta(0))
+        webhooks.rotate_secret(connection, endpoint_id, "a", "four", timedelta(0))
         kept = connection.execute(
             text("SELECT secret, earlier_secret FROM webhook_endpoints")
         ).one()
@@ -323,10 +332,10 @@ def test_rotation_keeps_two_secrets_and_never_three(engine: Engine) -> None:
 def test_after_the_overlap_the_earlier_secret_signs_no_more(engine: Engine) -> None:
     with engine.begin() as connection:
         endpoint_id = endpoint(connection, secret="one")
-        webhooks.rotate(connection, endpoint_id, "a", "two", MINUTE)
+        webhooks.rotate_secret(connection, endpoint_id, "a", "two", MINUTE)
         connection.execute(text("UPDATE webhook_endpoints SET earlier_until = now()"))
     with engine.begin() as connection:
-        due(connection, "job.failed", "a", {"id": "x"})
+        owe(connection, "job.failed", "a", {"id": "x"})
         (delivery,) = take(connection)
     assert (delivery.secret, delivery.earlier_secret) == ("two", None)
     assert "two" not in repr(delivery)
@@ -336,14 +345,16 @@ def test_what_failed_is_listed_and_replayed(engine: Engine) -> None:
     with engine.begin() as connection:
         endpoint_id = endpoint(connection)
         for _ in range(5):
-            due(connection, "job.failed", "a", {"id": "x"})
-        for delivery in take(connection, Share(3, 3, 3)):
-            webhook_deliveries.refused(connection, delivery, Refusal("no", 500), SCHEDULE[:1])
+            owe(connection, "job.failed", "a", {"id": "x"})
+        for delivery in take(connection, TenantShare(3, 3, 3)):
+            webhook_deliveries.refused(
+                connection, delivery, DeliveryRefusal("no", 500), SCHEDULE[:1]
+            )
     with engine.begin() as connection:
-        webhooks.enable(connection, endpoint_id, "a")
-        page = webhook_deliveries.Page(limit=2, status="failed")
+        webhooks.enable_endpoint(connection, endpoint_id, "a")
+        page = webhook_deliveries.DeliveryPage(limit=2, status="failed")
         found, more = webhook_deliveries.page_of(connection, endpoint_id, "a", page)
-        after = webhook_deliveries.Page(limit=9, after=found[-1].id, status="failed")
+        after = webhook_deliveries.DeliveryPage(limit=9, after=found[-1].id, status="failed")
         rest, done = webhook_deliveries.page_of(connection, endpoint_id, "a", after)
         ids = [record.id for record in (*found, *rest)]
         assert (len(set(ids)), more, done) == (5, True, False)  # two failed with the endpoint
@@ -364,8 +375,8 @@ def test_a_tenant_has_so_many_endpoints_and_sees_its_own(engine: Engine) -> None
         with pytest.raises(TooManyEndpoints):
             endpoint(connection)
         endpoint(connection, "b")
-        assert [found.id for found in webhooks.all_of(connection, "a")] == sorted(mine)
-        for act in (webhooks.find, webhooks.forget, webhooks.enable):
+        assert [found.id for found in webhooks.endpoints_of(connection, "a")] == sorted(mine)
+        for act in (webhooks.find_endpoint, webhooks.forget_endpoint, webhooks.enable_endpoint):
             with pytest.raises(UnknownEndpoint):
                 act(connection, mine[0], "b")
 
@@ -374,14 +385,14 @@ def test_old_deliveries_are_forgotten_open_ones_never(engine: Engine) -> None:
     with engine.begin() as connection:
         endpoint(connection)
         for _ in range(2):
-            due(connection, "job.failed", "a", {"id": "x"})
-        (first,) = take(connection, Share(1, 1, 1))
+            owe(connection, "job.failed", "a", {"id": "x"})
+        (first,) = take(connection, TenantShare(1, 1, 1))
         webhook_deliveries.arrived(connection, first, 200)
         connection.execute(
             text("UPDATE webhook_deliveries SET created_at = now() - interval '99 d'")
         )
-        assert webhook_deliveries.purge(connection, MINUTE) == 0
-        assert webhook_deliveries.purge(connection, timedelta(days=-1)) == 1
+        assert retention.purge_deliveries(connection, MINUTE) == 0
+        assert retention.purge_deliveries(connection, timedelta(days=-1)) == 1
         assert len(owed(connection)) == 1
 
 
@@ -406,7 +417,7 @@ def test_a_batchs_end_is_told_once_with_its_counts(engine: Engine) -> None:
         connection.execute(
             text("UPDATE batches SET status = 'finalizing', ending = 'completed', total = 2")
         )
-        taken = batches.take(connection, made.id)
+        taken = batches.take_unwritten(connection, made.id)
         assert taken is not None
         assert batches.close(connection, taken, None, None)
         assert not batches.close(connection, taken, None, None)
@@ -418,7 +429,7 @@ def test_a_batchs_end_is_told_once_with_its_counts(engine: Engine) -> None:
 def test_a_batch_whose_file_is_not_valid_is_told_as_failed(engine: Engine) -> None:
     with engine.begin() as connection:
         mine, made = endpoint(connection), batch(connection)
-        step = Step([], [Fault("invalid_json", "no", 1)], 1, 1, at_end=True)
+        step = ValidationStep([], [Fault("invalid_json", "no", 1)], 1, 1, at_end=True)
         batch_validation.advance(connection, made, step)
         assert owed(connection) == [(mine, "batch.failed", made.id)]
 

@@ -8,7 +8,7 @@ from services.cot2el.contract import Cot2elRequest
 from services.cot2el.report import Agreement, Cot2elReport, Dropped, RefinedPair, Similarities
 from services.gateway.pages.metrics.choices import Choice, choices
 from services.gateway.pages.metrics.cot2el_sentences import verdict
-from shared.page_text import Mark, Piece, Verdict, pieces
+from shared.page_text import Mark, MarkedText, Verdict, pieces
 from shared.questions import Stance, asked
 
 TEMPLATE = "metrics/cot2el.html"
@@ -30,7 +30,7 @@ class Tag:
 class Part:
     """A stretch of the reasoning, and the spans that end with it."""
 
-    piece: Piece
+    piece: MarkedText
     tags: tuple[Tag, ...]
 
 
@@ -66,10 +66,10 @@ class Cot2elView:
     """All that the template shows beside the report."""
 
     verdict: Verdict
-    question: list[Piece]
+    question: list[MarkedText]
     language: str  # of the reasoning; "" where it was not kept
     parts: tuple[Part, ...]  # empty where the text was not kept
-    parse: list[Piece]
+    parse: list[MarkedText]
     options: tuple[Weighed, ...]
     sets: tuple[AblationSet, ...]
     compared: tuple[Compared, ...]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from services.ftc.contract import FtcRequest
 from services.ftc.report import FtcReport
 from services.gateway.pages.metrics.ftc_made import Line, Made, made_of, marks_of
-from shared.page_text import Piece, Tone, Verdict, pieces
+from shared.page_text import MarkedText, Tone, Verdict, pieces
 
 TEMPLATE = "metrics/ftc.html"
 UNUSUAL = 0.05  # a p-value above it is what chance does too
@@ -20,9 +20,9 @@ class FtcView:
     verdict: Verdict
     says: str | None  # what the score is, and what others would have; None without one
     kept: bool  # whether the texts were
-    premise: list[Piece]
-    hypothesis: list[Piece]
-    explanation: list[Piece]
+    premise: list[MarkedText]
+    hypothesis: list[MarkedText]
+    explanation: list[MarkedText]
     made: tuple[Made, ...]
     lines: tuple[Line, ...]
 

@@ -20,7 +20,7 @@ from services.ftc.report import (
 )
 from shared.charts.engine import Caption, Chart
 from shared.charts.shapes import bars, histogram
-from shared.page_text import Change, Mark, changes
+from shared.page_text import Mark, WordChange, changes
 
 KINDS = {
     "substituted": "The hypothesis with one side of the relation in place of the other",
@@ -51,7 +51,7 @@ class Made:
     demanded: str
     answered: str
     item: Counterfactual
-    changes: tuple[Change, ...]  # empty where the text was not kept
+    changes: tuple[WordChange, ...]  # empty where the text was not kept
     answers: Chart
     lines: tuple[Line, ...]
     null: Chart | None
@@ -80,7 +80,7 @@ def made_of(request: FtcRequest | None, report: FtcReport, item: Counterfactual)
 
 def _changes(
     request: FtcRequest | None, report: FtcReport, item: Counterfactual
-) -> tuple[Change, ...]:
+) -> tuple[WordChange, ...]:
     if request is None:
         return ()
     old, new = marks_of(report, "hypothesis"), _said_again(item.text, report.evidence)

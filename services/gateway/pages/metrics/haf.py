@@ -12,7 +12,7 @@ from services.haf.contract import HafRequest
 from services.haf.report import HafReport
 from shared.charts.engine import Chart
 from shared.charts.shapes import MOST, matrix
-from shared.page_text import Piece, pieces
+from shared.page_text import MarkedText, pieces
 
 TEMPLATE = "metrics/haf.html"
 BELOW = "Its numbers stand in the table below."
@@ -38,7 +38,7 @@ class HafView:
     verdict: str
     tone: str
     says: str
-    text: list[Piece] | None  # None: it was not kept
+    text: list[MarkedText] | None  # None: it was not kept
     asked: str  # how the stages came about
     cards: tuple[Statement, ...]
     with_tokens: bool

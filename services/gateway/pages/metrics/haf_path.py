@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from services.gateway.pages.metrics import haf_words as words
 from services.gateway.pages.metrics.haf_said import Spoken, Statement, in_response
 from services.haf.report import DecisionPart, HafReport, Stage, StagePart
-from shared.page_text import Piece
+from shared.page_text import MarkedText
 
 INDIVIDUAL: tuple[Stage, ...] = ("sufficiency", "necessity")
 
@@ -32,7 +32,7 @@ class Said:
     part: StagePart
     decided: Decided | None
     cards: tuple[Statement, ...]
-    response: list[Piece]
+    response: list[MarkedText]
 
 
 @dataclass(frozen=True, slots=True)

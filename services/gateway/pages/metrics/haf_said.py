@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from services.haf.report import DecisionPart, ReasonPart, StagePart
 from services.haf.token_messages import TokenValue
-from shared.page_text import Mark, Piece, Warm, pieces, runs
+from shared.page_text import Mark, MarkedText, Warm, pieces, runs
 
 STEPS = 5  # of relevance, against the statement's most relevant token
 UNSURE = (0.9, 0.5, 0.1)  # below each of these probabilities the underline grows
@@ -36,7 +36,7 @@ class Heavy:
 class Statement:
     """A reason or a decision. heaviest: its strongest tokens, where they were asked for."""
 
-    text: list[Piece]
+    text: list[MarkedText]
     part: Part
     heaviest: tuple[Heavy, ...]
     pale: bool = False  # the values are there, but the page has colours enough
@@ -67,7 +67,7 @@ def spoken(stages: Sequence[StagePart]) -> tuple[Spoken, ...]:
     return tuple(found)
 
 
-def in_response(stage: StagePart) -> list[Piece]:
+def in_response(stage: StagePart) -> list[MarkedText]:
     """The whole response, with its decision and its reasons marked."""
     said = [(f"reason {number}", "reason", part) for number, part in enumerate(stage.reasons, 1)]
     parts: list[tuple[str, str, Part]] = [*said]
@@ -91,7 +91,7 @@ def _statement(part: Part, left: int) -> Statement:
     return replace(coloured, text=pieces(part.text, []), pale=True)
 
 
-def _weight(text: Sequence[Piece]) -> int:
+def _weight(text: Sequence[MarkedText]) -> int:
     """How many elements a page needs for it."""
     return sum(bool(piece.marks) for piece in text)
 

@@ -14,7 +14,7 @@ from services.hatexscore.contract import HatexscoreRequest
 from services.hatexscore.report import GroupEvidence, HatexscoreReport, QuoteEvidence
 from shared.charts.engine import Caption, Chart
 from shared.charts.shapes import strip
-from shared.page_text import Mark, Piece, Verdict, pieces
+from shared.page_text import Mark, MarkedText, Verdict, pieces
 
 TEMPLATE = "metrics/hatexscore.html"
 
@@ -57,9 +57,9 @@ class HatexscoreView:
     """What the template shows. text, explanation, masked: None where the text was not kept."""
 
     verdict: Verdict
-    text: list[Piece] | None
-    explanation: list[Piece] | None
-    masked: list[Piece] | None
+    text: list[MarkedText] | None
+    explanation: list[MarkedText] | None
+    masked: list[MarkedText] | None
     quotes: list[QuoteEvidence]
     mentions: list[GroupEvidence]
     parts: list[Part]
@@ -105,7 +105,7 @@ def _explanation_marks(report: HatexscoreReport) -> Iterable[Mark]:
             yield Mark(mention.start, mention.end, kind, f"group, {said}: {mention.reason}")
 
 
-def _masked(text: str) -> list[Piece]:
+def _masked(text: str) -> list[MarkedText]:
     return pieces(text, (Mark(*found.span(), "mask", "masked") for found in MASK.finditer(text)))
 
 

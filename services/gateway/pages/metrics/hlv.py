@@ -9,7 +9,7 @@ from services.gateway.pages.metrics.hlv_method import MEASURES, Asked, asked_by
 from services.gateway.pages.metrics.hlv_sentences import verdict
 from services.hlv.contract import HlvRequest
 from services.hlv.report import HlvReport
-from shared.page_text import Piece, Verdict, pieces
+from shared.page_text import MarkedText, Verdict, pieces
 from shared.questions import Explanation, asked
 
 TEMPLATE = "metrics/hlv.html"
@@ -37,8 +37,8 @@ class HlvView:
     """All that the template shows beside the report."""
 
     verdict: Verdict
-    question: list[Piece]
-    rationale: list[Piece]
+    question: list[MarkedText]
+    rationale: list[MarkedText]
     explanations: tuple[Explanation, ...]
     options: tuple[Ranked, ...]
     methods: tuple[Asked, ...]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from services.ice.contract import IceRequest
 from services.ice.report import IceReport, RationaleEvidence, TokenValues
 from services.ice.spans import Of
-from shared.page_text import Mark, Piece, Run, Warm, level, pieces, runs, stretches
+from shared.page_text import Mark, MarkedText, TokenRun, Warm, level, pieces, runs, stretches
 
 MOST_MAPS = 6  # explanations shown in the text; the others are in the tables
 MOST_STRETCHES = 2_500  # coloured or outlined elements of a page: about 100 kB
@@ -23,7 +23,7 @@ class Passage:
     """A text as far as the model reads it, and how an explanation sees it."""
 
     name: str
-    runs: tuple[Run, ...]
+    runs: tuple[TokenRun, ...]
     unread: int  # characters behind those that the model reads
 
     @property
@@ -61,7 +61,7 @@ class Marked:
     """A text with the spans that people marked."""
 
     name: str
-    pieces: list[Piece]
+    pieces: list[MarkedText]
 
 
 def texts(request: IceRequest | None) -> dict[Of, str]:
