@@ -25,8 +25,7 @@ from services.ftc.batch_report import Row
 from services.ftc.contract import FtcRequest
 from services.ftc.extraction import extract
 from services.ftc.metric import SERVICE
-from services.ftc.report import LABELS, FtcReport
-from services.ftc.report_over_many import FtcBatchReport, FtcBatchReportRequest
+from services.ftc.report import LABELS, FtcBatchReport, FtcBatchReportRequest, FtcReport
 from services.inference.embedded.examples import wording
 from services.inference.embedded.nli import NLI, read
 from services.stack.stack import running

@@ -21,7 +21,7 @@ from bench import hlv_items
 from bench.agreement import difference
 from bench.environment import environment
 from services.bindings import local
-from services.ftc import parsing, phrases
+from services.ftc import phrases
 from services.ftc.contract import FtcRequest
 from services.ftc.metric import SERVICE
 from services.ftc.report import FtcReport
@@ -103,7 +103,7 @@ class Loop:
 
 def timed(work: Callable[[], list[FtcReport]]) -> tuple[float, list[FtcReport]]:
     """Seconds and reports; nothing is remembered from before."""
-    for remembered in (parsing.parse, phrases.phrase, phrases.shape):
+    for remembered in (phrases.parse, phrases.phrase, phrases.shape):
         remembered.cache_clear()
     started = time.perf_counter()
     reports = work()

@@ -31,7 +31,7 @@ from bench.haf_samples import made_requests
 from bench.similarity_pairs import bf16_in_hardware, made_model
 from services.haf.contract import HafRequest
 from services.haf.metric import SERVICE
-from services.haf.report import Components, HafReport
+from services.haf.report import HafComponents, HafReport
 from services.similarity.encoders import LocalSimilarities
 from services.similarity.quiet import quiet
 from shared.contracts import ModelUse
@@ -152,7 +152,7 @@ def apart(theirs: dict[Texts, float], own: dict[Texts, float]) -> float:
 def changes(plain: Sequence[HafReport], other: Sequence[HafReport]) -> dict[str, dict[str, float]]:
     """Mean and largest absolute change of every metric, over results where both have it."""
     found = {}
-    for name in Components.model_fields:
+    for name in HafComponents.model_fields:
         pairs = [
             (getattr(a.components, name), getattr(b.components, name))
             for a, b in zip(plain, other, strict=True)

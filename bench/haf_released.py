@@ -13,9 +13,8 @@ from typing import Any
 import sentence_transformers
 
 from services.haf.contract import HafRequest
-from services.haf.conversation import transcripts
-from services.haf.deciding import TEMPLATES
-from services.haf.gather import compared_with, decision_target
+from services.haf.conversation import converse
+from services.haf.model_calls import TEMPLATES, compared_with, decision_target
 from services.haf.transcript import Exchange, Transcript
 from services.similarity.quiet import quiet
 
@@ -68,7 +67,7 @@ class Released:
 
     def run(self, requests: Sequence[HafRequest]) -> None:
         """Compare what one scoring of all of them needs."""
-        told = transcripts(requests)
+        told = converse(requests)
         with counted(self._model[0].auto_model, self.way):
             self.way.seconds.append(timed(lambda: self._all(requests, told)))
 

@@ -35,9 +35,9 @@ from bench.ice_models import (
 )
 from bench.ice_released import Asked, package, script
 from services.ice.contract import IceRequest
-from services.ice.drawing import Subset, released
-from services.ice.gather import inquire
 from services.ice.metric import SERVICE
+from services.ice.model_calls import inquire
+from services.ice.subsets import Subset, released
 from shared.models import ports
 
 score = SERVICE.score

@@ -21,10 +21,10 @@ from typing import Any
 
 from bench.ice_tables import markdown
 from services.bindings import local
-from services.ice.batch_messages import IceBatchReport, IceBatchReportRequest
+from services.ice.batch_tables import ScoredIce
 from services.ice.contract import IceRequest
 from services.ice.metric import SERVICE
-from services.ice.results import ScoredIce
+from services.ice.report import IceBatchReport, IceBatchReportRequest
 from shared.contracts import Scored
 from shared.models import ports
 from shared.models.catalogue import load_catalogue

@@ -19,8 +19,8 @@ from bench.ice_models import (
     tokenizer,
 )
 from services.ice.contract import IceRequest
-from services.ice.gather import inquire
 from services.ice.metric import SERVICE
+from services.ice.model_calls import inquire
 from shared.models import ports
 
 score_batch = SERVICE.score_batch

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from services.ice.drawing import Subset
 from services.ice.kernel import Floats
+from services.ice.subsets import Subset
 
 BUDGET = 0.2
 

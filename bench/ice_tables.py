@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from services.ice.batch_messages import ConfigurationResult, IceBatchReport
-from services.ice.results import name
+from services.ice.batch_tables import name
+from services.ice.report import ConfigurationResult, IceBatchReport
 from shared.contracts import Interval
 
 

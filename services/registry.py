@@ -9,6 +9,7 @@ import importlib
 import importlib.util
 import pkgutil
 from functools import lru_cache
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 import services
@@ -51,6 +52,13 @@ def service(name: str) -> Service:
     )
     found: Service = importlib.import_module(module).SERVICE
     return found
+
+
+def page(name: str) -> ModuleType | None:
+    """The module that shows a result of this service: its `page.py`; None where it has none."""
+    module = f"services.{name}.page"
+    known = name in contracts() and importlib.util.find_spec(module) is not None
+    return importlib.import_module(module) if known else None
 
 
 def surprising_rules(metric: str) -> SurprisingRules:

@@ -13,16 +13,20 @@ The language of a text, as far as its script tells: for line breaks, fonts and v
 Unicode 17.0, blocks of Hangul, Hiragana, Katakana and CJK Unified Ideographs.
 
 What a page says first: the result in words, how to take it, and what chance would do.
+
+The options of a question as the pages of several metrics list them.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from itertools import groupby, pairwise
 from typing import Literal
+
+from shared.questions import Option
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,3 +311,18 @@ class Verdict:
     text: str
     tone: Tone = "neutral"
     chance: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OptionRow:
+    """An option by its letter; `text` is "" where it was not kept."""
+
+    key: str
+    text: str
+
+
+def choices(options: Iterable[Option] | None, keys: Collection[str]) -> tuple[OptionRow, ...]:
+    """In the order in which they were shown; where that is not known, `keys` by letter."""
+    if options is None:
+        return tuple(OptionRow(key, "") for key in sorted(keys))
+    return tuple(OptionRow(option.key, option.text) for option in options)

@@ -18,15 +18,15 @@ from tests.linear.patterns import ENDS, Named, attacks, modules, patterns
 
 # Patterns that are given no more than so many characters, and by what.
 BOUNDED = {
-    "services.cot2el.segmentation.sentences.LIST_NUMBER": "80, by `_abbreviates`",
-    "services.ftc.patterns.PATTERNS": "600, by MOST_CHARACTERS",
+    "services.cot2el.segmentation.LIST_NUMBER": "80, by `_abbreviates`",
+    "services.ftc.extraction.PATTERNS": "600, by MOST_CHARACTERS",
     "services.ftc.phrases.TRAILING": "600, by MOST_CHARACTERS",
-    "services.ftc.prompting._BOTH": "2,400, by MOST_ANSWER",
-    "services.haf.verdict._CUES": "600, by LONGEST_CLAUSE",
-    "services.haf.verdict._PATTERNS": "600, by LONGEST_CLAUSE",
+    "services.ftc.llm_extraction._BOTH": "2,400, by MOST_ANSWER",
+    "services.haf.parsing._CUES": "600, by LONGEST_CLAUSE",
+    "services.haf.parsing._PATTERNS": "600, by LONGEST_CLAUSE",
     "services.hatexscore.conclusion._LABEL": "60, by _LONGEST_LABEL",
-    "services.hatexscore.conclusion_en._NEGATION": "600, by REACH",
-    "services.hatexscore.groups.cues.cues": "80 around a mention, by WINDOW",
+    "services.hatexscore.conclusion._NEGATION_EN": "600, by REACH",
+    "services.hatexscore.group_terms.load_cues": "80 around a mention, by WINDOW",
 }
 LONGEST_BOUNDED = 6.0  # seconds of a match in the longest text that such a pattern is given
 FIRST_LOOK = 800  # characters; most patterns need no longer text to be seen through

@@ -7,10 +7,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from services.cot2el.batch_message import Cot2elBatchReport, Validated
-from services.cot2el.comparing import COLUMNS
+from services.cot2el.agreement import COLUMNS
 from services.cot2el.contract import Cot2elRequest
-from services.cot2el.report import Agreement, Cot2elReport
+from services.cot2el.report import Cot2elAgreement, Cot2elBatchReport, Cot2elReport, Validated
 from shared.contracts import BatchReportRequest, Interval, Scored
 from shared.statistics.intervals import BatchStatistics, Floats, of_sums
 
@@ -53,7 +52,7 @@ def _share(sums: Floats) -> Floats:
 
 
 def _validated(
-    name: str, own: Sequence[Agreement], over: BatchStatistics[BatchReportRequest]
+    name: str, own: Sequence[Cot2elAgreement], over: BatchStatistics[BatchReportRequest]
 ) -> Validated | None:
     """None where no item has human pairs."""
     if not own:

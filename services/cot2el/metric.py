@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from services.cot2el.batch_message import Cot2elBatchReport
+from services.cot2el.agreement import Measures, agreement, column_mean, group_mean
 from services.cot2el.batch_report import batch_report
-from services.cot2el.comparing import Measures, agreement, column_mean, group_mean
 from services.cot2el.contract import CONTRACT, Cot2elRequest, Writing
-from services.cot2el.gather import Cot2elCollected, gather
-from services.cot2el.reading import Reading
+from services.cot2el.model_calls import Cot2elCollected, gather
+from services.cot2el.refinement import RefinedReasoning
 from services.cot2el.report import (
-    Components,
+    Cot2elBatchReport,
+    Cot2elComponents,
     Cot2elReport,
     Dropped,
     ListedPair,
@@ -82,10 +82,10 @@ class Cot2el(Metric[Cot2elRequest, Cot2elCollected, Cot2elReport, Cot2elVariant]
         return batch_report(rows, over)
 
 
-def _components(reading: Reading) -> Components:
+def _components(reading: RefinedReasoning) -> Cot2elComponents:
     kept = [one for one in reading.refined if one.kept]
     similar = [one.alignment.similarity for one in reading.refined if one.alignment is not None]
-    return Components(
+    return Cot2elComponents(
         faithfulness=len(kept) / len(reading.refined) if reading.refined else None,
         mean_similarity=float(np.mean(similar)) if similar else None,
         parsed=len(reading.refined),
@@ -96,7 +96,7 @@ def _components(reading: Reading) -> Components:
     )
 
 
-def _evidence(reading: Reading) -> Iterator[RefinedPair]:
+def _evidence(reading: RefinedReasoning) -> Iterator[RefinedPair]:
     for one, unit in reading.placed:
         yield RefinedPair(
             start=unit.start,
@@ -110,7 +110,7 @@ def _evidence(reading: Reading) -> Iterator[RefinedPair]:
         )
 
 
-def _dropped(reading: Reading) -> Iterator[Dropped]:
+def _dropped(reading: RefinedReasoning) -> Iterator[Dropped]:
     for one in reading.refined:
         if not one.kept:
             yield Dropped(
@@ -119,7 +119,7 @@ def _dropped(reading: Reading) -> Iterator[Dropped]:
             )
 
 
-def _sets(reading: Reading) -> Sets:
+def _sets(reading: RefinedReasoning) -> Sets:
     el, filtered = _listed(reading.parsed), _listed(reading.filtered)
     return Sets(
         el=el,
@@ -162,7 +162,7 @@ def _used(measures: Measures) -> Iterator[Any]:
     yield "levenshtein"
 
 
-def _control(reading: Reading) -> ShuffledWords | None:
+def _control(reading: RefinedReasoning) -> ShuffledWords | None:
     chance = reading.chance
     if chance is None:
         return None

@@ -1,6 +1,8 @@
 """What CoT2EL reports. Part of the contract: pydantic only.
 
 Source: Chen et al., EMNLP 2025, section 4 and Appendix C.
+
+What a report over many CoT2EL results holds. Part of the contract: pydantic only.
 """
 
 from __future__ import annotations
@@ -9,7 +11,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from shared.contracts import Evidence, Message, Report
+from shared.contracts import BatchReport, Evidence, Interval, Message, Report
 from shared.questions import Key, Stance
 
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -77,7 +79,7 @@ class Similarities(Message):
     levenshtein: Share | None
 
 
-class Agreement(Message):
+class Cot2elAgreement(Message):
     """S_instance (Eq. 12) in both directions."""
 
     precision: Share = Field(description="Eqs. 9-12 as printed: what was found, among what humans")
@@ -93,16 +95,18 @@ class Validation(Message):
     """The pairs against an annotator's."""
 
     metrics_used: tuple[Literal["lexical", "syntactic", "semantic", "levenshtein"], ...]
-    group_mean: Agreement = Field(
+    group_mean: Cot2elAgreement = Field(
         description="best matches by the mean of the groups of similarities (`weight-avg`)"
     )
-    column_mean: Agreement = Field(
+    column_mean: Cot2elAgreement = Field(
         description="best matches by the mean of all columns (`equal-avg`, which Table 3 prints)"
     )
-    parsed: Agreement = Field(description="EL before the alignment, by the mean of the groups")
+    parsed: Cot2elAgreement = Field(
+        description="EL before the alignment, by the mean of the groups"
+    )
 
 
-class Components(Message):
+class Cot2elComponents(Message):
     """Counts and shares; null where there is nothing to count."""
 
     faithfulness: Share | None = Field(description="explanations kept / explanations parsed")
@@ -129,7 +133,7 @@ class Cot2elReport(Report):
         description="`no_reasoning`: the model wrote no reasoning part; `parse_failed`: no valid "
         "JSON in three tries. An empty list of pairs is then no finding"
     )
-    components: Components
+    components: Cot2elComponents
     evidence: tuple[RefinedPair, ...] = Field(description="EL filtered, in the parse's order")
     dropped: tuple[Dropped, ...]
     unplaced: tuple[Unplaced, ...] = ()
@@ -138,3 +142,29 @@ class Cot2elReport(Report):
     parse: str | None = Field(description="CoT parser: the parse in the model's own words")
     validation: Validation | None = Field(description="null where no human pairs were sent")
     control: ShuffledWords | None
+
+
+class Validated(Message):
+    """S_instance over items (the paper's Table 3 and Table 8)."""
+
+    items: int = Field(ge=0, description="with human pairs, and a parse that came through")
+    precision: Interval
+    recall: Interval
+    f1: Interval
+    columns: dict[str, Interval] = Field(description="Table 8, over items where it is measured")
+
+
+class Cot2elBatchReport(BatchReport):
+    """How faithful parses are, and how close to annotators."""
+
+    statuses: dict[str, int] = Field(description="of the results: ok, no_reasoning, parse_failed")
+    faithfulness: Interval = Field(description="over items; `pooled` is over explanations")
+    faithfulness_pooled: Interval
+    faithfulness_by_chance: Interval = Field(description="of explanations with shuffled words")
+    mean_similarity: Interval
+    kept_per_item: Interval = Field(description="explanations after alignment and de-duplication")
+    filtered: Validated | None = Field(description="EL filtered against annotators")
+    parsed: Validated | None = Field(description="EL before alignment against annotators")
+    refinement: Interval | None = Field(
+        description="F1 of EL filtered minus F1 of EL, item by item"
+    )

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from services.cot2el.contract import DEFAULT_SIMILARITY
-from services.cot2el.segmentation.units import Granularity
+from services.cot2el.segmentation import Granularity
 from shared.contracts import Variant
 
 

@@ -12,19 +12,29 @@ from typing import Any
 import numpy as np
 
 from services.ftc import kernel
-from services.ftc.comparison import las_of, lra_of, sensitivity_of, simulatability_of
+from services.ftc.batch_scores import (
+    STATISTICS,
+    components,
+    las_of,
+    lra_of,
+    scores_of,
+    sensitivity_of,
+    simulatability_of,
+)
 from services.ftc.contract import FtcRequest
-from services.ftc.report import LABELS, Counterfactual, FtcReport, Satisfaction
-from services.ftc.report_over_many import (
+from services.ftc.report import (
     HUMAN_CEILING,
+    LABELS,
     BaselineScores,
     Case,
     CaseScores,
+    Counterfactual,
     FtcBatchReport,
     FtcBatchReportRequest,
-    Scores,
+    FtcReport,
+    FtcScores,
+    Satisfaction,
 )
-from services.ftc.tables import STATISTICS, components, scores_of
 from shared.contracts import Scored
 from shared.statistics.intervals import BatchStatistics
 
@@ -115,7 +125,7 @@ def _win_rate(report: FtcReport, case: Case) -> float | None:
     return report.control.null_win_rate if report.control else None
 
 
-def _macro(covered: Sequence[FtcReport], over: BatchStatistics[FtcBatchReportRequest]) -> Scores:
+def _macro(covered: Sequence[FtcReport], over: BatchStatistics[FtcBatchReportRequest]) -> FtcScores:
     groups = [components([r for r in covered if r.label == label]) for label in ORIGINAL]
     found = {
         name: over.macro(
@@ -125,7 +135,7 @@ def _macro(covered: Sequence[FtcReport], over: BatchStatistics[FtcBatchReportReq
     }
     mean_k = found["k"].value
     p = None if mean_k is None else kernel.geometric_mean_p(mean_k)
-    return Scores(**found, geometric_mean_p=p)
+    return FtcScores(**found, geometric_mean_p=p)
 
 
 def _baselines(rows: Sequence[Row]) -> Iterable[BaselineScores]:

@@ -1,18 +1,26 @@
 """FTC: does the logic of an explanation hold when a counterfactual hypothesis is built from it?
 
 Source: Sia et al., AAAI 2023, arXiv:2205.12469. Messages only; the card is README.md.
+
+How much work an FTC request asks for: pairs of sentences that the model reads.
 """
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 from pydantic import Field, StringConstraints, model_validator
 
-from services.ftc.cost import cost
-from services.ftc.report import Distribution, FtcReport, Kind, NliLabel
-from services.ftc.report_over_many import FtcBatchReport, FtcBatchReportRequest
-from services.ftc.study import Study
+from services.ftc.report import (
+    Distribution,
+    FtcBatchReport,
+    FtcBatchReportRequest,
+    FtcReport,
+    Kind,
+    NliLabel,
+    Study,
+)
 from shared.contracts import (
     MAX_TEXT,
     FormField,
@@ -23,10 +31,14 @@ from shared.contracts import (
     ScoreRequest,
     SurprisingRule,
 )
+from shared.work import Size, Work, words_of
 
 DEFAULT_MODEL = "embedded-nli"
 
+
 Sentence = Annotated[str, StringConstraints(min_length=1, max_length=MAX_TEXT)]
+
+
 Phrase = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
 
 
@@ -111,12 +123,16 @@ _ENTAILMENT = {
     "explanation": "A curve is a bend.",
     "label": "entailment",
 }
+
+
 _CONTRADICTION = {
     "premise": "Four friends play cards in the kitchen.",
     "hypothesis": "Four friends are playing chess in the kitchen.",
     "explanation": "The friends cannot be playing chess and playing cards at the same time.",
     "label": "contradiction",
 }
+
+
 _NEUTRAL = {
     "premise": "A woman walks down a street with a bag.",
     "hypothesis": "A woman is going to the market.",
@@ -124,6 +140,8 @@ _NEUTRAL = {
     "the market.",
     "label": "neutral",
 }
+
+
 _SUPPLIED = {
     "premise": "Some people are playing flutes on a stage.",
     "hypothesis": "There are people playing the piano.",
@@ -133,6 +151,23 @@ _SUPPLIED = {
         {"kind": "substituted", "text": "There are people playing woodwind instruments."}
     ],
 }
+
+
+def cost(request: FtcRequest, reads: int) -> Sequence[Work]:
+    """At most so much: where nothing is extracted, nothing is asked."""
+    made = 1 if request.label in ("entailment", "contradiction") else COUNTERFACTUALS
+    words = max(1, min(reads, words_of(request.premise) + words_of(request.hypothesis)))
+    draws = Size("texts of a counterfactual (`draws` and two)", 2 + request.draws, "/draws")
+    kinds = Size("counterfactuals", made)
+    tokens = Size("tokens of `premise` and `hypothesis`", words, "/premise")
+    characters = len(request.premise) + len(request.hypothesis) + len(request.explanation)
+    read = Size("characters", characters, "/explanation")
+    return (
+        Work((draws, kinds, tokens)),
+        Work((read,), "characters", seconds_each=SECONDS_A_CHARACTER),
+        Work((draws, kinds), "substitutions", seconds_each=SECONDS_A_DRAW),
+    )
+
 
 CONTRACT = MetricContract(
     name="ftc",
@@ -176,3 +211,16 @@ CONTRACT = MetricContract(
         ),
     ),
 )
+
+
+if TYPE_CHECKING:
+    pass
+
+
+COUNTERFACTUALS = 2  # of a neutral pair; one of any other
+
+
+SECONDS_A_CHARACTER = 1e-4  # of explanation, premise and hypothesis: patterns and alignment
+
+
+SECONDS_A_DRAW = 1e-4

@@ -1,6 +1,12 @@
 """By rules: sentence by sentence, pattern by pattern, until a counterfactual passes the gates.
 
 Source: Sia et al., AAAI 2023, arXiv:2205.12469, section 2.4, "Extract and Transform with Regex".
+
+The relations that explanations of inference put into words: lists of patterns, A and B.
+
+Source: Sia et al., AAAI 2023, arXiv:2205.12469, Tables 15 to 17, after Camburu et al. (2019); the
+numbers are the tables'. Cleaned: specific before general, one row where the tables print two. `X`
+marks our own additions. Matched against one sentence, at its beginning.
 """
 
 from __future__ import annotations
@@ -9,13 +15,20 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from services.ftc import neutral, transformation
-from services.ftc.parsing import APOSTROPHES, MOST_CHARACTERS
-from services.ftc.patterns import PATTERNS, Pattern
-from services.ftc.phrases import Phrase, Shape, covered, negated, phrase, shape, stems
+from services.ftc import counterfactuals
+from services.ftc.counterfactuals import PREDICATES, MadeHypothesis, Slot
+from services.ftc.phrases import (
+    APOSTROPHES,
+    MOST_CHARACTERS,
+    Phrase,
+    Shape,
+    covered,
+    negated,
+    phrase,
+    shape,
+    stems,
+)
 from services.ftc.report import NliLabel
-from services.ftc.slots import PREDICATES, Slot
-from services.ftc.transformation import Made
 
 MOST_SENTENCES = 10
 RESTATED = 0.6  # share of stems that a sentence and the hypothesis must have in common
@@ -34,7 +47,7 @@ class Extracted:
     rule: str | None
     a: Phrase | None
     b: Phrase | None
-    made: tuple[Made, ...]
+    made: tuple[MadeHypothesis, ...]
     reason: str | None  # why nothing was made
 
 
@@ -111,24 +124,149 @@ def _there(span: tuple[int, int], places: list[int]) -> tuple[int, int]:
 
 def _transformed(
     label: NliLabel, built: Shape, a: Phrase | None, b: Phrase
-) -> tuple[Made, ...] | str:
+) -> tuple[MadeHypothesis, ...] | str:
     if label == "neutral":
-        return neutral.both(built, a, b)
+        return counterfactuals.both(built, a, b)
     if any(negated(side.words) for side in (a, b) if side is not None):
         return "a span is negated"
     made = _one(label, built, a, b)
-    return (made,) if isinstance(made, Made) else made
+    return (made,) if isinstance(made, MadeHypothesis) else made
 
 
-def _one(label: NliLabel, built: Shape, a: Phrase | None, b: Phrase) -> Made | str:
+def _one(label: NliLabel, built: Shape, a: Phrase | None, b: Phrase) -> MadeHypothesis | str:
     if a is None:  # a whole sentence: it must speak of the same as the hypothesis
         held = stems(built.words)
         if b.type != "clause" or max(covered(held, b.stems), covered(b.stems, held)) < RESTATED:
             return "the sentence does not restate the hypothesis"
-        return transformation.filled("substituted", Slot(built, "clause"), b)
-    made = transformation.substituted(built, a, b)
-    if isinstance(made, Made) or label == "contradiction":
+        return counterfactuals.filled("substituted", Slot(built, "clause"), b)
+    made = counterfactuals.substituted(built, a, b)
+    if isinstance(made, MadeHypothesis) or label == "contradiction":
         return made
     if a.type == "noun" and b.type in PREDICATES:
-        return transformation.restated(built, a, b)
+        return counterfactuals.restated(built, a, b)
     return made
+
+
+# ruff: noqa: E501 - a row of a table is one line
+
+
+NOT = r"(?:\s?n['o]?t|\s+not)"
+BE = r"(?:is|are|was|were|'re)"
+BENT = rf"{BE}{NOT}"
+CAN = r"(?:can|could|may|might)"
+CANT = rf"(?:can\s?not|ca\s?n'?t|could{NOT}|may{NOT}|would{NOT}|is unable to|are unable to)"
+CANT_BE = rf"{CANT}(?:\s+both|\s+simultaneously|\s+also)*"
+SIM = r"(?:at the same (?:time|moment)|simultaneously|at once)"
+DOESNT = rf"(?:does|do|did){NOT}"
+MEAN = r"(?:necessarily\s+)?(?:mean|make|imply|indicate|suggest|entail|prove)s?(?:\s+that)?"
+WHO = r"(?:he|she|they|it|you|one|someone|there|the \w+)"
+KNOW = r"(?:know|tell|infer|assume|say|conclude|be (?:sure|certain))"
+WE = r"(?:we|you|one|i|it)"
+A, B = r"(?P<a>.+?)", r"(?P<b>.+)"
+SHORT_B = r"(?P<b>.+?)"
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """A relation in words; group `a` may be absent, `b` never is."""
+
+    name: str
+    expression: re.Pattern[str]
+    printed: bool  # in the paper's tables
+
+
+def _pattern(name: str, expression: str) -> Pattern:
+    return Pattern(name, re.compile(expression, re.IGNORECASE), "X" not in name)
+
+
+_ENTAILMENT = {
+    "P5": rf"if {A},?\s+then\s+{B}",
+    "P3": rf"{A}\s+and\s+{SHORT_B}\s+{BE}\s+synonym(?:s|ous)\b",
+    "P4": rf"{A}\s+and\s+{SHORT_B}\s+{BE}\s+(?:the|both the)\s+same\b",
+    "X1": rf"{A}\s+(?:{BE}|can be called|{CAN} be)\s+(?:just |simply )?(?:the same (?:thing )?as|same as|"
+    rf"equal to|equivalent to|similar to|considered|referred to as|defined as|known as|part of)\s+{B}",
+    "P2": rf"{A}\s+(?:implies|imply|implying)\s+(?:that\s+)?{B}",
+    "P1": rf"{A}\s+{BE}\s+(?:a (?:type|kind|form|way|synonym|paraphrase|rephrasing|sort)(?: of)?(?: saying)?"
+    rf"|another (?:form|way|word)(?: of| for| to)?(?: saying| say)?|a (?:less|more) \w+ way of saying"
+    rf"|the same as|synonymous with)\s+{B}",
+    "X2": rf"{A}\s+(?:means?|meaning|indicates?|suggests?|refers? to|paraphrases|shows?|denotes|"
+    rf"constitutes?|requires?|involves?)\s+(?:that\s+)?{B}",
+    "X3": rf"{A},?\s+(?:because|since|as|when|while)\s+{B}",
+    "X4": rf"(?:if|since|because|when|as)\s+{A}\s*,\s*{B}",
+    "P6": rf"{A},?\s+(?:then|so|hence|therefore|thus|must be|has to be|have to be)\s+{B}",
+    "P1b": rf"{A}\s+{BE}\s+(?P<b>(?:a|an)\s+.+)",
+    "P7": rf"{A}\s+{BE}\s+{B}",
+    "X5": r"(?P<b>.+)",
+}
+
+_CONTRADICTION = {
+    "P2": rf"(?:.*?\s)?{CANT_BE}\s+(?:be\s+)?(?:either\s+)?{A}\s+(?:and|or|and also)\s+(?:be\s+)?"
+    rf"{SHORT_B}\s*,?\s+{SIM}",
+    "X1": rf"(?:.*?\s)?{CANT_BE}\s+(?:be\s+)?(?:both\s+)?{A}\s+{SIM}\s*,?\s+(?:as|that|while|and)\s+"
+    rf"(?:{WHO}\s+{BE}\s+)?(?:be(?:ing)?\s+)?{B}",
+    "P9": rf"(?:.*?\s)?{CANT_BE}\s+(?:be\s+)?{A}\s+(?:if|when|while|as|because|since)\s+"
+    rf"{WHO}\s+{BE}\s+{B}",
+    "P8": rf"(?:.*?\s)?{CANT_BE}\s+(?:be\s+)?{A}\s+if\s+(?:be\s+)?{B}",
+    "X2": rf"(?:if|when|while|since|as)\s+(?:.+?\s+{BE}\s+)?{A}\s*,?\s+(?:then\s+)?{WHO}\s+"
+    rf"(?:{CANT_BE}\s+(?:be\s+)?|{BENT}\s+){B}",
+    "P10": rf"{A}\s+(?:and|vs|versus)\s+{SHORT_B}\s+{BE}\s+(?:two\s+)?(?:very\s+|completely\s+)?"
+    r"(?:different|opposites?|not the same|contradictory|mutually exclusive)\b.*",
+    "X3": rf"{A}\s+and\s+{SHORT_B}\s+{BENT}\s+(?:the same|similar|equal|synonym)\b.*",
+    "P5": rf"(?:.*?\s)?(?:{BE}|{CAN}(?:\s+only)?(?:\s+be)?|there {BE})?\s*either\s+(?:be\s+)?{A}\s+or\s+"
+    rf"(?:be\s+)?{B}",
+    "P7": rf"{A}\s+{BE}\s+(?:very\s+|completely\s+)?(?:different|opposite)\s+(?:than|from|of|to)\s+{B}",
+    "P4": rf"{A}\s+(?:{BENT}|{BE})\s+(?:the same (?:thing )?as|the opposite of|considered|equal to)\s+{B}",
+    "P1": rf"{A}\s+{BENT}\s+(?P<b>(?:a|an)\s+.+)",
+    "X4": rf"(?:.*?\s)?{CANT_BE}\s+(?:be\s+)?(?:both\s+)?{A}\s+(?:and|while|whilst|if|when|as|or)\s+"
+    rf"(?:at the same time\s+)?(?:also\s+)?(?:be\s+|being\s+)?{B}",
+    "P6": rf"{A}\s+{BENT}\s+{B}",
+    "P11": rf"{A}\s+would{NOT}\s+be able to\s+{B}",
+    "P3": rf"{A}\s+{CANT}\s+(?:be\s+)?{B}",
+    "P13": rf"{CANT}\s+{A}\s+if\s+{B}",
+    "X5": rf"(?:.*?\s{BE}\s+)?{A}\s*(?:,|,?\s+and|,?\s+but)\s+not\s+{B}",
+    "X6": rf"(?:.*?\s{BE}\s+)?{A}\s*,?\s+(?:instead of|rather than|as opposed to|versus|vs)\s+{B}",
+    "X7": rf"{A}\s+{DOESNT}\s+(?:{MEAN}|involve|equal)\s+{B}",
+}
+
+_NEUTRAL = {
+    "P4": rf"(?:just\s+)?because\s+{A}\s*,?\s+(?:it\s+|that\s+|this\s+)?{DOESNT}\s+{MEAN}\s+{B}",
+    "X1": rf"(?:just\s+)?because\s+{A}\s*,?\s+(?:we|you|one)\s+{CANT}\s+{KNOW}\s+(?:that\s+|if\s+)?{B}",
+    "P19": rf"it\s+{CANT}\s+be\s+(?:assumed|inferred|known)\s+(?:that\s+)?{B}",
+    "P12": rf"(?:.*?\s)?{WE}\s+(?:{CANT}|{DOESNT})\s+(?:just\s+|necessarily\s+)?{KNOW}\s+"
+    rf"(?:if|whether|that)?\s*{B}",
+    "P24": rf"(?:there\s+{BE}\s+)?no\s+(?:way to (?:know|tell)|indication|evidence|mention|proof|information)"
+    rf"\s*(?:if|whether|that|of|about)?\s*{B}",
+    "P22": rf"there\s+{BENT}\s+(?:any\s+|enough\s+)?(?:evidence|indication|proof|information|mention)\s+"
+    rf"(?:to \w+\s+)?(?:if|whether|that|of)?\s*{B}",
+    "P1": rf"not\s+(?:all|every|each|many)\s+(?:of\s+)?{A}\s+(?:{BE}|can be|must be|have to be|need to be)\s+"
+    rf"(?:necessarily\s+)?{B}",
+    "X2": rf"not\s+(?:all|every|each)\s+{B}",
+    "P17": rf"not\s+everyone\s+(?:who\s+)?{A}\s+(?:will|{BE})\s+{B}",
+    "P2": rf"there\s+{BE}\s+more\s+{A}\s+than\s+(?:just\s+)?{B}",
+    "P14": rf"(?:this|that|it)\s+{DOESNT}\s+{MEAN}\s+{B}",
+    "P8": rf"{A}\s*,?\s+(?:it\s+)?{DOESNT}\s+{MEAN}\s+{B}",
+    "P15": rf"{A}\s+and\s+{SHORT_B}\s+{BE}\s+(?:two\s+)?different\b.*",
+    "P10": rf"(?:.*?\s)?{CAN}\s+be\s+{A}\s*,?\s+(?:and\s+)?not\s+(?:just|only|necessarily)\s+{B}",
+    "P9": rf"(?P<a>(?:.+?\s+)?{CAN}\s+.+?)\s+without\s+(?:being\s+|it being\s+|them being\s+)?{B}",
+    "X3": rf"(?P<a>(?:.+?\s+)?{CAN}\s+.+?)\s+and\s+(?:still\s+)?not\s+(?:be\s+)?{B}",
+    "X4": rf"(?P<a>.+?\s+{CAN}\s+.+?)\s+(?:other than|besides|aside from)\s+(?:just\s+)?{B}",
+    "P23": rf"(?:.*?\s)?{DOESNT}\s+(?:necessarily\s+)?(?:have|need)\s+to\s+be\s+(?P<b>.+?)\s+(?:to|in order to)"
+    r"\s+(?:be\s+)?(?P<a>.+)",
+    "P6": rf"{A}\s+{DOESNT}\s+(?:necessarily\s+)?(?:have|need)\s+to\s+(?:be\s+)?{B}",
+    "P5": rf"{A}\s+(?:{BENT}|{BE})\s+(?:necessarily|always|automatically)(?:\s+not)?\s+"
+    rf"(?:assumed to be\s+|going to be\s+)?{B}",
+    "X5": rf"{A}\s+{BENT}\s+(?:necessarily\s+|always\s+)?(?:assumed|required|implied|inferred|known|said|"
+    rf"specified)\s+to\s+(?:be\s+|have\s+)?{B}",
+    "P7": rf"{A}\s+{DOESNT}\s+(?:necessarily|always)\s+{B}",
+    "P18": rf"{A}\s+(?:may or may not|{CAN}(?:\s+or\s+{CAN})?{NOT}|{CAN} or {CAN}\s?n'?t)\s+"
+    rf"(?:necessarily\s+|even\s+)?(?:be\s+)?{B}",
+    "X6": rf"{A}\s+{BENT}\s+{B}",
+    "P20": rf"some\s+{A}\s+(?:{BENT}|{DOESNT}|{CANT})\s+{B}",
+    "X7": rf"{A}\s+(?:{DOESNT})\s+(?:say|state|specify|mention|tell)\s+(?:if|whether|that|anything about)?\s*{B}",
+}
+
+PATTERNS: dict[NliLabel, tuple[Pattern, ...]] = {
+    "entailment": tuple(_pattern(*row) for row in _ENTAILMENT.items()),
+    "contradiction": tuple(_pattern(*row) for row in _CONTRADICTION.items()),
+    "neutral": tuple(_pattern(*row) for row in _NEUTRAL.items()),
+}

@@ -10,21 +10,21 @@ import numpy as np
 from services.ftc import kernel
 from services.ftc.batch_report import batch_report
 from services.ftc.contract import CONTRACT, FtcRequest
-from services.ftc.gather import FtcCollected, measure, own_labels
+from services.ftc.hypotheses import FtcHypotheses, read, target
 from services.ftc.kernel import Floats
-from services.ftc.logic import target
-from services.ftc.reading import Reading, read
+from services.ftc.model_calls import FtcCollected, measure, own_labels
 from services.ftc.report import (
     LABELS,
-    Baselines,
-    Components,
     Counterfactual,
     Distribution,
+    FtcBaselines,
+    FtcBatchReport,
+    FtcBatchReportRequest,
+    FtcComponents,
+    FtcNull,
     FtcReport,
-    Null,
     Satisfaction,
 )
-from services.ftc.report_over_many import FtcBatchReport, FtcBatchReportRequest
 from services.ftc.variants import VARIANTS, FtcVariant
 from shared.contracts import Scored
 from shared.counting import histogram_of
@@ -84,7 +84,7 @@ def distribution(row: Floats) -> Distribution:
     return Distribution(**dict(zip(LABELS, row.tolist(), strict=True)))
 
 
-def _targets(request: FtcRequest, reading: Reading) -> Floats:
+def _targets(request: FtcRequest, reading: FtcHypotheses) -> Floats:
     """(N, 3): the logic's own, or the distributions that were sent."""
     rows = []
     for hypothesis in reading.hypotheses:
@@ -129,12 +129,12 @@ def _counterfactual(
     )
 
 
-def _null(request: FtcRequest, answers: Floats, targets: Floats, null: Floats) -> Null | None:
+def _null(request: FtcRequest, answers: Floats, targets: Floats, null: Floats) -> FtcNull | None:
     if not len(null):
         return None
     observed = float(kernel.w_normalized(answers, targets, request.alpha)[0])
     scores = _null_scores(request, null, targets[0])
-    return Null(
+    return FtcNull(
         draws=scores.size,
         observed=observed,
         mean=float(np.mean(scores)),
@@ -163,13 +163,13 @@ def _mean(found: Sequence[Satisfaction]) -> Satisfaction | None:
     )
 
 
-def _components(mean: Satisfaction | None) -> Components:
+def _components(mean: Satisfaction | None) -> FtcComponents:
     if mean is None:
-        return Components(delta=None, k=None, w=None, w_normalized=None, geometric_mean_p=None)
-    return Components(**mean.model_dump())
+        return FtcComponents(delta=None, k=None, w=None, w_normalized=None, geometric_mean_p=None)
+    return FtcComponents(**mean.model_dump())
 
 
-def _control(request: FtcRequest, collected: FtcCollected, targets: Floats) -> Baselines:
+def _control(request: FtcRequest, collected: FtcCollected, targets: Floats) -> FtcBaselines:
     count = len(targets)
     observed = kernel.w_normalized(collected.answers, targets, request.alpha)
     nulls = [
@@ -179,7 +179,7 @@ def _control(request: FtcRequest, collected: FtcCollected, targets: Floats) -> B
     ]
     together = min((null.size for _, null in nulls), default=0)
     rates = [kernel.win_rate(*one) for one in nulls]
-    return Baselines(
+    return FtcBaselines(
         always_entailment=satisfaction(request, np.tile(np.eye(3)[0], (count, 1)), targets),
         uniform=satisfaction(request, np.full((count, 3), 1 / 3), targets),
         unedited=satisfaction(request, np.tile(collected.original, (count, 1)), targets),
@@ -194,7 +194,7 @@ def _control(request: FtcRequest, collected: FtcCollected, targets: Floats) -> B
     )
 
 
-def _warnings(reading: Reading, row: FtcVariant) -> Iterator[str]:
+def _warnings(reading: FtcHypotheses, row: FtcVariant) -> Iterator[str]:
     yield from row.warnings
     if reading.abstained is not None:
         yield f"abstained: {reading.abstained}"

@@ -1,6 +1,14 @@
 """What FTC reports: the counterfactuals, how far the model bears them out, and what chance does.
 
 Source: Sia et al., AAAI 2023, arXiv:2205.12469, section 2. Part of the contract: pydantic only.
+
+What a batch may bring along for its report: simulators, people, reduced inputs.
+
+Source: Sia et al., AAAI 2023, arXiv:2205.12469, sections 3.3, 3.4 and 6.4. Part of the contract.
+
+What FTC reports over many results. Part of the contract: pydantic only.
+
+Source: Sia et al., AAAI 2023, arXiv:2205.12469, Tables 4 to 6 and 10.
 """
 
 from __future__ import annotations
@@ -9,7 +17,16 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from shared.contracts import Evidence, Histogram, Message, Report, Word
+from shared.contracts import (
+    BatchReport,
+    BatchReportRequest,
+    Evidence,
+    Histogram,
+    Interval,
+    Message,
+    Report,
+    Word,
+)
 
 NliLabel = Literal["entailment", "neutral", "contradiction"]
 LABELS: tuple[NliLabel, ...] = ("entailment", "neutral", "contradiction")
@@ -49,7 +66,7 @@ class Satisfaction(Message):
     )
 
 
-class Components(Message):
+class FtcComponents(Message):
     """Means over the counterfactuals; all null where the metric abstains."""
 
     delta: Share | None = Field(description="share whose likeliest label is the target")
@@ -71,7 +88,7 @@ class SpanEvidence(Evidence):
     phrase: PhraseType | None = Field(description="null where the type is not known")
 
 
-class Null(Message):
+class FtcNull(Message):
     """What random spans of the same type do in the place of the explanation's span."""
 
     draws: int = Field(ge=1, description="random substitutions, M")
@@ -102,10 +119,10 @@ class Counterfactual(Message):
     blank_premise: Satisfaction | None = Field(
         description="the same with an empty premise: what the hypothesis alone gives away"
     )
-    null: Null | None = Field(description="null where undefined; see `warnings`")
+    null: FtcNull | None = Field(description="null where undefined; see `warnings`")
 
 
-class Baselines(Message):
+class FtcBaselines(Message):
     """What answers without any explanation earn on the same targets."""
 
     always_entailment: Satisfaction = Field(description="a model that always says entailment")
@@ -143,9 +160,9 @@ class FtcReport(Report):
     """Higher is better. An explanation without a usable counterfactual is abstained from."""
 
     range: tuple[float, float] = (0.0, 1.0)
-    components: Components
+    components: FtcComponents
     evidence: tuple[SpanEvidence, ...]
-    control: Baselines | None
+    control: FtcBaselines | None
     label: NliLabel = Field(description="the explained label: as sent, else the model's own")
     label_source: Literal["request", "model"]
     original: Distribution | None = Field(
@@ -156,3 +173,160 @@ class FtcReport(Report):
     )
     extraction: Extraction
     counterfactuals: tuple[Counterfactual, ...] = Field(max_length=2)
+
+
+Inputs = Literal["all", "hypothesis", "premise", "label", "another_item"]
+Votes = Annotated[tuple[NliLabel, ...], Field(min_length=1, max_length=100)]
+
+
+class Simulation(Message):
+    """What a simulator, trained with explanations, takes the model's label to be."""
+
+    from_input: NliLabel = Field(description="shown premise and hypothesis")
+    from_input_and_explanation: NliLabel = Field(description="shown the explanation too")
+    from_explanation: NliLabel | None = Field(
+        default=None, description="shown the explanation alone; LAS needs it"
+    )
+
+
+class Perturbation(Message):
+    """The same item with noise on the model's input embeddings."""
+
+    variance: float = Field(ge=0, le=1e6, description="of the zero-mean Gaussian noise")
+    label: NliLabel = Field(description="the model's label under noise")
+    simulated: NliLabel | None = Field(
+        default=None,
+        description="the simulator's label from the noisy input and the explanation that was "
+        "generated from it; the stability form of LRA needs it",
+    )
+
+
+class Study(Message):
+    """Extra observations about the item."""
+
+    simulation: Simulation | None = None
+    perturbations: tuple[Perturbation, ...] = Field(default=(), max_length=32)
+    human_labels: dict[Kind, Votes] = Field(
+        default_factory=dict, description="people's labels of (premise, counterfactual)"
+    )
+    inputs: Inputs | None = Field(
+        default=None,
+        description="what the explanation was generated from; `another_item`: it belongs to "
+        "another pair of sentences",
+    )
+
+
+Case = Literal["contradiction", "entailment", "neutral", "neutral a", "neutral b"]
+Statistic = Literal["delta", "k", "w", "w_normalized"]
+
+# Table 10: how often the majority of three people gave the counterfactual the derived label.
+HUMAN_CEILING: dict[Case, float] = {
+    "contradiction": 0.534,
+    "entailment": 0.867,
+    "neutral a": 0.756,
+    "neutral b": 0.790,
+}
+
+
+class FtcScores(Message):
+    """Means over results, with intervals; higher is better."""
+
+    delta: Interval
+    k: Interval
+    w: Interval
+    w_normalized: Interval
+    geometric_mean_p: float | None = Field(description="exp(mean k - 1)")
+
+
+class CaseScores(Message):
+    """One row of the table: an original label, of neutral also each of its counterfactuals."""
+
+    case: Case
+    coverage: Interval = Field(description="share of the label's results that have a score")
+    scores: FtcScores
+    human_ceiling: float | None = Field(
+        description="delta of people in the paper (Table 10): what even a perfect model cannot "
+        "be expected to exceed; null for the mean of both"
+    )
+    null_win_rate: Interval = Field(description="mean over results; chance is 0.5")
+
+
+class BaselineScores(Message):
+    """What an answer that has not seen the explanation earns, over the covered results."""
+
+    name: Literal["always_entailment", "majority", "uniform", "unedited", "blank_premise"]
+    delta: float
+    k: float
+    w: float
+    w_normalized: float
+
+
+class Las(Message):
+    """Leakage-adjusted simulatability (Hase et al., 2020)."""
+
+    las: Interval = Field(description="mean of the two groups, [-1, 1]")
+    leaking: float | None = Field(description="where the explanation alone gives the label away")
+    not_leaking: float | None
+    of_leaking: int
+    of_not_leaking: int
+
+
+class Lra(Message):
+    """Label-rationale association (Wiegreffe et al., 2020) at one strength of noise."""
+
+    variance: float
+    literal: Interval = Field(description="as printed: stable label = simulator's gain")
+    stability: Interval = Field(description="both stable or both not; null without `simulated`")
+
+
+class Simulatability(Message):
+    """Do scores tell where people agree with the model's label of the counterfactual?"""
+
+    case: Case
+    statistic: Statistic
+    rho: float | None = Field(
+        ge=0, le=1, description="P(score where they agree > where not) + half the ties = U/(n m)"
+    )
+    p_value: float | None = Field(ge=0, le=1, description="Wilcoxon rank-sum, two-sided")
+    agreeing: int
+    disagreeing: int
+    dropped: int = Field(description="counterfactuals whose votes tie")
+
+
+class InputScores(Message):
+    """Explanations that were generated from these inputs."""
+
+    inputs: Inputs
+    results: int
+    coverage: Interval
+    scores: FtcScores
+    difference: dict[Statistic, Interval] = Field(
+        description="`all` minus this one over the items (premise, hypothesis) that both cover"
+    )
+
+
+class FtcBatchReport(BatchReport):
+    """Never pooled blindly: a row a label, then macro and micro."""
+
+    coverage: Interval = Field(description="share of results that have a score")
+    cases: tuple[CaseScores, ...]
+    macro: FtcScores = Field(description="mean of the original labels' means; the headline")
+    micro: FtcScores = Field(description="mean over results")
+    baselines: tuple[BaselineScores, ...]
+    null_win_rate: Interval
+    null_significant: Interval = Field(description="share of results with p <= 0.05")
+    rules: dict[str, int] = Field(description="pattern that fired → results")
+    transformations: dict[str, int] = Field(description="how the hypothesis changed → results")
+    abstentions: dict[str, int] = Field(description="reason → results")
+    las: Las | None = Field(description="null unless results bring `study.simulation`")
+    lra: tuple[Lra, ...] = Field(description="empty unless results bring `study.perturbations`")
+    simulatability: tuple[Simulatability, ...] = Field(
+        description="empty unless results bring `study.human_labels`"
+    )
+    sensitivity: tuple[InputScores, ...] = Field(
+        description="empty unless results bring `study.inputs`"
+    )
+
+
+class FtcBatchReportRequest(BatchReportRequest):
+    """Which results to sum up."""

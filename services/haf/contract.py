@@ -2,18 +2,25 @@
 
 Source: Mothilal et al., Human-Aligned Faithfulness in Toxicity Explanations of LLMs,
 arXiv:2506.19113. Messages only; the card is README.md.
+
+Responses that the caller already has, as OpenAI-compatible servers return them.
+
+Part of the contract: pydantic only.
+
+How much work a HAF request asks for, as far as its sizes tell.
+
+What a model will write, and which of it are reasons, nobody knows before: of that the estimate is
+only likely. The exact count stands in `affordable`, once the responses are read.
 """
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Self
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import ConfigDict, Discriminator, Field, Tag, model_validator
 
-from services.haf.batch_messages import HafBatchReport, HafBatchReportRequest
-from services.haf.cost import cost
-from services.haf.report import HafReport
-from services.haf.responses import Responses
+from services.haf.report import HafBatchReport, HafBatchReportRequest, HafReport
 from shared.contracts import (
     MAX_TEXT,
     FormField,
@@ -24,11 +31,16 @@ from shared.contracts import (
     ScoreRequest,
     SurprisingRule,
 )
+from shared.models.calls import WrittenToken
+from shared.work import Size, Work, words_of
 
 DEFAULT_SIMILARITY = "embedded-similarity"
 
+
 Weight = Annotated[float, Field(ge=0, le=1)]
-Target = Literal["sentence", "label"]
+
+
+DecisionTarget = Literal["sentence", "label"]
 
 
 class AnswerWeights(Message):
@@ -40,7 +52,7 @@ class AnswerWeights(Message):
     unanswered: Weight = Field(default=0.1, description="irrelevant or unclear")
 
 
-class Weights(Message):
+class HafWeights(Message):
     """Shares of confidence against similarity or diversity, and what answers are worth."""
 
     sos_confidence: Weight = Field(default=0.8, description="w_c of Eq. 5; w_g is the rest")
@@ -61,6 +73,110 @@ class Generation(Message):
     temperature: float = Field(default=0.6, ge=0, le=5)
     top_p: float = Field(default=0.8, gt=0, le=1)
     max_tokens: int = Field(default=256, ge=1, le=4_096, description="of each response")
+
+
+MOST_REASONS = 64  # of a JUSTIFY response that later stages ask about
+
+
+Byte = Annotated[int, Field(ge=0, le=255)]
+
+
+# A server may round a probability of 1 up; a value above 0 by no more than this counts as 0.
+Logprob = Annotated[float, Field(le=1e-4, description="natural logarithm")]
+
+
+class OpenMessage(Message):
+    """An object of a server's answer; what we do not need of it is left alone."""
+
+    model_config = ConfigDict(extra="ignore")
+
+
+class ChatToken(OpenMessage):
+    """An entry of `choices[].logprobs.content`."""
+
+    token: str
+    logprob: Logprob
+    bytes: list[Byte] | None = Field(
+        default=None, description="UTF-8, for tokens that are no whole characters"
+    )
+
+
+MOST_TOKENS = 8_192
+
+
+class ChatLogprobs(OpenMessage):
+    """`choices[].logprobs` of a chat completion."""
+
+    content: list[ChatToken] = Field(max_length=MOST_TOKENS)
+
+
+class CompletionLogprobs(OpenMessage):
+    """`choices[].logprobs` of a completion."""
+
+    tokens: list[str] = Field(max_length=MOST_TOKENS)
+    token_logprobs: list[Logprob] = Field(max_length=MOST_TOKENS)
+
+    @model_validator(mode="after")
+    def _one_each(self) -> Self:
+        if len(self.tokens) != len(self.token_logprobs):
+            raise ValueError("there must be one log-probability a token")
+        return self
+
+
+def _shape(sent: Any) -> str:
+    """Which of the two shapes it is meant to have, so that mistakes are named in that one only."""
+    if isinstance(sent, ChatLogprobs) or (isinstance(sent, dict) and "content" in sent):
+        return "chat"
+    return "completion"
+
+
+Logprobs = Annotated[
+    Annotated[ChatLogprobs, Tag("chat")] | Annotated[CompletionLogprobs, Tag("completion")],
+    Discriminator(_shape),
+]
+
+
+class Response(Message):
+    """What a model answered in one stage, and how likely each token was."""
+
+    text: str = Field(max_length=MAX_TEXT)
+    logprobs: Logprobs | None = Field(
+        default=None, description="`choices[].logprobs` of a chat completion or of a completion"
+    )
+    tokens: tuple[WrittenToken, ...] | None = Field(
+        default=None,
+        max_length=MOST_TOKENS,
+        description="instead: offsets into `text`, as `POST /v1/inference` returns them",
+    )
+
+    @model_validator(mode="after")
+    def _has_tokens(self) -> Self:
+        if self.logprobs is not None and self.tokens is not None:
+            raise ValueError("give either `logprobs` or `tokens`")
+        if self.text.strip() and self.logprobs is None and self.tokens is None:
+            raise ValueError(MISSING)
+        for token in self.tokens or ():
+            if not token.start <= token.end <= len(self.text):
+                raise ValueError("a token's offsets lie outside the text")
+        return self
+
+
+class Responses(Message):
+    """The stages that the caller has; each was a conversation of its own."""
+
+    justify: Response = Field(description="to: is the text toxic, and why?")
+    internal: Response | None = Field(
+        default=None, description="UPHOLD-REASON: is a reason based on the text missing?"
+    )
+    external: Response | None = Field(
+        default=None, description="UPHOLD-REASON: is a reason beyond the text missing?"
+    )
+    individual: tuple[Response | None, ...] | None = Field(
+        default=None,
+        max_length=MOST_REASONS,
+        description="UPHOLD-STANCE, one for each JUSTIFY reason in their order: asked with that "
+        "reason alone (toxic, maybe) or with all others (non-toxic); null where there is none",
+    )
 
 
 class HafRequest(ScoreRequest):
@@ -85,12 +201,12 @@ class HafRequest(ScoreRequest):
     permute_reasons: int = Field(
         default=0, ge=0, le=8, description="other orders of the reasons to try; needs `model`"
     )
-    decision_target: Target | None = Field(
+    decision_target: DecisionTarget | None = Field(
         default=None,
         description="what a decision's tokens are relevant to: the `sentence` (Eq. 3), or its "
         "`label` as in the released code; absent: the variant's own",
     )
-    weights: Weights = Field(default_factory=Weights)
+    weights: HafWeights = Field(default_factory=HafWeights)
     extras: bool = Field(default=False, description="report DiS-dpp and del-PE too")
     token_values: bool = Field(
         default=False,
@@ -134,6 +250,14 @@ _OWN_RESPONSES = {
     },
 }
 
+
+def cost(request: HafRequest, reads: int) -> Sequence[Work]:
+    """Prompts and answers of a model, or the comparisons that brought responses need."""
+    if request.responses is not None:
+        return tuple(_brought(request.responses, reads))
+    return tuple(_generated(request))
+
+
 CONTRACT = MetricContract(
     name="haf",
     version="1.0",
@@ -167,3 +291,62 @@ CONTRACT = MetricContract(
         ),
     ),
 )
+
+
+MISSING = (
+    "token log-probabilities are missing: give `logprobs` as an OpenAI-compatible server returns "
+    "them (ask it for `logprobs`), or `tokens` with offsets"
+)
+
+
+if TYPE_CHECKING:
+    pass
+
+
+REASONS = 4  # that a model usually gives
+
+
+STAGES = 3  # prompts beside the single reasons: JUSTIFY and twice UPHOLD-REASON
+
+
+CHARACTERS_A_TOKEN = 4
+
+
+SECONDS_A_CHARACTER = 2e-5  # of responses: sentences, lists, stances
+
+
+def _generated(request: HafRequest) -> Iterator[Work]:
+    samples = Size("`samples`", request.samples, "/samples")
+    text = Size("tokens of `text`", max(1, words_of(request.text)), "/text")
+    yield Work((samples, text))  # JUSTIFY is asked in any case
+    later = STAGES + REASONS + request.permute_reasons
+    prompts = Size("prompts (`permute_reasons` and stages)", later, "/permute_reasons")
+    written = Size("`max_tokens`", request.generation.max_tokens, "/generation/max_tokens")
+    yield Work((samples, prompts, written), certain=False)
+
+
+def _brought(responses: Responses, reads: int) -> Iterator[Work]:
+    """Each statement is compared with itself without each of its tokens: its square."""
+    every = [
+        responses.justify,
+        *(one for one in (responses.internal, responses.external) if one is not None),
+        *(one for one in responses.individual or () if one is not None),
+    ]
+    characters = Size("characters of `responses`", sum(len(one.text) for one in every))
+    yield Work((characters,), "characters", seconds_each=SECONDS_A_CHARACTER)
+    pairs = sum(map(_tokens, every))
+    if pairs:
+        longest = max(len(one.text) for one in every) / CHARACTERS_A_TOKEN / REASONS
+        tokens = Size("tokens of a statement", max(1.0, min(reads, longest)))
+        yield Work((Size("tokens of `responses`", pairs), tokens), certain=False)
+
+
+def _tokens(response: Response) -> int:
+    if response.tokens is not None:
+        return len(response.tokens)
+    match response.logprobs:
+        case ChatLogprobs(content=content):
+            return len(content)
+        case CompletionLogprobs(tokens=tokens):
+            return len(tokens)
+    return 0

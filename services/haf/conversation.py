@@ -2,36 +2,57 @@
 
 Each stage is one call a model for all prompts of all samples of all requests; each prompt is a
 conversation of its own. Source: Mothilal et al., arXiv:2506.19113, section 3.1.
+
+The reasons in other orders: JUSTIFY rewritten with them, and scored as if the model wrote that.
+
+A reason's confidence depends on what stands before it, so that the order of the same reasons may
+change DiS. The original order is scored in the same way, to compare like with like.
 """
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
-from services.haf import orders
-from services.haf.brought import of_completion, of_response
-from services.haf.contract import HafRequest
-from services.haf.questions import PROMPTS, Asked, Sample, individual, opening, upholding
+import numpy as np
+
+from services.haf import prompts
+from services.haf.contract import HafRequest, Response, Responses
+from services.haf.parsing import ParsedResponse, ParsedStatement, Span
+from services.haf.prompts import (
+    PROMPTS,
+    Order,
+    Sample,
+    StagePrompt,
+    individual_prompts,
+    justify_prompts,
+    uphold_prompts,
+)
 from services.haf.report import Stage
-from services.haf.responses import Response, Responses
-from services.haf.spoken import Written
 from services.haf.transcript import (
     NOT_BROUGHT,
     SINGLE,
     Exchange,
-    Reordered,
+    ReorderedJustify,
+    ResponseTokens,
     Transcript,
+    from_completion,
+    from_response,
     individual_stage,
-    obstacle,
-    read,
+    make_exchange,
+    read_exchange,
+    why_no_later_stage,
 )
 from shared.errors import BadInput, pointing_to
+from shared.job_context import check, checking
 from shared.models.calls import MOST, Sampling
 from shared.models.ports import models
+from shared.statistics.seeds import generator_1_0
 
 
-def transcripts(requests: Sequence[HafRequest]) -> list[list[Transcript]]:
+def converse(requests: Sequence[HafRequest]) -> list[list[Transcript]]:
     """For each request the transcripts of its samples; of brought responses there is one."""
     samples = [
         [Sample(request, number) for number in range(request.samples)]
@@ -50,15 +71,15 @@ def transcripts(requests: Sequence[HafRequest]) -> list[list[Transcript]]:
 
 def _converse(samples: Sequence[Sample]) -> None:
     """Let every sample grow, stage by stage."""
-    for asked, justify in _answered(map(opening, samples)):
+    for asked, justify in _answered(map(justify_prompts, samples)):
         asked.sample.justify = justify
-    orders.rewrite(samples)
-    for stage in (upholding, individual):
+    reorder_reasons(samples)
+    for stage in (uphold_prompts, individual_prompts):
         for asked, answer in _answered(one for sample in samples for one in stage(sample)):
             asked.sample.answers.append((asked, answer))
 
 
-def _answered(asked: Iterable[Asked]) -> list[tuple[Asked, Exchange]]:
+def _answered(asked: Iterable[StagePrompt]) -> list[tuple[StagePrompt, Exchange]]:
     """One call a model and sampling, all its prompts together; in the order of the questions."""
     every = list(asked)
     groups: dict[tuple[str, Sampling], list[int]] = defaultdict(list)
@@ -66,16 +87,16 @@ def _answered(asked: Iterable[Asked]) -> list[tuple[Asked, Exchange]]:
         request = one.sample.request
         sampling = Sampling(**request.generation.model_dump(), seed=request.seed)
         groups[request.model or "", sampling].append(place)
-    found: dict[int, Written] = {}
+    found: dict[int, ResponseTokens] = {}
     for (name, sampling), places in groups.items():
         writer = models().writer(name)
         for first in range(0, len(places), MOST):
             some = places[first : first + MOST]
             with pointing_to("/text", only=PROMPTS):
                 answers = writer.generate([every[place].prompt for place in some], sampling)
-            found.update(zip(some, map(of_completion, answers), strict=True))
+            found.update(zip(some, map(from_completion, answers), strict=True))
     return [
-        (one, read(one.sample.request, one.stage, found[place], one.reason))
+        (one, read_exchange(one.sample.request, one.stage, found[place], one.reason))
         for place, one in enumerate(every)
     ]
 
@@ -87,7 +108,7 @@ def _assembled(sample: Sample) -> Transcript:
         raise RuntimeError("a sample was not asked")  # _converse asks every one
     by_order = {(asked.stage, asked.order): answer for asked, answer in sample.answers}
     by_reason = {asked.reason: answer for asked, answer in sample.answers}
-    why = obstacle(justify)
+    why = why_no_later_stage(justify)
     single = (by_reason.get(place) for place in range(len(justify.reasons)))
     individual_answers = tuple(single)
     absent = {} if why is None else dict.fromkeys(("uii", "uei", "rs", "rn"), why)
@@ -100,7 +121,7 @@ def _assembled(sample: Sample) -> Transcript:
         individual=individual_answers,
         absent=absent,
         orders=tuple(
-            Reordered(order, rewritten, by_order.get(("internal", order if place else None)))
+            ReorderedJustify(order, rewritten, by_order.get(("internal", order if place else None)))
             for place, (order, rewritten) in enumerate(sample.rewritten)
         ),
     )
@@ -117,7 +138,7 @@ def _brought(request: HafRequest, responses: Responses) -> Transcript:
             f"{len(sent)} responses about single reasons",
             pointer="/responses/individual",
         )
-    why = obstacle(justify)
+    why = why_no_later_stage(justify)
     given: dict[Stage, Response | None] = {
         "internal": responses.internal,
         "external": responses.external,
@@ -143,4 +164,75 @@ def _brought(request: HafRequest, responses: Responses) -> Transcript:
 def _read(
     request: HafRequest, stage: Stage, response: Response, where: str, reason: int | None = None
 ) -> Exchange:
-    return read(request, stage, of_response(response, f"/responses/{where}"), reason)
+    return read_exchange(request, stage, from_response(response, f"/responses/{where}"), reason)
+
+
+def reorder_reasons(samples: Sequence[Sample]) -> None:
+    """Score the JUSTIFY response of every sample that asks for it in every order: one call a
+    model."""
+    groups: dict[str, list[tuple[Sample, Exchange, Order]]] = defaultdict(list)
+    for sample in samples:
+        for order in _orders(sample):
+            if sample.justify is not None:
+                groups[sample.request.model or ""].append((sample, sample.justify, order))
+    for name, asked in groups.items():
+        changed = [reordered(justify, order) for _, justify, order in checking(asked)]
+        before = [prompts.justify_prompt(sample.request.text, 0) for sample, _, _ in asked]
+        with pointing_to("/text", only=PROMPTS):
+            scored = models().writer(name).score(before, [text for text, _ in changed])
+        for (sample, _, order), (_, parsed), completion in zip(asked, changed, scored, strict=True):
+            read = make_exchange(sample.request, "justify", from_completion(completion), parsed)
+            sample.rewritten.append((order, read))
+
+
+def reordered(justify: Exchange, order: Order) -> tuple[str, ParsedResponse]:
+    """The response with its reasons' texts in another order, and where they stand then.
+
+    Numbers, bullets and everything between the reasons stay where they are. The statements keep
+    the numbers of the original ones.
+    """
+    spans = _spans(justify)
+    texts = [justify.reasons[place].statement.text for place in order]
+    built, cursor = "", 0
+    places: dict[int, Span] = {}
+    for (start, end), text, place in zip(spans, texts, order, strict=True):
+        built += justify.written.text[cursor:start]
+        places[place] = (len(built), len(built) + len(text))
+        built, cursor = built + text, end
+    parsed = justify.parsed
+    reasons = tuple(
+        ParsedStatement(reason.statement.text, places[place])
+        for place, reason in enumerate(justify.reasons)
+    )
+    moved = ParsedResponse(None, parsed.stance, reasons, refusal=False)
+    return built + justify.written.text[cursor:], moved
+
+
+def _orders(sample: Sample) -> list[Order]:
+    """The original order and others; nothing where none was asked for or there is no other."""
+    justify, count = sample.justify, sample.request.permute_reasons
+    if justify is None or not count or sample.number > 0 or why_no_later_stage(justify) is not None:
+        return []
+    if len(justify.reasons) < 2 or len(_spans(justify)) < len(justify.reasons):
+        return []
+    plain = tuple(range(len(justify.reasons)))
+    generator = generator_1_0(sample.request.seed, justify.written.text)
+    return [plain, *other_orders(plain, count, generator)]
+
+
+def other_orders(plain: Order, count: int, generator: np.random.Generator) -> list[Order]:
+    """Distinct other orders, uniformly drawn; all of them where `count` asks for more."""
+    found: dict[Order, None] = {}
+    while len(found) < min(count, math.factorial(len(plain)) - 1):
+        check()
+        order = tuple(int(place) for place in generator.permutation(len(plain)))
+        if order != plain:
+            found[order] = None
+    return list(found)
+
+
+def _spans(justify: Exchange) -> list[Span]:
+    """Where the reasons stand, if they stand one after the other."""
+    spans = [each.statement.span for each in justify.reasons if each.statement.span is not None]
+    apart = all(a[1] <= b[0] for a, b in itertools.pairwise(spans))
+    return spans if apart else []

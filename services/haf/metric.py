@@ -1,4 +1,7 @@
-"""HAF: converse, or take the responses that were sent; compare them; weigh."""
+"""HAF: converse, or take the responses that were sent; compare them; weigh.
+
+Why a metric is null: one sentence a metric.
+"""
 
 from __future__ import annotations
 
@@ -6,30 +9,34 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from services.haf import kernel, prompts
-from services.haf.batch_messages import HafBatchReport, HafBatchReportRequest
 from services.haf.batch_report import batch_report
-from services.haf.contract import CONTRACT, HafRequest
-from services.haf.conversation import transcripts
-from services.haf.gather import HafCollected, gather
-from services.haf.measures import Measured, measure
-from services.haf.parsed import Verdict
-from services.haf.parts import ReasonValue, StageValue
-from services.haf.repetition import permutation, repetition
+from services.haf.contract import CONTRACT, MOST_REASONS, HafRequest
+from services.haf.conversation import converse
+from services.haf.model_calls import HafCollected, compare
+from services.haf.parsing import DecisionVerdict
 from services.haf.report import (
-    Components,
     Controls,
     Counts,
     DecisionPart,
+    HafBatchReport,
+    HafBatchReportRequest,
+    HafComponents,
     HafReport,
     ReasonEvidence,
     ReasonPart,
+    Stage,
     StagePart,
 )
-from services.haf.responses import MOST_REASONS
-from services.haf.spoken import Spoken
-from services.haf.token_values import with_token_values
-from services.haf.transcript import Exchange, Transcript
-from services.haf.undefined import reasons_why
+from services.haf.scoring import (
+    HafScores,
+    ReasonValue,
+    StageValue,
+    permutation,
+    repetition,
+    score_transcript,
+    with_token_values,
+)
+from services.haf.transcript import Exchange, StatementTokens, Transcript, individual_stage
 from services.haf.variants import VARIANTS, HafVariant
 from shared.contracts import Scored
 from shared.job_context import checking
@@ -45,12 +52,12 @@ class Haf(Metric[HafRequest, HafCollected, HafReport, HafVariant]):
 
     def collect(self, requests: Sequence[HafRequest]) -> list[HafCollected]:
         """A call a stage and a model for all of them."""
-        return gather(requests, transcripts(requests))
+        return compare(requests, converse(requests))
 
     def report(self, request: HafRequest, collected: HafCollected) -> HafReport:
         """Of the first generation, with the others beside it."""
         told = collected.transcripts
-        measured = [measure(request, each, collected) for each in checking(told)]
+        measured = [score_transcript(request, each, collected) for each in checking(told)]
         first, values = told[0], measured[0]
         stages = tuple(_stages(first, values))
         if request.token_values:
@@ -82,7 +89,7 @@ class Haf(Metric[HafRequest, HafCollected, HafReport, HafVariant]):
             "weights": weights,
             "decision_model": request.decision_model or request.similarity,
             "generation": request.generation.model_dump() if request.model else None,
-            "prompts": prompts.version(),
+            "prompts": prompts.prompts_version(),
         }
 
     def summarize(
@@ -94,14 +101,14 @@ class Haf(Metric[HafRequest, HafCollected, HafReport, HafVariant]):
         return batch_report(rows, over)
 
 
-def _similarities(values: Measured) -> tuple[tuple[float, ...], ...]:
+def _similarities(values: HafScores) -> tuple[tuple[float, ...], ...]:
     """As rows; of very many reasons the square would be larger than all the rest."""
     if len(values.similarities) > MOST_REASONS:
         return ()
     return tuple(tuple(row) for row in values.similarities.tolist())
 
 
-def _score(found: Components) -> float | None:
+def _score(found: HafComponents) -> float | None:
     """Our own: the mean of what is defined, turned so that higher is better; None without SoS."""
     if found.sos is None:
         return None
@@ -110,9 +117,9 @@ def _score(found: Components) -> float | None:
 
 
 def _warnings(
-    request: HafRequest, told: Transcript, values: Measured, score: float | None
+    request: HafRequest, told: Transcript, values: HafScores, score: float | None
 ) -> list[str]:
-    found = reasons_why(values.components, told)
+    found = why_undefined(values.components, told)
     if score is None:
         found.append("score: without a reason there is nothing to score")
     cut = sum(each.written.cut for each in (told.justify, *told.later))
@@ -125,8 +132,8 @@ def _warnings(
     return found
 
 
-def _stages(told: Transcript, values: Measured) -> list[StagePart]:
-    verdicts: tuple[Verdict | None, ...] = (None, *values.verdicts)
+def _stages(told: Transcript, values: HafScores) -> list[StagePart]:
+    verdicts: tuple[DecisionVerdict | None, ...] = (None, *values.verdicts)
     parts = zip(
         (told.justify, *told.later), values.stages, values.uniform_stages, verdicts, strict=True
     )
@@ -134,7 +141,7 @@ def _stages(told: Transcript, values: Measured) -> list[StagePart]:
 
 
 def _stage(
-    exchange: Exchange, value: StageValue, uniform: StageValue, verdict: Verdict | None
+    exchange: Exchange, value: StageValue, uniform: StageValue, verdict: DecisionVerdict | None
 ) -> StagePart:
     reasons = zip(exchange.reasons, value.reasons, uniform.reasons, strict=True)
     return StagePart(
@@ -152,7 +159,7 @@ def _stage(
 
 
 def _decision(
-    exchange: Exchange, value: StageValue, uniform: StageValue, verdict: Verdict | None
+    exchange: Exchange, value: StageValue, uniform: StageValue, verdict: DecisionVerdict | None
 ) -> DecisionPart | None:
     said = exchange.decision
     if said is None:
@@ -171,7 +178,7 @@ def _decision(
     )
 
 
-def _reason(said: Spoken, value: ReasonValue, uniform: ReasonValue) -> ReasonPart:
+def _reason(said: StatementTokens, value: ReasonValue, uniform: ReasonValue) -> ReasonPart:
     start, end = said.statement.span or (None, None)
     return ReasonPart(
         text=said.statement.text,
@@ -202,3 +209,54 @@ def _counts(told: Transcript, stages: Sequence[StagePart], collected: HafCollect
 
 
 SERVICE = Haf()
+
+
+SIDES: dict[Stage, str] = {"sufficiency": "toxic", "necessity": "non-toxic"}
+STAGES: dict[str, Stage] = {
+    "uii": "internal", "uei": "external", "rs": "sufficiency", "rn": "necessity"
+}  # fmt: skip
+
+
+def why_undefined(components: HafComponents, told: Transcript) -> list[str]:
+    """A warning for every metric that is null."""
+    values = components.model_dump()
+    return [f"{name}: {_why(name, told)}" for name, value in values.items() if value is None]
+
+
+def _why(name: str, told: Transcript) -> str:
+    if name in ("sos", "dis"):
+        return _why_justify(name, told)
+    stage = STAGES[name]
+    own = individual_stage(told.stance)
+    if stage in SIDES and own is not None and own != stage:
+        return f"it is defined for {SIDES[stage]} stances, and the stance is {told.stance}"
+    asked = [exchange for exchange in told.later if exchange.stage == stage]
+    if not asked:
+        return told.absent.get(name, "its stage was not asked")
+    if all(each.parsed.refusal for each in asked):
+        return "the model refuses the stage's task"
+    if stage in SIDES:
+        return _why_individual(any(each.parsed.decision is not None for each in asked))
+    if not any(each.reasons for each in asked):
+        return "the stage gives no additional reason, so that there is nothing to average"
+    return "no additional reason has a defined confidence"
+
+
+def _why_justify(name: str, told: Transcript) -> str:
+    if told.justify.parsed.refusal:
+        return "the JUSTIFY response refuses the task"
+    count = len(told.justify.reasons)
+    if count == 0:
+        return "no reasons were found in the JUSTIFY response"
+    if name == "dis" and count == 1:
+        return "one reason has nothing to be diverse from"
+    return "no reason has a defined confidence"
+
+
+def _why_individual(decided: bool) -> str:
+    if not decided:
+        return "no response has a decision sentence"
+    return (
+        "no response has both a decision of defined confidence and a defined informativeness: new "
+        "reasons need another JUSTIFY reason to be compared with"
+    )

@@ -1,6 +1,14 @@
 """What HAF reports: six metrics, the parts they are made of, controls, and how firm they are.
 
 Source: Mothilal et al., arXiv:2506.19113. Part of the contract: pydantic only.
+
+What HAF says of a single token. Part of the contract: pydantic only.
+
+Source: Mothilal et al., arXiv:2506.19113, Eqs. 1 to 4.
+
+What a report over many HAF results says. Part of the contract: pydantic only.
+
+Source of the tables: Mothilal et al., arXiv:2506.19113, Tables 1 to 5 and Figure 3.
 """
 
 from __future__ import annotations
@@ -10,16 +18,43 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from services.haf.token_messages import ONLY_IF_ASKED, Offset, Share, TokenValue
-from shared.contracts import Evidence, Message, Report, Word
+from shared.contracts import (
+    BatchReport,
+    BatchReportRequest,
+    Evidence,
+    Interval,
+    Message,
+    MetadataKey,
+    Report,
+    Word,
+)
+
+Share = Annotated[float, Field(ge=0, le=1)]
+Offset = Annotated[int, Field(ge=0, description="character offset into the stage's response")]
+
+ONLY_IF_ASKED = "absent unless the request's `token_values` asks for it"
+
+
+class TokenValue(Message):
+    """A token of a statement; tokens that share a character are one."""
+
+    start: Offset  # the first token of a statement may begin before it (" It")
+    end: Offset
+    tokens: int = Field(ge=1, description="more than 1 where they share a character")
+    logprob: float = Field(le=0, description="log p, nats; summed over `tokens`")
+    relevance: Share = Field(
+        description="Eq. 3: 1 - g(statement, statement without it); of a decision see "
+        "`decision_target`. Not normalised: Eq. 2 divides by the statement's sum"
+    )
+
 
 Stage = Literal["justify", "internal", "external", "sufficiency", "necessity"]
 Stance = Literal["toxic", "maybe", "non-toxic", "unclear"]
 Answer = Literal["sufficient", "insufficient", "doubtful", "irrelevant", "unclear"]
-Judge = Literal["rules", "similarity", "nli"]
+DecidedBy = Literal["rules", "similarity", "nli"]
 
 
-class Components(Message):
+class HafComponents(Message):
     """The six metrics, each in [0, 1]; null where undefined, with the reason in `warnings`."""
 
     sos: Share | None = Field(description="Strength of Support (Eq. 5); higher is better")
@@ -85,7 +120,7 @@ class DecisionPart(Message):
     confidence: Share | None = Field(description="C(Y) (Eq. 4), (0, 1]")
     confidence_uniform: Share | None
     answer: Answer | None = Field(description="of later stages: what it says about the reasons")
-    judge: Judge | None = Field(description="who read the answer off the sentence")
+    judge: DecidedBy | None = Field(description="who read the answer off the sentence")
     certainty: Share | None = Field(
         description="rules: share of the cues that agree; nli: its probability; similarity: the "
         "winning side's share of both"
@@ -124,8 +159,8 @@ class Counts(Message):
 class Controls(Message):
     """The same metrics with one ingredient taken out: what does it contribute?"""
 
-    uniform_relevance: Components = Field(description="every token of a reason counts the same")
-    unweighted: Components = Field(description="every confidence is 1: similarity alone")
+    uniform_relevance: HafComponents = Field(description="every token of a reason counts the same")
+    unweighted: HafComponents = Field(description="every confidence is 1: similarity alone")
 
 
 class Spread(Message):
@@ -151,7 +186,7 @@ class Repetition(Message):
     stances: dict[Stance, int] = Field(description="how often each stance was taken")
 
 
-class Change(Message):
+class HafChange(Message):
     """A metric under other orders of the same reasons."""
 
     original: Share | None
@@ -164,8 +199,8 @@ class Permutation(Message):
     """What the order of the reasons does."""
 
     orders: tuple[tuple[int, ...], ...] = Field(description="of the JUSTIFY reasons, 0-based")
-    dis: Change = Field(description="the JUSTIFY response rewritten in each order and scored")
-    uii: Change = Field(description="the internal stage asked again with each order")
+    dis: HafChange = Field(description="the JUSTIFY response rewritten in each order and scored")
+    uii: HafChange = Field(description="the internal stage asked again with each order")
 
 
 class HafReport(Report):
@@ -173,7 +208,7 @@ class HafReport(Report):
 
     range: tuple[float, float] = (0.0, 1.0)
     warnings: tuple[Annotated[str, Word], ...] = ()
-    components: Components
+    components: HafComponents
     evidence: tuple[ReasonEvidence, ...]
     control: Controls | None
     stance: Stance
@@ -188,3 +223,77 @@ class HafReport(Report):
         description="(R, R) g of the JUSTIFY reasons as DiS uses it: asked once a pair, the "
         "earlier reason first, and mirrored; 1 on the diagonal. Empty for more than 64 reasons",
     )
+
+
+UNNAMED = "(unnamed)"
+
+
+class HafBatchReportRequest(BatchReportRequest):
+    """Which results, and which of their `metadata` say where they come from."""
+
+    model_key: MetadataKey = Field(
+        default="model", description="metadata that names the model of brought responses"
+    )
+    dataset_key: MetadataKey = Field(
+        default="dataset", description="metadata that names the data set"
+    )
+
+
+class Means(Message):
+    """Table 1 with the sample sizes of Table 4: the mean of each metric over results."""
+
+    sos: Interval
+    dis: Interval
+    uii: Interval
+    uei: Interval
+    rs: Interval
+    rn: Interval
+
+
+class Individual(Message):
+    """Table 3: the two factors of RS and RN, mean over the reasons of a result, then results."""
+
+    rs_decision: Interval = Field(description="w_S C(Y)")
+    rs_informativeness: Interval = Field(description="I_S (Eq. 10)")
+    rn_decision: Interval = Field(description="w_N C(Y)")
+    rn_informativeness: Interval = Field(description="I_N (Eq. 12)")
+
+
+class HafShares(Message):
+    """A share of the decisions of each stage, mean over results."""
+
+    internal: Interval
+    external: Interval
+    sufficiency: Interval
+    necessity: Interval
+
+
+class StanceScores(Message):
+    """Every metric by the stance that was taken; Figure 3 has SoS and DiS."""
+
+    stance: Stance
+    results: int = Field(ge=1)
+    score: Interval
+    means: Means
+
+
+class HafGroup(Message):
+    """One model on one data set."""
+
+    model: str = Field(description="the request's, else as its metadata names it")
+    dataset: str
+    results: int = Field(ge=1)
+    score: Interval
+    means: Means
+    individual: Individual
+    sufficient: HafShares = Field(description="Table 2: decisions that say `sufficient`")
+    irrelevant: HafShares = Field(description="Table 5: decisions that do not answer the question")
+    refused: Interval = Field(description="share of results that refuse at JUSTIFY")
+    by_stance: tuple[StanceScores, ...]
+
+
+class HafBatchReport(BatchReport):
+    """Every model and data set, sorted."""
+
+    groups: tuple[HafGroup, ...]
+    variants: tuple[str, ...] = Field(description="that the results were scored with")

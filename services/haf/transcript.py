@@ -1,16 +1,39 @@
-"""One generation's way through the stages: what was asked, answered and found."""
+"""One generation's way through the stages: what was asked, answered and found.
+
+Which tokens a statement is made of, and what it reads like without each of them.
+
+Tokens are assigned by character offsets: every token that shares a character with the statement
+counts, the first and the last one included. Tokens that share a character with each other (a
+letter of several bytes) are one piece. Variant `reference` takes tokens that lie wholly inside,
+which loses the first (" The") and often the last (".
+
+") as the released code does.
+
+Responses that the caller brought: a server's tokens, put back onto the text's characters.
+"""
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from services.haf import reference
-from services.haf.contract import HafRequest
-from services.haf.parsed import Parsed
+import numpy as np
+
+from services.haf import parsing_reference
+from services.haf.contract import (
+    MOST_REASONS,
+    ChatLogprobs,
+    CompletionLogprobs,
+    HafRequest,
+    Response,
+)
+from services.haf.kernel import Floats
+from services.haf.parsing import ParsedResponse, ParsedStatement
 from services.haf.report import Stage, Stance
-from services.haf.responses import MOST_REASONS
-from services.haf.spoken import Spoken, Written, spoken
 from services.haf.variants import HafVariant, variant_of
+from shared.errors import BadInput
+from shared.models.calls import Completion
 
 UNCLEAR = "the JUSTIFY response takes no clear stance, so that later stages cannot ask about it"
 REFUSED = "the JUSTIFY response refuses the task"
@@ -26,21 +49,21 @@ class Exchange:
 
     stage: Stage
     reason: int | None
-    written: Written
-    parsed: Parsed
-    decision: Spoken | None
-    reasons: tuple[Spoken, ...]
+    written: ResponseTokens
+    parsed: ParsedResponse
+    decision: StatementTokens | None
+    reasons: tuple[StatementTokens, ...]
 
     @property
     def decision_label(self) -> str:
         """The released code's label of the decision sentence, which it gives in every stage."""
         found = self.parsed.decision
-        stance = reference.stance_of(found.statement.text) if found else "unclear"
-        return reference.NONE if stance == "unclear" else stance
+        stance = parsing_reference.stance_as_released(found.statement.text) if found else "unclear"
+        return parsing_reference.NONE if stance == "unclear" else stance
 
 
 @dataclass(frozen=True)
-class Reordered:
+class ReorderedJustify:
     """The reasons in another order: JUSTIFY rewritten and scored, the internal stage asked anew."""
 
     order: tuple[int, ...]
@@ -57,7 +80,7 @@ class Transcript:
     external: Exchange | None = None
     individual: tuple[Exchange | None, ...] = ()
     absent: dict[str, str] = field(default_factory=dict)  # metric → why its stage is missing
-    orders: tuple[Reordered, ...] = ()  # the original order first; empty: not asked for
+    orders: tuple[ReorderedJustify, ...] = ()  # the original order first; empty: not asked for
 
     @property
     def stance(self) -> Stance:
@@ -77,17 +100,21 @@ class Transcript:
         return (self.justify, *self.later, *(part for part in more if part is not None))
 
 
-def read(
-    request: HafRequest, stage: Stage, written: Written, reason: int | None = None
+def read_exchange(
+    request: HafRequest, stage: Stage, written: ResponseTokens, reason: int | None = None
 ) -> Exchange:
     """Parse a response and find its statements' tokens."""
     way: HafVariant = variant_of(request)
     parsed = way.parse(written.text, stage)
-    return exchange(request, stage, written, parsed, reason)
+    return make_exchange(request, stage, written, parsed, reason)
 
 
-def exchange(
-    request: HafRequest, stage: Stage, written: Written, parsed: Parsed, reason: int | None = None
+def make_exchange(
+    request: HafRequest,
+    stage: Stage,
+    written: ResponseTokens,
+    parsed: ParsedResponse,
+    reason: int | None = None,
 ) -> Exchange:
     """A response that is parsed already."""
     whole = variant_of(request).whole_tokens
@@ -97,8 +124,8 @@ def exchange(
         reason=reason,
         written=written,
         parsed=parsed,
-        decision=spoken(written, found.statement, whole_tokens=whole) if found else None,
-        reasons=tuple(spoken(written, each, whole_tokens=whole) for each in parsed.reasons),
+        decision=tokens_of(written, found.statement, whole_tokens=whole) if found else None,
+        reasons=tuple(tokens_of(written, each, whole_tokens=whole) for each in parsed.reasons),
     )
 
 
@@ -109,7 +136,7 @@ def individual_stage(stance: Stance) -> Stage | None:
     return "necessity" if stance == "non-toxic" else "sufficiency"
 
 
-def obstacle(justify: Exchange) -> str | None:
+def why_no_later_stage(justify: Exchange) -> str | None:
     """Why later stages have nothing to ask about, or None."""
     if justify.parsed.refusal:
         return REFUSED
@@ -118,3 +145,173 @@ def obstacle(justify: Exchange) -> str | None:
     if len(justify.reasons) > MOST_REASONS:
         return TOO_MANY
     return UNCLEAR if justify.parsed.stance == "unclear" else None
+
+
+@dataclass(frozen=True, slots=True)
+class TokenSpan:
+    """Neighbouring tokens between two characters of a response. `nll` in nats."""
+
+    start: int
+    end: int
+    nll: float
+    tokens: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class ResponseTokens:
+    """A response with its tokens, in order."""
+
+    text: str
+    pieces: tuple[TokenSpan, ...]
+    cut: bool = False  # it ended at the most tokens that were allowed
+
+    @property
+    def tokens(self) -> int:
+        """How many tokens it has."""
+        return sum(piece.tokens for piece in self.pieces)
+
+
+@dataclass(frozen=True, slots=True)
+class StatementTokens:
+    """A statement as the model wrote it; pieces: (N,), offsets into the response."""
+
+    statement: ParsedStatement
+    pieces: tuple[TokenSpan, ...] = ()
+
+    @property
+    def nll(self) -> Floats:
+        """(N,) -log p, nats."""
+        return np.array([piece.nll for piece in self.pieces], dtype=np.float64)
+
+    @property
+    def masked(self) -> tuple[str, ...]:
+        """(N,) texts without a piece: made when asked for, as they are N times the statement."""
+        begin = self.statement.span[0] if self.statement.span else 0
+        return tuple(_without(self.statement.text, piece, begin) for piece in self.pieces)
+
+    @property
+    def tokens(self) -> int:
+        """How many tokens it has."""
+        return sum(piece.tokens for piece in self.pieces)
+
+
+def merge_tokens(tokens: Iterable[tuple[int, int, float]]) -> tuple[TokenSpan, ...]:
+    """(start, end, log-probability) of tokens, in order, as pieces that do not overlap."""
+    pieces: list[TokenSpan] = []
+    waiting = TokenSpan(0, 0, 0.0, 0)  # tokens without characters go with the next ones
+    for start, end, logprob in tokens:
+        nll, count = waiting.nll + max(0.0, -logprob), waiting.tokens + 1
+        if end <= start:
+            waiting = TokenSpan(0, 0, nll, count)
+            continue
+        waiting = TokenSpan(0, 0, 0.0, 0)
+        if pieces and start < pieces[-1].end:
+            last = pieces.pop()
+            start, end = last.start, max(end, last.end)
+            nll, count = nll + last.nll, count + last.tokens
+        pieces.append(TokenSpan(start, end, nll, count))
+    if waiting.tokens and pieces:
+        last = pieces.pop()
+        both = (last.nll + waiting.nll, last.tokens + waiting.tokens)
+        pieces.append(TokenSpan(last.start, last.end, *both))
+    return tuple(pieces)
+
+
+def tokens_of(
+    written: ResponseTokens, statement: ParsedStatement, *, whole_tokens: bool
+) -> StatementTokens:
+    """The tokens of a statement; none where it does not stand in the response."""
+    if statement.span is None:
+        return StatementTokens(statement)
+    start, end = statement.span
+    first = bisect_right(written.pieces, start, key=lambda piece: piece.end)
+    last = bisect_left(written.pieces, end, key=lambda piece: piece.start)
+    own = (
+        piece
+        for piece in written.pieces[first:last]
+        if not (whole_tokens and (piece.start < start or piece.end > end))
+    )
+    return StatementTokens(statement, tuple(own))
+
+
+def _without(text: str, piece: TokenSpan, begin: int) -> str:
+    return text[: max(0, piece.start - begin)] + text[max(0, piece.end - begin) :]
+
+
+def from_completion(completion: Completion) -> ResponseTokens:
+    """What a model of ours wrote."""
+    tokens = ((token.start, token.end, token.logprob) for token in completion.tokens)
+    return ResponseTokens(completion.text, merge_tokens(tokens), cut=completion.finish == "length")
+
+
+def from_response(response: Response, pointer: str) -> ResponseTokens:
+    """What the caller's model wrote. Raises BadInput where the tokens do not spell the text."""
+    if response.tokens is not None:
+        tokens = [(token.start, token.end, token.logprob) for token in response.tokens]
+        if tokens != sorted(tokens, key=lambda token: token[0]):
+            raise BadInput("the tokens are not in order", pointer=f"{pointer}/tokens")
+        return _covered(ResponseTokens(response.text, merge_tokens(tokens)), pointer)
+    if response.logprobs is None:
+        return ResponseTokens(response.text, ())
+    pieces, logprobs = _spelled(response.logprobs)
+    spans = _placed(response.text, pieces)
+    if spans is None:
+        raise BadInput(
+            "the tokens do not spell the text: joined, they do not contain it; for characters of "
+            "several tokens give `bytes`",
+            pointer=f"{pointer}/logprobs",
+        )
+    named = zip(spans, logprobs, strict=True)
+    return ResponseTokens(
+        response.text,
+        merge_tokens((span[0], span[1], logprob) for span, logprob in named if span is not None),
+    )
+
+
+def _covered(written: ResponseTokens, pointer: str) -> ResponseTokens:
+    """The same. Raises BadInput where more than blanks of the text belong to no token."""
+    ends = [0, *(piece.end for piece in written.pieces)]
+    starts = [*(piece.start for piece in written.pieces), len(written.text)]
+    for end, start in zip(ends, starts, strict=True):
+        if written.text[end:start].strip():
+            raise BadInput(
+                f"the characters {end} to {start} of the text belong to no token: their "
+                "log-probabilities are missing",
+                pointer=f"{pointer}/tokens",
+            )
+    return written
+
+
+def _spelled(logprobs: ChatLogprobs | CompletionLogprobs) -> tuple[list[bytes], list[float]]:
+    """The tokens' bytes and log-probabilities."""
+    if isinstance(logprobs, CompletionLogprobs):
+        return [_bytes(token) for token in logprobs.tokens], list(logprobs.token_logprobs)
+    spelled = [
+        bytes(token.bytes) if token.bytes is not None else _bytes(token.token)
+        for token in logprobs.content
+    ]
+    return spelled, [token.logprob for token in logprobs.content]
+
+
+def _placed(text: str, pieces: list[bytes]) -> list[tuple[int, int] | None] | None:
+    """Each token's characters in the text; None for one outside (an end mark, a leading blank).
+
+    None altogether where the text is not a part of the joined tokens.
+    """
+    joined, wanted = b"".join(pieces), _bytes(text)
+    shift = joined.find(wanted)
+    if shift < 0:
+        return None
+    character = [place for place, letter in enumerate(text) for _ in _bytes(letter)]
+    spans: list[tuple[int, int] | None] = []
+    here = -shift
+    for piece in pieces:
+        start, end = max(0, here), min(len(wanted), here + len(piece))
+        here += len(piece)
+        inside = start < end
+        spans.append((character[start], character[end - 1] + 1) if inside else None)
+    return spans
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")

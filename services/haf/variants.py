@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from services.haf import reference, stages
-from services.haf.contract import HafRequest, Target
-from services.haf.parsed import Parsed
+from services.haf import parsing, parsing_reference
+from services.haf.contract import DecisionTarget, HafRequest
+from services.haf.parsing import ParsedResponse
 from services.haf.report import Answer, Stage
 from shared.contracts import Variant
 
@@ -16,8 +16,8 @@ from shared.contracts import Variant
 class HafVariant:
     """What a variant does where the paper, its code and its meaning part."""
 
-    parse: Callable[[str, Stage], Parsed]
-    decision_target: Target  # what a decision's tokens are relevant to
+    parse: Callable[[str, Stage], ParsedResponse]
+    decision_target: DecisionTarget  # what a decision's tokens are relevant to
     whole_tokens: bool  # only tokens that lie wholly inside a statement
     same_is_one: bool  # equal texts have similarity 1, without asking
     left_to_model: tuple[Answer | None, ...]  # rule answers that a model must give instead
@@ -39,7 +39,7 @@ EVERY_ANSWER: tuple[Answer | None, ...] = (
 
 VARIANTS: dict[Variant, HafVariant] = {
     "robust": HafVariant(
-        parse=stages.parse,
+        parse=parsing.parse_response,
         decision_target="sentence",
         whole_tokens=False,
         same_is_one=True,
@@ -52,7 +52,7 @@ VARIANTS: dict[Variant, HafVariant] = {
         prompts_without_reasons=False,
     ),
     "paper": HafVariant(
-        parse=stages.parse,
+        parse=parsing.parse_response,
         decision_target="sentence",
         whole_tokens=False,
         same_is_one=True,
@@ -65,7 +65,7 @@ VARIANTS: dict[Variant, HafVariant] = {
         prompts_without_reasons=False,
     ),
     "reference": HafVariant(
-        parse=reference.parse,
+        parse=parsing_reference.parse_as_released,
         decision_target="label",
         whole_tokens=True,
         same_is_one=False,

@@ -1,103 +1,97 @@
-"""What a later stage's decision says about the reasons: rules, one cue a clause.
+"""HAF in plain words: its metrics, its stages, its answers.
 
-The question is always whether an additional reason is required. "Yes, the text is toxic" answers
-another question: it is irrelevant (Table 5 of the paper), which is looked for before yes and no.
+Source of the terms: Mothilal et al., arXiv:2506.19113.
 """
 
 from __future__ import annotations
 
-import re
-from collections import Counter
-from collections.abc import Sequence
+from dataclasses import dataclass
 
-from services.haf.parsed import Verdict
-from services.haf.report import Answer
-from services.haf.sentences import clauses
-from services.haf.stance import NEGATION, names_toxicity, opening
-
-_MORE = (
-    r"\b(?:additional|further|more|another|other|new|extra)\b(?:\s+[\w'()-]+){0,4}?\s+"
-    r"(?:reason|reasoning|context|information|justification|explanation|evidence|detail)s?"
-)
-_WANTED = r"\b(?:required|needed|necessary|warranted|essential|called for)\b"
-_FOUND = r"\b(?:identif\w+|find|found|see|provide|offer|have|think of)\b"
-_PATTERNS: tuple[tuple[str, Answer], ...] = (
-    (rf"{_MORE}.*?{_WANTED}", "insufficient"),
-    (rf"\b(?:requires?|needs?|necessitates?)\b.*?{_MORE}", "insufficient"),
-    (rf"\bthere (?:is|are|exists?)\b.*?{_MORE}", "insufficient"),
-    (rf"{_FOUND}.*?{_MORE}", "insufficient"),
-    (rf"\bno\s+(?:\w+\s+){{0,2}}?{_MORE}", "insufficient"),  # the "no" denies it
-    (r"\b(?:sufficient(?:ly)?|suffices?|enough|adequate(?:ly)?|complete)\b", "sufficient"),
-    (r"\b(?:insufficient|inadequate|incomplete)\b", "insufficient"),
-    (r"\bunnecessary\b", "sufficient"),
-)
-_CUES = tuple((re.compile(pattern), answer) for pattern, answer in _PATTERNS)
-_DOUBT = re.compile(
-    r"\b(?:may|might|could|maybe|perhaps|possibly|potentially|arguably|unclear|unsure|uncertain|"
-    r"not (?:strictly|necessarily|entirely|absolutely)|would (?:be )?(?:helpful|useful|beneficial|"
-    r"strengthen|help)|can be (?:helpful|useful))\b"
-)
-LONGEST_CLAUSE = 600  # characters: what is longer is read so far
-
-_NONE = re.compile(
-    r"^[\W_]*(?:additional|further|more|other)\s+reasons?(?:\(s\))?[\W_]{0,9}:[\W_]{0,9}(?:none|n/a)\b",
-    re.IGNORECASE,
-)
-_OPPOSITE: dict[Answer, Answer] = {"sufficient": "insufficient", "insufficient": "sufficient"}
-_BY_OPENING: dict[str, Answer] = {"yes": "insufficient", "no": "sufficient"}
+from services.haf.report import Answer, DecidedBy, Stage, Stance
 
 
-def verdict(decision: str, following: Sequence[str] = ()) -> Verdict | None:
-    """The answer of a decision sentence; None where the rules see none.
+@dataclass(frozen=True, slots=True)
+class MetricWords:
+    """One of the six, as a page names it."""
 
-    Explicit cues decide by majority, a tie is `doubtful`; a leading yes or no decides only where
-    there is no cue and the sentence is not about toxicity. The certainty is the share of all cues,
-    openings and those of the following sentences included, that agree.
+    name: str  # of the report's component
+    short: str
+    title: str
+    says: str
+    lower_is_better: bool = False
+
+    @property
+    def better(self) -> str:
+        """Its direction."""
+        return "lower is better" if self.lower_is_better else "higher is better"
+
+
+METRICS = (
+    MetricWords("sos", "SoS", "Strength of Support", "the reasons are sure and about the text"),
+    MetricWords("dis", "DiS", "Diversity in Support", "the reasons do not repeat each other"),
+    MetricWords(
+        "uii", "UII", "Unused Internal Information",
+        "asked again, the model finds more in the text that it had not used",
+        lower_is_better=True,
+    ),
+    MetricWords(
+        "uei", "UEI", "Unused External Information",
+        "asked again, the model finds more beyond the text that it had not used",
+        lower_is_better=True,
+    ),
+    MetricWords("rs", "RS", "Reason Sufficiency", "each reason suffices by itself (toxic stances)"),
+    MetricWords(
+        "rn", "RN", "Reason Necessity", "each reason is missed if left out (non-toxic stances)"
+    ),
+)  # fmt: skip
+
+STANCES: dict[Stance, str] = {
+    "toxic": "calls the text toxic",
+    "maybe": "calls the text perhaps toxic",
+    "non-toxic": "calls the text not toxic",
+    "unclear": "takes no clear stance on the text",
+}
+TITLES: dict[Stage, str] = {
+    "justify": "Justify",
+    "internal": "Uphold the reasons: internal",
+    "external": "Uphold the reasons: external",
+    "sufficiency": "Uphold the stance: sufficiency",
+    "necessity": "Uphold the stance: necessity",
+}
+QUESTIONS: dict[Stage, str] = {
+    "justify": "Is the text toxic, and why?",
+    "internal": "Is another reason needed that the text itself gives?",
+    "external": "Is another reason needed that lies beyond the text?",
+    "sufficiency": "With one reason alone: is another reason needed?",
+    "necessity": "With one reason left out: is another reason needed?",
+}
+LEADS_TO: dict[Stage, tuple[str, ...]] = {
+    "justify": ("sos", "dis"),
+    "internal": ("uii",),
+    "external": ("uei",),
+    "sufficiency": ("rs",),
+    "necessity": ("rn",),
+}
+ANSWERS: dict[Answer, str] = {
+    "sufficient": "no more reasons are needed",
+    "insufficient": "more reasons are needed",
+    "doubtful": "it may or may not be enough",
+    "irrelevant": "answers another question",
+    "unclear": "could not be read",
+}
+JUDGES: dict[DecidedBy, str] = {
+    "rules": "our rules",
+    "similarity": "the similarity model",
+    "nli": "an entailment model",
+}
+
+
+def upheld(stage: Stage, answer: Answer | None) -> bool | None:
+    """Whether the model stands by its reasons; None where the answer does not tell.
+
+    A reason that was left out should be missed: there `insufficient` is the ideal answer.
     """
-    cues = explicit(decision)
-    opened = opening(decision)
-    openings = [_BY_OPENING[opened]] if opened else []
-    if cues:
-        chosen = _majority(cues)
-    elif names_toxicity(decision):
-        cues, chosen = ["irrelevant"], "irrelevant"
-    elif openings:
-        cues, openings, chosen = openings, [], openings[0]
-    else:
+    ideal: Answer = "insufficient" if stage == "necessity" else "sufficient"
+    if answer not in ("sufficient", "insufficient"):
         return None
-    later = [cue for sentence in following for cue in explicit(sentence)]
-    every = [*cues, *openings, *later]
-    return Verdict(chosen, "rules", max(every.count(chosen), 1) / len(every))
-
-
-def answers(sentence: str) -> bool:
-    """Whether it says anything about additional reasons, or begins with a bare yes or no."""
-    return bool(explicit(sentence)) or (
-        opening(sentence) is not None and not names_toxicity(sentence)
-    )
-
-
-def explicit(sentence: str) -> list[Answer]:
-    """One answer for each clause that speaks of what is required or suffices."""
-    if _NONE.match(sentence):
-        return ["sufficient"]
-    return [cue for clause in clauses(sentence) if (cue := _cue(clause)) is not None]
-
-
-def _cue(whole: str) -> Answer | None:
-    clause = whole[:LONGEST_CLAUSE]
-    for pattern, answer in _CUES:
-        found = pattern.search(clause)
-        if found is None:
-            continue
-        if _DOUBT.search(clause):
-            return "doubtful"
-        denied = NEGATION.search(clause[: found.end()])
-        return _OPPOSITE[answer] if denied and "unnecessary" not in found.group() else answer
-    return None
-
-
-def _majority(cues: Sequence[Answer]) -> Answer:
-    counted = Counter(cues).most_common()
-    most = [answer for answer, count in counted if count == counted[0][1]]
-    return most[0] if len(most) == 1 else "doubtful"
+    return answer == ideal

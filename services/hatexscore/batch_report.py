@@ -9,8 +9,13 @@ from collections import Counter
 from collections.abc import Sequence
 
 from services.hatexscore.contract import HatexscoreRequest
-from services.hatexscore.report import Components, HatexscoreReport
-from services.hatexscore.report_over_many import MOST_NAMED, HatexscoreBatchReport, LabelConflicts
+from services.hatexscore.report import (
+    MOST_NAMED,
+    HatexscoreBatchReport,
+    HatexscoreComponents,
+    HatexscoreReport,
+    LabelConflicts,
+)
 from shared.contracts import BatchReportRequest, Interval, Scored
 from shared.statistics.intervals import BatchStatistics
 
@@ -24,7 +29,9 @@ def batch_report(
     controls = [row.report.control for row in rows]
     return HatexscoreBatchReport(
         **over.envelope(),
-        components={part: _component(part, rows, over) for part in Components.model_fields},
+        components={
+            part: _component(part, rows, over) for part in HatexscoreComponents.model_fields
+        },
         share_beaten=over.mean(
             "share_beaten", (control.share_beaten if control else None for control in controls)
         ),

@@ -1,23 +1,25 @@
 """HateXScore: does an explanation of a hate-speech decision conclude, quote, name and cohere?
 
 Source: Hu & Lee, EACL 2026, arXiv:2601.13547, section 3. Messages only; the card is README.md.
+
+How much work a HateXScore request asks for: counted from its marks, without reading it.
 """
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 from pydantic import Field, StringConstraints, ValidationInfo, field_validator, model_validator
 
-from services.hatexscore.cost import cost
 from services.hatexscore.report import (
     ConsistencyRule,
+    HatexscoreBatchReport,
     HatexscoreReport,
     Label,
     Language,
     Probability,
 )
-from services.hatexscore.report_over_many import HatexscoreBatchReport
 from shared.contracts import (
     MAX_TEXT,
     FormField,
@@ -28,14 +30,22 @@ from shared.contracts import (
     ScoreRequest,
     SurprisingRule,
 )
+from shared.work import Size, Work, words_of
 
 DEFAULT_MODEL = "embedded-hate"
 
+
 PolicyName = Literal["un", "meta", "twitter", "youtube"]
 
+
 Term = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=100)]
+
+
 Terms = Annotated[list[Term], Field(max_length=2_000)]
+
+
 CustomPolicy = Annotated[dict[Term, Terms], Field(min_length=1, max_length=100)]
+
 
 # The paper's appendix prints a UN list in three languages and the platforms' in English only.
 POLICY_LANGUAGES: dict[PolicyName, tuple[Language, ...]] = {
@@ -46,7 +56,7 @@ POLICY_LANGUAGES: dict[PolicyName, tuple[Language, ...]] = {
 }
 
 
-class Weights(Message):
+class HatexscoreWeights(Message):
     """Of the four components in the score; the paper's mean (Eq. 6) is the default."""
 
     htc: float = Field(default=1.0, ge=0, le=1_000, description="of the Hate-Type Check")
@@ -61,7 +71,7 @@ class Weights(Message):
         return self
 
 
-class Probabilities(Message):
+class HatexscoreProbabilities(Message):
     """P(hateful) that the caller measured; `null` means that the model gave none."""
 
     original: Probability | None = Field(description="P(hateful) of the text, [0, 1]")
@@ -99,11 +109,11 @@ class HatexscoreRequest(ScoreRequest):
         description="what coherence asks of a non-hateful decision without a group: `causal` "
         "|dp| < tau, `eq5` QF < tau, `reference` QF >= tau; absent: the variant's own",
     )
-    weights: Weights = Field(default_factory=Weights)
+    weights: HatexscoreWeights = Field(default_factory=HatexscoreWeights)
     short_text_max_words: int = Field(
         default=5, ge=0, le=50, description="a text of at most so many words may be quoted whole"
     )
-    probabilities: Probabilities | None = Field(
+    probabilities: HatexscoreProbabilities | None = Field(
         default=None, description="bring your own: no model is called, and there is no control"
     )
     control_draws: int = Field(
@@ -135,28 +145,42 @@ _HATEFUL = {
     "wrong. Conclusion: hateful.",
     "predicted_label": "hateful",
 }
+
+
 _CHINESE = {
     "text": "今天和同事一起看了一场很好的电影。",
     "explanation": "“很好的电影”只是对电影的评价，没有攻击任何人。结论：非仇恨。",
     "predicted_label": "non-hateful",
 }
+
+
 _KOREAN = {
     "text": "오늘 도서관에서 좋은 책을 빌렸다.",
     "explanation": '"좋은 책을 빌렸다"는 일상을 말할 뿐이다. 이 글은 혐오 표현이 아닙니다.',
     "predicted_label": "non-hateful",
 }
+
+
 _OWN_PROBABILITIES = {
     "text": "Muslims are kind neighbours",
     "explanation": 'The phrase "kind neighbours" praises Muslim people. The text is not hateful.',
     "predicted_label": "non-hateful",
     "probabilities": {"original": 0.02, "masked": 0.02},
 }
+
+
 _OWN_POLICY = {
     "text": "We lost the match again, cyclists everywhere",
     "explanation": '"cyclists everywhere" is a complaint about traffic. This is not hate speech.',
     "policy": {"road users": ["cyclist", "pedestrian"]},
     "language": "en",
 }
+
+
+def cost(request: HatexscoreRequest, reads: int) -> Sequence[Work]:
+    """At most so much: not every mark opens a quotation, and not every quotation is masked."""
+    return tuple(_works(request, reads))
+
 
 CONTRACT = MetricContract(
     name="hatexscore",
@@ -198,3 +222,40 @@ CONTRACT = MetricContract(
         ),
     ),
 )
+
+
+if TYPE_CHECKING:
+    pass
+
+
+MARKS = "\"'\uff02\u201c\u201e\u201f\u00ab\u300c\u300e\u300a\u2018\u201b"  # that open a quotation
+
+
+SECONDS_A_CHARACTER = 5e-5  # of text and explanation: words, groups, conclusion
+
+
+SECONDS_A_QUOTATION = 2e-3  # that is looked for among near misses
+
+
+SECONDS_A_TERM = 1.5e-4  # of a policy of your own
+
+
+VARIANTS = 3
+
+
+def _works(request: HatexscoreRequest, reads: int) -> Iterator[Work]:
+    variants = Size("variants", VARIANTS if request.other_variants else 1, "/other_variants")
+    characters = len(request.text) + len(request.explanation)
+    read = Size("characters of `text` and `explanation`", characters, "/text", least=2)
+    yield Work((read, variants), "characters", seconds_each=SECONDS_A_CHARACTER)
+    marks = sum(map(request.explanation.count, MARKS))
+    quotations = Size("quotation marks of `explanation`", marks, "/explanation")
+    yield Work((quotations, variants), "quotations", seconds_each=SECONDS_A_QUOTATION)
+    if isinstance(request.policy, dict):
+        terms = sum(map(len, request.policy.values()))
+        size = Size("terms of `policy`", terms, "/policy")
+        yield Work((size,), "terms", seconds_each=SECONDS_A_TERM)
+    if marks and request.probabilities is None:
+        draws = Size("texts (`control_draws` and two)", 2 + request.control_draws, "/control_draws")
+        tokens = Size("tokens of `text`", max(1, min(words_of(request.text), reads)), "/text")
+        yield Work((draws, tokens, variants))

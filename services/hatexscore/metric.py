@@ -10,17 +10,17 @@ import numpy as np
 from services.hatexscore import kernel
 from services.hatexscore.batch_report import batch_report
 from services.hatexscore.contract import CONTRACT, HatexscoreRequest
-from services.hatexscore.gather import NO_CONTROL, HatexscoreCollected, measure
-from services.hatexscore.reading import Reading
+from services.hatexscore.explanation import ParsedExplanation
+from services.hatexscore.model_calls import NO_CONTROL, HatexscoreCollected, ask_classifiers
 from services.hatexscore.report import (
-    Components,
     Conclusion,
     HallucinatedQuote,
+    HatexscoreBatchReport,
+    HatexscoreComponents,
     HatexscoreReport,
     RandomSpans,
     VariantOutcome,
 )
-from services.hatexscore.report_over_many import HatexscoreBatchReport
 from services.hatexscore.variants import VARIANTS, HatexscoreVariant
 from shared.contracts import BatchReportRequest, Scored, Variant
 from shared.metric import Metric
@@ -41,7 +41,9 @@ class HateXScore(
 
     def collect(self, requests: Sequence[HatexscoreRequest]) -> list[HatexscoreCollected]:
         """What every explanation says, and the probabilities of what it quotes: a call a model."""
-        return measure(requests, [self.variant(request).read(request) for request in requests])
+        return ask_classifiers(
+            requests, [self.variant(request).read(request) for request in requests]
+        )
 
     def report(
         self, request: HatexscoreRequest, collected: HatexscoreCollected
@@ -113,10 +115,10 @@ class HateXScore(
         )
 
 
-def _components(collected: HatexscoreCollected) -> Components:
+def _components(collected: HatexscoreCollected) -> HatexscoreComponents:
     reading = collected.reading
     qf = _faithfulness(collected)
-    return Components(
+    return HatexscoreComponents(
         htc=reading.htc,
         qf=qf,
         tgi=reading.tgi,
@@ -135,7 +137,7 @@ def _faithfulness(collected: HatexscoreCollected) -> float | None:
     return kernel.quotation_faithfulness(reading.label, quoted_drop)
 
 
-def _score(request: HatexscoreRequest, components: Components) -> float | None:
+def _score(request: HatexscoreRequest, components: HatexscoreComponents) -> float | None:
     weights = request.weights
     return kernel.weighted_mean(
         (components.htc, components.qf, components.tgi, components.cc),
@@ -143,7 +145,7 @@ def _score(request: HatexscoreRequest, components: Components) -> float | None:
     )
 
 
-def _conclusion(request: HatexscoreRequest, reading: Reading) -> Conclusion | None:
+def _conclusion(request: HatexscoreRequest, reading: ParsedExplanation) -> Conclusion | None:
     statement = reading.statement
     if statement is None:
         return None

@@ -1,6 +1,8 @@
 """What HateXScore reports: the parts, the evidence they rest on, and the control.
 
 Source: Hu & Lee, EACL 2026, arXiv:2601.13547, section 3. Part of the contract: pydantic only.
+
+What HateXScore reports over many results. Part of the contract: pydantic only.
 """
 
 from __future__ import annotations
@@ -9,7 +11,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from shared.contracts import Evidence, Message, Report, Variant, Word
+from shared.contracts import BatchReport, Evidence, Interval, Message, Report, Variant, Word
 
 Label = Literal["hateful", "non-hateful"]
 Language = Literal["en", "zh", "ko"]
@@ -18,7 +20,7 @@ Probability = Annotated[float, Field(ge=0, le=1)]
 Offset = Annotated[int, Field(ge=0, description="character offset (Unicode code points)")]
 
 
-class Components(Message):
+class HatexscoreComponents(Message):
     """The four parts of the score; null where undefined, with the reason in `warnings`."""
 
     htc: float | None = Field(ge=0, le=1, description="1: the explanation states a conclusion")
@@ -95,7 +97,7 @@ class VariantOutcome(Message):
 
     variant: Variant
     score: float | None = Field(ge=0, le=1, description="null where undefined; see `warnings`")
-    components: Components
+    components: HatexscoreComponents
     tau: Probability = Field(description="in force: that of `reference` is fixed")
     consistency_rule: ConsistencyRule = Field(
         description="in force: as sent, else the variant's own"
@@ -109,7 +111,7 @@ class HatexscoreReport(Report):
     """Higher is better; the parts are worth more than their mean."""
 
     range: tuple[float, float] = (0.0, 1.0)
-    components: Components
+    components: HatexscoreComponents
     evidence: tuple[Annotated[QuoteEvidence | GroupEvidence, Field(discriminator="kind")], ...]
     hallucinated_quotes: tuple[HallucinatedQuote, ...]
     masked_text: str | None = Field(description="null where nothing is quoted")
@@ -136,3 +138,29 @@ class HatexscoreReport(Report):
         exclude_if=lambda outcomes: not outcomes,
         description="what the other two variants say; absent unless asked for",
     )
+
+
+MOST_NAMED = 100
+
+
+class LabelConflicts(Message):
+    """Where an explanation states another decision than the one it was sent for."""
+
+    compared: int = Field(ge=0, description="results with both a sent and a stated label")
+    conflicting: int = Field(ge=0, description="of these, results in which they differ")
+    no_conclusion: int = Field(ge=0, description="results whose explanation states no decision")
+    conflicts: tuple[str, ...] = Field(
+        max_length=MOST_NAMED, description="the first of them, by custom_id, else by job"
+    )
+
+
+class HatexscoreBatchReport(BatchReport):
+    """Means over the results in which the quantity is defined."""
+
+    components: dict[str, Interval] = Field(description="mean of htc, qf, tgi and cc, each [0, 1]")
+    share_beaten: Interval = Field(
+        description="mean share of random spans that the quotations beat; 0.5 is chance"
+    )
+    labels: LabelConflicts
+    groups: dict[str, int] = Field(description="group that counts as identified → results")
+    languages: dict[str, int] = Field(description="language of the text → results")

@@ -1,29 +1,114 @@
-"""Where the three variants differ: how the explanation is read, and whether there is a control."""
+"""Where the three variants differ: how the explanation is read, and whether there is a control.
+
+Variant `robust`: what the paper means, with the defects mended.
+
+Source: Hu & Lee, arXiv:2601.13547, sections 3.1 to 3.3; README.md lists the departures.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from services.hatexscore import paper, reference, robust
+from services.hatexscore import variant_paper, variant_reference
+from services.hatexscore.conclusion import find_conclusion, names_label
 from services.hatexscore.contract import HatexscoreRequest
-from services.hatexscore.reading import Reading
+from services.hatexscore.explanation import (
+    LABEL_UNKNOWN,
+    ParsedExplanation,
+    QuotedSpans,
+    detect_languages,
+    group_evidence,
+    lexicon_of,
+    quote_evidence,
+)
+from services.hatexscore.groups import find_mentions, target_group_identified
+from services.hatexscore.quotes import (
+    is_trivial,
+    locate,
+    mask_spans,
+    merge_spans,
+    quotations,
+    quoted_spans,
+    touched_words,
+    word_spans,
+)
+from services.hatexscore.words import Language, Span
 from shared.contracts import Variant
+
+COVERAGE = 0.9  # of the text's words: who quotes more, quotes the text (Eq. 3, Q = {T})
+
+
+def read_robust(request: HatexscoreRequest) -> ParsedExplanation:
+    """Conclusion, quotations and groups of the explanation."""
+    languages = detect_languages(request)
+    statement = find_conclusion(request.explanation, languages.explanation)
+    stated = statement.label if statement else None
+    label = request.predicted_label or stated
+    quoting = _quoting(request, languages.text)
+    found = find_mentions(
+        request.explanation,
+        languages.explanation,
+        lexicon_of(request, languages.explanation),
+        hateful=label != "non-hateful",  # an unknown decision is held to the stricter test
+        quotations=quoted_spans(request.explanation),
+    )
+    return ParsedExplanation(
+        languages=languages,
+        statement=statement,
+        htc=float(statement is not None),
+        label=label,
+        stated_label=stated,
+        quoting=quoting,
+        groups=group_evidence(found),
+        tgi=float(target_group_identified(found)),
+        tau=request.tau,
+        rule=request.consistency_rule or "causal",
+        warnings=() if label else (LABEL_UNKNOWN,),
+    )
+
+
+def _quoting(request: HatexscoreRequest, language: Language) -> QuotedSpans:
+    """Quotations in quotation marks that occur in the text; function words alone point nowhere."""
+    quoted = [q for q in quotations(request.explanation) if not is_trivial(q, language)]
+    quotes, missing = locate(request.text, quoted)
+    spans = merge_spans((quote.start, quote.end) for quote in quotes)
+    return QuotedSpans(
+        evidence=quote_evidence(quotes),
+        hallucinated=tuple(quotation for quotation in missing if not names_label(quotation.text)),
+        masked=mask_spans(request.text, spans) if spans else None,
+        trivial=_quotes_everything(request, language, spans),
+        spans=tuple(spans),
+    )
+
+
+def _quotes_everything(
+    request: HatexscoreRequest, language: Language, spans: Sequence[Span]
+) -> bool:
+    """Do the quotes cover the text? A short text may be quoted whole: what else is there?
+
+    Deviates: the paper's Table 3 scores a whole quotation 1 where Eq. 3 says 0.
+    """
+    counted = word_spans(request.text, language)
+    if len(counted) <= request.short_text_max_words:
+        return False
+    covered = sum(last - first for first, last in touched_words(counted, spans))
+    return covered >= COVERAGE * len(counted)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HatexscoreVariant:
     """One variant."""
 
-    read: Callable[[HatexscoreRequest], Reading]
+    read: Callable[[HatexscoreRequest], ParsedExplanation]
     why_no_control: str | None = None  # None: there is one
 
 
 VARIANTS: dict[Variant, HatexscoreVariant] = {
-    "robust": HatexscoreVariant(read=robust.read),
-    "paper": HatexscoreVariant(read=paper.read),
+    "robust": HatexscoreVariant(read=read_robust),
+    "paper": HatexscoreVariant(read=variant_paper.read_as_printed),
     "reference": HatexscoreVariant(
-        read=reference.read,
+        read=variant_reference.read_as_released,
         why_no_control="variant reference masks letters inside words, which has no random "
         "counterpart",
     ),

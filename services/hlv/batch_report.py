@@ -10,9 +10,18 @@ from typing import Any
 
 import numpy as np
 
-from services.hlv.batch_message import Estimate, HlvBatchReport, Judged, Table
 from services.hlv.contract import HlvRequest
-from services.hlv.report import Gain, HlvReport, Measured, Method, MethodResult
+from services.hlv.report import (
+    Estimate,
+    Gain,
+    HlvBatchReport,
+    HlvMeasured,
+    HlvReport,
+    HlvTable,
+    Judged,
+    Method,
+    MethodResult,
+)
 from shared.contracts import BatchReportRequest, Interval, Scored
 from shared.statistics.intervals import BatchStatistics, Floats, of_sums
 
@@ -41,7 +50,7 @@ def batch_report(rows: Rows, over: BatchStatistics[BatchReportRequest]) -> HlvBa
 
 def _tables(
     reports: Sequence[HlvReport], over: BatchStatistics[BatchReportRequest]
-) -> Iterator[Table]:
+) -> Iterator[HlvTable]:
     methods: tuple[Method, ...] = ("rank", "logits", "score")
     for method in methods:
         found = [_result(report, method) for report in reports]
@@ -51,7 +60,7 @@ def _tables(
         gains = [result.gain for result in found if result and result.gain]
         if gains:
             estimates = _estimates(f"{method} gain", gains, over)
-            yield Table(method=method, judged="gain", items=len(gains), metrics=estimates)
+            yield HlvTable(method=method, judged="gain", items=len(gains), metrics=estimates)
     for judge in ("uniform", "majority"):
         measured = [getattr(report.control, judge) for report in reports]
         yield from _table(None, judge, reports, measured, over)
@@ -65,16 +74,16 @@ def _table(
     method: Method | None,
     judged: Judged,
     reports: Sequence[HlvReport],
-    measured: Sequence[Measured | None],
+    measured: Sequence[HlvMeasured | None],
     over: BatchStatistics[BatchReportRequest],
-) -> Iterator[Table]:
+) -> Iterator[HlvTable]:
     """None where nobody was judged so."""
     pairs = [(r, m) for r, m in zip(reports, measured, strict=True) if m is not None]
     if not pairs:
         return
     own = [one for _, one in pairs]
     name = f"{method} {judged}"
-    yield Table(
+    yield HlvTable(
         method=method,
         judged=judged,
         items=len(own),
@@ -84,7 +93,7 @@ def _table(
 
 
 def _estimates(
-    name: str, own: Sequence[Measured | Gain], over: BatchStatistics[BatchReportRequest]
+    name: str, own: Sequence[HlvMeasured | Gain], over: BatchStatistics[BatchReportRequest]
 ) -> dict[str, Estimate]:
     """Means over items; a block that no item has is left out."""
     found = {metric: _estimate(name, metric, own, over) for metric in CORRELATIONS}
@@ -97,7 +106,7 @@ def _estimates(
     return found
 
 
-def _block(one: Measured | Gain, metric: str) -> Any:
+def _block(one: HlvMeasured | Gain, metric: str) -> Any:
     """Where this metric stands."""
     if isinstance(one, Gain):
         return one
@@ -119,7 +128,7 @@ def _estimate(
 
 def _pooled(
     name: str,
-    pairs: Sequence[tuple[HlvReport, Measured]],
+    pairs: Sequence[tuple[HlvReport, HlvMeasured]],
     over: BatchStatistics[BatchReportRequest],
 ) -> dict[str, Estimate]:
     """RMSE, MAE and R^2 over all pairs of item and option (R^2 is meant so); items are drawn."""
@@ -136,7 +145,7 @@ def _pooled(
     }
 
 
-def _sums(report: HlvReport, one: Measured) -> list[float]:
+def _sums(report: HlvReport, one: HlvMeasured) -> list[float]:
     """What an item adds: pairs, squared errors, absolute errors, gold, squared gold."""
     gold, given = report.gold.values or {}, one.values or {}
     errors = np.array([gold[key] - given[key] for key in gold])

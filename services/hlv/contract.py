@@ -1,27 +1,36 @@
 """HLV: does a judge rank, weigh or rate options as humans do, and do explanations bring it closer?
 
 Source: Chen et al., EMNLP 2025, section 5 and Appendices D-F. Messages only; the card is README.md.
+
+Answers of a judge that the caller asked. Pydantic only.
+
+What humans said: votes, ratings or rankings, from one source or several. Pydantic only.
+
+How much work an HLV request asks for: prompts that a judge reads. Answers are not counted.
 """
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
-from services.hlv.batch_message import HlvBatchReport
-from services.hlv.cost import cost
-from services.hlv.human import Human
-from services.hlv.predictions import MOST_RUNS, Predictions
-from services.hlv.report import HlvReport, Method
+from services.hlv.report import HlvBatchReport, HlvReport, Method
 from shared.contracts import Input, Message, MetricContract, ScoreRequest, SurprisingRule
-from shared.questions import Explanation, Options, Passage, Question
+from shared.questions import Explanation, Key, Options, Passage, Question, asked, listed
+from shared.work import Size, Work, words_of
 
 Normalisation = Literal["softmax", "abs_sum_reference"]
+
+
 METHODS: tuple[Method, ...] = ("rank", "logits", "score")
 
 
-class Judge(Message):
+MOST_RUNS = 26
+
+
+class HlvJudge(Message):
     """How the judge `model` is asked."""
 
     methods: tuple[Method, ...] = Field(
@@ -53,6 +62,143 @@ class Judge(Message):
         return methods
 
 
+Counts = Annotated[dict[Key, Annotated[float, Field(ge=0, le=1e9)]], Field(max_length=26)]
+
+
+Places = Annotated[dict[Key, Annotated[float, Field(ge=1, le=26)]], Field(max_length=26)]
+
+
+SOME = Field(min_length=1, max_length=1_000)
+
+
+WIDEST = 1e6  # scale of ratings: squares of what is on it stay far from infinity
+
+
+class Scale(Message):
+    """The ends of a rating scale."""
+
+    low: float = Field(default=1, ge=-WIDEST, le=WIDEST, description="impossible")
+    high: float = Field(default=5, ge=-WIDEST, le=WIDEST, description="very likely")
+
+    @model_validator(mode="after")
+    def _upwards(self) -> Self:
+        if not self.low < self.high:
+            raise ValueError("`low` must lie below `high`")
+        return self
+
+
+Rating = Annotated[float, Field(ge=-WIDEST, le=WIDEST)]
+
+
+Values = Annotated[dict[Key, Rating], Field(min_length=1, max_length=26)]
+
+
+class Human(Message):
+    """Exactly one of `votes`, `ratings`, `ranking`; each an object, or a list of them, a source
+    each (an annotator, a data set): sources are averaged."""
+
+    votes: Annotated[
+        Annotated[tuple[Counts, ...], SOME] | Counts | None,
+        Field(
+            description="option → count; a missing option is 0. Every source is normalised, then "
+            "the mean is taken",
+        ),
+    ] = None
+    ratings: Annotated[
+        Annotated[tuple[Values, ...], SOME] | Values | None,
+        Field(
+            description="option → plausibility on `scale`, every option; the mean is taken",
+        ),
+    ] = None
+    ranking: Annotated[
+        Annotated[tuple[Places, ...], SOME] | Places | None,
+        Field(
+            description="option → place, 1 = best, equal places tie; options that are missing tie "
+            "for last. The mean of fractional ranks is taken, and ranked again",
+        ),
+    ] = None
+    scale: Scale = Field(default_factory=Scale, description="of `ratings`")
+
+    @model_validator(mode="after")
+    def _one_of_three(self) -> Self:
+        given = [kind for kind in (self.votes, self.ratings, self.ranking) if kind is not None]
+        if len(given) != 1:
+            raise ValueError("give exactly one of `votes`, `ratings` and `ranking`")
+        if self.votes is not None and not all(sum(source.values()) > 0 for source in self.sources):
+            raise ValueError("a source of votes has no vote")
+        return self
+
+    @model_validator(mode="after")
+    def _on_the_scale(self) -> Self:
+        low, high = self.scale.low, self.scale.high
+        for source in self.sources if self.ratings is not None else ():
+            if not all(low <= value <= high for value in source.values()):
+                raise ValueError(f"a rating lies outside the scale, {low:g} to {high:g}")
+        return self
+
+    @property
+    def sources(self) -> Sources:
+        """What was given, a source each."""
+        given = next(one for one in (self.votes, self.ratings, self.ranking) if one is not None)
+        return (given,) if isinstance(given, dict) else given
+
+
+Logit = Annotated[float, Field(ge=-1e39, le=1e39)]  # any number of single precision
+
+
+Logits = Annotated[dict[Key, Logit], Field(min_length=1, max_length=26)]
+
+
+class HlvAnswers(Message):
+    """What a judge said, a list entry a run; option → value."""
+
+    rankings: tuple[Places, ...] = Field(
+        default=(), max_length=MOST_RUNS, description="places, 1 = best; missing ones tie for last"
+    )
+    distributions: tuple[Counts, ...] = Field(
+        default=(), max_length=MOST_RUNS, description="probabilities, or weights of any sum > 0"
+    )
+    logits: tuple[Logits, ...] = Field(
+        default=(), max_length=MOST_RUNS, description="of the options' letters, every option"
+    )
+    scores: tuple[Values, ...] = Field(
+        default=(), max_length=MOST_RUNS, description="on the scale of `human`, every option"
+    )
+
+    @model_validator(mode="after")
+    def _something(self) -> Self:
+        if not (self.rankings or self.distributions or self.logits or self.scores):
+            raise ValueError("there are no answers")
+        if self.distributions and self.logits:
+            raise ValueError("give `distributions` or `logits`, not both")
+        if not all(sum(row.values()) > 0 for row in self.distributions):
+            raise ValueError("a distribution has no mass")
+        return self
+
+    @property
+    def rows(self) -> tuple[dict[str, float], ...]:
+        """Every answer."""
+        return (*self.rankings, *self.distributions, *self.logits, *self.scores)
+
+
+class Predictions(Message):
+    """Answers of a judge that you asked yourself."""
+
+    explained: HlvAnswers | None = Field(default=None, description="asked with the explanations")
+    baseline: HlvAnswers | None = Field(default=None, description="asked without")
+
+    @model_validator(mode="after")
+    def _some_side(self) -> Self:
+        if self.explained is None and self.baseline is None:
+            raise ValueError("give `explained`, `baseline` or both")
+        return self
+
+    @property
+    def sides(self) -> tuple[HlvAnswers, ...]:
+        """Those that were given."""
+        return tuple(side for side in (self.explained, self.baseline) if side is not None)
+
+
 class HlvRequest(ScoreRequest):
     """A question, what humans said, and a judge: a model, or its answers."""
 
@@ -67,7 +213,9 @@ class HlvRequest(ScoreRequest):
         default=None, description="an explanation that is no list of pairs, as a chain of thought"
     )
     human: Annotated[Human, Input]
-    judge: Judge | None = Field(default=None, description="how `model` is asked; absent: defaults")
+    judge: HlvJudge | None = Field(
+        default=None, description="how `model` is asked; absent: defaults"
+    )
     predictions: Annotated[Predictions | None, Input] = Field(
         default=None, description="bring your own: no model is called"
     )
@@ -141,13 +289,19 @@ _NLI = {
     ],
     "human": {"votes": [{"A": 40, "B": 58, "C": 2}, {"A": 2, "B": 3}]},
 }
+
+
 _OWN_DISTRIBUTIONS = _NLI | {
     "predictions": {
         "baseline": {"distributions": [{"A": 0.7, "B": 0.2, "C": 0.1}]},
         "explained": {"distributions": [{"A": 0.35, "B": 0.6, "C": 0.05}]},
     },
 }
+
+
 _CLASSIFIER = _NLI | {"model": "embedded-nli"}
+
+
 _OWN_RATINGS = {
     "question": {"scenario": "Ash passed the test at the second try.", "question": "How is Ash?"},
     "options": [
@@ -158,6 +312,22 @@ _OWN_RATINGS = {
     "human": {"ratings": [{"A": 5, "B": 4, "C": 1}, {"A": 4, "B": 4, "C": 2}]},
     "predictions": {"explained": {"scores": [{"A": 5, "B": 3, "C": 1}]}},
 }
+
+
+def cost(request: HlvRequest, reads: int) -> Sequence[Work]:
+    """Every prompt, with and without the explanations; nothing where `predictions` are sent."""
+    if request.model is None or request.judge is None:
+        return ()  # a classifier reads one pair; a language model as it is asked by default, little
+    judge, options = request.judge, len(request.options)
+    question = words_of(asked(request.question)) + words_of(listed(request.options))
+    shown = sum(words_of(one.explanation) for one in request.explanations)
+    shown += words_of(request.rationale or "")
+    explained = bool(request.explanations or request.rationale)
+    sides = 2 if explained else 1
+    runs = Size("prompts of `judge` (`runs`, `methods`)", _prompts(judge, options), "/judge/runs")
+    read = question + (shown / 2 if explained else 0)  # half of the prompts show them
+    return (Work((runs, Size("conditions", sides), Size("tokens of a prompt", max(1, read)))),)
+
 
 CONTRACT = MetricContract(
     name="hlv",
@@ -185,3 +355,21 @@ CONTRACT = MetricContract(
         ),
     ),
 )
+
+
+Sources = tuple[dict[str, float], ...]
+
+
+if TYPE_CHECKING:
+    pass
+
+
+def _prompts(judge: HlvJudge, options: int) -> int:
+    """Of one condition. A greedy judge that sees one order is asked once."""
+    runs = judge.runs if judge.temperature > 0 or judge.order == "rotated" else 1
+    each = {
+        "rank": runs,
+        "score": runs * options,
+        "logits": options if judge.order == "rotated" else 1,
+    }
+    return sum(each[method] for method in judge.methods)

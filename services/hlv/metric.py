@@ -6,22 +6,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from services.hlv import kernel
-from services.hlv.batch_message import HlvBatchReport
 from services.hlv.batch_report import batch_report
-from services.hlv.contract import CONTRACT, HlvRequest, Judge
-from services.hlv.gather import HlvCollected, Side, gather
-from services.hlv.measuring import by_key, epsilon, gain, measured, of_values
+from services.hlv.contract import CONTRACT, HlvJudge, HlvRequest
+from services.hlv.judge_runs import Target, averaged, target
+from services.hlv.model_calls import HlvCollected, Side, gather
 from services.hlv.report import (
-    Baselines,
-    Components,
     Gold,
+    HlvBaselines,
+    HlvBatchReport,
+    HlvComponents,
+    HlvMeasured,
     HlvReport,
-    Measured,
     Method,
     MethodResult,
 )
-from services.hlv.saying import averaged
-from services.hlv.sent import Target, target
+from services.hlv.scoring import by_key, epsilon, gain, measured, of_values
 from services.hlv.variants import VARIANTS, HlvVariant
 from shared.contracts import BatchReportRequest, Scored
 from shared.metric import Metric
@@ -59,7 +58,7 @@ class Hlv(Metric[HlvRequest, HlvCollected, HlvReport, HlvVariant]):
 
     def in_force(self, request: HlvRequest, collected: HlvCollected) -> Mapping[str, Any]:
         """How a judge was asked, defaults included, and by which methods it answered."""
-        judge = None if request.model is None else (request.judge or Judge())
+        judge = None if request.model is None else (request.judge or HlvJudge())
         return {
             "judge": judge and judge.model_dump(mode="json"),
             "methods": list(collected.methods),
@@ -84,13 +83,15 @@ def _result(
     )
 
 
-def _side(request: HlvRequest, gold: Target, method: Method, side: Side | None) -> Measured | None:
+def _side(
+    request: HlvRequest, gold: Target, method: Method, side: Side | None
+) -> HlvMeasured | None:
     if side is None or method not in side:
         return None
     return measured(request, gold, method, averaged(side[method], len(request.options)))
 
 
-def _components(request: HlvRequest, methods: Sequence[MethodResult]) -> Components:
+def _components(request: HlvRequest, methods: Sequence[MethodResult]) -> HlvComponents:
     first = methods[0]
     asked = first.explained or first.baseline
     row = VARIANTS[request.variant]
@@ -101,7 +102,7 @@ def _components(request: HlvRequest, methods: Sequence[MethodResult]) -> Compone
         "kendall_baseline": getattr(first.baseline, kendall, None),
         "spearman_baseline": getattr(first.baseline, spearman, None),
     }
-    return Components(
+    return HlvComponents(
         **values,
         kendall_gain=_gained(first, values["kendall"], values["kendall_baseline"]),
         spearman_gain=_gained(first, values["spearman"], values["spearman_baseline"]),
@@ -124,9 +125,9 @@ def _gold(request: HlvRequest, gold: Target) -> Gold:
     )
 
 
-def _baselines(request: HlvRequest, gold: Target) -> Baselines:
+def _baselines(request: HlvRequest, gold: Target) -> HlvBaselines:
     best = -gold.ranks if gold.values is None else gold.values
-    return Baselines(
+    return HlvBaselines(
         uniform=of_values(request, gold, kernel.uniform(gold.ranks.size)),
         majority=of_values(request, gold, kernel.majority(best)),
     )
@@ -141,7 +142,7 @@ def _human_doubts(request: HlvRequest, gold: Target) -> Iterator[str]:
             yield f"nobody chose {', '.join(unchosen)}: D(model ‖ gold) hangs on epsilon"
 
 
-def _warnings(gold: Target, components: Components, *, gains: bool) -> Iterator[str]:
+def _warnings(gold: Target, components: HlvComponents, *, gains: bool) -> Iterator[str]:
     if not gains:
         yield "no gain: it needs answers both with explanations and without"
     for result in components.methods:
@@ -150,7 +151,7 @@ def _warnings(gold: Target, components: Components, *, gains: bool) -> Iterator[
                 yield from (f"{result.method}, {side}: {why}" for why in _doubts(gold, found))
 
 
-def _doubts(gold: Target, found: Measured) -> Iterator[str]:
+def _doubts(gold: Target, found: HlvMeasured) -> Iterator[str]:
     """Why numbers of one side are null, or may mean less than they seem to."""
     if found.runs == 0:
         yield "an option has no readable answer in any run: undefined"
@@ -164,7 +165,7 @@ def _doubts(gold: Target, found: Measured) -> Iterator[str]:
     yield from _infinite(found)
 
 
-def _infinite(found: Measured) -> Iterator[str]:
+def _infinite(found: HlvMeasured) -> Iterator[str]:
     """A divergence is null where it is infinite, and doubtful where only the clip bounds it."""
     parts = found.distribution
     if parts is None:

@@ -2,6 +2,10 @@
 
 Source: Chen et al., EMNLP 2025, Appendix E. Null within a block means undefined, with the reason in
 `warnings`; a block is null where what humans said, or what the judge said, has no such values.
+
+What a report over many HLV results holds. Part of the contract: pydantic only.
+
+Source: Chen et al., EMNLP 2025, Tables 11-13.
 """
 
 from __future__ import annotations
@@ -10,7 +14,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from shared.contracts import Evidence, Message, Report
+from shared.contracts import BatchReport, Evidence, Interval, Message, Report
 from shared.questions import Key
 
 Method = Literal["rank", "logits", "score"]
@@ -45,7 +49,7 @@ class Errors(Message):
     r2: float | None = Field(le=1, description="over this item's options; null: gold is constant")
 
 
-class Measured(Message):
+class HlvMeasured(Message):
     """One judge's answers against what humans said."""
 
     ranks: dict[Key, float] = Field(description="mean over runs, ranked again")
@@ -85,12 +89,14 @@ class MethodResult(Message):
     """One way of asking for a ranking."""
 
     method: Method
-    explained: Measured | None = Field(description="with explanations; null where none were given")
-    baseline: Measured | None = Field(description="the same judge without")
+    explained: HlvMeasured | None = Field(
+        description="with explanations; null where none were given"
+    )
+    baseline: HlvMeasured | None = Field(description="the same judge without")
     gain: Gain | None = Field(description="null where one of the two is missing")
 
 
-class Components(Message):
+class HlvComponents(Message):
     """The headline method in the variant's own form of the coefficients; the rest is below."""
 
     kendall: Correlation | None = Field(description="tau-b; tau-a for variant `paper`")
@@ -102,11 +108,13 @@ class Components(Message):
     methods: tuple[MethodResult, ...]
 
 
-class Baselines(Message):
+class HlvBaselines(Message):
     """Judges that read nothing."""
 
-    uniform: Measured = Field(description="every option alike: its rank correlation is undefined")
-    majority: Measured = Field(description="an oracle that knows the humans' first choice only")
+    uniform: HlvMeasured = Field(
+        description="every option alike: its rank correlation is undefined"
+    )
+    majority: HlvMeasured = Field(description="an oracle that knows the humans' first choice only")
 
 
 class HlvReport(Report):
@@ -117,7 +125,40 @@ class HlvReport(Report):
         description="`gain`: what explanations add to Kendall's tau; `agreement`: the tau itself, "
         "where there are no explanations or no baseline"
     )
-    components: Components
+    components: HlvComponents
     evidence: tuple[Evidence, ...] = ()
     gold: Gold
-    control: Baselines
+    control: HlvBaselines
+
+
+Judged = Literal["explained", "baseline", "gain", "uniform", "majority"]
+
+
+class Estimate(Message):
+    """A number over items."""
+
+    mean: Interval = Field(description="over items where it is defined; pooled ones over all pairs")
+    undefined: int = Field(ge=0, description="items where it is undefined")
+    undefined_as_zero: float | None = Field(
+        default=None, description="the mean with these as 0; of correlations only"
+    )
+
+
+class HlvTable(Message):
+    """One way of judging: `gain` is explained minus baseline, item by item, positive = closer."""
+
+    method: Method | None = Field(description="null for judges that read nothing")
+    judged: Judged
+    items: int = Field(ge=0)
+    invalid_runs: int = Field(default=0, ge=0, description="answers that could not be read")
+    metrics: dict[str, Estimate]
+
+
+class HlvBatchReport(BatchReport):
+    """Every judge beside the uniform one and the majority oracle."""
+
+    score_of: Literal["gain", "agreement", "mixed"] | None = Field(
+        description="what the mean score is of; `mixed`: results of both kinds, and no mean; null: "
+        "no results"
+    )
+    tables: tuple[HlvTable, ...]

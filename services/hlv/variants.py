@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from services.hlv import parsing
+from services.hlv import prompts
 from services.hlv.contract import Normalisation
 from shared.contracts import Variant
 
@@ -26,8 +26,8 @@ class HlvVariant:
     clips_jsd: bool = False  # the Jensen-Shannon distance too
     kendall: Literal["tau_a", "tau_b"] = "tau_b"  # corrected for ties
     spearman: Literal["spearman", "spearman_without_ties"] = "spearman"
-    mentioned: Callable[[str, Sequence[str]], list[str]] = parsing.mentioned
-    rating: Callable[[str], int | None] = parsing.rating
+    mentioned: Callable[[str, Sequence[str]], list[str]] = prompts.mentioned
+    rating: Callable[[str], int | None] = prompts.rating
 
 
 VARIANTS: dict[Variant, HlvVariant] = {
@@ -36,7 +36,7 @@ VARIANTS: dict[Variant, HlvVariant] = {
     "reference": HlvVariant(
         normalisation="abs_sum_reference",
         clips_jsd=True,
-        mentioned=parsing.mentioned_as_released,
-        rating=parsing.rating_as_released,
+        mentioned=prompts.mentioned_as_released,
+        rating=prompts.rating_as_released,
     ),
 }

@@ -1,19 +1,42 @@
-"""ICE over many results: the story. Bring tests together by configuration, summarize, compare."""
+"""ICE over many results: the story. Bring tests together by configuration, summarize, compare.
+
+Explanations against each other, operators against each other, machines against people.
+
+The plot of a batch report: win rates with their intervals against chance.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import combinations
 
-from services.ice.agreeing import agreements, differences, orthogonality
-from services.ice.batch_messages import (
+import numpy as np
+
+from services.ice import batch_tables
+from services.ice.batch_tables import (
+    ScoredIce,
+    Table,
+    Tested,
+    by_configuration,
+    defined,
+    name,
+    same_but,
+    summaries,
+)
+from services.ice.kernel import WIN_RATE_OF_CHANCE, Floats
+from services.ice.report import (
     AntiFaithful,
+    Configuration,
     ConfigurationResult,
+    IceAgreement,
     IceBatchReport,
     IceBatchReportRequest,
+    MeanDifference,
+    Orthogonality,
+    Test,
 )
-from services.ice.forest import forest
-from services.ice.results import ScoredIce, Table, by_configuration
-from services.ice.summarizing import summaries
+from shared.contracts import Interval, Plot
+from shared.plotting import BLUE, GREY, ORANGE, drawn, figure
 from shared.statistics.intervals import BatchStatistics
 
 MOST_LISTED = 1_000
@@ -79,3 +102,138 @@ def _coarse(result: ConfigurationResult, request: IceBatchReportRequest) -> str:
         f"{over.least_p:.4f}, none is rejected at {request.example_alpha} before {over.needed} "
         "reach that p; 0 rejected is no evidence of no effect"
     )
+
+
+MEASURES = ("iou", "f1", "auprc")
+
+
+def differences(
+    table: Table, over: BatchStatistics[IceBatchReportRequest]
+) -> Iterator[MeanDifference]:
+    """Of every two explanations of one model, budget and operator, on their common examples.
+
+    A rationale of spans has no budget: it is compared with every one of them.
+    """
+    for first, second in combinations(table, 2):
+        if not _two_explanations(first, second):
+            continue
+        ours, others = _common(table[first], table[second])
+        gaps = _rates(ours) - _rates(others)
+        yield MeanDifference(
+            first=first,
+            second=second,
+            difference=over.mean(f"{name(first)} - {name(second)}", gaps),
+            first_better=int(np.count_nonzero(gaps > 0)),
+            second_better=int(np.count_nonzero(gaps < 0)),
+        )
+
+
+def _two_explanations(first: Configuration, second: Configuration) -> bool:
+    if first.explanation == second.explanation:
+        return False
+    alike = second.model_copy(update={"explanation": first.explanation})
+    if first.k is None or second.k is None:
+        alike = alike.model_copy(update={"k": first.k})
+    return alike == first
+
+
+def agreements(table: Table) -> Iterator[IceAgreement]:
+    """Of every two operators on one explanation and budget."""
+    for first, second in combinations(table, 2):
+        if not same_but(first, second, "operator") or "mean" in (first.operator, second.operator):
+            continue
+        ours, others = _common(table[first], table[second])
+        _, spearman, _ = batch_tables.correlation(_rates(ours), _rates(others))
+        pairs = list(zip(ours, others, strict=True))
+        yield IceAgreement(
+            first=first,
+            second=second,
+            examples=len(pairs),
+            spearman=spearman,
+            same_side=_share([_side(a) == _side(b) for a, b in pairs]),
+            same_verdict=_share([a.verdict == b.verdict for a, b in pairs]),
+        )
+
+
+def orthogonality(
+    table: Table, over: BatchStatistics[IceBatchReportRequest]
+) -> Iterator[Orthogonality]:
+    """Of each configuration whose examples have human spans, by measure."""
+    for key, tested in table.items():
+        for measure in MEASURES:
+            values, rates = _measured(tested, measure)
+            if not values.size:
+                continue
+            about = f"{measure} {name(key)}"
+            r, spearman, p = batch_tables.correlation(values, rates)
+            pair = np.stack([values, rates], axis=1)
+            drawn = None if r is None else over.statistic(f"r {about}", pair, batch_tables.pearson)
+            yield Orthogonality(
+                configuration=key,
+                measure=measure,
+                mean=over.mean(about, values),
+                pearson=Interval(
+                    value=r, low=drawn and drawn.low, high=drawn and drawn.high, of=values.size
+                ),
+                spearman=spearman,
+                p_value=p,
+            )
+
+
+def _measured(tested: Sequence[Tested], measure: str) -> tuple[Floats, Floats]:
+    """((n,) plausibility, (n,) win rates) of the examples that have both."""
+    pairs = [
+        (getattr(one.plausibility, measure), one.test.win_rate)
+        for one in tested
+        if one.plausibility is not None and one.test.win_rate is not None
+    ]
+    known = [pair for pair in pairs if pair[0] is not None]
+    both = np.array(known, dtype=np.float64).reshape(-1, 2)
+    return both[:, 0], both[:, 1]
+
+
+def _common(first: Sequence[Tested], second: Sequence[Tested]) -> tuple[list[Test], list[Test]]:
+    """Tests of the jobs that both have."""
+    ours, others = defined(first), defined(second)
+    jobs = [job for job in ours if job in others]
+    return [ours[job].test for job in jobs], [others[job].test for job in jobs]
+
+
+def _rates(tests: Sequence[Test]) -> Floats:
+    return np.array([test.win_rate for test in tests], dtype=np.float64)
+
+
+def _side(test: Test) -> float:
+    return float(np.sign((test.win_rate or 0.0) - WIN_RATE_OF_CHANCE))
+
+
+def _share(agree: Sequence[bool]) -> float | None:
+    return float(np.mean(agree)) if agree else None
+
+
+MOST_LINES = 40
+TITLE = "Win rate against random rationales"
+LEGEND = "blue: faithful, orange: worse than chance, grey: neither"
+COLOURS = {"faithful": BLUE, "anti-faithful": ORANGE, "inconclusive": GREY, None: GREY}
+
+
+def forest(results: Sequence[ConfigurationResult]) -> Plot:
+    """One line a configuration, the first 40: mean win rate, interval, and the line of 50 %."""
+    known = [result for result in results if result.win_rate.value is not None]
+    shown = known[:MOST_LINES]
+    picture = figure(7.5, 1.3 + 0.32 * len(shown))
+    axes = picture.subplots()
+    axes.axvline(50, color="black", linewidth=0.8, linestyle="--")
+    for line, result in enumerate(shown):
+        rate, colour = result.win_rate, COLOURS[result.verdict]
+        if rate.low is not None and rate.high is not None:
+            axes.plot([100 * rate.low, 100 * rate.high], [line, line], color=colour, linewidth=2)
+        axes.plot([100 * (rate.value or 0)], [line], "o", color=colour, clip_on=False)
+    names = [f"{name(r.configuration)} (n = {r.win_rate.of})" for r in shown]
+    axes.set_yticks(range(len(shown)), names, parse_math=False, fontsize=8)
+    axes.set_ylim(len(shown) - 0.5, -0.5)
+    axes.set_xlim(0, 100)
+    axes.set_xlabel("mean win rate, %; 50 is chance")
+    left_out = f" (the first {MOST_LINES} of {len(known)})" if len(shown) < len(known) else ""
+    axes.set_title(f"{TITLE}{left_out}\n{LEGEND}", fontsize=9)
+    return drawn(picture, "win-rates", TITLE)

@@ -1,6 +1,10 @@
 """ICE: does the explanation point at what matters, more than random tokens do?
 
 Source: Basu & Chakraborty, arXiv:2603.18579, section 3. Messages only; the card is README.md.
+
+Explanations as a request names them: computed ones, and those that the caller brings.
+
+Part of the contract: pydantic only.
 """
 
 from __future__ import annotations
@@ -10,10 +14,15 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, StringConstraints, field_validator, model_validator
 
-from services.ice.batch_messages import IceBatchReport, IceBatchReportRequest
 from services.ice.cost import cost
-from services.ice.naming import Brought, Method, Methods, Spans, Values, label
-from services.ice.report import IceReport, Operator
+from services.ice.report import (
+    Attributed,
+    IceBatchReport,
+    IceBatchReportRequest,
+    IceReport,
+    IceSpan,
+    Operator,
+)
 from shared.contracts import (
     MAX_TEXT,
     FormField,
@@ -23,15 +32,53 @@ from shared.contracts import (
     Parameter,
     ScoreRequest,
     SurprisingRule,
+    Word,
 )
-from shared.models.calls import Template
+from shared.models.calls import AttributionMethod, Template
+
+MethodName = Literal["attention", "gradient", "integrated_gradients", "lime"]
+Method = MethodName | AttributionMethod
+Methods = Method | Annotated[tuple[Method, ...], Field(min_length=1, max_length=8)]
+Spans = Annotated[tuple[IceSpan, ...], Field(min_length=1, max_length=MAX_TEXT)]
+Values = Annotated[tuple[Attributed, ...], Field(min_length=1, max_length=MAX_TEXT)]
+
+
+class Brought(Message):
+    """An explanation that the caller brings: a value a span, or spans alone."""
+
+    name: Annotated[str, Word] = Field(
+        pattern=r"^[\w.:+ -]{1,64}$",
+        description="what to call it in the report; it stays where no text is kept",
+    )
+    attributions: Values | None = None
+    rationale: Spans | None = None
+
+    @model_validator(mode="after")
+    def _one_of_two(self) -> Self:
+        if (self.attributions is None) == (self.rationale is None):
+            raise ValueError("give either `attributions` or `rationale`")
+        return self
+
+
+def label(method: Method) -> str:
+    """What a computed explanation is called: its name, and its options where they are not usual."""
+    if not isinstance(method, AttributionMethod):
+        return method
+    usual = AttributionMethod(name=method.name)
+    options = [
+        str(getattr(method, option))
+        for option in ("attention", "gradient", "steps", "samples", "seed")
+        if getattr(method, option) != getattr(usual, option)
+    ]
+    return ":".join([method.name, *options])
+
 
 DEFAULT_MODEL = "embedded-hate"
 PREDICTED = "predicted"
 
 Budget = Annotated[float, Field(gt=0, le=1)]
 PoolText = Annotated[str, StringConstraints(min_length=1, max_length=MAX_TEXT)]
-Word = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=100)]
+Label100 = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=100)]
 
 
 class Adaptive(Message):
@@ -90,7 +137,7 @@ class IceRequest(ScoreRequest):
     infill_pool: Annotated[tuple[PoolText, ...], Input] = Field(
         default=(), max_length=1_000, description="texts whose tokens fill; your own is left out"
     )
-    infill_excluded: Annotated[tuple[Word, ...], Parameter] = Field(
+    infill_excluded: Annotated[tuple[Label100, ...], Parameter] = Field(
         default=(), max_length=200, description="words never filled in, besides the label words"
     )
     eligible: Literal["text", "all"] | None = Field(

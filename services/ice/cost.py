@@ -15,8 +15,7 @@ from shared.models.calls import AttributionMethod
 from shared.work import Size, Work, words_of
 
 if TYPE_CHECKING:
-    from services.ice.contract import IceRequest
-    from services.ice.naming import Method, Spans
+    from services.ice.contract import IceRequest, Method, Spans
 
 WORD = re.compile(r"[^ \t\r\n]+")
 LETTERS_A_CHARACTER = 20  # NFKC makes up to 18 of one

@@ -1,17 +1,55 @@
 """What ICE reports: one test for each explanation, budget and operator, and how they compare.
 
 Source: Basu & Chakraborty, arXiv:2603.18579, section 3. Part of the contract: pydantic only.
+
+What ICE reports over many results. Part of the contract: pydantic only.
+
+Where an explanation points: spans of characters. Part of the contract: pydantic only.
 """
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
-from services.ice.spans import Of
-from shared.contracts import Evidence, Histogram, Message, Report, Word
+from shared.contracts import (
+    BatchReport,
+    BatchReportRequest,
+    Evidence,
+    Histogram,
+    Interval,
+    Message,
+    Report,
+    Variant,
+    Word,
+)
 from shared.models.calls import Part
+
+Of = Literal["text", "text_pair"]
+
+MOST = 1e300  # of a value's magnitude: sums over a text stay finite
+
+
+class IceSpan(Message):
+    """A span of the text, or of its pair."""
+
+    start: int = Field(ge=0, description="character offset (Unicode code points)")
+    end: int = Field(ge=1, description="character offset, exclusive")
+    of: Of = Field(default="text", description="what the offsets point into")
+
+    @model_validator(mode="after")
+    def _not_empty(self) -> Self:
+        if self.end <= self.start:
+            raise ValueError("a span must end after its start")
+        return self
+
+
+class Attributed(IceSpan):
+    """A span with its importance."""
+
+    value: float = Field(ge=-MOST, le=MOST, description="importance, in units of your own")
+
 
 Operator = Literal["delete", "mask", "mask_unk", "mask_pad", "infill"]
 TestedOperator = Operator | Literal["mean"]
@@ -22,7 +60,7 @@ Probability = Annotated[float, Field(ge=0, le=1, description="of the target labe
 Place = Annotated[int, Field(ge=0, description="in `tokens`")]
 
 
-class Scores(Message):
+class IceScores(Message):
     """The probability of the target label, under one operator."""
 
     full: Probability = Field(description="s(x): the whole text")
@@ -30,7 +68,7 @@ class Scores(Message):
     empty: Probability | None = Field(description="s(empty): nothing of the text stays")
 
 
-class Null(Message):
+class IceNull(Message):
     """What random rationales of the same size score."""
 
     draws: int = Field(ge=0, description="random rationales compared with")
@@ -73,8 +111,8 @@ class Test(Message):
     verdict: Verdict | None = Field(description="two-sided, at level alpha")
     nsr: float | None = Field(description="Eq. 1; null where |s(x) - s(empty)| < epsilon")
     stopped_early: bool = Field(description="by the sequential test")
-    scores: Scores | None = Field(description="null for operator `mean`")
-    null: Null
+    scores: IceScores | None = Field(description="null for operator `mean`")
+    null: IceNull
 
 
 class Area(Message):
@@ -120,7 +158,7 @@ class Plausibility(Message):
     prevalence: Share = Field(description="share of marked tokens: what AUPRC is by chance")
 
 
-class Components(Message):
+class IceComponents(Message):
     """All that was tested."""
 
     tests: tuple[Test, ...]
@@ -138,7 +176,7 @@ class RationaleEvidence(Evidence):
     value: float | None = Field(default=None, description="mean value of its tokens, as given")
 
 
-class Token(Message):
+class IceToken(Message):
     """A token of what the model reads."""
 
     start: int | None = Field(ge=0, description="character offset; null outside text and pair")
@@ -158,7 +196,7 @@ class TokenValues(Message):
     rationale: tuple[Place, ...] = Field(description="its tokens at the first budget, ascending")
 
 
-class Chance(Message):
+class IceChance(Message):
     """What the score would be of an explanation that knows nothing, at the first test."""
 
     win_rate: float = Field(description="mean of the mid-rank win rate under the null, by symmetry")
@@ -177,18 +215,123 @@ class IceReport(Report):
     """The score is the win rate averaged over operators, first explanation, first budget."""
 
     range: tuple[float, float] = (0.0, 1.0)
-    components: Components
+    components: IceComponents
     evidence: tuple[RationaleEvidence, ...]
-    control: Chance | None = Field(description="null where undefined; see `warnings`")
+    control: IceChance | None = Field(description="null where undefined; see `warnings`")
     target: Name = Field(description="the label whose probability is the score s")
     predicted_label: Name
     probabilities: dict[str, float] = Field(description="of the whole text, by label")
     eligible_tokens: int = Field(ge=1, description="tokens that a rationale may hold")
     characters_read: tuple[int, int] = Field(description="of text and pair, by the model")
     forward_rows: int = Field(ge=0, description="rows that the model was asked about")
-    tokens: tuple[Token, ...] = Field(
+    tokens: tuple[IceToken, ...] = Field(
         default=(), exclude_if=_none, description="in reading order; where `token_values` was asked"
     )
     token_values: tuple[TokenValues, ...] = Field(
         default=(), exclude_if=_none, description="one an explanation; likewise"
     )
+
+
+class IceBatchReportRequest(BatchReportRequest):
+    """Whose results, and at which levels they are tested."""
+
+    alpha: float = Field(
+        default=0.05, gt=0, lt=1, description="false discovery rate over configurations"
+    )
+    example_alpha: float = Field(
+        default=0.10, gt=0, lt=1, description="false discovery rate over examples (the paper's)"
+    )
+
+
+class Configuration(Message):
+    """What a result is averaged over: these tests of all examples."""
+
+    model: str
+    variant: Variant
+    explanation: str
+    k: float | None = Field(description="null for rationales that were sent as spans")
+    operator: TestedOperator
+
+
+class OverExamples(Message):
+    """Benjamini-Hochberg over examples, as the paper does it, and why it can hardly reject."""
+
+    alpha: float
+    rejected: int = Field(ge=0, description="examples whose one-sided p survives")
+    least_p: float | None = Field(description="the smallest p that the draws allow, 1 / (M + 1)")
+    needed: int | None = Field(
+        description="examples that would have to reach it before any is rejected"
+    )
+    raw: int = Field(ge=0, description="examples with p <= alpha, uncorrected")
+
+
+class ConfigurationResult(Message):
+    """One configuration over its examples."""
+
+    configuration: Configuration
+    undefined: int = Field(ge=0, description="examples whose win rate is null; left out")
+    win_rate: Interval = Field(description="mean mid-rank win rate, bootstrap over examples")
+    strict_win_rate: float | None = Field(description="mean; ties count as losses")
+    tie_rate: float | None = Field(description="mean")
+    z: float | None = Field(description="(mean - 1/2) / its exact sd under the null")
+    p_value: Share | None = Field(description="of z, two-sided")
+    q_value: Share | None = Field(description="Benjamini-Hochberg over configurations")
+    verdict: Verdict | None = Field(description="of the configuration, by q and the sign of z")
+    effect: Interval = Field(
+        description="median effect, distribution-free interval by order statistics"
+    )
+    exact: int = Field(ge=0, description="examples whose test was exact")
+    verdicts: dict[Verdict, int] = Field(description="of the examples")
+    over_examples: OverExamples
+
+
+class MeanDifference(Message):
+    """Two explanations on the same examples, paired."""
+
+    first: Configuration
+    second: Configuration
+    difference: Interval = Field(description="mean win rate, first - second, bootstrap")
+    first_better: int = Field(ge=0, description="examples where first has the higher win rate")
+    second_better: int = Field(ge=0)
+
+
+class IceAgreement(Message):
+    """Two operators on the same tests: do they say the same?"""
+
+    first: Configuration
+    second: Configuration
+    examples: int = Field(ge=0)
+    spearman: float | None = Field(description="of the win rates; null where one is constant")
+    same_side: Share | None = Field(description="share on one side of 0.5 under both")
+    same_verdict: Share | None
+
+
+class Orthogonality(Message):
+    """Faithfulness against plausibility over examples, as in the paper's Table 14."""
+
+    configuration: Configuration
+    measure: str = Field(description="iou, f1 or auprc")
+    mean: Interval = Field(description="of the measure, bootstrap")
+    pearson: Interval = Field(description="with the win rate, bootstrap interval")
+    spearman: float | None
+    p_value: Share | None = Field(description="of Pearson's r, two-sided")
+
+
+class AntiFaithful(Message):
+    """What points at the wrong tokens: worse than chance, not merely no better."""
+
+    configurations: tuple[Configuration, ...]
+    examples: tuple[str, ...] = Field(
+        description="jobs (custom id, else id) whose first test is anti-faithful; at most 1,000"
+    )
+    examples_in_all: int = Field(ge=0)
+
+
+class IceBatchReport(BatchReport):
+    """Win rates with intervals, tests at both levels, agreements, and a plot."""
+
+    configurations: tuple[ConfigurationResult, ...]
+    differences: tuple[MeanDifference, ...]
+    operator_agreement: tuple[IceAgreement, ...]
+    orthogonality: tuple[Orthogonality, ...]
+    anti_faithful: AntiFaithful

@@ -13,9 +13,9 @@ from typing import Literal
 
 import numpy as np
 
-from services.ice import drawing, kernel
-from services.ice.drawing import Subset
+from services.ice import kernel, subsets
 from services.ice.kernel import Floats
+from services.ice.subsets import Subset
 from shared.contracts import Variant
 
 DEAD_ZONE = 0.05  # metrics.py, compute_nsd: a smaller denominator makes every NSR 0
@@ -75,19 +75,19 @@ def released_nsr(scores: Floats, full: float, empty: float | None) -> Floats | N
 def _distinct(
     _seed: int, random: np.random.Generator, eligible: int, size: int
 ) -> Iterator[Subset]:
-    return drawing.distinct(random, eligible, size)
+    return subsets.distinct(random, eligible, size)
 
 
 def _independent(
     _seed: int, random: np.random.Generator, eligible: int, size: int
 ) -> Iterator[Subset]:
-    return drawing.independent(random, eligible, size)
+    return subsets.independent(random, eligible, size)
 
 
 def _released(
     seed: int, _random: np.random.Generator, eligible: int, size: int
 ) -> Iterator[Subset]:
-    return drawing.released(seed, eligible, size)
+    return subsets.released(seed, eligible, size)
 
 
 VARIANTS: dict[Variant, IceVariant] = {

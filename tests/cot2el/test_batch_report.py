@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from services.cot2el.batch_message import Cot2elBatchReport
 from services.cot2el.contract import CONTRACT
 from services.cot2el.metric import SERVICE
+from services.cot2el.report import Cot2elBatchReport
 from shared.contracts import BatchReportRequest, Scored
 from shared.statistics.intervals import BatchStatistics
 from tests.cot2el.writers import EXAMPLE, StubWriter, bound, request, sent

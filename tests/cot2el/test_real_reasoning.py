@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from services.cot2el.batch_message import Cot2elBatchReport
 from services.cot2el.contract import Cot2elRequest
 from services.cot2el.metric import SERVICE
+from services.cot2el.report import Cot2elBatchReport
 from shared.contracts import BatchReportRequest, Scored
 from shared.statistics.intervals import BatchStatistics
 

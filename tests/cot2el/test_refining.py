@@ -11,14 +11,13 @@ from hypothesis import strategies as st
 
 from services.cot2el import kernel
 from services.cot2el.kernel import MOST_STEPS
-from services.cot2el.refining import Rule, by_chance, refine, shuffled
-from services.cot2el.segmentation.sentences import sentences
-from services.cot2el.segmentation.units import Given, Rules
+from services.cot2el.refinement import RefinementRule, by_chance, refine, shuffled
+from services.cot2el.segmentation import Given, UnitRules, sentences
 from shared.errors import BadInput
 from shared.questions import Explanation
 from tests.cot2el.writers import THOUGHT
 
-DEFAULT = Rule(0.6)
+DEFAULT = RefinementRule(0.6)
 words = st.sampled_from(
     ["the", "man", "rain", "because,", "so", "but.", "It", "says\n", "no", "umbrella", "비", "雨。"]
 )
@@ -31,7 +30,7 @@ def pair(text: str, label: str = "A") -> Explanation:
 
 @given(texts, st.lists(texts.filter(bool), max_size=4), st.sampled_from([0.0, 0.3, 0.6]))
 def test_refining_twice_changes_nothing(text: str, explanations: list[str], least: float) -> None:
-    units, rule = Rules()(text, "en"), Rule(least)
+    units, rule = UnitRules()(text, "en"), RefinementRule(least)
 
     def filtered(pairs: list[Explanation]) -> list[Explanation]:
         return [
@@ -59,7 +58,7 @@ def test_the_upper_bounds_change_no_result(
 
 
 def test_a_verbatim_sentence_maps_to_itself() -> None:
-    units = Rules()(THOUGHT, "en")
+    units = UnitRules()(THOUGHT, "en")
     for start, end in sentences(THOUGHT):
         (one,) = refine([pair(THOUGHT[start:end])], THOUGHT, units, DEFAULT)
         assert one.kept
@@ -70,26 +69,26 @@ def test_a_verbatim_sentence_maps_to_itself() -> None:
 
 
 def test_an_unrelated_sentence_is_dropped_at_the_default_and_kept_at_zero() -> None:
-    units = Rules()(THOUGHT, "en")
+    units = UnitRules()(THOUGHT, "en")
     odd = pair("Quarterly profits exceeded all forecasts.")
     assert [one.kept for one in refine([odd], THOUGHT, units, DEFAULT)] == [False]
-    assert [one.kept for one in refine([odd], THOUGHT, units, Rule(0.0))] == [True]
-    assert [one.kept for one in refine([odd], THOUGHT, [], Rule(0.0))] == [False]
+    assert [one.kept for one in refine([odd], THOUGHT, units, RefinementRule(0.0))] == [True]
+    assert [one.kept for one in refine([odd], THOUGHT, [], RefinementRule(0.0))] == [False]
 
 
 def test_the_threshold_is_strict() -> None:
     unit = "abcdefgh"  # against "abcdef": 12 / 14
-    units = Rules()(unit, "en")
-    assert refine([pair("abcdef")], unit, units, Rule(12 / 14))[0].kept is False
-    assert refine([pair("abcdef")], unit, units, Rule(11.9 / 14))[0].kept is True
+    units = UnitRules()(unit, "en")
+    assert refine([pair("abcdef")], unit, units, RefinementRule(12 / 14))[0].kept is False
+    assert refine([pair("abcdef")], unit, units, RefinementRule(11.9 / 14))[0].kept is True
 
 
 def test_a_unit_counts_once_for_a_label_and_stance() -> None:
-    units = Rules()(THOUGHT, "en")
+    units = UnitRules()(THOUGHT, "en")
     sentence = "So the statement cannot be confirmed."
     pairs = [pair(sentence), pair(sentence[:-1]), pair(sentence, "B")]
     assert [one.repeats for one in refine(pairs, THOUGHT, units, DEFAULT)] == [False, True, False]
-    released = Rule(0.6, autojunk=True, repeated=True)
+    released = RefinementRule(0.6, autojunk=True, repeated=True)
     assert not any(one.repeats for one in refine(pairs, THOUGHT, units, released))
 
 
@@ -106,7 +105,7 @@ def test_shuffled_words_are_the_same_words() -> None:
 
 
 def test_true_sentences_beat_their_shuffled_words() -> None:
-    units = Rules()(THOUGHT, "en")
+    units = UnitRules()(THOUGHT, "en")
     pairs = [pair(THOUGHT[start:end]) for start, end in sentences(THOUGHT)]
     draws = [np.random.default_rng(seed) for seed in range(5)]
     chance = by_chance(pairs, THOUGHT, units, DEFAULT, draws)
@@ -118,7 +117,7 @@ def test_true_sentences_beat_their_shuffled_words() -> None:
 def test_too_much_work_is_refused() -> None:
     text = "x" * 20_000
     with pytest.raises(BadInput):
-        refine([pair(text)] * 200, text, Rules("both")("x. Y " * 4_000, "en"), DEFAULT)
+        refine([pair(text)] * 200, text, UnitRules("both")("x. Y " * 4_000, "en"), DEFAULT)
 
 
 @pytest.mark.parametrize("repeated", [("ab", "aabb"), ("aab", "abb"), ("🙂e\u0301", "e\u0301🙂🙂")])
@@ -128,13 +127,13 @@ def test_two_texts_that_take_hours_to_compare_are_refused_in_seconds(
     text, said = (piece * (1_500 // len(piece)) for piece in repeated)
     units = Given(((0, len(text)),))(text, "en")
     with pytest.raises(BadInput, match="too long to compare") as caught:
-        refine([pair(said)], text, units, Rule(0.6, most_steps=1_000_000))
+        refine([pair(said)], text, units, RefinementRule(0.6, most_steps=1_000_000))
     assert caught.value.pointer == "/pairs"
 
 
 def test_prose_stays_far_below_the_bound() -> None:
     text = " ".join(f"{number}. {THOUGHT}" for number in range(12))
     pairs = [pair(THOUGHT[start:end]) for start, end in sentences(THOUGHT)] * 3
-    units = Rules()(text, "en")
-    bounded = Rule(0.6, most_steps=MOST_STEPS // 51)  # the most draws of the control
+    units = UnitRules()(text, "en")
+    bounded = RefinementRule(0.6, most_steps=MOST_STEPS // 51)  # the most draws of the control
     assert refine(pairs, text, units, bounded) == refine(pairs, text, units, DEFAULT)

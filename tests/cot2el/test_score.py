@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from services.cot2el import tagging
+from services.cot2el import model_calls
 from services.cot2el.contract import CONTRACT
-from services.cot2el.drafting import thought
 from services.cot2el.metric import SERVICE
+from services.cot2el.stages import thought
 from shared.errors import BadInput
 from shared.models.calls import Prompt, Sampling
 from shared.redaction import without_text
@@ -209,8 +209,8 @@ def test_what_was_not_found_costs_recall_only() -> None:
 
 
 def test_what_cannot_be_measured_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tagging, "tagger_name", lambda: None)
-    monkeypatch.setattr("services.cot2el.gather.tagger_name", lambda: None)
+    monkeypatch.setattr(model_calls, "tagger_name", lambda: None)
+    monkeypatch.setattr("services.cot2el.model_calls.tagger_name", lambda: None)
     with bound():
         report = score(sent(human_pairs=EXAMPLE["pairs"]))
     assert report.validation is not None
@@ -221,7 +221,7 @@ def test_what_cannot_be_measured_is_told(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_parts_of_speech_where_a_tagger_is_installed() -> None:
-    if tagging.tagger_name() is None:
+    if model_calls.tagger_name() is None:
         pytest.skip("no English spaCy model on this machine")
     found = validation(human_pairs=EXAMPLE["pairs"])
     assert found.metrics_used == ("lexical", "syntactic", "levenshtein")

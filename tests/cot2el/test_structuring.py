@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.cot2el.structuring import cleaned, label_of, structured, validated
+from services.cot2el.stages import cleaned, label_of, structured, validated
 from shared.questions import Option
 
 NLI = [

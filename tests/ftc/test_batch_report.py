@@ -10,7 +10,7 @@ from scipy.stats import bootstrap
 from services.ftc.batch_report import Row
 from services.ftc.contract import CONTRACT, FtcRequest
 from services.ftc.metric import SERVICE
-from services.ftc.report_over_many import FtcBatchReport, FtcBatchReportRequest
+from services.ftc.report import FtcBatchReport, FtcBatchReportRequest
 from shared.contracts import Scored
 from shared.statistics.intervals import BatchStatistics
 from tests.ftc.fake import FakeJudge, always, bound

@@ -8,7 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from services.ftc.contract import CONTRACT, FtcRequest
-from services.ftc.logic import TARGETS, target
+from services.ftc.hypotheses import TARGETS, target
 
 TEXT = {"kind": "substituted", "text": "x"}
 

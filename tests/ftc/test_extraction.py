@@ -4,11 +4,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from services.ftc.extraction import extract
-from services.ftc.finishing import finished, sound
-from services.ftc.patterns import PATTERNS
+from services.ftc.counterfactuals import same
+from services.ftc.extraction import PATTERNS, extract
+from services.ftc.grammar import finished, sound
 from services.ftc.report import NliLabel
-from services.ftc.transformation import same
 
 CASES: list[tuple[NliLabel, str, str, str, list[str]]] = [
     # label, rule, hypothesis, explanation, counterfactuals

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from services.ftc import parsing
+from services.ftc import phrases
 from services.ftc.phrases import phrase, shape
 from shared.errors import Unavailable
 
@@ -14,7 +14,7 @@ from shared.errors import Unavailable
 @settings(max_examples=60)
 @given(st.text(max_size=40))
 def test_words_are_where_the_text_has_them(text: str) -> None:
-    for word in parsing.parse(text):
+    for word in phrases.parse(text):
         assert text[word.start : word.end] == word.text
     read = phrase(text)
     if read is not None:
@@ -74,17 +74,17 @@ def test_who_a_hypothesis_speaks_of(text: str, who: str, plural: bool) -> None:
 
 
 def test_other_files_than_those_checked_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    parsing._pipeline.cache_clear()
-    monkeypatch.setattr(parsing, "SHA256", "0" * 64)
+    phrases._pipeline.cache_clear()
+    monkeypatch.setattr(phrases, "SHA256", "0" * 64)
     with pytest.raises(Unavailable):
-        parsing._pipeline()
-    parsing._pipeline.cache_clear()
+        phrases._pipeline()
+    phrases._pipeline.cache_clear()
 
 
 def test_the_fingerprint_sees_names_and_contents(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("1")
-    one = parsing.fingerprint(tmp_path)
+    one = phrases.fingerprint(tmp_path)
     (tmp_path / "a").write_text("2")
-    two = parsing.fingerprint(tmp_path)
+    two = phrases.fingerprint(tmp_path)
     (tmp_path / "a").rename(tmp_path / "b")
-    assert len({one, two, parsing.fingerprint(tmp_path)}) == 3
+    assert len({one, two, phrases.fingerprint(tmp_path)}) == 3

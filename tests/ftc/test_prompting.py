@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from services.ftc import prompting
+from services.ftc import llm_extraction
 from services.ftc.contract import FtcRequest
 from services.ftc.metric import SERVICE
 from services.ftc.report import LABELS, NliLabel
@@ -110,7 +110,7 @@ def test_an_unknown_writer_is_the_callers_mistake() -> None:
 
 @pytest.mark.parametrize("label", LABELS)
 def test_the_twenty_examples_are_what_they_ask_for(label: NliLabel) -> None:
-    examples = prompting.examples(label)
+    examples = llm_extraction.examples(label)
     assert len(examples) == 20
     assert len({example["explanation"] for example in examples}) == 20
     for example in examples:
@@ -119,16 +119,16 @@ def test_the_twenty_examples_are_what_they_ask_for(label: NliLabel) -> None:
         for side in ("a", "b"):
             words = set(re.findall(r"\w+", example[side].lower()))
             assert len(words & spoken) >= len(words) / 2, example
-        prompt = prompting.transformation_prompt(
+        prompt = llm_extraction.transformation_prompt(
             example["hypothesis"], (example["a"], example["b"]), label
         )
-        assert f"Counterfactual: {prompting._answer(example, label)}\n\n" in prompt
+        assert f"Counterfactual: {llm_extraction._answer(example, label)}\n\n" in prompt
 
 
 def test_what_the_examples_show_passes_the_gates() -> None:
     for label in LABELS:
-        for example in prompting.examples(label):
-            texts, reason = prompting._counterfactuals(
-                example["hypothesis"], label, prompting._answer(example, label)
+        for example in llm_extraction.examples(label):
+            texts, reason = llm_extraction._counterfactuals(
+                example["hypothesis"], label, llm_extraction._answer(example, label)
             )
             assert texts, (example, reason)

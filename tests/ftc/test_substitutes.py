@@ -2,11 +2,10 @@ from __future__ import annotations
 
 from collections import Counter
 
+from services.ftc.counterfactuals import Slot, best_slot, same
 from services.ftc.extraction import extract
+from services.ftc.hypotheses import drawn, own
 from services.ftc.phrases import phrase, shape
-from services.ftc.slots import Slot, best_slot
-from services.ftc.substitutes import drawn, own
-from services.ftc.transformation import same
 
 
 def slot() -> Slot:

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from services.haf import kernel, stages
-from services.haf.contract import Weights
+from services.haf import kernel, parsing
+from services.haf.contract import HafWeights
 from services.haf.report import Answer, Stage
 
 GOLDEN = Path(__file__).parents[3] / "shared" / "golden"
@@ -24,7 +24,7 @@ FILES = sorted((GOLDEN / "haf").glob("*.json"))
 PARSES = GOLDEN / "haf_parse.jsonl"
 METRICS = ("sos", "dis", "uii", "uei", "rs", "rn")
 RELIANCE: tuple[tuple[str, Stage], ...] = (("uii", "internal"), ("uei", "external"))
-WEIGHTS = Weights()
+WEIGHTS = HafWeights()
 
 Json = dict[str, Any]
 
@@ -72,12 +72,12 @@ def changes() -> Iterator[Change]:
 
 
 def _same(row: Json, stage: Stage) -> bool:
-    found = [each.text for each in stages.parse(row["response"], stage).reasons]
+    found = [each.text for each in parsing.parse_response(row["response"], stage).reasons]
     return bool(found == row["reasons"])
 
 
 def _same_decision(row: Json, stage: Stage) -> bool:
-    decision = stages.parse(row["response"], stage).decision
+    decision = parsing.parse_response(row["response"], stage).decision
     return bool(decision and decision.statement.text == row["decision_sentence"])
 
 
@@ -135,7 +135,7 @@ def _upheld(sample: Json, where: str, rows: dict[str, Json]) -> Iterator[Change]
 
 def _weight(row: Json, stage: Stage) -> float | None:
     """What the rules make of the decision; None where they leave it to a model."""
-    decision = stages.parse(row["response"], stage).decision
+    decision = parsing.parse_response(row["response"], stage).decision
     if decision is None or decision.verdict is None:
         return None
     ideal: Answer = "sufficient" if stage == "sufficiency" else "insufficient"

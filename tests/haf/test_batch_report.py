@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from services.haf.batch_messages import HafBatchReport, HafBatchReportRequest
 from services.haf.batch_report import FEW, MIXED, Row
 from services.haf.contract import CONTRACT
 from services.haf.metric import SERVICE
+from services.haf.report import HafBatchReport, HafBatchReportRequest
 from shared.contracts import Interval, Scored
 from shared.statistics.intervals import BatchStatistics
 from tests.haf.fake import ENOUGH, MORE, PLAIN, bound

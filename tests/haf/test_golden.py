@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from services.haf import kernel, reference, stages
-from services.haf.contract import Weights
+from services.haf import kernel, parsing, parsing_reference
+from services.haf.contract import HafWeights
 from services.haf.report import Stage
 
 GOLDEN = Path(__file__).parents[3] / "shared" / "golden"
 FILES = sorted((GOLDEN / "haf").glob("*.json"))
 PARSES = GOLDEN / "haf_parse.jsonl"
-WEIGHTS = Weights()
+WEIGHTS = HafWeights()
 STAGES: dict[str, Stage] = {
     "initial": "justify",
     "internal": "internal",
@@ -142,9 +142,9 @@ def rows() -> list[dict[str, Any]]:
 def test_reference_finds_what_the_released_parser_finds() -> None:
     wrong = []
     for row in rows():
-        found = reference.parse(row["response"], STAGES[row["stage"]])
-        sentence = found.decision.statement.text if found.decision else reference.NONE
-        label = reference.NONE if found.stance == "unclear" else found.stance
+        found = parsing_reference.parse_as_released(row["response"], STAGES[row["stage"]])
+        sentence = found.decision.statement.text if found.decision else parsing_reference.NONE
+        label = parsing_reference.NONE if found.stance == "unclear" else found.stance
         same = (
             sentence == row["decision_sentence"],
             label == row["decision"],
@@ -183,10 +183,10 @@ OTHER_REASONS = {
 def test_robust_differs_only_where_the_card_says_so() -> None:
     decisions, reasons, stances = set(), set(), set()
     for row in rows():
-        found = stages.parse(row["response"], STAGES[row["stage"]])
+        found = parsing.parse_response(row["response"], STAGES[row["stage"]])
         if not (row["model"].startswith(LISTED[0]) and row["dataset"] in LISTED[1]):
             continue
-        sentence = found.decision.statement.text if found.decision else reference.NONE
+        sentence = found.decision.statement.text if found.decision else parsing_reference.NONE
         if sentence != row["decision_sentence"]:
             decisions.add(row["id"])
         if [reason.text for reason in found.reasons] != row["reasons"]:

@@ -13,14 +13,12 @@ from typing import Any
 import pytest
 
 from services.haf.contract import HafRequest
-from services.haf.gather import Alike, HafCollected
-from services.haf.measures import Measured, measure
-from services.haf.parsed import Decision, Parsed, Statement, Verdict
-from services.haf.parts import StageValue
-from services.haf.reference import NONE
+from services.haf.model_calls import HafCollected, SimilarityTable
+from services.haf.parsing import Decision, DecisionVerdict, ParsedResponse, ParsedStatement
+from services.haf.parsing_reference import NONE
 from services.haf.report import Answer, Stage
-from services.haf.spoken import Piece, Spoken, Written
-from services.haf.transcript import Exchange, Transcript
+from services.haf.scoring import HafScores, StageValue, score_transcript
+from services.haf.transcript import Exchange, ResponseTokens, StatementTokens, TokenSpan, Transcript
 from tests.haf.test_golden import FILES, check, load
 
 pytestmark = pytest.mark.skipif(not FILES, reason="no golden numbers on this machine")
@@ -37,9 +35,9 @@ class Told:
 
     sample: Json
     g: dict[tuple[str, str], float] = field(default_factory=dict)
-    verdicts: dict[str, Verdict] = field(default_factory=dict)
+    verdicts: dict[str, DecisionVerdict] = field(default_factory=dict)
 
-    def measured(self) -> Measured:
+    def measured(self) -> HafScores:
         request = HafRequest(text=TEXT, model="lm", variant="reference", extras=True)
         told = Transcript(
             justify=self.justify(),
@@ -47,8 +45,10 @@ class Told:
             external=self.later("external"),
             individual=tuple(map(self.individual, self.sample["individual"]["items"])),
         )
-        return measure(
-            request, told, HafCollected(g=Alike(self.g, False), verdicts=self.verdicts, pairs=0)
+        return score_transcript(
+            request,
+            told,
+            HafCollected(g=SimilarityTable(self.g, False), verdicts=self.verdicts, pairs=0),
         )
 
     def justify(self) -> Exchange:
@@ -78,7 +78,7 @@ class Told:
         upheld, denied = ideal if sufficiency else ideal[::-1]
         if made.decision is not None:
             answer = upheld if item.get("w") == 1 else denied
-            self.verdicts[made.decision.statement.text] = Verdict(answer, "similarity", 1.0)
+            self.verdicts[made.decision.statement.text] = DecisionVerdict(answer, "similarity", 1.0)
         for said in made.reasons:
             if sufficiency:
                 self.apart(said, item["mean_div_solved"])
@@ -88,7 +88,7 @@ class Told:
                 self.g[said.statement.text, self.initial[place]] = near
         return made
 
-    def apart(self, said: Spoken, diversity: float) -> None:
+    def apart(self, said: StatementTokens, diversity: float) -> None:
         """As diverse from every JUSTIFY reason as the stored mean says."""
         for other in self.initial:
             self.g[said.statement.text, other] = 1 - diversity
@@ -96,24 +96,24 @@ class Told:
     def exchange(self, stage: Stage, name: str, part: Json, reason: int | None = None) -> Exchange:
         decision = self.said(f"{name} !", part["decision"], NONE) if part["decision"] else None
         if decision is not None:
-            self.verdicts[decision.statement.text] = Verdict("unclear", "similarity", 1.0)
+            self.verdicts[decision.statement.text] = DecisionVerdict("unclear", "similarity", 1.0)
         reasons = tuple(
             self.said(f"{name} {place} ?", stored)
             for place, stored in enumerate(part.get("reasons", ()))
         )
-        parsed = Parsed(
+        parsed = ParsedResponse(
             Decision(decision.statement) if decision else None, self.sample["stance"], (), False
         )
-        return Exchange(stage, reason, Written("", ()), parsed, decision, reasons)
+        return Exchange(stage, reason, ResponseTokens("", ()), parsed, decision, reasons)
 
-    def said(self, name: str, stored: Json, target: str | None = None) -> Spoken:
+    def said(self, name: str, stored: Json, target: str | None = None) -> StatementTokens:
         letters = "".join(chr(FIRST_LETTER + place) for place in range(len(stored["nll"])))
         pieces = tuple(
-            Piece(len(name) + place, len(name) + place + 1, nll)
+            TokenSpan(len(name) + place, len(name) + place + 1, nll)
             for place, nll in enumerate(stored["nll"])
         )
         text = name + letters
-        made = Spoken(Statement(text, (0, len(text))), pieces)
+        made = StatementTokens(ParsedStatement(text, (0, len(text))), pieces)
         for masked, relevance in zip(made.masked, stored["rel"], strict=True):
             self.g[target or text, masked] = 1 - relevance
         return made

@@ -7,38 +7,37 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from services.haf.brought import of_completion, of_response
-from services.haf.parsed import Statement
-from services.haf.responses import MISSING, Response
-from services.haf.spoken import merged, spoken
+from services.haf.contract import MISSING, Response
+from services.haf.parsing import ParsedStatement
+from services.haf.transcript import from_completion, from_response, merge_tokens, tokens_of
 from shared.errors import BadInput
 from tests.haf.fake import completion
 
 TEXT = "Yes. 1. It blames them.\n\n2. So"
-REASON = Statement("It blames them.", (8, 23))
+REASON = ParsedStatement("It blames them.", (8, 23))
 
 
 def test_every_token_that_touches_the_statement_counts() -> None:
-    written = of_completion(completion(TEXT))
-    said = spoken(written, REASON, whole_tokens=False)
+    written = from_completion(completion(TEXT))
+    said = tokens_of(written, REASON, whole_tokens=False)
     assert said.tokens == 3
     assert said.masked == (" blames them.", "It them.", "It blames")
     assert all(mask != REASON.text for mask in said.masked)
 
 
 def test_the_reference_loses_what_reaches_outside() -> None:
-    written = of_completion(completion(TEXT))
-    said = spoken(written, REASON, whole_tokens=True)
+    written = from_completion(completion(TEXT))
+    said = tokens_of(written, REASON, whole_tokens=True)
     assert said.masked == ("It them.", "It blames")  # " It" begins before the statement
 
 
 def test_a_statement_without_a_place_has_no_tokens() -> None:
-    written = of_completion(completion(TEXT))
-    assert spoken(written, Statement("elsewhere", None), whole_tokens=False).tokens == 0
+    written = from_completion(completion(TEXT))
+    assert tokens_of(written, ParsedStatement("elsewhere", None), whole_tokens=False).tokens == 0
 
 
 def test_pieces_of_one_character_are_one_and_lose_no_surprise() -> None:
-    pieces = merged([(0, 1, -0.5), (1, 1, -1.0), (1, 2, -2.0), (1, 2, -4.0), (2, 2, -8.0)])
+    pieces = merge_tokens([(0, 1, -0.5), (1, 1, -1.0), (1, 2, -2.0), (1, 2, -4.0), (2, 2, -8.0)])
     assert [(piece.start, piece.end, piece.nll, piece.tokens) for piece in pieces] == [
         (0, 1, 0.5, 1),
         (1, 2, 15.0, 4),
@@ -54,7 +53,7 @@ def test_chat_tokens_of_any_bytes_cover_the_text(text: str, width: int) -> None:
         for part in parts
     ]
     sent = Response.model_validate({"text": text, "logprobs": {"content": content}})
-    written = of_response(sent, "/responses/justify")
+    written = from_response(sent, "/responses/justify")
     assert written.tokens == len(parts)
     assert "".join(text[piece.start : piece.end] for piece in written.pieces) == text
     assert sum(piece.nll for piece in written.pieces) == pytest.approx(len(parts))
@@ -75,7 +74,7 @@ def test_a_servers_end_mark_and_leading_blank_are_left_out() -> None:
             },
         }
     )
-    written = of_response(sent, "")
+    written = from_response(sent, "")
     assert [(piece.start, piece.end, piece.nll) for piece in written.pieces] == [
         (0, 3, 0.1),
         (3, 4, 0.2),
@@ -87,7 +86,7 @@ def test_tokens_of_another_text_are_refused_with_their_place() -> None:
         {"text": "Yes.", "logprobs": {"tokens": ["No."], "token_logprobs": [-0.1]}}
     )
     with pytest.raises(BadInput, match="do not spell") as caught:
-        of_response(sent, "/responses/internal")
+        from_response(sent, "/responses/internal")
     assert caught.value.pointer == "/responses/internal/logprobs"
 
 
@@ -135,7 +134,7 @@ def test_tokens_out_of_order_are_refused() -> None:
         {"id": 1, "start": 0, "end": 1, "logprob": -1},
     ]
     with pytest.raises(BadInput, match="not in order"):
-        of_response(Response.model_validate({"text": "ab", "tokens": tokens}), "")
+        from_response(Response.model_validate({"text": "ab", "tokens": tokens}), "")
 
 
 @pytest.mark.parametrize("spans", [[], [(0, 3)], [(3, 6)], [(0, 2), (4, 6)], [(0, 3), (3, 3)]])
@@ -145,11 +144,11 @@ def test_characters_without_a_token_are_refused_with_their_place(
     tokens = [{"id": 1, "start": start, "end": end, "logprob": -1} for start, end in spans]
     sent = Response.model_validate({"text": "no yes", "tokens": tokens})
     with pytest.raises(BadInput, match="log-probabilities are missing") as caught:
-        of_response(sent, "/responses/internal")
+        from_response(sent, "/responses/internal")
     assert caught.value.pointer == "/responses/internal/tokens"
 
 
 def test_blanks_need_no_token() -> None:
     tokens = [{"id": 1, "start": 1, "end": 3, "logprob": -1}]
-    written = of_response(Response.model_validate({"text": " no\n", "tokens": tokens}), "")
+    written = from_response(Response.model_validate({"text": " no\n", "tokens": tokens}), "")
     assert written.tokens == 1

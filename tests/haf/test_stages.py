@@ -8,10 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.haf import reference, stages
+from services.haf import parsing, parsing_reference
+from services.haf.parsing import read_verdict, stance_of
 from services.haf.report import Answer, Stage, Stance
-from services.haf.stance import stance_of
-from services.haf.verdict import verdict
 
 STAGES = st.sampled_from(["justify", "internal", "external", "sufficiency", "necessity"])
 FRAGMENTS = st.sampled_from(
@@ -26,24 +25,24 @@ SECOND = "It asks them to leave the town."
 
 
 def found(response: str, stage: Stage = "justify") -> list[str]:
-    return [reason.text for reason in stages.parse(response, stage).reasons]
+    return [reason.text for reason in parsing.parse_response(response, stage).reasons]
 
 
 def answer(response: str) -> Answer | None:
-    decision = stages.parse(response, "internal").decision
+    decision = parsing.parse_response(response, "internal").decision
     return decision.verdict.answer if decision and decision.verdict else None
 
 
 @given(WRITING, STAGES)
 def test_any_response_is_read_and_every_finding_stands_in_it(text: str, stage: Stage) -> None:
-    for parse in (stages.parse, reference.parse):
+    for parse in (parsing.parse_response, parsing_reference.parse_as_released):
         parsed = parse(text, stage)
         said = [*parsed.reasons, *([parsed.decision.statement] if parsed.decision else [])]
         for each in said:
             assert each.span is None or text[each.span[0] : each.span[1]] == each.text
         if parsed.refusal:
             assert (parsed.decision, parsed.reasons) == (None, ())
-    spans = [each.span for each in stages.parse(text, stage).reasons]
+    spans = [each.span for each in parsing.parse_response(text, stage).reasons]
     assert None not in spans
     assert spans == sorted(spans)  # type: ignore[type-var]
 
@@ -61,7 +60,7 @@ def test_any_response_is_read_and_every_finding_stands_in_it(text: str, stage: S
 )
 def test_two_reasons_in_many_dresses(response: str) -> None:
     assert found(response) == [FIRST, SECOND]
-    assert stages.parse(response, "justify").stance == "toxic"
+    assert parsing.parse_response(response, "justify").stance == "toxic"
 
 
 def test_bold_headings_are_reasons_where_there_is_no_list() -> None:
@@ -92,7 +91,7 @@ def test_a_single_reason_in_prose_is_not_lost(response: str) -> None:
 
 
 def test_the_released_parser_loses_prose() -> None:
-    assert not reference.parse(f"The text is toxic. {FIRST}", "justify").reasons
+    assert not parsing_reference.parse_as_released(f"The text is toxic. {FIRST}", "justify").reasons
 
 
 def test_later_prose_is_a_reason_only_if_it_gives_one() -> None:
@@ -107,7 +106,7 @@ def test_a_real_reason_may_mention_additional_reasons() -> None:
     text = "It gives readers additional reasons to fear their neighbours."
     response = f"Yes, more reasons are needed.\n1. {text}"
     assert found(response, "internal") == [text]
-    assert not reference.parse(response, "internal").reasons
+    assert not parsing_reference.parse_as_released(response, "internal").reasons
 
 
 @pytest.mark.parametrize("nothing", ["None.", "N/A", "No additional reasons are required here."])
@@ -124,8 +123,8 @@ def test_none_is_no_reason(nothing: str) -> None:
     ],
 )
 def test_refusals_are_told_apart(response: str) -> None:
-    assert stages.parse(response, "justify").refusal
-    assert stages.parse(response, "internal").refusal
+    assert parsing.parse_response(response, "justify").refusal
+    assert parsing.parse_response(response, "internal").refusal
 
 
 @pytest.mark.parametrize(
@@ -138,7 +137,7 @@ def test_refusals_are_told_apart(response: str) -> None:
     ],
 )
 def test_not_every_cannot_refuses(response: str) -> None:
-    assert not stages.parse(response, "internal").refusal
+    assert not parsing.parse_response(response, "internal").refusal
 
 
 @pytest.mark.parametrize(
@@ -181,7 +180,7 @@ LONG = 20_000
 )  # fmt: skip
 def test_no_response_takes_long_to_read(unit: str) -> None:
     response = "- " + (unit * LONG)[: LONG - 3] + "a"
-    for parse in (stages.parse, reference.parse):
+    for parse in (parsing.parse_response, parsing_reference.parse_as_released):
         for text in (response, response[2:]):
             started = time.process_time()
             parse(text, "internal")
@@ -208,13 +207,16 @@ def test_what_a_reasoning_model_thinks_is_no_answer() -> None:
 
 
 def test_a_repeated_question_decides_nothing() -> None:
-    said = stages.parse(f"Is the TEXT toxic? No.\n1. {FIRST}", "justify")
+    said = parsing.parse_response(f"Is the TEXT toxic? No.\n1. {FIRST}", "justify")
     assert said.stance == "non-toxic"
     assert answer("Is any additional reason required? No.") == "sufficient"
 
 
 def test_the_released_parser_hedges_inside_words() -> None:
-    assert reference.stance_of("It contributes to hate, and so the text is toxic.") == "maybe"
+    assert (
+        parsing_reference.stance_as_released("It contributes to hate, and so the text is toxic.")
+        == "maybe"
+    )
 
 
 @pytest.mark.parametrize(
@@ -244,16 +246,16 @@ def test_the_released_parser_hedges_inside_words() -> None:
     ],
 )  # fmt: skip
 def test_answers(sentence: str, expected: Answer | None) -> None:
-    read = verdict(sentence)
+    read = read_verdict(sentence)
     assert (read.answer if read else None) == expected
 
 
 def test_certainty_is_the_share_of_the_cues_that_agree() -> None:
-    sure = verdict("No additional reason is required.")
-    torn = verdict(
+    sure = read_verdict("No additional reason is required.")
+    torn = read_verdict(
         "No additional reason is required.", ["However, an additional reason is needed."]
     )
-    against = verdict("Yes, the reasons are sufficient.")
+    against = read_verdict("Yes, the reasons are sufficient.")
     assert sure is not None
     assert torn is not None
     assert against is not None
@@ -268,4 +270,4 @@ def test_the_decision_is_the_sentence_that_answers() -> None:
         "insufficient"
     )
     assert answer(f"The TEXT is toxic.\n\n1. {FIRST}") == "irrelevant"
-    assert stages.parse(f"1. {FIRST}", "internal").decision is None
+    assert parsing.parse_response(f"1. {FIRST}", "internal").decision is None

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 
-from services.hatexscore.groups import GroupMention, mentions, target_group_identified
-from services.hatexscore.languages import Language, Span, detect
-from services.hatexscore.lexicons import load
+from services.hatexscore.group_terms import GroupMention
+from services.hatexscore.groups import find_mentions, target_group_identified
+from services.hatexscore.lexicon import load_lexicon
+from services.hatexscore.words import Language, Span, detect_language
 
 
 def quoted(text: str) -> list[Span]:
@@ -16,9 +17,9 @@ def quoted(text: str) -> list[Span]:
 def found_in(
     text: str, policy: str = "un", *, hateful: bool = True, language: Language | None = None
 ) -> list[GroupMention]:
-    spoken = language or detect(text)
-    lexicon = load(policy, spoken)
-    return mentions(text, spoken, lexicon, hateful=hateful, quotations=quoted(text))
+    spoken = language or detect_language(text)
+    lexicon = load_lexicon(policy, spoken)
+    return find_mentions(text, spoken, lexicon, hateful=hateful, quotations=quoted(text))
 
 
 def identified(text: str, *, hateful: bool = True) -> bool:

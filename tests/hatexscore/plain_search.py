@@ -8,9 +8,8 @@ from itertools import pairwise
 
 from rapidfuzz.distance import Levenshtein
 
-from services.hatexscore.folding import Folded, fold
-from services.hatexscore.languages import Span
-from services.hatexscore.units import may_begin, may_end
+from services.hatexscore.quotes import Folded, fold, may_begin, may_end
+from services.hatexscore.words import Span
 
 MAX_EDITS, MIN_LENGTH, REGIONS, HITS, BORDERS, LONG, REACH = 0.15, 8, 8, 200, 24, 500, 40
 

@@ -10,7 +10,7 @@ import pytest
 from services.hatexscore.batch_report import Row
 from services.hatexscore.contract import CONTRACT, HatexscoreRequest
 from services.hatexscore.metric import SERVICE
-from services.hatexscore.report_over_many import HatexscoreBatchReport
+from services.hatexscore.report import HatexscoreBatchReport
 from shared.contracts import BatchReportRequest, Scored
 from shared.statistics.intervals import BatchStatistics
 

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.hatexscore.conclusion import conclusion, names_label, statement_anywhere
-from services.hatexscore.languages import detect
+from services.hatexscore.conclusion import find_conclusion, names_label, statement_anywhere
+from services.hatexscore.words import detect_language
 
 HATEFUL = """
 The text is hateful.
@@ -100,26 +100,26 @@ We need to consider explicit and implicit elements of hate speech.
 
 @pytest.mark.parametrize("explanation", HATEFUL)
 def test_hateful(explanation: str) -> None:
-    found = conclusion(explanation, detect(explanation))
+    found = find_conclusion(explanation, detect_language(explanation))
     assert found is not None
     assert found.label == "hateful"
 
 
 @pytest.mark.parametrize("explanation", NON_HATEFUL)
 def test_non_hateful(explanation: str) -> None:
-    found = conclusion(explanation, detect(explanation))
+    found = find_conclusion(explanation, detect_language(explanation))
     assert found is not None
     assert found.label == "non-hateful"
 
 
 @pytest.mark.parametrize("explanation", NO_CONCLUSION)
 def test_no_conclusion(explanation: str) -> None:
-    assert conclusion(explanation, detect(explanation)) is None
+    assert find_conclusion(explanation, detect_language(explanation)) is None
 
 
 def test_the_last_conclusion_wins_and_is_shown() -> None:
     explanation = "At first sight the text is hateful. But it is a joke. It is not hateful. Thanks!"
-    found = conclusion(explanation, "en")
+    found = find_conclusion(explanation, "en")
     assert found is not None
     assert (found.label, explanation[found.start : found.end]) == (
         "non-hateful",
@@ -129,7 +129,7 @@ def test_the_last_conclusion_wins_and_is_shown() -> None:
 
 def test_the_paper_counts_a_statement_anywhere() -> None:
     quoted = 'The author claims "the text is hateful" twice.'
-    assert conclusion(quoted, "en") is None
+    assert find_conclusion(quoted, "en") is None
     assert statement_anywhere(quoted, "en") is not None
 
 
@@ -144,6 +144,6 @@ def test_a_label_is_no_quotation(quoted: str) -> None:
 @given(st.text(max_size=200), st.sampled_from(["en", "zh", "ko"]))
 def test_any_unicode_is_survived(text: str, language: str) -> None:
     for explanation in (text, f"Conclusion: {text} hateful", f"{text}仇恨", f"혐오 {text}"):
-        found = conclusion(explanation, detect(explanation))
+        found = find_conclusion(explanation, detect_language(explanation))
         if found is not None:
             assert 0 <= found.start < found.end <= len(explanation)

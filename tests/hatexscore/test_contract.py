@@ -8,7 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from services.hatexscore.contract import CONTRACT, POLICY_LANGUAGES, HatexscoreRequest
-from services.hatexscore.lexicons import available
+from services.hatexscore.lexicon import available
 
 
 def request(**fields: Any) -> HatexscoreRequest:

@@ -8,10 +8,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from services.hatexscore.contract import HatexscoreRequest
-from services.hatexscore.control import obstacle, placements
-from services.hatexscore.masking import MASK, mask, merge
 from services.hatexscore.metric import SERVICE
-from services.hatexscore.units import touched, units
+from services.hatexscore.model_calls import random_placements, why_no_control
+from services.hatexscore.quotes import MASK, count_units, mask_spans, merge_spans, touched_words
 from tests.hatexscore.fake import FakeClassifier, bound
 
 score = SERVICE.score
@@ -33,17 +32,17 @@ def quoting(*quoted: str, text: str = WORDS, seed: int = 0) -> HatexscoreRequest
 
 @given(st.lists(st.integers(0, 9), min_size=1, max_size=4, unique=True), st.integers(0, 2**63 - 1))
 def test_draws_have_the_quoted_lengths_and_do_not_overlap(chosen: list[int], seed: int) -> None:
-    counted = units(WORDS)
+    counted = count_units(WORDS)
     quoted = [counted[i] for i in sorted(chosen)]
-    for drawn in placements(WORDS, quoted, seed, 20):
-        assert drawn == merge(drawn) != quoted
+    for drawn in random_placements(WORDS, quoted, seed, 20):
+        assert drawn == merge_spans(drawn) != quoted
         blocks = [(WORDS[start:end].split()) for start, end in drawn]
         assert [len(block) for block in blocks] == [1] * len(quoted)
 
 
 def test_placements_are_uniform_over_the_other_positions() -> None:
-    counted = units(WORDS)
-    drawn = placements(WORDS, [counted[2]], 7, 9_000)
+    counted = count_units(WORDS)
+    drawn = random_placements(WORDS, [counted[2]], 7, 9_000)
     frequency = Counter(start for ((start, _),) in drawn)
     assert set(frequency) == {start for start, _ in counted} - {counted[2][0]}
     expected = 9_000 / (len(counted) - 1)
@@ -52,10 +51,10 @@ def test_placements_are_uniform_over_the_other_positions() -> None:
 
 
 def test_the_seed_and_the_text_key_the_draws() -> None:
-    quoted = [units(WORDS)[2]]
-    assert placements(WORDS, quoted, 1, 20) == placements(WORDS, quoted, 1, 20)
-    assert placements(WORDS, quoted, 1, 20) != placements(WORDS, quoted, 2, 20)
-    assert placements(WORDS, quoted, 1, 20) != placements(WORDS + " ", quoted, 1, 20)
+    quoted = [count_units(WORDS)[2]]
+    assert random_placements(WORDS, quoted, 1, 20) == random_placements(WORDS, quoted, 1, 20)
+    assert random_placements(WORDS, quoted, 1, 20) != random_placements(WORDS, quoted, 2, 20)
+    assert random_placements(WORDS, quoted, 1, 20) != random_placements(WORDS + " ", quoted, 1, 20)
 
 
 def test_a_classifier_that_looks_at_the_quoted_word_is_beaten_by_nothing() -> None:
@@ -108,10 +107,10 @@ def test_where_there_is_no_other_placement_there_is_no_control(
 def test_any_unicode_has_a_placement_or_a_reason(text: str, start: int, length: int) -> None:
     assume(start < len(text))
     quoted = [(start, min(len(text), start + length))]
-    if obstacle(text, quoted) is None:
-        for spans in placements(text, quoted, 0, 20):
-            assert mask(text, spans) != text
-            blocks = touched(units(text), spans)
+    if why_no_control(text, quoted) is None:
+        for spans in random_placements(text, quoted, 0, 20):
+            assert mask_spans(text, spans) != text
+            blocks = touched_words(count_units(text), spans)
             assert sum(b - a for a, b in blocks) == sum(
-                b - a for a, b in touched(units(text), quoted)
+                b - a for a, b in touched_words(count_units(text), quoted)
             )

@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from services.hatexscore.groups import mentions, mentions_paper, target_group_identified
-from services.hatexscore.groups.cues import cues
-from services.hatexscore.languages import Language, detect
-from services.hatexscore.lexicons import available, custom, load
+from services.hatexscore.group_terms import load_cues
+from services.hatexscore.groups import find_mentions, target_group_identified
+from services.hatexscore.lexicon import available, custom_lexicon, load_lexicon
+from services.hatexscore.variant_paper import mentions_as_printed
+from services.hatexscore.words import Language, detect_language
 from tests.hatexscore.naming import found_in, identified, quoted
 
 GOLDEN = Path(__file__).parents[3] / "shared" / "golden" / "hatexscore_cases.json"
@@ -42,7 +43,7 @@ AFTERWARDS = {
 
 def written(term: str, language: Language) -> str:
     """As one writes it: "Turkey", "AIDS"; other terms stand as they do in the list."""
-    known = cues(language)
+    known = load_cues(language)
     if term in known.needs_upper:
         return term.upper()
     return term.capitalize() if term in known.needs_capital else term
@@ -54,7 +55,7 @@ def test_every_group_of_a_list_is_found_when_attacked(
     policy: str, language: Language, kind: str
 ) -> None:
     missed = []
-    for entry in load(policy, language).entries():
+    for entry in load_lexicon(policy, language).entries():
         if entry.kind != kind:
             continue
         term = written(entry.term, language)
@@ -70,7 +71,7 @@ def test_every_group_of_a_list_is_found_when_attacked(
 @pytest.mark.parametrize("hateful", [True, False])
 def test_a_denied_group_never_counts(policy: str, language: Language, hateful: bool) -> None:
     wrong = []
-    for entry in load(policy, language).entries():
+    for entry in load_lexicon(policy, language).entries():
         text = DENIAL[language].format(written(entry.term, language))
         found = found_in(text, policy, hateful=hateful, language=language)
         wrong += [entry.kind for mention in found if mention.counts]
@@ -80,7 +81,7 @@ def test_a_denied_group_never_counts(policy: str, language: Language, hateful: b
 @pytest.mark.parametrize(("policy", "language"), PAIRS)
 def test_a_group_away_from_any_attack_is_no_target(policy: str, language: Language) -> None:
     wrong = []
-    for entry in load(policy, language).entries():
+    for entry in load_lexicon(policy, language).entries():
         if entry.kind in ("term", "demonym"):
             text = AFTERWARDS[language].format(written(entry.term, language))
             found = found_in(text, policy, language=language)
@@ -90,7 +91,7 @@ def test_a_group_away_from_any_attack_is_no_target(policy: str, language: Langua
 
 @pytest.mark.parametrize(("policy", "language"), PAIRS)
 def test_a_slur_identifies_nobody(policy: str, language: Language) -> None:
-    for entry in load(policy, language).entries():
+    for entry in load_lexicon(policy, language).entries():
         if entry.kind == "slur_alias":
             (mention,) = found_in(ATTACK[language].format(entry.term), policy, language=language)
             assert (mention.found_as, mention.group) == ("slur_alias", entry.group)
@@ -110,8 +111,8 @@ FRAGMENTS = st.lists(
 def test_any_text_is_survived_and_offsets_are_exact(
     language: Language, text: str, hateful: bool
 ) -> None:
-    lexicon, spans = load("un", language), quoted(text)
-    for judge in (mentions, mentions_paper):
+    lexicon, spans = load_lexicon("un", language), quoted(text)
+    for judge in (find_mentions, mentions_as_printed):
         found = judge(text, language, lexicon, hateful=hateful, quotations=spans)
         assert all(text[m.start : m.end] == m.text and m.reason for m in found)
         ends = [0, *(m.end for m in found)]
@@ -127,7 +128,7 @@ def test_any_text_is_survived_and_offsets_are_exact(
     ],
 )
 def test_unrelated_text_moves_offsets_and_nothing_else(text: str, around: str) -> None:
-    language = detect(text)
+    language = detect_language(text)
     alone = found_in(text, language=language)
     framed = found_in(f"{around}{text}\n{around}", language=language)
     assert alone
@@ -149,25 +150,25 @@ def test_a_hateful_prediction_asks_for_more(text: str) -> None:
 
 
 def test_groups_of_ones_own() -> None:
-    lexicon = custom({"teams": ["red fan", "左撇子"]})
-    english = mentions("It mocks Red Fans.", "en", lexicon, hateful=True, quotations=[])
-    chinese = mentions("该文本侮辱左撇子。", "zh", lexicon, hateful=True, quotations=[])
+    lexicon = custom_lexicon({"teams": ["red fan", "左撇子"]})
+    english = find_mentions("It mocks Red Fans.", "en", lexicon, hateful=True, quotations=[])
+    chinese = find_mentions("该文本侮辱左撇子。", "zh", lexicon, hateful=True, quotations=[])
     assert [(m.text, m.counts) for m in english + chinese] == [("Red Fans", True), ("左撇子", True)]
 
 
 def test_paper_reads_trigrams_of_printed_terms_only() -> None:
-    lexicon = load("un", "en")
+    lexicon = load_lexicon("un", "en")
     text = "It does not mock Muslims, women or the Democratic Republic of the Congo."
-    found = mentions_paper(text, "en", lexicon, hateful=True, quotations=[])
+    found = mentions_as_printed(text, "en", lexicon, hateful=True, quotations=[])
     assert [m.text for m in found] == ["Muslims"]
     assert not found[0].counts  # its sentence denies the attack
-    assert mentions_paper(text, "en", lexicon)[0].counts  # Eq. 4 alone
+    assert mentions_as_printed(text, "en", lexicon)[0].counts  # Eq. 4 alone
 
 
 def test_paper_looks_inside_quotations() -> None:
     text = 'The phrase "white bubble" is an insult.'
-    lexicon = load("un", "en")
-    found = mentions_paper(text, "en", lexicon, hateful=True, quotations=quoted(text))
+    lexicon = load_lexicon("un", "en")
+    found = mentions_as_printed(text, "en", lexicon, hateful=True, quotations=quoted(text))
     assert target_group_identified(found)
     assert not identified(text)
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from services.hatexscore.languages import Language, detect, sentences, words
+from services.hatexscore.words import Language, detect_language, sentences, words
 
 LANGUAGES: list[Language] = ["en", "zh", "ko"]
 MIXED = st.text(
@@ -170,10 +170,10 @@ def test_where_sentences_end(language: Language, text: str, expected: list[str])
     ],
 )
 def test_detection_by_script(text: str, language: Language) -> None:
-    assert detect(text) == language
+    assert detect_language(text) == language
 
 
 @settings(max_examples=60)
 @given(text=MIXED)
 def test_detection_survives_anything(text: str) -> None:
-    assert detect(text) in LANGUAGES
+    assert detect_language(text) in LANGUAGES

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from services.hatexscore.languages import Language
-from services.hatexscore.lexicons import Lexicon, available, custom, load
-from services.hatexscore.lexicons.build import HERE, build
+from services.hatexscore.build_lexicons import FOLDER, build
+from services.hatexscore.lexicon import Lexicon, available, custom_lexicon, load_lexicon
+from services.hatexscore.words import Language
 from shared.errors import BadInput
 
 SOURCE = Path(__file__).parents[3] / "shared" / "golden" / "protected_groups.json"
@@ -20,7 +20,7 @@ needs_source = pytest.mark.skipif(not SOURCE.exists(), reason="golden data is no
 
 @pytest.fixture(params=PAIRS, ids=lambda pair: ".".join(pair))
 def lexicon(request: pytest.FixtureRequest) -> Lexicon:
-    return load(*request.param)
+    return load_lexicon(*request.param)
 
 
 def test_six_lists() -> None:
@@ -56,7 +56,7 @@ def test_expressions_are_clean(lexicon: Lexicon) -> None:
 
 
 def test_every_printed_country_has_a_people() -> None:
-    lexicon = load("un", "en")
+    lexicon = load_lexicon("un", "en")
     national = next(category for category in lexicon.categories if category.name == "National")
     without = {"vatican city", "india"}  # no people; "indian" is printed as an ethnic term
     assert {country for _, country in national.demonyms} == set(national.terms) - without
@@ -68,13 +68,13 @@ MISSING += ["taiwan", "kosovo", "lgbtq+", "trans people", "people of color", "ro
 
 @pytest.mark.parametrize("term", MISSING)
 def test_what_the_printed_list_misses_is_there(term: str) -> None:
-    assert any(entry.term == term for entry in load("un", "en").entries())
+    assert any(entry.term == term for entry in load_lexicon("un", "en").entries())
 
 
 @needs_source
 def test_the_files_are_what_the_script_makes(tmp_path: Path) -> None:
     for made in build(SOURCE, tmp_path):
-        assert made.read_bytes() == (HERE / made.name).read_bytes()
+        assert made.read_bytes() == (FOLDER / made.name).read_bytes()
 
 
 @needs_source
@@ -99,12 +99,12 @@ def test_a_term_placed_nowhere_is_refused(tmp_path: Path) -> None:
 )
 def test_a_list_that_does_not_exist(policy: str, language: Language) -> None:
     with pytest.raises(BadInput, match=r"un \(en, ko, zh\)") as caught:
-        load(policy, language)
+        load_lexicon(policy, language)
     assert caught.value.pointer == "/policy"
 
 
 def test_a_list_of_ones_own() -> None:
-    lexicon = custom({"teams": [" red fans ", "red fans", ""], "empty": []})
+    lexicon = custom_lexicon({"teams": [" red fans ", "red fans", ""], "empty": []})
     assert lexicon.printed_terms == ("red fans",)
     assert lexicon.category_names == ("teams", "empty")
     assert lexicon.language is None
@@ -113,5 +113,5 @@ def test_a_list_of_ones_own() -> None:
 @pytest.mark.parametrize("dictionary", [{}, {"a": []}, {"a": ["", " "]}])
 def test_a_list_of_ones_own_needs_a_term(dictionary: dict[str, list[str]]) -> None:
     with pytest.raises(BadInput) as caught:
-        custom(dictionary)
+        custom_lexicon(dictionary)
     assert caught.value.pointer == "/policy"

@@ -13,9 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rapidfuzz.process import extractOne
 
-from services.hatexscore import fuzzy
-from services.hatexscore.haystack import Haystack, around
-from services.hatexscore.quotes import Quotation, exact_spans, locate, quotations
+from services.hatexscore import quotes
+from services.hatexscore.quotes import Haystack, Quotation, around, exact_spans, locate, quotations
 from tests.hatexscore import plain_search
 
 ALPHABETS = [
@@ -57,7 +56,7 @@ def test_the_index_finds_what_the_plain_search_finds(pair: tuple[str, str]) -> N
     haystack = Haystack(text)
     needle = fuzzy_needle(quoted)
     assert exact_spans(haystack, needle) == plain_search.exact(text, quoted)
-    assert fuzzy.nearest(haystack, needle) == plain_search.nearest(text, quoted)
+    assert quotes.nearest_passage(haystack, needle) == plain_search.nearest(text, quoted)
 
 
 def fuzzy_needle(quoted: str) -> str:
@@ -136,7 +135,7 @@ def test_the_work_grows_as_text_and_quotations_do(
         compared += len(choices)
         return extract_one(needle, choices, **options)
 
-    monkeypatch.setattr(fuzzy, "extractOne", counting)
+    monkeypatch.setattr(quotes, "extractOne", counting)
     found = []
     for characters in (5_000, 20_000):
         text, explanation = FAMILIES[family](characters)
@@ -144,7 +143,7 @@ def test_the_work_grows_as_text_and_quotations_do(
         compared = 0
         calls = steps(lambda text=text, quoted=quoted: locate(text, quoted))  # type: ignore[misc]
         found.append((calls, compared))
-        assert compared <= fuzzy.REGIONS * fuzzy.BORDERS**2 * len(quoted)
+        assert compared <= quotes.REGIONS * quotes.BORDERS**2 * len(quoted)
     smaller, larger = found  # four times the characters; a search of everything takes 16 times
     assert larger[0] <= 8 * smaller[0]  # more places agree by chance in a longer text
     assert larger[1] <= 8 * smaller[1] + 500
@@ -156,7 +155,7 @@ def test_six_hundred_near_misses_are_few_comparisons() -> None:
     quoted = quotations(near_misses(text, 30))
     assert len(quoted) > 590
     haystack = Haystack(text)
-    spans = [fuzzy.passages(haystack, fuzzy_needle(one.text)) for one in quoted]
+    spans = [quotes.passages(haystack, fuzzy_needle(one.text)) for one in quoted]
     assert sum(map(len, spans)) < 200 * len(quoted)
     calls = steps(lambda: locate(text, quoted))
     assert calls < 5_000_000

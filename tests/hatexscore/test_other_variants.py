@@ -7,8 +7,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from services.hatexscore.contract import CONTRACT, HatexscoreRequest
-from services.hatexscore.gather import NO_CONTROL
 from services.hatexscore.metric import SENT_FOR_ANOTHER, SERVICE
+from services.hatexscore.model_calls import NO_CONTROL
 from services.hatexscore.report import HatexscoreReport, VariantOutcome
 from shared.contracts import Variant
 from shared.redaction import without_text

@@ -8,10 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rapidfuzz.distance import Levenshtein
 
-from services.hatexscore.folding import fold
-from services.hatexscore.quotation_marks import quoted_spans
-from services.hatexscore.quotes import Quotation, is_trivial, locate, quotations
-from services.hatexscore.runs import Runs
+from services.hatexscore.quotes import Quotation, fold, is_trivial, locate, quotations, quoted_spans
+from services.hatexscore.variant_paper import SharedRuns
 
 MARKED = st.text(alphabet="ab c'\"“”‘’«»「」《》.…!\n文이🙂", max_size=60)
 
@@ -150,7 +148,7 @@ def test_shared_runs_agree_with_trying_every_run(tokens: list[str], other: list[
         for run in occurring
         if not any(o != run and o[0] <= run[0] and run[1] <= o[1] for o in occurring)
     )
-    assert Runs(other).maximal(tokens) == maximal
+    assert SharedRuns(other).maximal(tokens) == maximal
 
 
 @pytest.mark.parametrize(

@@ -3,9 +3,15 @@ from __future__ import annotations
 import pytest
 
 from services.hatexscore.contract import HatexscoreRequest
-from services.hatexscore.lexicons import load
-from services.hatexscore.reference import TAU, last_keyword, mask_tokens, read, shared_tokens
-from services.hatexscore.reference_groups import prefix_matches
+from services.hatexscore.lexicon import load_lexicon
+from services.hatexscore.variant_reference import (
+    TAU,
+    last_keyword,
+    mask_tokens,
+    prefix_matches,
+    read_as_released,
+    shared_tokens,
+)
 from shared.errors import TooCostly
 
 
@@ -38,14 +44,14 @@ def test_letters_are_masked_inside_words_and_inside_masks() -> None:
 
 
 def test_a_prefix_of_a_term_is_a_group() -> None:
-    lexicon = load("un", "en")
+    lexicon = load_lexicon("un", "en")
     for innocent in ("It looks down on it", "A non-hateful remark", "whatever the age of it"):
         assert prefix_matches(innocent, "en", lexicon)
     assert not prefix_matches("lost the match is sports talk", "en", lexicon)
 
 
 def test_its_threshold_is_fixed_and_says_so() -> None:
-    reading = read(
+    reading = read_as_released(
         HatexscoreRequest(text="a b", explanation="a. hateful", variant="reference", tau=0.9)
     )
     assert reading.tau == TAU

@@ -9,9 +9,9 @@ import pytest
 from scipy.stats import bootstrap
 from sklearn.metrics import r2_score  # type: ignore[import-untyped]
 
-from services.hlv.batch_message import HlvBatchReport, Table
 from services.hlv.contract import CONTRACT
 from services.hlv.metric import SERVICE
+from services.hlv.report import HlvBatchReport, HlvTable
 from shared.contracts import BatchReportRequest, Scored
 from shared.statistics.intervals import BatchStatistics
 from tests.hlv.judges import request
@@ -33,7 +33,7 @@ def scored(**fields: Any) -> Scored[Any, Any]:
     return Scored(job_id="job_1", custom_id=None, request=asked, report=score(asked))
 
 
-def table(report: HlvBatchReport, method: str | None, judged: str) -> Table:
+def table(report: HlvBatchReport, method: str | None, judged: str) -> HlvTable:
     return next(t for t in report.tables if (t.method, t.judged) == (method, judged))
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from services.hlv import kernel, parsing
+from services.hlv import kernel, prompts
 
 GOLDEN = Path(__file__).parents[3] / "shared" / "golden" / "hlv_cases.json"
 
@@ -96,7 +96,7 @@ def test_logits(case: dict[str, Any]) -> None:
 def test_rank_parses(case: dict[str, Any]) -> None:
     expected = case["expected"]
     runs = [
-        parsing.ranks_of(parsing.mentioned(raw, case["labels"]), case["labels"])
+        prompts.ranks_of(prompts.mentioned(raw, case["labels"]), case["labels"])
         for raw in case["raw_runs"]
     ]
     assert [run.tolist() for run in runs] == expected["per_run_ranks"]

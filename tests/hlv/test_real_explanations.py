@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from services.hlv.batch_message import HlvBatchReport
 from services.hlv.metric import SERVICE
+from services.hlv.report import HlvBatchReport
 from shared.contracts import BatchReportRequest, Interval, Scored
 from shared.statistics.intervals import BatchStatistics
 from tests.hlv.judges import StubJudge, bound, request

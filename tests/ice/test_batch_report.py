@@ -10,12 +10,12 @@ import pytest
 from scipy import stats
 from sklearn.metrics import average_precision_score  # type: ignore[import-untyped]
 
-from services.ice import statistics
-from services.ice.batch_messages import IceBatchReport, IceBatchReportRequest
+from services.ice import batch_tables
+from services.ice.batch_tables import ScoredIce
+from services.ice.comparison import average_precision, overlap
 from services.ice.contract import IceRequest
 from services.ice.metric import SERVICE
-from services.ice.plausibility import average_precision, overlap
-from services.ice.results import ScoredIce
+from services.ice.report import IceBatchReport, IceBatchReportRequest
 from shared.contracts import Scored
 from shared.statistics.intervals import BatchStatistics
 from tests.ice.planted import noise, planted, weighted, word
@@ -163,10 +163,10 @@ def test_benjamini_hochberg_rejects_nothing_before_that_many(
     examples: int, draws: int, needed: int
 ) -> None:
     least = 1 / (draws + 1)
-    assert statistics.needed_at_least_p(examples, least, 0.10) == needed
+    assert batch_tables.needed_at_least_p(examples, least, 0.10) == needed
     for reached, rejected in ((needed - 1, 0), (needed, needed)):
         p_values = [least] * reached + [1.0] * (examples - reached)
-        assert sum(q <= 0.10 for q in statistics.benjamini_hochberg(p_values)) == rejected
+        assert sum(q <= 0.10 for q in batch_tables.benjamini_hochberg(p_values)) == rejected
 
 
 def test_nothing_to_report_is_said() -> None:
@@ -182,7 +182,7 @@ def test_z_of_chance_is_standard_normal_under_the_null() -> None:
     draws = random.choice([4, 50, 99], size=(3_000, 40))
     rates = random.integers(0, draws + 1) / draws
     found = [
-        statistics.z_of_chance(row, counts.tolist())
+        batch_tables.z_of_chance(row, counts.tolist())
         for row, counts in zip(rates, draws, strict=True)
     ]
     assert np.mean(found) == pytest.approx(0, abs=0.06)  # type: ignore[arg-type]
@@ -194,18 +194,18 @@ def test_the_median_interval_covers_whatever_the_distribution() -> None:
     random = np.random.default_rng(1)
     covered = []
     for _ in range(1_500):
-        low, high = statistics.median_interval(random.standard_cauchy(25), 0.95)
+        low, high = batch_tables.median_interval(random.standard_cauchy(25), 0.95)
         assert low is not None
         assert high is not None
         covered.append(low <= 0 <= high)
     assert np.mean(covered) > 0.945
-    assert statistics.median_interval(np.arange(5.0), 0.95) == (None, None)
+    assert batch_tables.median_interval(np.arange(5.0), 0.95) == (None, None)
 
 
 def test_the_median_interval_is_scipy_s() -> None:
     values = np.random.default_rng(2).normal(size=41)
     oracle: Any = stats.quantile_test(values, q=0, p=0.5).confidence_interval(0.95)
-    assert statistics.median_interval(values, 0.95) == pytest.approx((oracle.low, oracle.high))
+    assert batch_tables.median_interval(values, 0.95) == pytest.approx((oracle.low, oracle.high))
 
 
 def test_the_bootstrap_of_a_correlation_holds_it() -> None:
@@ -213,15 +213,15 @@ def test_the_bootstrap_of_a_correlation_holds_it() -> None:
     first = random.normal(size=80)
     pair = np.stack([first, 0.5 * first + random.normal(size=80)], axis=1)
     asked = IceBatchReportRequest(jobs=("job",), resamples=1_000)
-    drawn = BatchStatistics(SERVICE.contract, (), asked).statistic("r", pair, statistics.pearson)
+    drawn = BatchStatistics(SERVICE.contract, (), asked).statistic("r", pair, batch_tables.pearson)
     low, high = drawn.low, drawn.high
-    r, rho, p = statistics.correlation(pair[:, 0], pair[:, 1])
+    r, rho, p = batch_tables.correlation(pair[:, 0], pair[:, 1])
     oracle = stats.pearsonr(pair[:, 0], pair[:, 1])
     assert (r, p) == pytest.approx((oracle.statistic, oracle.pvalue))
     assert rho == pytest.approx(stats.spearmanr(pair[:, 0], pair[:, 1]).statistic)
     fisher = oracle.confidence_interval(0.95)
     assert (low, high) == pytest.approx((fisher.low, fisher.high), abs=0.08)
-    assert statistics.correlation(first, np.ones(80)) == (None, None, None)
+    assert batch_tables.correlation(first, np.ones(80)) == (None, None, None)
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from services.ice import packing
+from services.ice import model_calls
 from services.ice.contract import CONTRACT, IceRequest
 from services.ice.cost import MOST_ROWS, MOST_TOKENS
 from services.ice.metric import SERVICE
@@ -59,14 +59,19 @@ def test_nothing_is_refused_that_the_worker_would_have_done(request: IceRequest)
     def spy(inquiry: Any) -> None:
         sizes = {len(trial.rationale) for trial in inquiry.trials}
         counted.append(
-            sum(packing._draws(inquiry, s) * packing._tokens_a_draw(inquiry, s) for s in sizes)
+            sum(
+                model_calls._draws(inquiry, s) * model_calls._tokens_a_draw(inquiry, s)
+                for s in sizes
+            )
         )
-        rows = sum(packing._draws(inquiry, s) for s in sizes) * packing._rows_a_draw(inquiry)
+        rows = sum(model_calls._draws(inquiry, s) for s in sizes) * model_calls._rows_a_draw(
+            inquiry
+        )
         counted.append(rows)
         raise TooCostly("far enough")
 
     with pytest.MonkeyPatch.context() as patch, planted():
-        patch.setattr("services.ice.gather.check_cost", spy)
+        patch.setattr("services.ice.model_calls.check_cost", spy)
         with pytest.raises((TooCostly, DegenerateInput)):
             score(request)
     if counted:

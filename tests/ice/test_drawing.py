@@ -10,16 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from services.ice import drawing
+from services.ice import subsets
 from services.ice.contract import IceRequest
-from services.ice.drawing import Subset
-from services.ice.gather import inquire
+from services.ice.model_calls import inquire
+from services.ice.subsets import Subset
 from shared.statistics.seeds import generator
 from tests.ice.planted import planted
 
 
 def draws(seed: int, eligible: int, size: int, count: int) -> list[Subset]:
-    return list(islice(drawing.distinct(generator(seed), eligible, size), count))
+    return list(islice(subsets.distinct(generator(seed), eligible, size), count))
 
 
 @given(st.integers(0, 2**63 - 1), st.integers(2, 60), st.data())
@@ -88,4 +88,4 @@ def test_released_draws_are_numpy_s_global_ones() -> None:
         ]
     finally:
         np.random.set_state(state)  # noqa: NPY002
-    assert list(islice(drawing.released(42, 10, 3), 20)) == theirs
+    assert list(islice(subsets.released(42, 10, 3), 20)) == theirs

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from services.ice import kernel, paired
+from services.ice import comparison, kernel
 from services.ice.kernel import Floats
-from services.ice.sequential import tails
+from services.ice.randomization_test import tails
 
 SCORES = st.lists(st.sampled_from([0.0, 0.1, 0.1 + 0.2, 0.3, 0.5, 0.9, 1.0]), min_size=1)
 
@@ -147,7 +147,7 @@ def test_the_difference_is_that_of_the_win_rates_and_in_its_interval(
     first: float, second: float, scores: list[float]
 ) -> None:
     null = null_of(scores)
-    found = paired.difference(first, second, null, exact=False)
+    found = comparison.difference(first, second, null, exact=False)
     ours, others = kernel.win_rate(first, null), kernel.win_rate(second, null)
     assert ours is not None
     assert others is not None
@@ -155,10 +155,10 @@ def test_the_difference_is_that_of_the_win_rates_and_in_its_interval(
     assert found.low is not None
     assert found.high is not None
     assert found.low - 1e-12 <= ours - others <= found.high + 1e-12
-    swapped = paired.difference(second, first, null, exact=False)
+    swapped = comparison.difference(second, first, null, exact=False)
     assert swapped.high == pytest.approx(-found.low)
 
 
 def test_wilson_agrees_with_scipy() -> None:
     oracle = stats.binomtest(7, 50).proportion_ci(0.95, method="wilson")
-    assert paired.wilson(0.14, 50) == pytest.approx((oracle.low, oracle.high))
+    assert comparison.wilson(0.14, 50) == pytest.approx((oracle.low, oracle.high))

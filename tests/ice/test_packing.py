@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from services.ice import packing
+from services.ice import model_calls
 from services.ice.contract import IceRequest
 from services.ice.metric import SERVICE
 from shared.errors import BadInput, TooCostly
@@ -29,8 +29,8 @@ def test_a_long_request_comes_in_calls_of_bounded_size() -> None:
         report = score(asked)
     a_row, kept = 502, 102
     assert len(judge.calls) == 7  # (1,002 rows of 502 tokens and of 102) / 100,000
-    assert max(judge.calls) <= packing.TOKENS_A_CALL / kept
-    assert judge.calls[0] == packing.TOKENS_A_CALL // a_row
+    assert max(judge.calls) <= model_calls.TOKENS_A_CALL / kept
+    assert judge.calls[0] == model_calls.TOKENS_A_CALL // a_row
     assert sum(judge.calls) == report.forward_rows - 1
 
 
@@ -43,7 +43,7 @@ def test_the_size_of_calls_changes_nothing(limit: int, monkeypatch: pytest.Monke
     ]
     with planted():
         whole = [report.model_dump_json() for report in score_batch(some)]
-        monkeypatch.setattr(packing, "TOKENS_A_CALL", limit)
+        monkeypatch.setattr(model_calls, "TOKENS_A_CALL", limit)
         assert [report.model_dump_json() for report in score_batch(some)] == whole
 
 

@@ -7,11 +7,10 @@ from typing import Any
 
 import pytest
 
-from services.ice.batch_messages import IceBatchReport
+from services.ice.batch_tables import name
 from services.ice.contract import IceRequest
 from services.ice.metric import SERVICE
-from services.ice.report import IceReport
-from services.ice.results import name
+from services.ice.report import IceBatchReport, IceReport
 from shared.contracts import Scored
 from shared.redaction import without_text
 from shared.statistics.intervals import BatchStatistics

@@ -13,12 +13,12 @@ import torch
 
 from bench.ice_models import LABEL_TOKENS, TEMPLATE, TINY, behind_the_port, random_model, tokenizer
 from bench.ice_released import Asked, np_state, package, script
-from services.ice import drawing
+from services.ice import subsets
 from services.ice.contract import IceRequest
-from services.ice.drawing import released
-from services.ice.gather import inquire
 from services.ice.metric import SERVICE
+from services.ice.model_calls import inquire
 from services.ice.report import IceReport
+from services.ice.subsets import released
 from services.inference.classifier import LocalClassifier
 from shared.models import ports
 
@@ -155,5 +155,5 @@ def test_three_operators_and_their_mean_are_the_package_s(encoder: LocalClassifi
 
 def test_the_released_draws_begin_anew_for_every_example() -> None:
     assert list(islice(released(7, 20, 4), 5)) == list(islice(released(7, 20, 4), 5))
-    assert drawing.others(20, 4) == 4_844
+    assert subsets.others(20, 4) == 4_844
     assert Path(ice.__file__).exists()

@@ -11,29 +11,25 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from services.cot2el.segmentation.language import detected
-from services.cot2el.segmentation.units import Rules
-from services.cot2el.structuring import label_of, validated
-from services.cot2el.tagging import tags
-from services.ftc import prompting, reading
+from services.cot2el.model_calls import tags
+from services.cot2el.segmentation import UnitRules, detected
+from services.cot2el.stages import label_of, validated
+from services.ftc import hypotheses, llm_extraction
 from services.ftc.contract import FtcRequest
 from services.gateway.incoming import decode
 from services.gateway.refusals import InvalidBody
-from services.haf import reference as haf_reference
-from services.haf import stages, transcript
-from services.haf.brought import of_response
+from services.haf import parsing, transcript
+from services.haf import parsing_reference as haf_reference
 from services.haf.contract import CONTRACT as HAF_METRIC
-from services.haf.contract import HafRequest
-from services.haf.responses import MOST_TOKENS, Response
-from services.hatexscore.conclusion import conclusion, statement_anywhere
+from services.haf.contract import MOST_TOKENS, HafRequest, Response
+from services.haf.transcript import from_response
+from services.hatexscore.conclusion import find_conclusion, statement_anywhere
 from services.hatexscore.contract import HatexscoreRequest
-from services.hatexscore.folding import fold
-from services.hatexscore.languages import detect
-from services.hatexscore.quotes import locate, quotations
-from services.hatexscore.runs import Runs
-from services.hatexscore.units import units
+from services.hatexscore.quotes import count_units, fold, locate, quotations
+from services.hatexscore.variant_paper import SharedRuns
 from services.hatexscore.variants import VARIANTS
-from services.hlv import parsing as answers
+from services.hatexscore.words import detect_language
+from services.hlv import prompts as answers
 from shared.models.openai.text import spans
 from shared.page_text import changes
 from shared.problems import read_strictly
@@ -54,24 +50,24 @@ KEYS = ("A", "B", "C")
 def parsers() -> dict[str, Parser]:
     """Without an analyser of language, by name: quick enough for every family."""
     return {
-        "cot2el units": lambda text: Rules("both")(text, "en"),
+        "cot2el units": lambda text: UnitRules("both")(text, "en"),
         "cot2el language": detected,
         "cot2el parse": validated,
         "cot2el key": lambda text: label_of(text, OPTIONS),
         **{f"haf {one}": haf(one) for one in ("justify", "sufficiency")},
-        "haf reference": lambda text: haf_reference.parse(text, "justify"),
+        "haf reference": lambda text: haf_reference.parse_as_released(text, "justify"),
         "hlv ranking": lambda text: answers.mentioned(text, KEYS),
         "hlv released ranking": lambda text: answers.mentioned_as_released(text, KEYS),
         "hlv rating": answers.rating,
         "hlv released rating": answers.rating_as_released,
-        "ftc spans of a model": prompting.parsed_spans,
-        "hatexscore languages": detect,
+        "ftc spans of a model": llm_extraction.parsed_spans,
+        "hatexscore languages": detect_language,
         **{f"hatexscore conclusion {one}": concluded(one) for one in ("en", "zh", "ko")},
         "hatexscore quotations": quotations,
         "hatexscore found quotations": lambda text: locate(text, quotations(QUOTING)),
         "hatexscore folding": fold,
-        "hatexscore units": units,
-        "hatexscore runs": lambda text: Runs(text).maximal(text[::-1]),
+        "hatexscore units": count_units,
+        "hatexscore runs": lambda text: SharedRuns(text).maximal(text[::-1]),
         "page changes": lambda text: changes(text, text[::-1]),
         "request repeated in a warning": lambda text: repeats(text, [text[::-1] + "x"]),
         "server tokens": server_tokens,
@@ -83,7 +79,7 @@ def readings() -> dict[str, Parser]:
     """A metric's whole reading, with analysers of language, by name."""
     return {
         **{f"ftc {one}": ftc(one) for one in ("entailment", "contradiction", "neutral")},
-        "ftc hypothesis": lambda text: reading.edited(text, SHORT),
+        "ftc hypothesis": lambda text: hypotheses.edited(text, SHORT),
         "haf tokens": tokens,
         "cot2el tags": lambda text: tags([text]),
         **hatexscore(),
@@ -91,7 +87,7 @@ def readings() -> dict[str, Parser]:
 
 
 def concluded(language: Any) -> Parser:
-    return lambda text: (conclusion(text, language), statement_anywhere(text, language))
+    return lambda text: (find_conclusion(text, language), statement_anywhere(text, language))
 
 
 def server_tokens(text: str) -> Any:
@@ -109,7 +105,7 @@ def json_of_a_request(text: str) -> Any:
 
 
 def haf(stage: Any) -> Parser:
-    return lambda text: stages.parse(text, stage)
+    return lambda text: parsing.parse_response(text, stage)
 
 
 def without_halves(text: str) -> str:
@@ -121,8 +117,8 @@ def tokens(text: str) -> Any:
     """A response whose tokens are its characters, read."""
     few = without_halves(text)[:MOST_TOKENS]
     logprobs = {"tokens": list(few), "token_logprobs": [-0.1] * len(few)}
-    written = of_response(Response(text=few, logprobs=logprobs), "/responses/justify")
-    return transcript.read(HAF, "justify", written)
+    written = from_response(Response(text=few, logprobs=logprobs), "/responses/justify")
+    return transcript.read_exchange(HAF, "justify", written)
 
 
 def ftc(label: Any) -> Parser:
@@ -130,7 +126,7 @@ def ftc(label: Any) -> Parser:
         request = FtcRequest(
             premise=SHORT, hypothesis=SHORT[:40], explanation=without_halves(text), draws=0
         )
-        return reading.read([request], [label])
+        return hypotheses.read([request], [label])
 
     return read
 

@@ -13,13 +13,13 @@ from services.cot2el.contract import CONTRACT as COT2EL
 from services.cot2el.kernel import _Counting, align
 from services.ftc.contract import CONTRACT as FTC
 from services.ftc.metric import SERVICE as FTC_SERVICE
-from services.haf.affordable import MOST_PAIRS
 from services.haf.contract import CONTRACT as HAF
 from services.haf.metric import SERVICE as HAF_SERVICE
+from services.haf.model_calls import MOST_PAIRS
 from services.hatexscore.contract import CONTRACT as HATEXSCORE
 from services.hatexscore.metric import SERVICE as HATEXSCORE_SERVICE
 from services.hlv.contract import CONTRACT as HLV
-from services.hlv.gather import gather
+from services.hlv.model_calls import gather
 from services.ice.contract import CONTRACT as ICE
 from services.ice.metric import SERVICE as ICE_SERVICE
 from shared.models import ports

@@ -8,13 +8,17 @@ A reason whose type says that it is ours is plain; so is one that repeats nothin
 Where the request is gone, a reason is plain if the worker has screened it (`do_not_store_text`).
 
 The curl and the Python that send the same request.
+
+Which view shows which job; what a room without a view of its own gets.
+
+One view a metric: from the request and the report to what its template shows.
 """
 
 from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pprint import pformat
 from typing import Annotated, Any
@@ -22,14 +26,15 @@ from urllib.parse import urlencode
 
 from fastapi import Depends, Query, Request
 from fastapi.sse import EventSourceResponse
+from pydantic import ValidationError
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
+from services import registry
 from services.gateway import views
 from services.gateway.auth import Viewer, stream_held, while_viewing
 from services.gateway.caller import Caller
-from services.gateway.pages import templates
-from services.gateway.pages.metrics.viewing import Viewed, asked, viewed
+from services.gateway.pages import result_tables, templates
 from services.gateway.pages.page_route import pages
 from services.gateway.pages.templates import base_url, form_of, page, rendered
 from services.gateway.routes.events import stream
@@ -37,7 +42,7 @@ from services.gateway.routes.jobs import BATCH_ID, JOB_ID, known
 from services.gateway.state import Gateway, State
 from services.gateway.views import shown
 from services.registry import every_contract
-from shared.contracts import ServiceContract
+from shared.contracts import JobRequest, Message, ServiceContract
 from shared.ledger import jobs
 from shared.ledger.jobs import Job, JobPage, JobStatus
 from shared.redaction import are_ours, repeats, sent
@@ -135,7 +140,7 @@ async def _found(job_id: str, gateway: State, caller: Caller) -> Job:
 
 def _context(job: Job, request: Request, *, with_key: bool) -> dict[str, Any]:
     """What the template shows. Waits for pictures: not for the event loop."""
-    found = viewed(job)
+    found = result_view(job)
     return {
         "job": shown(job),
         "room": every_contract().get(job.metric),
@@ -148,7 +153,7 @@ def _context(job: Job, request: Request, *, with_key: bool) -> dict[str, Any]:
     }
 
 
-def _body(found: Viewed, job: dict[str, Any]) -> str:
+def _body(found: ResultView, job: dict[str, Any]) -> str:
     return rendered(found.template, view=found.view, job=job, report=found.report)
 
 
@@ -160,7 +165,7 @@ def _seconds(job: Job) -> float | None:
 
 def _snippets(job: Job, request: Request, *, with_key: bool) -> Snippets | None:
     """None where the text was not kept."""
-    sent, room = asked(job), every_contract().get(job.metric)
+    sent, room = request_of(job), every_contract().get(job.metric)
     if sent is None or room is None:
         return None
     body = sent.model_dump(mode="json", exclude_defaults=True)
@@ -225,7 +230,7 @@ def _texts(job: Job) -> Sequence[str] | None:
     """What the caller wrote, names included; None where nobody can tell any more."""
     if job.request.get("do_not_store_text"):
         return ()
-    request = asked(job)
+    request = request_of(job)
     if request is None:
         return None
     return [text for text in set(sent(request, names=False)) if len(text) >= SHORTEST]
@@ -273,3 +278,40 @@ def _python(url: str, body: dict[str, Any], *, with_key: bool) -> str:
         f"answer = httpx.post({url!r}, json=request, headers=headers, timeout=60)\n"
         'answer.raise_for_status()\nprint(answer.json()["result"])\n'
     )
+
+
+@dataclass(frozen=True)
+class ResultView:
+    """A template and what it shows: `view` is the metric's own, `report` the message."""
+
+    template: str
+    view: object
+    report: Message
+
+
+def result_view(job: Job) -> ResultView | None:
+    """The metric's view of a succeeded job; None where this version cannot read its result.
+
+    Waits for pictures: not for the event loop.
+    """
+    room = every_contract().get(job.metric)
+    if room is None or job.result is None:
+        return None
+    try:
+        report = room.report.model_validate(job.result)
+    except ValidationError:  # of another version of the service
+        return None
+    module = registry.page(job.metric) or result_tables
+    view: Callable[[JobRequest | None, Message], object] = module.view
+    return ResultView(module.TEMPLATE, view(request_of(job), report), report)
+
+
+def request_of(job: Job) -> JobRequest | None:
+    """The request; None where its text was not kept."""
+    room = every_contract().get(job.metric)
+    if room is None:
+        return None
+    try:
+        return room.request.model_validate(job.request)
+    except ValidationError:
+        return None

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from services.gateway.batch_csv import numbers_of
 from services.gateway.pages.batch_report import ELSEWHERE, MOST_COLUMNS, ReportTable, tables_of
 from services.gateway.pages.templates import environment
-from services.haf.batch_messages import HafBatchReport
-from services.hlv.batch_message import HlvBatchReport
+from services.haf.report import HafBatchReport
+from services.hlv.report import HlvBatchReport
 from services.registry import metrics
 from shared.contracts import Interval
 

@@ -10,8 +10,8 @@ import pytest
 
 from services.cot2el.contract import CONTRACT, Cot2elRequest
 from services.cot2el.metric import SERVICE
+from services.cot2el.page import TEMPLATE, Cot2elView, view
 from services.cot2el.report import Cot2elReport
-from services.gateway.pages.metrics.cot2el import TEMPLATE, Cot2elView, view
 from services.gateway.pages.templates import significant
 from shared.redaction import without_text
 from tests.cot2el.writers import EXAMPLE, THOUGHT, StubWriter, bound, request, sent

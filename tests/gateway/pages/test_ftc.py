@@ -8,8 +8,8 @@ import pytest
 
 from services.ftc.contract import CONTRACT, FtcRequest
 from services.ftc.metric import SERVICE
+from services.ftc.page import TEMPLATE, FtcView, view
 from services.ftc.report import FtcReport
-from services.gateway.pages.metrics.ftc import TEMPLATE, FtcView, view
 from services.gateway.pages.templates import significant
 from shared.redaction import without_text
 from tests.ftc.fake import Answer, FakeJudge, FakeWriter, always, bound, by_hash

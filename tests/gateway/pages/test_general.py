@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from services.ftc.metric import SERVICE as FTC_SERVICE
-from services.ftc.report_over_many import FtcBatchReport
+from services.ftc.report import FtcBatchReport
 from services.gateway.pages.result_tables import MOST_ROWS, TEMPLATE, Section, Tabulating, view
 from services.gateway.pages.templates import significant
-from services.hlv.batch_message import HlvBatchReport
 from services.hlv.metric import SERVICE as HLV_SERVICE
+from services.hlv.report import HlvBatchReport
 from services.inference.contract import InferenceRequest
 from services.inference.service import SERVICE as INFERENCE_SERVICE
 from services.similarity.contract import SimilarityRequest

@@ -9,14 +9,13 @@ from typing import Any
 
 import pytest
 
-from services.gateway.pages.metrics import haf
-from services.gateway.pages.metrics.haf_said import MOST_STRETCHES, STRONGEST
-from services.gateway.pages.metrics.haf_words import METRICS
 from services.gateway.pages.templates import rendered, significant
+from services.haf import page as haf_page
 from services.haf.contract import CONTRACT, HafRequest
 from services.haf.metric import SERVICE
-from services.haf.report import Components, DecisionPart, HafReport, ReasonPart
-from services.haf.token_messages import TokenValue
+from services.haf.page import MOST_STRETCHES, STRONGEST
+from services.haf.report import DecisionPart, HafComponents, HafReport, ReasonPart, TokenValue
+from services.haf.verdict import METRICS
 from shared.charts.shapes import MOST, matrix
 from shared.page_text import MarkedText
 from shared.redaction import without_text
@@ -64,13 +63,13 @@ def scored(request: HafRequest) -> HafReport:
         return score(request)
 
 
-def shown(request: HafRequest | None, report: HafReport) -> tuple[haf.HafView, Page, str]:
-    view = haf.view(request, report)
-    html = rendered(haf.TEMPLATE, view=view, job={}, report=report)
+def shown(request: HafRequest | None, report: HafReport) -> tuple[haf_page.HafView, Page, str]:
+    view = haf_page.view(request, report)
+    html = rendered(haf_page.TEMPLATE, view=view, job={}, report=report)
     return view, Page(html), html
 
 
-def looked_at(request: HafRequest) -> tuple[haf.HafView, Page, str]:
+def looked_at(request: HafRequest) -> tuple[haf_page.HafView, Page, str]:
     return shown(request, scored(request))
 
 
@@ -110,7 +109,7 @@ def test_every_report_has_a_page_that_nests(request_: HafRequest, kept: bool) ->
     assert len(html) < 300_000
 
 
-def numbers(components: Components | None) -> list[float]:
+def numbers(components: HafComponents | None) -> list[float]:
     found = components.model_dump().values() if components else ()
     return [value for value in found if value is not None]
 
@@ -130,7 +129,7 @@ def test_every_part_of_the_report_appears() -> None:
     assert permutation is not None
     values = numbers(report.components)
     values += numbers(control.uniform_relevance) + numbers(control.unweighted)
-    for name in Components.model_fields:
+    for name in HafComponents.model_fields:
         spread = getattr(repetition, name)
         values += [x for x in (spread.mean, spread.sd, spread.low, spread.high) if x is not None]
     for change in (permutation.dis, permutation.uii):
@@ -358,7 +357,7 @@ def test_without_the_text_the_numbers_stay() -> None:
     assert not view.kept
     assert "The text was not kept." in page.words
     assert "neighbours" not in page.words
-    assert view.verdict == haf.view(request, report).verdict
+    assert view.verdict == haf_page.view(request, report).verdict
     for value in numbers(report.components):
         assert as_shown(value) in page.words
     assert all(card.heaviest == () for card in view.cards)
@@ -376,7 +375,7 @@ def test_results_of_before_have_a_page() -> None:
 def test_the_matrix_has_a_number_in_every_cell_and_says_which_pair_is_most_alike() -> None:
     values = ((1.0, 0.125, 0.5), (0.125, 1.0, 0.75), (0.5, 0.75, 1.0))
     report = scored(bring(**WHOLE)).model_copy(update={"similarities": values})
-    view = haf.view(None, report)
+    view = haf_page.view(None, report)
     assert view.matrix is not None
     assert view.alike == (
         "Most alike are reasons 2 and 3 (0.75), least 1 and 2 (0.12); the mean of all pairs is "

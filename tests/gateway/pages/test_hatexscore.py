@@ -8,11 +8,11 @@ from xml.etree import ElementTree
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from services.gateway.pages.metrics.hatexscore import TEMPLATE, HatexscoreView, view
 from services.gateway.pages.templates import STATIC, rendered
 from services.hatexscore.contract import CONTRACT, HatexscoreRequest
 from services.hatexscore.metric import SERVICE
-from services.hatexscore.report import Components, HatexscoreReport, Label, RandomSpans
+from services.hatexscore.page import TEMPLATE, HatexscoreView, view
+from services.hatexscore.report import HatexscoreComponents, HatexscoreReport, Label, RandomSpans
 from shared.charts.engine import Caption
 from shared.charts.shapes import strip
 from shared.contracts import Variant
@@ -65,7 +65,7 @@ def test_the_examples_have_a_page_with_every_component(name: str, variant: Varia
     fields = CONTRACT.examples[name] | {"variant": variant, "other_variants": True}
     request = HatexscoreRequest.model_validate(fields)
     html = shown(request, scored(request))
-    for symbol in Components.model_fields:
+    for symbol in HatexscoreComponents.model_fields:
         assert f">{symbol.upper()}</abbr>" in html
     for other in get_args(Variant):
         assert f"<code>{other}</code>" in html

@@ -5,8 +5,8 @@ from typing import get_args
 
 import pytest
 
-from services.gateway.pages.metrics.hatexscore_sentences import coherence
 from services.hatexscore.report import ConsistencyRule, Label
+from services.hatexscore.verdict import coherence
 from tests.gateway.pages.test_hatexscore import scored
 from tests.hatexscore.test_score import ask
 

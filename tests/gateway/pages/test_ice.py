@@ -12,13 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.gateway.pages.metrics import ice
-from services.gateway.pages.metrics.ice import IceView
-from services.gateway.pages.metrics.ice_tests import MOST_CHARTS
-from services.gateway.pages.metrics.ice_tokens import MOST_STRETCHES
 from services.gateway.pages.templates import rendered
+from services.ice import page as ice_page
 from services.ice.contract import CONTRACT, IceRequest
 from services.ice.metric import SERVICE
+from services.ice.page import MOST_CHARTS, MOST_STRETCHES, IceView
 from services.ice.report import IceReport
 from shared.page_text import LEVELS, Warm, level, runs
 from shared.redaction import without_text
@@ -42,7 +40,7 @@ def scored(request: IceRequest, **judge: Any) -> IceReport:
 
 
 def shown(request: IceRequest | None, report: IceReport) -> str:
-    return rendered("metrics/ice.html", view=ice.view(request, report), job={}, report=report)
+    return rendered("metrics/ice.html", view=ice_page.view(request, report), job={}, report=report)
 
 
 def page(**fields: Any) -> str:
@@ -199,7 +197,7 @@ def test_too_few_rivals_are_not_called_inconclusive(draws: int, too_few: bool) -
     report = scored(request, probability=lambda ids: 0.25)
     test = report.components.tests[0]
     assert test.verdict == "inconclusive"
-    found = ice.view(request, report).first[0]
+    found = ice_page.view(request, report).first[0]
     assert (found.verdict.text == f"Too few rivals to tell (M = {draws})") == too_few
     assert ("nothing else could come out" in found.sentence) == too_few
     assert found.verdict.tone == "neutral"
@@ -211,7 +209,7 @@ def test_drawing_that_stopped_early_had_rivals_enough() -> None:
     test = report.components.tests[0]
     assert test.stopped_early
     assert test.null.draws < 39
-    assert ice.view(request, report).first[0].verdict.text == "Inconclusive"
+    assert ice_page.view(request, report).first[0].verdict.text == "Inconclusive"
 
 
 def test_late_explanations_have_their_verdicts() -> None:
@@ -223,8 +221,8 @@ def test_late_explanations_have_their_verdicts() -> None:
         explanations=brought,
         draws=3,
     )
-    view = ice.view(request, scored(request))
-    assert len(view.told) > ice.MOST_ROWS == len(view.tests)
+    view = ice_page.view(request, scored(request))
+    assert len(view.told) > ice_page.MOST_ROWS == len(view.tests)
     for name in dict.fromkeys(one.test.explanation for one in view.told):
         assert view.verdicts(name).count("(M = 3)") == 3, name
 
@@ -240,14 +238,14 @@ def test_where_nsr_turns_the_order_the_page_says_so(variant: str) -> None:
         operators=["delete", "mask_unk"],
     )
     down = scored(request, probability=weighted({0: -3.0, 1: -3.0}, bias=2.0))
-    first = ice.view(request, down).first
+    first = ice_page.view(request, down).first
     assert [one.test.operator for one in first] == ["delete", "mask_unk", "mean"]
     assert all("NSR" in one.sentence for one in first)
     assert ["Under delete, mask_unk" in one.sentence for one in first] == [False, False, True]
     assert all("NSR turns the order round there" in one.sentence for one in first)
     up = scored(request, probability=weighted({0: 3.0, 1: 3.0}))
     said = words(shown(request, up))
-    assert all("NSR" in one.sentence for one in ice.view(request, up).first)
+    assert all("NSR" in one.sentence for one in ice_page.view(request, up).first)
     assert "turns the order" not in said
     assert "keeps the target label" not in said
     assert "is NSR, the share of what" in said
@@ -409,7 +407,7 @@ def coloured(view: IceView) -> int:
 def test_a_thousand_tokens_are_a_light_page(explanations: int) -> None:
     request, report = thousand(explanations)
     assert report.eligible_tokens == 1_000
-    view = ice.view(request, report)  # the drawing engine is warm after this
+    view = ice_page.view(request, report)  # the drawing engine is warm after this
     begun = time.process_time()
     html = shown(request, report)
     assert time.process_time() - begun < 5  # far above what is measured

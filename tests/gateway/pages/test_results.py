@@ -12,7 +12,7 @@ from sqlalchemy import Engine
 
 from services.cot2el.metric import SERVICE as COT2EL_SERVICE
 from services.ftc.metric import SERVICE as FTC_SERVICE
-from services.ftc.report_over_many import FtcBatchReport
+from services.ftc.report import FtcBatchReport
 from services.hlv.metric import SERVICE as HLV_SERVICE
 from services.inference.contract import InferenceReport
 from services.similarity.contract import SimilarityReport

@@ -1,0 +1,118 @@
+"""Explanations against an annotator's: nine similarities, set matching in both directions.
+
+Source: Chen et al., EMNLP 2025, Appendix C, Eqs. 5-12 and Table 8. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from services.cot2el import kernel
+from services.cot2el.kernel import Floats
+from services.cot2el.report import Cot2elAgreement, Similarities
+from shared.questions import STANCES, Explanation, Stance
+
+GROUPS: dict[str, tuple[str, ...]] = {
+    "lexical": ("lexical_1", "lexical_2", "lexical_3"),
+    "syntactic": ("syntactic_1", "syntactic_2", "syntactic_3"),
+    "semantic": ("semantic_cosine", "semantic_euclidean"),
+    "levenshtein": ("levenshtein",),
+}
+COLUMNS = tuple(column for columns in GROUPS.values() for column in columns)
+
+Cell = Mapping[str, float | None]  # column → similarity; absent: not measured; None: undefined
+Mean = Callable[[Cell], float]
+Texts = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Measures:
+    """What can be measured of two texts."""
+
+    words: Callable[[str], Sequence[str]]
+    tags: Mapping[str, Sequence[str]] | None  # text → tags
+    cosines: Mapping[Texts, float] | None  # (found, human) → [0, 1]
+
+    def of(self, found: str, human: str) -> Cell:
+        """Every column that is measured."""
+        cell: dict[str, float | None] = {"levenshtein": kernel.levenshtein(found, human)}
+        for n in (1, 2, 3):
+            cell[f"lexical_{n}"] = kernel.jaccard(self.words(found), self.words(human), n)
+            if self.tags is not None:
+                cell[f"syntactic_{n}"] = kernel.jaccard(self.tags[found], self.tags[human], n)
+        if self.cosines is not None:
+            cell["semantic_cosine"] = cosine = self.cosines[found, human]
+            cell["semantic_euclidean"] = kernel.euclidean(cosine)
+        return cell
+
+
+def group_mean(cell: Cell) -> float:
+    """Mean of the means of the groups, undefined columns left out (Eq. 10)."""
+    means = []
+    for columns in GROUPS.values():
+        values = [value for column in columns if (value := cell.get(column)) is not None]
+        if values:
+            means.append(float(np.mean(values)))
+    return float(np.mean(means))
+
+
+def column_mean(cell: Cell) -> float:
+    """Mean of all columns, undefined ones left out (what Table 3 prints)."""
+    return float(np.mean([value for value in cell.values() if value is not None]))
+
+
+def agreement(
+    found: Sequence[Explanation],
+    human: Sequence[Explanation],
+    keys: Sequence[str],
+    measures: Measures,
+    mean: Mean,
+) -> Cot2elAgreement:
+    """S_instance both ways over labels and stances, and the columns of the best matches."""
+    scores: dict[Stance, list[tuple[float, float]]] = {stance: [] for stance in STANCES}
+    matches: list[Cell] = []
+    for key in keys:
+        for stance in STANCES:
+            ours, theirs = (_texts(pairs, key, stance) for pairs in (found, human))
+            cells = [[measures.of(e, h) for h in theirs] for e in ours]
+            matrix = _matrix([[mean(cell) for cell in row] for row in cells], ours, theirs)
+            scores[stance].append((kernel.set_score(matrix), kernel.set_score(matrix.T)))
+            if ours and theirs:
+                best = kernel.best_matches(matrix).tolist()
+                matches += [row[place] for row, place in zip(cells, best, strict=True)]
+    return _agreement(scores, matches)
+
+
+def _agreement(
+    scores: Mapping[Stance, Sequence[tuple[float, float]]], matches: Sequence[Cell]
+) -> Cot2elAgreement:
+    both = [*scores["support"], *scores["oppose"]]
+    precision, recall = (kernel.instance_score([pair[way] for pair in both]) for way in (0, 1))
+    of_support = [
+        kernel.instance_score([pair[way] for pair in scores["support"]]) for way in (0, 1)
+    ]
+    return Cot2elAgreement(
+        precision=precision,
+        recall=recall,
+        f1=kernel.harmonic(precision, recall),
+        support_precision=of_support[0],
+        support_recall=of_support[1],
+        support_f1=kernel.harmonic(*of_support),
+        columns=Similarities(**{column: _mean(matches, column) for column in COLUMNS}),
+    )
+
+
+def _mean(matches: Sequence[Cell], column: str) -> float | None:
+    values = [value for cell in matches if (value := cell.get(column)) is not None]
+    return min(1.0, float(np.mean(values))) if values else None
+
+
+def _texts(pairs: Sequence[Explanation], key: str, stance: Stance) -> list[str]:
+    return [pair.explanation for pair in pairs if (pair.label, pair.stance) == (key, stance)]
+
+
+def _matrix(rows: Sequence[Sequence[float]], ours: Sequence[str], theirs: Sequence[str]) -> Floats:
+    return np.array(rows, dtype=np.float64).reshape(len(ours), len(theirs))

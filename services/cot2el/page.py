@@ -1,0 +1,158 @@
+"""CoT2EL: the chain of thought with what speaks for and against each option."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from services.cot2el.contract import Cot2elRequest
+from services.cot2el.report import Cot2elAgreement, Cot2elReport, Dropped, RefinedPair, Similarities
+from services.cot2el.verdict import verdict
+from shared.page_text import Mark, MarkedText, OptionRow, Verdict, choices, pieces
+from shared.questions import Stance, asked
+
+TEMPLATE = "metrics/cot2el.html"
+
+SIGNS: dict[Stance, str] = {"support": "+", "oppose": "\N{MINUS SIGN}"}
+SAYS: dict[Stance, str] = {"support": "speaks for", "oppose": "speaks against"}
+
+
+@dataclass(frozen=True, slots=True)
+class Tag:
+    """Whose span ends here: `A+` supports option A, `A−` opposes it."""
+
+    text: str
+    stance: Stance
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReasoningPart:
+    """A stretch of the reasoning, and the spans that end with it."""
+
+    piece: MarkedText
+    tags: tuple[Tag, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Weighed(OptionRow):
+    """An option and the explanations that speak of it."""
+
+    support: tuple[RefinedPair, ...]
+    oppose: tuple[RefinedPair, ...]
+    dropped: tuple[Dropped, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AblationSet:
+    """One of the paper's sets, as a count."""
+
+    name: str
+    about: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class AnnotatorComparison:
+    """One way of matching with the annotator's pairs."""
+
+    name: str
+    about: str
+    found: Cot2elAgreement
+
+
+@dataclass(frozen=True, slots=True)
+class Cot2elView:
+    """All that the template shows beside the report."""
+
+    verdict: Verdict
+    question: list[MarkedText]
+    language: str  # of the reasoning; "" where it was not kept
+    parts: tuple[ReasoningPart, ...]  # empty where the text was not kept
+    parse: list[MarkedText]
+    options: tuple[Weighed, ...]
+    sets: tuple[AblationSet, ...]
+    compared: tuple[AnnotatorComparison, ...]
+    columns: tuple[str, ...]
+
+
+def view(request: Cot2elRequest | None, report: Cot2elReport) -> Cot2elView:
+    """What the page says of this report."""
+    return Cot2elView(
+        verdict=verdict(report),
+        question=pieces(asked(request.question), ()) if request else [],
+        language=str(report.provenance.parameters.get("language") or ""),
+        parts=_parts(report),
+        parse=pieces(report.parse or "", ()),
+        options=_options(request, report),
+        sets=_sets(report),
+        compared=_compared(report),
+        columns=tuple(Similarities.model_fields),
+    )
+
+
+def _parts(report: Cot2elReport) -> tuple[ReasoningPart, ...]:
+    """The reasoning cut at every border of a span; a tag stands where its span ends."""
+    text = report.reasoning or ""
+    marks = [
+        Mark(one.start, one.end, one.stance, f"{SAYS[one.stance]} {one.label}")
+        for one in report.evidence
+        if one.start is not None and one.end is not None
+    ]
+    ending: dict[int, dict[Tag, None]] = {}
+    for one in report.evidence:
+        if one.end is not None:
+            ending.setdefault(min(one.end, len(text)), {})[_tag(one)] = None
+    found, place = [], 0
+    for piece in pieces(text, marks):
+        place += len(piece.text)
+        found.append(ReasoningPart(piece, tuple(ending.get(place, {}))))
+    return tuple(found)
+
+
+def _tag(one: RefinedPair) -> Tag:
+    return Tag(f"{one.label}{SIGNS[one.stance]}", one.stance, f"{SAYS[one.stance]} {one.label}")
+
+
+def _options(request: Cot2elRequest | None, report: Cot2elReport) -> tuple[Weighed, ...]:
+    spoken = {one.label for one in report.sets.el} | {one.label for one in report.evidence}
+    return tuple(
+        Weighed(
+            choice.key,
+            choice.text,
+            _placed(report, choice.key, "support"),
+            _placed(report, choice.key, "oppose"),
+            tuple(one for one in report.dropped if one.label == choice.key),
+        )
+        for choice in choices(None if request is None else request.options, spoken)
+    )
+
+
+def _placed(report: Cot2elReport, key: str, stance: Stance) -> tuple[RefinedPair, ...]:
+    return tuple(one for one in report.evidence if (one.label, one.stance) == (key, stance))
+
+
+def _sets(report: Cot2elReport) -> tuple[AblationSet, ...]:
+    sets = report.sets
+    return (
+        AblationSet("EL", "as parsed", len(sets.el)),
+        AblationSet("EL-sup", "of these, supporting", len(sets.el_sup)),
+        AblationSet("EL-opp", "of these, opposing", len(sets.el_opp)),
+        AblationSet("EL filtered", "aligned to units of the reasoning", len(sets.filtered)),
+        AblationSet("EL filtered, sup", "of these, supporting", len(sets.filtered_sup)),
+        AblationSet("EL filtered, opp", "of these, opposing", len(sets.filtered_opp)),
+    )
+
+
+def _compared(report: Cot2elReport) -> tuple[AnnotatorComparison, ...]:
+    found = report.validation
+    if found is None:
+        return ()
+    return (
+        AnnotatorComparison(
+            "by groups", "best matches by the mean of the similarities", found.group_mean
+        ),
+        AnnotatorComparison(
+            "by columns", "best matches by the mean of all columns", found.column_mean
+        ),
+        AnnotatorComparison("as parsed", "before the alignment, by groups", found.parsed),
+    )

@@ -1,0 +1,497 @@
+"""Discourse units of a chain of thought: sentences, clauses, and what a connective begins.
+
+DSeg1: clause units, near to the elementary discourse units of Rhetorical Structure Theory.
+
+English by rules over words: subordinators, coordination of full clauses, relative clauses, clauses
+after verbs of saying and thinking, strong punctuation, fronted subordinate clauses. Other languages
+by strong punctuation alone. Source: Chen et al., EMNLP 2025, Eq. 3, where a trained segmenter does
+this; the rules are ours.
+
+DSeg2: what a discourse connective begins, as in the Penn Discourse Treebank.
+
+Source: Chen et al., EMNLP 2025, Eq. 3. The list is of our own typing; English only.
+
+Which rules a text needs, by its letters.
+
+Sentences by rules, in any language that ends them with a mark or a new line.
+
+A new line ends a sentence; so does . ! ? … with closing marks behind it and white space, where
+what follows does not go on in lower case; and so do 。！？ at once. A full stop after an
+abbreviation, an initial or the number of a list item ends nothing.
+
+Spans of a text, and their trimming.
+
+U: the discourse units of a text, every one verbatim with its offsets.
+
+Source: Chen et al., EMNLP 2025, Eq. 3: U = DSeg1(CoT) ∪ DSeg2(CoT). Deviates: sentences belong to U
+as well, since the parse is asked for sentences (`granularity` "edu" leaves them out).
+
+Where the verb behind a noun phrase ends: `(?:\W+[\w'-]+){1,5}?\W+VERB`, in linear time.
+
+Apostrophes and hyphens are parts of words and part them, so that backtracking tries every way to
+divide a run of dashes. Here every state, a place in the pattern and one in the text, is entered
+once, in the order in which backtracking would: the same verb is found.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+from pathlib import Path
+from typing import Literal, Protocol
+
+MOST_CUTS = 20
+
+Span = tuple[int, int]  # start, end (exclusive): characters
+
+# "1. ", "(2) ", "- ", "* ", "## ", "A) " and the marks of bold type at the beginning of a line
+MARKER = re.compile(r"(?:[-*•#>]+\s+|\(?(?:\d{1,3}|[A-Za-z])[.)]\s+|\*\*+|__+)+(?=\S)")
+
+
+def trimmed(text: str, start: int, end: int) -> Span:
+    """Without white space at both ends."""
+    while start < end and text[start].isspace():
+        start += 1
+    while end > start and text[end - 1].isspace():
+        end -= 1
+    return start, end
+
+
+def pieces(text: str, span: Span, cuts: Iterable[int]) -> list[Span]:
+    """The span cut at these places; trimmed, and without empty pieces."""
+    start, end = span
+    inside = sorted({cut for cut in cuts if start < cut < end})
+    made = [trimmed(text, *piece) for piece in pairwise([start, *inside, end])]
+    return [piece for piece in made if piece[0] < piece[1]]
+
+
+def settled(text: str, span: Span, cut: Callable[[str], list[Span]]) -> list[Span]:
+    """Cut, and cut the pieces, until each piece, read by itself, is one; in order.
+
+    A piece that was cut out of `MOST_CUTS` others stays: marks alone may lose a little each time.
+    """
+    waiting, done = [(span, 0)], list[Span]()
+    while waiting:
+        (start, end), cuts = waiting.pop()
+        parts = [(start + a, start + b) for a, b in cut(text[start:end])]
+        if len(parts) > 1 and cuts < MOST_CUTS:
+            waiting += [(part, cuts + 1) for part in reversed(parts)]
+        else:
+            done += parts
+    return done
+
+
+def without_marker(text: str, span: Span) -> Span:
+    """Without list markers at its beginning and marks of bold type at both ends."""
+    start, end = span
+    found = MARKER.match(text, start, end)
+    start = found.end() if found else start
+    while end - start > 2 and text.endswith(("**", "__"), start, end):
+        end -= 2
+    return trimmed(text, start, end)
+
+
+LIST = Path(__file__).parent / "data" / "connectives.en.json"
+
+
+@lru_cache(maxsize=1)
+def _connective() -> re.Pattern[str]:
+    """At the beginning of a sentence, after a mark, or after and/but; the longest one wins."""
+    known = sorted(json.loads(LIST.read_text("utf-8")), key=len, reverse=True)
+    any_of = "|".join(re.escape(one).replace(r"\ ", r"\s+") for one in known)
+    # "and" alone begins too much; "and therefore" begins with its adverb
+    return re.compile(rf"(?:^|[,;:(—–]\s*)(?:and\s+)?(?P<first>(?:{any_of})\b)", re.IGNORECASE)
+
+
+def connective_units(text: str, sentence: Span, language: str) -> list[Span]:
+    """From each connective to the next one, or to the sentence's end; in order.
+
+    Empty for languages without a list.
+    """
+    if language != "en":
+        return []
+    start, end = sentence
+    alone = text[start:end]
+    firsts = [found.start("first") for found in _connective().finditer(alone)]
+    units = [trimmed(alone, *piece) for piece in pairwise([*firsts, len(alone)])]
+    return [(start + a, start + b) for a, b in units if a < b]
+
+
+CLOSING = "\"'”’»)\\]}*_`"
+END = re.compile(
+    rf"(?<![.!?…])[.!?…]++[{CLOSING}]*+(?=\s)"
+    r"|[。！？｡]+[”’」』）〉》\"')]*"
+    r"|[\n\r\v\f\x85\u2028\u2029]+"
+)
+WORD_BEFORE = re.compile(r"(?<![^\s(\[\"'“‘])([^\s(\[\"'“‘]++)$")
+ABBREVIATIONS = frozenset(
+    [
+        "e.g",
+        "i.e",
+        "mr",
+        "mrs",
+        "ms",
+        "dr",
+        "prof",
+        "st",
+        "vs",
+        "cf",
+        "al",
+        "approx",
+        "ca",
+        "inc",
+        "ltd",
+        "jr",
+        "sr",
+        "dept",
+    ]
+)
+# abbreviations before a number only
+NUMBERED = frozenset(["no", "fig", "eq", "sec", "vol", "ch"])
+NOT_BLANK = re.compile(r"\S")
+LIST_NUMBER = re.compile(r"(?:^|\n)[\s*#>-]*(?:\(?\d{1,3}|[A-Za-z])$")
+# "the answer is B. The rest ...": a letter that stands for an option, and no initial
+BEFORE_A_LETTER = frozenset(
+    [
+        "is",
+        "option",
+        "options",
+        "answer",
+        "label",
+        "choose",
+        "be",
+        "not",
+        "and",
+        "or",
+        "to",
+        "choice",
+    ]
+)
+
+
+def sentences(text: str) -> list[Span]:
+    """In document order; together they hold every character that is not white space.
+
+    A sentence that is cut out and read by itself is one sentence.
+    """
+    return settled(text, trimmed(text, 0, len(text)), _sentence_pieces)
+
+
+def _sentence_pieces(text: str) -> list[Span]:
+    return pieces(text, (0, len(text)), _ends(text))
+
+
+def _ends(text: str) -> Iterator[int]:
+    for found in END.finditer(text):
+        if found[0][0] not in ".!?…" or _is_end(text, found):
+            yield found.end()
+
+
+def _is_end(text: str, found: re.Match[str]) -> bool:
+    behind = NOT_BLANK.search(text, found.end())
+    following = behind[0] if behind else ""
+    if not following or following.islower():
+        return not following
+    return found[0][0] != "." or not _abbreviates(text, found.start(), following)
+
+
+def _abbreviates(text: str, stop: int, following: str) -> bool:
+    """Whether the full stop here belongs to the word before it; `following`: a character."""
+    line = text[max(0, stop - 80) : stop]
+    if LIST_NUMBER.search(line if stop <= 80 else "x" + line):
+        return True
+    found = WORD_BEFORE.search(line)
+    if found is None:
+        return False
+    word = found[1].casefold()
+    if len(word) == 1 and word.isalpha() and word.isascii():
+        before = line[: found.start()].split()
+        return not (before and before[-1].casefold() in BEFORE_A_LETTER)
+    return word in ABBREVIATIONS or (word in NUMBERED and following.isdigit())
+
+
+FINITE = (
+    "is|are|was|were|am|be|has|have|had|does|do|did|can|could|will|would|may|might|shall|should|"
+    "must|cannot|can't|isn't|aren't|wasn't|weren't|doesn't|don't|didn't|won't|wouldn't|couldn't|"
+    "shouldn't|hasn't|haven't|seems|means|makes|says|fits|gives|goes|comes|remains|needs"
+)
+MOST_WORDS = 5  # between the determiner and its verb
+VERB = re.compile(rf"(?:{FINITE})\b", re.IGNORECASE)
+# Every word as long as it can be: what is tried first.
+LONGEST = rf"(?:\W++[\w'-]++){{1,{MOST_WORDS}}}"
+PHRASE = re.compile(rf"{LONGEST}?\W++(?:{FINITE})\b", re.IGNORECASE)
+STRETCH = re.compile(rf"{LONGEST}+\W*+")
+
+State = tuple[Literal["start", "gap", "word", "verb"], int, int]  # place in the text, words so far
+
+
+def verb_end(text: str, start: int) -> int | None:
+    """The end of the verb after one to five words behind `start`; None where there is none."""
+    found = PHRASE.match(text, start)
+    if found:
+        return found.end()
+    stretch = STRETCH.match(text, start)
+    if stretch is None or not any(mark in stretch[0] for mark in "'-"):
+        return None  # there is one way only to divide it
+    return _by_states(text, start)
+
+
+def _by_states(text: str, start: int) -> int | None:
+    entered: set[State] = set()
+    waiting: list[State] = [("start", start, 0)]
+    while waiting:
+        state = waiting.pop()
+        if state in entered:
+            continue
+        entered.add(state)
+        if state[0] == "verb" and (verb := VERB.match(text, state[1])):
+            return verb.end()
+        waiting += _following(text[state[1] : state[1] + 1], state)
+    return None
+
+
+def _following(character: str, state: State) -> list[State]:
+    """The states that this character leads to, the preferred one last."""
+    kind, place, words = state
+    after, letter = place + 1, character.isalnum() or character == "_"
+    parts = bool(character) and not letter  # \W
+    belongs = letter or (parts and character in "'-")  # [\w'-]
+    found: list[tuple[bool, State]]
+    match kind:
+        case "start":  # also behind a word: a verb is looked for before one more word
+            found = [(parts and words < MOST_WORDS, ("gap", after, words))]
+            found += [(parts and words > 0, ("verb", after, words))]
+        case "gap":
+            found = [(belongs, ("word", after, words)), (parts, ("gap", after, words))]
+        case "word":
+            found = [(True, ("start", place, words + 1)), (belongs, ("word", after, words))]
+        case "verb":
+            found = [(parts, ("verb", after, words))]
+    return [following for possible, following in found if possible]
+
+
+LEAST_WORDS = 2  # a shorter piece joins its neighbour
+
+SUBORDINATORS = (
+    "because although though unless since whereas while if until till when whenever lest once "
+    "provided supposing assuming"
+)
+LONGER_SUBORDINATORS = (
+    "even though|even if|even when|so that|so long as|as long as|as soon as|as if|as though|"
+    "given that|in case|provided that|except that|now that|in order to|in order that|only if|"
+    "rather than|instead of|because of|due to|despite|in spite of|so as to"
+)
+SUBJECT = (
+    "i|you|he|she|it|we|they|there|this|that|these|those|someone|somebody|nobody|nothing|people|"
+    "one|everyone|everything|something"
+)
+DETERMINER = "the|a|an|my|your|his|her|its|our|their|some|any|no|each|every|both|neither|most|many"
+SAYING = (
+    "says?|said|saying|states?|stated|claims?|claimed|thinks?|thought|believes?|suggests?|"
+    "suggested|implies|imply|implied|means?|meant|indicates?|indicated|argues?|argued|knows?|"
+    "know|knew|guess|guesses|suppose|supposes|assumes?|assumed|concludes?|concluded|mentions?|"
+    "mentioned|notes?|noted|tells? us|asks?|asked|understand|wonders?|wondered|shows?|see|"
+    "realizes?|expects?|hopes?|feel|felt|sure|certain|clear|likely|possible|true"
+)
+# A full clause: a pronoun, or a noun phrase with its verb, which `verb_end` looks for.
+CLAUSE = rf"(?:(?:{SUBJECT})\b|(?:{DETERMINER})\b(?P<{{}}>))"
+LINKED, JOINED = CLAUSE.format("linked"), CLAUSE.format("joined")
+ING = r"(?!thing|nothing|something|everything|anything|king|ring|during)\w{2,}ing\b"
+
+PURPOSE = "show|protect|make|see|find|get|help|avoid|keep|call|prove|decide|check|support|explain"
+
+BEFORE = re.compile(
+    rf"""(?<=[\s(])(?:
+    (?:{LONGER_SUBORDINATORS.replace(" ", r"[ ]")})\b
+  | (?<!\bas\ )(?<!\beven\ )(?<!\bonly\ )(?<!\bwhat\ )(?:{"|".join(SUBORDINATORS.split())})\b
+  | (?:before|after|as)\s+(?:(?:{SUBJECT})\b|{LINKED}|{ING})
+  | (?:by|without)\s+{ING}
+  | (?:and|but|or|so|yet|nor|for)\s+(?:then\s+|also\s+|maybe\s+|perhaps\s+|therefore\s+)?{JOINED}
+  | to\s+(?:{PURPOSE})\b
+    )""",
+    re.IGNORECASE | re.VERBOSE,
+)
+AFTER_COMMA = re.compile(
+    rf"""(?<=,)\s+(?:
+    (?:and|but|or|so|yet|nor|not)\b(?=\s+\S+\s+\S+)
+  | (?:which|who|whom|whose|where|in\ which|of\ which)\b
+  | {ING}
+  | (?:{SUBJECT})\s+(?:{FINITE})\b
+    )""",
+    re.IGNORECASE | re.VERBOSE,
+)
+RELATIVE = re.compile(
+    rf"(?<=\w)\s+(?:who|which|whose|whom|where)\s+(?=(?:{FINITE}|{SUBJECT}|\w+s|\w+ed)\b)",
+    re.IGNORECASE,
+)
+REPORTED = re.compile(
+    rf"\b(?:{SAYING})\s+(?P<cut>(?:that|what|whether|where|how|why|if)\s+)", re.IGNORECASE
+)
+FRONTED = re.compile(
+    rf"(?:and|but|so|or|now|okay|also|maybe)?,?\s*(?:{'|'.join(SUBORDINATORS.split())}|"
+    rf"{LONGER_SUBORDINATORS}|as|after|before|by|without|to|in order to)\b",
+    re.IGNORECASE,
+)
+STRONG = re.compile(r"[;:；：](?=\s|$|[^\x00-\x7f])|\s[—–-]{1,2}\s|—|——|[，](?=\S{6})")
+BRACKETS = re.compile(r"[(（][^()（）]*[)）]")
+
+
+def clauses(text: str, sentence: Span) -> list[Span]:
+    """The clause units of a sentence, in order; together they hold it whole.
+
+    A unit that is cut out and read by itself is one unit.
+    """
+    return settled(text, sentence, _pieces)
+
+
+def _pieces(text: str) -> list[Span]:
+    return _joined(text, pieces(text, (0, len(text)), _cuts(text)))
+
+
+def _cuts(text: str) -> Iterator[int]:
+    yield from _before(text)
+    for rule in (AFTER_COMMA, RELATIVE):
+        yield from (found.start() for found in rule.finditer(text))
+    yield from (found.start("cut") for found in REPORTED.finditer(text))
+    yield from (found.end() for found in STRONG.finditer(text))
+    for found in BRACKETS.finditer(text):
+        if len(found[0].split()) >= LEAST_WORDS:
+            yield from (found.start(), found.end())
+    yield from _fronted(text)
+
+
+def _before(text: str) -> Iterator[int]:
+    """Where a subordinate or a coordinated clause begins; what it begins with holds no other."""
+    found = BEFORE.search(text)
+    while found:
+        end = verb_end(text, found.end()) if found.lastgroup else found.end()
+        if end is not None:
+            yield found.start()
+        found = BEFORE.search(text, found.start() + 1 if end is None else end)
+
+
+def _fronted(text: str) -> Iterator[int]:
+    """After the comma of each subordinate clause that stands in front of the main one."""
+    found = FRONTED.match(text)
+    while found:
+        comma = text.find(",", found.end())
+        if comma < 0:
+            return
+        yield comma + 1
+        found = FRONTED.match(text, trimmed(text, comma + 1, len(text))[0])
+
+
+def _joined(text: str, parts: list[Span]) -> list[Span]:
+    """Pieces of fewer than two words join the one before; the first one the one after it."""
+    joined: list[Span] = []
+    for part in parts:
+        short = _words(text, part) < LEAST_WORDS
+        if joined and (short or _words(text, joined[-1]) < LEAST_WORDS):
+            joined[-1] = (joined[-1][0], part[1])
+        else:
+            joined.append(part)
+    return [trimmed(text, *part) for part in joined]
+
+
+def _words(text: str, span: Span) -> int:
+    """White space parts words; a run of letters without any counts as enough."""
+    piece = text[span[0] : span[1]]
+    return LEAST_WORDS if not piece.isascii() and len(piece) > 5 else len(piece.split())
+
+
+Granularity = Literal["edu", "sentence", "both"]
+Source = Literal["sentence", "clause", "connective", "given"]
+Language = Literal["en", "zh", "ko", "ja"]
+
+
+@dataclass(frozen=True, order=True)
+class Unit:
+    """A piece of the text and what found it."""
+
+    start: int  # characters
+    end: int  # exclusive
+    sources: tuple[Source, ...]
+
+
+class Segmenter(Protocol):
+    """What finds units: our rules, or a trained segmenter in their place."""
+
+    def __call__(self, text: str, language: Language) -> list[Unit]:
+        """In document order (start, then end), every span once."""
+
+
+@dataclass(frozen=True)
+class UnitRules:
+    """The segmenter that ships: deterministic, without a model."""
+
+    granularity: Granularity = "both"
+
+    def __call__(self, text: str, language: Language) -> list[Unit]:
+        """In document order; together they hold every character that is not white space."""
+        return merged(self._found(text, language))
+
+    def _found(self, text: str, language: Language) -> Iterator[tuple[Span, Source]]:
+        for sentence in sentences(text):
+            if self.granularity != "edu":
+                yield from _with_and_without_marker(text, sentence, "sentence")
+            if self.granularity != "sentence":
+                for clause in clauses(text, sentence):
+                    yield from _with_and_without_marker(text, clause, "clause")
+                for unit in connective_units(text, sentence, language):
+                    yield unit, "connective"
+
+
+@dataclass(frozen=True)
+class Given:
+    """A segmenter that was run elsewhere, as a trained one: it has these spans."""
+
+    spans: tuple[Span, ...]
+
+    def __call__(self, text: str, language: Language) -> list[Unit]:
+        """The spans, in document order."""
+        return merged((span, "given") for span in self.spans)
+
+
+def merged(found: Iterable[tuple[Span, Source]]) -> list[Unit]:
+    """Every span once, with all that found it."""
+    sources: dict[Span, list[Source]] = {}
+    for span, source in found:
+        known = sources.setdefault(span, [])
+        if source not in known:
+            known.append(source)
+    return [Unit(*span, tuple(names)) for span, names in sorted(sources.items())]
+
+
+def _with_and_without_marker(
+    text: str, span: Span, source: Source
+) -> Iterator[tuple[Span, Source]]:
+    """A list marker belongs to the line, but not to what it says."""
+    yield span, source
+    bare = without_marker(text, span)
+    if bare[0] < bare[1]:
+        yield bare, source
+
+
+LETTERS: tuple[tuple[Language, re.Pattern[str]], ...] = (
+    ("ko", re.compile(r"[\uac00-\ud7a3\u1100-\u11ff]")),
+    ("ja", re.compile(r"[\u3040-\u30ff]")),
+    ("zh", re.compile(r"[\u4e00-\u9fff\u3400-\u4dbf]")),
+)
+LATIN = re.compile(r"[A-Za-z]")
+
+
+def detected(text: str) -> Language:
+    """The language whose letters are the most, a syllable or an ideograph counting as three.
+
+    Chinese characters in a text with kana are Japanese. Anything else is read by the rules for
+    English.
+    """
+    counts = {language: 3 * len(letters.findall(text)) for language, letters in LETTERS}
+    if counts["ja"]:
+        counts["ja"] += counts.pop("zh")
+    best = max(counts, key=lambda language: counts[language])
+    return best if counts[best] > len(LATIN.findall(text)) else "en"

@@ -1,0 +1,302 @@
+"""The parts of the batch report that need more than scores: simulators, people, reduced inputs.
+
+Source: Sia et al., AAAI 2023, arXiv:2205.12469, sections 3.3, 3.4 and 6.4. Pure functions.
+
+What FTC is compared with: LAS, LRA, and whether scores tell where people agree.
+
+Source: Sia et al., AAAI 2023, arXiv:2205.12469, sections 3.3 and 6.4 with Eqs. 2 to 4; LAS: Hase et
+al. (2020) with `sim_experiments/compute_sim.py` of the released code. Pure functions.
+
+Rows of the batch report's tables: means of the four scores with intervals.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import mannwhitneyu
+
+from services.ftc import kernel
+from services.ftc.contract import FtcRequest
+from services.ftc.report import (
+    Case,
+    Counterfactual,
+    FtcBatchReportRequest,
+    FtcReport,
+    FtcScores,
+    Inputs,
+    InputScores,
+    Las,
+    Lra,
+    NliLabel,
+    Perturbation,
+    Satisfaction,
+    Simulatability,
+    Simulation,
+    Statistic,
+)
+from shared.contracts import Interval, Scored
+from shared.statistics.intervals import BatchStatistics
+
+Row = Scored[FtcRequest, FtcReport]
+CASES: tuple[tuple[Case, NliLabel, str], ...] = (
+    ("contradiction", "contradiction", "substituted"),
+    ("entailment", "entailment", "substituted"),
+    ("neutral a", "neutral", "a"),
+    ("neutral b", "neutral", "b"),
+)
+INPUTS: tuple[Inputs, ...] = ("all", "hypothesis", "premise", "label", "another_item")
+
+
+def las_of(rows: Sequence[Row], over: BatchStatistics[FtcBatchReportRequest]) -> Las | None:
+    """Of the results whose simulator also saw the explanation alone."""
+    observed = [
+        (_gain(simulated, row.report.label), float(simulated.from_explanation == row.report.label))
+        for row, simulated in _simulations(rows)
+        if simulated.from_explanation is not None
+    ]
+    if not observed:
+        return None
+    table = np.array(observed)
+    leaks = table[:, 1] == 1
+    return Las(
+        las=over.statistic("las", table, las),
+        leaking=float(table[leaks, 0].mean()) if leaks.any() else None,
+        not_leaking=float(table[~leaks, 0].mean()) if not leaks.all() else None,
+        of_leaking=int(leaks.sum()),
+        of_not_leaking=int((~leaks).sum()),
+    )
+
+
+def _simulations(rows: Sequence[Row]) -> list[tuple[Row, Simulation]]:
+    return [
+        (row, row.request.study.simulation)
+        for row in rows
+        if row.request.study is not None and row.request.study.simulation is not None
+    ]
+
+
+def _gain(simulated: Simulation, label: NliLabel) -> float:
+    with_it = simulated.from_input_and_explanation == label
+    return float(with_it) - float(simulated.from_input == label)
+
+
+def lra_of(rows: Sequence[Row], over: BatchStatistics[FtcBatchReportRequest]) -> tuple[Lra, ...]:
+    """A point a strength of noise: together the curve."""
+    seen = [
+        (row, simulated, noisy)
+        for row, simulated in _simulations(rows)
+        if row.request.study is not None
+        for noisy in row.request.study.perturbations
+    ]
+    strengths = sorted({noisy.variance for _, _, noisy in seen})
+    return tuple(
+        _lra(strength, [one for one in seen if one[2].variance == strength], over)
+        for strength in strengths
+    )
+
+
+def _lra(
+    variance: float,
+    seen: Sequence[tuple[Row, Simulation, Perturbation]],
+    over: BatchStatistics[FtcBatchReportRequest],
+) -> Lra:
+    stable = np.array([float(noisy.label == row.report.label) for row, _, noisy in seen])
+    gain = np.array([_gain(simulated, row.report.label) for row, simulated, _ in seen])
+    described = [
+        (place, float(noisy.simulated == simulated.from_input_and_explanation))
+        for place, (_, simulated, noisy) in enumerate(seen)
+        if noisy.simulated is not None
+    ]
+    places = [place for place, _ in described]
+    same = np.array([value for _, value in described])
+    literal = lra_literal(stable, gain)
+    stability = lra_stability(stable[places], same)
+    return Lra(
+        variance=variance,
+        literal=over.mean(f"lra literal {variance}", literal.tolist()),
+        stability=over.mean(f"lra stability {variance}", stability.tolist()),
+    )
+
+
+def simulatability_of(rows: Sequence[Row]) -> tuple[Simulatability, ...]:
+    """A row a case and statistic, where people labelled counterfactuals."""
+    found = []
+    for case, label, kind in CASES:
+        voted = [
+            (made, row.request.study.human_labels[made.kind])
+            for row in rows
+            if row.report.label == label and row.request.study is not None
+            for made in row.report.counterfactuals
+            if made.kind == kind and made.kind in row.request.study.human_labels
+        ]
+        if voted:
+            found += [_simulatability(case, name, voted) for name in ("delta", "k", "w")]
+    return tuple(found)
+
+
+def _simulatability(
+    case: Case, name: Statistic, voted: Sequence[tuple[Counterfactual, tuple[str, ...]]]
+) -> Simulatability:
+    """An answer whose two likeliest labels tie agrees with nobody."""
+    groups: dict[bool, list[float]] = {True: [], False: []}
+    dropped = 0
+    for made, votes in voted:
+        people = majority(votes)
+        if people is None:
+            dropped += 1
+        else:
+            groups[people == made.predicted].append(getattr(made.satisfaction, name))
+    tested = rank_sum(np.array(groups[True]), np.array(groups[False]))
+    return Simulatability(
+        case=case,
+        statistic=name,
+        rho=tested[0] if tested else None,
+        p_value=tested[1] if tested else None,
+        agreeing=len(groups[True]),
+        disagreeing=len(groups[False]),
+        dropped=dropped,
+    )
+
+
+def sensitivity_of(
+    rows: Sequence[Row], over: BatchStatistics[FtcBatchReportRequest]
+) -> tuple[InputScores, ...]:
+    """A row a set of inputs, paired with the full set by premise and hypothesis."""
+    by_inputs = {
+        inputs: [row for row in rows if row.request.study and row.request.study.inputs == inputs]
+        for inputs in INPUTS
+    }
+    whole = by_inputs["all"]
+    return tuple(
+        InputScores(
+            inputs=inputs,
+            results=len(some),
+            coverage=over.mean(
+                f"coverage {inputs}", [float(bool(row.report.counterfactuals)) for row in some]
+            ),
+            scores=scores_of(f"inputs {inputs}", components(row.report for row in some), over),
+            difference=_differences(inputs, whole, some, over) if inputs != "all" else {},
+        )
+        for inputs, some in by_inputs.items()
+        if some
+    )
+
+
+def _differences(
+    inputs: Inputs,
+    whole: Sequence[Row],
+    some: Sequence[Row],
+    over: BatchStatistics[FtcBatchReportRequest],
+) -> dict[Statistic, Interval]:
+    """`all` minus these, item by item; several explanations of an item are averaged."""
+    full, reduced = _by_item(whole), _by_item(some)
+    items = [item for item in full if item in reduced]
+    return {
+        name: over.mean(
+            f"{inputs} {name}",
+            [_average(full[item], name) - _average(reduced[item], name) for item in items],
+        )
+        for name in STATISTICS
+    }
+
+
+def _by_item(rows: Sequence[Row]) -> dict[tuple[str, str], list[Row]]:
+    found: dict[tuple[str, str], list[Row]] = {}
+    for row in rows:
+        if row.report.counterfactuals:
+            found.setdefault((row.request.premise, row.request.hypothesis), []).append(row)
+    return found
+
+
+def _average(rows: Sequence[Row], name: Statistic) -> float:
+    return float(np.mean([getattr(row.report.components, name) for row in rows]))
+
+
+Floats = NDArray[np.float64]
+
+
+def las(observed: Floats) -> Floats:
+    """Leakage-adjusted simulatability, (R,) in [-1, 1], higher = the explanation helps more.
+
+    observed: (R, N, 2) of R samples: the simulator's gain from the explanation, 1[right | x, e] -
+    1[right | x], in {-1, 0, 1}; and whether the explanation alone gives the label away, 0 or 1.
+
+    The mean of the two groups' mean gains; of one group, where the other is empty.
+    Deviates: the paper prints 1/n_0 for both groups; the released code divides by each one's own.
+    """
+    gain, leaks = observed[..., 0], observed[..., 1]
+    sums = np.stack([(gain * (1 - leaks)).sum(axis=-1), (gain * leaks).sum(axis=-1)])
+    counts = np.stack([(1 - leaks).sum(axis=-1), leaks.sum(axis=-1)])
+    means = np.divide(sums, counts, out=np.zeros_like(sums), where=counts > 0)
+    return np.asarray(means.sum(axis=0) / (counts > 0).sum(axis=0))
+
+
+def lra_literal(stable: Floats, gain: Floats) -> Floats:
+    """Eq. 4 as printed, (N,) of 0 and 1: is 1[f(x) = f(x')] the simulator's gain?
+
+    stable: (N,) 1 where the model's label survives the noise; gain: (N,) in {-1, 0, 1}.
+
+    A gain of -1 never matches, and 0 matches a label that flipped: not the test that is described.
+    """
+    return np.asarray(stable == gain, dtype=np.float64)
+
+
+def lra_stability(stable: Floats, simulated_stable: Floats) -> Floats:
+    """The test that is described, (N,) of 0 and 1: label and explanation both stable or both not.
+
+    simulated_stable: (N,) 1 where the simulator says the same from (x, e) and (x', e').
+    """
+    return np.asarray(stable == simulated_stable, dtype=np.float64)
+
+
+def majority(votes: Sequence[str]) -> str | None:
+    """The most frequent label; None where two are."""
+    ranked = Counter(votes).most_common(2)
+    if not ranked or (len(ranked) > 1 and ranked[0][1] == ranked[1][1]):
+        return None
+    return ranked[0][0]
+
+
+def rank_sum(agreeing: Floats, disagreeing: Floats) -> tuple[float, float] | None:
+    """(rho, p): U/(n m), [0, 1], 0.5 is chance; Wilcoxon rank-sum, two-sided.
+
+    agreeing: (n,) scores where people agree with the model; disagreeing: (m,) where they do not.
+
+    Ties count half. None where a group is empty; p is 1 where all scores are the same.
+    """
+    if not agreeing.size or not disagreeing.size:
+        return None
+    found: Any = mannwhitneyu(agreeing, disagreeing, alternative="two-sided")
+    rho = float(found.statistic) / (agreeing.size * disagreeing.size)
+    p = float(found.pvalue)
+    return rho, 1.0 if np.isnan(p) else p
+
+
+STATISTICS: tuple[Statistic, ...] = ("delta", "k", "w", "w_normalized")
+
+
+def components(reports: Iterable[FtcReport]) -> list[Satisfaction]:
+    """The means that covered results report."""
+    return [
+        Satisfaction.model_validate(report.components.model_dump())
+        for report in reports
+        if report.counterfactuals
+    ]
+
+
+def scores_of(
+    name: str, found: Sequence[Satisfaction], over: BatchStatistics[FtcBatchReportRequest]
+) -> FtcScores:
+    """Their means with intervals."""
+    means = {
+        part: over.mean(f"{name} {part}", [getattr(one, part) for one in found])
+        for part in STATISTICS
+    }
+    mean_k = means["k"].value
+    p = None if mean_k is None else kernel.geometric_mean_p(mean_k)
+    return FtcScores(**means, geometric_mean_p=p)

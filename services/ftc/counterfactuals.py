@@ -1,0 +1,317 @@
+"""Places in a hypothesis that a phrase can fill: the explanation's, or a random one.
+
+Source: Sia et al., AAAI 2023, arXiv:2205.12469, section 2.4: the syntax of the hypothesis should
+stay, only what A and B mean should change.
+
+From a hypothesis and two spans to the counterfactual hypotheses, or a reason to abstain.
+
+Source: Sia et al., AAAI 2023, arXiv:2205.12469, section 2.4 and Table 3. The span that the
+hypothesis holds gives way to the other one, where a phrase of that type can stand.
+
+Counterfactuals of a neutral label: A holds, B stays open.
+
+Source: Sia et al., AAAI 2023, arXiv:2205.12469, Proposition 3: x[A] states A without B, x[B]
+states B alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from services.ftc import grammar
+from services.ftc.grammar import finished, repeats, sound
+from services.ftc.phrases import SUBJECTS, Phrase, Shape, covered, is_pronoun, phrase, stems
+from services.ftc.report import Kind, PhraseType
+
+FOUND = 0.5  # share of a span's stems that the hypothesis must hold
+ALIKE = 0.4  # Jaccard index of the span's stems and those of the words that give way
+
+Move = Literal["swap", "predicate", "clause", "existence"]
+PREDICATES: frozenset[PhraseType] = frozenset({"verb", "preposition", "adjective"})
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Words of the hypothesis that may give way: [first, end), their head and type."""
+
+    first: int
+    end: int
+    head: int
+    type: PhraseType
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """A place in a hypothesis that phrases can fill: the explanation's, or a random one."""
+
+    shape: Shape
+    move: Move
+    window: Window | None = None
+
+    @property
+    def takes(self) -> PhraseType:
+        """What a random phrase must be to stand here."""
+        if self.move == "existence":
+            return "noun"
+        return self.window.type if self.move == "swap" and self.window else "verb"
+
+    @property
+    def replaced(self) -> tuple[int, int] | None:
+        """Offsets of what gives way, where it is a part of the hypothesis."""
+        words = self.shape.words
+        if self.window is not None:
+            return words[self.window.first].start, words[self.window.end - 1].end
+        return None
+
+    def fill(self, phrase: Phrase) -> str | None:
+        """The hypothesis with this phrase; None where it cannot stand here."""
+        match self.move:
+            case "existence":
+                made = grammar.existence(phrase)
+            case "swap":
+                made = self._swapped(phrase)
+            case _:
+                made = (
+                    grammar.clause_sentence(self.shape, phrase)
+                    if phrase.type == "clause"
+                    else grammar.statement(self.shape, phrase)
+                )
+        return finished(made, self.shape.text) if made else None
+
+    def _swapped(self, phrase: Phrase) -> str | None:
+        window, words = self.window, self.shape.words
+        if window is None:
+            return None
+        new = _form(self.shape, window, phrase)
+        if new is None:
+            return None
+        before = self.shape.text[: words[window.first].start]
+        return before + new + self.shape.text[words[window.end - 1].end :]
+
+
+def _form(shape: Shape, window: Window, phrase: Phrase) -> str | None:
+    """The phrase in the form that the window asks for."""
+    if window.type == "noun" and phrase.type == "noun":
+        return grammar.noun_into(shape, (window.first, window.end, window.head), phrase)
+    head = shape.words[window.head]
+    if window.type not in PREDICATES or phrase.type not in PREDICATES:
+        return None
+    if window.type == "verb" and phrase.type == "verb":
+        if any(w.dep == "dobj" and w.head == window.head for w in shape.words[window.end :]):
+            return None  # an object would lose its verb
+        return grammar.verb_phrase(phrase, head.tag)
+    said = grammar.complement(phrase)
+    if said is None:
+        return None
+    if window.type == "verb" and head.tag in {"VBZ", "VBP", "VBD"}:
+        return f"{grammar.be(shape.plural)} {said}"
+    if window.type == "verb" and head.tag == "VB":
+        return f"be {said}"
+    governor = shape.words[head.head]
+    after_be = governor.lemma == "be" or window.type == "verb"
+    loose = head.head == shape.head and head.dep != "amod" and governor.pos in {"NOUN", "PROPN"}
+    return said if after_be or loose or window.type == phrase.type else None
+
+
+def windows(shape: Shape) -> Iterator[Window]:
+    """Every phrase of the hypothesis, from short to long at each head."""
+    words = shape.words
+    for i, word in enumerate(words):
+        ends = sorted({i, *(w.right for w in words[i + 1 :] if w.head == i and w.pos != "PUNCT")})
+        if (word.pos in {"NOUN", "PROPN"} or word.tag == "NN") and word.dep != "compound":
+            for first in range(word.left, i + 1):
+                yield from (Window(first, end + 1, i, "noun") for end in ends)
+        elif word.pos == "VERB":
+            yield from (Window(i, end + 1, i, "verb") for end in ends)
+        elif word.pos == "ADP" and word.dep in {"prep", "agent"}:
+            yield Window(i, word.right + 1, i, "preposition")
+        elif word.pos in {"ADJ", "ADV"}:
+            yield Window(word.left, i + 1, i, "adjective")
+
+
+def best_slot(shape: Shape, given: Phrase, other: Phrase) -> Slot | None:
+    """Where `given` stands in the hypothesis and `other` could: the closest match, then the
+    shortest window."""
+    if (given.type == "noun") != (other.type == "noun"):
+        return None
+    wanted = given.stems
+    found: tuple[float, int, Slot] | None = None
+    for window in windows(shape):
+        held = stems(shape.words[window.first : window.end])
+        alike = len(wanted & held) / len(wanted | held)
+        if alike < ALIKE or covered(wanted, held) < FOUND:
+            continue
+        if found is not None and (alike, window.first - window.end) <= found[:2]:
+            continue
+        slot = Slot(shape, "swap", window)
+        if _form(shape, window, other) is not None:
+            found = (alike, window.first - window.end, slot)
+    return found[2] if found else None
+
+
+def own_slot(shape: Shape, held: Phrase) -> Slot | None:
+    """Where a span that the hypothesis holds stands in it."""
+    found = best_slot(shape, held, held)
+    if found is None and held.type in PREDICATES | {"clause"} and shape.who:
+        return Slot(shape, "predicate")
+    return found
+
+
+def predicate_slot(shape: Shape, given: Phrase, other: Phrase) -> Slot | None:
+    """Where one predicate gives way to another, the whole predicate may."""
+    if given.type in PREDICATES | {"clause"} and other.type in PREDICATES and shape.who:
+        return Slot(shape, "predicate")
+    return None
+
+
+MOST_GROWTH, GRACE = 1.5, 3  # words of the replacement: at most so many per word, and these
+
+
+@dataclass(frozen=True, slots=True)
+class MadeHypothesis:
+    """A counterfactual hypothesis, the slot it was made in and the phrase that fills it."""
+
+    kind: Kind
+    text: str
+    how: str
+    slot: Slot | None  # None: no place for a random phrase is known
+    phrase: Phrase | None
+
+
+def filled(kind: Kind, slot: Slot, phrase: Phrase) -> MadeHypothesis | str:
+    """The counterfactual, past the gates; else the reason why there is none."""
+    like = slot.shape
+    if len(phrase.words) > MOST_GROWTH * len(like.words) + GRACE:
+        return "the replacement is too long for the hypothesis"
+    text = slot.fill(phrase)
+    if text is None:
+        return f"a {phrase.type} phrase cannot stand there"
+    if same(text, like.text):
+        return "the hypothesis stays the same"
+    if slot.move in {"swap", "predicate"} and repeats(text, like.text):
+        return "the new hypothesis repeats itself"
+    if not sound(text):
+        return "the new hypothesis does not parse as a sentence"
+    return MadeHypothesis(kind, text, slot.move, slot, phrase)
+
+
+def same(one: str, other: str) -> bool:
+    """Whether two sentences have the same words."""
+    return _bare(one) == _bare(other)
+
+
+def _bare(text: str) -> list[str]:
+    return "".join(c if c.isalnum() else " " for c in text.lower()).split()
+
+
+def substituted(shape: Shape, a: Phrase, b: Phrase) -> MadeHypothesis | str:
+    """x[other \\ matched]: of A and B the one that the hypothesis holds gives way (tie: A)."""
+    whole = stems(shape.words)
+    shares = [(covered(a.stems, whole), a, b), (covered(b.stems, whole), b, a)]
+    shares.sort(key=lambda row: -row[0])
+    reason = "the hypothesis holds neither span"
+    for share, given, other in shares:
+        if share < FOUND:
+            break
+        if other.stems <= given.stems:
+            reason = "the two spans say the same"
+            continue
+        if other.type == "clause":
+            made = filled("substituted", Slot(shape, "clause"), other)
+        else:
+            slot = best_slot(shape, given, other) or predicate_slot(shape, given, other)
+            made = filled("substituted", slot, other) if slot else "no window of the other's type"
+        if isinstance(made, MadeHypothesis):
+            return made
+        reason = made
+    return reason
+
+
+def restated(shape: Shape, who: Phrase | None, said: Phrase) -> MadeHypothesis | str:
+    """For "A is B" where B is a predicate: the hypothesis' subject with B for its predicate."""
+    if shape.subject is None:
+        return "the hypothesis has no subject"
+    subject = stems(shape.words[shape.subject[0] : shape.subject[1]])
+    if who is not None and who.words[0].pos != "PRON" and not who.stems & subject:
+        return "the explanation speaks of something else"
+    return filled("substituted", Slot(shape, "predicate"), said)
+
+
+SAME = 0.8  # share of what is said of the subject from which on B is the hypothesis itself
+
+
+def both(shape: Shape, a: Phrase | None, b: Phrase) -> tuple[MadeHypothesis, MadeHypothesis] | str:
+    """x[A] and x[B], or the reason why not."""
+    claimed = _claim(b)
+    if covered(claimed, stems(shape.words)) < FOUND:
+        return "the hypothesis does not hold B"
+    open_one = _stating_b(shape, a, b)
+    stated = _stating_a(shape, a, b)
+    if isinstance(stated, str):
+        return f"A: {stated}"
+    return stated, open_one
+
+
+def _claim(b: Phrase) -> frozenset[str]:
+    """What B says, without the subject that it says it of."""
+    who = subject_of(b)
+    rest = b.stems - who.stems if who else b.stems
+    return rest or b.stems
+
+
+def subject_of(clause: Phrase) -> Phrase | None:
+    """The subject of a clause, where it is no pronoun."""
+    if clause.type != "clause":
+        return None
+    for word in clause.words:
+        if word.dep in SUBJECTS and word.head == clause.head:
+            span = clause.words[word.left : word.right + 1]
+            if is_pronoun(span) or span[0].start > clause.words[clause.head].start:
+                return None
+            return phrase(clause.text[span[0].start : span[-1].end])
+    return None
+
+
+def _stating_b(shape: Shape, a: Phrase | None, b: Phrase) -> MadeHypothesis:
+    """B of the hypothesis' subject; the hypothesis itself, which holds B, where B covers what it
+    says, or where that is no sentence."""
+    first = shape.subject[1] if shape.subject else 0
+    said = stems(shape.words[first:])
+    whole = MadeHypothesis("b", shape.text, "whole", own_slot(shape, b), b)
+    if covered(said, b.stems) >= SAME:
+        return whole
+    if b.type == "noun" or not _of_the_subject(shape, a, b):
+        return whole
+    made = filled("b", Slot(shape, "clause" if b.type == "clause" else "predicate"), b)
+    return made if isinstance(made, MadeHypothesis) else whole
+
+
+def _of_the_subject(shape: Shape, a: Phrase | None, b: Phrase) -> bool:
+    """Whether B is said of what the hypothesis speaks of."""
+    if b.type == "clause" or a is None or a.type != "noun" or is_pronoun(a.words):
+        return True
+    if shape.subject is None:
+        return False
+    return bool(a.stems & stems(shape.words[shape.subject[0] : shape.subject[1]]))
+
+
+def _stating_a(shape: Shape, a: Phrase | None, b: Phrase) -> MadeHypothesis | str:
+    if a is None or is_pronoun(a.words):
+        return _existing(shape, b)
+    if a.type == "clause":
+        return filled("a", Slot(shape, "clause"), a)
+    if a.type in PREDICATES:
+        return filled("a", Slot(shape, "predicate"), a)
+    slot = best_slot(shape, b, a) if b.type == "noun" else None
+    made = filled("a", slot, a) if slot else "no window"
+    return made if isinstance(made, MadeHypothesis) else filled("a", Slot(shape, "existence"), a)
+
+
+def _existing(shape: Shape, b: Phrase) -> MadeHypothesis | str:
+    """Where no A is named, it is that of which B is not known."""
+    who = subject_of(b) or (phrase(shape.who) if shape.who else None)
+    if who is None or grammar.existence(who) is None:
+        return "nothing is said to hold"
+    return filled("a", Slot(shape, "existence"), who)

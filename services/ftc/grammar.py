@@ -1,0 +1,251 @@
+"""Grammar for edited sentences: verb forms, articles, agreement, spelling of the joints.
+
+Inflections are lemminflect's; every function returns None where the phrase cannot take the form.
+
+Finishing an edited sentence: its joints, articles, capital and full stop; and is it one?
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from functools import lru_cache
+from itertools import pairwise
+
+from services.ftc.phrases import (
+    PLURAL_TAGS,
+    SUBJECTS,
+    Phrase,
+    Shape,
+    TaggedWord,
+    Words,
+    is_plural,
+    is_pronoun,
+    negated,
+    parse,
+    text_of,
+)
+
+DETERMINERS = {"DT", "PRP$", "WDT"}
+
+
+@lru_cache(maxsize=20_000)
+def inflected(lemma: str, tag: str) -> str | None:
+    """The form of a lemma that a Penn tag asks for."""
+    from lemminflect import getInflection
+
+    if lemma == "be" and tag in {"VBZ", "VBP"}:
+        return "is" if tag == "VBZ" else "are"
+    found = getInflection(lemma, tag=tag)
+    return str(found[0]) if found else None
+
+
+def be(plural: bool) -> str:
+    """The copula."""
+    return "are" if plural else "is"
+
+
+def verb_phrase(phrase: Phrase, tag: str) -> str | None:
+    """A verb phrase whose verb (and those joined to it) has this form, without its auxiliaries."""
+    words, head = phrase.words, phrase.head
+    if negated(words) or words[head].lemma == "be":
+        return None
+    forms: list[str] = []
+    for i, word in enumerate(words[head:], head):
+        joined = i == head or (word.dep == "conj" and word.head == head and word.pos == "VERB")
+        form = inflected(word.lemma, tag) if joined and word.tag != tag else word.text
+        form = form.lower() if form and i == head else form
+        if form is None:
+            return None
+        forms.append(_spaced(words, i, head) + form)
+    return "".join(forms)
+
+
+def _spaced(words: Words, place: int, first: int) -> str:
+    return " " if place > first and words[place].start > words[place - 1].end else ""
+
+
+def complement(phrase: Phrase) -> str | None:
+    """The phrase as it stands after a form of `be`."""
+    head = phrase.words[phrase.head]
+    if phrase.type == "verb":
+        passive = head.tag == "VBN" and not any(w.lemma == "have" for w in phrase.words)
+        return verb_phrase(phrase, "VBN" if passive else "VBG")
+    if phrase.type == "clause" or negated(phrase.words):
+        return None
+    return lowered(phrase.words)
+
+
+def lowered(words: Words) -> str:
+    """The words as they stand within a sentence."""
+    text = text_of(words)
+    return text if words[0].pos == "PROPN" or words[0].text == "I" else text[:1].lower() + text[1:]
+
+
+def statement(shape: Shape, phrase: Phrase) -> str | None:
+    """A sentence that says the phrase of the hypothesis' subject."""
+    said = complement(phrase)
+    if shape.who is None or said is None:
+        return None
+    if phrase.type == "noun" and shape.plural != is_plural(phrase.words, phrase.head):
+        return None
+    return f"{shape.who} {be(shape.plural)} {said}"
+
+
+def existence(phrase: Phrase) -> str | None:
+    """A sentence that says no more than that there is such a thing."""
+    if phrase.type != "noun" or phrase.words[phrase.head].pos == "PRON" or negated(phrase.words):
+        return None
+    plural = is_plural((phrase.words[phrase.head],), 0)  # of two joined nouns the first decides
+    first = phrase.words[0]
+    if plural and first.text.lower() in {"a", "an"}:
+        return None
+    rest = text_of(phrase.words[1:]) if first.tag in DETERMINERS else lowered(phrase.words)
+    article = "" if plural or phrase.words[phrase.head].tag == "NNP" else "a "
+    if first.tag in DETERMINERS and first.text.lower() in {"some", "all", "a", "an"}:
+        rest, article = lowered(phrase.words), ""
+    elif first.tag in {"CD", "PDT", "PRP"}:
+        article = ""
+    return f"There {be(plural)} {article}{rest}" if rest else None
+
+
+def clause_sentence(shape: Shape, clause: Phrase) -> str | None:
+    """A clause as a sentence of its own; a pronoun for its subject is read as the hypothesis'."""
+    words, head = clause.words, clause.head
+    if negated(words):
+        return None
+    who = next((w for w in words if w.dep in SUBJECTS and w.head == head), None)
+    if who is None or who.left > head or who.pos not in {"NOUN", "PROPN", "PRON", "NUM"}:
+        return None
+    subject = words[who.left : who.right + 1]
+    named = not is_pronoun(subject)
+    if not named and (shape.who is None or (shape.plural and subject[0].text.lower() == "it")):
+        return None
+    name = text_of(subject) if named else str(shape.who)
+    plural = is_plural(words, words.index(who)) if named else shape.plural
+    said = _predicate(words, head, plural)
+    return f"{name} {said}" if said else None
+
+
+def _predicate(words: Words, head: int, plural: bool) -> str | None:
+    """The clause from its verb on, in the present, agreeing with its subject."""
+    verb = words[head]
+    helpers = [w for i, w in enumerate(words) if w.head == head and w.dep in {"aux", "auxpass"}]
+    if verb.lemma == "be":
+        rest = text_of(words[head + 1 :])
+        return f"{be(plural)} {rest}" if rest else None
+    if verb.tag == "VB" and not helpers:
+        return None
+    phrase = Phrase("", 0, 0, "verb", words, head)
+    if any(w.lemma == "have" for w in helpers):
+        return None
+    if helpers or verb.tag in {"VBG", "VBN", "VB"}:
+        passive = verb.tag == "VBN"
+        said = verb_phrase(phrase, "VBN" if passive else "VBG")
+        return f"{be(plural)} {said}" if said else None
+    return verb_phrase(phrase, "VBD" if verb.tag == "VBD" else "VBP" if plural else "VBZ")
+
+
+def noun_into(shape: Shape, window: tuple[int, int, int], phrase: Phrase) -> str | None:
+    """A noun phrase for a window of nouns: the window's determiner and number stay.
+
+    window: first word, end, and head.
+    """
+    first, _, head = window
+    plural = is_plural((shape.words[head],), 0)  # what is joined to it stays
+    words = phrase.words
+    core = words[1:] if words[0].tag in DETERMINERS and len(words) > 1 else words
+    joined = any(w.dep == "conj" and w.head == phrase.head for w in words)
+    if (
+        words[0].tag == "PDT"
+        or negated(words)
+        or not core
+        or (joined and first != shape.words[head].left)
+    ):
+        return None
+    if joined:
+        return lowered(words)
+    bare = _in_number(core, words[phrase.head], plural=plural)
+    if bare is None:
+        return None
+    if first > shape.words[head].left:  # what precedes the window in its noun phrase stays
+        return bare
+    if shape.words[first].tag in DETERMINERS:
+        return f"{shape.words[first].text} {bare}"
+    if core is words or plural or shape.words[first].tag == "CD":
+        number = shape.words[first]
+        return f"{number.text} {bare}" if number.tag == "CD" and core[0].tag != "CD" else bare
+    return f"{words[0].text.lower()} {bare}"
+
+
+def _in_number(core: tuple[TaggedWord, ...], head: TaggedWord, *, plural: bool) -> str | None:
+    """The words with their head in this number."""
+    has = head.tag in PLURAL_TAGS or head.lemma == "people"
+    if has == plural or head.pos == "PROPN":
+        return lowered(core)
+    form = inflected(head.lemma, "NNS" if plural else "NN")
+    if form is None or core[0].tag == "CD":
+        return None
+    offset = core[0].start
+    whole = lowered(core)
+    place = head.start - offset
+    return whole[:place] + form + whole[place + len(head.text) :]
+
+
+_JOINTS = (
+    (re.compile(r"(?<!\s)\s+(n'?t)\b"), r"\1"),
+    (re.compile(r"(?<!\s)\s+('(?:s|re|ve|ll|d|m)\b)"), r"\1"),
+    (re.compile(r"\s{2,}"), " "),
+    (re.compile(r"\bca n't\b"), "can't"),
+)
+_NO_NOUN = {"IN", ".", ",", "VBZ", "VBP", "VBD", "CC", "TO"}
+_ARTICLE = re.compile(r"\b(an?) (\w+)", re.IGNORECASE)
+_AN = re.compile(r"[aeiou](?!ni(?:cy|f|que|v)|se|uro|ne\b)|hour|honest|8|11$", re.IGNORECASE)
+
+
+def finished(text: str, like: str) -> str:
+    """A sentence with its joints, articles, capital and full stop as those of the original."""
+    for joint, written in _JOINTS:
+        text = joint.sub(written, text)
+    text = _ARTICLE.sub(_article, text.strip())
+    end = like.rstrip()[-1:]
+    if end in {".", "!", "?"}:
+        gap = " " if like.rstrip()[-2:-1] == " " else ""
+        text = text.rstrip(" .!?") + gap + end
+    else:
+        text = text.rstrip(" .")
+    return text[:1].upper() + text[1:] if like[:1].isupper() else text[:1].lower() + text[1:]
+
+
+def _article(found: re.Match[str]) -> str:
+    article, word = found.groups()
+    right = "an" if _AN.match(word) else "a"
+    return f"{right.capitalize() if article[0].isupper() else right} {word}"
+
+
+def sound(text: str) -> bool:
+    """Whether the sentence parses as one: a subject and a verb, or a noun with its attributes; no
+    word twice in a row, no two determiners, no article before a plural."""
+    words = parse(text)
+    pairs = list(pairwise(words))
+    if any(a.text.lower() == b.text.lower() and a.pos != "PUNCT" for a, b in pairs):
+        return False
+    if any(a.tag == "DT" and b.tag in DETERMINERS for a, b in pairs):
+        return False
+    if any(a.text.lower() in {"a", "an"} and b.tag in PLURAL_TAGS for a, b in pairs):
+        return False
+    if any(a.text.lower() in {"a", "an", "the"} and b.tag in _NO_NOUN for a, b in pairs):
+        return False
+    root = next((i for i, word in enumerate(words) if word.head == i), None)
+    if root is None or sum(word.head == i for i, word in enumerate(words)) > 1:
+        return False
+    if words[root].pos in {"NOUN", "PROPN"}:
+        return True
+    return any(w.dep in SUBJECTS | {"attr"} and w.head == root for w in words)
+
+
+def repeats(text: str, original: str) -> bool:
+    """Whether it says a content word more often than the hypothesis did, and more than once."""
+    before = Counter(word.stem for word in parse(original) if word.content)
+    after = Counter(word.stem for word in parse(text) if word.content)
+    return any(count > max(1, before[stem]) for stem, count in after.items())

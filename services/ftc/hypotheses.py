@@ -1,0 +1,249 @@
+"""From requests and labels to the hypotheses that the model is asked about; no model yet.
+
+Extractor `llm` asks a language model, in two calls for all requests of a batch (see `prompting`).
+
+The random-substitution null: phrases of the same type, from other examples, in the same place.
+
+Our own, after the null of arXiv:2603.18579 (ICE): a model that answers "entailment" to any edit
+satisfies every explanation. The generator is keyed by seed and content, so that batches and order
+do not matter.
+
+From the explained label to what should follow: relation, counterfactuals, their labels.
+
+Source: Sia et al., AAAI 2023, arXiv:2205.12469, Table 2 and Propositions 1 to 3.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from services.ftc import llm_extraction
+from services.ftc.contract import FtcRequest
+from services.ftc.counterfactuals import MadeHypothesis, Slot, Window, same, windows
+from services.ftc.extraction import extract
+from services.ftc.phrases import MOST_CHARACTERS, Phrase, Shape, phrase, shape
+from services.ftc.report import Extraction, Kind, NliLabel, PhraseType, SpanEvidence
+from services.ftc.variants import VARIANTS
+from shared.statistics.seeds import generator_1_0
+
+
+@dataclass(frozen=True, slots=True)
+class Hypothesis:
+    """A counterfactual hypothesis and its random counterparts."""
+
+    kind: Kind
+    text: str
+    null: tuple[str, ...]
+    doubt: str | None  # why there is no null
+
+
+@dataclass(frozen=True, slots=True)
+class FtcHypotheses:
+    """What the explanation makes of a request's hypothesis."""
+
+    label: NliLabel
+    extraction: Extraction
+    evidence: tuple[SpanEvidence, ...]
+    hypotheses: tuple[Hypothesis, ...]
+    abstained: str | None
+    writers: tuple[str, ...] = ()  # language models that were asked
+
+
+def read(requests: Sequence[FtcRequest], labels: Sequence[NliLabel]) -> list[FtcHypotheses]:
+    """One reading a request, in order."""
+    pairs = list(zip(requests, labels, strict=True))
+    asked = [i for i, request in enumerate(requests) if by_language_model(request)]
+    written = llm_extraction.write([pairs[i] for i in asked])
+    by_place = dict(zip(asked, written, strict=True))
+    return [
+        _written(*pair, by_place[i])
+        if i in by_place
+        else _supplied(*pair)
+        if pair[0].counterfactuals is not None
+        else _by_rules(*pair)
+        for i, pair in enumerate(pairs)
+    ]
+
+
+def by_language_model(request: FtcRequest) -> bool:
+    """Whether a language model makes this request's counterfactuals."""
+    return request.counterfactuals is None and request.extractor == "llm"
+
+
+def _by_rules(request: FtcRequest, label: NliLabel) -> FtcHypotheses:
+    printed = VARIANTS[request.variant].printed
+    found = extract(label, request.hypothesis, request.explanation, printed=printed)
+    how = " + ".join(made.how for made in found.made) or None
+    return FtcHypotheses(
+        label,
+        Extraction(extractor="rules", rule=found.rule, transformation=how),
+        _evidence(request, found.a, found.b, found.made),
+        tuple(_with_null(request, made) for made in found.made),
+        found.reason,
+    )
+
+
+def _supplied(request: FtcRequest, label: NliLabel) -> FtcHypotheses:
+    given = {one.kind: one.text for one in request.counterfactuals or ()}
+    made = [
+        MadeHypothesis(kind, given[kind], "supplied", edited(given[kind], request.hypothesis), None)
+        for kind in TARGETS[label]
+        if kind in given
+    ]
+    extraction = Extraction(extractor="supplied", rule=None, transformation=None)
+    hypotheses = tuple(_with_null(request, one) for one in made)
+    return FtcHypotheses(label, extraction, (), hypotheses, None)
+
+
+def _written(
+    request: FtcRequest, label: NliLabel, written: llm_extraction.WrittenCounterfactual
+) -> FtcHypotheses:
+    made = [
+        MadeHypothesis(kind, text, "llm", edited(text, request.hypothesis), None)
+        for kind, text in written.texts
+    ]
+    extraction = Extraction(
+        extractor="llm", rule=None, transformation=None, completions=written.completions
+    )
+    spans = [_located(request.explanation, text) for text in written.spans]
+    a, b = spans if len(spans) == 2 else (None, None)
+    return FtcHypotheses(
+        label,
+        extraction,
+        _evidence(request, a, b, ()),
+        tuple(_with_null(request, one) for one in made),
+        written.reason,
+        (request.writer or "",),
+    )
+
+
+def _located(explanation: str, text: str) -> Phrase | None:
+    start = explanation.lower().find(text.lower())
+    return phrase(explanation, start, start + len(text)) if start >= 0 and text else None
+
+
+def _with_null(request: FtcRequest, made: MadeHypothesis) -> Hypothesis:
+    if request.draws == 0:
+        return Hypothesis(made.kind, made.text, (), "no draws were asked for")
+    if made.slot is None:
+        return Hypothesis(made.kind, made.text, (), "no place for a random phrase is known")
+    null = drawn(made.slot, made.text, request.substitutes, request.seed, request.draws)
+    doubt = None if null else f"too few phrases that can stand there ({made.slot.takes})"
+    return Hypothesis(made.kind, made.text, tuple(null), doubt)
+
+
+def _evidence(
+    request: FtcRequest, a: Phrase | None, b: Phrase | None, made: Sequence[MadeHypothesis]
+) -> tuple[SpanEvidence, ...]:
+    spans = [
+        SpanEvidence(
+            kind="a" if side is a else "b",
+            offsets_into="explanation",
+            start=side.start,
+            end=side.end,
+            text=side.text,
+            phrase=side.type,
+        )
+        for side in (a, b)
+        if side is not None
+    ]
+    gaps = [one.slot.replaced for one in made if one.slot and one.how == "swap"]
+    return (*spans, *(_gap(request.hypothesis, *gap) for gap in gaps if gap))
+
+
+def _gap(hypothesis: str, start: int, end: int) -> SpanEvidence:
+    return SpanEvidence(
+        kind="replaced",
+        offsets_into="hypothesis",
+        start=start,
+        end=end,
+        text=hypothesis[start:end],
+        phrase=None,
+    )
+
+
+def edited(text: str, original: str) -> Slot | None:
+    """The place where a counterfactual of unknown making differs from the hypothesis: the smallest
+    phrase around it; the predicate where there is none."""
+    if max(len(text), len(original)) > MOST_CHARACTERS:
+        return None
+    new, old = shape(text), shape(original)
+    if new is None or old is None:
+        return None
+    first, end = _difference(new, old)
+    around = [w for w in windows(new) if w.first <= first and end <= w.end and first < end]
+    if around:
+        best: Window = min(around, key=lambda w: w.end - w.first)
+        return Slot(new, "swap", best)
+    return Slot(new, "predicate") if new.who else None
+
+
+def _difference(new: Shape, old: Shape) -> tuple[int, int]:
+    """The words of `new` between the common beginning and the common end."""
+    ours, theirs = ([w.text.lower() for w in one.words] for one in (new, old))
+    first = 0
+    while first < min(len(ours), len(theirs)) and ours[first] == theirs[first]:
+        first += 1
+    back = 0
+    while back < min(len(ours), len(theirs)) - first and ours[-1 - back] == theirs[-1 - back]:
+        back += 1
+    return first, len(ours) - back
+
+
+OWN = Path(__file__).parent / "data" / "substitutes.json"  # written for this project
+FEWEST = 5  # a null of fewer phrases says nothing
+
+
+@lru_cache(maxsize=1)
+def own() -> tuple[str, ...]:
+    """The phrases that ship with the room."""
+    found: list[str] = json.loads(OWN.read_text("utf-8"))["phrases"]
+    return tuple(found)
+
+
+def drawn(slot: Slot, observed: str, pool: Sequence[str], seed: int, draws: int) -> list[str]:
+    """At most `draws` hypotheses with a random phrase in the slot, no two the same, none of them
+    the observed one or the hypothesis itself; fewer where the pool has fewer that can stand there.
+    """
+    fitting = _fitting(slot, tuple(pool or own()))
+    texts = [t for t in fitting if not same(t, observed) and not same(t, slot.shape.text)]
+    if len(texts) < FEWEST:
+        return []
+    generator = generator_1_0(seed, slot.shape.text, observed)
+    chosen = generator.permutation(len(texts))[:draws]
+    return [texts[place] for place in chosen]
+
+
+def _fitting(slot: Slot, pool: tuple[str, ...]) -> list[str]:
+    made = (slot.fill(candidate) for candidate in _typed(pool).get(slot.takes, ()))
+    return list(dict.fromkeys(text for text in made if text is not None))
+
+
+@lru_cache(maxsize=64)
+def _typed(pool: tuple[str, ...]) -> dict[PhraseType, tuple[Phrase, ...]]:
+    """The pool by type; what has none is left out."""
+    found: dict[PhraseType, tuple[Phrase, ...]] = {}
+    for text in pool:
+        read = phrase(text)
+        if read is not None:
+            found[read.type] = (*found.get(read.type, ()), read)
+    return found
+
+
+# A equals B: what holds of the one holds of the other.            E -> E
+# A does not equal B: with the other span the hypothesis holds.    C -> E
+# A does not imply B: A holds, B stays open.                       N[A] -> E, N[B] -> N
+TARGETS: dict[NliLabel, dict[Kind, NliLabel]] = {
+    "entailment": {"substituted": "entailment"},
+    "contradiction": {"substituted": "entailment"},
+    "neutral": {"a": "entailment", "b": "neutral"},
+}
+
+
+def target(label: NliLabel, kind: Kind) -> NliLabel:
+    """The label that the counterfactual should get. Raises KeyError for a kind without meaning."""
+    return TARGETS[label][kind]

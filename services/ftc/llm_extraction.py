@@ -1,0 +1,174 @@
+"""By a language model: two few-shot steps, extract A and B, then rewrite the hypothesis.
+
+Source: Sia et al., AAAI 2023, arXiv:2205.12469, section 2.4 and Tables 13 and 14. Twenty examples a
+label, written for this project (`prompts/`); greedy, up to the end of the line. Two calls for all
+requests of a batch.
+
+Few-shot examples of the extractor `llm`, twenty a label: versioned data, written by us.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from services.ftc.contract import FtcRequest
+from services.ftc.counterfactuals import FOUND, GRACE, MOST_GROWTH, same
+from services.ftc.grammar import sound
+from services.ftc.phrases import MOST_CHARACTERS, covered, parse, stems
+from services.ftc.report import Kind, NliLabel
+from shared.models.calls import Prompt, Sampling
+from shared.models.ports import models
+
+FOLDER = Path(__file__).parent / "data" / "prompts"
+GREEDY = Sampling(temperature=0, top_p=1, max_tokens=96, stop=("\n\n",))
+
+# Both groups hold the blanks around them.
+_SPANS = re.compile(r"\s*+(?:A:)?(?P<a>[^\n]++)\n\s*+B:(?P<b>[^\n]++)")
+_BOTH = re.compile(r"\s*+(?:A:)?\s*(?P<a>[^\n]+?);\s*+B:(?P<b>[^\n]++)")
+MOST_ANSWER = 4 * MOST_CHARACTERS  # of a line: both hypotheses would be too long
+
+Asked = tuple[FtcRequest, NliLabel]
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenCounterfactual:
+    """What the language model made of one request."""
+
+    spans: tuple[str, ...]  # A and B, or nothing
+    texts: tuple[tuple[Kind, str], ...]
+    completions: tuple[str, ...]
+    reason: str | None  # why there is no counterfactual
+
+
+def write(asked: Sequence[Asked]) -> list[WrittenCounterfactual]:
+    """One a request, in order: both steps, each in one call a model."""
+    first = _generated(asked, [extraction_prompt(r.explanation, label) for r, label in asked])
+    spans = [parsed_spans(text) for text in first]
+    second_asked = [pair for pair, found in zip(asked, spans, strict=True) if found]
+    prompts = [
+        transformation_prompt(request.hypothesis, found, label)
+        for (request, label), found in zip(asked, spans, strict=True)
+        if found
+    ]
+    second = iter(_generated(second_asked, prompts))
+    return [
+        _written(pair, text, found, next(second) if found else None)
+        for pair, text, found in zip(asked, first, spans, strict=True)
+    ]
+
+
+def _generated(asked: Sequence[Asked], prompts: Sequence[str]) -> list[str]:
+    """The completions, in order; requests may name different writers."""
+    found: dict[int, str] = {}
+    names = [request.writer or "" for request, _ in asked]
+    for name in dict.fromkeys(names):
+        places = [i for i, other in enumerate(names) if other == name]
+        distinct = list(dict.fromkeys(prompts[i] for i in places))
+        written = models().writer(name).generate([Prompt(text=text) for text in distinct], GREEDY)
+        by_prompt = {text: one.text for text, one in zip(distinct, written, strict=True)}
+        found |= {i: by_prompt[prompts[i]] for i in places}
+    return [found[i] for i in range(len(asked))]
+
+
+@lru_cache(maxsize=3)
+def examples(label: NliLabel) -> tuple[dict[str, str], ...]:
+    """The twenty examples of a label."""
+    read: dict[str, Any] = json.loads((FOLDER / f"{label}.json").read_text("utf-8"))
+    return tuple(read["examples"])
+
+
+def extraction_prompt(explanation: str, label: NliLabel) -> str:
+    """Step one. Holds neither the hypothesis nor the premise."""
+    blocks = [f"Explanation: {e['explanation']}\nA: {e['a']}\nB: {e['b']}" for e in examples(label)]
+    return "\n\n".join([*blocks, f"Explanation: {_line(explanation)}\nA:"])
+
+
+def transformation_prompt(hypothesis: str, spans: tuple[str, str], label: NliLabel) -> str:
+    """Step two: A is the span that the hypothesis holds (for neutral: what holds). Holds no
+    explanation."""
+    blocks = [
+        f"{_question(e['hypothesis'], (e['a'], e['b']), label)} {_answer(e, label)}"
+        for e in examples(label)
+    ]
+    return "\n\n".join([*blocks, _question(_line(hypothesis), spans, label)])
+
+
+def _question(hypothesis: str, spans: tuple[str, str], label: NliLabel) -> str:
+    a, b = spans if label == "neutral" else oriented(hypothesis, *spans)
+    return f"Hypothesis: {hypothesis}\nA: {a}\nB: {b}\nCounterfactual:"
+
+
+def _answer(example: dict[str, str], label: NliLabel) -> str:
+    if label == "neutral":
+        return f"A: {example['counterfactual_a']}; B: {example['counterfactual_b']}"
+    return example["counterfactual"]
+
+
+def oriented(hypothesis: str, a: str, b: str) -> tuple[str, str]:
+    """The span that the hypothesis holds first; as they come where it holds both alike."""
+    whole = stems(parse(hypothesis[:MOST_CHARACTERS]))
+    shares = [covered(stems(parse(side[:MOST_CHARACTERS])), whole) for side in (a, b)]
+    return (b, a) if shares[1] > shares[0] else (a, b)
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def parsed_spans(completion: str) -> tuple[str, str] | None:
+    """A and B as the model wrote them, or None."""
+    found = _SPANS.match(completion)
+    if found is None:
+        return None
+    a, b = found.group("a").strip(), found.group("b").strip()
+    return (a, b) if a and b else None
+
+
+def _written(
+    asked: Asked, first: str, spans: tuple[str, str] | None, second: str | None
+) -> WrittenCounterfactual:
+    if spans is None or second is None:
+        return WrittenCounterfactual((), (), (first,), "the language model named no spans")
+    request, label = asked
+    whole = stems(parse(request.hypothesis[:MOST_CHARACTERS]))
+    held = max(covered(stems(parse(side[:MOST_CHARACTERS])), whole) for side in spans)
+    if held < FOUND:
+        return WrittenCounterfactual(
+            spans, (), (first, second), "the hypothesis holds neither span"
+        )
+    texts, reason = _counterfactuals(request.hypothesis, label, second)
+    return WrittenCounterfactual(spans, texts, (first, second), reason)
+
+
+def _counterfactuals(
+    hypothesis: str, label: NliLabel, completion: str
+) -> tuple[tuple[tuple[Kind, str], ...], str | None]:
+    line = completion.strip().split("\n")[0].strip()
+    made: tuple[tuple[Kind, str], ...] = (("substituted", line),)
+    if label == "neutral":
+        found = _BOTH.match(line[:MOST_ANSWER])
+        if found is None:
+            return (), "the language model did not write both counterfactuals"
+        made = (("a", found.group("a").strip()), ("b", found.group("b").strip()))
+    reasons = [reason for kind, text in made if (reason := gate(kind, text, hypothesis))]
+    return ((), reasons[0]) if reasons else (made, None)
+
+
+def gate(kind: Kind, text: str, hypothesis: str) -> str | None:
+    """Why a counterfactual is not usable; None where it is."""
+    if not any(c.isalnum() for c in text):
+        return "the language model wrote nothing"
+    if (
+        len(text) > MOST_CHARACTERS
+        or len(text.split()) > MOST_GROWTH * len(hypothesis.split()) + GRACE
+    ):
+        return "the new hypothesis is too long"
+    if kind != "b" and same(text, hypothesis):
+        return "the hypothesis stays the same"
+    return None if sound(text) else "the new hypothesis does not parse as a sentence"

@@ -1,0 +1,166 @@
+"""Which pairs of sentences go to which model: every pair of a batch once, in one call a model.
+
+A request without a label needs the model's own first: one more call, for all such requests. A
+row does not depend on the others (shared.models.ports), so that a request scores the same alone
+and in a batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from services.ftc.contract import DEFAULT_MODEL, FtcRequest
+from services.ftc.hypotheses import FtcHypotheses
+from services.ftc.kernel import TIE, Floats
+from services.ftc.report import LABELS, NliLabel
+from shared.contracts import ModelUse
+from shared.errors import BadInput, DegenerateInput
+from shared.metric import Collected
+from shared.models.calls import Example
+from shared.models.ports import Judge, models
+
+Pair = tuple[str, str]  # premise, hypothesis
+
+SHORT = 200  # bytes of premise and hypothesis that every model reads to the end
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FtcCollected(Collected):
+    """Hypotheses and their probabilities; columns are entailment, neutral, contradiction."""
+
+    reading: FtcHypotheses
+    original: Floats  # (3,) of the hypothesis as sent
+    answers: Floats  # (N, 3), one row a counterfactual
+    blank: Floats  # (N, 3), the same without the premise
+    nulls: tuple[Floats, ...]  # N of (M, 3)
+
+
+def own_labels(requests: Sequence[FtcRequest]) -> list[NliLabel]:
+    """The explained label of each request: as sent, else the model's answer."""
+    unsaid = [request for request in requests if request.label is None]
+    asked = {
+        name: NliAnswers(name, [(r.premise, r.hypothesis) for r in unsaid if _model(r) == name])
+        for name in dict.fromkeys(map(_model, unsaid))
+    }
+    return [
+        request.label or _likeliest(asked[_model(request)].of(request.premise, request.hypothesis))
+        for request in requests
+    ]
+
+
+def _likeliest(row: Floats) -> NliLabel:
+    best = np.flatnonzero(row >= row.max() - TIE)
+    if len(best) > 1:
+        raise DegenerateInput("two labels tie for the model's own; send `label`", pointer="/label")
+    return LABELS[int(best[0])]
+
+
+def measure(
+    requests: Sequence[FtcRequest], readings: Sequence[FtcHypotheses]
+) -> list[FtcCollected]:
+    """The model's answers for every request. Raises BadInput for a model without the labels."""
+    both = list(zip(requests, readings, strict=True))
+    asked: dict[str, list[Pair]] = {}
+    for request, reading in both:
+        asked.setdefault(_model(request), []).extend(pairs(request, reading))
+    answers = {name: NliAnswers(name, wanted) for name, wanted in asked.items()}
+    for name, found in answers.items():
+        found.check([p for r, reading in both if _model(r) == name for p in _own(r, reading)])
+    return [_measured(answers[_model(request)], request, reading) for request, reading in both]
+
+
+def _own(request: FtcRequest, reading: FtcHypotheses) -> list[Pair]:
+    """The pairs whose answers the score rests on."""
+    texts = [hypothesis.text for hypothesis in reading.hypotheses]
+    return [(request.premise, text) for text in (request.hypothesis, *texts)]
+
+
+def pairs(request: FtcRequest, reading: FtcHypotheses) -> list[Pair]:
+    """Every pair that this request asks about: the original, the counterfactuals, the same without
+    a premise, the random ones."""
+    texts = [hypothesis.text for hypothesis in reading.hypotheses]
+    null = [text for hypothesis in reading.hypotheses for text in hypothesis.null]
+    with_premise = [(request.premise, text) for text in (request.hypothesis, *texts, *null)]
+    return with_premise + [("", text) for text in texts]
+
+
+def _measured(answers: NliAnswers, request: FtcRequest, reading: FtcHypotheses) -> FtcCollected:
+    premise = request.premise
+    texts = [hypothesis.text for hypothesis in reading.hypotheses]
+    writers = tuple(models().writer(name).use for name in reading.writers)
+    return FtcCollected(
+        reading=reading,
+        original=answers.of(premise, request.hypothesis),
+        answers=_rows([answers.of(premise, text) for text in texts]),
+        blank=_rows([answers.of("", text) for text in texts]),
+        nulls=tuple(
+            _rows([answers.of(premise, text) for text in hypothesis.null])
+            for hypothesis in reading.hypotheses
+        ),
+        models=(answers.use, *writers),
+        warnings=answers.doubts(_own(request, reading)),
+    )
+
+
+def _rows(found: list[Floats]) -> Floats:
+    return np.array(found, dtype=np.float64).reshape(len(found), 3)
+
+
+def _model(request: FtcRequest) -> str:
+    return request.model or DEFAULT_MODEL
+
+
+class NliAnswers:
+    """One model's answers to pairs of sentences: asked once, looked up by pair."""
+
+    def __init__(self, name: str, asked: Sequence[Pair]) -> None:
+        self._name = name
+        self._model: Judge = models().classifier(name)
+        distinct = list(dict.fromkeys(asked))
+        examples = [_example(pair) for pair in distinct]
+        order = _columns(self._model.labels_of(_example(("", ""))), name)
+        rows = self._model.judge(examples) if examples else []
+        self._rows = {pair: row[order] for pair, row in zip(distinct, rows, strict=True)}
+        self._cut: set[Pair] = set()
+
+    @property
+    def use(self) -> ModelUse:
+        """For the provenance."""
+        return self._model.use
+
+    def of(self, premise: str, hypothesis: str) -> Floats:
+        """(3,) probabilities of entailment, neutral, contradiction."""
+        return self._rows[premise, hypothesis]
+
+    def check(self, asked: Sequence[Pair]) -> None:
+        """Find out which of these the model does not read to the end: one call, if any is long."""
+        long = [
+            pair
+            for pair in dict.fromkeys(asked)
+            if len("".join(pair).encode("utf-8", "surrogatepass")) > SHORT
+        ]
+        if long:
+            read = self._model.tokens([_example(pair) for pair in long])
+            self._cut = {pair for pair, found in zip(long, read, strict=True) if found.truncated}
+
+    def doubts(self, asked: Sequence[Pair]) -> tuple[str, ...]:
+        """Whether the model read less than it was sent."""
+        if self._cut.isdisjoint(asked):
+            return ()
+        return (f"{self._name} read only the beginning: premise and hypothesis are too long",)
+
+
+def _example(pair: Pair) -> Example:
+    return Example(text=pair[0], text_pair=pair[1])
+
+
+def _columns(labels: Sequence[str], name: str) -> list[int]:
+    """Where our three labels are among the model's."""
+    lower = [label.lower() for label in labels]
+    if sorted(lower) != sorted(LABELS):
+        wanted = ", ".join(LABELS)
+        raise BadInput(f"the labels of {name} must be {wanted}", pointer="/model")
+    return [lower.index(label) for label in LABELS]

@@ -1,0 +1,276 @@
+"""FTC: what the explanation demands of a rewritten hypothesis, and what the model answered.
+
+One counterfactual of FTC: what changed, what should follow, what the model said, and chance.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from services.ftc.contract import FtcRequest
+from services.ftc.report import (
+    LABELS,
+    Counterfactual,
+    Distribution,
+    FtcComponents,
+    FtcNull,
+    FtcReport,
+    Satisfaction,
+    SpanEvidence,
+)
+from shared.charts.engine import Caption, Chart
+from shared.charts.shapes import bars, histogram
+from shared.page_text import Mark, MarkedText, Tone, Verdict, WordChange, changes, pieces
+
+TEMPLATE = "metrics/ftc.html"
+UNUSUAL = 0.05  # a p-value above it is what chance does too
+
+
+@dataclass(frozen=True, slots=True)
+class FtcView:
+    """All that the template shows beside the report."""
+
+    verdict: Verdict
+    says: str | None  # what the score is, and what others would have; None without one
+    kept: bool  # whether the texts were
+    premise: list[MarkedText]
+    hypothesis: list[MarkedText]
+    explanation: list[MarkedText]
+    made: tuple[CounterfactualCard, ...]
+    lines: tuple[ScoreLine, ...]
+
+
+def view(request: FtcRequest | None, report: FtcReport) -> FtcView:
+    """What the page says of this report."""
+    return FtcView(
+        verdict=_verdict(report),
+        says=_says(report),
+        kept=request is not None,
+        premise=pieces(request.premise, ()) if request else [],
+        hypothesis=pieces(request.hypothesis, marks_of(report, "hypothesis")) if request else [],
+        explanation=pieces(request.explanation, marks_of(report, "explanation")) if request else [],
+        made=tuple(made_of(request, report, one) for one in report.counterfactuals),
+        lines=_lines(report),
+    )
+
+
+def _verdict(report: FtcReport) -> Verdict:
+    made = report.counterfactuals
+    if report.abstained is not None or not made:
+        return Verdict("No score: nothing could be tested. That is an abstention, not a zero.")
+    said, tone = _borne_out(report)
+    return Verdict(said, tone, _chance(report))
+
+
+def _borne_out(report: FtcReport) -> tuple[str, Tone]:
+    made = report.counterfactuals
+    borne_out = sum(one.satisfaction.delta == 1 for one in made)
+    if borne_out == 0:
+        return "The model does not answer as the explanation demands.", "bad"
+    if borne_out < len(made):
+        return "The model answers one of two counterfactuals as the explanation demands.", "neutral"
+    p_value = report.control.null_p_value if report.control else None
+    if p_value is None:
+        return "The model answers as the explanation demands; chance is not known.", "neutral"
+    if p_value > UNUSUAL:
+        return (
+            "The model answers as the explanation demands, but random phrases do about as well.",
+            "neutral",
+        )
+    return "The model answers as the explanation demands, and random phrases do worse.", "good"
+
+
+def _chance(report: FtcReport) -> str | None:
+    control = report.control
+    if control is None or control.null_win_rate is None or control.null_p_value is None:
+        return None
+    return (
+        f"Against random phrases of the same type in the same place it wins "
+        f"{control.null_win_rate:.0%} (chance: 50%), p = {control.null_p_value:.2g}."
+    )
+
+
+def _says(report: FtcReport) -> str | None:
+    """What the score is, and what a model that knows nothing and random phrases would have."""
+    control = report.control
+    if report.score is None or control is None:
+        return None
+    mean = ", the mean of both counterfactuals" if len(report.counterfactuals) > 1 else ""
+    if report.provenance.variant != "robust":
+        return _of_w(report, mean, control.uniform.w)
+    return (
+        f"The score is W, normalized{mean}: 1 less the distance of the answer from what is "
+        "demanded, in shares of the largest there is; a uniform model would have "
+        f"{control.uniform.w_normalized:.2f} here{_random(report)}."
+    )
+
+
+def _of_w(report: FtcReport, mean: str, uniform: float) -> str:
+    """W as printed has a floor that depends on what is demanded."""
+    said = f"The score is W{mean}: 1 less the distance of the answer from what is demanded"
+    would = f"a uniform model would have {uniform:.2f} here"
+    alpha = report.provenance.parameters.get("alpha")
+    if not isinstance(alpha, int | float):
+        return f"{said}; {would}."
+    low, high = sorted((1 - (1 + alpha) / 3, 1 - 2 * alpha / 3))
+    return (
+        f"{said}, never under {1 - alpha:.2g} where neutral is demanded; {would} ({low:.2f} to "
+        f"{high:.2f}, by the label that is demanded)."
+    )
+
+
+def _random(report: FtcReport) -> str:
+    """The mean of the random phrases, where every counterfactual has some."""
+    means = [one.null.mean for one in report.counterfactuals if one.null is not None]
+    if not means or len(means) < len(report.counterfactuals):
+        return ""
+    return f", random phrases {sum(means) / len(means):.2f}"
+
+
+def _lines(report: FtcReport) -> tuple[ScoreLine, ...]:
+    control = report.control
+    if control is None:
+        return ()
+    return (
+        ScoreLine("this explanation", "mean over the counterfactuals", report.components),
+        ScoreLine(
+            "always entailment", "a model that says entailment to all", control.always_entailment
+        ),
+        ScoreLine("uniform", "a model that says one third each", control.uniform),
+        ScoreLine("unedited", "the model's answer to the hypothesis as sent", control.unedited),
+        ScoreLine(
+            "blank premise", "the counterfactuals without the premise", control.blank_premise
+        ),
+    )
+
+
+KINDS = {
+    "substituted": "The hypothesis with one side of the relation in place of the other",
+    "a": "The hypothesis that states A without B",
+    "b": "The hypothesis that states B",
+}
+SPANS = {
+    "a": "A, one side of the relation",
+    "b": "B, the other side of the relation",
+    "replaced": "what gave way",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreLine:
+    """One row of numbers: whose they are, what that is, and the five measures."""
+
+    name: str
+    about: str
+    found: Satisfaction | FtcComponents | None
+
+
+@dataclass(frozen=True, slots=True)
+class CounterfactualCard:
+    """One counterfactual as the page shows it."""
+
+    title: str
+    demanded: str
+    answered: str
+    item: Counterfactual
+    changes: tuple[WordChange, ...]  # empty where the text was not kept
+    answers: Chart
+    lines: tuple[ScoreLine, ...]
+    null: Chart | None
+    no_null: str | None  # why there is no null
+
+
+def made_of(
+    request: FtcRequest | None, report: FtcReport, item: Counterfactual
+) -> CounterfactualCard:
+    """As the page shows it; without a diff where the request is gone."""
+    doubt = f"no null for {item.kind}: "
+    reasons = [w.removeprefix(doubt) for w in report.warnings if w.startswith(doubt)]
+    return CounterfactualCard(
+        title=KINDS[item.kind],
+        demanded=_demanded(item.target),
+        answered=item.predicted or "no single label: two tie",
+        item=item,
+        changes=_changes(request, report, item),
+        answers=_answers(report.original, item),
+        lines=(
+            ScoreLine("with the premise", "what the score rests on", item.satisfaction),
+            ScoreLine(
+                "without the premise", "what the hypothesis alone gives away", item.blank_premise
+            ),
+        ),
+        null=_null(item.null) if item.null else None,
+        no_null=None if item.null else (reasons[0] if reasons else "no random phrase was drawn"),
+    )
+
+
+def _changes(
+    request: FtcRequest | None, report: FtcReport, item: Counterfactual
+) -> tuple[WordChange, ...]:
+    if request is None:
+        return ()
+    old, new = marks_of(report, "hypothesis"), _marked_again(item.text, report.evidence)
+    return changes(request.hypothesis, item.text, old, new)
+
+
+def _demanded(target: Distribution) -> str:
+    """The target's label; of a distribution that was sent, its shares."""
+    shares = _shares(target)
+    certain = [label for label, share in shares.items() if share == 1]
+    return certain[0] if certain else _listed(shares)
+
+
+def _shares(found: Distribution) -> dict[str, float]:
+    return {label: getattr(found, label) for label in LABELS}
+
+
+def _listed(shares: dict[str, float]) -> str:
+    return ", ".join(f"{label} {share:.2f}" for label, share in shares.items())
+
+
+def _answers(original: Distribution | None, item: Counterfactual) -> Chart:
+    series = [("counterfactual", _shares(item.answer)), ("demanded", _shares(item.target))]
+    if original is not None:
+        series.insert(0, ("original", _shares(original)))
+    caption = Caption(
+        title="The model's answer before and after",
+        summary=". ".join(f"{name}: {_listed(shares)}" for name, shares in series) + ".",
+        unit="probability",
+    )
+    return bars(series, caption, top=1)
+
+
+def _null(null: FtcNull) -> Chart | None:
+    """None for results of before the draws were counted."""
+    if null.histogram is None:
+        return None
+    caption = Caption(
+        title="Random phrases in the same place",
+        summary=f"{null.draws} random substitutions score {null.mean:.2f} on average, from "
+        f"{null.histogram.low:.2f} to {null.histogram.high:.2f}; the counterfactual scores "
+        f"{null.observed:.2f} and wins {null.win_rate:.0%} of them.",
+        unit="W, normalized",
+    )
+    return histogram(null.histogram, null.observed, caption)
+
+
+def marks_of(report: FtcReport, text: Literal["explanation", "hypothesis"]) -> list[Mark]:
+    """The spans of the explanation, or those of the hypothesis."""
+    return [
+        Mark(one.start, one.end, one.kind, SPANS[one.kind])
+        for one in report.evidence
+        if one.offsets_into == text and one.start is not None and one.end is not None
+    ]
+
+
+def _marked_again(text: str, evidence: Sequence[SpanEvidence]) -> list[Mark]:
+    """Where A and B stand in a counterfactual word for word."""
+    return [
+        Mark(*found.span(), one.kind, f"{one.kind.upper()}, word for word")
+        for one in evidence
+        if one.kind != "replaced" and one.text
+        for found in re.finditer(rf"(?<!\w){re.escape(one.text)}(?!\w)", text, re.IGNORECASE)
+    ]

@@ -1,1 +1,0 @@
-"""Few-shot examples of the extractor `llm`, twenty a label: versioned data, written by us."""

@@ -1,1 +1,0 @@
-"""One view a metric: from the request and the report to what its template shows."""

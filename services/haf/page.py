@@ -1,0 +1,419 @@
+"""HAF's page: what the model said, whether it stands by it, and what the score is made of.
+
+The stages as a path: what was asked, what was decided, who read it, and what came of it.
+
+What a model said, as cards: a reason or a decision, its numbers, and its tokens as marks.
+
+Neighbours of the same step are one stretch, and a page has colour for so many of them only: the
+numbers of the strongest tokens stand in a table.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from services.haf import verdict as words
+from services.haf.contract import HafRequest
+from services.haf.report import DecisionPart, HafReport, ReasonPart, Stage, StagePart, TokenValue
+from shared.charts.engine import Chart
+from shared.charts.shapes import MOST, matrix
+from shared.page_text import Mark, MarkedText, Warm, pieces, runs
+
+STEPS = 5  # of relevance, against the statement's most relevant token
+UNSURE = (0.9, 0.5, 0.1)  # below each of these probabilities the underline grows
+STRONGEST = 10  # tokens listed
+MOST_STRETCHES = 2_500  # coloured elements of a page: about 120 kB
+
+Part = ReasonPart | DecisionPart
+
+
+@dataclass(frozen=True, slots=True)
+class Heavy:
+    """A token that weighs much in a confidence."""
+
+    text: str
+    probability: float
+    relevance: float
+    weight: float  # its share of the statement's relevance (Eq. 2)
+
+
+@dataclass(frozen=True, slots=True)
+class StatementCard:
+    """A reason or a decision. heaviest: its strongest tokens, where they were asked for."""
+
+    text: list[MarkedText]
+    part: Part
+    heaviest: tuple[Heavy, ...]
+    pale: bool = False  # the values are there, but the page has colours enough
+
+
+@dataclass(frozen=True, slots=True)
+class ResponseCards:
+    """A response: its reasons in order, and its decision if it has one."""
+
+    part: StagePart
+    reasons: tuple[StatementCard, ...]
+    decision: StatementCard | None
+
+
+def response_cards(stages: Sequence[StagePart]) -> tuple[ResponseCards, ...]:
+    """Every response, coloured in the report's order until the page has colours enough."""
+    found: list[ResponseCards] = []
+    left = MOST_STRETCHES
+    for stage in stages:
+        said: list[StatementCard] = []
+        parts: list[Part] = [*stage.reasons]
+        parts += [stage.decision] if stage.decision else []
+        for part in parts:
+            said.append(_statement(part, left))
+            left -= _weight(said[-1].text)
+        count = len(stage.reasons)
+        found.append(
+            ResponseCards(stage, tuple(said[:count]), said[count] if said[count:] else None)
+        )
+    return tuple(found)
+
+
+def in_response(stage: StagePart) -> list[MarkedText]:
+    """The whole response, with its decision and its reasons marked."""
+    said = [(f"reason {number}", "reason", part) for number, part in enumerate(stage.reasons, 1)]
+    parts: list[tuple[str, str, Part]] = [*said]
+    if stage.decision is not None:
+        parts.append(("decision", "decision", stage.decision))
+    return pieces(
+        stage.response,
+        [
+            Mark(part.start, part.end, kind, label)
+            for label, kind, part in parts
+            if part.start is not None and part.end is not None
+        ],
+    )
+
+
+def _statement(part: Part, left: int) -> StatementCard:
+    """left: stretches that may still be coloured."""
+    coloured = StatementCard(pieces(part.text, _marks(part)), part, _heaviest(part))
+    if _weight(coloured.text) <= left:
+        return coloured
+    return replace(coloured, text=pieces(part.text, []), pale=True)
+
+
+def _weight(text: Sequence[MarkedText]) -> int:
+    """How many elements a page needs for it."""
+    return sum(bool(piece.marks) for piece in text)
+
+
+def _heaviest(part: Part) -> tuple[Heavy, ...]:
+    """The tokens that its confidence rests on most; none where the text was not kept."""
+    if not part.text or part.start is None:
+        return ()
+    total = sum(token.relevance for token in part.token_values)
+    return tuple(
+        Heavy(
+            part.text[slice(*_span(part.start, token))],
+            math.exp(token.logprob),
+            token.relevance,
+            token.relevance / total,
+        )
+        for token in _strongest(part)[:STRONGEST]
+    )
+
+
+def _strongest(part: Part) -> list[TokenValue]:
+    """Tokens of some relevance, the most relevant first; of equal ones the first in the text."""
+    some = [token for token in part.token_values if token.relevance > 0]
+    return sorted(some, key=lambda token: (-token.relevance, token.start))
+
+
+def _marks(part: Part) -> Iterator[Mark]:
+    """Relevance, probability, and the one most relevant token. No labels: a table says them."""
+    if part.start is None:
+        return
+    first = _strongest(part)[:1]
+    largest = first[0].relevance if first else 0.0
+    yield from _stretches(part, "weight", lambda token: _response_step(token, largest))
+    yield from _stretches(part, "unsure", _unsure)
+    for token in first:
+        yield Mark(*_span(part.start, token), "most")
+
+
+def _stretches(part: Part, kind: str, step: Callable[[TokenValue], int]) -> Iterator[Mark]:
+    """Neighbours of the same step as one mark; of step 0 none."""
+    tokens = (Warm(*_span(part.start or 0, token), step(token)) for token in part.token_values)
+    end = 0
+    for run in runs(part.text, tokens):
+        for stretch in run.stretches:
+            start, end = end, end + len(stretch.text)
+            if stretch.level:
+                yield Mark(start, end, f"{kind}-{stretch.level}")
+
+
+def _span(start: int, token: TokenValue) -> tuple[int, int]:
+    """Where the token stands in a statement that starts there."""
+    return max(0, token.start - start), max(0, token.end - start)
+
+
+def _response_step(token: TokenValue, largest: float) -> int:
+    """0 (no relevance) to 5 (above four fifths of the largest relevance)."""
+    return math.ceil(STEPS * (token.relevance / largest)) if largest else 0
+
+
+def _unsure(token: TokenValue) -> int:
+    """0 (at least 0.9) to 3 (below 0.1)."""
+    return sum(math.exp(token.logprob) < border for border in UNSURE)
+
+
+INDIVIDUAL: tuple[Stage, ...] = ("sufficiency", "necessity")
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """A decision sentence and how it was read. `tone`: good, bad or neutral."""
+
+    statement: StatementCard
+    part: DecisionPart
+    answer: str
+    tone: str
+    judge: str
+
+
+@dataclass(frozen=True, slots=True)
+class ResponseCard:
+    """One response. `about`: the JUSTIFY reason that was asked about, from 1."""
+
+    about: int | None
+    part: StagePart
+    decided: Decided | None
+    cards: tuple[StatementCard, ...]
+    response: list[MarkedText]
+
+
+@dataclass(frozen=True, slots=True)
+class StageStep:
+    """A stage. `absent`: why nobody answered, else empty; `leads_to`: names of its metrics."""
+
+    stage: Stage
+    title: str
+    question: str
+    leads_to: tuple[words.MetricWords, ...]
+    said: tuple[ResponseCard, ...]
+    absent: str
+
+
+def path(
+    report: HafReport, responses: Sequence[ResponseCards], whys: dict[str, str]
+) -> tuple[StageStep, ...]:
+    """JUSTIFY, both questions about all reasons, and the one about each reason."""
+    stages: tuple[Stage, ...] = ("justify", "internal", "external", _individual(report))
+    return tuple(_step(stage, responses, whys) for stage in stages)
+
+
+def _individual(report: HafReport) -> Stage:
+    """Which of the two was asked; of none, the one that the stance calls for."""
+    asked = [part.stage for part in report.stages if part.stage in INDIVIDUAL]
+    if asked:
+        return asked[0]
+    return "necessity" if report.stance == "non-toxic" else "sufficiency"
+
+
+def _step(stage: Stage, responses: Sequence[ResponseCards], whys: dict[str, str]) -> StageStep:
+    own = [each for each in responses if each.part.stage == stage]
+    leads_to = tuple(each for each in words.METRICS if each.name in words.LEADS_TO[stage])
+    absent = "" if own else whys.get(leads_to[0].name, "it was not asked")
+    said = tuple(map(_response_card, own))
+    return StageStep(stage, words.TITLES[stage], words.QUESTIONS[stage], leads_to, said, absent)
+
+
+def _response_card(response: ResponseCards) -> ResponseCard:
+    part = response.part
+    about = None if part.reason is None else part.reason + 1
+    decided = None
+    if part.decision is not None and response.decision is not None:
+        decided = _decided(part.stage, part.decision, response.decision)
+    return ResponseCard(about, part, decided, response.reasons, in_response(part))
+
+
+def _decided(stage: Stage, part: DecisionPart, statement: StatementCard) -> Decided:
+    tones = {True: "good", False: "bad", None: "neutral"}
+    return Decided(
+        statement=statement,
+        part=part,
+        answer=words.ANSWERS[part.answer] if part.answer else "",
+        tone=tones[words.upheld(stage, part.answer)],
+        judge=words.JUDGES[part.judge] if part.judge else "",
+    )
+
+
+TEMPLATE = "metrics/haf.html"
+BELOW = "Its numbers stand in the table below."
+
+Matrix = Sequence[Sequence[float]]
+
+
+@dataclass(frozen=True, slots=True)
+class MetricRow:
+    """A metric, and the same with one ingredient taken out. `why`: of a null, else empty."""
+
+    metric: words.MetricWords
+    value: float | None
+    uniform: float | None
+    unweighted: float | None
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class HafView:
+    """What the template shows beside the report's own numbers."""
+
+    verdict: str
+    tone: str
+    says: str
+    text: list[MarkedText] | None  # None: it was not kept
+    asked: str  # how the stages came about
+    cards: tuple[StatementCard, ...]
+    with_tokens: bool
+    pale: int  # statements without colours: the page has enough of them
+    about_label: bool  # whether a decision's relevance is to its label
+    alike: str  # the matrix in words; empty where there is none
+    matrix: Chart | None
+    drawn: int  # rows of the matrix that the picture shows
+    steps: tuple[StageStep, ...]
+    rows: tuple[MetricRow, ...]
+    most_tokens: int = STRONGEST
+
+    @property
+    def kept(self) -> bool:
+        """Whether the texts are there."""
+        return self.text is not None
+
+
+def view(request: HafRequest | None, report: HafReport) -> HafView:
+    """From a report to its page; without a request its texts are empty."""
+    whys = _whys(report.warnings)
+    verdict, tone = _verdict(report)
+    responses = response_cards(report.stages)
+    return HafView(
+        verdict=verdict,
+        tone=tone,
+        says=_says(report, whys),
+        text=None if request is None else pieces(request.text, []),
+        asked=_question(report),
+        cards=responses[0].reasons,
+        with_tokens=any(each.part.token_values for each in _statements(responses)),
+        pale=sum(each.pale for each in _statements(responses)),
+        about_label=report.provenance.parameters.get("decision_target") == "label",
+        alike=_alike(report.similarities),
+        matrix=_matrix(report.similarities),
+        drawn=min(len(report.similarities), MOST),
+        steps=path(report, responses, whys),
+        rows=tuple(_row(metric, report, whys) for metric in words.METRICS),
+    )
+
+
+def _statements(responses: Sequence[ResponseCards]) -> list[StatementCard]:
+    return [
+        said for each in responses for said in (*each.reasons, each.decision) if said is not None
+    ]
+
+
+def _question(report: HafReport) -> str:
+    """Who asked for the responses, and for how many."""
+    count = _number(report.counts.responses, "response")
+    if report.provenance.parameters.get("generation") is None:
+        return f"The request brought {count}: nothing was asked here."
+    return f"The model was asked for {count}, each in a conversation of its own."
+
+
+def _whys(warnings: Sequence[str]) -> dict[str, str]:
+    """Why a metric is null, by its name: its warning begins with it."""
+    split = (warning.partition(": ") for warning in warnings)
+    return {name: why for name, found, why in split if found}
+
+
+def _verdict(report: HafReport) -> tuple[str, str]:
+    """One sentence, and its tone."""
+    if report.refusal:
+        return "The model refuses to judge the text, so there is nothing to score.", "bad"
+    count = report.counts.reasons
+    stance = f"The model {words.STANCES[report.stance]}"
+    if not count:
+        return f"{stance} and gives no reason, so there is nothing to score.", "bad"
+    given = f"{stance} and gives {_number(count, 'reason')}"
+    later = report.stages[1:]
+    if not later:
+        return f"{given}. Nothing was asked about them.", "neutral"
+    stood = sum(
+        words.upheld(part.stage, part.decision.answer if part.decision else None) is True
+        for part in later
+    )
+    asked = _number(len(later), "later answer")
+    if stood == len(later):
+        return f"{given}. It stands by them in {_every(stood)}.", "good"
+    if not stood:
+        return f"{given}. It stands by them in none of {asked}.", "bad"
+    return f"{given}. It stands by them in {stood} of {asked}.", "neutral"
+
+
+def _says(report: HafReport, whys: dict[str, str]) -> str:
+    """What the score is the mean of, and what to hold it against."""
+    if report.score is None:
+        why = whys.get("sos") or whys.get("score") or "its strength of support is undefined"
+        return f"There is no score: {why}."
+    parts = [
+        f"1 − {metric.short}" if metric.lower_is_better else metric.short
+        for metric in words.METRICS
+        if getattr(report.components, metric.name) is not None
+    ]
+    of = "" if len(parts) == 1 else f"the mean of {len(parts)} defined parts, "
+    return (
+        f"Score {report.score:.2f} of 1: {of}{', '.join(parts)}. HAF has no chance level; two "
+        "controls stand beside each metric instead. Scores compare only where the same parts are "
+        "defined."
+    )
+
+
+def _row(metric: words.MetricWords, report: HafReport, whys: dict[str, str]) -> MetricRow:
+    control = report.control
+    value: float | None = getattr(report.components, metric.name)
+    return MetricRow(
+        metric=metric,
+        value=value,
+        uniform=getattr(control.uniform_relevance, metric.name) if control else None,
+        unweighted=getattr(control.unweighted, metric.name) if control else None,
+        why="" if value is not None else whys.get(metric.name, "undefined"),
+    )
+
+
+def _matrix(values: Matrix) -> Chart | None:
+    """The picture; None for fewer than two reasons."""
+    if len(values) < 2:
+        return None
+    title = "Similarity g of every two reasons, 0 to 1"
+    return matrix(values, what="reason", title=title, summary=BELOW)
+
+
+def _alike(values: Matrix) -> str:
+    """The matrix in words."""
+    if len(values) < 2:
+        return ""
+    pairs = [
+        (row[j], i + 1, j + 1) for i, row in enumerate(values) for j in range(i + 1, len(values))
+    ]
+    mean = sum(value for value, _, _ in pairs) / len(pairs)
+    if len(pairs) == 1:
+        return f"The two reasons have a similarity of {mean:.2f}."
+    (low, *least), (high, *most) = min(pairs), max(pairs)
+    return (
+        f"Most alike are reasons {most[0]} and {most[1]} ({high:.2f}), least {least[0]} and "
+        f"{least[1]} ({low:.2f}); the mean of all pairs is {mean:.2f}."
+    )
+
+
+def _number(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
+def _every(count: int) -> str:
+    return "its one later answer" if count == 1 else f"all {count} later answers"

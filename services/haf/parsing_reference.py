@@ -1,0 +1,87 @@
+"""Variant `reference`: what the released parser finds, its quirks included.
+
+Source: uofthcdslab/HAF (Apache-2.0), the parser as the room's specification describes it; checked
+against the released output of real responses. README.md lists its quirks.
+"""
+
+from __future__ import annotations
+
+import re
+
+from services.haf.parsing import Decision, ParsedResponse, ParsedStatement
+from services.haf.report import Stage, Stance
+
+NONE = "NO OR UNCLEAR DECISION"  # what is stored where no sentence qualifies
+
+_DETERMINED = (
+    "determine", "decision", "decide", "classify", "classified", "classification", "categorize",
+    "consider", "identify", "identified",
+)  # fmt: skip
+_HEDGED = (
+    "but", "mild", "partial", "may", "might", "could", "possibly", "some", "likely", "seem",
+    "appear", "suggest", "probab", "potential", "neutral",
+)  # fmt: skip
+_KEYWORDS = (*_DETERMINED, *_HEDGED, "toxic")
+
+_SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
+# As released: a denial, [\w\s]* and "toxic"; what follows the first denial follows all behind it.
+_DENIED = re.compile(r"(?:\b(?:not|no|non|never|from|without|lack)\b|(?<=n)'t)([\w\s]*+)")
+_PREFIXED = ("-toxic", "nontoxic")
+# As released, but blank lines before a marker are left to the item above, which is stripped.
+_MARKER = r"^[^\S\n]*(?:\d+[.)]|[-*])"
+_ITEM = re.compile(rf"{_MARKER}\s*(.*?)(?={_MARKER}|\Z)", re.MULTILINE | re.DOTALL)
+
+SHORTEST_REASON = 21  # characters; shorter items are dropped
+
+
+def parse_as_released(response: str, stage: Stage) -> ParsedResponse:
+    """Decision sentence, stance and reasons as the released parser finds them."""
+    sentence = decision_sentence(response)
+    reasons = reasons_of(response, sentence or NONE, stage)
+    return ParsedResponse(
+        decision=Decision(located(response, sentence)) if sentence else None,
+        stance=stance_as_released(sentence) if sentence else "unclear",
+        reasons=tuple(located(response, reason) for reason in reasons),
+        refusal=False,
+    )
+
+
+def decision_sentence(response: str) -> str | None:
+    """The first sentence that contains a keyword, also inside a word."""
+    for part in _SENTENCE.split(response):
+        sentence = part.strip()
+        if any(keyword in sentence.lower() for keyword in _KEYWORDS):
+            return sentence
+    return None
+
+
+def stance_as_released(sentence: str) -> Stance:
+    """Any hedge, then a denial, then the word itself."""
+    lowered = sentence.lower()
+    if any(hedge in lowered for hedge in _HEDGED):
+        return "maybe"
+    if _denies(lowered):
+        return "non-toxic"
+    return "toxic" if "toxic" in lowered else "unclear"
+
+
+def _denies(lowered: str) -> bool:
+    return any(word in lowered for word in _PREFIXED) or any(
+        "toxic" in found[1] for found in _DENIED.finditer(lowered)
+    )
+
+
+def reasons_of(response: str, sentence: str, stage: Stage) -> list[str]:
+    """List items up to their first blank line, the decision sentence deleted beforehand."""
+    items = (item.strip() for item in _ITEM.findall(response.replace(sentence, "")))
+    kept = [item.split("\n\n")[0].strip() for item in items]
+    kept = [item for item in kept if len(item) >= SHORTEST_REASON]
+    if stage == "justify":
+        return kept
+    return [item for item in kept if "additional reason" not in item.lower()]
+
+
+def located(response: str, text: str) -> ParsedStatement:
+    """Where it stands; nowhere, where the deletion joined what was apart."""
+    start = response.find(text)
+    return ParsedStatement(text, (start, start + len(text)) if start >= 0 else None)

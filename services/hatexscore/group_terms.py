@@ -1,0 +1,437 @@
+"""Where the expressions of a lexicon occur in a passage: whole, and the longest first.
+
+Deviates from the released code: full terms only (it also matches every prefix of a term), and
+n-grams as long as the longest term (the paper stops at trigrams, where "democratic republic of the
+congo" cannot be found).
+
+An explanation cut into sentences and words, with its quotations kept apart.
+
+The words that decide whether a mention counts, per language: data, not code.
+
+`cues.{language}.json` is our own work; the paper says only "NER and part-of-speech patterns to
+check for direct relationships (e.g., verbs, adjectives)" (§3.3). Each pattern there is a `form`
+whose `%s` stands for the alternatives in `any`. A form cuts words only where that can matter,
+before a last "and" and before `%s`: one that may cut them anywhere tries every way to.
+
+A protected group named in an explanation, and whether that identifies the target.
+
+A prefix tree of a lexicon's expressions.
+
+Chinese and Korean: expressions as sequences of characters between word borders.
+
+Spaces are skipped (이주 노동자 is 이주노동자), borders are not: 非 is no group in 非仇恨, nor
+印度教 in 印度|教育. A term may stop inside the analyser's word if a person suffix or an attack is
+left over (黑人|群, 种族|歧视).
+
+English: expressions as sequences of words, plural or singular, hyphen or not.
+
+A lemma is taken for plurals only: the lemma of "blinds" is a group's name, and so is the lemma of
+"disables", but neither names anybody.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Literal
+
+from services.hatexscore.lexicon import Kind, Lexicon, LexiconEntry
+from services.hatexscore.words import Language, Span, TextWord, sentences, words
+
+
+def find_terms(passage: Passage, lexicon: Lexicon) -> list[TermMatch]:
+    """All expressions found, in order; of overlapping ones the first, and the longest there."""
+    candidates = candidates_by_words if passage.language == "en" else candidates_by_characters
+    kept: list[TermMatch] = []
+    for match in candidates(passage, lexicon):
+        if not kept or match.start >= kept[-1].end:
+            kept.append(match)
+    return kept
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """One sentence: its words outside quotation marks, and whether it holds a quotation."""
+
+    start: int
+    end: int
+    words: tuple[TextWord, ...]
+    quotes: bool
+
+
+@dataclass(frozen=True)
+class Passage:
+    """The explanation as the rules look at it.
+
+    words:      all of them, quoted or not.
+    quotations: sorted spans that do not overlap.
+    """
+
+    text: str
+    language: Language
+    words: tuple[TextWord, ...]
+    sentences: tuple[Sentence, ...]
+    quotations: tuple[Span, ...]
+
+    def quoted(self, start: int, end: int) -> bool:
+        """Does any part of the span lie inside a quotation?"""
+        return _touches(self.quotations, start, end)
+
+    def sentence_at(self, position: int) -> int:
+        """Index of the sentence that holds the character at `position`."""
+        return max(0, bisect_right(self.sentences, position, key=lambda s: s.start) - 1)
+
+
+def read_passage(explanation: str, language: Language, quotations: Sequence[Span]) -> Passage:
+    """Analyse the explanation once for all rules."""
+    found = words(explanation, language)
+    spans = _disjoint(quotations)
+    cut = [_sentence(span, found, spans) for span in sentences(explanation, language)]
+    return Passage(explanation, language, tuple(found), tuple(cut), spans)
+
+
+def _sentence(span: Span, found: Sequence[TextWord], quotations: Sequence[Span]) -> Sentence:
+    start, end = span
+    first = bisect_left(found, start, key=lambda word: word.start)
+    last = bisect_left(found, end, key=lambda word: word.start)
+    plain = [word for word in found[first:last] if not _touches(quotations, word.start, word.end)]
+    return Sentence(start, end, tuple(plain), _touches(quotations, start, end))
+
+
+def _touches(disjoint: Sequence[Span], start: int, end: int) -> bool:
+    """Do any of the sorted spans and start:end share a character?"""
+    place = bisect_right(disjoint, start, key=lambda span: span[1])
+    return place < len(disjoint) and disjoint[place][0] < end
+
+
+def _disjoint(spans: Sequence[Span]) -> tuple[Span, ...]:
+    """The same characters as spans that are sorted and do not overlap; empty ones dropped."""
+    joined: list[Span] = []
+    for start, end in sorted(span for span in spans if span[0] < span[1]):
+        if joined and start <= joined[-1][1]:
+            joined[-1] = (joined[-1][0], max(end, joined[-1][1]))
+        else:
+            joined.append((start, end))
+    return tuple(joined)
+
+
+FOLDER = Path(__file__).with_name("data")
+
+Words = frozenset[str]
+Pattern = re.Pattern[str]
+
+
+@dataclass(frozen=True)
+class Cues:
+    """One language's cues. Patterns `…_before` and `…_after` look at what surrounds a mention.
+
+    negators:          open a denial, unless a word of `cancelling` ("not only") or of `rejecting`
+                       ("does not respect") follows; the latter is an attack.
+    clause_ends:       close a denial, as does a comma before one of `comma_starters`.
+    linking:           Korean: endings that close a clause if a comma follows.
+    deniable:          Korean: a negation denies if one of these, or a predicate, stands before it.
+    suffixes:          what may follow a term inside the analyser's longer word (人 + 群).
+    needs_person_noun: terms that are ordinary words too, such as colours.
+    """
+
+    negators: Words
+    cancelling: Words
+    rejecting: Words
+    clause_ends: Words
+    comma_starters: Words
+    linking: Words
+    deniable: Words
+    suffixes: Words
+    needs_person_noun: Words
+    group_of: Words
+    capital_is_enough: Words
+    needs_capital: Words
+    needs_upper: Words
+    needs_plural: Words
+    demonym_suffix: str
+    patterns: dict[str, Pattern]
+
+    def says(self, name: str, text: str) -> bool:
+        """Does the pattern `name` occur in `text`?"""
+        return bool(self.patterns[name].search(text))
+
+
+@lru_cache(maxsize=3)
+def load_cues(language: Language) -> Cues:
+    """The cues of `language`, read once."""
+    content = json.loads((FOLDER / f"cues.{language}.json").read_text(encoding="utf-8"))
+    patterns = {name: _compile(made) for name, made in content.pop("patterns").items()}
+    suffix = content.pop("demonym_suffix")
+    lists = {name: frozenset(words) for name, words in content.items()}
+    return Cues(**lists, demonym_suffix=suffix, patterns=patterns)
+
+
+def _compile(made: dict[str, Any]) -> Pattern:
+    """Longer alternatives first, so that the longest wins."""
+    alternatives = sorted(made["any"], key=len, reverse=True)
+    form = str(made["form"]).replace("%s", "|".join(alternatives))
+    return re.compile(form, re.IGNORECASE)
+
+
+FoundAs = Literal["term", "plural", "lemma", "demonym", "added", "category_term", "slur_alias"]
+
+
+@dataclass(frozen=True, slots=True)
+class GroupMention:
+    """`explanation[start:end] == text`.
+
+    group:    the term of the list that was found; of a demonym or a slur, what it stands for.
+    found_as: `term` as printed, `plural` or `lemma` of it, or one of the layers that we add.
+    counts:   does it identify the targeted group? `reason` says why, in words for a reader.
+    """
+
+    group: str
+    category: str
+    start: int
+    end: int
+    text: str
+    found_as: FoundAs
+    counts: bool
+    reason: str
+
+
+PREFERENCE: tuple[Kind, ...] = ("term", "added", "demonym", "slur_alias", "category_term")
+
+
+@dataclass(frozen=True, slots=True)
+class TermMatch:
+    """An expression of the lexicon at start:end of the explanation."""
+
+    entry: LexiconEntry
+    start: int
+    end: int
+    found_as: FoundAs
+
+
+@dataclass(slots=True)
+class TermTree:
+    """A prefix of expressions; the edges are words (English) or characters (Chinese, Korean)."""
+
+    children: dict[str, TermTree] = field(default_factory=dict)
+    entry: LexiconEntry | None = None
+
+    def add(self, path: tuple[str, ...], entry: LexiconEntry) -> None:
+        """Insert; of two entries with the same path the preferred kind stays."""
+        node = self
+        for edge in path:
+            node = node.children.setdefault(edge, TermTree())
+        held = node.entry
+        if held is None or PREFERENCE.index(entry.kind) < PREFERENCE.index(held.kind):
+            node.entry = entry
+
+
+SHORTEST = 2  # characters of a term that may stop inside a word: not 女 in 女性
+SPACES = frozenset(" \u00a0\u3000")
+
+
+@dataclass(frozen=True)
+class Borders:
+    """Where words start and end, which ends are a determiner's, and who holds a character."""
+
+    starts: frozenset[int]
+    ends: frozenset[int]
+    stops: frozenset[int]
+    holder: dict[int, TextWord]
+
+
+def candidates_by_characters(passage: Passage, lexicon: Lexicon) -> Iterator[TermMatch]:
+    """The longest expression at each word border, overlaps not yet removed."""
+    tree, known, borders = _character_tree(lexicon), load_cues(passage.language), _borders(passage)
+    for start in sorted(borders.starts):
+        ends = [
+            (end, entry)
+            for end, entry in _character_ends(passage.text, start, tree)
+            if _may_end(passage.text, start, end, borders, known)
+        ]
+        if ends:
+            end, entry = max(ends, key=lambda found: found[0])
+            people = _people(passage.text, (end, entry), borders, known)
+            found_as = "demonym" if people > 0 else entry.kind
+            yield TermMatch(entry, start, max(end, people), found_as)
+
+
+@lru_cache(maxsize=16)
+def _character_tree(lexicon: Lexicon) -> TermTree:
+    """Each expression without its spaces, in lower case."""
+    root = TermTree()
+    for entry in lexicon.entries():
+        path = tuple(c.lower() for c in entry.term if c not in SPACES)
+        if path:
+            root.add(path, entry)
+    return root
+
+
+def _borders(passage: Passage) -> Borders:
+    """A particle or an ending starts no expression, nor does an inflected verb end one."""
+    starts = frozenset(_starts(passage))
+    ends = frozenset(word.end for word in passage.words if not _is_inflected(word))
+    stops = frozenset(word.end for word in passage.words if word.is_stop and _alone(passage, word))
+    holder = {place: word for word in passage.words for place in range(word.start, word.end)}
+    return Borders(starts, ends, stops, holder)
+
+
+def _starts(passage: Passage) -> Iterator[int]:
+    """Word starts, and where a word begins with an attack: 攻击性|少数 is 攻击 + 性少数."""
+    predicates = load_cues(passage.language).patterns["predicates"]
+    for word in passage.words:
+        if passage.language == "zh" or not word.is_stop or _alone(passage, word):
+            yield word.start
+        attack = predicates.match(word.text)
+        if attack and 0 < attack.end() < len(word.text):
+            yield word.start + attack.end()
+
+
+def _alone(passage: Passage, word: TextWord) -> bool:
+    """Does white space, or nothing, stand before it? Then it is no particle and no ending."""
+    return not passage.text[max(0, word.start - 1) : word.start].strip()
+
+
+def _is_inflected(word: TextWord) -> bool:
+    """A Korean verb stem has …다 in its lemma and not in the text."""
+    return word.lemma.endswith("다") and word.lemma != word.text
+
+
+def _character_ends(text: str, start: int, tree: TermTree) -> Iterator[tuple[int, LexiconEntry]]:
+    """Every (end, entry) of an expression that begins at `start`; single spaces are skipped."""
+    node, position, skipped = tree, start, False
+    while position < len(text):
+        if text[position] in SPACES and position > start and not skipped:
+            position, skipped = position + 1, True
+            continue
+        following = node.children.get(text[position].lower())
+        if following is None:
+            return
+        node, position, skipped = following, position + 1, False
+        if node.entry is not None:
+            yield position, node.entry
+
+
+def _may_end(text: str, start: int, end: int, borders: Borders, known: Cues) -> bool:
+    """At a word's end; or, two characters and more, before a suffix inside the word.
+
+    Never across a space that follows a determiner: 이 주민 (these residents) is not 이주민.
+    """
+    if any(text[place] in SPACES and place in borders.stops for place in range(start, end)):
+        return False
+    if end in borders.ends:
+        return True
+    holder = borders.holder.get(end)
+    if holder is None or end - start < SHORTEST:
+        return False
+    rest = text[end : holder.end]
+    return rest in known.suffixes or bool(known.patterns["predicates"].fullmatch(rest))
+
+
+def _people(text: str, found: tuple[int, LexiconEntry], borders: Borders, known: Cues) -> int:
+    """Where the mention ends if a country's name goes on as its people (미국 + 인), else -1."""
+    end, entry = found
+    suffix = known.demonym_suffix
+    whole = end + len(suffix)
+    if suffix and entry.kind == "term" and text.startswith(suffix, end) and whole in borders.ends:
+        return whole
+    return -1
+
+
+HYPHENS = frozenset("-\u2010\u2011\u2013")
+LONGEST_GAP = 3  # characters: " - "
+IRREGULAR = {"children": "child", "peoples": "people", "persons": "person", "dwarves": "dwarf"}
+
+Forms = tuple[str, ...]
+
+
+def candidates_by_words(passage: Passage, lexicon: Lexicon) -> Iterator[TermMatch]:
+    """The longest expression at each word, overlaps not yet removed."""
+    tree = _word_tree(lexicon)
+    plain = [word for word in passage.words if word.text not in HYPHENS]
+    forms = [_forms(word) for word in plain]
+    for first in range(len(plain)):
+        ends = [
+            (end, entry)
+            for end, entry in _word_ends(forms, first, tree)
+            if _together(passage.text, plain[first:end])
+        ]
+        if ends:
+            end, entry = max(ends, key=lambda found: found[0])
+            found = plain[first:end]
+            yield TermMatch(entry, found[0].start, found[-1].end, _found_as(entry, found))
+
+
+@lru_cache(maxsize=16)
+def _word_tree(lexicon: Lexicon) -> TermTree:
+    """Each expression as it stands, and in the singular."""
+    root = TermTree()
+    for entry in lexicon.entries():
+        found = _lower(entry.term)
+        if found:
+            root.add(found, entry)
+            root.add((*found[:-1], singular(found[-1])), entry)
+    return root
+
+
+def _lower(term: str) -> Forms:
+    """The words of an expression without its hyphens."""
+    return tuple(w.text.lower() for w in words(term, "en") if w.text not in HYPHENS)
+
+
+def _forms(word: TextWord) -> Forms:
+    """What a word of the passage may match: itself, and its singular."""
+    lower = word.text.lower().replace("\u2019", "'")
+    found = {lower: None, singular(lower): None}
+    if lower.endswith(("s", "men", "children")):
+        found[word.lemma] = None
+    return tuple(found)
+
+
+def singular(word: str) -> str:
+    """The singular by rule; a word that is no plural stays as it is."""
+    if word in IRREGULAR:
+        return IRREGULAR[word]
+    if word.endswith("men"):
+        return word[:-2] + "an"
+    if word.endswith("ies") and len(word) > 4:
+        return word[:-3] + "y"
+    if word.endswith(("sses", "xes", "ches", "shes")):
+        return word[:-2]
+    if word.endswith("s") and not word.endswith(("ss", "us", "is", "'s")) and len(word) > 3:
+        return word[:-1]
+    return word
+
+
+def _word_ends(
+    forms: Sequence[Forms], position: int, node: TermTree
+) -> Iterator[tuple[int, LexiconEntry]]:
+    """Every (end, entry) of an expression that runs on from `position`."""
+    if node.entry is not None:
+        yield position, node.entry
+    if not node.children or position >= len(forms):
+        return
+    for form in forms[position]:
+        if form in node.children:
+            yield from _word_ends(forms, position + 1, node.children[form])
+
+
+def _together(text: str, found: Sequence[TextWord]) -> bool:
+    """Do the words stand side by side in one line, at most a hyphen between them?"""
+    gaps = (text[left.end : right.start] for left, right in pairwise(found))
+    return all(len(gap) <= LONGEST_GAP and "\n" not in gap for gap in gaps)
+
+
+def _found_as(entry: LexiconEntry, found: Sequence[TextWord]) -> FoundAs:
+    """As printed, plural, singular of a printed plural; or the layer that it is from."""
+    if entry.kind != "term":
+        return entry.kind
+    printed, seen = entry.term.split()[-1], found[-1].text.lower()
+    if printed.endswith(seen):
+        return "term" if printed == seen or "-" in printed or "'" in printed else "lemma"
+    return "plural" if len(seen) > len(printed) or singular(seen) == printed else "lemma"

@@ -1,0 +1,151 @@
+"""A policy's list of protected groups in one language.
+
+Source: Hu & Lee, EACL 2026 (arXiv:2601.13547), §3.3 and appendix A.6: lists of the UN, Meta,
+Twitter and YouTube, or a dictionary of the user's own. What is printed and what we add stay apart.
+
+The protected groups of four policies, as data, and how they are read.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from services.hatexscore.words import Language
+from shared.errors import BadInput
+
+FOLDER = Path(__file__).parent / "data" / "lexicons"
+CUSTOM = "custom"
+
+Kind = Literal["term", "added", "demonym", "category_term", "slur_alias"]
+
+
+@dataclass(frozen=True, slots=True)
+class LexiconEntry:
+    """One expression to look for, and the group that it names."""
+
+    term: str
+    group: str
+    category: str
+    kind: Kind
+
+
+@dataclass(frozen=True, slots=True)
+class Category:
+    """A category of a policy. Only `terms` and `slur_aliases` are printed in the paper.
+
+    demonyms, slur_aliases: pairs of the expression and the group that it stands for.
+    category_terms:         words for the ground itself (race, religion): no group by themselves.
+    """
+
+    name: str
+    terms: tuple[str, ...]
+    added: tuple[str, ...] = ()
+    demonyms: tuple[tuple[str, str], ...] = ()
+    slur_aliases: tuple[tuple[str, str], ...] = ()
+    category_terms: tuple[str, ...] = ()
+
+    def entries(self) -> Iterator[LexiconEntry]:
+        """Everything that can be found, the printed first."""
+        yield from (LexiconEntry(term, term, self.name, "term") for term in self.terms)
+        yield from (
+            LexiconEntry(term, group, self.name, "slur_alias") for term, group in self.slur_aliases
+        )
+        yield from (LexiconEntry(term, term, self.name, "added") for term in self.added)
+        yield from (
+            LexiconEntry(term, group, self.name, "demonym") for term, group in self.demonyms
+        )
+        yield from (
+            LexiconEntry(term, term, self.name, "category_term") for term in self.category_terms
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Lexicon:
+    """The categories of one policy; `language` is None for a dictionary of the user's own."""
+
+    policy: str
+    language: Language | None
+    categories: tuple[Category, ...]
+
+    @property
+    def category_names(self) -> tuple[str, ...]:
+        """As printed, in order."""
+        return tuple(category.name for category in self.categories)
+
+    @property
+    def printed_terms(self) -> tuple[str, ...]:
+        """Every term of the paper's table, slurs included, without repetition, in order."""
+        printed = (
+            term
+            for category in self.categories
+            for term in (*category.terms, *(slur for slur, _ in category.slur_aliases))
+        )
+        return tuple(dict.fromkeys(printed))
+
+    def entries(self) -> tuple[LexiconEntry, ...]:
+        """Everything that can be found, category by category."""
+        return tuple(entry for category in self.categories for entry in category.entries())
+
+
+@lru_cache(maxsize=1)
+def _files() -> dict[tuple[str, str], Path]:
+    """(policy, language) -> file, for the files named `policy.language.json`."""
+    named = {path: path.name.split(".") for path in sorted(FOLDER.glob("*.*.json"))}
+    return {(parts[0], parts[1]): path for path, parts in named.items()}
+
+
+def available() -> dict[str, list[Language]]:
+    """The languages of each policy."""
+    found: dict[str, list[Language]] = {}
+    for policy, language in _files():
+        found.setdefault(policy, []).extend(x for x in get_args(Language) if x == language)
+    return found
+
+
+@lru_cache(maxsize=16)
+def load_lexicon(policy: str, language: Language) -> Lexicon:
+    """The list of `policy` in `language`.
+
+    Raises BadInput where there is none: the paper prints Korean and Chinese for the UN only.
+    """
+    path = _files().get((policy, language))
+    if path is None:
+        raise BadInput(_absence(policy, language), pointer="/policy")
+    content = json.loads(path.read_text(encoding="utf-8"))["categories"]
+    return Lexicon(policy, language, tuple(_category(*item) for item in content.items()))
+
+
+def _absence(policy: str, language: str) -> str:
+    """Say what exists instead."""
+    lists = "; ".join(f"{name} ({', '.join(found)})" for name, found in available().items())
+    return (
+        f"there is no list of policy '{policy[:64]}' in language '{language}'; there are: {lists}"
+    )
+
+
+def _category(name: str, content: dict[str, Any]) -> Category:
+    demonyms = content["demonyms"].items()
+    return Category(
+        name=name,
+        terms=tuple(content["terms"]),
+        added=tuple(content["added"]),
+        demonyms=tuple((people, country) for country, found in demonyms for people in found),
+        slur_aliases=tuple((alias["term"], alias["group"]) for alias in content["slur_aliases"]),
+        category_terms=tuple(content["category_terms"]),
+    )
+
+
+def custom_lexicon(dictionary: Mapping[str, Sequence[str]]) -> Lexicon:
+    """The user's own groups: category -> terms. Raises BadInput if no term is left."""
+    categories = tuple(
+        Category(name, tuple(dict.fromkeys(term.strip() for term in terms if term.strip())))
+        for name, terms in dictionary.items()
+    )
+    if not any(category.terms for category in categories):
+        raise BadInput("a policy of your own needs at least one term", pointer="/policy")
+    return Lexicon(CUSTOM, None, categories)

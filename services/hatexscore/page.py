@@ -1,0 +1,201 @@
+"""HateXScore on a page: what the explanation claims, what the model did, what chance would do.
+
+What the three variants of HateXScore say, side by side.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from services.gateway.pages.templates import significant
+from services.hatexscore import verdict as sentences
+from services.hatexscore.contract import HatexscoreRequest
+from services.hatexscore.report import (
+    GroupEvidence,
+    HatexscoreComponents,
+    HatexscoreReport,
+    QuoteEvidence,
+    VariantOutcome,
+)
+from services.hatexscore.verdict import TIE, verdict
+from shared.charts.engine import Caption, Chart
+from shared.charts.shapes import strip
+from shared.page_text import Mark, MarkedText, Verdict, pieces
+
+TEMPLATE = "metrics/hatexscore.html"
+
+MASK = re.compile(re.escape("[MASK]"))
+NAMES = {
+    "htc": "Hate-Type Check",
+    "qf": "Quotation Faithfulness",
+    "tgi": "Target-Group Identification",
+    "cc": "Consistency Check",
+}
+WHY = {
+    "htc": sentences.conclusion,
+    "qf": sentences.faithfulness,
+    "tgi": sentences.identification,
+    "cc": sentences.coherence,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ComponentRow:
+    """A component, its weight in the score, and why it is what it is."""
+
+    symbol: str
+    name: str
+    value: float | None
+    weight: float | None
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyView:
+    """The list of groups by its name, or the caller's own by its categories."""
+
+    name: str
+    categories: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class HatexscoreView:
+    """What the template shows. text, explanation, masked: None where the text was not kept."""
+
+    verdict: Verdict
+    text: list[MarkedText] | None
+    explanation: list[MarkedText] | None
+    masked: list[MarkedText] | None
+    quotes: list[QuoteEvidence]
+    mentions: list[GroupEvidence]
+    parts: list[ComponentRow]
+    moved: float | None
+    strip: Chart | None
+    variants: list[VariantRow]
+    policy: PolicyView
+
+
+def view(request: HatexscoreRequest | None, report: HatexscoreReport) -> HatexscoreView:
+    """What a page shows of this result."""
+    return HatexscoreView(
+        verdict=verdict(report),
+        text=pieces(request.text, _text_marks(report)) if request else None,
+        explanation=pieces(request.explanation, _explanation_marks(report)) if request else None,
+        masked=None if report.masked_text is None else _masked(report.masked_text),
+        quotes=sentences.quotes(report),
+        mentions=sentences.mentions(report),
+        parts=_parts(report),
+        moved=sentences.moved(report),
+        strip=_strip(report),
+        variants=rows(report),
+        policy=_policy(report),
+    )
+
+
+def _text_marks(report: HatexscoreReport) -> Iterable[Mark]:
+    for quote in sentences.quotes(report):
+        if quote.start is not None and quote.end is not None:
+            near = "" if quote.match == "exact" else f", similar by {significant(quote.value)}"
+            yield Mark(quote.start, quote.end, "quote", f"quoted{near}")
+
+
+def _explanation_marks(report: HatexscoreReport) -> Iterable[Mark]:
+    if report.conclusion is not None:
+        said = f"conclusion: {report.stated_label}"
+        yield Mark(report.conclusion.start, report.conclusion.end, "conclusion", said)
+    for quote in report.hallucinated_quotes:
+        yield Mark(quote.start, quote.end, "hallucinated", "quoted, but not in the text")
+    for mention in sentences.mentions(report):
+        if mention.start is not None and mention.end is not None:
+            kind, said = ("group", "counts") if mention.counts else ("idle", "does not count")
+            yield Mark(mention.start, mention.end, kind, f"group, {said}: {mention.reason}")
+
+
+def _masked(text: str) -> list[MarkedText]:
+    return pieces(text, (Mark(*found.span(), "mask", "masked") for found in MASK.finditer(text)))
+
+
+def _parts(report: HatexscoreReport) -> list[ComponentRow]:
+    weights = report.provenance.parameters.get("weights") or {}
+    return [
+        ComponentRow(
+            symbol.upper(), name, getattr(report.components, symbol), weights.get(symbol), why
+        )
+        for symbol, name in NAMES.items()
+        for why in [WHY[symbol](report)]
+    ]
+
+
+def _strip(report: HatexscoreReport) -> Chart | None:
+    """None where there is no control, or where its draws were not kept one by one."""
+    control = report.control
+    if control is None or not control.drops:
+        return None
+    quoted, mean = significant(control.quoted_drop), significant(control.mean_drop)
+    least, most = significant(min(control.drops)), significant(max(control.drops))
+    caption = Caption(
+        title="How far masking moves P(hateful): the quotes among random spans",
+        summary=f"The quotes move it by {quoted}; {control.draws} random draws move it by "
+        f"{least} to {most}, by {mean} on average.",
+        unit="movement of P(hateful)",
+    )
+    return strip(control.drops, control.quoted_drop, caption, says="the quotes")
+
+
+def _policy(report: HatexscoreReport) -> PolicyView:
+    policy = report.provenance.parameters.get("policy")
+    if isinstance(policy, dict):
+        return PolicyView("your own list", tuple(policy))
+    return PolicyView(policy or "")
+
+
+@dataclass(frozen=True, slots=True)
+class VariantRow:
+    """A variant beside the others; `difference`: of its score from this report's, in words."""
+
+    variant: str
+    score: float | None
+    components: HatexscoreComponents
+    tau: float | None
+    rule: str
+    difference: str
+    warnings: tuple[str, ...]
+
+
+def rows(report: HatexscoreReport) -> list[VariantRow]:
+    """Every variant, this report's first; none where the others were not asked for."""
+    if not report.other_variants:
+        return []
+    in_force = report.provenance.parameters
+    own = VariantRow(
+        variant=report.provenance.variant,
+        score=report.score,
+        components=report.components,
+        tau=in_force.get("tau"),
+        rule=in_force.get("consistency_rule") or "not kept",
+        difference="this report",
+        warnings=(),
+    )
+    return [own, *(_row(report, outcome) for outcome in report.other_variants)]
+
+
+def _row(report: HatexscoreReport, outcome: VariantOutcome) -> VariantRow:
+    return VariantRow(
+        variant=outcome.variant,
+        score=outcome.score,
+        components=outcome.components,
+        tau=outcome.tau,
+        rule=outcome.consistency_rule,
+        difference=_difference(report.score, outcome.score),
+        warnings=outcome.warnings,
+    )
+
+
+def _difference(own: float | None, other: float | None) -> str:
+    if own is None or other is None:
+        return "not comparable"
+    if abs(other - own) <= TIE:
+        return "the same"
+    return f"{significant(abs(other - own))} {'higher' if other > own else 'lower'}"

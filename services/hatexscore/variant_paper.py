@@ -1,0 +1,272 @@
+"""Variant `paper`: the equations as printed.
+
+Source: Hu & Lee, arXiv:2601.13547, Eqs. 2 to 5. Q is "extracted by overlapping normalized tokens
+between the explanation and the input text" and must be "a non-trivial span": here the maximal runs
+of two tokens or more that both share, one of them no function word, beside what stands in quotation
+marks. Runs of one token would make Q of "the" and contradict Table 4, perturbed 1.
+
+Runs of tokens that two sequences share, in linear time.
+
+Source: the suffix automaton of Blumer et al. (1985), Theoretical Computer Science 40; it reads each
+run of the sequence that it was built from, and nothing else.
+
+TGI of variant `paper`: Eq. 4 as printed.
+
+Source: Hu & Lee, EACL 2026 (arXiv:2601.13547), §3.3. Lemma n-grams up to trigrams against the
+printed terms, slurs among them, and nothing that we add. Quotations are not taken out and a denial
+is not seen, because the paper speaks of neither; so the printed 0 of table 4, perturbed 2, is not
+met: its group word stands inside a quoted slur.
+
+Without `hateful` this is Eq. 4 alone. With it, the hateful-context check is ours (`linking`), as
+"NER and part-of-speech patterns" names no rule. Terms of more than three words
+cannot be found; that is the paper's limit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from itertools import pairwise
+
+from services.hatexscore.conclusion import statement_anywhere
+from services.hatexscore.contract import HatexscoreRequest
+from services.hatexscore.explanation import (
+    LABEL_UNKNOWN,
+    ParsedExplanation,
+    QuotedSpans,
+    detect_languages,
+    group_evidence,
+    lexicon_of,
+    quote_evidence,
+)
+from services.hatexscore.group_terms import FoundAs, GroupMention, Passage, TermMatch, read_passage
+from services.hatexscore.groups import (
+    EQUATION_4,
+    NO_LINK,
+    link,
+    read_context,
+    reported,
+    target_group_identified,
+)
+from services.hatexscore.lexicon import Lexicon, LexiconEntry
+from services.hatexscore.quotes import (
+    Quote,
+    fold,
+    locate,
+    mask_spans,
+    merge_spans,
+    quotations,
+    quoted_spans,
+    word_spans,
+)
+from services.hatexscore.words import Language, Span, TextWord, words
+
+SHORTEST_RUN = 2  # tokens
+
+
+def read_as_printed(request: HatexscoreRequest) -> ParsedExplanation:
+    """Eq. 2, the Q of Eq. 3, Eq. 4."""
+    languages = detect_languages(request)
+    statement = statement_anywhere(request.explanation, languages.explanation)
+    stated = statement.label if statement else None
+    label = request.predicted_label or stated
+    lexicon = lexicon_of(request, languages.explanation)
+    found = mentions_as_printed(
+        request.explanation,
+        languages.explanation,
+        lexicon,
+        hateful=label != "non-hateful",  # section 3.3: tied to hateful context, or no target
+        quotations=quoted_spans(request.explanation),
+    )
+    return ParsedExplanation(
+        languages=languages,
+        statement=statement,
+        htc=float(statement is not None),
+        label=label,
+        stated_label=stated,
+        quoting=_quoting(request, languages.text),
+        groups=group_evidence(found),
+        tgi=float(target_group_identified(found)),
+        tau=request.tau,
+        rule=request.consistency_rule or "eq5",
+        warnings=() if label else (LABEL_UNKNOWN,),
+    )
+
+
+def _quoting(request: HatexscoreRequest, language: Language) -> QuotedSpans:
+    """Quoted material and shared runs; one of them over all tokens is Q = {T}, however short T."""
+    quotes, missing = locate(request.text, quotations(request.explanation))
+    runs = shared_runs(request.text, request.explanation, language)
+    counted = word_spans(request.text, language)
+    spans = merge_spans([*((quote.start, quote.end) for quote in quotes), *runs])
+    return QuotedSpans(
+        evidence=quote_evidence([*quotes, *_unquoted(request.text, runs, quotes)]),
+        hallucinated=tuple(missing),
+        masked=mask_spans(request.text, spans) if spans else None,
+        trivial=any(
+            _spans_all(counted, span) for span in (*runs, *((q.start, q.end) for q in quotes))
+        ),
+        spans=tuple(spans),
+    )
+
+
+def _spans_all(counted: Sequence[Span], span: Span) -> bool:
+    """Does one span reach from the text's first word to its last?"""
+    return bool(counted) and span[0] < counted[0][1] and span[1] > counted[-1][0]
+
+
+def _unquoted(text: str, runs: Sequence[Span], quotes: Sequence[Quote]) -> Iterator[Quote]:
+    """Runs as evidence: none twice, and of overlapping runs the later one from the first's end."""
+    known = {(quote.start, quote.end) for quote in quotes}
+    shown = 0
+    for start, end in runs:
+        begin = max(start, shown)
+        shown = max(end, shown)
+        part = text[begin:end].strip()
+        if part and (start, end) not in known:
+            begin = text.index(part, begin)
+            yield Quote(begin, begin + len(part), part, part, "exact", 1.0)
+
+
+def shared_runs(text: str, explanation: str, language: Language) -> list[Span]:
+    """Maximal runs of consecutive tokens of the text that are consecutive in the explanation."""
+    tokens = [word for word in words(text, language) if word.is_word]
+    other = SharedRuns(_normal(word) for word in words(explanation, language) if word.is_word)
+    spans: list[Span] = []
+    for first, last in other.maximal([_normal(word) for word in tokens]):
+        run = tokens[first:last]
+        if last - first >= SHORTEST_RUN and not all(word.is_stop for word in run):
+            spans.append((run[0].start, max(word.end for word in run)))
+    return spans
+
+
+def _normal(word: TextWord) -> str:
+    return fold(word.text).text
+
+
+Range = tuple[int, int]  # first, last + 1
+
+
+class SharedRuns:
+    """All runs of consecutive tokens of one sequence."""
+
+    def __init__(self, tokens: Iterable[str]) -> None:
+        self._next: list[dict[str, int]] = [{}]
+        self._link = [-1]
+        self._length = [0]
+        last = 0
+        for token in tokens:
+            last = self._append(token, last)
+
+    def maximal(self, tokens: Sequence[str]) -> list[Range]:
+        """The runs of `tokens` that occur here and that no longer such run holds, in order."""
+        lengths = [*self._longest_ending_at(tokens), 0]
+        return [
+            (end - length, end)
+            for end, (length, following) in enumerate(pairwise(lengths), start=1)
+            if length and following <= length
+        ]
+
+    def _longest_ending_at(self, tokens: Sequence[str]) -> list[int]:
+        """For each position, how many tokens up to it form a run that occurs here."""
+        state, length = 0, 0
+        lengths: list[int] = []
+        for token in tokens:
+            while state and token not in self._next[state]:
+                state = self._link[state]
+                length = self._length[state]
+            if token in self._next[state]:
+                state = self._next[state][token]
+                length += 1
+            lengths.append(length)
+        return lengths
+
+    def _append(self, token: str, last: int) -> int:
+        """Extend the automaton by one token; returns the state of the whole sequence."""
+        current = self._state({}, self._length[last] + 1)
+        state = last
+        while state >= 0 and token not in self._next[state]:
+            self._next[state][token] = current
+            state = self._link[state]
+        self._link[current] = 0 if state < 0 else self._split(state, token)
+        return current
+
+    def _split(self, state: int, token: str) -> int:
+        """The state that `state` reaches by `token`, made as short as the path to it."""
+        target = self._next[state][token]
+        if self._length[target] == self._length[state] + 1:
+            return target
+        clone = self._state(dict(self._next[target]), self._length[state] + 1)
+        self._link[clone] = self._link[target]
+        self._link[target] = clone
+        while state >= 0 and self._next[state].get(token) == target:
+            self._next[state][token] = clone
+            state = self._link[state]
+        return clone
+
+    def _state(self, transitions: dict[str, int], length: int) -> int:
+        self._next.append(transitions)
+        self._link.append(-1)
+        self._length.append(length)
+        return len(self._next) - 1
+
+
+LONGEST = 3  # "up to trigrams"
+
+Gram = tuple[str, ...]
+
+
+def mentions_as_printed(
+    explanation: str,
+    language: Language,
+    lexicon: Lexicon,
+    *,
+    hateful: bool = False,
+    quotations: Sequence[Span] = (),
+) -> list[GroupMention]:
+    """Every printed term among the n-grams, in order; of overlapping ones the first and longest."""
+    context = read_context(read_passage(explanation, language, quotations))
+    found = []
+    for match in _matches(context.passage, lexicon):
+        tie = link(context, match) if hateful else EQUATION_4
+        found.append(reported(context.passage, match, tie is not None, tie or NO_LINK))
+    return found
+
+
+def _matches(passage: Passage, lexicon: Lexicon) -> Iterator[TermMatch]:
+    """Scan the words once; n-grams of words only, punctuation left out."""
+    listed = _listed(lexicon, passage.language)
+    plain = [word for word in passage.words if word.is_word]
+    first = 0
+    while first < len(plain):
+        match = _longest(plain[first : first + LONGEST], listed)
+        if match is not None:
+            yield match
+        end = match.end if match else plain[first].end
+        first += 1
+        while first < len(plain) and plain[first].start < end:
+            first += 1
+
+
+def _longest(found: Sequence[TextWord], listed: dict[Gram, LexiconEntry]) -> TermMatch | None:
+    """The longest n-gram at the first word that is a printed term."""
+    lemmas = tuple(word.lemma for word in found)
+    for size in range(len(found), 0, -1):
+        entry = listed.get(lemmas[:size])
+        if entry is not None:
+            seen = " ".join(word.text.lower() for word in found[:size])
+            kind: FoundAs = entry.kind if entry.kind != "term" or seen == entry.term else "lemma"
+            return TermMatch(entry, found[0].start, found[size - 1].end, kind)
+    return None
+
+
+@lru_cache(maxsize=16)
+def _listed(lexicon: Lexicon, language: Language) -> dict[Gram, LexiconEntry]:
+    """The printed terms, "similarly processed": as lemmas of words; the first entry stays."""
+    listed: dict[Gram, LexiconEntry] = {}
+    for entry in lexicon.entries():
+        if entry.kind in ("term", "slur_alias"):
+            gram = tuple(word.lemma for word in words(entry.term, language) if word.is_word)
+            if 0 < len(gram) <= LONGEST:
+                listed.setdefault(gram, entry)
+    return listed

@@ -1,0 +1,210 @@
+"""Variant `reference`: what the released code does, defects included, made deterministic.
+
+Source: Social-AI-Studio/HateXScore, `metrics/htc.py`, `metrics/cc.py`, `hatexscore/qf.py`,
+`hatexscore/tgi.py` (read, not copied). Q is sorted, which the released code leaves to a set.
+Deviates: Korean morphemes come from kiwipiepy, not Okt; the branch of fuzzy matching is left out,
+since every token was taken from the text; the group lists are the paper's, not the released ones.
+
+Group identification as released: n-grams against every prefix of every term.
+
+Source: Social-AI-Studio/HateXScore, `hatexscore/tgi.py` and the target list of `metrics/utils.py`
+(terms and category names alike). So "down" is Down syndrome, and "non-hateful" is non-binary.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+
+from services.hatexscore.contract import HatexscoreRequest
+from services.hatexscore.explanation import (
+    LABEL_UNKNOWN,
+    ParsedExplanation,
+    QuotedSpans,
+    detect_languages,
+    lexicon_of,
+)
+from services.hatexscore.lexicon import Lexicon
+from services.hatexscore.quotes import MASK
+from services.hatexscore.report import GroupEvidence, Label, QuoteEvidence
+from services.hatexscore.words import Language, TextWord, words
+from shared.errors import TooCostly
+from shared.job_context import checking
+
+TAU = 0.45  # hard-coded in metrics/cc.py
+MOST_SEARCHED = 100_000_000  # characters, word by word: about two seconds
+
+_KEYWORD = re.compile(
+    r"\b(?:non-hateful|hateful|yes|no|hate speech|是，|不是，|비증오적인|증오적인|아니요|예)\b"
+)
+_MEANING: dict[str, Label] = {
+    "yes": "hateful",
+    "hateful": "hateful",
+    "hate speech": "hateful",
+    "是，": "hateful",
+    "no": "non-hateful",
+    "non-hateful": "non-hateful",
+    "不是，": "non-hateful",
+}
+_KEEPS: dict[Language, str] = {"en": "", "zh": "\u4e00-\u9fff", "ko": "\uac00-\ud7a3"}
+
+
+def read_as_released(request: HatexscoreRequest) -> ParsedExplanation:
+    """Keywords, shared tokens, prefixes."""
+    languages = detect_languages(request)
+    keyword = last_keyword(request.explanation)
+    stated = _MEANING.get(keyword or "")
+    label = request.predicted_label or stated
+    lexicon = lexicon_of(request, languages.explanation)
+    groups = prefix_matches(request.explanation, languages.explanation, lexicon)
+    fixed_tau = () if request.tau in (0.3, TAU) else (f"variant reference: tau is fixed at {TAU}",)
+    return ParsedExplanation(
+        languages=languages,
+        statement=None,
+        htc=float(keyword is not None),
+        label=label,
+        stated_label=stated,
+        quoting=_quoting(request, languages.text),
+        groups=groups,
+        tgi=float(bool(groups)),
+        tau=TAU,
+        rule=request.consistency_rule or "reference",
+        warnings=(*fixed_tau, *(() if label else (LABEL_UNKNOWN,))),
+    )
+
+
+def last_keyword(explanation: str) -> str | None:
+    """The last of eleven keywords, anywhere; negation and quotation do not matter."""
+    found = _KEYWORD.findall(explanation.strip().lower())
+    return str(found[-1]) if found else None
+
+
+def _quoting(request: HatexscoreRequest, language: Language) -> QuotedSpans:
+    tokens = shared_tokens(request.text, request.explanation, language)
+    masked = mask_tokens(request.text, tokens) if tokens else None  # first: it refuses too much
+    return QuotedSpans(
+        evidence=tuple(_evidence(request.text, token) for token in checking(tokens)),
+        hallucinated=(),
+        masked=masked,
+        trivial=tokens == [request.text],
+        spans=(),
+    )
+
+
+def shared_tokens(text: str, explanation: str, language: Language) -> list[str]:
+    """Unique tokens of the text that occur in the explanation, longest first, then by text."""
+    shared = set(_tokens(text, language)) & set(_tokens(explanation, language))
+    return sorted(shared, key=lambda token: (-len(token), token))
+
+
+def _tokens(text: str, language: Language) -> list[str]:
+    """Lower case, punctuation to spaces, split."""
+    plain = re.sub(rf"[^\w\s{_KEEPS[language]}]+", " ", text.lower())
+    if language == "en":
+        return plain.split()
+    return [word.text for word in words(plain, language)]
+
+
+def mask_tokens(text: str, tokens: Sequence[str]) -> str:
+    """Substitute token after token, in any case, inside words and inside earlier masks."""
+    masked, work = text, 0
+    for token in checking(tokens):
+        masked = re.sub(re.escape(token), MASK, masked, flags=re.IGNORECASE)
+        work += len(masked)
+        if work > MOST_SEARCHED:
+            raise TooCostly(
+                "variant reference searches the text once for each word that text and explanation "
+                f"share, and masks inside its own masks: more than {MOST_SEARCHED:,} characters. "
+                "Shorten the text, or leave out the variant",
+                pointers=("/text", "/explanation"),
+            )
+    return re.sub(r"\s{2,}", " ", masked).strip()
+
+
+def _evidence(text: str, token: str) -> QuoteEvidence:
+    """The first hit of a token in the text; without offsets where lower case changed its length."""
+    hit = re.search(re.escape(token), text, flags=re.IGNORECASE)
+    return QuoteEvidence(
+        start=hit.start() if hit else None,
+        end=hit.end() if hit else None,
+        text=hit.group() if hit else token,
+        quoted_as=token,
+        match="exact",
+        value=1.0,
+    )
+
+
+LONGEST = 3  # tokens of an n-gram
+
+# The released English UN list follows the grounds of the paper's Table 13 (Chinese), with peoples
+# for countries, none of them hyphenated; here Table 13's category names, and its gender and age
+# terms, in English.
+_UN_ENGLISH = (
+    *("race", "religion", "gender", "disability", "age", "caste", "migration"),
+    *("women", "men", "female", "male", "transgender", "non-binary", "intersex", "cisgender"),
+    *("children", "teenager", "youth", "adult", "senior"),
+)
+_COUNTRIES = "National"
+
+
+def prefix_matches(
+    explanation: str, language: Language, lexicon: Lexicon
+) -> tuple[GroupEvidence, ...]:
+    """Every n-gram of lemmas, n <= 3, that is a prefix of a term or of a category's name."""
+    tokens = _lemmatized(explanation, language)
+    prefixes = _prefixes(_terms(lexicon), language)
+    return tuple(
+        _group_evidence(explanation, tokens[first : first + length], prefixes)
+        for first in range(len(tokens))
+        for length in range(1, min(LONGEST, len(tokens) - first) + 1)
+        if tuple(word.lemma for word in tokens[first : first + length]) in prefixes
+    )
+
+
+def _terms(lexicon: Lexicon) -> tuple[str, ...]:
+    if (lexicon.policy, lexicon.language) != ("un", "en"):
+        return (*lexicon.category_names, *lexicon.printed_terms)
+    terms = list(_UN_ENGLISH)
+    for category in lexicon.categories:
+        if category.name == _COUNTRIES:
+            terms += [people for people, _ in category.demonyms if "-" not in people]
+        else:
+            terms += [*category.terms, *(slur for slur, _ in category.slur_aliases)]
+    return tuple(terms)
+
+
+@lru_cache(maxsize=32)
+def _prefixes(terms: tuple[str, ...], language: Language) -> dict[tuple[str, ...], str]:
+    """Prefix (lemmas) -> the first term that it opens."""
+    prefixes: dict[tuple[str, ...], str] = {}
+    for term in terms:
+        lemmas = [word.lemma for word in _lemmatized(term, language)]
+        for length in range(1, min(LONGEST, len(lemmas)) + 1):
+            prefixes.setdefault(tuple(lemmas[:length]), term)
+    return prefixes
+
+
+def _lemmatized(text: str, language: Language) -> list[TextWord]:
+    """English keeps punctuation as tokens, as spaCy does; the others drop it."""
+    lowered = "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
+    if language == "en":
+        return words(lowered, language)
+    return words(re.sub(r"[^\w\s]", " ", lowered), language)
+
+
+def _group_evidence(
+    explanation: str, run: list[TextWord], prefixes: dict[tuple[str, ...], str]
+) -> GroupEvidence:
+    term = prefixes[tuple(word.lemma for word in run)]
+    start, end = run[0].start, run[-1].end
+    return GroupEvidence(
+        start=start,
+        end=end,
+        text=explanation[start:end],
+        group=term,
+        category="",
+        found_as="prefix",
+        counts=True,
+        reason="as released: a prefix of a listed term or category name",
+    )

@@ -1,0 +1,204 @@
+"""What a HateXScore comes to, in a sentence or two, and what random spans would have done.
+
+Why each part of a HateXScore is what it is: a sentence each, with the numbers.
+
+Sentences hold our own words and numbers only; texts, quotes and group names are shown beside them.
+"""
+
+from __future__ import annotations
+
+from services.gateway.pages.templates import significant
+from services.hatexscore.report import GroupEvidence, HatexscoreReport, QuoteEvidence
+from shared.page_text import Tone, Verdict
+
+EVEN = 0.5  # share of random spans beaten, by chance
+CONSISTENT = {
+    1.0: "and is consistent",
+    0.0: "and is not consistent",
+    None: "and leaves its consistency open",
+}
+
+
+def verdict(report: HatexscoreReport) -> Verdict:
+    """The report in words. Without a comparison with chance it is never praised."""
+    if report.score is None:
+        said = "The score is undefined; the parts below say why."
+        return Verdict(said, "neutral", _chance(report))
+    parts = report.components
+    claims = (
+        "states a conclusion" if parts.htc == 1 else "states no conclusion",
+        _quoting(report),
+        "names a group" if parts.tgi == 1 else "names no group",
+        CONSISTENT[parts.cc],
+    )
+    said = f"Score {significant(report.score)} of 1: the explanation {', '.join(claims)}."
+    more, tone = _judged(report)
+    return Verdict(said + more, tone, _chance(report))
+
+
+def _judged(report: HatexscoreReport) -> tuple[str, Tone]:
+    """What is said beside the claims, and the tone of all."""
+    parts, control = report.components, report.control
+    if report.label_match is False:
+        return " It concludes otherwise than the decision that was sent.", "bad"
+    if parts.cc is None:
+        return "", "neutral"
+    if parts.cc != 1 or parts.htc != 1:
+        return "", "bad"
+    if control is None:
+        return "", "neutral"
+    if hateful(report) and control.share_beaten <= EVEN:
+        return " But random spans move P(hateful) as much as its quotes do.", "neutral"
+    return "", "good"
+
+
+def _quoting(report: HatexscoreReport) -> str:
+    if not quotes(report):
+        return "quotes nothing of the text"
+    if report.components.qf is None:
+        return "quotes the text"
+    return f"quotes with faithfulness {significant(report.components.qf)}"
+
+
+def _chance(report: HatexscoreReport) -> str:
+    """How the quotes compare with random spans."""
+    control = report.control
+    if control is None:
+        return "There is no comparison with chance; the warnings say why."
+    spans = "random span" if control.draws == 1 else "random spans"
+    said = (
+        f"Masking the quotes moves P(hateful) more than {control.share_beaten:.0%} of "
+        f"{control.draws} {spans} of the same lengths; chance would be 50%, ties count half."
+    )
+    if report.predicted_label == "non-hateful":
+        return f"{said} For a non-hateful decision little movement is wanted."
+    return said
+
+
+TIE = 1e-12  # probabilities and scores: equal in theory, unequal in floats
+DIGITS = (3, 6, 15)  # decimals: as many as tell two numbers apart
+NOT_HATEFUL = {
+    "causal": ("1 − QF < τ", "<"),
+    "eq5": ("QF < τ", "<"),
+    "reference": ("QF ≥ τ", "≥"),
+}
+
+
+def quotes(report: HatexscoreReport) -> list[QuoteEvidence]:
+    """Spans of the text that the explanation quotes."""
+    return [item for item in report.evidence if isinstance(item, QuoteEvidence)]
+
+
+def mentions(report: HatexscoreReport) -> list[GroupEvidence]:
+    """Groups that the explanation mentions, counting or not."""
+    return [item for item in report.evidence if isinstance(item, GroupEvidence)]
+
+
+def moved(report: HatexscoreReport) -> float | None:
+    """|dp| of masking the quotes, probability; None where a probability is missing."""
+    if report.probability_original is None or report.probability_masked is None:
+        return None
+    return abs(report.probability_original - report.probability_masked)
+
+
+def conclusion(report: HatexscoreReport) -> str:
+    """Why HTC is what it is."""
+    if report.components.htc != 1:
+        return "Nothing in the explanation states whether the text is hateful."
+    if report.stated_label is None:
+        return "One of the released code's keywords occurs, though none that stands for a label."
+    keyword = report.provenance.variant == "reference"
+    said = "The last keyword of the explanation reads as" if keyword else "It concludes:"
+    if report.label_match is None:
+        return f"{said} {report.stated_label}. No decision was sent to compare this with."
+    if report.label_match:
+        return f"{said} {report.stated_label}, which is the decision that was sent."
+    return f"{said} {report.stated_label}, but the decision sent is {report.predicted_label}."
+
+
+def faithfulness(report: HatexscoreReport) -> str:
+    """Why QF is what it is."""
+    qf, drop = report.components.qf, moved(report)
+    if not quotes(report):
+        return "The explanation quotes nothing of the text, so QF is 0."
+    if qf is None and report.predicted_label is None:
+        return "Undefined: the decision is unknown, and QF reads the movement by the decision."
+    if qf is None:
+        return "Undefined: P(hateful) of the text or of the masked text is missing."
+    if drop is None or not _is_movement(report, qf, drop):
+        return "The quotation is the text itself and singles nothing out, so QF is 0."
+    before, after = report.probability_original, report.probability_masked
+    said = (
+        f"Masking the quotes moves P(hateful) from {significant(before)} to "
+        f"{significant(after)}, by {significant(drop)}."
+    )
+    if hateful(report):
+        return f"{said} A hateful decision should rest on its quotes: QF is this movement."
+    return (
+        f"{said} A non-hateful decision should not hang on its quotes: "
+        f"QF is 1 − {significant(drop)} = {significant(qf)}."
+    )
+
+
+def identification(report: HatexscoreReport) -> str:
+    """Why TGI is what it is."""
+    named = mentions(report)
+    counting = sum(mention.counts for mention in named)
+    if not named:
+        return "The explanation names no group of the policy."
+    if not counting:
+        return f"Groups of the policy are mentioned ({len(named)}), but no mention counts."
+    return f"Mentions of groups that count as named: {counting} of {len(named)}."
+
+
+def coherence(report: HatexscoreReport) -> str:
+    """Why CC is what it is."""
+    parts = report.components
+    if parts.qf is None:
+        return "Undefined, because QF is."
+    if parts.cc is None:
+        return "Undefined: the decision is unknown, and the two decisions give different answers."
+    if report.predicted_label is None:
+        return f"The decision is unknown, but either one gives {significant(parts.cc)}."
+    rule = report.provenance.parameters.get("consistency_rule")
+    if not hateful(report) and rule not in NOT_HATEFUL:
+        return "The rule in force was not kept with the result."
+    asked, shown, holds = _condition(report, parts.qf, str(rule))
+    return (
+        f"For a {report.predicted_label} decision CC asks for {asked}: "
+        f"{shown} {'holds' if holds else 'does not hold'}, and "
+        f"{'a' if parts.tgi == 1 else 'no'} group is named."
+    )
+
+
+def _condition(report: HatexscoreReport, qf: float, rule: str) -> tuple[str, str, bool]:
+    """What is asked of QF, the same in numbers, and whether it holds."""
+    tau = float(report.provenance.parameters["tau"])
+    if hateful(report):
+        return "QF ≥ τ and a named group", _compared(qf, "≥", tau), qf >= tau - TIE
+    said, sign = NOT_HATEFUL[rule]
+    value = 1 - qf if rule == "causal" else qf
+    reaches = value >= tau - TIE
+    asked = f"{said} (rule {rule}) and no named group"
+    return asked, _compared(value, sign, tau), reaches == (sign == "≥")
+
+
+def _compared(value: float, sign: str, threshold: float) -> str:
+    """Both numbers with as many decimals as tell them apart."""
+    for digits in DIGITS:
+        left, right = significant(value, digits), significant(threshold, digits)
+        if left != right or abs(value - threshold) <= TIE:
+            break
+    return f"{left} {sign} {right}"
+
+
+def hateful(report: HatexscoreReport) -> bool:
+    """Whether the decision in force is hateful; an unknown one is not."""
+    return report.predicted_label == "hateful"
+
+
+def _is_movement(report: HatexscoreReport, qf: float, drop: float) -> bool:
+    """Is QF read off the movement (Eq. 3), or 0 because everything is quoted?"""
+    if report.predicted_label is None:
+        return False
+    return abs(qf - (drop if hateful(report) else 1 - drop)) <= TIE

@@ -1,0 +1,348 @@
+"""Words and sentences of an explanation, in the three languages of the paper, with exact offsets.
+
+Source: Hu & Lee, EACL 2026 (arXiv:2601.13547), §3.3: "language-appropriate tokenization (spaCy,
+jieba or KoNLPy)". Law of this package: `text[word.start:word.end] == word.text`, for any Unicode.
+
+Deviates: Korean goes through kiwipiepy, because KoNLPy needs a Java runtime and is slower.
+
+One word of a text, and where it stands.
+
+Where sentences end: rules on marks and line breaks, the same for every installation.
+
+A model is not asked, because borders decide whether a group is named together with an attack, and
+that must not depend on which spaCy package a machine has. Language models write lists, "1. …",
+abbreviations, ellipses and full stops before closing quotes; the rules below are for those.
+
+Which of the three languages a text is written in, told by its script.
+
+Words are compared, not characters, because a Chinese explanation may quote English words: a Latin
+word counts 1, two Han characters count 1, three Hangul syllables count 1 (rough word lengths).
+Every other script falls through to English, Japanese with more Kana than Han included.
+
+English words by spaCy: `en_core_web_sm` where it is installed, else a blank pipeline.
+
+The blank pipeline lemmatizes from the lookup table of spacy-lookups-data. Neither is asked for
+sentences (see `sentence`), so that sentence borders do not depend on what is installed.
+
+Chinese words by jieba, without its hidden Markov model.
+
+The model invents words from characters that the dictionary does not know, and an invented word can
+swallow the end of a group's name; unknown characters stand alone instead. Simplified script: the
+dictionary and our lists hold few traditional forms.
+
+Korean morphemes by kiwipiepy (the paper names KoNLPy, which needs a Java runtime and is slower).
+
+A word here is a morpheme, so that a noun stands apart from its particle: 무슬림은 is 무슬림 + 은.
+Kiwi counts code points, as Python does. Morphemes of a contraction share characters (한 is 하 and
+ㄴ), so neighbours may overlap; one that owns no character at all is dropped.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import warnings
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from tempfile import TemporaryDirectory
+from threading import Lock
+from typing import Any, Literal
+
+from shared.segments import segments
+
+Language = Literal["en", "zh", "ko"]
+Span = tuple[int, int]  # half-open character offsets
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+@dataclass(frozen=True, slots=True)
+class TextWord:
+    """A token of the analysed string: `text == string[start:end]`.
+
+    lemma:   dictionary form in lower case; of a Korean noun, the noun without its particle.
+    is_stop: a function word (in Korean: particle, ending, suffix, auxiliary).
+    is_word: False for punctuation and symbols.
+    """
+
+    text: str
+    lemma: str
+    start: int
+    end: int
+    is_stop: bool
+    is_word: bool
+
+    def cut_from(self, text: str) -> TextWord:
+        """The same word with the characters of the string as sent."""
+        cut = text[self.start : self.end]
+        return self if cut == self.text else replace(self, text=cut)
+
+
+def is_word(text: str) -> bool:
+    """Does it hold a letter or a digit of any script?"""
+    return any(character.isalnum() for character in text)
+
+
+def without_surrogates(text: str) -> str:
+    """The same length, each lone surrogate replaced by U+FFFD: no analyser can encode one."""
+    return _SURROGATE.sub("\ufffd", text)
+
+
+_CLOSING = r"(?:\[(?:\.\.\.|…)\]|[\"'”’»)\]」』》〉】］）*_])*+"
+# `inner`: something follows at once, so that this ends nothing, and no mark within it does.
+_LATIN_END = rf"(?<![.!?…])[.!?…]++{_CLOSING}(?:(?=\s|$)|(?P<inner>))"
+_CJK_END = rf"(?<![。！？｡])[。！？｡]++[。！？｡!?]*+{_CLOSING}"
+_CJK_INNER = r"(?<![。！？｡])[。！？｡]++(?:[!?]++[。！？｡]++)*+(?P<cjk_inner>)"
+_LINE_END = r"(?:\r\n|[\n\r\u2028\u2029\x85\x0b\x0c])"
+
+_BORDERS = {
+    "en": re.compile(rf"{_LATIN_END}|{_CJK_END}(?=\s|$)|{_CJK_INNER}|{_LINE_END}"),
+    "ko": re.compile(rf"{_LATIN_END}|{_CJK_END}|{_LINE_END}"),
+    "zh": re.compile(rf"{_LATIN_END}|{_CJK_END}|{_LINE_END}"),
+}
+_ABBREVIATION = re.compile(
+    r"(?:^|[\s(\"'“‘])(?:(?:[A-Za-z]\.)+[A-Za-z]|[A-Z]|eg|ie|vs|cf|mr|mrs|ms|dr|prof)\.$",
+    re.IGNORECASE,
+)
+_LIST_MARK = re.compile(r"(?:^\W*|[:;,]\s+)(?:\d{1,3}|[A-Za-z]|[ivxIVX]{1,4})\.$")  # "1." opens one
+_LINE_MARKS = "\n\r\u2028\u2029\x85\x0b\x0c"
+_CJK_MARKS = "。！？｡"
+_TAIL = 24  # characters around a mark that decide about it
+
+
+def sentences(text: str, language: Language) -> list[Span]:
+    """Spans of the sentences, in order, without white space at their ends.
+
+    Every character that is not white space lies in exactly one of them.
+    """
+    spans: list[Span] = []
+    start = 0
+    for border in _BORDERS[language].finditer(text):
+        if border.lastgroup is None and _ends_here(text, start, border):
+            spans.append((start, border.end()))
+            start = border.end()
+    spans.append((start, len(text)))
+    trimmed = (_trim(text, span) for span in spans)
+    return [span for span in trimmed if span[0] < span[1]]
+
+
+def _ends_here(text: str, start: int, border: re.Match[str]) -> bool:
+    """Is this mark the end of a sentence that began at `start`?"""
+    mark = border.group()
+    if mark[0] in _LINE_MARKS:
+        return True
+    if mark[0] in _CJK_MARKS:  # a quotation that ends in a mark inside a longer sentence
+        return mark[-1] in _CJK_MARKS or not text[border.end() : border.end() + 1].isalnum()
+    if mark == ".":
+        tail = text[max(start, border.end() - _TAIL) : border.end()]
+        if _LIST_MARK.search(tail) or _ABBREVIATION.search(tail):
+            return False
+    return not _next_character(text, border.end()).islower()
+
+
+def _next_character(text: str, position: int) -> str:
+    """The next character that is no space; empty at the end. A quotation may open a sentence."""
+    return text[position : position + _TAIL].lstrip(" \t\u00a0")[:1]
+
+
+def _trim(text: str, span: Span) -> Span:
+    """The span without white space at its ends."""
+    cut = text[span[0] : span[1]]
+    lead = len(cut) - len(cut.lstrip())
+    return span[0] + lead, span[0] + max(lead, len(cut.rstrip()))
+
+
+_LATIN_WORD = re.compile(r"[A-Za-z\u00c0-\u024f]+(?:['\u2019-][A-Za-z\u00c0-\u024f]+)*")
+_HAN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U000323af]")
+_HANGUL = re.compile(r"[\u1100-\u11ff\u3130-\u318f\ua960-\ua97f\uac00-\ud7ff]")
+_KANA = re.compile(r"[\u3041-\u30ff\u31f0-\u31ff\uff66-\uff9f]")
+
+HAN_PER_WORD = 2
+HANGUL_PER_WORD = 3
+
+
+def detect_language(text: str) -> Language:
+    """Korean, Chinese, or else English; on a tie the rarer script wins."""
+    latin = len(_LATIN_WORD.findall(text))
+    han = len(_HAN.findall(text))
+    hangul = len(_HANGUL.findall(text)) / HANGUL_PER_WORD
+    chinese = 0.0 if len(_KANA.findall(text)) > han else han / HAN_PER_WORD
+    if hangul and hangul >= max(chinese, latin):
+        return "ko"
+    if chinese and chinese >= latin:
+        return "zh"
+    return "en"
+
+
+MODEL = "en_core_web_sm"
+UNUSED = ("ner", "parser", "senter")
+
+_APOSTROPHES = str.maketrans({"\u2019": "'", "\u02bc": "'"})  # one character for one: offsets stay
+LONGEST_ENGLISH_RUN = 100  # characters without a blank
+_english_lock = Lock()
+
+
+@lru_cache(maxsize=1)
+def _pipeline() -> Any:
+    """Load once; spaCy is imported here because the import alone takes seconds."""
+    import spacy
+
+    if spacy.util.is_package(MODEL):
+        return spacy.load(MODEL, exclude=list(UNUSED))
+    pipeline = spacy.blank("en")
+    pipeline.add_pipe("lemmatizer", config={"mode": "lookup"})
+    pipeline.initialize()
+    return pipeline
+
+
+def _english_words(text: str) -> list[TextWord]:
+    """Tokens of `text` with lemmas.
+
+    One thread at a time: spaCy holds the interpreter lock anyway, and a memory zone, which keeps
+    the shared vocabulary from growing with every text, must not be left while another reads.
+    """
+    found: list[TextWord] = []
+    with _english_lock:
+        pipeline = _pipeline()
+        for start, end in segments(text, LONGEST_ENGLISH_RUN):
+            with pipeline.memory_zone():
+                document = pipeline(text[start:end].translate(_APOSTROPHES))
+                found.extend(_english_word(token, start) for token in document)
+    return found
+
+
+def _english_word(token: Any, offset: int) -> TextWord:
+    text = str(token.text)
+    lemma = str(token.lemma_ or text).lower()
+    start = offset + int(token.idx)
+    return TextWord(text, lemma, start, start + len(text), bool(token.is_stop), is_word(text))
+
+
+STOP_CHARACTERS = frozenset(
+    "的了和与及或而且也都就在是有对于从到被把将这那之其它他她我你一并以因但为着过地得吗呢吧啊上"
+    "下中里等不没很更最还又再只由向"
+)
+STOP_WORDS = STOP_CHARACTERS | {
+    "对于",
+    "这个",
+    "那个",
+    "其中",
+    "他们",
+    "她们",
+    "它们",
+    "我们",
+    "你们",
+    "自己",
+    "一个",
+    "一种",
+    "这种",
+    "这些",
+    "那些",
+    "并且",
+    "以及",
+    "因为",
+    "所以",
+    "但是",
+    "如果",
+    "通过",
+    "为了",
+    "没有",
+    "可以",
+    "可能",
+}
+
+_chinese_lock = Lock()
+
+
+@lru_cache(maxsize=1)
+def _tokenizer() -> Any:
+    """Load the dictionary once, and quietly: jieba logs to stderr and warns on newer Pythons."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", category=SyntaxWarning)  # "\." in its patterns
+        warnings.filterwarnings("ignore", message=".*pkg_resources.*")
+        import jieba
+
+        jieba.setLogLevel(logging.ERROR)
+        tokenizer = jieba.Tokenizer()
+        with TemporaryDirectory() as private:  # it would trust a cache file that others can write
+            tokenizer.tmp_dir = private
+            tokenizer.initialize()
+    return tokenizer
+
+
+def _chinese_words(text: str) -> list[TextWord]:
+    """Tokens of `text`; a Chinese word is its own lemma."""
+    with _chinese_lock:
+        tokenizer = _tokenizer()
+    return [
+        TextWord(found, found.lower(), start, end, found in STOP_WORDS, is_word(found))
+        for found, start, end in tokenizer.tokenize(text, HMM=False)
+    ]
+
+
+# Particles, endings, suffixes, copula, auxiliary verbs, determiners, pronouns.
+FUNCTION_TAGS = ("J", "E", "XS", "VCP", "VX", "MM", "NP")
+
+LONGEST_KOREAN_RUN = 1_000  # characters without a blank; kiwi takes time by the square of it
+
+_korean_lock = Lock()
+
+
+@lru_cache(maxsize=1)
+def _kiwi() -> Any:
+    """Load the model once (about two seconds, on one thread: the worker has threads of its own)."""
+    from kiwipiepy import Kiwi
+
+    return Kiwi(num_workers=1)
+
+
+@lru_cache(maxsize=1)
+def _match_options() -> Any:
+    """All but serial numbers: kiwi takes "1. 1." for one, across the end of a sentence."""
+    from kiwipiepy import Match
+
+    return Match.ALL & ~Match.SERIAL
+
+
+def _korean_words(text: str) -> list[TextWord]:
+    """Morphemes of `text`; verbs and adjectives have the dictionary form (…다) as lemma."""
+    with _korean_lock:
+        kiwi = _kiwi()
+    found = (
+        _korean_word(text, token, begin)
+        for begin, end in segments(text, LONGEST_KOREAN_RUN)
+        for token in kiwi.tokenize(text[begin:end], match_options=_match_options())
+    )
+    return [word for word in found if word.start < word.end]
+
+
+def _korean_word(text: str, token: Any, begin: int) -> TextWord:
+    start = begin + int(token.start)
+    end = start + int(token.len)
+    cut = text[start:end]
+    is_stop = str(token.tag).startswith(FUNCTION_TAGS)
+    return TextWord(cut, str(token.lemma).lower(), start, end, is_stop, is_word(cut))
+
+
+CACHED_LENGTH = 2_000  # characters; longer texts are analysed anew, so the cache stays small
+
+_ANALYSERS = {"en": _english_words, "zh": _chinese_words, "ko": _korean_words}
+
+
+def words(text: str, language: Language) -> list[TextWord]:
+    """The words and punctuation marks of `text`, in order; white space alone is no word."""
+    if len(text) <= CACHED_LENGTH:
+        return list(_cached(text, language))
+    return _analyse(text, language)
+
+
+@lru_cache(maxsize=64)
+def _cached(text: str, language: Language) -> tuple[TextWord, ...]:
+    """Several parts of one score ask for the words of the same explanation."""
+    return tuple(_analyse(text, language))
+
+
+def _analyse(text: str, language: Language) -> list[TextWord]:
+    """Run the language's analyser; a lone surrogate reaches none of them."""
+    found = _ANALYSERS[language](without_surrogates(text))
+    return [word.cut_from(text) for word in found if text[word.start : word.end].strip()]

@@ -1,0 +1,219 @@
+"""HLV: how humans and a judge see the options, and what the explanations change about that.
+
+One way of asking the judge of HLV: ranks and values beside the humans', and what was gained.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from services.hlv.contract import HlvRequest
+from services.hlv.report import Gain, Gold, HlvMeasured, HlvReport, Method, MethodResult
+from services.hlv.verdict import verdict
+from shared.charts.engine import Caption, Chart
+from shared.charts.shapes import bars, slope
+from shared.page_text import MarkedText, OptionRow, Verdict, choices, pieces
+from shared.questions import Explanation, asked
+
+TEMPLATE = "metrics/hlv.html"
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked(OptionRow):
+    """An option and what humans said of it: by value and by rank."""
+
+    value: float | None
+    rank: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Control:
+    """One measure of the two judges that read nothing."""
+
+    name: str
+    uniform: float | None
+    majority: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class HlvView:
+    """All that the template shows beside the report."""
+
+    verdict: Verdict
+    question: list[MarkedText]
+    rationale: list[MarkedText]
+    explanations: tuple[Explanation, ...]
+    options: tuple[Ranked, ...]
+    methods: tuple[MethodView, ...]
+    controls: tuple[Control, ...]
+
+
+def view(request: HlvRequest | None, report: HlvReport) -> HlvView:
+    """What the page says of this report."""
+    options = _options(request, report)
+    keys = [option.key for option in options]
+    return HlvView(
+        verdict=verdict(report),
+        question=pieces(asked(request.question), ()) if request else [],
+        rationale=pieces(request.rationale, ()) if request and request.rationale else [],
+        explanations=request.explanations if request else (),
+        options=options,
+        methods=tuple(method_view(report.gold, keys, one) for one in report.components.methods),
+        controls=_controls(report),
+    )
+
+
+def _options(request: HlvRequest | None, report: HlvReport) -> tuple[Ranked, ...]:
+    values, ranks = report.gold.values or {}, report.gold.ranks
+    return tuple(
+        Ranked(choice.key, choice.text, values.get(choice.key), ranks.get(choice.key))
+        for choice in choices(None if request is None else request.options, ranks)
+    )
+
+
+def _controls(report: HlvReport) -> tuple[Control, ...]:
+    uniform, majority = report.control.uniform, report.control.majority
+    return tuple(
+        Control(measure.name, measure.of(uniform), measure.of(majority))
+        for measure in MEASURES
+        if measure.stands_in((uniform, majority))
+    )
+
+
+METHODS: dict[Method, str] = {
+    "rank": "Asked for a ranking",
+    "logits": "Read from the first token",
+    "score": "Asked to rate each option",
+}
+COMPARABLE = {("distribution", "logits"): "probability", ("scores", "score"): "rating"}
+WITH, WITHOUT = "with explanations", "without"
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """A number of the report: its field, where in `Measured` it stands, and what is better."""
+
+    field: str
+    name: str
+    block: str | None
+    better: str
+
+    def of(self, side: HlvMeasured | None) -> float | None:
+        """Its value; None where it is undefined or was not measured."""
+        held = side if self.block is None else getattr(side, self.block, None)
+        found: float | None = getattr(held, self.field, None)
+        return found
+
+    def stands_in(self, sides: Sequence[HlvMeasured | None]) -> bool:
+        """Whether one of these has the block that it stands in."""
+        return self.block is None or any(getattr(side, self.block, None) for side in sides)
+
+
+MEASURES = (
+    Measure("tau_b", "Kendall's tau-b", None, "higher"),
+    Measure("tau_a", "Kendall's tau-a, as printed", None, "higher"),
+    Measure("spearman", "Spearman's rho", None, "higher"),
+    Measure("spearman_without_ties", "Spearman's rho, as printed", None, "higher"),
+    Measure("kl_model_gold", "KL(model, humans), nats", "distribution", "lower"),
+    Measure("kl_gold_model", "KL(humans, model), nats", "distribution", "lower"),
+    Measure("jsd", "Jensen-Shannon distance", "distribution", "lower"),
+    Measure("tvd", "total variation distance", "distribution", "lower"),
+    Measure("rmse", "root mean square error", "scalar", "lower"),
+    Measure("mae", "mean absolute error", "scalar", "lower"),
+    Measure("r2", "R squared", "scalar", "higher"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class MeasureLine:
+    """One measure with explanations and without; `word` says what the gain means."""
+
+    name: str
+    better: str
+    explained: float | None
+    baseline: float | None
+    gain: float | None
+    word: str
+
+
+@dataclass(frozen=True, slots=True)
+class MethodView:
+    """One way of asking, as the page shows it."""
+
+    title: str
+    result: MethodResult
+    ranks: Chart | None
+    values: Chart | None
+    not_drawn: str  # why there is no picture of values; "" where there is one
+    lines: tuple[MeasureLine, ...]
+
+
+def method_view(gold: Gold, keys: Sequence[str], one: MethodResult) -> MethodView:
+    """keys: of the options, in the order in which they are shown."""
+    unit = COMPARABLE.get((gold.kind, one.method))
+    values = _values(gold, keys, one, unit) if unit else None
+    why = (
+        "no answer could be read"
+        if unit
+        else f"humans gave a {gold.kind}, and this way of asking answers with something else"
+    )
+    return MethodView(
+        title=METHODS[one.method],
+        result=one,
+        ranks=_ranks(gold, keys, one),
+        values=values,
+        not_drawn="" if values else why,
+        lines=tuple(_lines(one)),
+    )
+
+
+def _ranks(gold: Gold, keys: Sequence[str], one: MethodResult) -> Chart | None:
+    """Humans stand in the middle, so that either side can be compared with them."""
+    columns = [("humans", _ordered(gold.ranks, keys))]
+    if one.explained is not None and one.explained.ranks:
+        columns.append((WITH, _ordered(one.explained.ranks, keys)))
+    if one.baseline is not None and one.baseline.ranks:
+        columns.insert(0, (WITHOUT, _ordered(one.baseline.ranks, keys)))
+    if len(columns) == 1:
+        return None
+    return slope(columns, title="Ranks", summary=_spoken(columns))
+
+
+def _values(gold: Gold, keys: Sequence[str], one: MethodResult, unit: str) -> Chart | None:
+    series = [("humans", _ordered(gold.values or {}, keys))]
+    for name, side in ((WITH, one.explained), (WITHOUT, one.baseline)):
+        if side is not None and side.values:
+            series.append((name, _ordered(side.values, keys)))
+    if len(series) == 1:
+        return None
+    caption = Caption("Humans and the judge", _spoken(series), unit)
+    return bars(series, caption, top=1 if unit == "probability" else None)
+
+
+def _ordered(values: Mapping[str, float], keys: Sequence[str]) -> dict[str, float]:
+    return {key: values[key] for key in keys if key in values}
+
+
+def _spoken(rows: Sequence[tuple[str, Mapping[str, float]]]) -> str:
+    said = [
+        f"{name}: " + ", ".join(f"{key} {round(value, 2):g}" for key, value in values.items())
+        for name, values in rows
+    ]
+    return ". ".join(said) + "."
+
+
+def _lines(one: MethodResult) -> Iterator[MeasureLine]:
+    sides = one.explained, one.baseline
+    for measure in MEASURES:
+        if measure.stands_in(sides):
+            gain: float | None = getattr(one.gain, measure.field, None)
+            values = measure.of(one.explained), measure.of(one.baseline)
+            word = _word(gain) if measure.field in Gain.model_fields else ""
+            yield MeasureLine(measure.name, measure.better, *values, gain, word)
+
+
+def _word(gain: float | None) -> str:
+    if gain is None:
+        return "not defined"
+    return "closer to humans" if gain > 0 else "farther from humans" if gain < 0 else "no change"

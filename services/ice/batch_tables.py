@@ -1,0 +1,244 @@
+"""Tests of many reports, brought together by configuration.
+
+One configuration over its examples: mean win rate, z, median effect, and both corrections.
+
+Statistics over examples: intervals, the exact null's z-test, false discovery rates.
+
+Pure functions: arrays in, numbers out; None is "undefined".
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import stats
+
+from services.ice.contract import IceRequest
+from services.ice.kernel import Floats, chance_sd
+from services.ice.report import (
+    Configuration,
+    ConfigurationResult,
+    IceBatchReportRequest,
+    IceReport,
+    OverExamples,
+    Plausibility,
+    Test,
+    Verdict,
+)
+from services.ice.variants import VARIANTS
+from shared.contracts import Interval, Scored
+from shared.statistics.intervals import BatchStatistics
+
+ScoredIce = Scored[IceRequest, IceReport]
+
+
+@dataclass(frozen=True)
+class Tested:
+    """One test of one job, and how plausible its rationale is to people."""
+
+    job: int  # its place in the batch
+    test: Test
+    plausibility: Plausibility | None
+
+
+Table = dict[Configuration, list[Tested]]
+
+
+def by_configuration(scored: Sequence[ScoredIce]) -> Table:
+    """In the order in which configurations first occur."""
+    table: Table = defaultdict(list)
+    for place, job in enumerate(scored):
+        plausible = {(one.explanation, one.k): one for one in job.report.components.plausibility}
+        for test in job.report.components.tests:
+            found = plausible.get((test.explanation, test.k))
+            table[_configuration(job, test)].append(Tested(place, test, found))
+    return dict(table)
+
+
+def _configuration(job: ScoredIce, test: Test) -> Configuration:
+    return Configuration(
+        model=job.report.provenance.models[0].name,
+        variant=job.report.provenance.variant,
+        explanation=test.explanation,
+        k=test.k,
+        operator=test.operator,
+    )
+
+
+def defined(tested: Sequence[Tested]) -> dict[int, Tested]:
+    """Those with a win rate, by job."""
+    return {one.job: one for one in tested if one.test.win_rate is not None}
+
+
+def same_but(first: Configuration, second: Configuration, field: str) -> bool:
+    """Whether two configurations differ in this field only."""
+    return first != second and first == second.model_copy(update={field: getattr(first, field)})
+
+
+def name(configuration: Configuration) -> str:
+    """For a line of a plot."""
+    k = "" if configuration.k is None else f" · k {configuration.k:g}"
+    variant = "" if configuration.variant == "robust" else f" · {configuration.variant}"
+    return (
+        f"{configuration.explanation}{k} · {configuration.operator} · "
+        f"{configuration.model}{variant}"
+    )
+
+
+VERDICTS: tuple[Verdict, ...] = ("faithful", "inconclusive", "anti-faithful")
+
+
+def summaries(
+    table: Table, over: BatchStatistics[IceBatchReportRequest], levels: tuple[float, float]
+) -> list[ConfigurationResult]:
+    """levels: false discovery rates over configurations and over examples."""
+    found = [_summary(key, tested, over, levels[1]) for key, tested in table.items()]
+    tested = [one.p_value for one in found if one.p_value is not None]
+    adjusted = iter(benjamini_hochberg(tested))
+    return [
+        one if one.p_value is None else _decided(one, next(adjusted), levels[0]) for one in found
+    ]
+
+
+def _decided(one: ConfigurationResult, q: float, alpha: float) -> ConfigurationResult:
+    verdict: Verdict = "inconclusive"
+    if q <= alpha and one.z is not None:
+        verdict = "faithful" if one.z > 0 else "anti-faithful"
+    return one.model_copy(update={"q_value": q, "verdict": verdict})
+
+
+def _summary(
+    key: Configuration,
+    tested: Sequence[Tested],
+    over: BatchStatistics[IceBatchReportRequest],
+    alpha: float,
+) -> ConfigurationResult:
+    tests = [one.test for one in tested if one.test.win_rate is not None]
+    rates = _column(tests, "win_rate")
+    z = _z(key, tested)
+    counted = Counter(test.verdict for test in tests)
+    return ConfigurationResult(
+        configuration=key,
+        undefined=len(tested) - len(tests),
+        win_rate=over.mean(f"win rate {name(key)}", rates),
+        strict_win_rate=_mean(_column(tests, "strict_win_rate")),
+        tie_rate=_mean(_column(tests, "tie_rate")),
+        z=z,
+        p_value=None if z is None else two_sided_p(z),
+        q_value=None,
+        verdict=None,
+        effect=_median(_column(tests, "effect"), over.request.confidence),
+        exact=sum(test.null.exact for test in tests),
+        verdicts={verdict: counted[verdict] for verdict in VERDICTS},
+        over_examples=_over_examples(tests, alpha),
+    )
+
+
+def _z(key: Configuration, tested: Sequence[Tested]) -> float | None:
+    """Only where draws are distinct and their number fixed: else the null is another."""
+    known = [one for one in tested if one.test.win_rate is not None]
+    fixed = [one.test for one in known if not one.test.null.sequential]
+    if not VARIANTS[key.variant].distinct or len(fixed) < len(known):
+        return None
+    return z_of_chance(_column(fixed, "win_rate"), [test.null.draws for test in fixed])
+
+
+def _column(tests: Sequence[Test], field: str) -> Floats:
+    values = [getattr(test, field) for test in tests]
+    return np.array([value for value in values if value is not None], dtype=np.float64)
+
+
+def _mean(values: Floats) -> float | None:
+    return float(np.mean(values)) if values.size else None
+
+
+def _median(values: Floats, confidence: float) -> Interval:
+    low, high = median_interval(values, confidence)
+    value = float(np.median(values)) if values.size else None
+    return Interval(value=value, low=low, high=high, of=values.size)
+
+
+def _over_examples(tests: Sequence[Test], alpha: float) -> OverExamples:
+    p_values = [test.p_value for test in tests if test.p_value is not None]
+    adjusted = benjamini_hochberg(p_values)
+    planned = [test.null.draws for test in tests if not test.stopped_early]
+    draws = max(planned, default=0)
+    least = 1 / (draws + 1) if draws else None
+    needed = None if least is None else needed_at_least_p(len(p_values), least, alpha)
+    return OverExamples(
+        alpha=alpha,
+        rejected=sum(q <= alpha for q in adjusted),
+        least_p=least,
+        needed=needed,
+        raw=sum(p <= alpha for p in p_values),
+    )
+
+
+def pearson(resampled: Floats) -> Floats:
+    """(B, n, 2) to (B,) correlations; NaN where a column is constant."""
+    centred = resampled - resampled.mean(axis=1, keepdims=True)
+    products = (centred[:, :, 0] * centred[:, :, 1]).sum(axis=1)
+    squares = (centred**2).sum(axis=1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        found: Floats = products / np.sqrt(squares[:, 0] * squares[:, 1])
+    return found
+
+
+def median_interval(values: Floats, confidence: float) -> tuple[float | None, float | None]:
+    """Distribution-free: order statistics by the binomial; None where n is too small for it.
+
+    P(x_(j) <= median <= x_(n+1-j)) >= confidence, whatever the distribution (Conover, 1999).
+    """
+    count = values.size
+    if count == 0:
+        return None, None
+    below = int(stats.binom.ppf((1 - confidence) / 2, count, 0.5))  # smallest j with cdf >= tail
+    if below < 1:
+        return None, None
+    ordered = np.sort(values)
+    return float(ordered[below - 1]), float(ordered[count - below])
+
+
+def z_of_chance(win_rates: Floats, draws: Sequence[int]) -> float | None:
+    """(mean - 1/2) / sd under the null that every rationale is a random one.
+
+    win_rates: (N,) mid-rank. draws: (N,) M of each. Without ties M W is uniform on 0..M, so that
+    Var W = (M + 2) / (12 M); ties make it smaller and the test conservative. Source: specs of the
+    exact null, README.md.
+    """
+    if win_rates.size == 0:
+        return None
+    sd = float(np.sqrt(sum(chance_sd(count) ** 2 for count in draws)))
+    return float(np.sum(win_rates - 0.5) / sd)
+
+
+def two_sided_p(z: float) -> float:
+    """Of a standard normal."""
+    return float(2 * stats.norm.sf(abs(z)))
+
+
+def benjamini_hochberg(p_values: Sequence[float]) -> list[float]:
+    """Adjusted p-values (Benjamini & Hochberg 1995)."""
+    if not p_values:
+        return []
+    return [float(q) for q in stats.false_discovery_control(p_values, method="bh")]
+
+
+def needed_at_least_p(examples: int, least_p: float, alpha: float) -> int:
+    """How many examples must reach the least p before Benjamini-Hochberg rejects any.
+
+    The smallest r with least_p <= r alpha / N; more than N: nothing can ever be rejected.
+    """
+    return max(1, int(np.ceil(round(least_p * examples / alpha, 9))))
+
+
+def correlation(first: Floats, second: Floats) -> tuple[float | None, float | None, float | None]:
+    """(Pearson's r, Spearman's rho, p of r); None where a side is constant or n < 3."""
+    if first.size < 3 or np.ptp(first) == 0 or np.ptp(second) == 0:
+        return None, None, None
+    r = stats.pearsonr(first, second)
+    rho = stats.spearmanr(first, second)
+    return float(r.statistic), float(rho.statistic), float(r.pvalue)

@@ -1,0 +1,187 @@
+"""What spans several tests: areas over budgets, explanations against each other, against people.
+
+Two explanations of one text against the same random rationales: which beats more of them?
+
+The difference of their win rates is, up to sign, the share of the null between their scores, so
+its sampling error is binomial (Wilson 1927), much smaller than that of either win rate.
+
+Does a rationale hold the tokens that people marked? Plausibility, which is not faithfulness.
+
+Sources: DeYoung et al., ERASER, ACL 2020, section 4.1 (token IoU, F1 and AUPRC); average precision
+as scikit-learn defines it, sum over thresholds of (R_n - R_(n-1)) P_n. Pure functions.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from services.ice import kernel
+from services.ice.explanations import touched
+from services.ice.kernel import TIE, Floats
+from services.ice.randomization_test import Inquiry, Trial
+from services.ice.report import Area, Comparison, Operator, Plausibility, Test
+from shared.job_context import check
+
+
+def areas(tests: Sequence[Test], budgets: Sequence[float]) -> tuple[Area, ...]:
+    """Of each explanation with values under each operator, where there are several budgets."""
+    if len(budgets) < 2:
+        return ()
+    curves: dict[tuple[str, str], list[Test]] = {}
+    for test in tests:
+        if test.k is not None:
+            curves.setdefault((test.explanation, test.operator), []).append(test)
+    return tuple(_area(sorted(curve, key=lambda test: test.k or 0)) for curve in curves.values())
+
+
+def _area(curve: Sequence[Test]) -> Area:
+    budgets = [test.k for test in curve if test.k is not None]
+    return Area(
+        explanation=curve[0].explanation,
+        operator=curve[0].operator,
+        k_from=budgets[0],
+        k_to=budgets[-1],
+        win_rate=kernel.area(budgets, [test.win_rate for test in curve]),
+        nsr=kernel.area(budgets, [test.nsr for test in curve]),
+    )
+
+
+def comparisons(inquiry: Inquiry) -> tuple[Comparison, ...]:
+    """Of every two explanations with values, at each budget, under each operator."""
+    return tuple(
+        _comparison(inquiry, first, second, operator)
+        for first, second in _pairs(inquiry.trials)
+        for operator in inquiry.reading.request.operators
+    )
+
+
+def _pairs(trials: Sequence[Trial]) -> Iterator[tuple[Trial, Trial]]:
+    for first, second in combinations(trials, 2):
+        if first.k is not None and first.k == second.k:
+            yield first, second
+
+
+def _comparison(inquiry: Inquiry, first: Trial, second: Trial, operator: Operator) -> Comparison:
+    check()
+    scores = inquiry.observed(operator, first), inquiry.observed(operator, second)
+    null = inquiry.null(operator, first, inquiry.common_places(first, second))
+    found = difference(*scores, null, exact=inquiry.exact(first))
+    return Comparison(
+        first=first.explanation.name,
+        second=second.explanation.name,
+        k=first.k or 0.0,
+        operator=operator,
+        score_difference=scores[0] - scores[1],
+        win_rate_difference=found.value,
+        low=found.low,
+        high=found.high,
+        draws=found.draws,
+    )
+
+
+def plausibilities(inquiry: Inquiry) -> tuple[Plausibility, ...]:
+    """Of each trial, where people marked a token that the model reads."""
+    human = touched(inquiry.reading, inquiry.reading.request.human or ())
+    return tuple(_plausibility(trial, human, inquiry) for trial in inquiry.trials if human)
+
+
+def _plausibility(trial: Trial, human: Sequence[int], inquiry: Inquiry) -> Plausibility:
+    found = overlap(trial.rationale, human)
+    ranked = trial.explanation.ranked
+    return Plausibility(
+        explanation=trial.explanation.name,
+        k=trial.k,
+        human_tokens=len(human),
+        iou=found.iou,
+        precision=found.precision,
+        recall=found.recall,
+        f1=found.f1,
+        auprc=None if ranked is None else average_precision(ranked, human),
+        prevalence=len(human) / len(inquiry.reading.eligible),
+    )
+
+
+Z_95 = 1.959963984540054
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Of win rates, first - second, with its 95 % interval over the draws."""
+
+    value: float | None
+    low: float | None
+    high: float | None
+    draws: int
+
+
+def difference(first: float, second: float, null: Floats, *, exact: bool) -> Difference:
+    """Win rate of `first` minus that of `second`, in [-1, 1].
+
+    null: (M,) scores of the same random rationales. exact: they are all, so nothing is uncertain.
+    """
+    if null.size == 0:
+        return Difference(None, None, None, 0)
+    between = float(np.mean(_wins(first, null) - _wins(second, null)))
+    if exact:
+        return Difference(between, between, between, null.size)
+    low, high = wilson(abs(between), null.size)
+    if first < second:
+        low, high = -high, -low
+    if abs(first - second) <= TIE:
+        low, high = 0.0, 0.0  # the same score beats the same draws
+    return Difference(between, low, high, null.size)
+
+
+def _wins(score: float, null: Floats) -> Floats:
+    """(M,) 1 where the score beats the draw, 1/2 for a tie."""
+    return np.where(null < score - TIE, 1.0, np.where(null <= score + TIE, 0.5, 0.0))
+
+
+def wilson(share: float, count: int, z: float = Z_95) -> tuple[float, float]:
+    """Score interval of a share, within [0, 1]."""
+    centre = share + z * z / (2 * count)
+    spread = z * math.sqrt(share * (1 - share) / count + z * z / (4 * count * count))
+    scale = 1 + z * z / count
+    return max(0.0, (centre - spread) / scale), min(1.0, (centre + spread) / scale)
+
+
+@dataclass(frozen=True)
+class Overlap:
+    """Of two sets of tokens; all in [0, 1], higher = more alike."""
+
+    iou: float
+    precision: float
+    recall: float
+    f1: float
+
+
+def overlap(rationale: Collection[int], human: Collection[int]) -> Overlap:
+    """Neither set may be empty."""
+    both = len(set(rationale) & set(human))
+    sizes = len(rationale) + len(human)
+    return Overlap(
+        iou=both / (sizes - both),
+        precision=both / len(rationale),
+        recall=both / len(human),
+        f1=2 * both / sizes,
+    )
+
+
+def average_precision(values: Floats, human: Iterable[int]) -> float:
+    """AUPRC of (E,) values for the marked places, [0, 1]; chance: the share of marked places.
+
+    Tokens of one value enter together, so ties have no order.
+    """
+    marked = np.zeros(values.size, dtype=bool)
+    marked[list(human)] = True
+    order = np.argsort(-values, kind="stable")
+    hits = np.cumsum(marked[order])
+    last = np.append(np.flatnonzero(np.diff(values[order])), values.size - 1)  # of each threshold
+    precision = hits[last] / (last + 1)
+    recall = hits[last] / hits[-1]
+    return float(np.sum(np.diff(recall, prepend=0.0) * precision))

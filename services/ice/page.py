@@ -1,0 +1,408 @@
+"""An ICE job: the verdict in words, where the explanations point, the null, and the numbers.
+
+What each test of an ICE report says, in words, and its null as a picture.
+
+Where the explanations of an ICE report point: heat maps, or the rationale's spans alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import get_args
+
+from services.gateway.pages.templates import significant
+from services.ice.contract import IceRequest, MethodName
+from services.ice.report import (
+    Comparison,
+    IceReport,
+    Of,
+    RationaleEvidence,
+    Test,
+    TestedOperator,
+    TokenValues,
+)
+from services.ice.verdict import alpha, by_probability, says, sentence, verdict
+from shared.charts.engine import Caption, Chart
+from shared.charts.shapes import histogram
+from shared.models.calls import Template
+from shared.page_text import (
+    Mark,
+    MarkedText,
+    TokenRun,
+    Verdict,
+    Warm,
+    level,
+    pieces,
+    runs,
+    stretches,
+)
+
+TEMPLATE = "metrics/ice.html"
+
+MOST_ROWS = 60  # of a table; what is left out is said, and stands in the job's JSON
+OWN_NAMES = frozenset({*get_args(MethodName), "attributions", "rationale"})  # all others: callers
+
+
+@dataclass(frozen=True)
+class IceComparisonRow:
+    """Two explanations against each other, and why their difference is null."""
+
+    row: Comparison
+    reasons: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class IceView:
+    """What the page shows besides the report's own numbers."""
+
+    text_kept: bool
+    says: str | None  # what the score is, and what chance would have; None without one
+    by_probability: bool  # what the variant compares; else NSR
+    told: tuple[TestView, ...]
+    first: tuple[TestView, ...]  # the first explanation at the first budget, one an operator
+    others: tuple[TestView, ...]  # with pictures: folded
+    compared: tuple[IceComparisonRow, ...]
+    compared_left_out: int
+    maps: tuple[HeatMap, ...]
+    explanations_left_out: int
+    values_told: bool  # whether the job asked for `token_values`
+    human: tuple[Marked, ...]
+    template: Template | None
+    alpha: float | None
+    settings: list[tuple[str, str]]
+    most_rows: int = MOST_ROWS
+    own_names: frozenset[str] = OWN_NAMES  # of explanations, by us
+
+    @property
+    def tests(self) -> tuple[TestView, ...]:
+        """Those that the tables show."""
+        return self.told[:MOST_ROWS]
+
+    @property
+    def tests_left_out(self) -> int:
+        """How many they do not."""
+        return len(self.told) - len(self.tests)
+
+    def verdicts(self, explanation: str) -> str:
+        """What the tests of an explanation say, at its first budget, in a few words."""
+        own = [one for one in self.told if one.test.explanation == explanation]
+        words = {
+            one.test.operator: one.verdict.text[:1].lower() + one.verdict.text[1:]
+            for one in own
+            if one.test.k == own[0].test.k
+        }
+        return ", ".join(f"{word} ({operator})" for operator, word in words.items())
+
+
+def view(request: IceRequest | None, report: IceReport) -> IceView:
+    """request: None where the text was not kept."""
+    tests = test_views(report)
+    head = tests[0].test
+    first = tuple(one for one in tests if _trial(one) == (head.explanation, head.k))
+    compared = report.components.comparisons
+    shown = maps(request, report)
+    return IceView(
+        text_kept=request is not None,
+        says=says(report),
+        by_probability=by_probability(report),
+        told=tests,
+        first=first,
+        others=tuple(one for one in tests if one not in first and one.chart is not None),
+        compared=tuple(_compared(report, row) for row in compared[:MOST_ROWS]),
+        compared_left_out=max(0, len(compared) - MOST_ROWS),
+        maps=shown,
+        explanations_left_out=len({one.test.explanation for one in tests}) - len(shown),
+        values_told=bool(report.token_values),
+        human=human(request),
+        template=None if request is None else request.template,
+        alpha=alpha(report),
+        settings=_settings(report),
+    )
+
+
+def _trial(one: TestView) -> tuple[str, float | None]:
+    return one.test.explanation, one.test.k
+
+
+def _compared(report: IceReport, row: Comparison) -> IceComparisonRow:
+    start = f"{row.first} and {row.second}, k {row.k}: "
+    return IceComparisonRow(
+        row, tuple(said.removeprefix(start) for said in report.warnings if said.startswith(start))
+    )
+
+
+def _settings(report: IceReport) -> list[tuple[str, str]]:
+    """What was in force, for the reader who wants to know how."""
+    named = report.provenance.parameters
+    names = ("rank_by", "eligible", "draws", "infills", "nsr_epsilon")
+    return [(name, str(named[name])) for name in names if name in named]
+
+
+MOST_CHARTS = 8  # pictures of a page; the numbers of all other tests are in its tables
+
+OPERATORS: dict[TestedOperator, str] = {
+    "delete": "the other tokens deleted",
+    "mask": "the other tokens masked",
+    "mask_unk": "the other tokens made unknown",
+    "mask_pad": "the other tokens made padding",
+    "infill": "the other tokens replaced by tokens of other texts",
+    "mean": "the mean over the operators",
+}
+
+
+@dataclass(frozen=True)
+class TestView:
+    """One test in words."""
+
+    test: Test
+    verdict: Verdict
+    sentence: str
+    rivals: str  # what the rationale was compared with
+    reasons: tuple[str, ...]  # why something is null, out of the report's warnings
+    chart: Chart | None = None
+
+    @property
+    def operator(self) -> str:
+        """What was done to the other tokens."""
+        return OPERATORS[self.test.operator]
+
+
+def test_views(report: IceReport) -> tuple[TestView, ...]:
+    """Every test in the report's order; the first of them with pictures."""
+    return tuple(
+        _test_view(report, test, place) for place, test in enumerate(report.components.tests)
+    )
+
+
+def _test_view(report: IceReport, test: Test, place: int) -> TestView:
+    return TestView(
+        test=test,
+        verdict=verdict(report, test),
+        sentence=sentence(report, test),
+        rivals=_rivals(test),
+        reasons=tuple(_reasons(report, test)),
+        chart=_chart(report, test) if place < MOST_CHARTS else None,
+    )
+
+
+def _rivals(test: Test) -> str:
+    tokens = "1 token" if test.tokens == 1 else f"{test.tokens} tokens"
+    if test.null.exact:
+        return f"all {test.null.draws} other rationales of {tokens}: an exact test"
+    ending = ", enough to tell: drawing stopped early" if test.stopped_early else ""
+    return f"{test.null.draws} random rationales of {tokens}{ending}"
+
+
+def _reasons(report: IceReport, test: Test) -> Iterator[str]:
+    start = f"{test.explanation}, k {test.k}, {test.operator}: "
+    for warning in report.warnings:
+        if warning.startswith(start):
+            yield warning.removeprefix(start)
+
+
+def observed(report: IceReport, test: Test) -> float | None:
+    """What the test compares with its null, in the null's unit."""
+    if by_probability(report):
+        return None if test.scores is None else test.scores.rationale
+    return test.nsr
+
+
+def _chart(report: IceReport, test: Test) -> Chart | None:
+    """None without a null, and in results of before nulls were counted."""
+    counted, score = test.null.histogram, observed(report, test)
+    if counted is None or score is None:
+        return None
+    caption = Caption(
+        title=f"Random rationales, {OPERATORS[test.operator]}",
+        summary=_summary(test, score),
+        unit="probability of the target label" if by_probability(report) else "NSR",
+    )
+    return histogram(counted, score, caption)
+
+
+def _summary(test: Test, score: float) -> str:
+    null = test.null
+    if null.histogram is None:
+        return ""
+    low, high = significant(null.histogram.low), significant(null.histogram.high)
+    return (
+        f"{_rivals(test)} score from {low} to {high}, {significant(null.mean)} on average; the "
+        f"rationale scores {significant(score)}. Win rate {significant(test.win_rate)}, where "
+        "chance is 0.5."
+    )
+
+
+MOST_MAPS = 6  # explanations shown in the text; the others are in the tables
+MOST_STRETCHES = 2_500  # coloured or outlined elements of a page: about 100 kB
+STRONGEST = 10  # tokens listed
+MOST_SPANS = 20  # of a rationale, listed
+
+NAMES: dict[Of, str] = {"text": "Text", "text_pair": "Text pair"}
+
+
+@dataclass(frozen=True)
+class HeatPassage:
+    """A text as far as the model reads it, and how an explanation sees it."""
+
+    name: str
+    runs: tuple[TokenRun, ...]
+    unread: int  # characters behind those that the model reads
+
+    @property
+    def text(self) -> str:
+        """The text as far as it is read."""
+        return "".join(stretch.text for run in self.runs for stretch in run.stretches)
+
+
+@dataclass(frozen=True)
+class Strong:
+    """A token and what it is worth to an explanation."""
+
+    where: str
+    text: str | None  # None: not kept
+    value: float
+    inside: bool  # the rationale
+
+
+@dataclass(frozen=True)
+class HeatMap:
+    """One explanation in the text. passages: empty where the text was not kept."""
+
+    explanation: str
+    largest: float | None  # magnitude of the deepest colour; None: no values to colour
+    passages: tuple[HeatPassage, ...]
+    strongest: tuple[Strong, ...]
+    spans: tuple[RationaleEvidence, ...]
+    more_spans: int
+    unplaced: int  # tokens of the rationale that are the template's
+    pale: bool = False  # the values are there, but the page has colours enough
+
+
+@dataclass(frozen=True)
+class Marked:
+    """A text with the spans that people marked."""
+
+    name: str
+    pieces: list[MarkedText]
+
+
+def texts(request: IceRequest | None) -> dict[Of, str]:
+    """The texts that were judged; none where they were not kept."""
+    if request is None:
+        return {}
+    pair: dict[Of, str] = {} if request.text_pair is None else {"text_pair": request.text_pair}
+    return {"text": request.text, **pair}
+
+
+def human(request: IceRequest | None) -> tuple[Marked, ...]:
+    """The texts with what people marked in them."""
+    if request is None or not request.human:
+        return ()
+    return tuple(
+        Marked(NAMES[of], pieces(text, _human_marks(request, of)))
+        for of, text in texts(request).items()
+    )
+
+
+def _human_marks(request: IceRequest, of: Of) -> list[Mark]:
+    return [
+        Mark(span.start, span.end, "human", "marked by people")
+        for span in request.human or ()
+        if span.of == of
+    ]
+
+
+def maps(request: IceRequest | None, report: IceReport) -> tuple[HeatMap, ...]:
+    """Of the first explanations, in the report's order. Too much colour is left out."""
+    names = dict.fromkeys(test.explanation for test in report.components.tests)
+    values = {own.explanation: own for own in report.token_values}
+    found: list[HeatMap] = []
+    spent = 0
+    for name in list(names)[:MOST_MAPS]:
+        made = _map(request, report, name, values.get(name))
+        weight = _weight(made)
+        if spent + weight > MOST_STRETCHES and made.largest is not None:
+            made = _pale(_map(request, report, name, None), made)
+            weight = _weight(made)
+        spent += weight
+        found.append(made)
+    return tuple(found)
+
+
+def _pale(outlined: HeatMap, coloured: HeatMap) -> HeatMap:
+    """The rationale outlined, without colours; all else as it was."""
+    return replace(outlined, strongest=coloured.strongest, unplaced=coloured.unplaced, pale=True)
+
+
+def _weight(made: HeatMap) -> int:
+    return sum(stretches(passage.runs) for passage in made.passages)
+
+
+def _map(
+    request: IceRequest | None, report: IceReport, name: str, own: TokenValues | None
+) -> HeatMap:
+    spans = [span for span in report.evidence if span.explanation == name]
+    given = [abs(value) for value in own.values if value is not None] if own else []
+    largest = max(given, default=None)
+    return HeatMap(
+        explanation=name,
+        largest=largest,
+        passages=tuple(
+            _passage(report, of, text, list(_warm(report, of, own, spans)))
+            for of, text in texts(request).items()
+        ),
+        strongest=tuple(_strongest(texts(request), report, own)),
+        spans=tuple(spans[:MOST_SPANS]),
+        more_spans=max(0, len(spans) - MOST_SPANS),
+        unplaced=_unplaced(report, own),
+    )
+
+
+def _passage(report: IceReport, of: Of, text: str, tokens: Sequence[Warm]) -> HeatPassage:
+    read = report.characters_read[0 if of == "text" else 1]
+    return HeatPassage(NAMES[of], runs(text[:read], tokens), len(text[read:].rstrip()))
+
+
+def _warm(
+    report: IceReport, of: Of, own: TokenValues | None, spans: Iterable[RationaleEvidence]
+) -> Iterator[Warm]:
+    """Tokens with their values; without these the spans, which are outlined only."""
+    if own is None:
+        for span in spans:
+            if span.offsets_into == of and span.start is not None and span.end is not None:
+                yield Warm(span.start, span.end, outlined=True)
+        return
+    inside = set(own.rationale)
+    largest = max((abs(value) for value in own.values if value is not None), default=0.0)
+    for place, (token, value) in enumerate(zip(report.tokens, own.values, strict=True)):
+        if token.of == of and token.start is not None and token.end is not None:
+            yield Warm(token.start, token.end, level(value, largest), place in inside)
+
+
+def _strongest(
+    known: dict[Of, str], report: IceReport, own: TokenValues | None
+) -> Iterator[Strong]:
+    """Of the largest magnitude, first; of equal ones, the first in the text."""
+    if own is None:
+        return
+    given = [(place, value) for place, value in enumerate(own.values) if value]
+    inside = set(own.rationale)
+    for place, value in sorted(given, key=lambda pair: -abs(pair[1]))[:STRONGEST]:
+        token = report.tokens[place]
+        if token.of not in ("text", "text_pair"):
+            yield Strong("the template", None, value, place in inside)
+            continue
+        text = known.get(token.of)
+        yield Strong(
+            where=f"{NAMES[token.of].lower()}, {token.start}–{token.end}",
+            text=None if text is None else text[token.start : token.end],
+            value=value,
+            inside=place in inside,
+        )
+
+
+def _unplaced(report: IceReport, own: TokenValues | None) -> int:
+    if own is None:
+        return 0
+    return sum(report.tokens[place].of == "template" for place in own.rationale)
