@@ -53,6 +53,8 @@ class Work:
         return self.amount * each
 
 
+ROUNDING = 1e-9  # of a limit: who lowers a number as far as the refusal says is accepted
+
 Cost = Callable[[Any, int], Sequence[Work]]  # request, tokens that its model surely reads → work
 
 
@@ -71,13 +73,13 @@ class WorkLimit:
         """Raises TooCostly where the certain work is more than the limit."""
         certain = [work for work in works if work.certain]
         for work in certain:
-            if work.most is not None and work.amount > work.most:
+            if work.most is not None and work.amount > work.most * (1 + ROUNDING):
                 alone = work.most / work.amount
                 raise _refusal(
                     work, min(alone, self._share(work, certain)), _number(work.most), certain
                 )
         total = self.likely_seconds(certain)
-        if total > self.seconds:
+        if total > self.seconds * (1 + ROUNDING):
             largest = max(certain, key=lambda work: work.seconds(self.tokens_per_second))
             limit = f"{_number(self.seconds)} seconds of work (this is about {_number(total)})"
             raise _refusal(largest, self._share(largest, certain), limit, certain)

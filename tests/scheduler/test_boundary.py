@@ -79,7 +79,7 @@ STEPS: list[tuple[str, Any, str, int]] = [
     ("validating", batch_validation, "advance", 1),
     ("feeding", lanes, "take", 1),
     ("feeding", lanes, "feed", 1),
-    ("writing", batches, "take", 1),
+    ("writing", batches, "take_unwritten", 1),
     ("writing", batches, "answers", 1),
     ("writing", batches, "close", 1),
 ]
