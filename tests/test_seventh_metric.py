@@ -327,15 +327,13 @@ def test_compose_and_the_readme_show_it(checkout: Path) -> None:
 @pytest.mark.skipif(KUBECTL is None, reason="kubectl builds the overlays")
 @pytest.mark.parametrize("overlay", OVERLAYS)
 def test_the_cluster_runs_it_and_watches_both_queues(checkout: Path, overlay: str) -> None:
-    found = {
-        (one["kind"], one["metadata"]["name"]): one.get("spec") for one in built(checkout, overlay)
-    }
-    template = found["Deployment", "worker-toy"]["template"]
+    made = {(one["kind"], one["metadata"]["name"]): one for one in built(checkout, overlay)}
+    template = made["Deployment", "worker-toy"]["spec"]["template"]
     assert template["spec"]["containers"][0]["args"] == ["toy"]
     assert template["metadata"]["labels"]["touchstone-worker"] == "true"
-    triggers = found["ScaledObject", "worker-toy"]["triggers"]
+    triggers = made["ScaledObject", "worker-toy"]["spec"]["triggers"]
     assert [one["metadata"]["listName"] for one in triggers] == ["score.toy", "score.toy.batch"]
-    assert ("PodDisruptionBudget", "worker-toy") in found
+    assert ("PodDisruptionBudget", "worker-toy") in made
 
 
 def test_it_keeps_every_law(toy: AnyMetric) -> None:
