@@ -20,8 +20,7 @@ import yaml
 from sqlalchemy import Engine, select
 
 import services
-from bench.capacity import size, table
-from bench.costs import _cost
+from bench.capacity import _cost, size, table
 from services import worker
 from services.command.__main__ import main
 from services.gateway.app import create_app
