@@ -35,11 +35,12 @@ test: $(VENV)/dev  ## the whole suite: real Redis, real PostgreSQL, no network, 
 	HF_HUB_OFFLINE=1 $(BIN)/pytest -m "not end_to_end" --numprocesses 2 --dist loadfile
 	HF_HUB_OFFLINE=1 $(BIN)/pytest -m end_to_end --numprocesses 2 --dist loadfile
 
-lint: $(VENV)/dev  ## ruff, mypy --strict, import borders
+lint: $(VENV)/dev  ## ruff, mypy --strict, import borders, generated manifests
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python -m services.stack.manifests check
 
 bench: $(VENV)/dev  ## measured comparisons; written to bench/RESULTS.md
 	$(RUN) -m bench

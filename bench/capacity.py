@@ -1,7 +1,9 @@
 """How many of everything for 1, 100 and 10,000 posts a second: `python -m bench.capacity`.
 
-Costs are measured: those of a metric in this process now (`bench.costs`), those of the way there
-and back by `bench.gateway`, whose last figures stand in `bench/RESULTS.md`. With them a simulation
+Costs are measured: those of a metric in this process now, on the examples of its contract (CPU of
+the whole process, split into what the models took, seconds inside their forward passes times the
+threads that they use, and the rest, which is the metric's own); those of the way there and back by
+`bench.gateway`, whose last figures stand in `bench/RESULTS.md`. With them a simulation
 of the queues (`bench.queueing`) finds the fewest servers whose 95th percentile stays within the
 promise. It writes `docs/capacity.md`; the last line is JSON.
 
@@ -14,17 +16,24 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import time
 from dataclasses import asdict, dataclass
+from itertools import cycle, islice
 from pathlib import Path
 from typing import Any
 
+import torch
+from prometheus_client import REGISTRY
 from rich.console import Console
 
-from bench.costs import Cost, costs
 from bench.environment import environment
 from bench.queueing import Station, sized
 from services.bindings import local
+from services.registry import metrics, service
 from shared import telemetry
+from shared.contracts import MetricContract
+from shared.errors import ScoringError
+from shared.metric import Metric
 from shared.models import ports
 from shared.models.catalogue import load_catalogue
 from shared.settings import settings
@@ -37,8 +46,8 @@ LEDGER_CORES, REDIS_CORES = 32, 1  # the most that one server of each can use
 LIFTS = {
     "gateway": "more gateway processes: they share nothing",
     "ledger": "one ledger a tenant or region (jobs know no other jobs), or fewer, larger commits",
-    "redis": "one Redis a room: lanes and reply lists of different rooms have nothing in common",
-    "metric": "more workers of the metric: a lane feeds any number of them",
+    "redis": "one Redis a service: its queues and reply lists have nothing to do with another's",
+    "metric": "more workers of the metric: a queue feeds any number of them",
     "model": "GPUs in place of cores, or more model workers on the same queue",
 }
 
@@ -154,6 +163,90 @@ def main() -> None:
     write(asked.page, [*lines, *table(sizes), ""])
     figures = [asdict(one) | {"p95": one.p95 if math.isfinite(one.p95) else None} for one in sizes]
     print(json.dumps({"bench": "capacity", "figures": figures, "environment": environment()}))
+
+
+MEASURED_JOBS = 48
+TEXTS = ("text", "premise", "reasoning")  # fields that are made to differ
+ALIKE = ("options", "human", "predictions", "counterfactuals", "infill_pool")
+STAGES = ("touchstone_inference_seconds_sum", "touchstone_similarity_seconds_sum")
+ROWS = ("touchstone_inference_batch_rows_sum", "touchstone_similarity_batch_inputs_sum")
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Of one job, on average. Seconds of one core."""
+
+    metric: str
+    own: float  # of the metric's worker
+    model: float  # of the model workers
+    rows: float  # texts or pairs that went through a model
+
+
+def costs() -> tuple[list[Cost], dict[str, str]]:
+    """Every metric's cost, and for those without one the reason."""
+    found, without = [], {}
+    for metric in metrics().values():
+        try:
+            found.append(_cost(metric))
+        except ScoringError as error:
+            without[metric.name] = error.detail
+    return found, without
+
+
+def _cost(metric: MetricContract) -> Cost:
+    """Of jobs whose texts differ, in one batch, once what loads lazily is loaded."""
+    scored = service(metric.name)
+    if not isinstance(scored, Metric):
+        raise TypeError(f"{metric.name} is no metric")
+    bodies = list(metric.examples.values())
+    scored.score_batch([metric.request.model_validate(body) for body in bodies])
+    work = [
+        metric.request.model_validate(differing(body, place))
+        for place, body in enumerate(islice(cycle(bodies), MEASURED_JOBS))
+    ]
+    cpu, device, rows = time.process_time(), _total(STAGES), _total(ROWS)
+    scored.score_batch(work)
+    cpu, device = time.process_time() - cpu, _total(STAGES) - device
+    model = min(cpu, device * torch.get_num_threads())
+    return Cost(
+        metric=metric.name,
+        own=(cpu - model) / MEASURED_JOBS,
+        model=model / MEASURED_JOBS,
+        rows=(_total(ROWS) - rows) / MEASURED_JOBS,
+    )
+
+
+def differing(body: Any, place: int) -> Any:
+    """The same request about other texts, so that no job's rows answer for another's."""
+    if isinstance(body, list | tuple):
+        return [differing(one, place) for one in body]
+    if not isinstance(body, dict):
+        return body
+    if {"text", "logprobs"} <= body.keys():  # an answer of a language model, token by token
+        logprobs = body["logprobs"]
+        values = [*logprobs["token_logprobs"], logprobs["token_logprobs"][-1]]
+        tokens = [*logprobs["tokens"], f" {place}."]
+        return body | {
+            "text": f"{body['text']} {place}.",
+            "logprobs": logprobs | {"tokens": tokens, "token_logprobs": values},
+        }
+    return {
+        name: f"{value} {place}."
+        if name in TEXTS and isinstance(value, str)
+        else value
+        if name in ALIKE
+        else differing(value, place)
+        for name, value in body.items()
+    }
+
+
+def _total(names: tuple[str, ...]) -> float:
+    samples = (sample for family in REGISTRY.collect() for sample in family.samples)
+    return sum(
+        sample.value
+        for sample in samples
+        if sample.name in names and sample.labels.get("stage", "run") == "run"
+    )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""One of our processes with the rooms of `bench/rooms` beside its own.
+"""One of our processes with the services of `bench/services` beside its own.
 
 `python -m bench.extended services.gateway`, `python -m bench.extended services.worker noop`.
 """
@@ -11,14 +11,14 @@ from pathlib import Path
 
 import services
 
-ROOMS = Path(__file__).with_name("rooms")
+MORE_SERVICES = Path(__file__).with_name("services")
 
 
 def main() -> None:
     """The command."""
     module = sys.argv[1]
     sys.argv = [module, *sys.argv[2:]]
-    services.__path__.append(str(ROOMS))
+    services.__path__.append(str(MORE_SERVICES))
     runpy.run_module(module, run_name="__main__", alter_sys=True)
 
 

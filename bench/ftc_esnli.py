@@ -114,12 +114,12 @@ def through_service(work: dict[str, list[Json]]) -> dict[str, list[Row]]:
         ThreadPoolExecutor(CLIENTS) as pool,
     ):
         return {
-            source: list(told(source, pool.map(lambda sent: scored(client, sent), some)))
+            source: list(with_progress(source, pool.map(lambda sent: scored(client, sent), some)))
             for source, some in work.items()
         }
 
 
-def told(source: str, rows: Iterator[Row]) -> Iterator[Row]:
+def with_progress(source: str, rows: Iterator[Row]) -> Iterator[Row]:
     """The rows, counted on standard error."""
     for place, row in enumerate(rows, 1):
         if place % 200 == 0:

@@ -1,37 +1,45 @@
-"""HAF's similarities against the released code's way: `python -m bench.haf`; the last line is JSON.
+"""HAF's similarities against the released code: `python -m bench.haf`; the last line is JSON.
 
 32 made samples of four reasons with all stages, brought with log-probabilities, `reference`
-variant. The released way: one `predict` a reason and a decision, one pair at a time between stages
+variant. The released code: one `predict` a reason and a decision, one pair at a time between stages
 and for decisions, nothing remembered; only its similarity calls are timed, ours is the whole
 scoring. The cross-encoder has the shape of distilroberta and random weights. Paired: in every round
 all take their turn, ours with an empty cache; ratios are medians over rounds.
 `reference_f32`: the same model in float32 (target 1.4). `reference_bf16`: ours in bfloat16 against
-the released way in float32 (target 3), where the processor multiplies bfloat16. `bi_encoder`: the
-embedded bi-encoder against the released way in float32 (target 10), with the change of every metric
-(against random weights: it says how far two similarities may lie apart, not which is right).
+the released code in float32 (target 3), where the processor multiplies bfloat16. `bi_encoder`: the
+embedded bi-encoder against the released code in float32 (target 10), with the change of every
+metric (against random weights: it says how far two similarities may lie apart, not which is right).
+
+Made reasons are of 16 words, a stage adds one or two. Decisions come from a few sentences, as in
+real responses: of the released ones' decision pairs a third is distinct.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import re
 import statistics
 import tempfile
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
+import sentence_transformers
 import torch
 
 from bench.environment import environment
-from bench.haf_released import Released, Texts, Way, counted, timed
-from bench.haf_samples import made_requests
-from bench.similarity_pairs import bf16_in_hardware, made_model
+from bench.similarity_pairs import VOCABULARY, bf16_in_hardware, made_model
 from services.haf.contract import HafRequest
+from services.haf.conversation import converse
 from services.haf.metric import SERVICE
+from services.haf.model_calls import TEMPLATES, compared_with, decision_target
 from services.haf.report import HafComponents, HafReport
+from services.haf.transcript import Exchange, Transcript
 from services.similarity.encoders import LocalSimilarities
 from services.similarity.quiet import quiet
 from shared.contracts import ModelUse
@@ -76,12 +84,12 @@ class Only:
 
 
 class Ours:
-    """The room itself with a local model, an empty cache every time."""
+    """The metric itself with a local model, an empty cache every time."""
 
     def __init__(self, source: str, kind: str, dtype: str) -> None:
         fields = {"name": "m", "kind": kind, "source": source, "dtype": dtype, "device": "cpu"}
         self._catalogue = Catalogue((ModelEntry.model_validate(fields),), Path("/"))
-        self.way = Way()
+        self.measured = Measurement()
         self.reports: list[HafReport] = []
         self.answers: dict[Texts, float] = {}
 
@@ -92,8 +100,8 @@ class Ours:
         counting = Counting(model)
         bind(cast(Models, Only(counting)))
         network = model._weights.model[0].auto_model  # type: ignore[attr-defined]  # noqa: SLF001
-        with counted(network, self.way):
-            self.way.seconds.append(timed(lambda: self._score(requests)))
+        with counted(network, self.measured):
+            self.measured.seconds.append(timed(lambda: self._score(requests)))
         self.answers = counting.answers
         bind(None)
 
@@ -115,7 +123,7 @@ def measure(rounds: int, samples: int) -> dict[str, Any]:
         ways: tuple[Released | Ours, ...] = (released, *ours.values())
         for each in ways:
             each.run(requests[:1])  # warms up
-            each.way.seconds.clear()
+            each.measured.seconds.clear()
         for _ in range(rounds):
             for each in ways:
                 each.run(requests)
@@ -127,13 +135,13 @@ def summed_up(released: Released, ours: dict[str, Ours], samples: int) -> dict[s
     ratios: dict[str, float | None] = dict.fromkeys(
         ("reference_f32", "reference_bf16", "bi_encoder")
     )
-    figures: dict[str, Any] = {"samples": samples, "released": released.way.figures(samples)}
+    figures: dict[str, Any] = {"samples": samples, "released": released.measured.figures(samples)}
     figures["reference_bf16"] = "null: this processor has neither avx512_bf16 nor amx_bf16"
     plain = ours["reference_f32"].reports
     for name, each in ours.items():
-        both = zip(released.way.seconds, each.way.seconds, strict=True)
+        both = zip(released.measured.seconds, each.measured.seconds, strict=True)
         ratios[name] = round(statistics.median(theirs / own for theirs, own in both), 2)
-        figures[name] = each.way.figures(samples) | {
+        figures[name] = each.measured.figures(samples) | {
             "distinct_pairs_per_sample": round(len(each.answers) / samples, 1),
             "change": changes(plain, each.reports),
         }
@@ -145,7 +153,7 @@ def summed_up(released: Released, ours: dict[str, Ours], samples: int) -> dict[s
 def apart(theirs: dict[Texts, float], own: dict[Texts, float]) -> float:
     """The largest difference of a pair's similarity. Every pair of theirs is one of ours."""
     missing = theirs.keys() - own.keys()
-    assert not missing, f"{len(missing)} pairs of the released way were not asked for"
+    assert not missing, f"{len(missing)} pairs of the released code were not asked for"
     return float(max(abs(value - own[pair]) for pair, value in theirs.items()))
 
 
@@ -172,6 +180,153 @@ def main() -> None:
     found = measure(asked.rounds, asked.samples)
     about = environment(torch=torch.__version__, dtype="float32, bfloat16", rounds=asked.rounds)
     print(json.dumps({"bench": "haf", **found, "environment": about}))
+
+
+Texts = tuple[str, str]
+
+
+@dataclass
+class Measurement:
+    """One way of scoring: its seconds, a round each, and what it asked of the model."""
+
+    seconds: list[float] = field(default_factory=list)
+    passes: int = 0
+    rows: int = 0
+
+    def figures(self, samples: int) -> dict[str, float]:
+        """Medians, a sample."""
+        return {
+            "seconds": round(statistics.median(self.seconds), 3),
+            "forward_passes_per_sample": round(self.passes / samples, 2),
+            "rows_per_sample": round(self.rows / samples, 1),
+        }
+
+
+@contextmanager
+def counted(network: Any, measured: Measurement) -> Iterator[None]:
+    """Count the passes and rows that go through this network."""
+    measured.passes = measured.rows = 0
+    forward = network.forward
+
+    def counting(*args: Any, **given: Any) -> Any:
+        measured.passes += 1
+        measured.rows += len(given["input_ids"] if "input_ids" in given else args[0])
+        return forward(*args, **given)
+
+    network.forward = counting
+    try:
+        yield
+    finally:
+        network.forward = forward
+
+
+class Released:
+    """The calls that the released code makes, on sentence-transformers' own cross-encoder."""
+
+    def __init__(self, folder: Path) -> None:
+        with quiet():
+            self._model = sentence_transformers.CrossEncoder(str(folder), device="cpu")
+        self.measured = Measurement()
+        self.answers: dict[Texts, float] = {}
+
+    def run(self, requests: Sequence[HafRequest]) -> None:
+        """Compare what one scoring of all of them needs."""
+        transcripts = converse(requests)
+        with counted(self._model[0].auto_model, self.measured):
+            self.measured.seconds.append(timed(lambda: self._all(requests, transcripts)))
+
+    def _all(self, requests: Sequence[HafRequest], transcripts: list[list[Transcript]]) -> None:
+        for request, orders in zip(requests, transcripts, strict=True):
+            self._sample(request, orders[0])
+
+    def _sample(self, request: HafRequest, transcript: Transcript) -> None:
+        """A call a reason, a decision, a list; then pair after pair."""
+        for exchange in transcript.exchanges:
+            self._relevance(request, exchange)
+        initial = [reason.statement.text for reason in transcript.justify.reasons]
+        self._predict([(request.text, text) for text in initial])
+        self._predict([(a, b) for n, a in enumerate(initial) for b in initial[n + 1 :]])
+        for exchange in transcript.later:
+            self._one_by_one(exchange, initial)
+
+    def _relevance(self, request: HafRequest, exchange: Exchange) -> None:
+        for reason in exchange.reasons:
+            self._predict([(reason.statement.text, masked) for masked in reason.masked])
+        if exchange.decision is not None:
+            target = decision_target(request, exchange, exchange.decision)
+            self._predict([(target, masked) for masked in exchange.decision.masked])
+
+    def _one_by_one(self, exchange: Exchange, initial: list[str]) -> None:
+        for reason in exchange.reasons:
+            for other in compared_with(exchange, initial):
+                self._predict([(reason.statement.text, other)])
+        if exchange.reason is not None and exchange.decision is not None:
+            for known in TEMPLATES:
+                self._predict([(exchange.decision.statement.text, known)])
+
+    def _predict(self, pairs: list[Texts]) -> None:
+        if pairs:
+            found = self._model.predict(pairs, batch_size=32, show_progress_bar=False)
+            self.answers.update(zip(pairs, found.tolist(), strict=True))
+
+
+def timed(work: Callable[[], object]) -> float:
+    """Seconds."""
+    started = time.perf_counter()
+    work()
+    return time.perf_counter() - started
+
+
+REASONS, WORDS, TEXT_WORDS = 4, 16, 24
+ENOUGH = (
+    "No, additional reasons are not required.",
+    "Decision: The given reasons are sufficient.",
+)
+MORE = (
+    "Yes, additional reasons are required to justify why the TEXT is toxic.",
+    "Decision: Additional reason is required to justify why the TEXT is toxic.",
+)
+
+
+def made_requests(count: int) -> list[HafRequest]:
+    """Samples with brought responses, variant `reference`."""
+    rng = np.random.default_rng(0)
+    return [_request(rng) for _ in range(count)]
+
+
+def _request(rng: np.random.Generator) -> HafRequest:
+    individual = [
+        _response(rng, _pick(rng, MORE if place % 2 else ENOUGH), place % 2)
+        for place in range(REASONS)
+    ]
+    return HafRequest.model_validate(
+        {
+            "text": _sentence(rng, TEXT_WORDS),
+            "variant": "reference",
+            "responses": {
+                "justify": _response(rng, "The given TEXT is toxic.", REASONS),
+                "internal": _response(rng, _pick(rng, MORE), 2),
+                "external": _response(rng, _pick(rng, MORE), 1),
+                "individual": individual,
+            },
+        }
+    )
+
+
+def _pick(rng: np.random.Generator, sentences: tuple[str, ...]) -> str:
+    return sentences[int(rng.integers(len(sentences)))]
+
+
+def _sentence(rng: np.random.Generator, words: int) -> str:
+    return " ".join(str(word) for word in rng.choice(VOCABULARY.split(), words)) + "."
+
+
+def _response(rng: np.random.Generator, decision: str, reasons: int) -> dict[str, Any]:
+    listed = [f"{place}. {_sentence(rng, WORDS)}" for place in range(1, reasons + 1)]
+    text = "\n".join([decision, "", *listed]).strip()
+    tokens = re.findall(r"\s*\S+", text)
+    values = [-float(value) for value in rng.exponential(0.4, len(tokens))]
+    return {"text": text, "logprobs": {"tokens": tokens, "token_logprobs": values}}
 
 
 if __name__ == "__main__":

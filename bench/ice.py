@@ -1,10 +1,14 @@
-"""ICE against the released ways: `python -m bench.ice`; the last line is JSON.
+"""ICE against the released code: `python -m bench.ice`; the last line is JSON.
 
 Paired in one process, medians over rounds: in every round the package's evaluator, a loop of one
 forward pass a draw, and ours take their turn on the same texts of 40 tokens (8 kept), at the same
 50 draws, deletion, 2 threads, on a random GPT-2 (124M) and a tiny one. Ours scores the texts as one
 batch; `single` is one request at a time. Targets: `api_gpt2` 20, `api_tiny` 35, `loop_gpt2` 8,
 `loop_tiny` 13 (the smaller of attention and gradient); scores equal to 1e-5.
+
+`package`: `ICEEvaluator` of ice-faithfulness 1.0.1, as a user calls it, deletion only. `script`:
+the procedure of the authors' English script, one forward pass a draw, typed anew from its
+description; its masks are given, so that both meet the same ones.
 """
 
 from __future__ import annotations
@@ -14,7 +18,8 @@ import copy
 import json
 import statistics
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -24,7 +29,7 @@ import torch
 
 from bench import ice_gpu, ice_service
 from bench.environment import environment
-from bench.ice_models import (
+from bench.ice_gpu import (
     GPT2,
     LABEL_TOKENS,
     TEMPLATE,
@@ -33,8 +38,8 @@ from bench.ice_models import (
     random_model,
     tokenizer,
 )
-from bench.ice_released import Asked, package, script
 from services.ice.contract import IceRequest
+from services.ice.kernel import Floats
 from services.ice.metric import SERVICE
 from services.ice.model_calls import inquire
 from services.ice.subsets import Subset, released
@@ -46,7 +51,7 @@ score_batch = SERVICE.score_batch
 DRAWS, SEED, LENGTH, KEPT, THREADS = 50, 42, 40, 8, 2
 METHODS = ("attention", "gradient")
 
-Way = Callable[[], object]
+Contender = Callable[[], object]
 
 
 @dataclass(frozen=True)
@@ -82,24 +87,24 @@ def main() -> None:
 
 
 def measured(shape: Shape, method: str) -> dict[str, float]:
-    """Seconds an example of every way, in turn, and their ratios."""
+    """Seconds an example of every contender, in turn, and their ratios."""
     words, model = tokenizer(), random_model(shape.config)
     theirs = copy.deepcopy(model)  # the package leaves its own settings on the model
     ports.bind(behind_the_port(copy.deepcopy(model), words))
     requests = [request_of(text, method) for text in texts(shape.texts)]
-    asked = [Asked(model, words, LABEL_TOKENS, ids_of(request)) for request in requests]
+    asked = [ReleasedInput(model, words, LABEL_TOKENS, ids_of(request)) for request in requests]
     masks = list(islice(released(SEED, LENGTH, KEPT), DRAWS))
     agreement = compare(requests, asked, method, masks)
-    ways: dict[str, Way] = {
+    contenders: dict[str, Contender] = {
         "ours": lambda: score_batch(requests),
         "single": lambda: [score(request) for request in requests],
         "loop": lambda: [script(one, method, masks) for one in asked],
         "api": lambda: [
-            package(Asked(theirs, one.tokenizer, one.labels, one.ids), method, DRAWS, SEED)
+            package(ReleasedInput(theirs, one.tokenizer, one.labels, one.ids), method, DRAWS, SEED)
             for one in asked
         ],
     }
-    seconds = in_turn(ways, shape.rounds, shape.texts)
+    seconds = in_turn(contenders, shape.rounds, shape.texts)
     return (
         agreement
         | seconds
@@ -114,19 +119,22 @@ def measured(shape: Shape, method: str) -> dict[str, float]:
     )
 
 
-def in_turn(ways: dict[str, Way], rounds: int, examples: int) -> dict[str, float]:
+def in_turn(contenders: dict[str, Contender], rounds: int, examples: int) -> dict[str, float]:
     """Median seconds an example; the first round is thrown away."""
-    taken: dict[str, list[float]] = {name: [] for name in ways}
+    taken: dict[str, list[float]] = {name: [] for name in contenders}
     for _ in range(rounds + 1):
-        for name, way in ways.items():
+        for name, contender in contenders.items():
             started = time.perf_counter()
-            way()
+            contender()
             taken[name].append((time.perf_counter() - started) / examples)
     return {name: round(statistics.median(found[1:]), 5) for name, found in taken.items()}
 
 
 def compare(
-    requests: Sequence[IceRequest], asked: Sequence[Asked], method: str, masks: Sequence[Subset]
+    requests: Sequence[IceRequest],
+    asked: Sequence[ReleasedInput],
+    method: str,
+    masks: Sequence[Subset],
 ) -> dict[str, float]:
     """Ours against the loop: the same rationale, and every score to 1e-5."""
     apart = 0.0
@@ -159,6 +167,126 @@ def texts(count: int) -> list[str]:
 def ids_of(request: IceRequest) -> list[int]:
     """Each word is a token."""
     return [int(word[1:]) for word in request.text.split()]
+
+
+BUDGET = 0.2
+
+
+@dataclass(frozen=True)
+class ReleasedInput:
+    """A causal model, what its labels are read off, and one example's tokens."""
+
+    model: Any
+    tokenizer: Any
+    labels: Sequence[int]  # token ids
+    ids: Sequence[int]
+
+
+@dataclass(frozen=True)
+class ReleasedScores:
+    """What the script says of one example."""
+
+    full: float
+    rationale: Subset
+    observed: float
+    null: Floats  # (M,)
+    win_rate: float
+    effect: float
+    p_value: float
+
+
+@torch.no_grad()
+def probability(
+    asked: ReleasedInput, ids: Sequence[int], column: int | None = None
+) -> tuple[float, int]:
+    """(softmax over the labels' logits alone, read at the predicted or given one; which)."""
+    logits = asked.model(input_ids=torch.tensor([list(ids)])).logits[0, -1, list(asked.labels)]
+    place = int(logits.argmax()) if column is None else column
+    return float(logits.softmax(dim=0)[place]), place
+
+
+def last_row_attention(asked: ReleasedInput) -> torch.Tensor:
+    """(L,) of the last position, mean over heads and layers; eager for this pass only."""
+    usual = asked.model.config._attn_implementation  # noqa: SLF001 - there is no public name
+    asked.model.set_attn_implementation("eager")
+    with torch.no_grad():
+        ids = torch.tensor([list(asked.ids)])
+        layers = asked.model(input_ids=ids, output_attentions=True).attentions
+    asked.model.set_attn_implementation(usual)
+    return torch.stack([layer[0, :, -1].mean(dim=0) for layer in layers]).mean(dim=0)
+
+
+def gradient_norm(asked: ReleasedInput, token: int) -> torch.Tensor:
+    """(L,) L2 norm of the gradient of a label token's logit by each embedding."""
+    table = asked.model.get_input_embeddings()
+    embedded = table(torch.tensor([list(asked.ids)])).detach().requires_grad_()
+    asked.model(inputs_embeds=embedded).logits[0, -1, token].backward()
+    assert embedded.grad is not None
+    norms: torch.Tensor = embedded.grad[0].norm(dim=-1)
+    return norms
+
+
+def script(asked: ReleasedInput, method: str, masks: Sequence[Subset]) -> ReleasedScores:
+    """Predict, attribute, score the rationale, score every mask; W strict, d with ddof 0.
+
+    Every position is eligible; the kept ones go through the model alone, numbered from 0.
+    """
+    full, column = probability(asked, asked.ids)
+    if method == "attention":
+        importance = last_row_attention(asked)
+    else:
+        importance = gradient_norm(asked, asked.labels[column])
+    size = max(1, int(BUDGET * len(asked.ids)))
+    best = torch.argsort(importance, descending=True, stable=True)[:size]
+    rationale = tuple(sorted(best.tolist()))
+    observed, *null = [
+        probability(asked, [asked.ids[place] for place in mask], column)[0]
+        for mask in (rationale, *masks)
+    ]
+    values = np.array(null)
+    return ReleasedScores(
+        full=full,
+        rationale=rationale,
+        observed=observed,
+        null=values,
+        win_rate=float(np.mean(observed > values)),
+        effect=float((observed - values.mean()) / values.std()),
+        p_value=float((1 + np.sum(values >= observed)) / (len(values) + 1)),
+    )
+
+
+def package(asked: ReleasedInput, method: str, draws: int, seed: int) -> Any:
+    """`evaluate_dataset` over this one example: its example result, a dict."""
+    from ice import ICEConfig, ICEEvaluator
+    from ice.extractors import LLMAttentionExtractor, LLMGradientExtractor
+    from ice.operators import DeletionOperator
+
+    config = ICEConfig(
+        n_permutations=draws,
+        k_values=[BUDGET],
+        candidate_token_ids=list(asked.labels),
+        device="cpu",
+        seed=seed,
+    )
+    with np_state(), torch.random.fork_rng(devices=[]):
+        evaluator = ICEEvaluator(asked.model, asked.tokenizer, config)
+        evaluator.operators = [DeletionOperator(asked.tokenizer)]
+        kind = LLMAttentionExtractor if method == "attention" else LLMGradientExtractor
+        extractor = kind(asked.model, asked.tokenizer, device="cpu")
+        ids = torch.tensor(list(asked.ids))
+        items = [{"input_ids": ids, "attention_mask": torch.ones_like(ids), "label": 0}]
+        result = evaluator.evaluate_dataset(items, extractor, k=BUDGET, show_progress=False)
+    return result.example_results[0]
+
+
+@contextmanager
+def np_state() -> Iterator[None]:
+    """The package seeds NumPy's global generator: put it back."""
+    before = np.random.get_state()  # noqa: NPY002 - it is this one that the package turns
+    try:
+        yield
+    finally:
+        np.random.set_state(before)  # noqa: NPY002
 
 
 if __name__ == "__main__":

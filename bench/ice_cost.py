@@ -1,4 +1,4 @@
-"""What ICE costs: `python -m bench.ice_cost`; prints the cost table of the room's card.
+"""What ICE costs: `python -m bench.ice_cost`; prints the cost table of the metric's card.
 
 Rows (forward passes of one text) and seconds of one core an example by operator and draws, on
 `embedded-hate` with attention, 40-word texts, five in a batch; then 20,000 characters: seconds, and

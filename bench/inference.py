@@ -1,4 +1,4 @@
-"""The inference room against the plain ways: `python -m bench.inference`; the last line is JSON.
+"""Inference against the plain code: `python -m bench.inference`; the last line is JSON.
 
 Paired: in every round each way takes its turn on the same rows; medians over rounds.
 `concurrent_vs_offline`: share of the throughput of one offline, length-sorted batch run of the same

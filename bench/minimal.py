@@ -16,7 +16,7 @@ from fastapi import FastAPI
 from redis import Redis
 from sqlalchemy import JSON, Column, MetaData, String, Table, create_engine, insert
 
-from bench.rooms.noop.contract import NoopRequest
+from bench.services.noop.contract import NoopRequest
 from services.hatexscore.contract import HatexscoreRequest
 from shared.contracts import JobRequest
 from shared.ledger.engine import sqlalchemy_url

@@ -3,7 +3,8 @@
 What it counts over the Python files of `services` and `shared` (migrations apart): files, lines,
 percentiles of lines a file, functions with a body over 30 lines, class names that occur twice
 (names with a leading underscore apart), file names that hold a word in -ing, lines of imports, and
-comparisons with a request's variant outside the contracts.
+comparisons with a request's variant outside the contracts; files, floors and imports of each
+package's import graph and of the whole one (`bench.import_graph`), and a circle of imports.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from bench.environment import environment
+from bench.import_graph import count_floors, count_imports, find_circle, import_graph, within
 
 ROOT = Path(__file__).parents[1]
 PRODUCT = ("services", "shared")
@@ -73,6 +75,7 @@ def shape(files: Sequence[Source]) -> dict[str, Any]:
         "share_of_names_in_ing": round(len(gerunds) / len(named), 3),
         "import_lines": sum(map(_import_lines, files)),
         "comparisons_with_a_variant": sorted(_comparisons(files)),
+        **_imports(files),
     }
 
 
@@ -117,6 +120,29 @@ def _comparisons(files: Sequence[Source]) -> Iterator[str]:
         for number, line in enumerate(source.text.splitlines(), start=1):
             if VARIANT.search(line):
                 yield f"{source.path}:{number}"
+
+
+def _imports(files: Sequence[Source]) -> dict[str, Any]:
+    """Files, floors and imports by package; floors are null where imports run in a circle."""
+    trees = {
+        ".".join(source.path.with_suffix("").parts): source.tree
+        for source in files
+        if source.path.name != "__init__.py"
+    }
+    graph = import_graph(trees)
+    packages = sorted({".".join(name.split(".")[:2]) for name in trees if name.count(".") > 1})
+    graphs = {name: within(graph, name) for name in packages} | {"product": graph}
+    return {
+        "import_graph": {
+            name: {
+                "files": len(part),
+                "floors": None if find_circle(part) else count_floors(part),
+                "imports": count_imports(part),
+            }
+            for name, part in graphs.items()
+        },
+        "circle": find_circle(graph),
+    }
 
 
 def main() -> int:

@@ -20,7 +20,7 @@ from shared.models import ports
 from shared.models.availability import ModelStates, StatusSender
 from shared.models.catalogue import Catalogue, load_catalogue
 from shared.models.ports import describe
-from shared.settings import Settings, settings
+from shared.settings import Settings, settings_or_exit
 from shared.worker import register, registered
 from shared.worker.batch_queues import BatchQueues, stopping
 from shared.worker.process import Health, preload
@@ -104,7 +104,7 @@ def consume(queues: list[str], chosen: Settings) -> None:
 def main(arguments: list[str] | None = None) -> None:
     """The command."""
     names = parse(arguments)
-    chosen = settings()
+    chosen = settings_or_exit()
     telemetry.configure_logging(chosen.log_level, chosen.log_format)
     telemetry.configure_tracing(f"worker-{'-'.join(names)}")
     states = ModelStates()
@@ -117,6 +117,7 @@ def main(arguments: list[str] | None = None) -> None:
         StatusSender(states).start()
     register_all(names)
     preload(partial(describe, ports.models()), needed(names, catalogue), health)
+    health.obstruct("worker", "is warming up: it scores the examples of its services once")
     warm_up()
     watchdog.start()
     health.ailment = watchdog.ailment

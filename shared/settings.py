@@ -6,13 +6,15 @@ The version of the running service, as the package metadata states it.
 from __future__ import annotations
 
 import os
+import sys
+from collections.abc import Iterator
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field, IPvAnyNetwork, SecretStr
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic import Field, IPvAnyNetwork, SecretStr, ValidationError
+from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
 
 from shared.work import WorkLimit
 
@@ -288,6 +290,31 @@ class CommandSettings(BaseSettings):
 def settings() -> Settings:
     """The settings of this process."""
     return Settings()
+
+
+def settings_or_exit() -> Settings:
+    """The settings of this process; a wrong one ends it with status 2 and a line that names it."""
+    try:
+        return settings()
+    except (ValidationError, SettingsError) as error:
+        sys.stderr.write("".join(f"{line}\n" for line in wrong_settings(error)))
+        raise SystemExit(2) from None
+
+
+def wrong_settings(error: ValidationError | SettingsError) -> Iterator[str]:
+    """A line for each wrong variable: its name and what is allowed, never its value."""
+    prefix = str(Settings.model_config["env_prefix"])
+    if isinstance(error, SettingsError):  # a list that is no JSON
+        name = str(error).partition('"')[2].partition('"')[0]
+        yield f'{prefix}{name.upper()} must be a JSON list, as in [1, 2] or ["a"]'
+        return
+    for one in error.errors(include_input=False, include_url=False):
+        name, *inside = map(str, one["loc"])
+        variable = name if name.isupper() else f"{prefix}{name.upper()}"
+        place = f" (entry {'/'.join(inside)})" if inside else ""
+        yield f"{variable}{place}: {one['msg'][:1].lower()}{one['msg'][1:]}".replace(
+            ": input should be ", " must be ", 1
+        )
 
 
 try:

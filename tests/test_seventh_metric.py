@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import argparse
 import csv
 import importlib
 import io
 import json
+import shutil
 import sys
 import threading
 from collections.abc import Iterator
@@ -14,14 +16,16 @@ from typing import Any
 
 import httpx
 import pytest
+import yaml
 from sqlalchemy import Engine, select
 
 import services
-from bench.costs import _cost
+from bench.capacity import _cost, size, table
 from services import worker
 from services.command.__main__ import main
 from services.gateway.app import create_app
 from services.registry import contracts, every_contract, metrics, service
+from services.stack import manifests
 from shared.contracts import MetricContract
 from shared.ledger.tables import jobs
 from shared.metric import Metric
@@ -30,6 +34,7 @@ from shared.worker import registered
 from shared.worker.job import MessageDelivery, carry
 from tests import metric_laws
 from tests.batches import Json, Scene
+from tests.deployment.manifests import KUBECTL, OVERLAYS, ROOT, built
 from tests.gateway.serving import serving
 from tests.metric_laws import AnyMetric
 from tests.patience import SECONDS, eventually
@@ -288,8 +293,46 @@ def test_it_can_be_tried(scene: Counted) -> None:
     assert "banana" in page
 
 
-def test_its_cost_is_measured(toy: AnyMetric) -> None:
-    assert _cost(toy.contract).metric == "toy"
+def test_its_cost_is_measured_and_its_capacity_simulated(toy: AnyMetric) -> None:
+    cost = _cost(toy.contract)
+    assert cost.metric == "toy"
+    asked = argparse.Namespace(within=5.0, gpu=200.0)
+    found = size(cost, 1, dict.fromkeys(("gateway", "postgres", "redis", "worker"), 1e-3), asked)
+    assert table([found])[-1].startswith("| toy | 1 |")
+
+
+@pytest.fixture
+def checkout(toy: AnyMetric, tmp_path: Path) -> Path:
+    """A copy of the files that are written from the registry, written with the toy there."""
+    root = tmp_path / "checkout"
+    root.mkdir()
+    for name in ("docker-compose.yml", "README.md"):
+        shutil.copy(ROOT / name, root)
+    shutil.copytree(ROOT / "k8s", root / "k8s")
+    assert manifests.main(["check", "--root", str(root)]) == 1
+    assert manifests.main(["write", "--root", str(root)]) == 0
+    assert manifests.main(["check", "--root", str(root)]) == 0
+    return root
+
+
+def test_compose_and_the_readme_show_it(checkout: Path) -> None:
+    composed = yaml.safe_load((checkout / "docker-compose.yml").read_text("utf-8"))["services"]
+    assert composed["toy"]["command"] == ["python", "-m", "services.worker", "toy"]
+    assert composed["toy"] == composed["hlv"] | {"command": composed["toy"]["command"]}
+    row = "| [`toy`](services/toy/README.md) | How often does a letter occur? |\n"
+    assert row in (checkout / "README.md").read_text("utf-8")
+
+
+@pytest.mark.skipif(KUBECTL is None, reason="kubectl builds the overlays")
+@pytest.mark.parametrize("overlay", OVERLAYS)
+def test_the_cluster_runs_it_and_watches_both_queues(checkout: Path, overlay: str) -> None:
+    made = {(one["kind"], one["metadata"]["name"]): one for one in built(checkout, overlay)}
+    template = made["Deployment", "worker-toy"]["spec"]["template"]
+    assert template["spec"]["containers"][0]["args"] == ["toy"]
+    assert template["metadata"]["labels"]["touchstone-worker"] == "true"
+    triggers = made["ScaledObject", "worker-toy"]["spec"]["triggers"]
+    assert [one["metadata"]["listName"] for one in triggers] == ["score.toy", "score.toy.batch"]
+    assert ("PodDisruptionBudget", "worker-toy") in made
 
 
 def test_it_keeps_every_law(toy: AnyMetric) -> None:

@@ -14,7 +14,7 @@ from rich.console import Console
 
 from services.command.api import Api, Refused
 from services.command.batches import get, report, submit
-from shared.settings import CommandSettings
+from shared.settings import CommandSettings, wrong_settings
 
 KEYS = "services.gateway.keys"
 EPILOG = """\
@@ -125,7 +125,8 @@ def main(arguments: list[str] | None = None) -> int:
         said.print("[bold red]touchstone:[/bold red] ", end="")
         said.print(str(error), markup=False, highlight=False, soft_wrap=True)
     except ValidationError as error:
-        said.print(f"touchstone: the environment is not right: {error}", markup=False)
+        for line in wrong_settings(error):
+            said.print(f"touchstone: {line}", markup=False, highlight=False, soft_wrap=True)
     except KeyboardInterrupt:
         said.print("interrupted; a batch that was made goes on without us")
         return 130

@@ -27,11 +27,13 @@ MOST_SHOWN = 20
 
 def submit(api: Api, asked: Namespace, console: Console, said: Console) -> int:
     """Upload, make the batch, and wait if told to. stdout gets its id, or its answers."""
+    said.print(f"uploading {asked.file}", markup=False, highlight=False, soft_wrap=True)
     batch = _create_batch(api, asked)
     if not asked.wait:
-        said.print(f"batch {batch['status']}; `touchstone get {batch['id']}` tells how it goes")
         console.print(batch["id"], soft_wrap=True, highlight=False)
+        said.print(f"batch {batch['status']}; `touchstone get {batch['id']}` tells how it goes")
         return 0
+    said.print(f"{batch['id']} {batch['status']}", highlight=False, soft_wrap=True)
     batch = _waited(api, batch, said)
     return _ended(api, batch, asked, said)
 
@@ -68,14 +70,14 @@ def _waited(api: Api, batch: Json, said: Console) -> Json:
 
 def _ended(api: Api, batch: Json, asked: Namespace, said: Console) -> int:
     counts = batch["request_counts"]
+    if batch["output_file_id"]:
+        save(api, batch["output_file_id"], asked.output)
     said.print(
         f"{batch['id']} {batch['status']}: {counts['completed']} of {counts['total']} scored, "
         f"{counts['failed']} failed"
     )
     if batch["errors"]:
         raise Refused("the file is not valid:\n" + "\n".join(faults(batch)))
-    if batch["output_file_id"]:
-        save(api, batch["output_file_id"], asked.output)
     if batch["error_file_id"]:
         said.print(f"what has no score is in {batch['error_file_id']}")
         if asked.errors:

@@ -1,4 +1,4 @@
-"""Discourse units of a chain of thought: sentences, clauses, and what a connective begins.
+r"""Discourse units of a chain of thought: sentences, clauses, and what a connective begins.
 
 DSeg1: clause units, near to the elementary discourse units of Rhetorical Structure Theory.
 

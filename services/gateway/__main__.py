@@ -14,7 +14,7 @@ from services.gateway.server import config_of, serve_metrics
 from services.gateway.site_security import Exposed, keys_needed
 from services.gateway.state import State
 from shared import telemetry
-from shared.settings import Settings, settings
+from shared.settings import Settings, settings_or_exit
 
 OPEN = {
     None: "no API key is asked for until one is made; only this machine can reach the service",
@@ -27,7 +27,7 @@ logger = telemetry.logger(__name__)
 def main() -> None:
     """Serve until SIGTERM; open requests are finished first."""
     argparse.ArgumentParser(prog="python -m services.gateway", description=__doc__).parse_args()
-    chosen = settings()
+    chosen = settings_or_exit()
     telemetry.configure_logging(chosen.log_level, chosen.log_format)
     telemetry.configure_tracing("gateway")
     app = create_app(chosen)

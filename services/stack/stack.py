@@ -49,7 +49,7 @@ def running(
     with ExitStack() as held:
         held.enter_context(occupied(folder))
         say("PostgreSQL")
-        postgres = None if chosen.names_servers else Postgres(folder / "postgres")
+        postgres = None if chosen.names_servers else Postgres(folder / "postgres", private=True)
         close_all(folder, postgres=folder / "postgres")  # PostgreSQL's package had opened it
         supervisor = Supervisor(postgres, logs, chosen)
         held.callback(supervisor.stop)

@@ -6,9 +6,10 @@ takes what it takes.
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from rich.console import Console
@@ -66,9 +67,21 @@ class Reporter:
         self._console, self._update = console, update
         self._since: dict[str, float] = {}
         self._last = time.monotonic()
+        self._lock = threading.Lock()
 
     def __call__(self, *waited_for: str) -> None:
         """To be called as often as somebody looks."""
+        with self._lock:
+            self._report(waited_for)
+
+    def repeat(self, stop: threading.Event) -> None:
+        """Say it again now and then while nobody looks, as during the start of PostgreSQL."""
+        while not stop.wait(SAID_EVERY_SECONDS):
+            with self._lock:
+                if self._since:
+                    self._report(tuple(self._since))
+
+    def _report(self, waited_for: tuple[str, ...]) -> None:
         now = time.monotonic()
         known = self._since.keys()
         changed = known != set(waited_for)
@@ -94,8 +107,14 @@ def _process(waited_for: str) -> str:
 @contextmanager
 def reporting(console: Console) -> Iterator[Reporter]:
     """A reporter for as long as something is waited for."""
-    if not console.is_terminal:
-        yield Reporter(console)
-        return
-    with console.status("starting …") as status:
-        yield Reporter(console, lambda line: status.update(escape(line)))
+    with ExitStack() as held:
+        reporter = Reporter(console)
+        if console.is_terminal:
+            status = held.enter_context(console.status("starting …"))
+            reporter = Reporter(console, lambda line: status.update(escape(line)))
+        stop = threading.Event()
+        repeating = threading.Thread(target=reporter.repeat, args=(stop,), daemon=True)
+        repeating.start()
+        held.callback(repeating.join)
+        held.callback(stop.set)
+        yield reporter

@@ -36,15 +36,20 @@ def ours() -> dict[str, Json]:
 
 @lru_cache(maxsize=2)
 def objects(overlay: str) -> list[Json]:
-    """Every object that this overlay makes, by `kubectl kustomize`."""
+    """Every object that this overlay makes."""
+    return built(ROOT, overlay)
+
+
+def built(root: Path, overlay: str) -> list[Json]:
+    """The objects of this checkout's overlay, by `kubectl kustomize`."""
     assert KUBECTL is not None
-    built = subprocess.run(
-        [KUBECTL, "kustomize", str(ROOT / "k8s" / "overlays" / overlay)],
+    ran = subprocess.run(
+        [KUBECTL, "kustomize", str(root / "k8s" / "overlays" / overlay)],
         capture_output=True,
         text=True,
         check=True,
     )
-    return [found for found in yaml.safe_load_all(built.stdout) if found]
+    return [found for found in yaml.safe_load_all(ran.stdout) if found]
 
 
 def of_kind(overlay: str, *kinds: str) -> list[Json]:

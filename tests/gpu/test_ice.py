@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from bench.ice_models import TEMPLATE, TINY, behind_the_port, random_model, tokenizer
+from bench.ice_gpu import TEMPLATE, TINY, behind_the_port, random_model, tokenizer
 from services.ice.contract import IceRequest
 from services.ice.metric import SERVICE
 from services.ice.report import IceReport

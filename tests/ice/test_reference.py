@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 import torch
 
-from bench.ice_models import LABEL_TOKENS, TEMPLATE, TINY, behind_the_port, random_model, tokenizer
-from bench.ice_released import Asked, np_state, package, script
+from bench.ice import ReleasedInput, np_state, package, script
+from bench.ice_gpu import LABEL_TOKENS, TEMPLATE, TINY, behind_the_port, random_model, tokenizer
 from services.ice import subsets
 from services.ice.contract import IceRequest
 from services.ice.metric import SERVICE
@@ -39,12 +39,14 @@ def causal() -> Iterator[Any]:
                 weight.mul_(4)
     words = tokenizer()
     ports.bind(behind_the_port(model, words))
-    yield Asked(model, words, LABEL_TOKENS, ())
+    yield ReleasedInput(model, words, LABEL_TOKENS, ())
     ports.bind(None)
 
 
-def asked(causal: Asked, text: str) -> Asked:
-    return Asked(causal.model, causal.tokenizer, causal.labels, [int(w[1:]) for w in text.split()])
+def asked(causal: ReleasedInput, text: str) -> ReleasedInput:
+    return ReleasedInput(
+        causal.model, causal.tokenizer, causal.labels, [int(w[1:]) for w in text.split()]
+    )
 
 
 def ours(text: str, method: str, **more: Any) -> IceReport:
@@ -55,7 +57,9 @@ def ours(text: str, method: str, **more: Any) -> IceReport:
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("method", ["attention", "gradient"])
 @pytest.mark.parametrize("text", TEXTS)
-def test_the_package_says_the_same_on_the_same_draws(causal: Asked, text: str, method: str) -> None:
+def test_the_package_says_the_same_on_the_same_draws(
+    causal: ReleasedInput, text: str, method: str
+) -> None:
     with torch.enable_grad():
         causal.model.requires_grad_(requires_grad=True)
         theirs = package(asked(causal, text), method, DRAWS, SEED)
@@ -79,7 +83,7 @@ def test_the_package_says_the_same_on_the_same_draws(causal: Asked, text: str, m
 @pytest.mark.parametrize("method", ["attention", "gradient"])
 @pytest.mark.parametrize("text", TEXTS)
 def test_the_scripts_loop_says_the_same_on_the_same_masks(
-    causal: Asked, text: str, method: str
+    causal: ReleasedInput, text: str, method: str
 ) -> None:
     request = IceRequest.model_validate(
         {"text": text, "template": TEMPLATE, "attribution": method, "draws": DRAWS}

@@ -1,1 +1,0 @@
-"""A room that does nothing, so that what is measured is the way to it and back."""

@@ -1,0 +1,125 @@
+"""Everything that names the services outside the code is written from the registry.
+
+`python -m services.stack.manifests write` puts the workers into `docker-compose.yml` and
+`k8s/base/workers.yaml` and the metrics into the README's table; `check` fails where one is stale.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from importlib.resources import files
+from pathlib import Path
+from string import Template
+
+from services.bindings import MODEL_ROOMS
+from services.registry import contracts, metrics
+from shared.queue import batch_queue, task_name
+
+ROOT = Path(__file__).parents[2]
+COMMAND = "python -m services.stack.manifests write"
+WORKER = Path(__file__).with_name("worker.yaml")
+COMPOSE_SERVICE = Template("""\
+  $name:
+    <<: *worker
+    command: [python, -m, services.worker, $name]
+""")
+TRIGGER = Template("""\
+    - type: redis
+      metadata:
+        addressFromEnv: TOUCHSTONE_REDIS_ADDRESS
+        passwordFromEnv: REDIS_PASSWORD
+        listName: $queue
+        listLength: "$length"
+        activationListLength: "1"
+""")
+SOON, LATER = 64, 512  # waiting jobs a worker: callers stay for the first, batches may take longer
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Write the files, or say which are stale: then 1."""
+    parser = argparse.ArgumentParser(prog="python -m services.stack.manifests", description=__doc__)
+    parser.add_argument("command", choices=("write", "check"))
+    parser.add_argument("--root", type=Path, default=ROOT, help="of the checkout")
+    asked = parser.parse_args(arguments)
+    stale = {
+        file: text
+        for file, text in manifests(asked.root).items()
+        if not file.exists() or file.read_text("utf-8") != text
+    }
+    for file, text in stale.items():
+        if asked.command == "write":
+            file.write_text(text, "utf-8")
+        else:
+            sys.stderr.write(f"{file} is not as the registry says: run `{COMMAND}`\n")
+    return 1 if stale and asked.command == "check" else 0
+
+
+def manifests(root: Path) -> dict[Path, str]:
+    """file → what it should hold."""
+    compose, workers, readme = (
+        root / "docker-compose.yml",
+        root / "k8s" / "base" / "workers.yaml",
+        root / "README.md",
+    )
+    return {
+        compose: between(compose.read_text("utf-8"), "  # {}\n", "\n".join(compose_services())),
+        workers: f"# Written by `{COMMAND}` from services/stack/worker.yaml.\n"
+        + "".join(cluster_workers()),
+        readme: between(readme.read_text("utf-8"), "<!-- {} -->\n", "".join(metrics_table())),
+    }
+
+
+def between(page: str, line: str, content: str) -> str:
+    """The page with this content between its two marked lines. line: how the page comments."""
+    begin, end = line.format(f"written by `{COMMAND}`"), line.format("end of what is written")
+    before, begun, rest = page.partition(begin)
+    _, ended, after = rest.partition(end)
+    if not begun or not ended:
+        raise ValueError(f"the lines {begin.strip()!r} and {end.strip()!r} are missing")
+    return f"{before}{begin}{content}{end}{after}"
+
+
+def compose_services() -> Iterator[str]:
+    """A worker for each service."""
+    return (COMPOSE_SERVICE.substitute(name=name) for name in contracts())
+
+
+def cluster_workers() -> Iterator[str]:
+    """Deployment, disruption budget and scaling of each service's worker."""
+    worker = Template(WORKER.read_text("utf-8"))
+    for name in contracts():
+        yield worker.substitute(name=name)
+        for queue, length in queues(name).items():
+            yield TRIGGER.substitute(queue=queue, length=length)
+
+
+def queues(name: str) -> dict[str, int]:
+    """queue → how many may wait in it for one worker of this service."""
+    jobs, calls = task_name(name), f"model.{name}"
+    found = {jobs: SOON, batch_queue(jobs): LATER}
+    if name in MODEL_ROOMS:  # a metric waits for the answer to a call, also in a batch
+        found |= {calls: SOON, batch_queue(calls): SOON}
+    return found
+
+
+def metrics_table() -> Iterator[str]:
+    """A row a metric: its name and the question in the first line of its card."""
+    yield "\n| metric | the question |\n|---|---|\n"
+    for name in metrics():
+        yield f"| [`{name}`](services/{name}/README.md) | {question(name)} |\n"
+    yield "\n"
+
+
+def question(name: str) -> str:
+    """What stands behind the metric's name in `# Name: question`."""
+    card = files(f"services.{name}").joinpath("README.md").read_text("utf-8")
+    asked = card.partition("\n")[0].partition(": ")[2]
+    if not asked:
+        raise ValueError(f"services/{name}/README.md must begin with `# Name: question`")
+    return asked[0].upper() + asked[1:]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

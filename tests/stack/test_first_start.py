@@ -1,0 +1,97 @@
+"""What somebody sees who starts the service: wrong settings by name, and that it is at work."""
+
+from __future__ import annotations
+
+import io
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from services.gateway.__main__ import main as gateway
+from services.scheduler.__main__ import main as scheduler
+from services.stack import startup
+from services.stack.__main__ import main as stack
+from services.worker import main as worker
+from shared.settings import settings
+from tests.deployment.manifests import ROOT
+from tests.patience import eventually
+
+WRONG = {
+    "TOUCHSTONE_PORT": ("loud", "TOUCHSTONE_PORT must be a valid integer"),
+    "TOUCHSTONE_BINDING": ("loud", "TOUCHSTONE_BINDING must be 'local' or 'queue'"),
+    "TOUCHSTONE_UPLOADS": ("0", "TOUCHSTONE_UPLOADS must be greater than or equal to 1"),
+    "TOUCHSTONE_PROXIES": ('["loud"]', "TOUCHSTONE_PROXIES (entry 0): value is not a valid IPv4"),
+    "TOUCHSTONE_WEBHOOK_PORTS": ("loud", "TOUCHSTONE_WEBHOOK_PORTS must be a JSON list"),
+}
+
+
+@pytest.fixture
+def fresh() -> Iterator[None]:
+    """Settings are read anew, and those of the tests again afterwards."""
+    settings.cache_clear()
+    yield
+    settings.cache_clear()
+
+
+@pytest.mark.parametrize("variable", WRONG)
+@pytest.mark.usefixtures("fresh")
+def test_a_wrong_setting_is_one_line_with_its_name(
+    variable: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    value, line = WRONG[variable]
+    monkeypatch.setenv(variable, value)
+    monkeypatch.setattr(sys, "argv", ["command"])
+    monkeypatch.setattr("services.stack.__main__.signal.signal", lambda *_: None)
+    for main in (gateway, scheduler, lambda: worker([]), lambda: stack(["serve"])):
+        with pytest.raises(SystemExit) as ended:
+            main()
+        assert ended.value.code == 2
+        [said] = capsys.readouterr().err.splitlines()
+        assert said.startswith(line)
+        assert "loud" not in said
+
+
+def test_the_command_ends_so_too() -> None:
+    command = [sys.executable, "-W", "ignore", "-m", "services.stack", "serve"]
+    wrong = {"TOUCHSTONE_PORT": "loud", "TOUCHSTONE_UPLOADS": "0"}
+    ran = subprocess.run(
+        command, cwd=ROOT, env=os.environ | wrong, capture_output=True, text=True, check=False
+    )
+    assert ran.returncode == 2
+    assert [line.split()[0] for line in ran.stderr.splitlines()] == list(wrong)
+
+
+def test_what_is_waited_for_is_repeated_while_nobody_looks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(startup, "SAID_EVERY_SECONDS", 0.05)
+    pipe = io.StringIO()
+    before = threading.active_count()
+    with startup.reporting(Console(file=pipe, width=80)) as say:
+        say("PostgreSQL")
+        eventually(lambda: pipe.getvalue().count("waiting for PostgreSQL, 0 s\n") > 2)
+    assert threading.active_count() == before
+
+
+def test_the_folder_is_closed_while_postgresql_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As root the wheel opens the folders above its data."""
+    from services.stack import servers
+
+    opened: list[Path] = []
+    monkeypatch.setattr(servers.postgres_server, "ensure_prefix_permissions", opened.append)
+    folder = tmp_path / "var"
+    folder.mkdir(mode=0o755)
+    with servers._kept_closed(folder / "postgres"):
+        assert folder.stat().st_mode & 0o777 == 0o700
+        for path in (folder / "postgres", tmp_path / "binaries"):
+            servers.postgres_server.ensure_prefix_permissions(path)
+    assert opened == [folder, tmp_path / "binaries"]
+    assert servers.postgres_server.ensure_prefix_permissions == opened.append
