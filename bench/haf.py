@@ -33,7 +33,7 @@ from services.haf.contract import HafRequest
 from services.haf.metric import SERVICE
 from services.haf.report import HafComponents, HafReport
 from services.similarity.encoders import LocalSimilarities
-from services.similarity.quiet import quiet
+from services.weights.loader import silent_loading
 from shared.contracts import ModelUse
 from shared.models.calls import Pair
 from shared.models.catalogue import BASE, Catalogue, ModelEntry
@@ -87,7 +87,7 @@ class Ours:
 
     def run(self, requests: Sequence[HafRequest]) -> None:
         """Score them once."""
-        with quiet():
+        with silent_loading():
             model = LocalSimilarities(self._catalogue).similarity("m")
         counting = Counting(model)
         bind(cast(Models, Only(counting)))

@@ -16,7 +16,7 @@ from services.haf.contract import HafRequest
 from services.haf.conversation import converse
 from services.haf.model_calls import TEMPLATES, compared_with, decision_target
 from services.haf.transcript import Exchange, Transcript
-from services.similarity.quiet import quiet
+from services.weights.loader import silent_loading
 
 Texts = tuple[str, str]
 
@@ -60,7 +60,7 @@ class Released:
     """The calls that the released code makes, on sentence-transformers' own cross-encoder."""
 
     def __init__(self, folder: Path) -> None:
-        with quiet():
+        with silent_loading():
             self._model = sentence_transformers.CrossEncoder(str(folder), device="cpu")
         self.way = Way()
         self.answers: dict[Texts, float] = {}

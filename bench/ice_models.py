@@ -15,7 +15,7 @@ from transformers import (
 )
 
 from services.inference.causal import LocalLanguageModel
-from services.inference.weights import LoadedModel
+from services.weights.loader import LoadedModel
 from shared.contracts import ModelKind, ModelUse
 from shared.models.calls import Template
 from shared.models.ports import Models

@@ -35,7 +35,7 @@ from services.inference.generation import LocalWriter
 from services.inference.measures import timed
 from services.inference.microbatcher import Device, MicroBatcher
 from services.inference.tokenization import CausalReader, CausalReading, Encoder, Ids
-from services.inference.weights import LoadedModel
+from services.weights.loader import LoadedModel
 from shared.contracts import ModelUse
 from shared.job_context import awaited
 from shared.models.calls import AttributionMethod, Attributions, Example, Row, Rows, Tokens

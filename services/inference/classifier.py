@@ -33,7 +33,7 @@ from services.inference.measures import PADDED_SHARE, timed
 from services.inference.microbatcher import Device, MicroBatcher
 from services.inference.packing import kind
 from services.inference.tokenization import EncoderReader, EncoderReading, EncoderRow
-from services.inference.weights import LoadedModel
+from services.weights.loader import LoadedModel
 from shared.contracts import ModelUse
 from shared.job_context import awaited
 from shared.models.calls import AttributionMethod, Attributions, Example, Row, Rows, Tokens

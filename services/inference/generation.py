@@ -21,7 +21,7 @@ from services.inference.beside import device_lock
 from services.inference.causal_pass import CausalPass, CausalRow, sharing
 from services.inference.microbatcher import MicroBatcher
 from services.inference.tokenization import Encoder, Ids, PlacedToken
-from services.inference.weights import LoadedModel
+from services.weights.loader import LoadedModel
 from shared.errors import BadInput
 from shared.job_context import awaited, check
 from shared.models.calls import Completion, Prompt, Sampling, WrittenToken

@@ -21,15 +21,15 @@ Similarities that live in this process: each model is loaded once, when it is fi
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import groupby
-from typing import Any, Literal
 
 import numpy as np
 import torch
 from torch.nn.functional import pad
 
 from services.similarity.cache import Cache, Input, Remembering, Vector
+from services.similarity.layers import shorten
+from services.weights.loader import LoadedEncoder, load_encoder
 from shared.contracts import ModelKind, ModelUse
 from shared.errors import BadInput, ScoringError, Unavailable
 from shared.job_context import checking
@@ -102,15 +102,6 @@ TOGETHER = 512  # inputs that are made tokens at once
 MASK = "attention_mask"
 
 Row = dict[str, torch.Tensor]  # feature → (length,), nothing padded
-
-
-@dataclass(frozen=True)
-class LoadedEncoder:
-    """A model as loaded. `output`: which of its features answers."""
-
-    model: Any
-    output: Literal["sentence_embedding", "scores"]
-    use: ModelUse
 
 
 class Forward:
@@ -223,11 +214,6 @@ class LocalSimilarities:
         return self._loaded.get(name, lambda: self._load(entry))
 
     def _load(self, entry: ModelEntry) -> Similarity:
-        # here, so that a worker without such a model does not wait for the library
-        pass
-        pass
-        from services.similarity.loading import load
-
-        weights = load(self._catalogue, entry)
+        weights = load_encoder(self._catalogue, entry, shorten)
         encoder = BiEncoder if entry.kind == "similarity" else CrossEncoder
         return encoder(weights, self._cache)

@@ -15,8 +15,7 @@ from shared.models.availability import LoadedModels, ModelStates
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """Seconds, moved by hand."""
     now = [0.0]
-    for module in ("loaded_models", "model_states"):
-        monkeypatch.setattr(f"shared.{module}.monotonic", lambda: now[0])
+    monkeypatch.setattr("shared.models.availability.monotonic", lambda: now[0])
     return now
 
 
