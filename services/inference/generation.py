@@ -17,10 +17,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from services.inference.beside import device_lock
 from services.inference.causal_pass import CausalPass, CausalRow, sharing
-from services.inference.microbatcher import MicroBatcher
 from services.inference.tokenization import Encoder, Ids, PlacedToken
+from services.weights.batcher import MicroBatcher, device_lock
 from services.weights.loader import LoadedModel
 from shared.errors import BadInput
 from shared.job_context import awaited, check
