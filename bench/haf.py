@@ -41,7 +41,7 @@ from services.haf.model_calls import TEMPLATES, compared_with, decision_target
 from services.haf.report import HafComponents, HafReport
 from services.haf.transcript import Exchange, Transcript
 from services.similarity.encoders import LocalSimilarities
-from services.similarity.quiet import quiet
+from services.weights.loader import silent_loading
 from shared.contracts import ModelUse
 from shared.models.calls import Pair
 from shared.models.catalogue import BASE, Catalogue, ModelEntry
@@ -95,7 +95,7 @@ class Ours:
 
     def run(self, requests: Sequence[HafRequest]) -> None:
         """Score them once."""
-        with quiet():
+        with silent_loading():
             model = LocalSimilarities(self._catalogue).similarity("m")
         counting = Counting(model)
         bind(cast(Models, Only(counting)))

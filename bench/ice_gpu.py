@@ -24,7 +24,7 @@ from services.ice.contract import IceRequest
 from services.ice.metric import SERVICE
 from services.ice.model_calls import inquire
 from services.inference.causal import LocalLanguageModel
-from services.inference.weights import LoadedModel
+from services.weights.loader import LoadedModel
 from shared.contracts import ModelKind, ModelUse
 from shared.models import ports
 from shared.models.calls import Template

@@ -29,8 +29,8 @@ from transformers import AutoTokenizer, RobertaConfig, RobertaForSequenceClassif
 from bench.environment import CPUINFO, environment
 from services.similarity.cache import Cache
 from services.similarity.encoders import CrossEncoder
-from services.similarity.loading import load
-from services.similarity.quiet import quiet
+from services.similarity.layers import shorten
+from services.weights.loader import load_encoder, silent_loading
 from shared.models.calls import Pair
 from shared.models.catalogue import Catalogue, ModelEntry, base_folder
 from shared.numerics import tolerance
@@ -133,7 +133,7 @@ def made_model(folder: Path, reasons: list[Reason]) -> int:
         pad_token_id=tokenizer.pad_token_id,
         num_labels=1,
     )
-    with quiet():
+    with silent_loading():
         RobertaForSequenceClassification(shape).save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return sum(len(tokenizer(*pair)["input_ids"]) for reason in reasons for pair in reason)
@@ -146,9 +146,9 @@ class Ways:
         entry = ModelEntry(
             name="bench", kind="cross-encoder", source=f"path:{folder}", dtype=dtype, device="cpu"
         )
-        self._weights = load(Catalogue((entry,), folder), entry)
+        self._weights = load_encoder(Catalogue((entry,), folder), entry, shorten)
         kwargs = {"dtype": getattr(torch, dtype)}
-        with quiet():
+        with silent_loading():
             self._plain = sentence_transformers.CrossEncoder(
                 str(folder), device="cpu", model_kwargs=kwargs
             )

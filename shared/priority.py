@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from itertools import chain
+from collections.abc import Callable, Iterable
 from typing import Generic, NamedTuple, TypeVar
 
 BATCH_EVERY = 8  # turns
@@ -72,14 +71,6 @@ class FairQueue(Generic[Item]):
     def add(self, whom: Party, item: Item) -> None:
         """One more, behind those of the same party."""
         self._waiting.setdefault(whom, deque()).append(item)
-
-    def put_back(self, whom: Party, item: Item) -> None:
-        """It is the first of its party's again."""
-        self._waiting.setdefault(whom, deque()).appendleft(item)
-
-    def __iter__(self) -> Iterator[Item]:
-        """All of them, in no order that matters."""
-        return chain.from_iterable(self._waiting.values())
 
     def __len__(self) -> int:
         return sum(map(len, self._waiting.values()))

@@ -16,11 +16,10 @@ import redis
 from celery import Celery
 from kombu.exceptions import BatchPublishError, OperationalError
 from kombu.utils.scheduling import round_robin_cycle
-from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
-from redis.retry import Retry
 
 from shared.errors import Unavailable
+from shared.redis_client import client
 from shared.settings import settings
 
 PROMPT_SECONDS = 0.5
@@ -170,22 +169,13 @@ def _envelope(task: str) -> tuple[dict[str, Any], dict[str, Any]]:
 
 @lru_cache(maxsize=1)
 def _redis() -> redis.Redis:
-    return redis.Redis.from_url(
-        settings().redis_url.get_secret_value(),
-        socket_timeout=SOCKET_SECONDS,
-        socket_connect_timeout=SOCKET_SECONDS,
-    )
+    return client(SOCKET_SECONDS, patient=True)
 
 
 @lru_cache(maxsize=1)
 def _prompt_redis() -> redis.Redis:
     """For who would rather know nothing than wait."""
-    return redis.Redis.from_url(
-        settings().redis_url.get_secret_value(),
-        socket_timeout=PROMPT_SECONDS,
-        socket_connect_timeout=PROMPT_SECONDS,
-        retry=Retry(NoBackoff(), 1),
-    )
+    return client(PROMPT_SECONDS, patient=False)
 
 
 def pop(queues: Sequence[str], seconds: float) -> tuple[str, bytes] | None:

@@ -1,20 +1,38 @@
-"""Redis for a request that must not wait for it."""
+"""Clients of the one Redis: how long each waits, and whether it tries again."""
 
 from __future__ import annotations
 
-from redis.asyncio import Redis
-from redis.asyncio.retry import Retry
+from typing import Any
+
+import redis
+from redis.asyncio import Redis as AsyncRedis
+from redis.asyncio.retry import Retry as AsyncRetry
 from redis.backoff import NoBackoff
+from redis.retry import Retry
 
-from shared.settings import Settings
+from shared.settings import Settings, settings
+
+RETRIES = 1  # of who would rather know nothing than wait; at once
 
 
-def prompt_redis(chosen: Settings, seconds: float) -> Redis:
-    """A client for the event loop; a server that takes longer than this counts as away."""
-    return Redis.from_url(
+def client(seconds: float, *, patient: bool, **more: Any) -> redis.Redis:
+    """A client for threads; a server that takes longer than `seconds` counts as away.
+
+    patient: tries again as often as the library does, with its pauses; else once, at once.
+    more:    as `redis.Redis` takes it.
+    """
+    waits: dict[str, Any] = {"socket_timeout": seconds, "socket_connect_timeout": seconds}
+    if not patient:
+        waits["retry"] = Retry(NoBackoff(), RETRIES)
+    return redis.Redis.from_url(settings().redis_url.get_secret_value(), **waits | more)
+
+
+def async_client(seconds: float, chosen: Settings) -> AsyncRedis:
+    """An impatient client for the event loop, of strings."""
+    return AsyncRedis.from_url(
         chosen.redis_url.get_secret_value(),
         socket_timeout=seconds,
         socket_connect_timeout=seconds,
-        retry=Retry(NoBackoff(), 1),
+        retry=AsyncRetry(NoBackoff(), RETRIES),
         decode_responses=True,
     )

@@ -42,7 +42,7 @@ from shared.errors import QuotaExceeded, Unavailable
 from shared.ledger.jobs import Owner
 from shared.ledger.keys import Key, Scope, hashed
 from shared.ledger.tables import DEFAULT_TENANT
-from shared.redis_client import prompt_redis
+from shared.redis_client import async_client
 from shared.settings import Settings
 
 REMEMBERED_SECONDS = 10.0
@@ -120,7 +120,7 @@ class Sessions:
     """The open sessions of all gateways."""
 
     def __init__(self, chosen: Settings) -> None:
-        self._redis = prompt_redis(chosen, ANSWER_SECONDS)
+        self._redis = async_client(ANSWER_SECONDS, chosen)
         self._sealer = secret_sealer(chosen) or Sealer(new_key())  # a key of this process alone
 
     async def open(self, key: Key) -> str:
@@ -217,7 +217,7 @@ class Limiter:
 
     def __init__(self, chosen: Settings) -> None:
         self._quota = chosen.requests_per_minute
-        self._redis = prompt_redis(chosen, LIMITER_SECONDS)
+        self._redis = async_client(LIMITER_SECONDS, chosen)
         self._bucket: Any = self._redis.register_script(BUCKET)
         self._rests_until = 0.0  # monotonic seconds
 

@@ -27,15 +27,12 @@ from services.inference.attribution import (
     column,
     eager,
 )
-from services.inference.beside import device_lock
-from services.inference.budget import padded_tokens
 from services.inference.causal_pass import CausalPass, CausalRow, sharing
 from services.inference.classifier import softmax
 from services.inference.generation import LocalWriter
-from services.inference.measures import timed
-from services.inference.microbatcher import Device, MicroBatcher
 from services.inference.tokenization import CausalReader, CausalReading, Encoder, Ids
-from services.inference.weights import LoadedModel
+from services.weights.batcher import Device, MicroBatcher, device_lock, padded_tokens, timed
+from services.weights.loader import LoadedModel
 from shared.contracts import ModelUse
 from shared.job_context import awaited
 from shared.models.calls import AttributionMethod, Attributions, Example, Row, Rows, Tokens

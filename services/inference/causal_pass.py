@@ -21,8 +21,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from services.inference.measures import PADDED_SHARE
 from services.inference.tokenization import Ids
+from services.weights.batcher import PADDED_SHARE
 from shared.models.ports import Floats
 from shared.priority_lock import PriorityLock
 

@@ -27,13 +27,17 @@ from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
 from services.inference.attribution import AttributionInput, attribute, by_lime, column, eager
-from services.inference.beside import device_lock
-from services.inference.budget import padded_tokens
-from services.inference.measures import PADDED_SHARE, timed
-from services.inference.microbatcher import Device, MicroBatcher
-from services.inference.packing import kind
 from services.inference.tokenization import EncoderReader, EncoderReading, EncoderRow
-from services.inference.weights import LoadedModel
+from services.weights.batcher import (
+    PADDED_SHARE,
+    Device,
+    MicroBatcher,
+    classifier_row_kind,
+    device_lock,
+    padded_tokens,
+    timed,
+)
+from services.weights.loader import LoadedModel
 from shared.contracts import ModelUse
 from shared.job_context import awaited
 from shared.models.calls import AttributionMethod, Attributions, Example, Row, Rows, Tokens
@@ -150,7 +154,7 @@ class LocalClassifier:
         return np.array(answers, dtype=np.float64).reshape(len(rows), len(self.labels))
 
     def _kind(self, row: EncoderRow) -> tuple[int, bool]:
-        return kind(len(row.ids), self._weights.longest, self._device.type)
+        return classifier_row_kind(len(row.ids), self._weights.longest, self._device.type)
 
     def _probe(self, tokens: int) -> Floats:
         row = EncoderRow([0] * min(tokens, self._weights.longest))

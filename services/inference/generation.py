@@ -17,11 +17,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from services.inference.beside import device_lock
 from services.inference.causal_pass import CausalPass, CausalRow, sharing
-from services.inference.microbatcher import MicroBatcher
 from services.inference.tokenization import Encoder, Ids, PlacedToken
-from services.inference.weights import LoadedModel
+from services.weights.batcher import MicroBatcher, device_lock
+from services.weights.loader import LoadedModel
 from shared.errors import BadInput
 from shared.job_context import awaited, check
 from shared.models.calls import Completion, Prompt, Sampling, WrittenToken

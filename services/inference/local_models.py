@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
 
 from services.inference.causal import LocalLanguageModel
 from services.inference.classifier import LocalClassifier
-from services.inference.loading import load_causal, load_classifier
-from services.inference.weights import LoadedModel
+from services.inference.embedded.adapter import load_adapter
+from services.weights.loader import load_causal, load_classifier
 from shared.contracts import ModelKind
 from shared.errors import BadInput
 from shared.models.availability import LoadedModels, ModelStates
 from shared.models.catalogue import Catalogue, ModelEntry
 from shared.models.openai.model import served
 from shared.models.ports import LanguageModel, Similarity, Writer
-
-Model = TypeVar("Model")
 
 
 class LocalModels:
@@ -53,14 +50,21 @@ class LocalModels:
     def classifier(self, name: str) -> LocalClassifier:
         """The classifier of this name."""
         entry = self._entry(name, "classifier")
-        return self._once(self._classifiers, entry, LocalClassifier, load_classifier)
+        return self._classifiers.get(
+            name,
+            lambda: LocalClassifier(
+                load_classifier(self._catalogue, entry, load_adapter), self._budget
+            ),
+        )
 
     def language_model(self, name: str) -> LanguageModel:
         """The causal model of this name; one behind a server refuses what servers do not show."""
         entry = self._entry(name, "causal")
         if entry.scheme == "openai":
             return served(entry)
-        return self._once(self._language_models, entry, LocalLanguageModel, load_causal)
+        return self._language_models.get(
+            name, lambda: LocalLanguageModel(load_causal(self._catalogue, entry), self._budget)
+        )
 
     def writer(self, name: str) -> Writer:
         """The causal model of this name, as a writer."""
@@ -79,12 +83,3 @@ class LocalModels:
                 f"{name!r} is of kind {entry.kind}; one of kind {kind} is needed", pointer="/model"
             )
         return entry
-
-    def _once(
-        self,
-        loaded: LoadedModels[Model],
-        entry: ModelEntry,
-        build: Callable[[LoadedModel, int | None], Model],
-        load: Callable[[Catalogue, ModelEntry], LoadedModel],
-    ) -> Model:
-        return loaded.get(entry.name, lambda: build(load(self._catalogue, entry), self._budget))

@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 
 import jinja2
 
-from services.inference.weights import LoadedModel
+from services.weights.loader import LoadedModel
 from shared.errors import BadInput
 from shared.models.calls import Example, Part, Prompt, Row, Template, Tokens
 

@@ -1,37 +1,151 @@
-"""What models answered last, bounded in entries and in bytes: the least recently used goes first.
+"""What models answered last, in front of their batcher: every distinct input is computed once.
 
-Nothing of a text is kept but its SHA-256.
-
-Every distinct input goes through the model once, whoever asks for it and how often.
-
-While the device is busy, calls queue up; one caller computes what they miss in one batch, in the
-order of `shared.priority`, until its own call is answered. Source: design.md §3, the micro-batcher.
+The cache is bounded in entries and in bytes: the least recently used goes first. Nothing of a text
+is kept but its SHA-256. Calls that wait for the device share its passes as every model's rows do
+(`services.weights.batcher`); equal inputs among them go through the model once.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
-from itertools import islice
-from threading import Event, Lock
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from threading import Lock
+from typing import Generic, Protocol, TypeVar
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
+from prometheus_client import Counter, Histogram
 
-from services.similarity.measures import BATCH_INPUTS, CACHE_HITS, CACHE_MISSES, RUN_SECONDS
+from services.weights.batcher import Device, MicroBatcher, Stage
 from shared.contracts import ModelKind, ModelUse
-from shared.errors import JobStopped
-from shared.job_context import SLICE_SECONDS, party, waiting
-from shared.priority import DevicePace, FairQueue, Party
+from shared.job_context import awaited
+from shared.telemetry import SECONDS
 
-Vector = NDArray[np.float32]
-Input = str | tuple[str, str]
+CACHE_HITS = Counter(
+    "touchstone_similarity_cache_hits_total", "Texts or pairs answered from memory", ["kind"]
+)
+CACHE_MISSES = Counter(
+    "touchstone_similarity_cache_misses_total", "Texts or pairs that a model computed", ["kind"]
+)
+BATCH_INPUTS = Histogram(
+    "touchstone_similarity_batch_inputs",
+    "Texts or pairs of the calls that shared a batch",
+    ["model"],
+    buckets=[4**power for power in range(8)],
+)
+RUN_SECONDS = Histogram(
+    "touchstone_similarity_seconds", "Of a batch", ["model"], buckets=(0.001, *SECONDS)
+)
 
 ENTRIES = 200_000
 BYTES = 256 * 2**20
 ENTRY_BYTES = 400  # what an entry takes beside its numbers: key, array object, links (measured)
+MOST_WAITING = 4_096  # inputs of a call that wait as tokens: they take more memory than texts
+
+Vector = NDArray[np.float32]
+Input = str | tuple[str, str]
+Tokenized = TypeVar("Tokenized")
+
+
+class InputEncoder(Protocol[Tokenized]):
+    """What computes vectors. budget: padded tokens of one pass."""
+
+    @property
+    def use(self) -> ModelUse:
+        """Name, hash, device and dtype: a part of the cache's keys."""
+
+    @property
+    def budget(self) -> int:
+        """Padded tokens of one pass."""
+
+    def tokenized(self, inputs: Sequence[Input]) -> list[Tokenized]:
+        """Each input as the model reads it; for any number of threads."""
+
+    def width(self, row: Tokenized) -> int:
+        """Padded tokens of a row; rows of one width may share a pass."""
+
+    def run(self, rows: list[Tokenized]) -> list[Vector]:
+        """For each row of one width (D,) numbers; from one thread only."""
+
+
+@dataclass(frozen=True)
+class KeyedRow(Generic[Tokenized]):
+    """An input in the batcher's queue."""
+
+    key: bytes
+    row: Tokenized
+
+
+class EncoderMetrics:
+    """What Prometheus may know of an encoder's batches."""
+
+    def __init__(self, model: str) -> None:
+        self._model = model
+
+    def queued(self, rows: int) -> None:
+        """Not measured."""
+
+    def batch(self, rows: int) -> None:
+        BATCH_INPUTS.labels(self._model).observe(rows)
+
+    def timed(self, stage: Stage) -> AbstractContextManager[object]:
+        return nullcontext() if stage == "finish" else RUN_SECONDS.labels(self._model).time()
+
+
+class CachedVectors(Generic[Tokenized]):
+    """A model's answers: from the cache, or from a pass that calls share."""
+
+    def __init__(self, encoder: InputEncoder[Tokenized], kind: ModelKind, cache: Cache) -> None:
+        self._encoder, self._kind, self._cache = encoder, kind, cache
+        self._metrics = EncoderMetrics(encoder.use.name)
+        self._batcher: MicroBatcher[KeyedRow[Tokenized], Vector] = MicroBatcher(
+            Device(
+                kind=self._width,
+                cost=self._width,
+                run=self._run,
+                budget=encoder.budget,
+                full=torch.OutOfMemoryError,
+                name=encoder.use.name,
+                metrics=EncoderMetrics,
+            )
+        )
+
+    def vectors(self, inputs: Sequence[Input]) -> dict[Input, Vector]:
+        """The (D,) answer of each distinct input; for any number of threads."""
+        asked = {key_of(self._encoder.use, each): each for each in dict.fromkeys(inputs)}
+        found = self._known(asked)
+        missing = [key for key in asked if key not in found]
+        for start in range(0, len(missing), MOST_WAITING):
+            keys = missing[start : start + MOST_WAITING]
+            with self._metrics.timed("tokenize"):
+                rows = self._encoder.tokenized([asked[key] for key in keys])
+            [answers] = awaited([self._batcher.submit(list(map(KeyedRow, keys, rows)))])
+            found |= zip(keys, answers, strict=True)
+        return {each: found[key] for key, each in asked.items()}
+
+    def _width(self, row: KeyedRow[Tokenized]) -> int:
+        return self._encoder.width(row.row)
+
+    def _run(self, rows: list[KeyedRow[Tokenized]]) -> list[Vector]:
+        """From the cache what came there while the rows waited, from the model the rest."""
+        found = self._known(row.key for row in rows)
+        missing = {row.key: row.row for row in rows if row.key not in found}
+        if missing:
+            computed = self._encoder.run(list(missing.values()))
+            CACHE_MISSES.labels(self._kind).inc(len(missing))
+            answers = dict(zip(missing, computed, strict=True))
+            self._cache.keep(answers)
+            found |= answers
+        return [found[row.key] for row in rows]
+
+    def _known(self, keys: Iterable[bytes]) -> dict[bytes, Vector]:
+        found = self._cache.known(keys)
+        CACHE_HITS.labels(self._kind).inc(len(found))
+        return found
 
 
 def key_of(use: ModelUse, texts: Input) -> bytes:
@@ -82,181 +196,3 @@ class Cache:
         old = self._kept.pop(key, None)
         if old is not None:
             self._bytes -= old.nbytes + ENTRY_BYTES
-
-
-TOGETHER = 4_096  # inputs that calls may add to a batch: a small call waits for no more than these
-
-Asked = dict[bytes, Input]
-Answers = dict[bytes, Vector]
-
-
-@dataclass(eq=False)
-class _Call:
-    """One caller's inputs that the cache did not know. woken: it is over, or leads."""
-
-    left: Asked
-    party: Party
-    answers: Answers = field(default_factory=dict)
-    error: Exception | None = None
-    woken: Event = field(default_factory=Event)
-    leads: bool = False
-
-    @property
-    def is_over(self) -> bool:
-        return not self.left or self.error is not None
-
-    def take(self, found: Answers) -> None:
-        """Some answers."""
-        self.answers |= found
-        self.left = {key: each for key, each in self.left.items() if key not in found}
-        if self.is_over:
-            self.woken.set()
-
-
-@dataclass(frozen=True)
-class _Part:
-    """Inputs of one call that are computed now."""
-
-    call: _Call
-    asked: Asked
-
-
-class Remembering:
-    """A model's answers, computed by one thread at a time and kept in a cache."""
-
-    def __init__(
-        self,
-        compute: Callable[[Sequence[Input]], list[Vector]],
-        use: ModelUse,
-        kind: ModelKind,
-        cache: Cache,
-    ) -> None:
-        self._compute, self._use, self._kind, self._cache = compute, use, kind, cache
-        self._waiting: FairQueue[_Call] = FairQueue()
-        self._pace = DevicePace()
-        self._lock = Lock()  # of what follows, for moments
-        self._is_led = False
-
-    def vectors(self, inputs: Sequence[Input]) -> dict[Input, Vector]:
-        """The (D,) answer of each distinct input; for any number of threads."""
-        asked = {key_of(self._use, each): each for each in dict.fromkeys(inputs)}
-        found = self._cache.known(asked)
-        CACHE_HITS.labels(self._kind).inc(len(found))
-        missing = {key: each for key, each in asked.items() if key not in found}
-        if missing:
-            found |= self._answered(_Call(missing, party()))
-        return {each: found[key] for key, each in asked.items()}
-
-    def _answered(self, call: _Call) -> Answers:
-        """One caller leads: it serves whose turn it is until its own call is over."""
-        self._enter(call)
-        try:
-            if not call.leads:
-                with waiting() as still_wanted:
-                    while not call.woken.wait(SLICE_SECONDS):
-                        still_wanted()
-            with waiting():
-                while call.leads and not call.is_over:
-                    self._serve_next(call)
-        except JobStopped as stopped:  # nobody waits for it: whoever leads passes it over
-            call.error = stopped
-            raise
-        finally:
-            self._leave(call)
-        if call.error is not None:
-            raise call.error
-        return call.answers
-
-    def _enter(self, call: _Call) -> None:
-        with self._lock:
-            self._pace.saw(call.party)
-            self._waiting.add(call.party, call)
-            call.leads, self._is_led = not self._is_led, True
-
-    def _leave(self, call: _Call) -> None:
-        """Somebody else leads, if anybody waits."""
-        with self._lock:
-            if not call.leads:
-                return
-            others = (one for one in self._waiting if one is not call and not one.is_over)
-            leader = next(others, None)
-            if leader is None:
-                self._is_led = False
-            else:
-                leader.leads = True
-                leader.woken.set()
-
-    def _serve_next(self, own: _Call) -> None:
-        """Answer some inputs; where the job of this thread is stopped, the others wait on."""
-        parts = self._next()
-        try:
-            self._serve(parts)
-        except BaseException:
-            with self._lock:
-                for part in parts:
-                    call = part.call
-                    if call is not own and not call.is_over and call not in self._waiting:
-                        self._waiting.put_back(call.party, call)
-            raise
-
-    def _next(self) -> list[_Part]:
-        """Inputs of the calls whose turn it is, as many as belong into one batch: interactive ones
-        first, and few where somebody else's may come. Only the first call is ever cut."""
-        parts: list[_Part] = []
-        room = TOGETHER
-        with self._lock:
-            while self._waiting and (call := self._waiting.pop()):
-                if call.is_over:
-                    continue
-                if not parts:
-                    room = self._pace.most(TOGETHER, self._like(call))
-                elif call.party.batch != parts[0].call.party.batch:
-                    room = min(room, self._pace.most(TOGETHER, ()))
-                some = dict(islice(call.left.items(), room))
-                if len(some) < len(call.left):
-                    self._waiting.put_back(call.party, call)
-                    return parts or [_Part(call, some)]
-                parts.append(_Part(call, some))
-                room -= len(some)
-        return parts
-
-    def _like(self, call: _Call) -> set[Party]:
-        """Parties that share a batch with this call as equals."""
-        parties = {one.party for one in self._waiting} | {call.party}
-        return {one for one in parties if one.batch == call.party.batch}
-
-    def _serve(self, parts: list[_Part]) -> None:
-        """Answer these inputs; where the batch fails, each call alone, so that one fails only
-        itself."""
-        begun = self._pace.clock()
-        try:
-            asked = {key: each for part in parts for key, each in part.asked.items()}
-            found = self._looked_up(asked)
-        except JobStopped:
-            raise
-        except Exception as error:  # noqa: BLE001 - its caller gets it
-            if len(parts) == 1:
-                parts[0].call.error = error
-                parts[0].call.woken.set()
-                return
-            for part in parts:
-                self._serve([part])
-        else:
-            self._pace.measured(len(asked), self._pace.clock() - begun)
-            for part in parts:
-                part.call.take({key: found[key] for key in part.asked})
-
-    def _looked_up(self, asked: Asked) -> Answers:
-        """From the cache what came there while the calls waited, from the model the rest."""
-        found = self._cache.known(asked)
-        missing = {key: each for key, each in asked.items() if key not in found}
-        CACHE_HITS.labels(self._kind).inc(len(found))
-        if missing:
-            CACHE_MISSES.labels(self._kind).inc(len(missing))
-            BATCH_INPUTS.labels(self._use.name).observe(len(missing))
-            with RUN_SECONDS.labels(self._use.name).time():
-                computed = self._compute(list(missing.values()))
-            answers = dict(zip(missing, computed, strict=True))
-            self._cache.keep(answers)
-            found |= answers
-        return found

@@ -123,3 +123,9 @@ def compute_repeats_once(network: Any) -> None:
         attention = network.base_model.encoder.layer[0].attention.self
         for name in ("query", "key", "value"):
             setattr(attention, name, OncePerToken(getattr(attention, name), repeats))
+
+
+def shorten(network: Any) -> None:
+    """Both shortcuts: for `load_encoder`."""
+    read_first_token_only(network)
+    compute_repeats_once(network)

@@ -27,15 +27,13 @@ from uuid import uuid4
 
 import redis
 from pydantic import ValidationError
-from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
-from redis.retry import Retry
 
 from shared import telemetry
 from shared.contracts import Message
 from shared.errors import JobStopped, ModelNotReady, ScoringError
 from shared.job_context import SLICE_SECONDS, check
-from shared.settings import settings
+from shared.redis_client import client
 
 State = Literal["loading", "ready", "failed"]
 
@@ -107,13 +105,7 @@ class Status(Message):
 
 @lru_cache(maxsize=1)
 def _redis() -> redis.Redis:
-    return redis.Redis.from_url(
-        settings().redis_url.get_secret_value(),
-        socket_timeout=SOCKET_SECONDS,
-        socket_connect_timeout=SOCKET_SECONDS,
-        retry=Retry(NoBackoff(), 1),
-        decode_responses=True,
-    )
+    return client(SOCKET_SECONDS, patient=False, decode_responses=True)
 
 
 def read() -> dict[str, Status]:

@@ -70,6 +70,7 @@ from shared.models.ports import (
     perform,
 )
 from shared.queue import SOCKET_SECONDS, app, batch_queue
+from shared.redis_client import client
 from shared.settings import settings
 from shared.telemetry import carried, continued
 from shared.worker.batch_queues import stopping
@@ -141,9 +142,9 @@ def reply_list(call_id: str) -> str:
 @lru_cache(maxsize=1)
 def replies() -> redis.Redis:
     """Connections for blocking reads: their socket waits longer than any read blocks."""
-    return redis.Redis.from_url(
-        settings().redis_url.get_secret_value(),
-        socket_timeout=LONGEST_BLOCK_SECONDS,
+    return client(
+        LONGEST_BLOCK_SECONDS,
+        patient=True,
         socket_connect_timeout=SOCKET_SECONDS,
         socket_keepalive=True,
     )
@@ -170,11 +171,7 @@ def opened(message: str | bytes) -> str | bytes:
 @lru_cache(maxsize=1)
 def notices() -> redis.Redis:
     """Connections for who would rather know nothing than wait."""
-    return redis.Redis.from_url(
-        settings().redis_url.get_secret_value(),
-        socket_timeout=NOTICE_SECONDS,
-        socket_connect_timeout=NOTICE_SECONDS,
-    )
+    return client(NOTICE_SECONDS, patient=True)
 
 
 def ask(room: ModelRoom, model: str, operation: Any) -> Any:

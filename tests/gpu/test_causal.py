@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 import torch
 
-from services.inference.budget import LEAST
 from services.inference.causal import LocalLanguageModel
 from services.inference.local_models import LocalModels
+from services.weights.batcher import LEAST_TOKENS
 from shared.models.calls import AttributionMethod, Example, Prompt, Row, Rows, Sampling, Template
 from shared.models.catalogue import load_catalogue
 from tests.inference.shapes import save_llama
@@ -47,7 +47,7 @@ def rows(of: LocalLanguageModel) -> Rows:
 @pytest.mark.parametrize(("dtype", "apart"), [("float32", 1e-3), ("bfloat16", 0.1)])
 def test_rows_agree_with_the_cpu(tmp_path: Path, dtype: str, apart: float) -> None:
     ours = model(tmp_path, "cuda", dtype)
-    assert ours._budget >= LEAST
+    assert ours._budget >= LEAST_TOKENS
     oracle = model(tmp_path, "cpu").judge_rows([rows(ours)])[0]
     assert np.max(np.abs(ours.judge_rows([rows(ours)])[0] - oracle)) < apart
 

@@ -12,10 +12,10 @@ from transformers import Gemma2Config, Gemma2ForCausalLM
 
 from services.bindings import models_for
 from services.inference import classifier
-from services.inference.budget import CPU_TOKENS, LEAST, MOST, fitting, padded_tokens
 from services.inference.causal_pass import Readout
 from services.inference.classifier import LocalClassifier
 from services.inference.local_models import LocalModels
+from services.weights.batcher import CPU_TOKENS, LEAST_TOKENS, MOST_TOKENS, fitting, padded_tokens
 from shared.errors import BadInput, Unavailable
 from shared.models.calls import AttributionMethod, Example
 from shared.models.catalogue import load_catalogue
@@ -31,7 +31,7 @@ def test_a_cpu_has_a_fixed_budget() -> None:
 def test_more_memory_fits_no_fewer_tokens() -> None:
     sizes = [fitting(free, 50_000) for free in (0, 1e8, 1e9, 1e12)]
     assert sizes == sorted(sizes)
-    assert (sizes[0], sizes[-1]) == (LEAST, MOST)
+    assert (sizes[0], sizes[-1]) == (LEAST_TOKENS, MOST_TOKENS)
     assert fitting(2e9, 50_000) == 20_000
 
 

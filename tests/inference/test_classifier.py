@@ -15,10 +15,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from transformers import AutoTokenizer
 
-from services.inference import loading
 from services.inference.classifier import LocalClassifier, softmax
 from services.inference.local_models import LocalModels
-from services.inference.quiet import quiet
+from services.weights import loader
+from services.weights.loader import silent_loading
 from shared.errors import BadInput, ScoringError, Unavailable
 from shared.models.catalogue import base_folder, folder_sha256
 
@@ -117,7 +117,7 @@ def test_a_hub_model_is_fetched_at_its_commit(
         assert not any(pattern.endswith((".py", ".bin")) for pattern in allow_patterns)
         return str(tiny)
 
-    monkeypatch.setattr(loading, "snapshot_download", hub)
+    monkeypatch.setattr(loader, "snapshot_download", hub)
     use = configured(f"hf:org/repo@{'a' * 40}").classifier("m").use
     assert asked == [("org/repo", "a" * 40)]
     assert (use.revision, use.sha256) == ("a" * 40, folder_sha256(tiny))
@@ -129,7 +129,7 @@ def test_a_hub_out_of_reach_may_be_back_later(
     def hub(*_: object, **__: object) -> str:
         raise LocalEntryNotFoundError("no network")
 
-    monkeypatch.setattr(loading, "snapshot_download", hub)
+    monkeypatch.setattr(loader, "snapshot_download", hub)
     with pytest.raises(Unavailable, match="cannot be loaded now"):
         configured(f"hf:org/repo@{'a' * 40}").classifier("m")
 
@@ -162,7 +162,7 @@ def test_weights_that_cannot_be_used_are_refused(
 
 
 def test_a_headless_model_is_refused(configured: Callable[..., LocalModels]) -> None:
-    with quiet(), pytest.raises(ScoringError, match=r"lack the weights .*classifier"):
+    with silent_loading(), pytest.raises(ScoringError, match=r"lack the weights .*classifier"):
         configured(f"path:{base_folder()}").classifier("m")
 
 

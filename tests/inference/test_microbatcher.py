@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from services.inference.microbatcher import Device, MicroBatcher
+from services.weights.batcher import Device, MicroBatcher
 from shared.errors import Unavailable
 from shared.job_context import JobContext, computing
 from shared.priority import BATCH_EVERY

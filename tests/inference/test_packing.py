@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.inference.packing import LEAST_WIDTH, WIDTH_STEP, kind
+from services.weights.batcher import LEAST_WIDTH, WIDTH_STEP, classifier_row_kind
 
 LONGEST = 118  # no multiple of a step
 lengths = st.integers(1, LONGEST)
@@ -13,7 +13,7 @@ lengths = st.integers(1, LONGEST)
 
 @given(lengths, st.sampled_from(list(WIDTH_STEP)))
 def test_a_width_holds_its_row_and_wastes_less_than_a_step(length: int, device: str) -> None:
-    width, full = kind(length, LONGEST, device)
+    width, full = classifier_row_kind(length, LONGEST, device)
     assert length <= width <= LONGEST
     assert width - length < WIDTH_STEP[device] or width == LEAST_WIDTH
     assert full == (length == width)
@@ -23,4 +23,4 @@ def test_a_width_holds_its_row_and_wastes_less_than_a_step(length: int, device: 
 def test_no_width_is_so_small_that_a_row_alone_is_rounded_otherwise(
     length: int, device: str
 ) -> None:
-    assert kind(length, LONGEST, device)[0] >= LEAST_WIDTH
+    assert classifier_row_kind(length, LONGEST, device)[0] >= LEAST_WIDTH

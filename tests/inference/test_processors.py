@@ -85,7 +85,7 @@ def test_every_process_that_computes_has_its_mode_before_mkl_is_asked(module: st
         "import sys\n"
         "class Watch:\n"
         "    def find_spec(self, name, path=None, target=None):\n"
-        "        if name in ('services.inference.loading', 'services.similarity.loading'):\n"
+        "        if name == 'services.weights.loader':\n"
         "            import os; assert os.environ.get('MKL_CBWR', '').endswith(',STRICT')\n"
         "sys.meta_path.insert(0, Watch())\n"
         f"import {module}\n"

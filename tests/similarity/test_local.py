@@ -13,8 +13,8 @@ import torch
 from huggingface_hub.errors import LocalEntryNotFoundError
 from transformers import BertForSequenceClassification, BertModel
 
-from services.similarity import loading
 from services.similarity.encoders import LocalSimilarities
+from services.weights import loader
 from shared.errors import BadInput, ScoringError, Unavailable
 from shared.models.calls import Pair
 from shared.models.catalogue import BASE_REVISION, BASE_SHA256, file_sha256
@@ -61,7 +61,7 @@ def test_a_hub_model_is_fetched_at_its_commit(
         asked.extend([repository, more["revision"], more["allow_patterns"]])
         return str(cross_folder)
 
-    monkeypatch.setattr(loading, "snapshot_download", snapshot)
+    monkeypatch.setattr(loader, "snapshot_download", snapshot)
     assert made(f"hf:org/repo@{COMMIT}", "cross-encoder").use.revision == COMMIT
     assert asked == ["org/repo", COMMIT, ["*.json", "*.safetensors", "*.txt"]]
 
@@ -70,7 +70,7 @@ def test_a_hub_out_of_reach_can_be_tried_again(made: Make, monkeypatch: pytest.M
     def snapshot(*_args: Any, **_more: Any) -> str:
         raise LocalEntryNotFoundError("no way out")
 
-    monkeypatch.setattr(loading, "snapshot_download", snapshot)
+    monkeypatch.setattr(loader, "snapshot_download", snapshot)
     with pytest.raises(Unavailable, match="no way out"):
         made(f"hf:org/repo@{COMMIT}", "similarity")
 

@@ -28,7 +28,7 @@ from safetensors.torch import load_file, save
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from services.inference.embedded.examples import TrainingExample
-from services.inference.quiet import quiet
+from services.weights.loader import silent_loading
 from shared.models.catalogue import BASE_NAME, BASE_SHA256, EmbeddedNote, base_folder, file_sha256
 
 WEIGHTS = "adapter_model.safetensors"
@@ -37,7 +37,7 @@ CONFIG = "adapter_config.json"
 
 def fresh_adapter(labels: tuple[str, ...], config: LoraConfig) -> Any:
     """The base with an untrained adapter and head, drawn from torch's global generator."""
-    with quiet():
+    with silent_loading():
         model = AutoModelForSequenceClassification.from_pretrained(
             base_folder(),
             id2label=dict(enumerate(labels)),

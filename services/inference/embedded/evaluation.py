@@ -28,7 +28,7 @@ from scipy.special import logsumexp
 from services.inference.classifier import RowByRow, softmax
 from services.inference.embedded.adapter import padded, tokenized
 from services.inference.embedded.examples import Split, TrainingExample
-from services.inference.packing import kind
+from services.weights.batcher import classifier_row_kind
 from shared.contracts import Message
 from shared.models.ports import Floats
 
@@ -207,7 +207,7 @@ def logits(model: Any, examples: Sequence[TrainingExample]) -> Floats:
     rows = tokenized(examples, LONGEST)
     places: dict[tuple[int, bool], list[int]] = defaultdict(list)
     for place, row in enumerate(rows):
-        places[kind(len(row.ids), LONGEST)].append(place)
+        places[classifier_row_kind(len(row.ids), LONGEST)].append(place)
     answers = np.empty((len(rows), model.config.num_labels))
     for (width, _), alike in places.items():
         for start in range(0, len(alike), BATCH):

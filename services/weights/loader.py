@@ -1,0 +1,330 @@
+"""From an entry of the catalogue to weights in memory: found, verified, read, placed.
+
+Safetensors only, a model's own code is never run, and what is loaded is hashed first. What is
+changed on the way (an adapter, shortened layers) is handed in as a function.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import torch
+from huggingface_hub import snapshot_download
+from huggingface_hub.errors import LocalEntryNotFoundError
+from safetensors import SafetensorError, safe_open
+from transformers import (
+    AutoModelForCausalLM,
+    AutoModelForSequenceClassification,
+    AutoTokenizer,
+    logging,
+)
+
+from shared.contracts import ModelKind, ModelUse
+from shared.errors import ScoringError, Unavailable
+from shared.models.availability import unloadable
+from shared.models.catalogue import (
+    BASE,
+    Catalogue,
+    EmbeddedNote,
+    ModelEntry,
+    base_folder,
+    folder_sha256,
+)
+from shared.numerics import promised
+
+_ENCODER_FILES = ["*.json", "*.safetensors", "*.txt"]  # settings, weights, vocabulary
+_MODEL_FILES = ["*.json", "*.jinja", "*.safetensors", "*.txt", "*.model"]
+FILES: dict[ModelKind, list[str]] = {  # of a hub model, by its kind
+    "classifier": _MODEL_FILES,
+    "causal": _MODEL_FILES,
+    "similarity": _ENCODER_FILES,
+    "cross-encoder": _ENCODER_FILES,
+}
+PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt")
+POSITIONS = "position_embeddings"  # what networks with learned positions call their table
+LONGEST_PROOF = 8_192  # tokens
+NO_LIMIT = 100_000_000  # a tokenizer without a length limit states some 1e30
+
+Adapt = Callable[[Path, EmbeddedNote], Any]  # the base with the adapter of this folder
+Shorten = Callable[[Any], None]  # changes a cross-encoder's network in place
+
+
+@dataclass(frozen=True)
+class LoadedModel:
+    """A model as loaded, ready to answer. `temperature` divides a classifier's logits."""
+
+    model: Any
+    tokenizer: Any
+    longest: int  # tokens, special ones included
+    labels: tuple[str, ...]  # empty for causal models: a template names them
+    languages: tuple[str, ...]
+    temperature: float
+    use: ModelUse
+
+
+@dataclass(frozen=True)
+class LoadedEncoder:
+    """A sentence-transformers model as loaded. `output`: which of its features answers."""
+
+    model: Any
+    output: Literal["sentence_embedding", "scores"]
+    use: ModelUse
+
+
+def load_classifier(catalogue: Catalogue, entry: ModelEntry, adapt: Adapt) -> LoadedModel:
+    """A sequence classifier; of an embedded one, what `adapt` makes of the base.
+
+    This and the other loaders raise Unavailable where the hub is out of reach or the device is full
+    (a retry can help), ScoringError where the files are missing, altered, damaged or of another
+    kind. What libraries raise besides is for `LoadedModels` to refuse: one model fails, no other.
+    """
+    with _explained(entry):
+        folder, use = _verified(catalogue, entry)
+        note = catalogue.note(entry)
+        if note is None:
+            model, words = _from_folder(folder, AutoModelForSequenceClassification), folder
+        else:
+            model, words = adapt(folder, note), base_folder()
+        tokenizer = _tokenizer(words)
+        if tokenizer.pad_token_id is None:
+            raise ValueError("its tokenizer has no padding token")
+        labels = _labels(entry.labels or (note.labels if note else None), model.config)
+        model, longest = _placed(model, use), _longest(model, tokenizer)
+        _prove(model, longest, tokenizer.pad_token_id)
+        return LoadedModel(
+            model=model,
+            tokenizer=tokenizer,
+            longest=longest,
+            labels=labels,
+            languages=entry.languages or (note.languages if note else ()),
+            temperature=note.temperature if note else 1.0,
+            use=use,
+        )
+
+
+def load_causal(catalogue: Catalogue, entry: ModelEntry) -> LoadedModel:
+    """A causal language model."""
+    with _explained(entry):
+        folder, use = _verified(catalogue, entry)
+        tokenizer = _tokenizer(folder)
+        if not tokenizer.is_fast:
+            raise ValueError("its tokenizer gives no character offsets")
+        model = _from_folder(folder, AutoModelForCausalLM)
+        return LoadedModel(
+            model=_placed(model, use),
+            tokenizer=tokenizer,
+            longest=_longest(model, tokenizer),
+            labels=(),
+            languages=entry.languages or (),
+            temperature=1.0,
+            use=use,
+        )
+
+
+def load_encoder(catalogue: Catalogue, entry: ModelEntry, shorten: Shorten) -> LoadedEncoder:
+    """A bi-encoder, or a cross-encoder whose network went through `shorten`."""
+    with _explained(entry):
+        folder, use = _verified(catalogue, entry)
+        with silent_loading():
+            make = _bi_encoder if entry.kind == "similarity" else _cross_encoder
+            model = make(folder, use)
+        if entry.kind == "cross-encoder":
+            shorten(model[0].auto_model)
+        model.to(dtype=getattr(torch, use.dtype)).eval()  # modules after the transformer too
+        _cut_to_positions(model)
+        output: Literal["sentence_embedding", "scores"] = (
+            "sentence_embedding" if entry.kind == "similarity" else "scores"
+        )
+        return LoadedEncoder(model, output, use)
+
+
+@contextmanager
+def _explained(entry: ModelEntry) -> Iterator[None]:
+    """The errors of a model that cannot be loaded, as `load_classifier` names them."""
+    try:
+        yield
+    except (LocalEntryNotFoundError, torch.OutOfMemoryError, MemoryError) as error:
+        raise Unavailable(f"the model {entry.name!r} cannot be loaded now: {error}") from error
+    except (OSError, ValueError, RuntimeError, SafetensorError) as error:
+        raise ScoringError(unloadable(entry.name, error)) from error
+
+
+def _verified(catalogue: Catalogue, entry: ModelEntry) -> tuple[Path, ModelUse]:
+    """The folder of the model's files, which are those configured, and what the provenance says."""
+    device = str(_device(entry.device))
+    folder = _folder(catalogue, entry)
+    sha256 = folder_sha256(folder)
+    if sha256 is None:
+        raise ValueError(f"there are no safetensors files in {folder}")
+    if entry.sha256 not in (None, sha256):
+        raise ValueError(f"its weights have SHA-256 {sha256}, configured is {entry.sha256}")
+    return folder, ModelUse(
+        name=entry.name,
+        revision=catalogue.revision(entry),
+        sha256=sha256,
+        device=device,
+        dtype=entry.dtype,
+        # a classifier's rows have 16 tokens and more (`padded_width`); of others any number
+        numerics=promised(device, entry.dtype, small_products=entry.kind != "classifier"),
+    )
+
+
+def _device(name: str) -> torch.device:
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    if name != "cpu" and not torch.cuda.is_available():
+        raise ValueError(f"it is configured for {name}, and this machine has no GPU")
+    return torch.device(name)
+
+
+def _folder(catalogue: Catalogue, entry: ModelEntry) -> Path:
+    """Where the files lie; a hub model's are fetched if they are not in the cache."""
+    if entry.source == BASE:
+        return base_folder()
+    return catalogue.folder(entry) or Path(
+        snapshot_download(entry.location, revision=entry.commit, allow_patterns=FILES[entry.kind])
+    )
+
+
+@contextmanager
+def silent_loading() -> Iterator[None]:
+    """Without transformers' load report and bars: we check what matters ourselves."""
+    verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(verbosity)
+        if bars:
+            logging.enable_progress_bar()
+
+
+def _from_folder(folder: Path, kind: Any) -> Any:
+    with silent_loading():
+        model, report = kind.from_pretrained(
+            folder,
+            use_safetensors=True,
+            trust_remote_code=False,
+            local_files_only=True,
+            output_loading_info=True,
+            ignore_mismatched_sizes=True,  # they are in the report, by name
+        )
+    if report["missing_keys"]:  # they would be filled with random numbers
+        raise ValueError(f"its files lack the weights {sorted(report['missing_keys'])}")
+    if report["mismatched_keys"]:  # so would these
+        names = sorted(name for name, *_ in report["mismatched_keys"])
+        raise ValueError(f"its weights {names} have other sizes than its configuration says")
+    return model
+
+
+def _tokenizer(folder: Path) -> Any:
+    return AutoTokenizer.from_pretrained(folder, trust_remote_code=False, local_files_only=True)
+
+
+def _labels(configured: tuple[str, ...] | None, config: Any) -> tuple[str, ...]:
+    labels = configured or tuple(config.id2label[place] for place in range(config.num_labels))
+    if len(labels) != config.num_labels or config.num_labels < 2:
+        raise ValueError(f"it has {config.num_labels} outputs, and {len(labels)} labels are named")
+    return labels
+
+
+def _placed(model: Any, use: ModelUse) -> Any:
+    """The model on its device, for answers only: attributions need no gradient of its weights."""
+    model = model.to(device=torch.device(use.device), dtype=getattr(torch, use.dtype))
+    return model.eval().requires_grad_(requires_grad=False)
+
+
+def _longest(model: Any, tokenizer: Any) -> int:
+    """Tokens that the model reads. Raises ValueError where nothing says so."""
+    limits = [tokenizer.model_max_length, usable_positions(model)]
+    longest = min(limit for limit in limits if limit is not None)
+    if longest >= NO_LIMIT:
+        raise ValueError("neither its tokenizer nor its configuration says how much it reads")
+    return int(longest)
+
+
+def usable_positions(network: Any) -> int | None:
+    """Tokens of the longest text that the network has positions for; None: it states none.
+
+    The least of `max_position_embeddings` and the rows of each table of positions, without those
+    up to its padding row where it has one. Relative and rotary positions have no table.
+    Source: RoBERTa, XLM-R, CamemBERT, MPNet and Longformer count positions from `padding_idx + 1`,
+    so that 514 rows read 512 tokens (huggingface/transformers issues 1726, 14243).
+    """
+    stated = getattr(network.config, "max_position_embeddings", None)
+    limits = [int(stated)] if stated is not None and stated > 0 else []
+    for name, module in network.named_modules():
+        if name.rpartition(".")[2] == POSITIONS and getattr(module, "weight", None) is not None:
+            padding = getattr(module, "padding_idx", None)
+            limits.append(len(module.weight) - (0 if padding is None else padding + 1))
+    return min(limits, default=None)
+
+
+@torch.inference_mode()
+def _prove(model: Any, longest: int, padding: int) -> None:
+    """One pass of the longest text. Raises ValueError where the model reads less than it states."""
+    if longest > LONGEST_PROOF:  # no table of positions is so long
+        return
+    word = (padding + 1) % model.config.vocab_size
+    try:
+        model(input_ids=torch.full((1, longest), word, device=model.device))
+    except torch.OutOfMemoryError:
+        raise
+    except (IndexError, RuntimeError) as error:
+        raise ValueError(f"it reads fewer than the {longest} tokens that it states") from error
+
+
+def _bi_encoder(folder: Path, use: ModelUse) -> Any:
+    """What the folder's own `modules.json` describes."""
+    from sentence_transformers import SentenceTransformer  # slow: only where there is such a model
+
+    file = folder / "modules.json"
+    if not file.exists():
+        raise ValueError("it is no bi-encoder: it has no modules.json, so nothing says how to pool")
+    for module in json.loads(file.read_text("utf-8")):
+        part = folder / module["path"]
+        pickled = any(found for pattern in PICKLES for found in part.glob(pattern))
+        if pickled and not list(part.glob("*.safetensors")):
+            raise ValueError(f"the weights of its module {module['path']!r} are no safetensors")
+    return SentenceTransformer(str(folder), **_sentence_settings(use))
+
+
+def _cross_encoder(folder: Path, use: ModelUse) -> Any:
+    """A sequence classifier of one output, read through a sigmoid."""
+    from sentence_transformers import CrossEncoder
+
+    model = CrossEncoder(str(folder), **_sentence_settings(use))
+    if model.num_labels != 1:
+        raise ValueError(f"it is no cross-encoder for similarity: {model.num_labels} outputs")
+    if not isinstance(model.activation_fn, torch.nn.Sigmoid):
+        raise ValueError(f"its activation is {model.activation_fn}; only Sigmoid gives [0, 1]")
+    stored: set[str] = set()
+    for file in folder.glob("*.safetensors"):
+        with safe_open(file, framework="pt") as weights:
+            stored |= set(weights.keys())
+    if not any(name.split(".")[0] in ("classifier", "score") for name in stored):
+        raise ValueError("its files hold no classification head")  # it would be random
+    return model
+
+
+def _sentence_settings(use: ModelUse) -> dict[str, Any]:
+    return {
+        "device": use.device,
+        "trust_remote_code": False,
+        "local_files_only": True,
+        "model_kwargs": {"use_safetensors": True, "dtype": getattr(torch, use.dtype)},
+    }
+
+
+def _cut_to_positions(model: Any) -> None:
+    """Texts end where the positions do; the library counts those before the first one too."""
+    network = getattr(model[0], "auto_model", None)  # static embeddings have no positions
+    usable = None if network is None else usable_positions(network)
+    if usable is not None:
+        model.max_seq_length = min(usable, model.max_seq_length or usable)
