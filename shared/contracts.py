@@ -274,7 +274,6 @@ class ServiceContract:
 
     @property
     def path(self) -> str:
-        """Where its jobs are posted."""
         return f"/v1/{self.name}"
 
     def work(self, request: JobRequest, reads: int = FEWEST_READ) -> Sequence[Work]:
@@ -296,7 +295,6 @@ class BatchReportContract(ServiceContract):
 
     @property
     def path(self) -> str:
-        """Where its jobs are posted."""
         return f"/v1/reports/{self.metric}"
 
     def work(self, request: JobRequest, reads: int = FEWEST_READ) -> Sequence[Work]:
@@ -333,7 +331,6 @@ class MetricContract(ServiceContract):
 
     @property
     def path(self) -> str:
-        """Where its jobs are posted."""
         return f"/v1/scores/{self.name}"
 
     @property

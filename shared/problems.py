@@ -29,7 +29,6 @@ def make(slug: str, title: str, status: int, detail: str) -> Problem:
 
 
 def problem(error: ScoringError) -> Problem:
-    """One of our own errors."""
     made = make(error.slug, error.title, error.status, error.detail)
     if isinstance(error, QuotaExceeded):
         made |= {"type": QUOTA_EXCEEDED, "violated-policies": [error.policy]}

@@ -67,7 +67,6 @@ class CallsFirst(round_robin_cycle):  # type: ignore[misc]  # kombu is not typed
     """The order in which Celery asks the queues: those of one kind take turns."""
 
     def consume(self, n: int) -> list[str]:
-        """The next n queues."""
         return calls_first(self.items)[:n]
 
 
@@ -112,9 +111,9 @@ def is_batch(queue: str) -> bool:
     return queue.endswith(BATCH)
 
 
-def queues_of(rooms: list[str]) -> list[str]:
+def queues_of(services: list[str]) -> list[str]:
     """The queues of these rooms, all interactive lanes first."""
-    interactive = [task_name(room) for room in rooms]
+    interactive = [task_name(service) for service in services]
     return interactive + [batch_queue(queue) for queue in interactive]
 
 
@@ -128,7 +127,7 @@ def send(metric: str, job_id: str, *, batch: bool = False, again: bool = False) 
     send_all([JobMessage(metric, job_id, batch, again=again)])
 
 
-def send_all(hints: Sequence[JobMessage]) -> None:
+def send_all(messages: Sequence[JobMessage]) -> None:
     """Hint for all of these at once, in order: one trip to the broker. Raises Unavailable; then
     some of them may have been sent.
     """
@@ -137,21 +136,21 @@ def send_all(hints: Sequence[JobMessage]) -> None:
             app.producer_pool.acquire(block=True, timeout=SOCKET_SECONDS) as producer,
             producer.batch(),
         ):
-            for hint in hints:
-                _publish(producer, hint)
+            for message in messages:
+                _publish(producer, message)
     except (OperationalError, BatchPublishError, RedisError, OSError) as error:
         raise Unavailable("the broker cannot be reached") from error
 
 
-def _publish(producer: Any, hint: JobMessage) -> None:
-    headers, embedded = _envelope(task_name(hint.metric))
+def _publish(producer: Any, message: JobMessage) -> None:
+    headers, embedded = _envelope(task_name(message.metric))
     message_id = str(uuid4())
     producer.publish(
-        ((hint.job_id,), {}, embedded),
-        headers={**headers, **hint.headers, "id": message_id, "root_id": message_id},
+        ((message.job_id,), {}, embedded),
+        headers={**headers, **message.headers, "id": message_id, "root_id": message_id},
         correlation_id=message_id,
         exchange="",
-        routing_key=queue_of(hint.metric, batch=hint.batch),
+        routing_key=queue_of(message.metric, batch=message.batch),
         serializer="json",
         retry=False,
     )

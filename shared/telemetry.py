@@ -198,7 +198,6 @@ class Timing:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on, and remember the status on the way out."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return

@@ -185,7 +185,6 @@ def _address_of(host: str) -> Address | None:
 
 
 def policy_of(chosen: Settings) -> DestinationPolicy:
-    """The operator's policy."""
     return DestinationPolicy(allowed=chosen.webhook_allow, ports=chosen.webhook_ports)
 
 

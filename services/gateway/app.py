@@ -59,7 +59,11 @@ def create_app(settings: Settings) -> FastAPI:
     """The gateway for these settings. Raises ValueError where a webhook key is no Fernet key."""
     database_url = settings.database_url.get_secret_value()
     engine = connect(database_url, pool_size=LEDGER_CONNECTIONS)
-    finishes, hints, limiter = Finishes(libpq_url(database_url)), MessageSender(), Limiter(settings)
+    finishes, messages, limiter = (
+        Finishes(libpq_url(database_url)),
+        MessageSender(),
+        Limiter(settings),
+    )
     app = FastAPI(
         title="Touchstone",
         version=SERVICE_VERSION,
@@ -74,7 +78,7 @@ def create_app(settings: Settings) -> FastAPI:
         engine=engine,
         catalogue=load_catalogue(settings.models_file),
         finishes=finishes,
-        hints=hints,
+        messages=messages,
         keyring=Keyring(settings),
         limiter=limiter,
         streams=Streams(),
@@ -101,7 +105,7 @@ def create_app(settings: Settings) -> FastAPI:
 @asynccontextmanager
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     gateway: State = app.state.gateway
-    with gateway.hints.sending():
+    with gateway.messages.sending():
         async with gateway.finishes.listening():
             yield
     await run_in_threadpool(painter().close)

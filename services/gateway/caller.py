@@ -102,11 +102,9 @@ class Keyring:
             self._none_made["none"] = True
 
     def remembered(self, secret: str) -> Caller | None:
-        """The caller with this key, if it was found lately."""
         return self._callers.get(hashed(secret))
 
     def remember(self, secret: str, key: Key) -> Caller:
-        """The caller with this key, which the ledger knows."""
         found = Caller(key.tenant, frozenset(key.scopes), key)
         self._callers[hashed(secret)] = found
         return found
@@ -148,7 +146,6 @@ class Sessions:
         await self._asked(self._redis.delete(_name(token)))
 
     async def close(self) -> None:
-        """Let go of the connections."""
         await self._redis.aclose()
 
     @staticmethod
@@ -246,7 +243,6 @@ class Limiter:
             )
 
     async def close(self) -> None:
-        """Let go of the connections."""
         await self._redis.aclose()
 
 
@@ -257,7 +253,6 @@ class RateLimitHeaders:
         self.app = app
 
     async def __call__(self, scope: AsgiScope, receive: Receive, send: Send) -> None:
-        """Pass on, and add the headers on the way out."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return

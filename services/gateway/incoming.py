@@ -161,7 +161,6 @@ def refuse_unknown(request: Request, known: set[str]) -> None:
 
 
 def listed(data: list[dict[str, Any]], *, has_more: bool) -> dict[str, Any]:
-    """A page as JSON."""
     return {
         "object": "list",
         "data": data,

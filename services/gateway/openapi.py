@@ -39,7 +39,7 @@ def _described(app: FastAPI) -> dict[str, Any]:
         tags=app.openapi_tags,
     )
     asked: list[type[Message]] = [
-        *(room.request for room in every_contract().values()),
+        *(contract.request for contract in every_contract().values()),
         *OTHER_REQUESTS,
     ]
     requests: list[tuple[type[Message], str]] = [(message, "validation") for message in asked]

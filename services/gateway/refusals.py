@@ -158,7 +158,6 @@ def answer(found: Problem, headers: dict[str, str] | None = None) -> JSONRespons
 
 
 def scoring_error(_request: Request, error: Exception) -> JSONResponse:
-    """One of our own errors."""
     if isinstance(error, InvalidBody):
         return answer(error.problem)
     if not isinstance(error, ScoringError):

@@ -37,7 +37,6 @@ class SameSite:
         self._gateway = gateway
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on, or refuse."""
         if scope["type"] == "http":
             try:
                 await self._check(scope)

@@ -80,11 +80,11 @@ class MessageSender:
 
     def _send_all(self) -> None:
         while (first := self._waiting.get()) is not None:
-            hints = [first, *self._more()]
+            messages = [first, *self._more()]
             try:
-                queue.send_all(hints)
+                queue.send_all(messages)
             except Unavailable as error:
-                dropped = len(hints) - 1 + self._drop()
+                dropped = len(messages) - 1 + self._drop()
                 logger.warning(
                     "job.not_sent", job=first.job_id, detail=error.detail, dropped_too=dropped
                 )
@@ -94,22 +94,22 @@ class MessageSender:
         found: list[JobMessage] = []
         with suppress(Empty):
             while len(found) < ONE_TRIP - 1:
-                hint = self._waiting.get_nowait()
-                if hint is None:
+                message = self._waiting.get_nowait()
+                if message is None:
                     self._waiting.put(None)  # the sign to end stays
                     break
-                found.append(hint)
+                found.append(message)
         return found
 
     def _drop(self) -> int:
         """Forget what waits: the broker is away, and each try would take its time."""
         dropped = 0
         try:
-            while (hint := self._waiting.get_nowait()) is not None:
+            while (message := self._waiting.get_nowait()) is not None:
                 dropped += 1
         except Empty:
             return dropped
-        self._waiting.put(hint)  # the sign to end stays
+        self._waiting.put(message)  # the sign to end stays
         return dropped
 
 
@@ -182,7 +182,7 @@ class State:
     engine: Engine
     catalogue: Catalogue
     finishes: Finishes
-    hints: MessageSender
+    messages: MessageSender
     keyring: Keyring
     limiter: Limiter
     streams: Streams
@@ -205,7 +205,6 @@ class State:
 
 
 def state_of(request: Request) -> State:
-    """The running gateway's state."""
     return cast(State, request.app.state.gateway)
 
 

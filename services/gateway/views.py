@@ -132,15 +132,15 @@ class Happening:
 
 def of_job(job: Job) -> list[Happening]:
     """Queued, every attempt, and the end; thin: the result is at `GET /v1/jobs/{id}`."""
-    told = [_job(1, job, "queued", attempts=0, at=seconds(job.created_at))]
+    events = [_job(1, job, "queued", attempts=0, at=seconds(job.created_at))]
     for attempt in range(1, job.attempts + 1):
         started = seconds(job.started_at) if attempt == 1 else None
-        told.append(_job(1 + attempt, job, "running", attempts=attempt, at=started))
+        events.append(_job(1 + attempt, job, "running", attempts=attempt, at=started))
     if job.is_final:
         number = 2 + job.attempts
         ended = seconds(job.finished_at)
-        told.append(_job(number, job, job.status, attempts=job.attempts, at=ended))
-    return told
+        events.append(_job(number, job, job.status, attempts=job.attempts, at=ended))
+    return events
 
 
 def of_batch(batch: Batch) -> list[Happening]:
@@ -258,7 +258,6 @@ class BatchList(BaseModel):
 
 
 def file_shown(file: File) -> dict[str, Any]:
-    """A file's JSON."""
     return {
         "id": file.id,
         "object": "file",
@@ -272,7 +271,6 @@ def file_shown(file: File) -> dict[str, Any]:
 
 
 def batch_shown(batch: Batch) -> dict[str, Any]:
-    """A batch's JSON."""
     errors = None if batch.errors is None else {"object": "list", "data": batch.errors}
     return {
         "id": batch.id,

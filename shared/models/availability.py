@@ -117,7 +117,7 @@ def _redis() -> redis.Redis:
 
 
 def read() -> dict[str, Status]:
-    """model → status, of those that somebody alive tells of; nothing where Redis is away."""
+    """model → status, of those that a live holder reports; nothing where Redis is away."""
     try:
         with _redis().pipeline(transaction=False) as trip:
             trip.time()
@@ -127,24 +127,24 @@ def read() -> dict[str, Status]:
         return {}
     found: dict[str, ModelStatus] = {}
     for field, value in board.items():
-        told = _fresh(value, seconds)
+        status = _fresh(value, seconds)
         name = field.partition(" ")[2]
-        if told is not None and (name not in found or _rank(told) < _rank(found[name])):
-            found[name] = told
+        if status is not None and (name not in found or _rank(status) < _rank(found[name])):
+            found[name] = status
     return {
-        name: Status(state=told.state, reason=told.reason, since=told.at - told.seconds)
-        for name, told in sorted(found.items())
+        name: Status(state=status.state, reason=status.reason, since=status.at - status.seconds)
+        for name, status in sorted(found.items())
     }
 
 
-def _rank(told: ModelStatus) -> tuple[int, float]:
-    return BEST_FIRST.index(told.state), -told.seconds
+def _rank(status: ModelStatus) -> tuple[int, float]:
+    return BEST_FIRST.index(status.state), -status.seconds
 
 
 def _fresh(value: str, now: float) -> ModelStatus | None:
     with suppress(ValidationError):  # of another version of us
-        told = ModelStatus.model_validate_json(value)
-        return told if now - told.at < STALE_SECONDS else None
+        status = ModelStatus.model_validate_json(value)
+        return status if now - status.at < STALE_SECONDS else None
     return None
 
 
@@ -156,13 +156,12 @@ class StatusSender:
         self._holder = uuid4().hex
 
     def start(self) -> None:
-        """From now on, until the process ends."""
         threading.Thread(target=self._run, name="model-board", daemon=True).start()
 
     def tell(self) -> None:
         """Once. Raises RedisError."""
         now = float(_redis().time()[0])
-        told = {
+        states = {
             f"{self._holder} {name}": ModelStatus(
                 state=one.state, reason=one.reason, seconds=one.seconds, at=now
             ).model_dump_json()
@@ -170,7 +169,7 @@ class StatusSender:
         }
         board = _redis().hgetall(BOARD)
         gone = [str(field) for field, value in board.items() if _fresh(str(value), now) is None]
-        _write(told, [field for field in gone if field not in told])
+        _write(states, [field for field in gone if field not in states])
 
     def _run(self) -> None:
         while True:
@@ -180,10 +179,10 @@ class StatusSender:
                 self.tell()
 
 
-def _write(told: Mapping[Any, Any], gone: Sequence[str]) -> None:
+def _write(states: Mapping[Any, Any], gone: Sequence[str]) -> None:
     with _redis().pipeline(transaction=True) as trip:
-        if told:
-            trip.hset(BOARD, mapping=told)
+        if states:
+            trip.hset(BOARD, mapping=states)
         if gone:
             trip.hdel(BOARD, *gone)
         trip.expire(BOARD, FORGOTTEN_SECONDS)
@@ -281,6 +280,6 @@ class LoadedModels(Generic[Model]):
 
 def unloadable(name: str, error: Exception) -> str:
     """Why a model cannot be loaded, whatever its library raised."""
-    said = str(error).strip() or "no reason given"
-    named = said if isinstance(error, OSError | ValueError) else f"{type(error).__name__}: {said}"
+    words = str(error).strip() or "no reason given"
+    named = words if isinstance(error, OSError | ValueError) else f"{type(error).__name__}: {words}"
     return f"the model {name!r} cannot be loaded: {named}"

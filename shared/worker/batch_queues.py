@@ -69,7 +69,6 @@ class BatchQueues:
         self._consumer = threading.Thread(target=self._consume, name="batch-queues", daemon=True)
 
     def start(self) -> None:
-        """Take messages from now on."""
         self._consumer.start()
 
     def stop(self) -> None:

@@ -68,24 +68,24 @@ FIRST = MessageDelivery()
 
 
 def carry(
-    job_id: str, room: ServiceContract, score: Score, delivery: MessageDelivery = FIRST
+    job_id: str, contract: ServiceContract, score: Score, delivery: MessageDelivery = FIRST
 ) -> None:
     """Carry the job whose turn it is in this message's lane to its end; where none waits, that is
     that."""
-    with claimed(job_id, MetricQueue(room.name, delivery.batch), again=delivery.again) as claim:
+    with claimed(job_id, MetricQueue(contract.name, delivery.batch), again=delivery.again) as claim:
         if claim is not None:
-            _carry(claim, room, score)
+            _carry(claim, contract, score)
 
 
-def _carry(claim: Claim, room: ServiceContract, score: Score) -> None:
-    telemetry.QUEUE_SECONDS.labels(room.name).observe(claim.waited_seconds)
+def _carry(claim: Claim, contract: ServiceContract, score: Score) -> None:
+    telemetry.QUEUE_SECONDS.labels(contract.name).observe(claim.waited_seconds)
     started = time.perf_counter()
     context = context_of(claim)
     with heartbeat.held(claim, context):
-        end = computed(claim, context, room, score)
+        end = computed(claim, context, contract, score)
         kept = finish(claim, end)
-    telemetry.SCORE_SECONDS.labels(room.name).observe(time.perf_counter() - started)
-    account(claim, room.name, end, kept=kept)
+    telemetry.SCORE_SECONDS.labels(contract.name).observe(time.perf_counter() - started)
+    account(claim, contract.name, end, kept=kept)
 
 
 def context_of(claim: Claim) -> JobContext:
@@ -98,12 +98,12 @@ def context_of(claim: Claim) -> JobContext:
     )
 
 
-def computed(claim: Claim, context: JobContext, room: ServiceContract, score: Score) -> End:
+def computed(claim: Claim, context: JobContext, contract: ServiceContract, score: Score) -> End:
     """The end of this claim, also where the watchdog had to stop the computation."""
 
     def give_up() -> None:
         end = too_late(claim)
-        account(claim, room.name, end, kept=write(claim, end))
+        account(claim, contract.name, end, kept=write(claim, end))
 
     try:
         with (
@@ -111,7 +111,7 @@ def computed(claim: Claim, context: JobContext, room: ServiceContract, score: Sc
             computing(context),
             interpreter.computing(context.party, context.check),
         ):
-            return ending(room, score, claim)
+            return ending(contract, score, claim)
     except Interrupted:
         return too_late(claim)
 
@@ -125,12 +125,12 @@ def shares(batch: bool) -> TenantShares:
 
 
 @contextmanager
-def claimed(job_id: str, lane: MetricQueue, *, again: bool) -> Iterator[Claim | None]:
+def claimed(job_id: str, queue: MetricQueue, *, again: bool) -> Iterator[Claim | None]:
     """A claim while the block lasts, or None where nothing waits in this lane."""
-    of_tenants = shares(lane.batch)
+    of_tenants = shares(queue.batch)
     claim, waits = None, True
     while claim is None and waits:
-        claim, waits = _next_claim(of_tenants, job_id, ClaimOrder(lane, again))
+        claim, waits = _next_claim(of_tenants, job_id, ClaimOrder(queue, again))
         if claim is None and waits and not of_tenants.wait():
             break  # this process stops: the scheduler sends the message again
     try:
@@ -158,7 +158,7 @@ def _next_claim(
                 max_attempts=chosen.max_attempts,
                 turn=replace(turn, served=tenants.served, full=tenants.full),
             )
-            waits = found is None and bool(tenants.full) and turns.waits(connection, turn.lane)
+            waits = found is None and bool(tenants.full) and turns.waits(connection, turn.queue)
         return found
 
     return of_tenants.next_claim(claim), waits
@@ -183,9 +183,9 @@ def write(claim: Claim, end: End) -> bool:
             case Retry(seconds):
                 return leases.release(connection, claim, resend_after=timedelta(seconds=seconds))
             case Wait(model, detail, seconds):
-                told = {"model": model, "detail": detail}
+                waiting_for = {"model": model, "detail": detail}
                 after = timedelta(seconds=seconds)
-                return leases.wait(connection, claim, model=told, resend_after=after)
+                return leases.wait(connection, claim, model=waiting_for, resend_after=after)
 
 
 def account(claim: Claim, metric: str, end: End, *, kept: bool) -> None:
@@ -243,15 +243,17 @@ class Wait:
 End = Success | Failure | Retry | Wait | Abandoned
 
 
-def ending(room: ServiceContract, score: Callable[[Any], Message], claim: Claim) -> End:
+def ending(contract: ServiceContract, score: Callable[[Any], Message], claim: Claim) -> End:
     """Score the claimed job and name its end. Raises nothing but what ends the process."""
     try:
         demand_readable(claim.request)
-        request = room.request.model_validate(claim.request)
+        request = contract.request.model_validate(claim.request)
     except (Unavailable, ValidationError) as error:
         return _unread(claim, error)
     try:
-        settings().work_limit.check(room.work(request))  # of another version, or by another limit
+        settings().work_limit.check(
+            contract.work(request)
+        )  # of another version, or by another limit
         return Success(_kept(score(request), request))
     except JobCancelled:
         return Abandoned()
@@ -263,7 +265,7 @@ def ending(room: ServiceContract, score: Callable[[Any], Message], claim: Claim)
     except Unavailable as error:
         return _later(claim, error)
     except Exception as error:  # noqa: BLE001 - the boundary: every job must end
-        return _unexpected(claim, room.name, error)
+        return _unexpected(claim, contract.name, error)
 
 
 def _unread(claim: Claim, error: Unavailable | ValidationError) -> Failure | Retry:

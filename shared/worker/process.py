@@ -105,12 +105,12 @@ def _readiness(health: Health, asked: list[str] | None) -> tuple[bool, dict[str,
         found = models.get(asked[-1], {"state": "unknown", "reason": "nobody has asked for it"})
         return found["state"] == "ready", found
     obstacles = health.obstacles
-    told = {"models": models} if models else {}
-    return not obstacles, {"status": "not ready" if obstacles else "ok", **obstacles, **told}
+    known = {"models": models} if models else {}
+    return not obstacles, {"status": "not ready" if obstacles else "ok", **obstacles, **known}
 
 
 RETRY_SECONDS = 10.0
-DOORS_SECONDS = 20.0  # for models that take long
+TRIES_SECONDS = 20.0  # for models that take long
 
 logger = telemetry.logger(__name__)
 
@@ -130,7 +130,7 @@ def preload(load: Load, names: Sequence[str], health: Health) -> threading.Threa
         target=_load_all, args=(load, list(names), health, tried), name="preloading", daemon=True
     )
     thread.start()
-    tried.wait(DOORS_SECONDS)
+    tried.wait(TRIES_SECONDS)
     for name in names:
         health.clear(name)
     return thread

@@ -70,8 +70,8 @@ def _register(contract: ServiceContract, score: Score) -> None:
     @app.task(name=task_name(contract.name), ignore_result=True, bind=True)  # type: ignore[untyped-decorator]
     def task(self: Any, job_id: str) -> None:
         headers = self.request.headers or {}
-        lane = (self.request.delivery_info or {}).get("routing_key") or ""
-        delivery = MessageDelivery(batch=is_batch(lane), again=AGAIN in headers)
+        name = (self.request.delivery_info or {}).get("routing_key") or ""
+        delivery = MessageDelivery(batch=is_batch(name), again=AGAIN in headers)
         with telemetry.about(job=job_id), continued(f"score {contract.name}", headers, job=job_id):
             carry(job_id, contract, score, delivery)
 

@@ -141,13 +141,13 @@ async def _accepted_report(batch: Batch, gateway: State) -> Accepted:
         )
     if batch.metric not in metrics() or batch.total == 0:
         raise NothingToReport("the batch has no scores")
-    room = metrics()[batch.metric].batch
+    contract = metrics()[batch.metric].batch
     resend_after = timedelta(seconds=gateway.settings.resend_seconds)
     accepted = await gateway.in_ledger(
-        lambda connection: batches.report_of(connection, batch, room.name, resend_after)
+        lambda connection: batches.report_of(connection, batch, contract.name, resend_after)
     )
     if not accepted.replayed:
-        JOBS_ACCEPTED.labels(room.name).inc()
+        JOBS_ACCEPTED.labels(contract.name).inc()
     return accepted
 
 

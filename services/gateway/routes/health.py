@@ -99,9 +99,9 @@ def list_models(gateway: Gateway, _caller: Reader) -> JSONResponse:
     `state`: `ready`, `loading` or `failed`, of the best worker that holds it, with `error` and
     `since` (unix seconds); null where no worker tells, as for servers and idle workers.
     """
-    told = availability.read()
+    states = availability.read()
     cards = [
-        card.model_dump(mode="json") | _state(told.get(card.name))
+        card.model_dump(mode="json") | _state(states.get(card.name))
         for card in gateway.catalogue.describe()
     ]
     return JSONResponse({"object": "list", "data": cards})

@@ -144,7 +144,6 @@ class Replayed(BaseModel):
 
 
 def endpoint_shown(endpoint: Endpoint) -> dict[str, Any]:
-    """An endpoint's JSON."""
     return {
         "id": endpoint.id,
         "object": "webhook_endpoint",
@@ -160,7 +159,6 @@ def endpoint_shown(endpoint: Endpoint) -> dict[str, Any]:
 
 
 def delivery_shown(record: DeliveryRecord) -> dict[str, Any]:
-    """A delivery's JSON."""
     return {
         "id": record.id,
         "object": "webhook_delivery",

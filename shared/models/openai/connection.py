@@ -141,11 +141,11 @@ class Connection:
         status = response.status_code
         if status in (401, 403):  # its words may repeat the key
             return Unavailable(f"the server of {self._name!r} refuses our key (status {status})")
-        said = _message(response)
+        words = _message(response)
         key = secret(self._key_name) if self._key_name else None
         if key is not None and key.get_secret_value():
-            said = said.replace(key.get_secret_value(), "[redacted]")
-        detail = f"the server of {self._name!r} refuses it (status {status}): {said[:SHOWN]}"
+            words = words.replace(key.get_secret_value(), "[redacted]")
+        detail = f"the server of {self._name!r} refuses it (status {status}): {words[:SHOWN]}"
         return BadInput(detail, pointer="/model" if status in (404, 405) else None)
 
     def _read(self, response: httpx.Response) -> Json:
@@ -167,8 +167,8 @@ def _message(response: httpx.Response) -> str:
     if not isinstance(body, dict):
         return response.text
     error = body.get("error")
-    said = error.get("message") if isinstance(error, dict) else error
-    return str(said or body.get("message") or body.get("detail") or response.text)
+    words = error.get("message") if isinstance(error, dict) else error
+    return str(words or body.get("message") or body.get("detail") or response.text)
 
 
 def _retry_after(response: httpx.Response) -> float | None:

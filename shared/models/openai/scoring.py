@@ -230,12 +230,12 @@ def _of(found: ServerChoice, words: Sequence[str]) -> list[float]:
 
 
 def _likely(found: ServerChoice) -> list[ServerToken]:
-    told = found.logprobs
-    if told is None:
+    logprobs = found.logprobs
+    if logprobs is None:
         return []
-    if told.content:
-        return [entry.piece for entry in told.content[0].top_logprobs]
-    return [piece for tops in (told.top_logprobs or [])[:1] for piece in _pieces(tops or {})]
+    if logprobs.content:
+        return [entry.piece for entry in logprobs.content[0].top_logprobs]
+    return [piece for tops in (logprobs.top_logprobs or [])[:1] for piece in _pieces(tops or {})]
 
 
 def _pieces(tops: dict[str, float]) -> list[ServerToken]:
