@@ -34,7 +34,7 @@ BLANKS = frozenset("\u115f\u1160\u3164\uffa0\u2800")
 def written(engine: Engine, batch: Batch, contract: ServiceContract | None) -> Iterator[bytes]:
     """The file, some lines at a time; no transaction stays open between them.
 
-    room: of the batch's metric; None where this version has none: then there are no components.
+    contract: of the batch's metric; None where this version has none: then there are no components.
     """
     columns = [] if contract is None else numbers_of(contract.report)
     yield _packed([[*FIRST, *(".".join(path) for path in columns), *LAST]])

@@ -19,7 +19,7 @@ TEMPLATE = "#/components/schemas/{model}"
 
 
 def install(app: FastAPI) -> None:
-    """Let `/openapi.json` name every message of every room."""
+    """Let `/openapi.json` name every message of every service."""
 
     def schema() -> dict[str, Any]:
         if app.openapi_schema is None:

@@ -1,14 +1,12 @@
-"""What the routes share: the ledger, the models that may be named, who waits for what.
+"""What the routes share: the stores, the queue's messages on their way, and notices of ended jobs.
 
-Job ids on their way to the queue: a thread of its own sends them, so that nobody waits for it.
+A message to the queue is sent by a thread of its own, so that nobody waits for it. It may be lost:
+the ledger has the job, and the scheduler sends what nobody claims. So a broker that is stuck or
+away costs the callers nothing.
 
-A hint may be lost: the ledger has the job, and the scheduler sends what nobody claims. So a broker
-that is stuck or away costs the callers nothing.
-
-Waiting for a job's end without asking the ledger over and over: PostgreSQL tells us.
-
-The notice comes in the transaction that ends the job. It is a hint like every message: a waiter
-looks at the ledger when it wakes, and wakes by itself now and then in case a notice was lost.
+That a job has ended PostgreSQL says in the transaction that ends it, so that the ledger is not
+asked over and over. A notice may be lost too: who waits looks at the ledger when it wakes, and
+wakes by itself now and then.
 """
 
 from __future__ import annotations
@@ -44,134 +42,14 @@ from shared.queue import JobMessage
 from shared.settings import Settings
 from shared.telemetry import carried
 
-MOST = 10_000  # hints that wait for a stuck broker; more are left to the scheduler
-ONE_TRIP = 100  # hints in one message to the broker: who came while the last one travelled
+MOST_MESSAGES = 10_000  # messages that wait for a stuck broker; more are left to the scheduler
+ONE_TRIP = 100  # of them in one trip to the broker: those that came while the last one travelled
 PATIENCE_SECONDS = 5.0  # at the end, for what still waits
+RECONNECT_SECONDS = 1.0
+SIGNS_SECONDS, MOST_TENANTS = 10.0, 1_000  # what results say of the models, remembered
+T = TypeVar("T")
 
 logger = telemetry.logger(__name__)
-
-
-class MessageSender:
-    """What is still to be sent."""
-
-    def __init__(self) -> None:
-        self._waiting: Queue[JobMessage | None] = Queue(MOST)
-
-    def add(self, metric: str, job_id: str) -> None:
-        """Send this soon. Never blocks."""
-        try:
-            self._waiting.put_nowait(JobMessage(metric, job_id, trace=carried()))
-        except Full:
-            logger.warning("job.not_sent", job=job_id, detail="too many hints wait")
-
-    @contextmanager
-    def sending(self) -> Iterator[None]:
-        """Send until the block is left, and then what waits."""
-        thread = threading.Thread(target=self._send_all, name="hints", daemon=True)
-        thread.start()
-        try:
-            yield
-        finally:
-            try:
-                self._waiting.put(None, timeout=PATIENCE_SECONDS)
-            except Full:
-                logger.warning("hints.left", waiting=self._waiting.qsize())
-            thread.join(PATIENCE_SECONDS)
-
-    def _send_all(self) -> None:
-        while (first := self._waiting.get()) is not None:
-            messages = [first, *self._more()]
-            try:
-                queue.send_all(messages)
-            except Unavailable as error:
-                dropped = len(messages) - 1 + self._drop()
-                logger.warning(
-                    "job.not_sent", job=first.job_id, detail=error.detail, dropped_too=dropped
-                )
-
-    def _more(self) -> list[JobMessage]:
-        """What waits besides, as far as one trip takes it."""
-        found: list[JobMessage] = []
-        with suppress(Empty):
-            while len(found) < ONE_TRIP - 1:
-                message = self._waiting.get_nowait()
-                if message is None:
-                    self._waiting.put(None)  # the sign to end stays
-                    break
-                found.append(message)
-        return found
-
-    def _drop(self) -> int:
-        """Forget what waits: the broker is away, and each try would take its time."""
-        dropped = 0
-        try:
-            while (message := self._waiting.get_nowait()) is not None:
-                dropped += 1
-        except Empty:
-            return dropped
-        self._waiting.put(message)  # the sign to end stays
-        return dropped
-
-
-RECONNECT_SECONDS = 1.0
-
-
-class Finishes:
-    """Who waits for which job."""
-
-    def __init__(self, database_url: str) -> None:
-        self._url = database_url
-        self._waiters: defaultdict[str, set[asyncio.Event]] = defaultdict(set)
-
-    @asynccontextmanager
-    async def listening(self) -> AsyncIterator[None]:
-        """Hear the notices until the block is left."""
-        task = asyncio.create_task(self._listen(), name="finishes")
-        try:
-            yield
-        finally:
-            task.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await task
-
-    @asynccontextmanager
-    async def expecting(self, job_id: str) -> AsyncIterator[asyncio.Event]:
-        """An event that is set when the job ends, from now on."""
-        event = asyncio.Event()
-        self._waiters[job_id].add(event)
-        try:
-            yield event
-        finally:
-            self._waiters[job_id].discard(event)
-            if not self._waiters[job_id]:
-                del self._waiters[job_id]
-
-    async def _listen(self) -> None:
-        while True:
-            try:
-                await self._hear()
-            except (psycopg.Error, OSError) as error:
-                logger.warning("finishes.deaf", error=type(error).__name__)
-                self._wake_all()
-                await asyncio.sleep(RECONNECT_SECONDS)
-
-    async def _hear(self) -> None:
-        connection = await psycopg.AsyncConnection.connect(self._url, autocommit=True)
-        async with connection:
-            await connection.execute(f"LISTEN {FINISHED_CHANNEL}")
-            async for notice in connection.notifies():
-                for event in self._waiters.get(notice.payload, ()):
-                    event.set()
-
-    def _wake_all(self) -> None:
-        for events in self._waiters.values():
-            for event in events:
-                event.set()
-
-
-SIGNS_SECONDS, MOST_TENANTS = 10.0, 1_000  # what results say of the models, remembered
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -218,3 +96,118 @@ async def keys_are_asked_for(gateway: State) -> bool:
         demanded = await gateway.in_ledger(keys.any_made)
         gateway.keyring.learn(any_made=demanded)
     return demanded
+
+
+class MessageSender:
+    """What is still to be sent."""
+
+    def __init__(self) -> None:
+        self._waiting: Queue[JobMessage | None] = Queue(MOST_MESSAGES)
+
+    def add(self, metric: str, job_id: str) -> None:
+        """Send this soon. Never blocks."""
+        try:
+            self._waiting.put_nowait(JobMessage(metric, job_id, trace=carried()))
+        except Full:
+            logger.warning("job.not_sent", job=job_id, detail="too many messages wait")
+
+    @contextmanager
+    def sending(self) -> Iterator[None]:
+        """Send until the block is left, and then what waits."""
+        thread = threading.Thread(target=self._send_all, name="messages", daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            try:
+                self._waiting.put(None, timeout=PATIENCE_SECONDS)
+            except Full:
+                logger.warning("messages.left", waiting=self._waiting.qsize())
+            thread.join(PATIENCE_SECONDS)
+
+    def _send_all(self) -> None:
+        while (first := self._waiting.get()) is not None:
+            messages = [first, *self._more()]
+            try:
+                queue.send_all(messages)
+            except Unavailable as error:
+                dropped = len(messages) - 1 + self._drop()
+                logger.warning(
+                    "job.not_sent", job=first.job_id, detail=error.detail, dropped_too=dropped
+                )
+
+    def _more(self) -> list[JobMessage]:
+        """What waits besides, as far as one trip takes it."""
+        found: list[JobMessage] = []
+        with suppress(Empty):
+            while len(found) < ONE_TRIP - 1:
+                message = self._waiting.get_nowait()
+                if message is None:
+                    self._waiting.put(None)  # the sign to end stays
+                    break
+                found.append(message)
+        return found
+
+    def _drop(self) -> int:
+        """Forget what waits: the broker is away, and each try would take its time."""
+        dropped = 0
+        try:
+            while (message := self._waiting.get_nowait()) is not None:
+                dropped += 1
+        except Empty:
+            return dropped
+        self._waiting.put(message)  # the sign to end stays
+        return dropped
+
+
+class Finishes:
+    """Who waits for which job."""
+
+    def __init__(self, database_url: str) -> None:
+        self._url = database_url
+        self._waiters: defaultdict[str, set[asyncio.Event]] = defaultdict(set)
+
+    @asynccontextmanager
+    async def listening(self) -> AsyncIterator[None]:
+        """Hear the notices until the block is left."""
+        task = asyncio.create_task(self._listen(), name="finishes")
+        try:
+            yield
+        finally:
+            task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await task
+
+    @asynccontextmanager
+    async def expecting(self, job_id: str) -> AsyncIterator[asyncio.Event]:
+        """An event that is set when the job ends, from now on."""
+        event = asyncio.Event()
+        self._waiters[job_id].add(event)
+        try:
+            yield event
+        finally:
+            self._waiters[job_id].discard(event)
+            if not self._waiters[job_id]:
+                del self._waiters[job_id]
+
+    async def _listen(self) -> None:
+        while True:
+            try:
+                await self._hear()
+            except (psycopg.Error, OSError) as error:
+                logger.warning("listener.lost", error=type(error).__name__)
+                self._wake_all()
+                await asyncio.sleep(RECONNECT_SECONDS)
+
+    async def _hear(self) -> None:
+        connection = await psycopg.AsyncConnection.connect(self._url, autocommit=True)
+        async with connection:
+            await connection.execute(f"LISTEN {FINISHED_CHANNEL}")
+            async for notice in connection.notifies():
+                for event in self._waiters.get(notice.payload, ()):
+                    event.set()
+
+    def _wake_all(self) -> None:
+        for events in self._waiters.values():
+            for event in events:
+                event.set()

@@ -1,11 +1,8 @@
-"""How a job looks over HTTP.
+"""Jobs, files and batches as HTTP shows them, and their events.
 
-What has happened to a job or a batch, as events with ids that grow.
-
-The ids follow from the ledger's row: whoever comes back with the last id it saw gets what it
-missed, from any gateway.
-
-How files and batches look over HTTP: the OpenAI shapes, times in whole unix seconds.
+Files and batches have the OpenAI shapes, with times in whole unix seconds. An event's id follows
+from the ledger's row: whoever comes back with the last id it saw gets what it missed, from any
+gateway.
 """
 
 from __future__ import annotations
@@ -21,8 +18,19 @@ from shared.ledger.batches import Batch, BatchStatus
 from shared.ledger.files import File, Purpose
 from shared.ledger.jobs import Job, JobStatus
 
-AnyResult = dict[str, Any]  # of whichever room: its own operation describes it
+AnyResult = dict[str, Any]  # of whichever service: its own operation describes it
 R = TypeVar("R", bound=Message | AnyResult)
+MOMENTS = (
+    "created_at",
+    "in_progress_at",
+    "expires_at",
+    "finalizing_at",
+    "completed_at",
+    "failed_at",
+    "expired_at",
+    "cancelling_at",
+    "cancelled_at",
+)
 
 
 class FieldError(BaseModel):
@@ -151,19 +159,6 @@ def of_batch(batch: Batch) -> list[Happening]:
 def _job(number: int, job: Job, status: str, *, attempts: int, at: float | None) -> Happening:
     data = {"id": job.id, "object": "job", "status": status, "attempts": attempts, "at": at}
     return Happening(number, f"job.{status}", data)
-
-
-MOMENTS = (
-    "created_at",
-    "in_progress_at",
-    "expires_at",
-    "finalizing_at",
-    "completed_at",
-    "failed_at",
-    "expired_at",
-    "cancelling_at",
-    "cancelled_at",
-)
 
 
 class FileView(BaseModel):

@@ -95,7 +95,7 @@ async def create_batch(
 
 
 def contract_at(endpoint: str) -> ServiceContract:
-    """The room whose jobs are posted there. Raises BadInput."""
+    """The service whose jobs are posted there. Raises BadInput."""
     found = {contract.path: contract for contract in contracts().values()}
     if endpoint not in found:
         offered = ", ".join(sorted(found))

@@ -1,4 +1,4 @@
-"""POST /v1/scores/{metric}: commit a job, hint to the queue, answer 202, or wait for the end."""
+"""POST /v1/scores/{metric}: commit a job, send its message, answer 202, or wait for the end."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ IdempotencyKey = Annotated[
 async def take(
     contract: ServiceContract, request: Request, gateway: State, owner: Owner
 ) -> Response:
-    """The way of a request: read it, commit it, hint, and wait if the caller prefers to."""
+    """The answer to a request: read it, commit its job, and wait if the caller prefers to."""
     asked = await incoming.parse(request, contract.request, limit=most_bytes(contract, gateway))
     gateway.catalogue.demand(contract, asked.model)
     key = key_of(request.headers.get("idempotency-key"))
@@ -105,7 +105,7 @@ async def commit(
 
 
 async def ended(accepted: Accepted, gateway: State, seconds: int) -> jobs.Job:
-    """Hint to the queue, then the job as it is at its end or after this many seconds."""
+    """Send its message, then the job as it is at its end or after this many seconds."""
     job = accepted.job
     if not accepted.replayed and not seconds:
         gateway.messages.add(job.metric, job.id)
@@ -141,12 +141,6 @@ def add_service(router: APIRouter, contract: ServiceContract) -> None:
     ) -> Response:
         return await take(contract, request, gateway, caller.owner(gateway.settings))
 
-    view = views.JobView[contract.report]  # type: ignore[name-defined]
-    accepted: dict[str, Any] = {
-        "model": view,
-        "description": "committed; poll `Location`",
-        "headers": {"Location": {"schema": {"type": "string"}}},
-    }
     router.add_api_route(
         contract.path,
         score,
@@ -156,13 +150,22 @@ def add_service(router: APIRouter, contract: ServiceContract) -> None:
         tags=[_tag(contract)],
         status_code=202,
         response_model=None,
-        responses={
-            200: {"model": view, "description": "ended within `Prefer: wait`"},
-            202: accepted,
-            **views.problems(403, 413, 415, 422),
-        },
+        responses=_responses(contract),
         openapi_extra={"requestBody": _request_body(contract)},
     )
+
+
+def _responses(contract: ServiceContract) -> dict[int | str, dict[str, Any]]:
+    view = views.JobView[contract.report]  # type: ignore[name-defined]
+    return {
+        200: {"model": view, "description": "ended within `Prefer: wait`"},
+        202: {
+            "model": view,
+            "description": "committed; poll `Location`",
+            "headers": {"Location": {"schema": {"type": "string"}}},
+        },
+        **views.problems(403, 413, 415, 422),
+    }
 
 
 def _operation(contract: ServiceContract) -> str:
@@ -193,7 +196,7 @@ async def unknown_metric(metric: str, _caller: Scorer) -> Response:
 
 
 def make_router() -> APIRouter:
-    """A route for every room found."""
+    """A route for every service found."""
     router = APIRouter()
     for contract in every_contract().values():
         add_service(router, contract)
