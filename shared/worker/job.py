@@ -1,15 +1,13 @@
-"""The way of one job through a worker: claim → score → finish, whatever happens in between.
+"""One job through a worker: claim, score, finish, whatever happens in between.
 
-Which exception means which end. Two words decide: the caller's fault, or worth a retry.
-
-Bad input fails at once with a problem, and so does what is not done by its deadline; a model that
-is away gives the job back, until its attempts are used up; what was cancelled meanwhile has its end
+Two words decide which exception means which end: the caller's fault, or worth a retry. Bad input
+fails at once with a problem, and so does what is not done by its deadline; a model that is away
+gives the job back, until its attempts are used up; what was cancelled meanwhile has its end
 already; anything else fails with an id that the log repeats in full.
 
-Leases kept alive: one thread a process renews what its other threads are computing.
-
-Between two beats it looks every second whether the claims are still held, so that a computation
-whose job was cancelled, or taken over, hears of it soon.
+One thread a process keeps alive the leases of what its other threads compute. Between two renewals
+it looks every second whether the claims are still held, so that a computation whose job was
+cancelled, or taken over, hears of it soon.
 """
 
 from __future__ import annotations
@@ -58,7 +56,7 @@ patiently = retry(
 
 @dataclass(frozen=True)
 class MessageDelivery:
-    """How a message came: in which lane, and whether the scheduler sent it again."""
+    """How a message came: in which queue, and whether the scheduler sent it again."""
 
     batch: bool = False
     again: bool = False
@@ -70,8 +68,8 @@ FIRST = MessageDelivery()
 def carry(
     job_id: str, contract: ServiceContract, score: Score, delivery: MessageDelivery = FIRST
 ) -> None:
-    """Carry the job whose turn it is in this message's lane to its end; where none waits, that is
-    that."""
+    """Carry the job whose turn it is in this message's queue to its end; where none waits, do
+    nothing."""
     with claimed(job_id, MetricQueue(contract.name, delivery.batch), again=delivery.again) as claim:
         if claim is not None:
             _carry(claim, contract, score)
@@ -126,7 +124,7 @@ def shares(batch: bool) -> TenantShares:
 
 @contextmanager
 def claimed(job_id: str, queue: MetricQueue, *, again: bool) -> Iterator[Claim | None]:
-    """A claim while the block lasts, or None where nothing waits in this lane."""
+    """A claim while the block lasts, or None where nothing waits in this queue."""
     of_tenants = shares(queue.batch)
     claim, waits = None, True
     while claim is None and waits:
@@ -189,7 +187,7 @@ def write(claim: Claim, end: End) -> bool:
 
 
 def account(claim: Claim, metric: str, end: End, *, kept: bool) -> None:
-    """Tell the log and the counters how it ended."""
+    """Into the log and the counters."""
     if not kept:
         telemetry.JOBS_FENCED.labels(metric).inc()
         logger.warning("job.fenced", job=claim.job_id, attempt=claim.attempt)
@@ -328,7 +326,7 @@ class Heartbeat:
 
     @contextmanager
     def held(self, claim: Claim, context: JobContext) -> Iterator[None]:
-        """Renew this claim's lease until the block is left; tell the context when it is lost."""
+        """Renew this claim's lease until the block is left; the context learns when it is lost."""
         with self._lock:
             self._held[claim] = context
             self._ensure_running()

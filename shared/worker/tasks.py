@@ -1,6 +1,6 @@
 """A service's Celery tasks: `score.<name>`, and of a metric `score.<name>-report`.
 
-A task carries a job's id; its body is `shell.carry`, which tests call directly. A report over many
+A task carries a job's id; its body is `job.carry`, which tests call directly. A report over many
 results is a job too: they are read here, and the metric's pure `summarize` sums them up, in the
 order of the batch's file or of the listed ids.
 """
@@ -51,7 +51,7 @@ class RegisteredTask:
         for example in self.contract.examples.values():
             self.score(self.contract.request.model_validate(example))
         seconds = round(time.perf_counter() - started, 2)
-        logger.info("room.warm", room=self.contract.name, seconds=seconds)
+        logger.info("service.warm", service=self.contract.name, seconds=seconds)
 
 
 registered: dict[str, RegisteredTask] = {}

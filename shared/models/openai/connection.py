@@ -1,13 +1,11 @@
-"""The wire to one server: pooled connections, a bounded number of requests, retries, clear errors.
+"""The wire to one server: pooled connections, a bounded number of requests, retries, its answers.
 
 Retried: a connection that fails, 429 (after its Retry-After) and 5xx. Not retried: every other 4xx,
 and a server that took the request but did not answer in time. The key never enters a message.
 
-What servers answer: the parts that we read of it.
-
-Sources: OpenAI's API reference, `/v1/completions` (`logprobs.tokens`, `token_logprobs`) and
-`/v1/chat/completions` (`logprobs.content[]` with `bytes`); vLLM's `prompt_logprobs`. llama.cpp
-answers in the second shape from both.
+Of the answers we read `/v1/completions` (`logprobs.tokens`, `token_logprobs`) and
+`/v1/chat/completions` (`logprobs.content[]` with `bytes`), as in OpenAI's API reference, and vLLM's
+`prompt_logprobs`. llama.cpp answers in the second shape from both.
 """
 
 from __future__ import annotations
