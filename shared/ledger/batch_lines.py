@@ -133,11 +133,12 @@ def page_of(
 
 
 def reasons_of(connection: Connection, batch_id: str) -> dict[str, int]:
-    """reason → lines that have it."""
+    """reason → lines that have it; the most frequent first, then by name."""
     line = _lines_of(batch_id).subquery("line")
     each = select(func.unnest(line.c.reasons).label("reason")).subquery("each")
     rows = connection.execute(select(each.c.reason, func.count()).group_by(each.c.reason))
-    return {reason: count for reason, count in rows}
+    counted = [(reason, count) for reason, count in rows]
+    return dict(sorted(counted, key=lambda one: (-one[1], one[0])))
 
 
 def _lines_of(batch_id: str) -> Select[Any]:
