@@ -32,6 +32,7 @@ PUBLIC_V6 = ip_network("2000::/3")  # global unicast; all else is special
 MOST_CHARACTERS = 2_048
 HOST = re.compile(r"[a-z0-9._-]{1,253}|[0-9a-f:.]{2,45}")  # a name, or an IPv6 address
 PORTS = {"https": 443, "http": 80}
+INSIDE = frozenset({"local", "localdomain", "internal", "svc"})  # last labels of names
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,8 @@ class DestinationPolicy:
         if address is not None:
             self.allows(address, destination)
         elif not self.allowed:
+            if is_inside(destination.host):
+                raise ForbiddenDestination("the host's name is not public")
             self._demand_https_and_port(destination)
         return destination
 
@@ -182,14 +185,23 @@ def ends_in_number(host: str) -> bool:
 
     Source: the URL Standard's "ends in a number" checker; inet_aton reads the same.
     """
-    last = host.lower().removesuffix(".").rpartition(".")[2]
+    last = host.lower().rstrip(".").rpartition(".")[2]
     return re.fullmatch(r"[0-9]+|0x[0-9a-f]*", last) is not None
 
 
 def is_localhost(host: str) -> bool:
     """Whether the name means this machine by definition (RFC 6761, section 6.3)."""
-    name = host.lower().removesuffix(".")
-    return name == "localhost" or name.endswith(".localhost")
+    name = host.lower().rstrip(".")
+    return name in ("localhost", "localhost.localdomain") or name.endswith(".localhost")
+
+
+def is_inside(host: str) -> bool:
+    """Whether no public name server may know this name: of a zone for networks inside, or no name.
+
+    Sources: RFC 6762 (`local`); ICANN, July 2024 (`internal`). `svc` is what
+    Kubernetes' resolvers complete, `localdomain` what many hosts files hold.
+    """
+    return host.endswith("..") or host.lower().rstrip(".").rpartition(".")[2] in INSIDE
 
 
 def is_public(address: Address) -> bool:
