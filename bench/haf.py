@@ -224,7 +224,7 @@ class Released:
     """The calls that the released code makes, on sentence-transformers' own cross-encoder."""
 
     def __init__(self, folder: Path) -> None:
-        with quiet():
+        with silent_loading():
             self._model = sentence_transformers.CrossEncoder(str(folder), device="cpu")
         self.measured = Measurement()
         self.answers: dict[Texts, float] = {}

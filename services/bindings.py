@@ -1,7 +1,7 @@
-"""Where a worker's rooms get their models from: in this process, or over the queue.
+"""The models of a worker: in this process, or over the queue.
 
-A process that serves a model room holds models; one that serves metrics only asks for them, unless
-it is told to hold them too. Only the former loads torch.
+A process that serves inference or similarity holds models; one that serves metrics only asks for
+them, unless it is set to hold them too. Only the former loads torch.
 """
 
 from __future__ import annotations
@@ -14,25 +14,25 @@ from shared.models.ports import Models
 from shared.models.remote import QueueModels
 from shared.settings import Settings
 
-MODEL_ROOMS = frozenset({"inference", "similarity"})
+MODEL_SERVICES = frozenset({"inference", "similarity"})
 
 
 PATIENCE_SECONDS = 2.0  # of a worker's thread, for a model that another thread is loading
 
 
-def holds_models(rooms: Collection[str], chosen: Settings) -> bool:
-    """Whether a worker that serves these rooms has its models in itself."""
-    return chosen.binding != "queue" or bool(MODEL_ROOMS & set(rooms))
+def holds_models(services: Collection[str], chosen: Settings) -> bool:
+    """Whether a worker that serves these has its models in itself."""
+    return chosen.binding != "queue" or bool(MODEL_SERVICES & set(services))
 
 
 def models_for(
-    rooms: Collection[str],
+    services: Collection[str],
     catalogue: Catalogue,
     chosen: Settings,
     states: ModelStates | None = None,
 ) -> Models:
-    """The models for a worker that serves these rooms. `states`: told how those it holds are."""
-    if not holds_models(rooms, chosen):
+    """The models for a worker that serves these. `states`: of those that it holds."""
+    if not holds_models(services, chosen):
         return QueueModels(catalogue)
     return local(catalogue, chosen.padded_tokens, states, PATIENCE_SECONDS)
 

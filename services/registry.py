@@ -31,7 +31,6 @@ def contracts() -> dict[str, ServiceContract]:
 
 
 def metrics() -> dict[str, MetricContract]:
-    """The services that score explanations."""
     found = contracts().items()
     return {name: one for name, one in found if isinstance(one, MetricContract)}
 

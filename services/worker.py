@@ -1,7 +1,6 @@
-"""A worker's process: `python -m services.worker [hatexscore ...]`; no name means every room.
+"""A worker's process: `python -m services.worker [hatexscore ...]`; no name means every service.
 
-The place where services and models meet: it binds the model port to the models of this process and
-registers the services' tasks.
+It binds the model port to the models of this process and registers the services' tasks.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from functools import partial
 
 from celery import signals
 
-from services.bindings import MODEL_ROOMS, holds_models, models_for
+from services.bindings import MODEL_SERVICES, holds_models, models_for
 from services.registry import contracts, service
 from shared import queue, telemetry
 from shared.errors import ScoringError
@@ -24,7 +23,7 @@ from shared.settings import Settings, settings_or_exit
 from shared.worker import register, registered
 from shared.worker.batch_queues import BatchQueues, stopping
 from shared.worker.process import Health, preload
-from shared.worker.process import serve as health_door
+from shared.worker.process import serve as serve_health
 from shared.worker.watchdog import watchdog
 
 SWITCH_SECONDS = 0.0005  # a thread that wakes waits no longer for one that computes
@@ -33,19 +32,18 @@ logger = telemetry.logger(__name__)
 
 
 def register_all(names: list[str]) -> None:
-    """Register these services' Celery tasks."""
     for name in names:
         register(service(name))
 
 
 def needed(names: list[str], catalogue: Catalogue) -> list[str]:
-    """The models that this worker loads at its start: the rooms' default ones, and of a model room
-    all that it holds."""
+    """The models that this worker loads at its start: the services' default ones, and of a service
+    of models all that it holds."""
     known = {entry.name for entry in catalogue.entries}
     default = [registered[name].contract.default_model for name in names]
     held = [
         entry.name
-        for name in MODEL_ROOMS & set(names)
+        for name in MODEL_SERVICES & set(names)
         for entry in catalogue.entries
         if entry.kind in registered[name].contract.model_kinds
         and entry.scheme != "openai"  # another server's pause must not stop what is held here
@@ -59,24 +57,24 @@ def warm_up() -> None:
         try:
             task.warm_up()
         except ScoringError as error:  # an example's model may be away, or not configured at all
-            logger.warning("room.cold", room=task.contract.name, detail=error.detail)
+            logger.warning("service.cold", service=task.contract.name, detail=error.detail)
 
 
 def parse(arguments: list[str] | None) -> list[str]:
-    """The rooms that this worker serves."""
+    """The services that this worker serves."""
     known = list(contracts())
     parser = argparse.ArgumentParser(prog="python -m services.worker", description=__doc__)
-    parser.add_argument("rooms", nargs="*", metavar="ROOM", help=f"of {', '.join(known)}")
-    chosen: list[str] = parser.parse_args(arguments).rooms
+    parser.add_argument("services", nargs="*", metavar="SERVICE", help=f"of {', '.join(known)}")
+    chosen: list[str] = parser.parse_args(arguments).services
     unknown = sorted(set(chosen) - set(known))
     if unknown:
-        parser.error(f"no such room: {', '.join(unknown)}; there are: {', '.join(known)}")
+        parser.error(f"no such service: {', '.join(unknown)}; there are: {', '.join(known)}")
     return chosen or known
 
 
 def serve(names: list[str], chosen: Settings) -> None:
     """Take jobs and calls of models until SIGTERM; those of batches on threads of their own."""
-    calls = [f"model.{name}" for name in names if name in MODEL_ROOMS]
+    calls = [f"model.{name}" for name in names if name in MODEL_SERVICES]
     queues = [*calls, *map(queue.task_name, registered)]
     batches = BatchQueues([queue.batch_queue(name) for name in queues], chosen.threads_for_batches)
     signals.worker_shutting_down.connect(stop_taking)
@@ -110,7 +108,7 @@ def main(arguments: list[str] | None = None) -> None:
     states = ModelStates()
     health = Health(states)
     if chosen.metrics_port is not None:
-        health_door(health, chosen.metrics_host, chosen.metrics_port)
+        serve_health(health, chosen.metrics_host, chosen.metrics_port)
     catalogue = load_catalogue(chosen.models_file)
     ports.bind(models_for(names, catalogue, chosen, states))
     if holds_models(names, chosen):
@@ -122,7 +120,7 @@ def main(arguments: list[str] | None = None) -> None:
     watchdog.start()
     health.ailment = watchdog.ailment
     health.clear("worker")
-    logger.info("worker.started", rooms=names, threads=chosen.worker_threads)
+    logger.info("worker.started", services=names, threads=chosen.worker_threads)
     serve(names, chosen)
 
 

@@ -1,4 +1,4 @@
-"""What services say to each other, and how a service declares itself.
+"""Messages between services, and how a service declares itself.
 
 Messages are closed, frozen and bounded. A service's `contract.py` builds its request and its report
 on them and joins both in one `CONTRACT`: the gateway makes the API from it, the worker the task.
@@ -72,7 +72,7 @@ class JobRequest(Message):
     """What every request that becomes a job has in common."""
 
     model: ModelName | None = Field(
-        default=None, description="a configured model's name; the room's default if absent"
+        default=None, description="a configured model's name; the service's default if absent"
     )
     metadata: dict[MetadataKey, MetadataValue] = Field(
         default_factory=dict, max_length=16, description="at most 16 pairs, returned with the job"
@@ -80,8 +80,8 @@ class JobRequest(Message):
     context: Context | None = Field(default=None, description="audit fields, returned with the job")
     webhook: EndpointId | None = Field(
         default=None,
-        description="the webhook endpoint that is told of this job's end, and no other; if absent, "
-        "every endpoint of yours that listens to the event",
+        description="the webhook endpoint that is notified of this job's end, and no other; if "
+        "absent, every endpoint of yours that listens to the event",
     )
     do_not_store_text: bool = Field(
         default=False,
@@ -139,7 +139,7 @@ class Evidence(Message):
 
 
 class Report(Message):
-    """The envelope of every result; a room narrows `components`, `evidence` and `control`."""
+    """The envelope of every result; a metric narrows `components`, `evidence` and `control`."""
 
     metric: Annotated[str, Word]
     score: float | None = Field(description="null where the metric is undefined; see `warnings`")
@@ -206,13 +206,14 @@ class Plot(Message):
 
 
 class BatchReport(Message):
-    """What every metric's batch report has in common; a room adds its own tables."""
+    """What every metric's batch report has in common; a metric adds its own tables."""
 
     metric: str
     scored: int = Field(ge=0, description="results that this report rests on")
     undefined: int = Field(ge=0, description="of these, results without a score")
     left_out: dict[str, int] = Field(
-        default_factory=dict, description="jobs without a result, by status; filled in by the door"
+        default_factory=dict,
+        description="jobs without a result, by status; filled in by the worker",
     )
     score: Interval = Field(description="mean score, bootstrap interval over results")
     warnings: tuple[str, ...] = ()
@@ -274,7 +275,6 @@ class ServiceContract:
 
     @property
     def path(self) -> str:
-        """Where its jobs are posted."""
         return f"/v1/{self.name}"
 
     def work(self, request: JobRequest, reads: int = FEWEST_READ) -> Sequence[Work]:
@@ -296,7 +296,6 @@ class BatchReportContract(ServiceContract):
 
     @property
     def path(self) -> str:
-        """Where its jobs are posted."""
         return f"/v1/reports/{self.metric}"
 
     def work(self, request: JobRequest, reads: int = FEWEST_READ) -> Sequence[Work]:
@@ -333,7 +332,6 @@ class MetricContract(ServiceContract):
 
     @property
     def path(self) -> str:
-        """Where its jobs are posted."""
         return f"/v1/scores/{self.name}"
 
     @property

@@ -46,7 +46,6 @@ class Service:
     contract: ClassVar[ServiceContract]
 
     def score(self, request: Any) -> Message:
-        """The answer to one request."""
         raise NotImplementedError
 
 
@@ -96,7 +95,6 @@ class Metric(Service, Generic[Request, Answers, Result, Choices]):
 
     @final
     def score(self, request: Request) -> Result:
-        """The report of one request."""
         return self.score_batch([request])[0]
 
     @final
@@ -113,7 +111,6 @@ class Metric(Service, Generic[Request, Answers, Result, Choices]):
 
     @final
     def variant(self, request: Request) -> Choices:
-        """The row of the request's variant."""
         row: Choices = self.variants[request.variant]
         return row
 

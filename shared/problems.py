@@ -1,8 +1,7 @@
 """RFC 9457 problems: the one shape of every error, in an answer and in a failed job.
 
-A message from JSON, read as strictly as its schema is written, and no more strictly.
-
-To JSON Schema 1.0 is an integer (2020-12, validation 6.1.1), to pydantic's strict mode it is none.
+Messages are read from JSON as strictly as their schema is written, and no more strictly: to JSON
+Schema 1.0 is an integer (2020-12, validation 6.1.1), to pydantic's strict mode it is none.
 """
 
 from __future__ import annotations
@@ -29,7 +28,6 @@ def make(slug: str, title: str, status: int, detail: str) -> Problem:
 
 
 def problem(error: ScoringError) -> Problem:
-    """One of our own errors."""
     made = make(error.slug, error.title, error.status, error.detail)
     if isinstance(error, QuotaExceeded):
         made |= {"type": QUOTA_EXCEEDED, "violated-policies": [error.policy]}
@@ -103,7 +101,7 @@ def endless_attempts(attempts: int) -> Problem:
 
 
 def internal(error_id: str) -> Problem:
-    """Our fault: the log has the whole story under this id."""
+    """Our fault: the log has all of it under this id."""
     return make(
         "internal", "Something went wrong on our side", 500, f"quote {error_id} when you ask"
     ) | {"error_id": error_id}

@@ -1,7 +1,7 @@
 """A question with options, and what is said for and against each option.
 
-What the rooms about human label variation say to each other's callers, and the one prompt that both
-use. Source: Chen et al., EMNLP 2025, Table 6 (the prompts) and Eq. 2 (the pairs). Pydantic only.
+The metrics about human label variation share these messages, and the one prompt that both use.
+Source: Chen et al., EMNLP 2025, Table 6 (the prompts) and Eq. 2 (the pairs). Pydantic only.
 """
 
 from __future__ import annotations

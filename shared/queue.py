@@ -1,7 +1,7 @@
 """The queue: Celery over Redis, carrying job ids and nothing else.
 
-The broker is only a hint; the ledger is the truth. A message may be lost or come twice, and
-neither matters. Sources: specs "conventions" C1 for every option set here.
+The ledger is the truth. A message may be lost or come twice, and neither matters. A metric has an
+interactive queue and a batch queue beside it. Sources: specs "conventions" C1 for every option.
 """
 
 from __future__ import annotations
@@ -66,7 +66,6 @@ class CallsFirst(round_robin_cycle):  # type: ignore[misc]  # kombu is not typed
     """The order in which Celery asks the queues: those of one kind take turns."""
 
     def consume(self, n: int) -> list[str]:
-        """The next n queues."""
         return calls_first(self.items)[:n]
 
 
@@ -92,12 +91,12 @@ app.add_defaults(options)  # read when first needed, not when imported
 
 
 def task_name(metric: str) -> str:
-    """The Celery task, and the interactive lane, of a room."""
+    """The Celery task, and the interactive queue, of a service."""
     return f"score.{metric}"
 
 
 def batch_queue_of(metric: str) -> str:
-    """The lane that waits while the interactive one has work."""
+    """The queue that waits while the interactive one has work."""
     return batch_queue(task_name(metric))
 
 
@@ -111,9 +110,9 @@ def is_batch(queue: str) -> bool:
     return queue.endswith(BATCH)
 
 
-def queues_of(rooms: list[str]) -> list[str]:
-    """The queues of these rooms, all interactive lanes first."""
-    interactive = [task_name(room) for room in rooms]
+def queues_of(services: list[str]) -> list[str]:
+    """The queues of these services, all interactive ones first."""
+    interactive = [task_name(service) for service in services]
     return interactive + [batch_queue(queue) for queue in interactive]
 
 
@@ -123,34 +122,34 @@ def queue_of(metric: str, *, batch: bool) -> str:
 
 
 def send(metric: str, job_id: str, *, batch: bool = False, again: bool = False) -> None:
-    """Hint to the room's workers that this job waits. Raises Unavailable; the job is safe then."""
+    """Let a worker know that this job waits. Raises Unavailable; the job is safe then."""
     send_all([JobMessage(metric, job_id, batch, again=again)])
 
 
-def send_all(hints: Sequence[JobMessage]) -> None:
-    """Hint for all of these at once, in order: one trip to the broker. Raises Unavailable; then
-    some of them may have been sent.
+def send_all(messages: Sequence[JobMessage]) -> None:
+    """All of these in order: one trip to the broker. Raises Unavailable; then some may have been
+    sent.
     """
     try:
         with (
             app.producer_pool.acquire(block=True, timeout=SOCKET_SECONDS) as producer,
             producer.batch(),
         ):
-            for hint in hints:
-                _publish(producer, hint)
+            for message in messages:
+                _publish(producer, message)
     except (OperationalError, BatchPublishError, RedisError, OSError) as error:
         raise Unavailable("the broker cannot be reached") from error
 
 
-def _publish(producer: Any, hint: JobMessage) -> None:
-    headers, embedded = _envelope(task_name(hint.metric))
+def _publish(producer: Any, message: JobMessage) -> None:
+    headers, embedded = _envelope(task_name(message.metric))
     message_id = str(uuid4())
     producer.publish(
-        ((hint.job_id,), {}, embedded),
-        headers={**headers, **hint.headers, "id": message_id, "root_id": message_id},
+        ((message.job_id,), {}, embedded),
+        headers={**headers, **message.headers, "id": message_id, "root_id": message_id},
         correlation_id=message_id,
         exchange="",
-        routing_key=queue_of(hint.metric, batch=hint.batch),
+        routing_key=queue_of(message.metric, batch=message.batch),
         serializer="json",
         retry=False,
     )
@@ -191,7 +190,7 @@ def pop(queues: Sequence[str], seconds: float) -> tuple[str, bytes] | None:
 
 
 def waiting(metric: str, *, batch: bool = False) -> int:
-    """How many messages wait in this lane of the room. Raises Unavailable."""
+    """How many messages wait in this queue of the metric. Raises Unavailable."""
     try:
         return int(_redis().llen(queue_of(metric, batch=batch)))
     except RedisError as error:
@@ -199,7 +198,7 @@ def waiting(metric: str, *, batch: bool = False) -> int:
 
 
 def depths(metrics: Sequence[str]) -> dict[tuple[str, bool], int]:
-    """(room, whether its batch lane) → messages that wait: one trip. Raises Unavailable, soon."""
+    """(metric, whether its batch queue) → messages that wait. Raises Unavailable, soon."""
     asked = [(metric, batch) for metric in metrics for batch in (False, True)]
     try:
         with _prompt_redis().pipeline(transaction=False) as trip:

@@ -1,13 +1,9 @@
-"""Whose words a string is: ours by its type, or the caller's; and whether ours repeat the caller's.
+"""`do_not_store_text`: numbers and our own words stay, the caller's text goes.
 
-A literal or a `Word` is ours; any other string of a message may hold text. Pure: pydantic alone.
-
-`do_not_store_text`: numbers and our own words stay, the caller's text goes.
-
-A report says by its types what a string is (`shared.redaction`): ours, or one that may hold text
-and is blanked. Warnings are searched for runs of characters of the request, so that one that
-repeats them does not stay either, unless their type says that they are our words. (The request
-itself is cut down by the ledger.)
+A report says by its types what a string is: a literal or a `Word` is ours; any other string may
+hold text and is blanked. Warnings are searched for runs of characters of the request, so that one
+that repeats them does not stay either, unless their type says that they are our words. (The request
+itself is cut down by the ledger.) Pure: pydantic alone.
 """
 
 from __future__ import annotations

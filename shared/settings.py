@@ -1,7 +1,4 @@
-"""Settings: read once at start, frozen, typed. Only this module looks at the environment.
-
-The version of the running service, as the package metadata states it.
-"""
+"""Settings: read once at start, frozen, typed. Only this module looks at the environment."""
 
 from __future__ import annotations
 
@@ -121,7 +118,7 @@ class Settings(BaseSettings):
     max_file_bytes: int = Field(default=200_000_000, ge=1)
     max_batch_lines: int = Field(default=50_000, ge=1)
     batch_window: int = Field(
-        default=500, ge=1, description="jobs of batches in a metric's lane at a time"
+        default=500, ge=1, description="jobs of batches in a metric's queue at a time"
     )
     batch_hours: float = Field(default=24, gt=0, description="a batch expires after this time")
     job_retention_hours: float = Field(
@@ -147,7 +144,7 @@ class Settings(BaseSettings):
     max_work_seconds: float = Field(
         default=900,
         gt=0,
-        description="estimated seconds of work that one request may ask for, told from its sizes; "
+        description="seconds of work that one request may ask for, estimated from its sizes; "
         "more is refused with 422 `too-costly`. No more than `max_run_seconds` makes sense",
     )
     tokens_per_second: float = Field(
@@ -177,7 +174,7 @@ class Settings(BaseSettings):
         default=None,
         ge=16,
         le=16_777_216,
-        description="of one forward pass of the inference room; else found from the free memory",
+        description="of one forward pass of the inference service; else found from the free memory",
     )
     openai_seconds: float = Field(
         default=120, gt=0, description="for an answer of an OpenAI-compatible server"

@@ -1,14 +1,11 @@
-"""Logs: one JSON object a line on stderr, for our own events and for those of the libraries.
+"""What operators see of a process: logs, traces, and counters for Prometheus.
 
-Traces by OpenTelemetry, where `TOUCHSTONE_OTLP_ENDPOINT` says where to; else nothing happens.
-
-A trace begins with the HTTP request, goes along in the header of the message to the queue, and
-ends with the worker's job and its calls to models. A message that the scheduler sends again has
-lost its trace and begins a new one. Spans carry ids and names, never texts.
-
-What Prometheus may know of us. Base units, no ids or free text in labels.
-
-How long each request took, for Prometheus: labelled by route, never by path.
+Logs are one JSON object a line on stderr, for our own events and for those of the libraries. Traces
+go by OpenTelemetry where `TOUCHSTONE_OTLP_ENDPOINT` says; else nothing happens. A trace begins with
+the HTTP request, goes along in the header of the message to the queue, and ends with the worker's
+job and its calls to models. A message that the scheduler sends again has lost its trace and begins
+a new one. Spans carry ids and names, never texts. Counters have base units and no ids or free text
+in labels; requests are labelled by route, never by path.
 """
 
 from __future__ import annotations
@@ -64,21 +61,8 @@ def configure_logging(level: str, style: str) -> None:
         structlog.processors.TimeStamper(fmt="iso", utc=True),
         structlog.processors.format_exc_info,
     ]
-    renderer: Any = (
-        structlog.processors.JSONRenderer(ensure_ascii=False)
-        if style == "json"
-        else structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())
-    )
-    formatter = structlog.stdlib.ProcessorFormatter(
-        foreign_pre_chain=shared,
-        processors=[
-            structlog.stdlib.ProcessorFormatter.remove_processors_meta,
-            without_secrets,
-            renderer,
-        ],
-    )
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(formatter)
+    handler.setFormatter(_formatter(style, shared))
     root = logging.getLogger()
     root.handlers = [handler]
     root.setLevel(level.upper())
@@ -87,6 +71,24 @@ def configure_logging(level: str, style: str) -> None:
         processors=[*shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
         logger_factory=structlog.stdlib.LoggerFactory(),
         cache_logger_on_first_use=True,
+    )
+
+
+def _formatter(
+    style: str, shared: list[structlog.typing.Processor]
+) -> structlog.stdlib.ProcessorFormatter:
+    renderer: Any = (
+        structlog.processors.JSONRenderer(ensure_ascii=False)
+        if style == "json"
+        else structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())
+    )
+    return structlog.stdlib.ProcessorFormatter(
+        foreign_pre_chain=shared,
+        processors=[
+            structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+            without_secrets,
+            renderer,
+        ],
     )
 
 
@@ -107,7 +109,7 @@ tracer = trace.get_tracer("touchstone", SERVICE_VERSION)
 
 
 def configure_tracing(process: str) -> None:
-    """Export what this process traces. `process`: gateway, scheduler, or a worker's rooms."""
+    """Export what this process traces. `process`: gateway, scheduler, or a worker's services."""
     endpoint = settings().otlp_endpoint
     if endpoint is None:
         return
@@ -198,7 +200,6 @@ class Timing:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on, and remember the status on the way out."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return

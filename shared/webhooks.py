@@ -1,15 +1,11 @@
-"""Webhooks, as gateway and scheduler agree on them: which addresses, which URLs, the secret.
+"""Where a webhook may go: public unicast addresses by https, and what the operator allows.
 
-Which addresses a webhook may reach: public unicast ones, and what the operator allows.
+Pure: what can be seen of a URL before any name is resolved. The last word is spoken when a
+connection is made (services/scheduler/webhooks.py): there the name is resolved and each of its
+addresses judged by `DestinationPolicy.allows`.
 
 Sources: the IANA special-purpose address registries (RFC 6890 and its updates); the table of Svix's
 `webhook_http_client.rs`, which names the ways around (NAT64, 6to4, mapped addresses).
-Pure: no name is resolved here.
-
-Where a webhook may go: what can be said of a URL before any name is resolved.
-
-The last word is spoken when a connection is made (services/scheduler/webhooks.py): there
-the name is resolved and each of its addresses judged by `Policy.allows`.
 """
 
 from __future__ import annotations
@@ -32,6 +28,109 @@ from shared.settings import Settings
 
 Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
+PUBLIC_V6 = ip_network("2000::/3")  # global unicast; all else is special
+MOST_CHARACTERS = 2_048
+HOST = re.compile(r"[a-z0-9._-]{1,253}|[0-9a-f:.]{2,45}")  # a name, or an IPv6 address
+PORTS = {"https": 443, "http": 80}
+INSIDE = frozenset({"local", "localdomain", "internal", "svc"})  # last labels of names
+
+
+@dataclass(frozen=True)
+class DestinationPolicy:
+    """Public addresses by https on these ports; allowed networks in any way on any port."""
+
+    allowed: Sequence[Network]
+    ports: Sequence[int]
+
+    def check(self, url: str) -> Destination:
+        """The destination, as far as can be seen from the URL. Raises ForbiddenDestination."""
+        destination = read(url)
+        address = _address_of(destination.host)
+        if address is not None:
+            self.allows(address, destination)
+        elif not self.allowed:
+            if is_inside(destination.host):
+                raise ForbiddenDestination("the host's name is not public")
+            self._demand_https_and_port(destination)
+        return destination
+
+    def allows(self, address: Address, destination: Destination) -> None:
+        """Raises ForbiddenDestination where this (canonical) address must not be reached so."""
+        if is_listed(address, self.allowed):
+            return
+        if not is_public(address):
+            raise ForbiddenDestination("the host's address is not public")
+        self._demand_https_and_port(destination)
+
+    def _demand_https_and_port(self, destination: Destination) -> None:
+        if destination.scheme != "https":
+            raise ForbiddenDestination("the URL must begin with https://")
+        if destination.port not in self.ports:
+            ports = ", ".join(str(port) for port in self.ports)
+            raise ForbiddenDestination(f"the port must be one of {ports}")
+
+
+def policy_of(chosen: Settings) -> DestinationPolicy:
+    return DestinationPolicy(allowed=chosen.webhook_allow, ports=chosen.webhook_ports)
+
+
+@dataclass(frozen=True)
+class Destination:
+    """A URL that was read: where it leads, and in which way."""
+
+    scheme: str
+    host: str  # ASCII (IDNA); an IPv6 literal without brackets
+    port: int
+    target: str  # path and query, as sent
+
+    @property
+    def host_header(self) -> str:
+        """The Host header's value."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return host if self.port == PORTS[self.scheme] else f"{host}:{self.port}"
+
+
+class ForbiddenDestination(ValueError):
+    """This URL or address may not be reached; the text says why, for the tenant's eyes."""
+
+
+def read(url: str) -> Destination:
+    """The URL's parts. Raises ForbiddenDestination where it is no plain http(s) URL."""
+    if len(url) > MOST_CHARACTERS:
+        raise ForbiddenDestination(f"the URL may have {MOST_CHARACTERS} characters")
+    try:
+        parsed = httpx.URL(url)
+        host = parsed.raw_host.decode("ascii").strip("[]")
+    except (httpx.InvalidURL, ValueError, TypeError):
+        raise ForbiddenDestination("this is not a URL") from None
+    if parsed.scheme not in PORTS or not HOST.fullmatch(host):
+        raise ForbiddenDestination("the URL must begin with https:// and name a host")
+    if parsed.userinfo or parsed.fragment:
+        raise ForbiddenDestination("the URL may have neither credentials nor a fragment")
+    return Destination(
+        scheme=parsed.scheme,
+        host=host,
+        port=parsed.port or PORTS[parsed.scheme],
+        target=parsed.raw_path.decode("ascii"),
+    )
+
+
+def _address_of(host: str) -> Address | None:
+    """The address that the host is, None for a name. Raises ForbiddenDestination.
+
+    A socket reads more spellings of an address than we do, and not every library the same ones.
+    """
+    if is_localhost(host):
+        return LOOPBACK
+    try:
+        return canonical(host)
+    except ValueError:
+        if ends_in_number(host):
+            raise ForbiddenDestination(
+                "write an IPv4 address as four decimal numbers, as in 192.0.2.1"
+            ) from None
+        return None
+
 
 INTERNAL_V4 = tuple(
     ip_network(network)
@@ -56,7 +155,8 @@ INTERNAL_V4 = tuple(
         "240.0.0.0/4",  # reserved, and broadcast
     )
 )
-PUBLIC_V6 = ip_network("2000::/3")  # global unicast; all else is special
+
+
 INTERNAL_V6 = tuple(
     ip_network(network)
     for network in (
@@ -85,14 +185,23 @@ def ends_in_number(host: str) -> bool:
 
     Source: the URL Standard's "ends in a number" checker; inet_aton reads the same.
     """
-    last = host.lower().removesuffix(".").rpartition(".")[2]
+    last = host.lower().rstrip(".").rpartition(".")[2]
     return re.fullmatch(r"[0-9]+|0x[0-9a-f]*", last) is not None
 
 
 def is_localhost(host: str) -> bool:
     """Whether the name means this machine by definition (RFC 6761, section 6.3)."""
-    name = host.lower().removesuffix(".")
-    return name == "localhost" or name.endswith(".localhost")
+    name = host.lower().rstrip(".")
+    return name in ("localhost", "localhost.localdomain") or name.endswith(".localhost")
+
+
+def is_inside(host: str) -> bool:
+    """Whether no public name server may know this name: of a zone for networks inside, or no name.
+
+    Sources: RFC 6762 (`local`); ICANN, July 2024 (`internal`). `svc` is what
+    Kubernetes' resolvers complete, `localdomain` what many hosts files hold.
+    """
+    return host.endswith("..") or host.lower().rstrip(".").rpartition(".")[2] in INSIDE
 
 
 def is_public(address: Address) -> bool:
@@ -108,103 +217,4 @@ def is_listed(address: Address, allowed: Sequence[Network]) -> bool:
     return any(address.version == network.version and address in network for network in allowed)
 
 
-MOST_CHARACTERS = 2_048
-HOST = re.compile(r"[a-z0-9._-]{1,253}|[0-9a-f:.]{2,45}")  # a name, or an IPv6 address
-PORTS = {"https": 443, "http": 80}
 LOOPBACK = canonical("127.0.0.1")
-
-
-class ForbiddenDestination(ValueError):
-    """This URL or address may not be reached; the text says why, for the tenant's eyes."""
-
-
-@dataclass(frozen=True)
-class Destination:
-    """A URL that was read: where it leads, and in which way."""
-
-    scheme: str
-    host: str  # ASCII (IDNA); an IPv6 literal without brackets
-    port: int
-    target: str  # path and query, as sent
-
-    @property
-    def host_header(self) -> str:
-        """The Host header's value."""
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        return host if self.port == PORTS[self.scheme] else f"{host}:{self.port}"
-
-
-@dataclass(frozen=True)
-class DestinationPolicy:
-    """Public addresses by https on these ports; allowed networks in any way on any port."""
-
-    allowed: Sequence[Network]
-    ports: Sequence[int]
-
-    def check(self, url: str) -> Destination:
-        """The destination, as far as can be seen from the URL. Raises ForbiddenDestination."""
-        destination = read(url)
-        address = _address_of(destination.host)
-        if address is not None:
-            self.allows(address, destination)
-        elif not self.allowed:
-            self._demand_public_manners(destination)
-        return destination
-
-    def allows(self, address: Address, destination: Destination) -> None:
-        """Raises ForbiddenDestination where this (canonical) address must not be reached so."""
-        if is_listed(address, self.allowed):
-            return
-        if not is_public(address):
-            raise ForbiddenDestination("the host's address is not public")
-        self._demand_public_manners(destination)
-
-    def _demand_public_manners(self, destination: Destination) -> None:
-        if destination.scheme != "https":
-            raise ForbiddenDestination("the URL must begin with https://")
-        if destination.port not in self.ports:
-            ports = ", ".join(str(port) for port in self.ports)
-            raise ForbiddenDestination(f"the port must be one of {ports}")
-
-
-def _address_of(host: str) -> Address | None:
-    """The address that the host is, None for a name. Raises ForbiddenDestination.
-
-    A socket reads more spellings of an address than we do, and not every library the same ones.
-    """
-    if is_localhost(host):
-        return LOOPBACK
-    try:
-        return canonical(host)
-    except ValueError:
-        if ends_in_number(host):
-            raise ForbiddenDestination(
-                "write an IPv4 address as four decimal numbers, as in 192.0.2.1"
-            ) from None
-        return None
-
-
-def policy_of(chosen: Settings) -> DestinationPolicy:
-    """The operator's policy."""
-    return DestinationPolicy(allowed=chosen.webhook_allow, ports=chosen.webhook_ports)
-
-
-def read(url: str) -> Destination:
-    """The URL's parts. Raises ForbiddenDestination where it is no plain http(s) URL."""
-    if len(url) > MOST_CHARACTERS:
-        raise ForbiddenDestination(f"the URL may have {MOST_CHARACTERS} characters")
-    try:
-        parsed = httpx.URL(url)
-        host = parsed.raw_host.decode("ascii").strip("[]")
-    except (httpx.InvalidURL, ValueError, TypeError):
-        raise ForbiddenDestination("this is not a URL") from None
-    if parsed.scheme not in PORTS or not HOST.fullmatch(host):
-        raise ForbiddenDestination("the URL must begin with https:// and name a host")
-    if parsed.userinfo or parsed.fragment:
-        raise ForbiddenDestination("the URL may have neither credentials nor a fragment")
-    return Destination(
-        scheme=parsed.scheme,
-        host=host,
-        port=parsed.port or PORTS[parsed.scheme],
-        target=parsed.raw_path.decode("ascii"),
-    )

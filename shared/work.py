@@ -1,9 +1,9 @@
-"""How much work a request asks for, told from its sizes alone: before it is accepted.
+"""How much work a request asks for, estimated from its sizes alone: before it is accepted.
 
 A metric's contract names its `cost`: the request as products of sizes, each in tokens that a model
 reads or writes, or in steps of pure computation. No model is loaded and no text is tokenized, so
 that a product may be a bound from below (`certain`: what is refused for it could not have ended
-well) or only likely (it tells heavy requests from light ones, and refuses nothing).
+well) or only likely (it separates heavy requests from light ones, and refuses nothing).
 """
 
 from __future__ import annotations

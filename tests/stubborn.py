@@ -13,7 +13,7 @@ from shared.metric import Service
 from shared.settings import settings
 from shared.worker import register
 from shared.worker.process import Health
-from shared.worker.process import serve as health_door
+from shared.worker.process import serve as serve_health
 from shared.worker.watchdog import watchdog
 from tests.rooms import ECHO, EchoReport, EchoRequest, echo
 
@@ -73,7 +73,7 @@ def main() -> None:
     health.ailment = watchdog.ailment
     health.clear("worker")
     if chosen.metrics_port is not None:
-        health_door(health, chosen.metrics_host, chosen.metrics_port)
+        serve_health(health, chosen.metrics_host, chosen.metrics_port)
     watchdog.start()
     serve([], chosen)
 

@@ -57,9 +57,6 @@ A score measures an explanation. It is not legal compliance.
 
 def create_app(settings: Settings) -> FastAPI:
     """The gateway for these settings. Raises ValueError where a webhook key is no Fernet key."""
-    database_url = settings.database_url.get_secret_value()
-    engine = connect(database_url, pool_size=LEDGER_CONNECTIONS)
-    finishes, hints, limiter = Finishes(libpq_url(database_url)), MessageSender(), Limiter(settings)
     app = FastAPI(
         title="Touchstone",
         version=SERVICE_VERSION,
@@ -69,20 +66,7 @@ def create_app(settings: Settings) -> FastAPI:
         docs_url=None,  # they load scripts from elsewhere; `pages.reference` is our own
         redoc_url=None,
     )
-    app.state.gateway = State(
-        settings=settings,
-        engine=engine,
-        catalogue=load_catalogue(settings.models_file),
-        finishes=finishes,
-        hints=hints,
-        keyring=Keyring(settings),
-        limiter=limiter,
-        streams=Streams(),
-        sessions=Sessions(settings),
-        sealer=sealer_of(settings),
-        files=FileStore(settings.files_url),
-        spool=Spool(settings),
-    )
+    app.state.gateway = _state(settings)
     app.include_router(scores.make_router())
     for router in ROUTERS:
         app.include_router(router)
@@ -98,10 +82,28 @@ def create_app(settings: Settings) -> FastAPI:
     return app
 
 
+def _state(settings: Settings) -> State:
+    database_url = settings.database_url.get_secret_value()
+    return State(
+        settings=settings,
+        engine=connect(database_url, pool_size=LEDGER_CONNECTIONS),
+        catalogue=load_catalogue(settings.models_file),
+        finishes=Finishes(libpq_url(database_url)),
+        messages=MessageSender(),
+        keyring=Keyring(settings),
+        limiter=Limiter(settings),
+        streams=Streams(),
+        sessions=Sessions(settings),
+        sealer=sealer_of(settings),
+        files=FileStore(settings.files_url),
+        spool=Spool(settings),
+    )
+
+
 @asynccontextmanager
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     gateway: State = app.state.gateway
-    with gateway.hints.sending():
+    with gateway.messages.sending():
         async with gateway.finishes.listening():
             yield
     await run_in_threadpool(painter().close)

@@ -1,10 +1,8 @@
-"""Who calls: `Authorization: Bearer tsk_…` becomes a tenant with scopes, or a 401, 403 or 429.
+"""Authentication: `Authorization: Bearer tsk_…` becomes a tenant with scopes, or a 401, 403 or 429.
 
-Where no key was ever made (`authentication = auto`), everybody is the tenant `default`.
-
-What a request names must be its tenant's: a webhook endpoint, a batch, the jobs of a report.
-
-Who looks at a page: the session's tenant, or everybody where no keys are asked for.
+Where no key was ever made (`authentication = auto`), everybody is the tenant `default`; on a page
+the session stands for the key. What a request names must be its tenant's: a webhook endpoint, a
+batch, the jobs of a report.
 """
 
 from __future__ import annotations

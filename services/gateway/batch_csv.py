@@ -31,12 +31,12 @@ BREAKS = frozenset("\t\r\n")
 BLANKS = frozenset("\u115f\u1160\u3164\uffa0\u2800")
 
 
-def written(engine: Engine, batch: Batch, room: ServiceContract | None) -> Iterator[bytes]:
+def written(engine: Engine, batch: Batch, contract: ServiceContract | None) -> Iterator[bytes]:
     """The file, some lines at a time; no transaction stays open between them.
 
-    room: of the batch's metric; None where this version has none: then there are no components.
+    contract: of the batch's metric; None where this version has none: then there are no components.
     """
-    columns = [] if room is None else numbers_of(room.report)
+    columns = [] if contract is None else numbers_of(contract.report)
     yield _packed([[*FIRST, *(".".join(path) for path in columns), *LAST]])
     last = 0
     while True:

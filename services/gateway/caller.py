@@ -1,22 +1,19 @@
-"""The callers that were found lately: a revoked key opens for these few seconds still.
+"""A caller and what is kept of one between requests: its key, session, rate limit, open streams.
 
-Who has logged in to the pages: a token in a cookie, its SHA-256 and the key's id in Redis.
+Keys that were found lately are remembered: a revoked one opens for these few seconds still.
 
-The key itself is kept nowhere. What Redis holds is encrypted and authenticated with
-`TOUCHSTONE_SECRET_KEYS`, which Redis does not hold: who can write there can open no session. A
-flushed Redis logs everybody out; a revoked key ends its sessions.
+A session of the pages is a token in a cookie; Redis has its SHA-256 and the key's id, encrypted and
+authenticated with `TOUCHSTONE_SECRET_KEYS`, which Redis does not hold: who can write there can open
+no session. A flushed Redis logs everybody out; a revoked key ends its sessions.
 
-How often a key may call: a token bucket in Redis, in one script, so that gateways share it.
+The rate limit is a token bucket in Redis, in one script, so that gateways share it: a key may call
+`requests_per_minute` times at once, and the bucket fills evenly within a minute. While Redis is
+away nobody is limited, and the headers are missing: a limit protects us from haste, and an absent
+broker must not shut callers out. The quota of open jobs stands in the ledger and holds. Headers:
+draft-ietf-httpapi-ratelimit-headers-10 (`RateLimit-Policy`, `RateLimit`).
 
-A key may call `requests_per_minute` times at once, and the bucket fills evenly within a minute.
-Headers: draft-ietf-httpapi-ratelimit-headers-10 (`RateLimit-Policy`, `RateLimit`).
-
-While Redis is away nobody is limited, and the headers are missing: a limit protects us from haste,
-and an absent broker must not close the door. The quota of open jobs stands in the ledger and holds.
-
-The open event streams of this process: so many of a key, so many in all.
-
-A stream costs little, but it lasts: without an end to their number they would hold the gateway.
+An event stream costs little, but it lasts: without an end to their number they would hold the
+gateway.
 """
 
 from __future__ import annotations
@@ -47,6 +44,36 @@ from shared.settings import Settings
 
 REMEMBERED_SECONDS = 10.0
 MOST_REMEMBERED = 10_000
+SESSION_SECONDS = 12 * 3_600
+SESSION_ANSWER_SECONDS = 2.0
+REQUESTS_POLICY = "requests"
+WINDOW_SECONDS = 60
+LIMITER_SECONDS = 0.5  # a Redis that takes longer counts as away
+REST_SECONDS = 1.0  # and is left alone for so long
+
+# The time is Redis's own, one clock for all gateways. Answers 1 or 0, and what is left.
+BUCKET = """
+local quota, window = tonumber(ARGV[1]), tonumber(ARGV[2])
+local clock = redis.call('TIME')
+local now = clock[1] + clock[2] / 1000000
+local held = redis.call('HMGET', KEYS[1], 'left', 'at')
+local passed = math.max(0, now - (tonumber(held[2]) or now))
+local left = math.min(quota, (tonumber(held[1]) or quota) + passed * quota / window)
+local granted = 0
+if left >= 1 then
+  left = left - 1
+  granted = 1
+end
+redis.call('HSET', KEYS[1], 'left', string.format('%.6f', left), 'at', string.format('%.6f', now))
+redis.call('PEXPIRE', KEYS[1], math.ceil(window * 1000))
+return {granted, string.format('%.6f', left)}
+"""
+STREAMS_POLICY = "open-streams"  # the policy's name in a refusal
+MOST_STREAMS_OF_A_KEY = 20
+MOST_STREAMS = 1_000
+STREAMS_RETRY_SECONDS = 10
+
+logger = telemetry.logger(__name__)
 
 
 @dataclass(frozen=True)
@@ -102,53 +129,46 @@ class Keyring:
             self._none_made["none"] = True
 
     def remembered(self, secret: str) -> Caller | None:
-        """The caller with this key, if it was found lately."""
         return self._callers.get(hashed(secret))
 
     def remember(self, secret: str, key: Key) -> Caller:
-        """The caller with this key, which the ledger knows."""
         found = Caller(key.tenant, frozenset(key.scopes), key)
         self._callers[hashed(secret)] = found
         return found
-
-
-SECONDS = 12 * 3_600
-ANSWER_SECONDS = 2.0
 
 
 class Sessions:
     """The open sessions of all gateways."""
 
     def __init__(self, chosen: Settings) -> None:
-        self._redis = async_client(ANSWER_SECONDS, chosen)
+        self._redis = async_client(SESSION_ANSWER_SECONDS, chosen)
         self._sealer = secret_sealer(chosen) or Sealer(new_key())  # a key of this process alone
 
     async def open(self, key: Key) -> str:
         """A new session's token. Raises Unavailable."""
         token = secrets.token_urlsafe(32)
-        name = _name(token)
+        name = _session_name(token)
         signed = self._sealer.seal(f"{name} {key.id}")
-        await self._asked(self._redis.set(name, signed, ex=SECONDS))
+        await self._asked(self._redis.set(name, signed, ex=SESSION_SECONDS))
         return token
 
     async def key_of(self, token: str) -> str | None:
         """The id of the key that opened this session, if it is open. Raises Unavailable."""
-        name = _name(token)
+        name = _session_name(token)
         found: str | None = await self._asked(self._redis.get(name))
         if found is None:
             return None
         try:
-            signed_name, key_id = self._sealer.open(found, most_seconds=SECONDS).split()
+            signed_name, key_id = self._sealer.open(found, most_seconds=SESSION_SECONDS).split()
         except Unreadable:
             return None
         return key_id if signed_name == name else None
 
     async def end(self, token: str) -> None:
         """Log out; a second time changes nothing. Raises Unavailable."""
-        await self._asked(self._redis.delete(_name(token)))
+        await self._asked(self._redis.delete(_session_name(token)))
 
     async def close(self) -> None:
-        """Let go of the connections."""
         await self._redis.aclose()
 
     @staticmethod
@@ -159,34 +179,8 @@ class Sessions:
             raise Unavailable("the log-in cannot be checked: the broker is away") from error
 
 
-def _name(token: str) -> str:
+def _session_name(token: str) -> str:
     return f"touchstone:session:{hashed(token)}"
-
-
-REQUESTS_POLICY = "requests"
-WINDOW_SECONDS = 60
-LIMITER_SECONDS = 0.5  # a Redis that takes longer counts as away
-REST_SECONDS = 1.0  # and is left alone for so long
-
-# The time is Redis's own, one clock for all gateways. Answers 1 or 0, and what is left.
-BUCKET = """
-local quota, window = tonumber(ARGV[1]), tonumber(ARGV[2])
-local clock = redis.call('TIME')
-local now = clock[1] + clock[2] / 1000000
-local held = redis.call('HMGET', KEYS[1], 'left', 'at')
-local passed = math.max(0, now - (tonumber(held[2]) or now))
-local left = math.min(quota, (tonumber(held[1]) or quota) + passed * quota / window)
-local granted = 0
-if left >= 1 then
-  left = left - 1
-  granted = 1
-end
-redis.call('HSET', KEYS[1], 'left', string.format('%.6f', left), 'at', string.format('%.6f', now))
-redis.call('PEXPIRE', KEYS[1], math.ceil(window * 1000))
-return {granted, string.format('%.6f', left)}
-"""
-
-logger = telemetry.logger(__name__)
 
 
 @dataclass(frozen=True)
@@ -246,7 +240,6 @@ class Limiter:
             )
 
     async def close(self) -> None:
-        """Let go of the connections."""
         await self._redis.aclose()
 
 
@@ -257,7 +250,6 @@ class RateLimitHeaders:
         self.app = app
 
     async def __call__(self, scope: AsgiScope, receive: Receive, send: Send) -> None:
-        """Pass on, and add the headers on the way out."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
@@ -271,12 +263,6 @@ class RateLimitHeaders:
         await self.app(scope, receive, say)
 
 
-STREAMS_POLICY = "open-streams"  # the policy's name in a refusal
-MOST_OF_A_KEY = 20
-MOST = 1_000
-RETRY_SECONDS = 10
-
-
 class Streams:
     """Who holds how many. For the event loop's thread."""
 
@@ -287,10 +273,12 @@ class Streams:
     def another(self, caller: Caller) -> Iterator[None]:
         """One more while the block lasts. Raises QuotaExceeded."""
         key = None if caller.key is None else caller.key.id
-        if self._open.total() >= MOST:
-            raise _refusal("this service holds as many event streams as it may")
-        if key is not None and self._open[key] >= MOST_OF_A_KEY:
-            raise _refusal(f"this key may hold {MOST_OF_A_KEY} event streams at a time")
+        if self._open.total() >= MOST_STREAMS:
+            raise _too_many_streams("this service holds as many event streams as it may")
+        if key is not None and self._open[key] >= MOST_STREAMS_OF_A_KEY:
+            raise _too_many_streams(
+                f"this key may hold {MOST_STREAMS_OF_A_KEY} event streams at a time"
+            )
         self._open[key] += 1
         try:
             yield
@@ -300,5 +288,5 @@ class Streams:
                 del self._open[key]
 
 
-def _refusal(detail: str) -> QuotaExceeded:
-    return QuotaExceeded(detail, policy=STREAMS_POLICY, retry_after=RETRY_SECONDS)
+def _too_many_streams(detail: str) -> QuotaExceeded:
+    return QuotaExceeded(detail, policy=STREAMS_POLICY, retry_after=STREAMS_RETRY_SECONDS)

@@ -80,11 +80,9 @@ class Connections:
         return self.total >= self.limits.connections + SPARE
 
     def add(self, address: str) -> None:
-        """One more."""
         self._of_address[address] += 1
 
     def remove(self, address: str) -> None:
-        """One less."""
         self._of_address[address] -= 1
         if not self._of_address[address]:
             del self._of_address[address]
@@ -121,11 +119,9 @@ class LingeringTransport(asyncio.Transport):
         self._protocol = protocol
 
     def write(self, data: bytes | bytearray | memoryview[Any]) -> None:
-        """To the client."""
         self._protocol.transport.write(data)
 
     def is_closing(self) -> bool:
-        """Whether nothing more can be written."""
         return self._protocol.transport.is_closing()
 
     def close(self) -> None:
@@ -175,7 +171,6 @@ class BoundedProtocol(H11Protocol):
         self._expect_head()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """It no longer counts."""
         super().connection_lost(exc)
         self._stop_timer()
         self._stop_write_timer()
@@ -260,7 +255,6 @@ class BoundedProtocol(H11Protocol):
         self._close()
 
     def timeout_keep_alive_handler(self) -> None:
-        """An idle connection is closed."""
         super().timeout_keep_alive_handler()
         self._close()
 
@@ -271,13 +265,11 @@ class BoundedProtocol(H11Protocol):
         self._timer = self.loop.call_later(READ_SECONDS, self.transport.abort)
 
     def pause_writing(self) -> None:
-        """The client reads more slowly than we write."""
         super().pause_writing()
         self._stop_write_timer()
         self._write_timer = self.loop.call_later(READ_SECONDS, self.transport.abort)
 
     def resume_writing(self) -> None:
-        """It has read."""
         super().resume_writing()
         self._stop_write_timer()
 

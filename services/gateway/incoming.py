@@ -1,17 +1,11 @@
-"""A request's body: bounded, UTF-8, JSON, and then exactly what the contract asks for.
+"""A request as it comes in: its body, the headers that matter, the page it asks for, its file.
 
-`Prefer: wait=N` (RFC 7240): how long the caller would rather wait than come back.
-
-The Idempotency-Key header: a structured-header string, or the bare word that people send.
-
-Source: draft-ietf-httpapi-idempotency-key-header-07, section 2.1.
-
-Lists in the OpenAI shape: `{object, data, first_id, last_id, has_more}`.
-
-A file as it comes in: multipart, spooled to disk, then into the file store; never whole in
-memory.
-
-Source: RFC 7578; the parser is Starlette's on python-multipart.
+Bodies are bounded, UTF-8, JSON, and then exactly what the contract asks for. Files are multipart
+(RFC 7578; the parser is Starlette's on python-multipart), spooled to disk, then into the file
+store; never whole in memory. `Prefer: wait=N` is RFC 7240; the Idempotency-Key is a
+structured-header string, or the bare word that people send
+(draft-ietf-httpapi-idempotency-key-header-07, section 2.1). Lists have the OpenAI shape:
+`{object, data, first_id, last_id, has_more}`.
 """
 
 from __future__ import annotations
@@ -37,6 +31,14 @@ from shared.ledger.engine import Order, Slice
 from shared.problems import invalid, read_strictly, validation_problem
 
 M = TypeVar("M", bound=Message)
+WAIT = re.compile(r"(?:^|[,;\s])wait\s*=\s*\"?(\d{1,18})\"?(?=$|[,;\s])", re.IGNORECASE)
+MOST_KEY_CHARACTERS = 255
+
+# Printable ASCII, in quotes or bare; a quote inside would need escapes that nobody writes.
+KEY_FORM = re.compile(r'"[ !#-~]{1,255}"|[!#-~]([ !#-~]{0,253}[!#-~])?')
+MOST_ON_A_PAGE = 100
+Limit = Annotated[int, Query(ge=1, description="coerced to 100 at most")]
+ById = Annotated[Order, Query(description="`desc`: newest first")]
 
 
 async def parse(request: Request, message: type[M], *, limit: int) -> M:
@@ -100,18 +102,10 @@ def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not JSON")
 
 
-WAIT = re.compile(r"(?:^|[,;\s])wait\s*=\s*\"?(\d{1,18})\"?(?=$|[,;\s])", re.IGNORECASE)
-
-
 def wait_seconds(prefer: str | None, *, most: int) -> int:
     """The seconds to wait, [0, most]; 0 where nothing (intelligible) is asked."""
     found = WAIT.search(prefer or "")
     return min(int(found[1]), most) if found else 0
-
-
-MOST_CHARACTERS = 255
-# Printable ASCII, in quotes or bare; a quote inside would need escapes that nobody writes.
-FORM = re.compile(r'"[ !#-~]{1,255}"|[!#-~]([ !#-~]{0,253}[!#-~])?')
 
 
 class InvalidKey(BadInput):
@@ -126,20 +120,16 @@ def key_of(header: str | None) -> str | None:
     if header is None:
         return None
     key = header.strip()
-    if not FORM.fullmatch(key):
-        raise InvalidKey(f"the Idempotency-Key must have 1 to {MOST_CHARACTERS} ASCII characters")
+    if not KEY_FORM.fullmatch(key):
+        raise InvalidKey(
+            f"the Idempotency-Key must have 1 to {MOST_KEY_CHARACTERS} ASCII characters"
+        )
     return key.strip('"')
 
 
 def key_header(what: str) -> Any:
     """The header's description. what: the key makes happen when it comes again."""
-    return Header(description=what, json_schema_extra={"pattern": f"^({FORM.pattern})$"})
-
-
-MOST_ON_A_PAGE = 100
-
-Limit = Annotated[int, Query(ge=1, description="coerced to 100 at most")]
-ById = Annotated[Order, Query(description="`desc`: newest first")]
+    return Header(description=what, json_schema_extra={"pattern": f"^({KEY_FORM.pattern})$"})
 
 
 def page_after(shape: re.Pattern[str]) -> Any:
@@ -161,7 +151,6 @@ def refuse_unknown(request: Request, known: set[str]) -> None:
 
 
 def listed(data: list[dict[str, Any]], *, has_more: bool) -> dict[str, Any]:
-    """A page as JSON."""
     return {
         "object": "list",
         "data": data,

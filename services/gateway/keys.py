@@ -27,7 +27,6 @@ SCOPES: tuple[Scope, ...] = get_args(Scope)
 
 
 def parser() -> argparse.ArgumentParser:
-    """The command line."""
     made = argparse.ArgumentParser(prog="python -m services.gateway.keys", description=__doc__)
     made.add_argument("--var", type=Path, help="the folder of a running `make serve`, mostly var")
     commands = made.add_subparsers(dest="command", required=True)

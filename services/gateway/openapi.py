@@ -19,7 +19,7 @@ TEMPLATE = "#/components/schemas/{model}"
 
 
 def install(app: FastAPI) -> None:
-    """Let `/openapi.json` name every message of every room."""
+    """Let `/openapi.json` name every message of every service."""
 
     def schema() -> dict[str, Any]:
         if app.openapi_schema is None:
@@ -39,7 +39,7 @@ def _described(app: FastAPI) -> dict[str, Any]:
         tags=app.openapi_tags,
     )
     asked: list[type[Message]] = [
-        *(room.request for room in every_contract().values()),
+        *(contract.request for contract in every_contract().values()),
         *OTHER_REQUESTS,
     ]
     requests: list[tuple[type[Message], str]] = [(message, "validation") for message in asked]

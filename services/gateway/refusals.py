@@ -113,7 +113,7 @@ class WebhooksOff(ScoringError):
 
 
 class UnknownMetric(ScoringError):
-    """No room has this name."""
+    """No metric has this name."""
 
     status = 404
     slug = "unknown-metric"
@@ -158,7 +158,6 @@ def answer(found: Problem, headers: dict[str, str] | None = None) -> JSONRespons
 
 
 def scoring_error(_request: Request, error: Exception) -> JSONResponse:
-    """One of our own errors."""
     if isinstance(error, InvalidBody):
         return answer(error.problem)
     if not isinstance(error, ScoringError):
@@ -208,7 +207,7 @@ def gone(_request: Request, _error: Exception) -> JSONResponse:
 
 
 def unexpected(request: Request, error: Exception) -> JSONResponse:
-    """Anything else is our fault: an id for the caller, the story for the log."""
+    """Anything else is our fault: an id for the caller, the traceback for the log."""
     error_id = f"err_{secrets.token_hex(8)}"
     logger.error("request.crashed", error_id=error_id, path=request.url.path, exc_info=error)
     return answer(internal(error_id))

@@ -61,7 +61,6 @@ class Body:
         return max(0.0, self._started + allowed - time.monotonic())
 
     def take(self, message: Message) -> None:
-        """Another piece."""
         self._received += len(message.get("body", b""))
         self.is_complete = message["type"] != "http.request" or not message.get("more_body", False)
 
@@ -74,7 +73,6 @@ class BodyDeadline:
         self._pace = BodyPace(settings.body_seconds, settings.body_bytes_per_second)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on, with a clock beside the body."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
@@ -110,7 +108,6 @@ class InProgress:
         self._count = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on, or answer 503."""
         if scope["type"] != "http" or scope["path"] in PROBES:
             await self.app(scope, receive, send)
             return

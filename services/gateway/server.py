@@ -1,7 +1,4 @@
-"""The gateway's server: uvicorn with limits, and the port for Prometheus.
-
-What Prometheus is told: this process's counters, and the ledger's open jobs.
-"""
+"""The gateway's server: uvicorn with limits, and the port for Prometheus."""
 
 from __future__ import annotations
 

@@ -1,10 +1,9 @@
-"""Without keys, on this machine: only pages and programs of this machine may use the service.
+"""Without keys, only this machine's own pages and programs may use the service.
 
-A page from elsewhere, open in a browser here, can make the browser send requests to a loopback
-address: by a name of its own that is made to resolve to it (DNS rebinding), or across origins.
-Sources: Fetch Standard, `Origin`; W3C Fetch Metadata, `Sec-Fetch-Site`; RFC 9110, section 15.5.20.
-
-Who may reach the gateway: without keys nobody but this machine, unless a setting says so.
+The gateway starts without keys only where nobody but this machine can reach it, unless a setting
+says so. And a page from elsewhere, open in a browser here, can make the browser send requests to a
+loopback address: by a name of its own that is made to resolve to it (DNS rebinding), or across
+origins. Sources: Fetch Standard, `Origin`; W3C Fetch Metadata, `Sec-Fetch-Site`; RFC 9110, 15.5.20.
 """
 
 from __future__ import annotations
@@ -37,7 +36,6 @@ class SameSite:
         self._gateway = gateway
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass on, or refuse."""
         if scope["type"] == "http":
             try:
                 await self._check(scope)

@@ -1,14 +1,12 @@
-"""What the routes share: the ledger, the models that may be named, who waits for what.
+"""What the routes share: the stores, the queue's messages on their way, and notices of ended jobs.
 
-Job ids on their way to the queue: a thread of its own sends them, so that nobody waits for it.
+A message to the queue is sent by a thread of its own, so that nobody waits for it. It may be lost:
+the ledger has the job, and the scheduler sends what nobody claims. So a broker that is stuck or
+away costs the callers nothing.
 
-A hint may be lost: the ledger has the job, and the scheduler sends what nobody claims. So a broker
-that is stuck or away costs the callers nothing.
-
-Waiting for a job's end without asking the ledger over and over: PostgreSQL tells us.
-
-The notice comes in the transaction that ends the job. It is a hint like every message: a waiter
-looks at the ledger when it wakes, and wakes by itself now and then in case a notice was lost.
+That a job has ended PostgreSQL says in the transaction that ends it, so that the ledger is not
+asked over and over. A notice may be lost too: who waits looks at the ledger when it wakes, and
+wakes by itself now and then.
 """
 
 from __future__ import annotations
@@ -44,30 +42,79 @@ from shared.queue import JobMessage
 from shared.settings import Settings
 from shared.telemetry import carried
 
-MOST = 10_000  # hints that wait for a stuck broker; more are left to the scheduler
-ONE_TRIP = 100  # hints in one message to the broker: who came while the last one travelled
+MOST_MESSAGES = 10_000  # messages that wait for a stuck broker; more are left to the scheduler
+ONE_TRIP = 100  # of them in one trip to the broker: those that came while the last one travelled
 PATIENCE_SECONDS = 5.0  # at the end, for what still waits
+RECONNECT_SECONDS = 1.0
+SIGNS_SECONDS, MOST_TENANTS = 10.0, 1_000  # what results say of the models, remembered
+T = TypeVar("T")
 
 logger = telemetry.logger(__name__)
+
+
+@dataclass(frozen=True)
+class State:
+    """One gateway process's belongings."""
+
+    settings: Settings
+    engine: Engine
+    catalogue: Catalogue
+    finishes: Finishes
+    messages: MessageSender
+    keyring: Keyring
+    limiter: Limiter
+    streams: Streams
+    sessions: Sessions
+    sealer: Sealer | None  # None: no webhooks
+    files: FileStore
+    spool: Spool
+    signs: TTLCache[str, Signs] = field(  # by tenant; for the event loop's thread
+        default_factory=lambda: TTLCache(MOST_TENANTS, SIGNS_SECONDS)
+    )
+
+    async def in_ledger(self, work: Callable[[Connection], T]) -> T:
+        """Do this in one transaction, off the event loop. Raises Unavailable."""
+
+        def run() -> T:
+            with transaction(self.engine) as connection:
+                return work(connection)
+
+        return await run_in_threadpool(run)
+
+
+def state_of(request: Request) -> State:
+    return cast(State, request.app.state.gateway)
+
+
+Gateway = Annotated[State, Depends(state_of)]
+
+
+async def keys_are_asked_for(gateway: State) -> bool:
+    """Whether this request needs a key. Raises Unavailable where the ledger must say and cannot."""
+    demanded = gateway.keyring.demanded
+    if demanded is None:
+        demanded = await gateway.in_ledger(keys.any_made)
+        gateway.keyring.learn(any_made=demanded)
+    return demanded
 
 
 class MessageSender:
     """What is still to be sent."""
 
     def __init__(self) -> None:
-        self._waiting: Queue[JobMessage | None] = Queue(MOST)
+        self._waiting: Queue[JobMessage | None] = Queue(MOST_MESSAGES)
 
     def add(self, metric: str, job_id: str) -> None:
         """Send this soon. Never blocks."""
         try:
             self._waiting.put_nowait(JobMessage(metric, job_id, trace=carried()))
         except Full:
-            logger.warning("job.not_sent", job=job_id, detail="too many hints wait")
+            logger.warning("job.not_sent", job=job_id, detail="too many messages wait")
 
     @contextmanager
     def sending(self) -> Iterator[None]:
         """Send until the block is left, and then what waits."""
-        thread = threading.Thread(target=self._send_all, name="hints", daemon=True)
+        thread = threading.Thread(target=self._send_all, name="messages", daemon=True)
         thread.start()
         try:
             yield
@@ -75,16 +122,16 @@ class MessageSender:
             try:
                 self._waiting.put(None, timeout=PATIENCE_SECONDS)
             except Full:
-                logger.warning("hints.left", waiting=self._waiting.qsize())
+                logger.warning("messages.left", waiting=self._waiting.qsize())
             thread.join(PATIENCE_SECONDS)
 
     def _send_all(self) -> None:
         while (first := self._waiting.get()) is not None:
-            hints = [first, *self._more()]
+            messages = [first, *self._more()]
             try:
-                queue.send_all(hints)
+                queue.send_all(messages)
             except Unavailable as error:
-                dropped = len(hints) - 1 + self._drop()
+                dropped = len(messages) - 1 + self._drop()
                 logger.warning(
                     "job.not_sent", job=first.job_id, detail=error.detail, dropped_too=dropped
                 )
@@ -94,26 +141,23 @@ class MessageSender:
         found: list[JobMessage] = []
         with suppress(Empty):
             while len(found) < ONE_TRIP - 1:
-                hint = self._waiting.get_nowait()
-                if hint is None:
+                message = self._waiting.get_nowait()
+                if message is None:
                     self._waiting.put(None)  # the sign to end stays
                     break
-                found.append(hint)
+                found.append(message)
         return found
 
     def _drop(self) -> int:
         """Forget what waits: the broker is away, and each try would take its time."""
         dropped = 0
         try:
-            while (hint := self._waiting.get_nowait()) is not None:
+            while (message := self._waiting.get_nowait()) is not None:
                 dropped += 1
         except Empty:
             return dropped
-        self._waiting.put(hint)  # the sign to end stays
+        self._waiting.put(message)  # the sign to end stays
         return dropped
-
-
-RECONNECT_SECONDS = 1.0
 
 
 class Finishes:
@@ -151,7 +195,7 @@ class Finishes:
             try:
                 await self._hear()
             except (psycopg.Error, OSError) as error:
-                logger.warning("finishes.deaf", error=type(error).__name__)
+                logger.warning("listener.lost", error=type(error).__name__)
                 self._wake_all()
                 await asyncio.sleep(RECONNECT_SECONDS)
 
@@ -167,55 +211,3 @@ class Finishes:
         for events in self._waiters.values():
             for event in events:
                 event.set()
-
-
-SIGNS_SECONDS, MOST_TENANTS = 10.0, 1_000  # what results say of the models, remembered
-
-T = TypeVar("T")
-
-
-@dataclass(frozen=True)
-class State:
-    """One gateway process's belongings."""
-
-    settings: Settings
-    engine: Engine
-    catalogue: Catalogue
-    finishes: Finishes
-    hints: MessageSender
-    keyring: Keyring
-    limiter: Limiter
-    streams: Streams
-    sessions: Sessions
-    sealer: Sealer | None  # None: no webhooks
-    files: FileStore
-    spool: Spool
-    signs: TTLCache[str, Signs] = field(  # by tenant; for the event loop's thread
-        default_factory=lambda: TTLCache(MOST_TENANTS, SIGNS_SECONDS)
-    )
-
-    async def in_ledger(self, work: Callable[[Connection], T]) -> T:
-        """Do this in one transaction, off the event loop. Raises Unavailable."""
-
-        def run() -> T:
-            with transaction(self.engine) as connection:
-                return work(connection)
-
-        return await run_in_threadpool(run)
-
-
-def state_of(request: Request) -> State:
-    """The running gateway's state."""
-    return cast(State, request.app.state.gateway)
-
-
-Gateway = Annotated[State, Depends(state_of)]
-
-
-async def keys_are_asked_for(gateway: State) -> bool:
-    """Whether this request needs a key. Raises Unavailable where the ledger must say and cannot."""
-    demanded = gateway.keyring.demanded
-    if demanded is None:
-        demanded = await gateway.in_ledger(keys.any_made)
-        gateway.keyring.learn(any_made=demanded)
-    return demanded

@@ -1,11 +1,8 @@
-"""How a job looks over HTTP.
+"""Jobs, files and batches as HTTP shows them, and their events.
 
-What has happened to a job or a batch, as events with ids that grow.
-
-The ids follow from the ledger's row: whoever comes back with the last id it saw gets what it
-missed, from any gateway.
-
-How files and batches look over HTTP: the OpenAI shapes, times in whole unix seconds.
+Files and batches have the OpenAI shapes, with times in whole unix seconds. An event's id follows
+from the ledger's row: whoever comes back with the last id it saw gets what it missed, from any
+gateway.
 """
 
 from __future__ import annotations
@@ -21,8 +18,19 @@ from shared.ledger.batches import Batch, BatchStatus
 from shared.ledger.files import File, Purpose
 from shared.ledger.jobs import Job, JobStatus
 
-AnyResult = dict[str, Any]  # of whichever room: its own operation describes it
+AnyResult = dict[str, Any]  # of whichever service: its own operation describes it
 R = TypeVar("R", bound=Message | AnyResult)
+MOMENTS = (
+    "created_at",
+    "in_progress_at",
+    "expires_at",
+    "finalizing_at",
+    "completed_at",
+    "failed_at",
+    "expired_at",
+    "cancelling_at",
+    "cancelled_at",
+)
 
 
 class FieldError(BaseModel):
@@ -132,15 +140,15 @@ class Happening:
 
 def of_job(job: Job) -> list[Happening]:
     """Queued, every attempt, and the end; thin: the result is at `GET /v1/jobs/{id}`."""
-    told = [_job(1, job, "queued", attempts=0, at=seconds(job.created_at))]
+    events = [_job(1, job, "queued", attempts=0, at=seconds(job.created_at))]
     for attempt in range(1, job.attempts + 1):
         started = seconds(job.started_at) if attempt == 1 else None
-        told.append(_job(1 + attempt, job, "running", attempts=attempt, at=started))
+        events.append(_job(1 + attempt, job, "running", attempts=attempt, at=started))
     if job.is_final:
         number = 2 + job.attempts
         ended = seconds(job.finished_at)
-        told.append(_job(number, job, job.status, attempts=job.attempts, at=ended))
-    return told
+        events.append(_job(number, job, job.status, attempts=job.attempts, at=ended))
+    return events
 
 
 def of_batch(batch: Batch) -> list[Happening]:
@@ -151,19 +159,6 @@ def of_batch(batch: Batch) -> list[Happening]:
 def _job(number: int, job: Job, status: str, *, attempts: int, at: float | None) -> Happening:
     data = {"id": job.id, "object": "job", "status": status, "attempts": attempts, "at": at}
     return Happening(number, f"job.{status}", data)
-
-
-MOMENTS = (
-    "created_at",
-    "in_progress_at",
-    "expires_at",
-    "finalizing_at",
-    "completed_at",
-    "failed_at",
-    "expired_at",
-    "cancelling_at",
-    "cancelled_at",
-)
 
 
 class FileView(BaseModel):
@@ -258,7 +253,6 @@ class BatchList(BaseModel):
 
 
 def file_shown(file: File) -> dict[str, Any]:
-    """A file's JSON."""
     return {
         "id": file.id,
         "object": "file",
@@ -272,7 +266,6 @@ def file_shown(file: File) -> dict[str, Any]:
 
 
 def batch_shown(batch: Batch) -> dict[str, Any]:
-    """A batch's JSON."""
     errors = None if batch.errors is None else {"object": "list", "data": batch.errors}
     return {
         "id": batch.id,

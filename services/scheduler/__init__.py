@@ -1,1 +1,1 @@
-"""The scheduler keeps the promises: what was lost is sent again, what is old is purged."""
+"""The scheduler sends again what was lost, carries batches on, and purges what is old."""

@@ -39,7 +39,7 @@ class Duty:
     every_seconds: float
 
     def keep_doing(self, stop: threading.Event, rounds: Rounds) -> None:
-        """Until told to stop; what is away is asked again next round, and so is what crashed."""
+        """Until `stop` is set; what is away is asked again next round, and so is what crashed."""
         rest = min(self.every_seconds, FIRST_SECONDS)
         rounds.begin(self.name)
         while not stop.wait(rest):
@@ -55,7 +55,6 @@ class Duty:
 
 
 def duties(chosen: Settings) -> list[Duty]:
-    """Everything that a scheduler does."""
     engine, catalogue = ledger(), load_catalogue(chosen.models_file)
     boundary = Boundary(engine)
     feeder = Feeder(engine, chosen, catalogue, boundary=boundary)
@@ -72,7 +71,7 @@ def duties(chosen: Settings) -> list[Duty]:
 
 
 def run(stop: threading.Event, chosen: Settings, rounds: Rounds) -> None:
-    """Do all duties until told to stop."""
+    """Do all duties until `stop` is set."""
     threads = [
         threading.Thread(target=duty.keep_doing, args=(stop, rounds), name=duty.name)
         for duty in duties(chosen)

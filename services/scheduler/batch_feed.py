@@ -1,14 +1,13 @@
 """A round of the batches: settle what has ended, give up what is late, feed what waits.
 
-Source: design.md §3. Every step is a transaction of its own, and the ledger is the truth: killed
-at any point, the next round (or another scheduler's) goes on. What many batches share is done for
-all at once; where that fails, for each alone.
+Every step is a transaction of its own, and the ledger is the truth: killed at any point, the next
+round (or another scheduler's) goes on. What many batches share is done for all at once; where that
+fails, for each alone. Source: design.md §3.
 
-How many jobs of batches may wait in a metric's lane: what its workers end in a few seconds.
-
-A newcomer's jobs stand behind those that wait already, so that the wait is bounded by time, not by
-a count. A lane that was found empty was too short: then twice as many may wait. So the bound
-follows the workers, however many and however fast they are.
+In a metric's batch queue wait no more jobs than its workers end in a few seconds. A newcomer's jobs
+stand behind those that wait already, so that the wait is bounded by time, not by a count. A queue
+that was found empty was too short: then twice as many may wait. So the bound follows the workers,
+however many and however fast they are.
 """
 
 from __future__ import annotations
@@ -40,8 +39,9 @@ from shared.settings import Settings
 CANCEL_PATIENCE = timedelta(minutes=10)  # for jobs that run when their batch is cancelled
 LINES_AT_ONCE, BYTES_AT_ONCE = 250, 4_000_000  # that become jobs in one transaction
 STEPS_AT_ONCE = 8
-LEAST_WAITING = 16  # in a metric's lane
+LEAST_WAITING = 16  # in a metric's batch queue
 PATIENCE_SECONDS = 1.0
+SECONDS_AHEAD = 3.0  # a few rounds of feeding, so that no worker is idle
 
 logger = telemetry.logger(__name__)
 
@@ -79,9 +79,9 @@ class Feeder:
         self._boundary.each("expiring", batches.expire)
         self._boundary.each("cancelling", _wind_up)
         with transaction(self._engine) as connection:
-            hungry = batch_feed.open_batches(connection)
-            loads = batch_feed.open_jobs(connection) if hungry else []
-        able = [batch for batch in hungry if not self._boundary.rests("feeding", batch.id)]
+            open_ones = batch_feed.open_batches(connection)
+            loads = batch_feed.open_jobs(connection) if open_ones else []
+        able = [batch for batch in open_ones if not self._boundary.rests("feeding", batch.id)]
         for metric in {batch.metric: None for batch in able}:
             self._feed_metric(
                 [batch for batch in able if batch.metric == metric],
@@ -89,10 +89,10 @@ class Feeder:
             )
         return self._counted()
 
-    def _feed_metric(self, hungry: list[OpenBatch], loads: list[Load]) -> None:
-        able = [replace(batch, left=self._usable(batch)) for batch in hungry]
-        given = shares_by_tenant(_appetites(able, loads), self._window(hungry[0].metric, loads))
-        turns = {DueBatch(batch.id, batch.tenant): batch for batch in hungry if given[batch.id]}
+    def _feed_metric(self, open_ones: list[OpenBatch], loads: list[Load]) -> None:
+        able = [replace(batch, left=self._usable(batch)) for batch in open_ones]
+        given = shares_by_tenant(_appetites(able, loads), self._window(open_ones[0].metric, loads))
+        turns = {DueBatch(batch.id, batch.tenant): batch for batch in open_ones if given[batch.id]}
         while turns:
             started = [turn for turn in self._rotation.order(turns) if self._steps.may_start(turn)]
             if not started:
@@ -104,7 +104,7 @@ class Feeder:
             self._steps.wait(self._patience)
 
     def _window(self, metric: str, loads: list[Load]) -> int:
-        """The most jobs in the lane: as configured, and no more that wait than end in seconds."""
+        """The most jobs in the queue: as configured, and no more that wait than end in seconds."""
         open_now, waiting = sum(load.jobs for load in loads), sum(load.queued for load in loads)
         with suppress(Unavailable):  # fetched by a worker or lost: it is nobody's turn to wait
             waiting = min(waiting, queue.waiting(metric, batch=True))
@@ -160,7 +160,7 @@ class Feeder:
         return made
 
     def _send(self, batch: OpenBatch, made: list[NewJob]) -> None:
-        """Hint to the queue; where it is away the commit stands and the promises send later."""
+        """A message for each; while the broker is away the commit stands: recovery sends later."""
         try:
             for new in made:
                 queue.send(batch.metric, new.id, batch=True)
@@ -178,22 +178,19 @@ def _portion(waiting: list[WaitingLine]) -> list[WaitingLine]:
     return waiting[: max(1, bisect_right(ends, BYTES_AT_ONCE))]
 
 
-def _appetites(hungry: list[OpenBatch], loads: list[Load]) -> list[Appetite]:
-    """What each batch can use and what it holds; the hungry ones in the order of their ties."""
+def _appetites(open_ones: list[OpenBatch], loads: list[Load]) -> list[Appetite]:
+    """What each batch can use and what it holds; the open ones in the order of their ties."""
     held = {load.batch_id: load.jobs for load in loads}
     can_use = [
-        Appetite(batch.id, batch.tenant, batch.left, held.pop(batch.id, 0)) for batch in hungry
+        Appetite(batch.id, batch.tenant, batch.left, held.pop(batch.id, 0)) for batch in open_ones
     ]
     others = [load for load in loads if load.batch_id in held]
     return [*can_use, *(Appetite(load.batch_id, load.tenant, 0, load.jobs) for load in others)]
 
 
-SECONDS_AHEAD = 3.0  # a few rounds of feeding, so that no worker is idle
-
-
 @dataclass(frozen=True)
 class Seen:
-    """A metric's lane when it was last looked at. ended: jobs a second; bound: that could wait."""
+    """A metric's batch queue at the last look. ended: jobs a second; bound: that could wait."""
 
     at: float
     open_jobs: int
@@ -204,21 +201,21 @@ class Seen:
 class MetricPace:
     """Each metric's pace, as one scheduler sees it. For one thread.
 
-    least, most: jobs that may wait, however slow or fast the lane is.
+    least, most: jobs that may wait, however slow or fast the queue is.
     """
 
     def __init__(self, least: int, most: int) -> None:
         self._least = min(least, most)
         self._most = most
-        self._fed: Counter[str] = Counter()  # since the lane was last looked at
+        self._fed: Counter[str] = Counter()  # since the queue was last looked at
         self._seen: dict[str, Seen] = {}
 
     def fed(self, metric: str, count: int) -> None:
-        """So many jobs went into the lane."""
+        """So many jobs went into the queue."""
         self._fed[metric] += count
 
     def bound(self, metric: str, open_jobs: int, waiting: int, at: float | None = None) -> int:
-        """How many jobs may wait in the lane, where so many are open in it, and wait, now."""
+        """How many jobs may wait in the queue, where so many are open in it, and wait, now."""
         at = time.monotonic() if at is None else at
         fed, before = self._fed.pop(metric, 0), self._seen.get(metric)
         ended, bound = 0.0, self._least

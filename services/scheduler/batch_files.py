@@ -3,14 +3,9 @@
 Neither holds up the feeding: this runs in threads of its own. Tenants take turns: a step validates
 some lines of one batch, and then it is another's turn.
 
-A batch's file, line by line: what each asks, or what is wrong with it.
-
-A line is `{"custom_id", "method": "POST", "url", "body"}` (OpenAI Batch API); the body is read as
-strictly as the gateway reads a request to that url.
-
-A line's answer, as it stands in the output or in the error file.
-
-Source: OpenAI Batch API: `{id, custom_id, response {status_code, request_id, body}, error}`.
+Source of both lines: OpenAI Batch API. In: `{"custom_id", "method": "POST", "url", "body"}`; the
+body is read as strictly as the gateway reads a request to that url. Out:
+`{id, custom_id, response {status_code, request_id, body}, error}`.
 """
 
 from __future__ import annotations
@@ -49,6 +44,13 @@ from shared.work import WorkLimit
 KINDS: tuple[Kind, ...] = ("output", "error")
 STEPS_AT_ONCE = 8  # of each of the two
 PATIENCE_SECONDS = 0.25
+LINES_AT_ONCE = 500
+BYTES_AT_ONCE = 4_000_000  # at least one line, however long
+SECONDS_AT_ONCE = 1.0  # from a slow store at least one line, too
+ENVELOPE_BYTES = 4_096  # what a line may have beside its body
+CALLER = {"metadata", "context"}  # given back with the answer; the score does not depend on them
+PRIVATE = b"do_not_store_text"  # the field, as a line that cannot be read may still name it
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 logger = telemetry.logger(__name__)
 
@@ -205,15 +207,6 @@ def _line(batch: Batch, answer: LineAnswer) -> tuple[Kind, bytes]:
         return unwritable(batch, answer)
 
 
-LINES_AT_ONCE = 500
-BYTES_AT_ONCE = 4_000_000  # at least one line, however long
-SECONDS_AT_ONCE = 1.0  # from a slow store at least one line, too
-ENVELOPE_BYTES = 4_096  # what a line may have beside its body
-CALLER = {"metadata", "context"}  # given back with the answer; the score does not depend on them
-PRIVATE = b"do_not_store_text"  # the field, as a line that cannot be read may still name it
-BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-
-
 def _storable(text: str) -> str:
     """PostgreSQL keeps every character but this one; an id that was changed would be no id."""
     if "\x00" in text:
@@ -236,7 +229,7 @@ class BatchLine(Message):
 class Reader:
     """What a batch's lines are measured against."""
 
-    room: ServiceContract
+    contract: ServiceContract
     endpoint: str
     catalogue: Catalogue
     most_lines: int
@@ -305,7 +298,7 @@ class Reader:
 
     def _valid(self, raw: bytes, number: int, start: int, length: int) -> StoredLine:
         custom_id, asked = self.read(raw)
-        self.work_limit.check(self.catalogue.work(self.room, asked))
+        self.work_limit.check(self.catalogue.work(self.contract, asked))
         request = asked.model_dump(mode="json")
         caller = {name: request.pop(name) for name in CALLER}
         return StoredLine(
@@ -313,7 +306,7 @@ class Reader:
             custom_id=custom_id,
             start=start,
             length=length,
-            fingerprint=fingerprint(self.room.name, request),
+            fingerprint=fingerprint(self.contract.name, request),
             caller=caller if any(caller.values()) else None,
             keeps_text=not asked.do_not_store_text,
         )
@@ -327,8 +320,8 @@ class Reader:
             )
         try:
             body = json.dumps(line.body, ensure_ascii=False, allow_nan=False)
-            asked = read_strictly(self.room.request, body, line.body)
-            self.catalogue.demand(self.room, asked.model)
+            asked = read_strictly(self.contract.request, body, line.body)
+            self.catalogue.demand(self.contract, asked.model)
             demand_key(asked)
         except ValidationError as error:
             raise InvalidLine.of(validation_problem(error, line.body), "/body") from None
@@ -423,12 +416,12 @@ def _error(batch: Batch, answer: LineAnswer) -> dict[str, str]:
 
 def reader_for(metric: str, chosen: Settings, catalogue: Catalogue) -> Reader:
     """What lines of a batch of this metric are measured against. Raises InvalidLine."""
-    room = contracts().get(metric)
-    if room is None:
+    contract = contracts().get(metric)
+    if contract is None:
         raise InvalidLine(f"there is no metric {metric!r}", slug="unknown_metric", pointer="#/url")
     return Reader(
-        room,
-        room.path,
+        contract,
+        contract.path,
         catalogue,
         most_lines=chosen.max_batch_lines,
         most_body_bytes=chosen.max_body_bytes,

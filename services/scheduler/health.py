@@ -24,7 +24,6 @@ class Rounds:
         self._began: dict[str, float] = {}
 
     def begin(self, duty: str) -> None:
-        """This duty comes round."""
         self._began[duty] = time.monotonic()
 
     def late(self) -> list[str]:
@@ -47,10 +46,12 @@ def serve(rounds: Rounds, host: str, port: int) -> WSGIServer:
             scraped: Iterable[bytes] = metrics(environ, start)
             return scraped
         late = rounds.late()
-        said = {"status": "ok"} if not late else dict.fromkeys(late, "has not come round for long")
+        answered = (
+            {"status": "ok"} if not late else dict.fromkeys(late, "has not come round for long")
+        )
         status = "503 Service Unavailable" if late else "200 OK"
         start(status, [("Content-Type", "application/json")])
-        return [json.dumps(said).encode()]
+        return [json.dumps(answered).encode()]
 
     server = make_server(host, port, answer, ThreadingWSGIServer, handler_class=_Quiet)
     threading.Thread(target=server.serve_forever, name="health", daemon=True).start()

@@ -1,7 +1,7 @@
-"""One round of promises: find what was lost, end what is exhausted, forget what is old.
+"""One round of recovery: send again what was lost, and end the jobs whose attempts are used up.
 
-Source: design.md §3. Several schedulers may run: every pick is FOR UPDATE SKIP LOCKED, and a
-message too many finds nothing to claim.
+Several schedulers may run: every pick is FOR UPDATE SKIP LOCKED, and a message too many finds
+nothing to claim. Source: design.md §3.
 """
 
 from __future__ import annotations
@@ -29,13 +29,15 @@ MOST_AT_ONCE = 1_000  # messages re-sent for a metric in one round
 def keep(engine: Engine, chosen: Settings) -> None:
     """One round. Raises Unavailable where the ledger or the broker is away.
 
-    What goes wrong in one lane keeps no other from its messages.
+    What goes wrong in one queue keeps no other from its messages.
     """
     with alone("exhausted"):
         end_exhausted(engine, chosen)
-    for lane in open_queues(engine):
-        with alone(queue.queue_of(lane.metric, batch=lane.batch)):
-            resend(engine, lane, chosen)
+    with transaction(engine) as connection:
+        metric_queues = recovery.open_queues(connection)
+    for metric_queue in metric_queues:
+        with alone(queue.queue_of(metric_queue.metric, batch=metric_queue.batch)):
+            resend(engine, metric_queue, chosen)
 
 
 @contextmanager
@@ -63,35 +65,35 @@ def end_exhausted(engine: Engine, chosen: Settings) -> None:
         logger.warning("job.exhausted", job=job_id)
 
 
-def open_queues(engine: Engine) -> list[MetricQueue]:
-    """Which lanes have unfinished jobs."""
-    with transaction(engine) as connection:
-        return recovery.open_queues(connection)
+def resend(engine: Engine, metric_queue: MetricQueue, chosen: Settings) -> int:
+    """Send the lost messages of a queue again; how many.
 
-
-def resend(engine: Engine, lane: MetricQueue, chosen: Settings) -> int:
-    """Send the lost messages of a lane again; how many.
-
-    A job that merely waits its turn is not lost. The lane holds a message for each such job, so
-    no more are sent than the lane is short of: a long queue does not breed duplicates. Jobs that
+    A job that merely waits its turn is not lost. The queue holds a message for each such job, so
+    no more are sent than the queue is short of: a long one does not breed duplicates. Jobs that
     may have killed their workers are sent one at a time.
     """
     again_after = timedelta(seconds=chosen.resend_seconds)
-    in_lane = queue.waiting(lane.metric, batch=lane.batch)
+    in_queue = queue.waiting(metric_queue.metric, batch=metric_queue.batch)
     with transaction(engine) as connection:
-        missing = recovery.queued_count(connection, lane) - in_lane
+        missing = recovery.queued_count(connection, metric_queue) - in_queue
         orphans = partial(recovery.take_orphans, limit=MOST_AT_ONCE)
-        lost = recovery.take_waiting(connection, lane, limit=MOST_AT_ONCE, again_after=again_after)
+        lost = recovery.take_waiting(
+            connection, metric_queue, limit=MOST_AT_ONCE, again_after=again_after
+        )
         for take in (orphans, recovery.take_suspect):
             lost += take(
-                connection, lane, again_after=again_after, max_attempts=chosen.max_attempts
+                connection, metric_queue, again_after=again_after, max_attempts=chosen.max_attempts
             )
         if missing > 0:
             limit = min(missing, MOST_AT_ONCE)
-            lost += recovery.take_unclaimed(connection, lane, limit=limit, again_after=again_after)
+            lost += recovery.take_unclaimed(
+                connection, metric_queue, limit=limit, again_after=again_after
+            )
     for job_id in lost:
-        queue.send(lane.metric, job_id, batch=lane.batch, again=True)
-        telemetry.JOBS_RESENT.labels(lane.metric).inc()
+        queue.send(metric_queue.metric, job_id, batch=metric_queue.batch, again=True)
+        telemetry.JOBS_RESENT.labels(metric_queue.metric).inc()
     if lost:
-        logger.info("jobs.resent", metric=lane.metric, batch=lane.batch, count=len(lost))
+        logger.info(
+            "jobs.resent", metric=metric_queue.metric, batch=metric_queue.batch, count=len(lost)
+        )
     return len(lost)

@@ -3,10 +3,9 @@
 A blob goes after its row; one that has no row (whoever wrote it died) goes after a day. What cannot
 be forgotten keeps nothing else from being: it is logged, and tried again in the next round.
 
-Input files of batches that must not keep their text are deleted, however their batch ended.
-
-Whether a file holds such a line is known of every line that was read. Of what was not read, since
-the batch failed, was cancelled or expired first, the bytes are searched for the field's name.
+Input files of batches that must not keep their text are deleted however their batch ended. Whether
+a file holds such a line is known of every line that was read; of what was not read, since the batch
+failed, was cancelled or expired first, the bytes are searched for the field's name.
 """
 
 from __future__ import annotations
@@ -27,6 +26,8 @@ from shared.settings import Settings
 
 FILES_AT_ONCE = 100
 STRAY_AGE = timedelta(days=1)  # older than any upload takes
+PIECE_BYTES = 1_048_576
+AT_ONCE = 20  # files in a round
 
 logger = telemetry.logger(__name__)
 
@@ -43,13 +44,13 @@ class Retention:
         """Forget everything whose term is over. Raises Unavailable."""
         results = timedelta(hours=self._chosen.job_retention_hours)
         keys = timedelta(hours=self._chosen.idempotency_hours)
-        told = timedelta(days=self._chosen.webhook_days)
+        webhooks = timedelta(days=self._chosen.webhook_days)
         purges: dict[str, Callable[[], int]] = {
             "jobs": self._all(lambda connection: retention.purge_jobs(connection, results)),
             "batches": lambda: self._batches(results),
             "keys": self._all(lambda connection: retention.purge_idempotency(connection, keys)),
             "deliveries": self._all(
-                lambda connection: retention.purge_deliveries(connection, told)
+                lambda connection: retention.purge_deliveries(connection, webhooks)
             ),
             "files": self._files,
             "strays": self._strays,
@@ -136,10 +137,6 @@ def _alone(kind: str, purge: Callable[[], int]) -> int:
     except Exception:
         logger.exception("retention.crashed", kind=kind)
     return 0
-
-
-PIECE_BYTES = 1_048_576
-AT_ONCE = 20  # files in a round
 
 
 class PrivateInputs:

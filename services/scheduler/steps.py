@@ -1,18 +1,16 @@
-"""Steps of batches in threads of their own: a few at a time, two of a tenant, one of a batch.
+"""Steps of batches, in threads of their own: whose turn it is, and what happens when one fails.
 
-A step that hangs (a store that does not answer) holds its own batch and nobody else's. The threads
-are daemons: what a process that ends cuts off, the next one does again.
+A few at a time, two of a tenant, one of a batch. A step that hangs (a store that does not answer)
+holds its own batch and nobody else's. The threads are daemons: what a process that ends cuts off,
+the next one does again.
 
-An error boundary around each batch: one that cannot go on fails alone, and nobody else waits.
+A batch that cannot go on fails alone. An unexpected error in a step of a batch is logged and
+counted, and the batch rests before it is tried again; after a few tries it fails, with its reason.
+A ledger that is away is no batch's fault: that ends the round. Neither is a file store that is
+away: then its batch rests, the others go on.
 
-An unexpected error in a step of a batch is logged and counted, and the batch rests before it is
-tried again. After a few tries it fails, with its reason. A ledger that is away is no batch's fault:
-that ends the round. Neither is a file store that is away: then its batch rests, the others go on.
-
-Who is served how much, and who is next: tenants first, then the batches of each.
-
-A tenant with sixty batches has no more of the window, and no more turns, than one with a single
-batch.
+Tenants come first, then the batches of each: one with sixty batches has no more of the window, and
+no more turns, than one with a single batch.
 """
 
 from __future__ import annotations
@@ -36,6 +34,13 @@ from shared.ledger.batches import DueBatch, Fault, find
 from shared.ledger.engine import transaction
 
 OF_A_TENANT = 2  # the second one starts while the first one hangs
+TRIES = 3  # a batch's step may fail so often; a store that answers with nonsense may be mended
+REST_SECONDS = 1.0  # after the first, then longer
+LONGEST_REST_SECONDS = 60.0
+SCHEMA = {"42703", "42704", "42883", "42P01"}  # SQLSTATE: no such column, type, function, table
+MOST_REMEMBERED = 10_000  # batches in trouble; who comes after them is tried anew
+
+logger = telemetry.logger(__name__)
 
 
 class Steps:
@@ -80,7 +85,6 @@ class Steps:
 
     @property
     def count(self) -> int:
-        """How many are under way."""
         self._forget_ended()
         return len(self._running)
 
@@ -93,15 +97,6 @@ class Steps:
     def _forget_ended(self) -> None:
         for turn in [turn for turn, thread in self._running.items() if not thread.is_alive()]:
             del self._running[turn]
-
-
-TRIES = 3  # a batch's step may fail so often; a store that answers with nonsense may be mended
-REST_SECONDS = 1.0  # after the first, then longer
-LONGEST_REST_SECONDS = 60.0
-SCHEMA = {"42703", "42704", "42883", "42P01"}  # SQLSTATE: no such column, type, function, table
-MOST_REMEMBERED = 10_000  # batches in trouble; who comes after them is tried anew
-
-logger = telemetry.logger(__name__)
 
 
 def is_of_the_schema(error: Exception) -> bool:
@@ -180,7 +175,7 @@ class Boundary:
                     work(connection, [turn.id])
 
     def _failed(self, step: str, batch_id: str, error: Exception) -> None:
-        """Log it under an id that the caller is told, too; after the last try the batch fails."""
+        """Log it under an id that the caller gets, too; after the last try the batch fails."""
         error_id = f"err_{secrets.token_hex(8)}"
         logger.error("batch.crashed", batch=batch_id, step=step, error_id=error_id, exc_info=error)
         telemetry.BATCH_ERRORS.labels(step).inc()
@@ -225,22 +220,22 @@ class Boundary:
         return "failed"
 
 
-def shares(hungry: Mapping[str, int], open_jobs: Mapping[str, int], window: int) -> Counter[str]:
+def shares(can_use: Mapping[str, int], open_jobs: Mapping[str, int], window: int) -> Counter[str]:
     """How many new jobs each one gets (max-min fairness).
 
-    hungry:    who → the most that it can use; in the order in which ties are served.
-    open_jobs: who → jobs that it has in the lane now, of hungry ones and of others.
-    window:    the most jobs in the lane; what others hold is taken off first.
+    can_use:   who → the most that it can use; in the order in which ties are served.
+    open_jobs: who → jobs that it has in the queue now, of these and of others.
+    window:    the most jobs in the queue; what others hold is taken off first.
 
     Each free place goes to the one with the fewest open jobs that can still use one.
     """
     given: Counter[str] = Counter()
     free = window - sum(open_jobs.values())
-    turn = [(open_jobs.get(name, 0), place, name) for place, name in enumerate(hungry)]
+    turn = [(open_jobs.get(name, 0), place, name) for place, name in enumerate(can_use)]
     heapq.heapify(turn)
     while free > 0 and turn:
         held, place, name = heapq.heappop(turn)
-        if given[name] >= hungry[name]:
+        if given[name] >= can_use[name]:
             continue
         given[name] += 1
         free -= 1
@@ -250,7 +245,7 @@ def shares(hungry: Mapping[str, int], open_jobs: Mapping[str, int], window: int)
 
 @dataclass(frozen=True)
 class Appetite:
-    """A batch that can use jobs. most: how many; held: it has in the lane now."""
+    """A batch that can use jobs. most: how many; held: it has in the queue now."""
 
     batch_id: str
     tenant: str

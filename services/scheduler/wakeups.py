@@ -2,7 +2,7 @@
 
 A worker takes the job whose turn it is, whatever its message names. So a message that is lost (its
 worker was killed) leaves no job of its own behind: every later job waits for the next message, and
-none of them grows old enough for `promises` to find it. Here the messages are counted instead.
+none of them grows old enough for `recovery` to find it. Here the messages are counted instead.
 """
 
 from __future__ import annotations
@@ -36,18 +36,28 @@ class Wakeups:
     def round(self) -> None:
         """Count once, and send what was short all the time. Raises Unavailable."""
         with transaction(self._engine) as connection:
-            lanes = open_queues(connection)
-        self._short = {lane: self._short.get(lane, deque(maxlen=ROUNDS)) for lane in lanes}
-        for lane, short in self._short.items():
-            self._count(lane, short)
+            metric_queues = open_queues(connection)
+        self._short = {
+            metric_queue: self._short.get(metric_queue, deque(maxlen=ROUNDS))
+            for metric_queue in metric_queues
+        }
+        for metric_queue, short in self._short.items():
+            self._count(metric_queue, short)
 
-    def _count(self, lane: MetricQueue, short: deque[int]) -> None:
-        there = queue.waiting(lane.metric, batch=lane.batch)
+    def _count(self, metric_queue: MetricQueue, short: deque[int]) -> None:
+        there = queue.waiting(metric_queue.metric, batch=metric_queue.batch)
         with transaction(self._engine) as connection:
-            short.append(turns.fresh_count(connection, lane) - there)
+            short.append(turns.fresh_count(connection, metric_queue) - there)
             lacking = min(short) if len(short) == ROUNDS else 0
-            oldest = turns.oldest(connection, lane, min(lacking, MOST_AT_ONCE))
+            oldest = turns.oldest(connection, metric_queue, min(lacking, MOST_AT_ONCE))
         if oldest:
-            queue.send_all([JobMessage(lane.metric, job_id, lane.batch) for job_id in oldest])
+            queue.send_all(
+                [JobMessage(metric_queue.metric, job_id, metric_queue.batch) for job_id in oldest]
+            )
             short.clear()
-            logger.info("messages.made_up", metric=lane.metric, batch=lane.batch, count=len(oldest))
+            logger.info(
+                "messages.made_up",
+                metric=metric_queue.metric,
+                batch=metric_queue.batch,
+                count=len(oldest),
+            )

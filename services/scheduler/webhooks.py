@@ -1,22 +1,17 @@
-"""The loop that delivers: many attempts at a time, a few of one endpoint, a share of one tenant.
+"""The delivery of webhooks: many attempts at a time, a few of one endpoint, a share of one tenant.
 
-A thread with an event loop of its own beside the scheduler's rounds. The ledger is asked off the
+A thread with an event loop of its own beside the scheduler's rounds; the ledger is asked off the
 loop. What is under way when the process dies is taken again once its lease has run out: delivery is
 at least once, under the same `webhook-id`.
 
-One attempt: sign the exact bytes, post them, and say how it ended.
+An attempt signs the exact bytes and posts them. Success is 2xx and nothing else; a redirect is a
+failure and is not followed; of the answer's body at most 64 kB are read, and none of it is kept or
+shown. Source: Standard Webhooks 1.0.0.
 
-Source: Standard Webhooks 1.0.0. Success is 2xx and nothing else; a redirect is a failure and is not
-followed; of the answer's body at most 64 kB are read, and none of it is kept or shown.
-
-Connections to vetted addresses only: the name is resolved here, and every address judged.
-
-The name is resolved once and the socket opened to the very address that was judged, so a name that
-changes its mind (DNS rebinding) changes nothing. Host header, SNI and certificate check keep the
-name: httpcore takes them from the URL. There is no proxy and no redirect at this layer.
-
-The delivery of webhooks. Read: `delivering` (the loop), `sending` (one attempt), `connecting`
-(no request ever reaches an internal address).
+No request reaches an internal address: the name is resolved once, every address judged, and the
+socket opened to the very address that was judged, so a name that changes its mind (DNS rebinding)
+changes nothing. Host header, SNI and certificate check keep the name: httpcore takes them from the
+URL. There is no proxy and no redirect at this layer.
 """
 
 from __future__ import annotations
@@ -55,214 +50,15 @@ from shared.webhooks import (
 )
 
 Resolve = Callable[[str, int], Awaitable[list[str]]]  # host, port → addresses; raises OSError
-
 MOST_ADDRESSES = 8  # that are tried one after the other
-
-
-class UnknownName(httpcore.ConnectError):
-    """The name has no address."""
-
-
-async def resolve(host: str, port: int) -> list[str]:
-    """The addresses of a host, as the system resolver gives them. Raises OSError."""
-    loop = asyncio.get_running_loop()
-    found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    return [str(sockaddr[0]) for *_, sockaddr in found]
-
-
-class VettedBackend(httpcore.AsyncNetworkBackend):
-    """Opens sockets for one destination under a policy."""
-
-    def __init__(
-        self, policy: DestinationPolicy, destination: Destination, resolver: Resolve
-    ) -> None:
-        self._policy = policy
-        self._destination = destination
-        self._resolver = resolver
-        self._sockets = httpcore.AnyIOBackend()
-
-    async def connect_tcp(
-        self,
-        host: str,
-        port: int,
-        timeout: float | None = None,
-        local_address: str | None = None,
-        socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
-    ) -> httpcore.AsyncNetworkStream:
-        """A stream to the first vetted address that answers.
-
-        Raises ForbiddenDestination before any packet is sent where a single address is not allowed.
-        """
-        failed: Exception = UnknownName("the name has no address")
-        for address in await self.vetted(host, port):
-            try:
-                return await self._sockets.connect_tcp(
-                    str(address), port, timeout, local_address, socket_options
-                )
-            except (httpcore.ConnectError, httpcore.ConnectTimeout) as error:
-                failed = error
-        raise failed
-
-    async def vetted(self, host: str, port: int) -> list[Address]:
-        """The addresses of this host, all allowed. Raises ForbiddenDestination, UnknownName."""
-        try:
-            found = await self._resolver(host, port)
-        except (OSError, UnicodeError):
-            raise UnknownName("the name cannot be resolved") from None
-        addresses = list(dict.fromkeys(canonical(text) for text in found))
-        for address in addresses:
-            self._policy.allows(address, self._destination)
-        return addresses[:MOST_ADDRESSES]
-
-    async def connect_unix_socket(
-        self,
-        path: str,
-        timeout: float | None = None,
-        socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
-    ) -> httpcore.AsyncNetworkStream:
-        """Never."""
-        raise ForbiddenDestination("no Unix sockets")
-
-    async def sleep(self, seconds: float) -> None:
-        """As any backend."""
-        await self._sockets.sleep(seconds)
-
-
 MOST_ANSWER_BYTES = 65_536
 DRAIN_SECONDS = 2.0
 USER_AGENT = f"Touchstone/{SERVICE_VERSION}"
-
 Headers = list[tuple[bytes, bytes]]
-
-
-@dataclass(frozen=True)
-class Arrival:
-    """The receiver took it."""
-
-    status: int
-
-
-@dataclass(frozen=True)
-class Sender:
-    """What every attempt needs. seconds: from the name's resolution to the answer's
-    status line and headers."""
-
-    policy: DestinationPolicy
-    sealer: Sealer
-    seconds: float
-    resolver: Resolve = resolve
-    tls: ssl.SSLContext = field(default_factory=ssl.create_default_context)
-
-    async def attempt(self, delivery: Delivery) -> Arrival | DeliveryRefusal:
-        """Send it once. Raises nothing but what ends the process."""
-        try:
-            destination = read(delivery.url)
-            headers = signed(delivery, self.sealer, destination)
-            return await self._post(destination, headers, delivery.body.encode())
-        except TimeoutError:
-            return DeliveryRefusal(f"no answer within {self.seconds:g} s")
-        except Unreadable:
-            return DeliveryRefusal("the endpoint's secret cannot be read; rotate it")
-        except ForbiddenDestination as error:
-            return DeliveryRefusal(f"forbidden: {error}")
-        except UnknownName:
-            return DeliveryRefusal("the host's name cannot be resolved")
-        except (httpcore.ConnectError, ssl.SSLError):
-            return DeliveryRefusal("no connection, or its certificate is not valid")
-        except (httpcore.NetworkError, httpcore.ProtocolError, httpcore.TimeoutException, OSError):
-            return DeliveryRefusal("the connection broke off, or the answer is not HTTP")
-
-    async def _post(
-        self, destination: Destination, headers: Headers, body: bytes
-    ) -> Arrival | DeliveryRefusal:
-        backend = VettedBackend(self.policy, destination, self.resolver)
-        connection = httpcore.AsyncConnectionPool(
-            ssl_context=self.tls, max_connections=1, network_backend=backend
-        )
-        url = httpcore.URL(
-            scheme=destination.scheme,
-            host=destination.host,
-            port=destination.port,
-            target=destination.target,
-        )
-        length = (b"Content-Length", str(len(body)).encode())
-        request = httpcore.Request("POST", url, headers=[*headers, length], content=body)
-        async with connection:
-            async with asyncio.timeout(self.seconds):  # up to the end of the answer's headers
-                answer = await connection.handle_async_request(request)
-            await _drain(answer)
-            return outcome(answer)
-
-
-def signed(delivery: Delivery, sealer: Sealer, destination: Destination) -> Headers:
-    """The attempt's headers: its own time, a signature by each valid secret. Raises Unreadable."""
-    now = datetime.now(UTC)
-    secrets = [sealed for sealed in (delivery.secret, delivery.earlier_secret) if sealed]
-    signatures = [
-        Webhook(sealer.open(sealed)).sign(delivery.id, now, delivery.body) for sealed in secrets
-    ]
-    said = {
-        "Host": destination.host_header,
-        "User-Agent": USER_AGENT,
-        "Accept": "*/*",
-        "Accept-Encoding": "identity",
-        "Connection": "close",
-        "Content-Type": "application/json",
-        "webhook-id": delivery.id,
-        "webhook-timestamp": str(int(now.timestamp())),
-        "webhook-signature": " ".join(signatures),
-    }
-    return [(name.encode(), value.encode()) for name, value in said.items()]
-
-
-def outcome(answer: httpcore.Response) -> Arrival | DeliveryRefusal:
-    """What the status line means."""
-    if 200 <= answer.status < 300:
-        return Arrival(answer.status)
-    redirect = "; redirects are not followed" if 300 <= answer.status < 400 else ""
-    asked = next((value for name, value in answer.headers if name.lower() == b"retry-after"), b"")
-    return DeliveryRefusal(
-        f"it answered {answer.status}{redirect}",
-        status=answer.status,
-        retry_after=retry_after(asked.decode("latin-1"), datetime.now(UTC)),
-    )
-
-
-def retry_after(value: str, now: datetime) -> timedelta | None:
-    """The wait that the header asks for (RFC 9110, 10.2.3), never negative; None: illegible."""
-    value = value.strip()
-    if value.isascii() and value.isdigit():
-        return timedelta(seconds=min(int(value[:10]), 10**9))
-    try:
-        until = parsedate_to_datetime(value)
-    except (ValueError, TypeError):
-        return None
-    until = until if until.tzinfo else until.replace(tzinfo=UTC)
-    return max(until - now, timedelta(0))
-
-
-async def _drain(answer: httpcore.Response) -> None:
-    """Let a civil receiver finish its answer; the status counts, whatever goes wrong here."""
-    read_bytes = 0
-    try:
-        async with asyncio.timeout(DRAIN_SECONDS):
-            async for chunk in answer.aiter_stream():
-                read_bytes += len(chunk)
-                if read_bytes >= MOST_ANSWER_BYTES:
-                    return
-    except (TimeoutError, httpcore.NetworkError, httpcore.ProtocolError):
-        return
-    finally:
-        await answer.aclose()
-
-
 ATTEMPTS_OF_AN_ENDPOINT = 4  # at a time
 TENANTS_SHARE = 4  # a tenant may use one in so many of all attempts
 WRITING_SECONDS = 10.0  # how long the outcome is tried to be written
 LEASE_BEYOND_SECONDS = 20.0  # the attempt's own limit: reading what is left, and writing
-
-logger = telemetry.logger(__name__)
-
 patiently = retry(
     retry=retry_if_exception_type(Unavailable),
     wait=wait_random_exponential(multiplier=0.2, max=5),
@@ -270,9 +66,43 @@ patiently = retry(
     reraise=True,
 )
 
+logger = telemetry.logger(__name__)
+
+
+@contextmanager
+def delivering(engine: Engine, chosen: Settings, stop: threading.Event) -> Iterator[None]:
+    """Deliver from a thread of its own until the block is left; `stop` is set then.
+
+    Raises ValueError where a webhook key is no Fernet key.
+    """
+    sealer = sealer_of(chosen)
+    if sealer is None:
+        logger.warning("webhooks.off", reason="TOUCHSTONE_WEBHOOK_KEYS is not set")
+        yield
+        return
+    sender = Sender(policy_of(chosen), sealer, chosen.webhook_seconds)
+    thread = threading.Thread(
+        target=_run, args=(Deliverer(engine, chosen, sender), stop), name="webhooks"
+    )
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join()
+
+
+def _run(deliverer: Deliverer, stop: threading.Event) -> None:
+    while not stop.is_set():
+        try:
+            asyncio.run(deliverer.run(stop))
+        except Exception:  # the loop must not end silently while the scheduler lives
+            logger.exception("webhooks.crashed")
+            stop.wait(1)
+
 
 class Deliverer:
-    """Takes what is due and attempts it, until told to stop."""
+    """Takes what is due and attempts it, until `stop` is set."""
 
     def __init__(self, engine: Engine, chosen: Settings, sender: Sender) -> None:
         self._engine = engine
@@ -281,7 +111,7 @@ class Deliverer:
         self._under_way: set[asyncio.Task[None]] = set()
 
     async def run(self, stop: threading.Event) -> None:
-        """Deliver until told to stop; attempts that are under way are ended first."""
+        """Deliver until `stop` is set; attempts that are under way are ended first."""
         while not stop.is_set():
             for delivery in await asyncio.to_thread(self._taken):
                 task = asyncio.create_task(self.deliver(delivery), name=delivery.id)
@@ -363,33 +193,191 @@ class Deliverer:
             return webhook_deliveries.refused(connection, delivery, found, schedule) or "fenced"
 
 
-@contextmanager
-def delivering(engine: Engine, chosen: Settings, stop: threading.Event) -> Iterator[None]:
-    """Deliver from a thread of its own until the block is left; `stop` is set then.
+@dataclass(frozen=True)
+class Arrival:
+    """The receiver took it."""
 
-    Raises ValueError where a webhook key is no Fernet key.
-    """
-    sealer = sealer_of(chosen)
-    if sealer is None:
-        logger.warning("webhooks.off", reason="TOUCHSTONE_WEBHOOK_KEYS is not set")
-        yield
-        return
-    sender = Sender(policy_of(chosen), sealer, chosen.webhook_seconds)
-    thread = threading.Thread(
-        target=_run, args=(Deliverer(engine, chosen, sender), stop), name="webhooks"
-    )
-    thread.start()
-    try:
-        yield
-    finally:
-        stop.set()
-        thread.join()
+    status: int
 
 
-def _run(deliverer: Deliverer, stop: threading.Event) -> None:
-    while not stop.is_set():
+async def resolve(host: str, port: int) -> list[str]:
+    """The addresses of a host, as the system resolver gives them. Raises OSError."""
+    loop = asyncio.get_running_loop()
+    found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return [str(sockaddr[0]) for *_, sockaddr in found]
+
+
+@dataclass(frozen=True)
+class Sender:
+    """What every attempt needs. seconds: from the name's resolution to the answer's
+    status line and headers."""
+
+    policy: DestinationPolicy
+    sealer: Sealer
+    seconds: float
+    resolver: Resolve = resolve
+    tls: ssl.SSLContext = field(default_factory=ssl.create_default_context)
+
+    async def attempt(self, delivery: Delivery) -> Arrival | DeliveryRefusal:
+        """Send it once. Raises nothing but what ends the process."""
         try:
-            asyncio.run(deliverer.run(stop))
-        except Exception:  # the loop must not end silently while the scheduler lives
-            logger.exception("webhooks.crashed")
-            stop.wait(1)
+            destination = read(delivery.url)
+            headers = signed(delivery, self.sealer, destination)
+            return await self._post(destination, headers, delivery.body.encode())
+        except TimeoutError:
+            return DeliveryRefusal(f"no answer within {self.seconds:g} s")
+        except Unreadable:
+            return DeliveryRefusal("the endpoint's secret cannot be read; rotate it")
+        except ForbiddenDestination as error:
+            return DeliveryRefusal(f"forbidden: {error}")
+        except UnknownName:
+            return DeliveryRefusal("the host's name cannot be resolved")
+        except (httpcore.ConnectError, ssl.SSLError):
+            return DeliveryRefusal("no connection, or its certificate is not valid")
+        except (httpcore.NetworkError, httpcore.ProtocolError, httpcore.TimeoutException, OSError):
+            return DeliveryRefusal("the connection broke off, or the answer is not HTTP")
+
+    async def _post(
+        self, destination: Destination, headers: Headers, body: bytes
+    ) -> Arrival | DeliveryRefusal:
+        backend = VettedBackend(self.policy, destination, self.resolver)
+        connection = httpcore.AsyncConnectionPool(
+            ssl_context=self.tls, max_connections=1, network_backend=backend
+        )
+        url = httpcore.URL(
+            scheme=destination.scheme,
+            host=destination.host,
+            port=destination.port,
+            target=destination.target,
+        )
+        length = (b"Content-Length", str(len(body)).encode())
+        request = httpcore.Request("POST", url, headers=[*headers, length], content=body)
+        async with connection:
+            async with asyncio.timeout(self.seconds):  # up to the end of the answer's headers
+                answer = await connection.handle_async_request(request)
+            await _drain(answer)
+            return outcome(answer)
+
+
+def signed(delivery: Delivery, sealer: Sealer, destination: Destination) -> Headers:
+    """The attempt's headers: its own time, a signature by each valid secret. Raises Unreadable."""
+    now = datetime.now(UTC)
+    secrets = [sealed for sealed in (delivery.secret, delivery.earlier_secret) if sealed]
+    signatures = [
+        Webhook(sealer.open(sealed)).sign(delivery.id, now, delivery.body) for sealed in secrets
+    ]
+    headers = {
+        "Host": destination.host_header,
+        "User-Agent": USER_AGENT,
+        "Accept": "*/*",
+        "Accept-Encoding": "identity",
+        "Connection": "close",
+        "Content-Type": "application/json",
+        "webhook-id": delivery.id,
+        "webhook-timestamp": str(int(now.timestamp())),
+        "webhook-signature": " ".join(signatures),
+    }
+    return [(name.encode(), value.encode()) for name, value in headers.items()]
+
+
+def outcome(answer: httpcore.Response) -> Arrival | DeliveryRefusal:
+    """What the status line means."""
+    if 200 <= answer.status < 300:
+        return Arrival(answer.status)
+    redirect = "; redirects are not followed" if 300 <= answer.status < 400 else ""
+    asked = next((value for name, value in answer.headers if name.lower() == b"retry-after"), b"")
+    return DeliveryRefusal(
+        f"it answered {answer.status}{redirect}",
+        status=answer.status,
+        retry_after=retry_after(asked.decode("latin-1"), datetime.now(UTC)),
+    )
+
+
+def retry_after(value: str, now: datetime) -> timedelta | None:
+    """The wait that the header asks for (RFC 9110, 10.2.3), never negative; None: illegible."""
+    value = value.strip()
+    if value.isascii() and value.isdigit():
+        return timedelta(seconds=min(int(value[:10]), 10**9))
+    try:
+        until = parsedate_to_datetime(value)
+    except (ValueError, TypeError):
+        return None
+    until = until if until.tzinfo else until.replace(tzinfo=UTC)
+    return max(until - now, timedelta(0))
+
+
+async def _drain(answer: httpcore.Response) -> None:
+    """Let a civil receiver finish its answer; the status counts, whatever goes wrong here."""
+    read_bytes = 0
+    try:
+        async with asyncio.timeout(DRAIN_SECONDS):
+            async for chunk in answer.aiter_stream():
+                read_bytes += len(chunk)
+                if read_bytes >= MOST_ANSWER_BYTES:
+                    return
+    except (TimeoutError, httpcore.NetworkError, httpcore.ProtocolError):
+        return
+    finally:
+        await answer.aclose()
+
+
+class UnknownName(httpcore.ConnectError):
+    """The name has no address."""
+
+
+class VettedBackend(httpcore.AsyncNetworkBackend):
+    """Opens sockets for one destination under a policy."""
+
+    def __init__(
+        self, policy: DestinationPolicy, destination: Destination, resolver: Resolve
+    ) -> None:
+        self._policy = policy
+        self._destination = destination
+        self._resolver = resolver
+        self._sockets = httpcore.AnyIOBackend()
+
+    async def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
+    ) -> httpcore.AsyncNetworkStream:
+        """A stream to the first vetted address that answers.
+
+        Raises ForbiddenDestination before any packet is sent where a single address is not allowed.
+        """
+        failed: Exception = UnknownName("the name has no address")
+        for address in await self.vetted(host, port):
+            try:
+                return await self._sockets.connect_tcp(
+                    str(address), port, timeout, local_address, socket_options
+                )
+            except (httpcore.ConnectError, httpcore.ConnectTimeout) as error:
+                failed = error
+        raise failed
+
+    async def vetted(self, host: str, port: int) -> list[Address]:
+        """The addresses of this host, all allowed. Raises ForbiddenDestination, UnknownName."""
+        try:
+            found = await self._resolver(host, port)
+        except (OSError, UnicodeError):
+            raise UnknownName("the name cannot be resolved") from None
+        addresses = list(dict.fromkeys(canonical(text) for text in found))
+        for address in addresses:
+            self._policy.allows(address, self._destination)
+        return addresses[:MOST_ADDRESSES]
+
+    async def connect_unix_socket(
+        self,
+        path: str,
+        timeout: float | None = None,
+        socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
+    ) -> httpcore.AsyncNetworkStream:
+        """Never."""
+        raise ForbiddenDestination("no Unix sockets")
+
+    async def sleep(self, seconds: float) -> None:
+        """As any backend."""
+        await self._sockets.sleep(seconds)

@@ -1,6 +1,6 @@
-"""The ledger: PostgreSQL holds the truth about every job; the broker only gives hints.
+"""The ledger: PostgreSQL says what has happened to every job, batch and delivery.
 
-Read in this order: `tables` (what is kept), `jobs` (accept, look up, cancel), `idempotency`
-(one key, one job), `leases` (claim, renew, finish: the worker's side), `recovery` (the
-scheduler's side), `migrate` (the schema).
+The queue only carries ids. Read in this order: `tables` (what is kept), `jobs` (accept, look up,
+cancel), `leases` (claim, renew, finish: the worker's side), `recovery` (the scheduler's side),
+`migrate` (the schema).
 """

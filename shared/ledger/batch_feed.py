@@ -88,7 +88,7 @@ def open_batches(connection: Connection) -> list[OpenBatch]:
 
 @dataclass(frozen=True)
 class Load:
-    """What a batch has in a metric's lane now."""
+    """What a batch has in a metric's batch queue now."""
 
     metric: str
     tenant: str

@@ -1,10 +1,7 @@
-"""The lines of a batch as somebody looks at them: the most surprising and the worst first.
+"""The lines of a batch: listed with the most surprising first, or read with their jobs' results.
 
-Which results of a batch are surprising: decoded once, kept in a small row beside the line.
-
-To decode 50,000 results at every look would take seconds.
-
-What ended jobs asked and answered, in order: what batch reports rest on.
+What is surprising of a result is decoded once and kept in a small row beside the line: to decode
+50,000 results at every look would take seconds.
 """
 
 from __future__ import annotations
@@ -41,6 +38,16 @@ from shared.ledger.tables import batch_items, batch_lines, batches, jobs
 
 LineStatus = Literal["waiting", "open", "succeeded", "failed", "cancelled", "expired"]
 STATUSES: tuple[LineStatus, ...] = ("succeeded", "failed", "cancelled", "expired")  # at the end
+FAILED = "failed"  # a reason that the line's own state gives
+ITEM = and_(
+    batch_items.c.batch_id == batch_lines.c.batch_id, batch_items.c.number == batch_lines.c.number
+)
+
+# jsonb has no U+0000, which JSON allows: `\u0000` becomes `\ufffd`, but `\\u0000` stays
+RAW = cast(jobs.c.result, Text)
+WITHOUT_NUL = func.regexp_replace(RAW, r"(?<!\\)((?:\\\\)*)\\u0000", r"\1\\ufffd", "g")
+DOCUMENT = cast(case((func.strpos(RAW, r"\u0000") > 0, WITHOUT_NUL), else_=RAW), JSONB)
+ROWS_AT_ONCE = 200  # fetched; a result can have some 100 kB
 
 
 @dataclass(frozen=True)
@@ -77,6 +84,36 @@ class EndedLine(NamedTuple):
     error: dict[str, Any] | None
 
 
+@dataclass(frozen=True)
+class SurprisingRules:
+    """Of one metric, the most surprising first."""
+
+    listed: tuple[SurprisingRule, ...]
+    higher_is_better: bool = True
+
+    @property
+    def fingerprint(self) -> str:
+        """Differs when the rules do."""
+        return hashlib.sha256(
+            repr([(rule.name, rule.path) for rule in self.listed]).encode()
+        ).hexdigest()
+
+    @property
+    def names(self) -> list[str]:
+        """Every reason that a line may have, in order."""
+        return [*(rule.name for rule in self.listed), FAILED]
+
+
+class JobOutcome(NamedTuple):
+    """A job or a batch's line, with its status, and with its result where it has one."""
+
+    job_id: str | None
+    custom_id: str | None
+    status: str
+    request: dict[str, Any] | None
+    result: dict[str, Any] | None
+
+
 def page_of(
     connection: Connection, wanted: LineFilter, rules: SurprisingRules
 ) -> tuple[list[LineSummary], bool]:
@@ -96,11 +133,12 @@ def page_of(
 
 
 def reasons_of(connection: Connection, batch_id: str) -> dict[str, int]:
-    """reason → lines that have it."""
+    """reason → lines that have it; the most frequent first, then by name."""
     line = _lines_of(batch_id).subquery("line")
     each = select(func.unnest(line.c.reasons).label("reason")).subquery("each")
     rows = connection.execute(select(each.c.reason, func.count()).group_by(each.c.reason))
-    return {reason: count for reason, count in rows}
+    counted = [(reason, count) for reason, count in rows]
+    return dict(sorted(counted, key=lambda one: (-one[1], one[0])))
 
 
 def _lines_of(batch_id: str) -> Select[Any]:
@@ -155,36 +193,6 @@ def ended_after(connection: Connection, batch_id: str, number: int, limit: int) 
     return [EndedLine(*row) for row in rows]
 
 
-FAILED = "failed"  # a reason that the line's own state gives
-ITEM = and_(
-    batch_items.c.batch_id == batch_lines.c.batch_id, batch_items.c.number == batch_lines.c.number
-)
-# jsonb has no U+0000, which JSON allows: `\u0000` becomes `\ufffd`, but `\\u0000` stays
-RAW = cast(jobs.c.result, Text)
-WITHOUT_NUL = func.regexp_replace(RAW, r"(?<!\\)((?:\\\\)*)\\u0000", r"\1\\ufffd", "g")
-DOCUMENT = cast(case((func.strpos(RAW, r"\u0000") > 0, WITHOUT_NUL), else_=RAW), JSONB)
-
-
-@dataclass(frozen=True)
-class SurprisingRules:
-    """Of one metric, the most surprising first."""
-
-    listed: tuple[SurprisingRule, ...]
-    higher_is_better: bool = True
-
-    @property
-    def fingerprint(self) -> str:
-        """Differs when the rules do."""
-        return hashlib.sha256(
-            repr([(rule.name, rule.path) for rule in self.listed]).encode()
-        ).hexdigest()
-
-    @property
-    def names(self) -> list[str]:
-        """Every reason that a line may have, in order."""
-        return [*(rule.name for rule in self.listed), FAILED]
-
-
 def decode_next(connection: Connection, batch_id: str, rules: SurprisingRules, most: int) -> int:
     """Decode the next results that nobody has looked at under these rules; how many there were."""
     unread = _unread(batch_id, rules, most).subquery("unread")
@@ -226,19 +234,6 @@ def _unread(batch_id: str, rules: SurprisingRules, most: int) -> Select[Any]:
         .order_by(batch_lines.c.number)
         .limit(most)
     )
-
-
-ROWS_AT_ONCE = 200  # fetched; a result can have some 100 kB
-
-
-class JobOutcome(NamedTuple):
-    """A job or a batch's line, with its status, and with its result where it has one."""
-
-    job_id: str | None
-    custom_id: str | None
-    status: str
-    request: dict[str, Any] | None
-    result: dict[str, Any] | None
 
 
 def outcomes_of_batch(connection: Connection, metric: str, batch_id: str) -> Iterator[JobOutcome]:

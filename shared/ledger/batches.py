@@ -1,12 +1,9 @@
-"""Batches from the gateway's side: made, looked up, listed, cancelled; one report each.
-
-Batches at their end: all answered, cancelled, expired or failed; then their files are written.
+"""A batch from its making to its end; when all is answered or given up, its files are written.
 
 `ending` is what a batch becomes once its files are there. Files have ids that follow from the
-batch's, so that a scheduler that writes them again writes the same files.
-
-What is done for many batches at once takes `only`: the batches to do it for, None for all. So who
-calls can try one after the other where it fails for all together.
+batch's, so that a scheduler that writes them again writes the same files. What is done for many
+batches at once takes `only`: the batches to do it for, None for all. So a caller can try one after
+the other where it fails for all together.
 """
 
 from __future__ import annotations
@@ -53,6 +50,11 @@ BatchStatus = Literal[
 ]
 OUR_FAULT = 500  # problems from this status on are not the caller's
 NOTICE = func.pg_notify(FINISHED_CHANNEL, batches.c.id)  # who waits for this batch looks again
+Kind = Literal["output", "error"]
+Only = Sequence[str] | None
+STILL_OPEN = exists().where(batch_lines.c.batch_id == batches.c.id, batch_lines.c.status == "open")
+ANSWERED = batches.c.completed + batches.c.failed == batches.c.total
+ROWS_AT_ONCE = 100  # of lines with their results in memory
 
 
 @dataclass(frozen=True)
@@ -119,6 +121,26 @@ class DueBatch:
     tenant: str
 
 
+@dataclass(frozen=True)
+class Fault:
+    """What is wrong with a line, or with the file. param: a JSON pointer into the line."""
+
+    code: str
+    message: str
+    line: int | None = None
+    param: str | None = None
+
+
+class LineAnswer(NamedTuple):
+    """A line of the batch and its job, if it ever had one."""
+
+    custom_id: str
+    number: int
+    status: str
+    caller: dict[str, Any] | None
+    job: Job | None
+
+
 def due_batches(connection: Connection, *conditions: ColumnElement[bool]) -> list[DueBatch]:
     """The batches of which this is true, oldest first."""
     query = select(batches.c.id, batches.c.tenant).where(*conditions).order_by(batches.c.id)
@@ -135,7 +157,6 @@ def held(connection: Connection, batch_id: str) -> bool:
 
 
 def batch_of(row: Row[Any]) -> Batch:
-    """A fetched row as a batch."""
     return Batch(**row._asdict())
 
 
@@ -148,7 +169,7 @@ def make(
     too many open batches.
     """
     take_batch_turn(connection, owner)
-    asked = {
+    values = {
         "metric": new.metric,
         "endpoint": new.endpoint,
         "input_file_id": new.input_file_id,
@@ -162,22 +183,29 @@ def make(
             tenant=new.tenant,
             key=key,
             expires_at=func.now() + new.expires_after,
-            **asked,
+            **values,
         )
         .on_conflict_do_nothing(constraint="uq_batches_key")
         .returning(*SHOWN)
     ).one_or_none()
-    if row is not None:
-        check_batches(connection, owner)
-        return batch_of(row), False
+    if row is None:
+        return _earlier(connection, new.tenant, key, values), True
+    check_batches(connection, owner)
+    return batch_of(row), False
+
+
+def _earlier(
+    connection: Connection, tenant: str, key: str | None, values: Mapping[str, Any]
+) -> Batch:
+    """The batch of this key, which must have been made with the same values."""
     earlier = batch_of(
         connection.execute(
-            select(*SHOWN).where(batches.c.tenant == new.tenant, batches.c.key == key)
+            select(*SHOWN).where(batches.c.tenant == tenant, batches.c.key == key)
         ).one()
     )
-    if any(getattr(earlier, name) != value for name, value in asked.items()):
+    if any(getattr(earlier, name) != value for name, value in values.items()):
         raise KeyReused("the first request with this key had another body", pointer="")
-    return earlier, True
+    return earlier
 
 
 def find(connection: Connection, batch_id: str, *, tenant: str | None = None) -> Batch:
@@ -227,24 +255,6 @@ def report_of(
     )
     connection.execute(update(batches).where(batches.c.id == batch.id).values(report_job_id=job.id))
     return Accepted(job, replayed=False)
-
-
-ROWS_AT_ONCE = 100  # of lines with their results in memory
-
-Kind = Literal["output", "error"]
-Only = Sequence[str] | None
-STILL_OPEN = exists().where(batch_lines.c.batch_id == batches.c.id, batch_lines.c.status == "open")
-ANSWERED = batches.c.completed + batches.c.failed == batches.c.total
-
-
-class LineAnswer(NamedTuple):
-    """A line of the batch and its job, if it ever had one."""
-
-    custom_id: str
-    number: int
-    status: str
-    caller: dict[str, Any] | None
-    job: Job | None
 
 
 def file_id(batch_id: str, kind: Kind) -> str:
@@ -445,13 +455,3 @@ def _give_up(
         .where(batch_lines.c.status == "open", batch_lines.c.job_id.in_(ended))
         .values(status=literal(line_status))
     )
-
-
-@dataclass(frozen=True)
-class Fault:
-    """What is wrong with a line, or with the file. param: a JSON pointer into the line."""
-
-    code: str
-    message: str
-    line: int | None = None
-    param: str | None = None

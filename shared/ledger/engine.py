@@ -1,7 +1,4 @@
-"""The connection pool to the ledger, one a process.
-
-A page of a list: newest (or oldest) first, from an id on.
-"""
+"""The connection pool to the ledger, one a process; its transactions, its JSON, its pages."""
 
 from __future__ import annotations
 
@@ -29,12 +26,14 @@ from shared.settings import settings
 CONNECT_SECONDS = 5
 REST_SECONDS = 0.1  # in the pool: a connection that rested longer may be dead
 RESTED = "touchstone_rested"
+
 # Escapes in JSON: what PostgreSQL cannot keep stands alone, what comes before it is good.
 ESCAPED = re.compile(
     r"(\\\\|\\ud[89ab][0-9a-f]{2}\\ud[c-f][0-9a-f]{2})|\\u(?:0000|d[89a-f][0-9a-f]{2})"
 )
 AWAY = {"25", "53", "57", "58"}  # SQLSTATE classes: read-only, out of resources, stopped, system
 TOO_MUCH = "54"  # SQLSTATE class: a statement or a value beyond the server's limits; not the server
+Order = Literal["asc", "desc"]
 
 
 def sqlalchemy_url(url: str) -> str:
@@ -127,9 +126,6 @@ def _is_away(error: DBAPIError) -> bool:
     if isinstance(error, OperationalError | InterfaceError):
         return state != TOO_MUCH
     return error.connection_invalidated or state in AWAY
-
-
-Order = Literal["asc", "desc"]
 
 
 @dataclass(frozen=True)

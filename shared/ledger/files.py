@@ -51,7 +51,6 @@ def new_id() -> str:
 
 
 def file_of(row: Row[Any]) -> File:
-    """A fetched row as a file."""
     return File(**row._asdict())
 
 

@@ -1,11 +1,8 @@
-"""Jobs from the gateway's side: accept, look up, list, cancel.
+"""Jobs from the gateway's side: accept, look up, list, cancel; and how many a tenant may have.
 
-One idempotency key, one job: the second caller gets the first one's job.
-
-Source: draft-ietf-httpapi-idempotency-key-header-07; the key is bound to a fingerprint of the
-request, and another request under the same key is an error of the caller.
-
-Whose jobs, batches and files they are, and how many of them there may be at a time.
+One idempotency key, one job: the second caller gets the first one's job. The key is bound to a
+fingerprint of the request, and another request under the same key is an error of the caller.
+Source: draft-ietf-httpapi-idempotency-key-header-07.
 """
 
 from __future__ import annotations
@@ -49,6 +46,20 @@ from shared.ledger.webhooks import EVENT_COLUMNS, job_ended
 JobStatus = Literal["queued", "running", "succeeded", "failed", "cancelled"]
 FINISHED_CHANNEL = "touchstone_job_finished"  # PostgreSQL NOTIFY, payload: the job's id
 
+# the names of the policies in a refusal
+OPEN_JOBS = "open-jobs"
+OPEN_BATCHES = "open-batches"
+STORED_FILES = "stored-files"
+STORED_BYTES = "stored-bytes"
+RETRY_SECONDS = 5
+DELETE_SECONDS = 60  # whoever must delete something first need not ask so soon
+
+# Nobody is let in unseen this close below the quota: more than two gateways commit at once.
+UNSEEN = 100
+ROOMY = 1_000
+FRESH_SECONDS = 1.0
+_lately: dict[str, tuple[float, int]] = {}  # tenant → when it was counted, and how many were open
+
 
 @dataclass(frozen=True)
 class Job:
@@ -78,21 +89,92 @@ SHOWN = tuple(
     tried_attempts.label("attempts") if name == "attempts" else jobs.c[name]
     for name in Job.__dataclass_fields__
 )
-IN_A_LINE = (
-    *(jobs.c[name] for name in ("id", "metric", "status", "created_at")),
-    jobs.c.result["range"].is_not(None),  # a metric's result
-    jobs.c.result["score"],
-)
+
+
+@dataclass(frozen=True)
+class Owner:
+    """A tenant, and the most that it may have; None: no limit."""
+
+    tenant: str = DEFAULT_TENANT
+    most_open: int | None = None  # queued and running jobs
+    most_batches: int | None = None  # that have not ended
+    most_files: int | None = None  # uploaded
+    most_bytes: int | None = None  # of all files
+
+
+ANYBODY = Owner()
+
+
+@dataclass(frozen=True)
+class Accepted:
+    """A committed job, and whether an earlier request had made it."""
+
+    job: Job
+    replayed: bool
+
+
+class KeyReused(BadInput):
+    """The same Idempotency-Key came with another request."""
+
+    slug = "idempotency-key-reused"
+    title = "This Idempotency-Key belongs to another request"
+
+
+def accept(
+    connection: Connection,
+    metric: str,
+    request: Mapping[str, Any],
+    *,
+    key: str | None,
+    resend_after: timedelta,
+    owner: Owner = ANYBODY,
+) -> Accepted:
+    """A new job, or under a known key the job that is there already.
+
+    Fifty at once: the key's primary key lets one insert through, the others wait for its commit
+    and then read it. Raises KeyReused where the key belongs to another request, QuotaExceeded
+    where the owner has too many open jobs.
+    """
+    job_id = new_id()
+    if key is not None:
+        mark = fingerprint(metric, request)
+        claimed = connection.execute(
+            insert_or_ignore(idempotency_keys)
+            .values(tenant=owner.tenant, key=key, fingerprint=mark, job_id=job_id)
+            .on_conflict_do_nothing()
+            .returning(idempotency_keys.c.key)
+        ).one_or_none()
+        earlier = None if claimed else _earlier(connection, owner.tenant, key, mark)
+        if earlier is not None:
+            return Accepted(job=earlier, replayed=True)
+    admit(connection, owner)
+    job = insert_job(connection, job_id, metric, request, resend_after, tenant=owner.tenant)
+    return Accepted(job=job, replayed=False)
+
+
+def _earlier(connection: Connection, tenant: str, key: str, mark: str) -> Job | None:
+    """The job of this key; None where the key was purged this very moment."""
+    row = connection.execute(
+        select(idempotency_keys.c.fingerprint, idempotency_keys.c.job_id).where(
+            idempotency_keys.c.tenant == tenant, idempotency_keys.c.key == key
+        )
+    ).one_or_none()
+    if row is None:
+        return None
+    if row.fingerprint != mark:
+        raise KeyReused("the first request with this key had another body", pointer="")
+    return find(connection, row.job_id)
+
+
+def fingerprint(metric: str, request: Mapping[str, Any]) -> str:
+    """SHA-256 over the validated request: spelling and key order do not matter."""
+    canonical = json.dumps([metric, request], sort_keys=True, ensure_ascii=True)
+    return hashlib.sha256(canonical.encode()).hexdigest()
 
 
 def new_id() -> str:
     """`job_` and 32 hex digits: 48 bits of milliseconds, then 80 random bits; ids sort by time."""
     return f"job_{time.time_ns() // 1_000_000:012x}{secrets.token_hex(10)}"
-
-
-def job_of(row: Row[Any]) -> Job:
-    """A fetched row as a job."""
-    return Job(**row._asdict())
 
 
 def insert_job(
@@ -125,6 +207,17 @@ def insert_job(
         finished_at=None,
         batch_id=None,
     )
+
+
+def job_of(row: Row[Any]) -> Job:
+    return Job(**row._asdict())
+
+
+IN_A_LINE = (
+    *(jobs.c[name] for name in ("id", "metric", "status", "created_at")),
+    jobs.c.result["range"].is_not(None),  # a metric's result
+    jobs.c.result["score"],
+)
 
 
 def find(connection: Connection, job_id: str, *, tenant: str | None = None) -> Job:
@@ -221,35 +314,6 @@ def open_counts(connection: Connection) -> dict[tuple[str, str], int]:
     return {(metric, status): count for metric, status, count in rows}
 
 
-# the names of the policies in a refusal
-OPEN_JOBS = "open-jobs"
-OPEN_BATCHES = "open-batches"
-STORED_FILES = "stored-files"
-STORED_BYTES = "stored-bytes"
-RETRY_SECONDS = 5
-DELETE_SECONDS = 60  # whoever must delete something first need not ask so soon
-# Nobody is let in unseen this close below the quota: more than two gateways commit at once.
-UNSEEN = 100
-ROOMY = 1_000
-FRESH_SECONDS = 1.0
-
-_lately: dict[str, tuple[float, int]] = {}  # tenant → when it was counted, and how many were open
-
-
-@dataclass(frozen=True)
-class Owner:
-    """A tenant, and the most that it may have; None: no limit."""
-
-    tenant: str = DEFAULT_TENANT
-    most_open: int | None = None  # queued and running jobs
-    most_batches: int | None = None  # that have not ended
-    most_files: int | None = None  # uploaded
-    most_bytes: int | None = None  # of all files
-
-
-ANYBODY = Owner()
-
-
 def admit(connection: Connection, owner: Owner) -> None:
     """Raises QuotaExceeded where one more open job would be too many.
 
@@ -344,70 +408,3 @@ def _open(connection: Connection, owner: Owner) -> int:
         .subquery()
     )
     return connection.execute(select(func.count()).select_from(some)).scalar_one()
-
-
-class KeyReused(BadInput):
-    """The same Idempotency-Key came with another request."""
-
-    slug = "idempotency-key-reused"
-    title = "This Idempotency-Key belongs to another request"
-
-
-@dataclass(frozen=True)
-class Accepted:
-    """A committed job, and whether an earlier request had made it."""
-
-    job: Job
-    replayed: bool
-
-
-def fingerprint(metric: str, request: Mapping[str, Any]) -> str:
-    """SHA-256 over the validated request: spelling and key order do not matter."""
-    canonical = json.dumps([metric, request], sort_keys=True, ensure_ascii=True)
-    return hashlib.sha256(canonical.encode()).hexdigest()
-
-
-def accept(
-    connection: Connection,
-    metric: str,
-    request: Mapping[str, Any],
-    *,
-    key: str | None,
-    resend_after: timedelta,
-    owner: Owner = ANYBODY,
-) -> Accepted:
-    """A new job, or under a known key the job that is there already.
-
-    Fifty at once: the key's primary key lets one insert through, the others wait for its commit
-    and then read it. Raises KeyReused where the key belongs to another request, QuotaExceeded
-    where the owner has too many open jobs.
-    """
-    job_id = new_id()
-    if key is not None:
-        mark = fingerprint(metric, request)
-        claimed = connection.execute(
-            insert_or_ignore(idempotency_keys)
-            .values(tenant=owner.tenant, key=key, fingerprint=mark, job_id=job_id)
-            .on_conflict_do_nothing()
-            .returning(idempotency_keys.c.key)
-        ).one_or_none()
-        earlier = None if claimed else _earlier(connection, owner.tenant, key, mark)
-        if earlier is not None:
-            return Accepted(job=earlier, replayed=True)
-    admit(connection, owner)
-    job = insert_job(connection, job_id, metric, request, resend_after, tenant=owner.tenant)
-    return Accepted(job=job, replayed=False)
-
-
-def _earlier(connection: Connection, tenant: str, key: str, mark: str) -> Job | None:
-    """The job of this key; None where the key was purged this very moment."""
-    row = connection.execute(
-        select(idempotency_keys.c.fingerprint, idempotency_keys.c.job_id).where(
-            idempotency_keys.c.tenant == tenant, idempotency_keys.c.key == key
-        )
-    ).one_or_none()
-    if row is None:
-        return None
-    if row.fingerprint != mark:
-        raise KeyReused("the first request with this key had another body", pointer="")
-    return find(connection, row.job_id)

@@ -58,9 +58,9 @@ def claim(
     """Take the job if it is queued, or running on an expired lease; else None.
 
     A job that has lost all its workers and has one attempt left gets it only while no other of its
-    metric's lane has its last one: a message that came twice must not bring suspects together.
+    metric's queue has its last one: a message that came twice must not bring suspects together.
 
-    turn: where it is given, the job of this lane whose turn it is, instead of exactly that one.
+    turn: where it is given, the job of this queue whose turn it is, instead of exactly that one.
     """
     innocent = tried_attempts < max_attempts - 1
     free = or_(jobs.c.status == "queued", and_(*EXPIRED, innocent))
@@ -116,7 +116,7 @@ def _claimed(
 
 
 def _on_trial(max_attempts: int) -> ColumnElement[bool]:
-    """Whether another job of the same metric and lane has its last attempt now."""
+    """Whether another job of the same metric and queue has its last attempt now."""
     other = jobs.alias("other")
     return (
         exists()

@@ -1,4 +1,4 @@
-"""What happened lately: counts by room and state, and when each model last answered."""
+"""What happened lately: counts by metric and state, and when each model last answered."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ class Answered:
 class Signs:
     """What the jobs of the last day say of the models.
 
-    answered: model → its last answer. away: (metric, model that it names, None: the room's default)
-    → jobs that failed because something was away.
+    answered: model → its last answer. away: (metric, model that it names; None: the metric's
+    default) → jobs that failed because something was away.
     """
 
     answered: dict[str, Answered]

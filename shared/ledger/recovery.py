@@ -18,27 +18,27 @@ SESSIONS = table(
 )
 
 
-def queued_count(connection: Connection, lane: MetricQueue) -> int:
-    """How many jobs of this lane wait to be claimed; those that wait for a model do not."""
+def queued_count(connection: Connection, queue: MetricQueue) -> int:
+    """How many jobs of this queue wait to be claimed; those that wait for a model do not."""
     return connection.execute(
-        select(func.count()).where(jobs.c.status == "queued", ~IS_WAITING, *lane.its_jobs)
+        select(func.count()).where(jobs.c.status == "queued", ~IS_WAITING, *queue.its_jobs)
     ).scalar_one()
 
 
 def take_waiting(
-    connection: Connection, lane: MetricQueue, *, limit: int, again_after: timedelta
+    connection: Connection, queue: MetricQueue, *, limit: int, again_after: timedelta
 ) -> list[str]:
-    """Jobs of this lane that wait for a model and shall look for it now, at most `limit`."""
-    return _take(connection, (IS_WAITING, *lane.its_jobs), limit=limit, again_after=again_after)
+    """Jobs of this queue that wait for a model and shall look for it now, at most `limit`."""
+    return _take(connection, (IS_WAITING, *queue.its_jobs), limit=limit, again_after=again_after)
 
 
 def take_unclaimed(
-    connection: Connection, lane: MetricQueue, *, limit: int, again_after: timedelta
+    connection: Connection, queue: MetricQueue, *, limit: int, again_after: timedelta
 ) -> list[str]:
-    """Queued jobs of this lane whose message seems lost, oldest first, at most `limit`."""
+    """Queued jobs of this queue whose message seems lost, oldest first, at most `limit`."""
     return _take(
         connection,
-        (jobs.c.status == "queued", ~IS_WAITING, *lane.its_jobs),
+        (jobs.c.status == "queued", ~IS_WAITING, *queue.its_jobs),
         limit=limit,
         again_after=again_after,
     )
@@ -46,30 +46,30 @@ def take_unclaimed(
 
 def take_orphans(
     connection: Connection,
-    lane: MetricQueue,
+    queue: MetricQueue,
     *,
     limit: int,
     again_after: timedelta,
     max_attempts: int,
 ) -> list[str]:
-    """Running jobs of this lane whose worker let the lease expire; suspects are left alone."""
+    """Running jobs of this queue whose worker let the lease expire; suspects are left alone."""
     innocent = tried_attempts < max_attempts - 1
-    conditions = (*EXPIRED, innocent, *lane.its_jobs)
+    conditions = (*EXPIRED, innocent, *queue.its_jobs)
     return _take(connection, conditions, limit=limit, again_after=again_after)
 
 
 def take_suspect(
-    connection: Connection, lane: MetricQueue, *, again_after: timedelta, max_attempts: int
+    connection: Connection, queue: MetricQueue, *, again_after: timedelta, max_attempts: int
 ) -> list[str]:
-    """The oldest suspect of this lane, while no other is on trial; nobody where that is too early.
+    """The oldest suspect of this queue, while no other is on trial; nobody where that is too early.
 
     A suspect is a job that has lost all its workers and has one attempt left. One of them may be
     what kills, and who runs beside it dies with it: so each has its last attempt without the
     others, and only the guilty one uses it up.
     """
     trial = (jobs.c.status == "running", jobs.c.lease_expires_at >= func.now())
-    on_trial = select(jobs.c.id).where(*trial, tried_attempts >= max_attempts, *lane.its_jobs)
-    suspects = (*EXPIRED, tried_attempts == max_attempts - 1, *lane.its_jobs)
+    on_trial = select(jobs.c.id).where(*trial, tried_attempts >= max_attempts, *queue.its_jobs)
+    suspects = (*EXPIRED, tried_attempts == max_attempts - 1, *queue.its_jobs)
     oldest = select(func.min(jobs.c.id)).where(*suspects, ~on_trial.exists())
     rows = connection.execute(
         update(jobs)
@@ -119,7 +119,7 @@ def _is_silent(silent_for: timedelta) -> ColumnElement[bool]:
 
 
 def open_queues(connection: Connection) -> list[MetricQueue]:
-    """The lanes that have queued or running jobs."""
+    """The queues that have queued or running jobs."""
     rows = connection.execute(
         select(jobs.c.metric, jobs.c.batch_id.is_not(None).label("batch"))
         .where(jobs.c.status.in_(("queued", "running")))

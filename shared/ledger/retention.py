@@ -1,7 +1,4 @@
-"""What is old is forgotten: ended jobs, final batches, idempotency keys; a portion at a time.
-
-Ended batches whose input file may have to go, since a line of it must not keep its text.
-"""
+"""What is old is forgotten, a portion at a time; and the inputs that must not keep their text."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ jobs = Table(
     Column("finished_at", Instant),
     Column("lease_expires_at", Instant),
     Column("resend_at", Instant, nullable=False),  # when the scheduler looks after it
-    Column("batch_id", String),  # of a batch's line; such a job travels in the batch lane
+    Column("batch_id", String),  # of a batch's line; such a job travels in the batch queue
     Column("waiting_for", Json),  # the model that is not ready, while the job is queued for it
     Column("waits", Integer, nullable=False, server_default="0"),  # attempts that only waited
     Column("claimed_by", String),  # the process of the last attempt, as its sessions name it

@@ -1,10 +1,8 @@
-"""Whose job is next in a lane: tenants take turns, and within a tenant the oldest job is first.
+"""Whose job is next in a queue: tenants take turns, and within a tenant the oldest job is first.
 
-A message says that a job waits in its lane; which of them the worker takes is decided here, so that
-ten thousand jobs of one tenant delay one job of another by one turn. A job that was tried before is
-taken by a message of its own: it waits for its back-off, or is on trial.
-
-A metric's two queues, as the ledger sees them.
+A message says that a job waits in its queue; which of them the worker takes is decided here, so
+that ten thousand jobs of one tenant delay one job of another by one turn. A job that was tried
+before is taken by a message of its own: it waits for its back-off, or is on trial.
 """
 
 from __future__ import annotations
@@ -37,7 +35,7 @@ EXPIRED = (jobs.c.status == "running", jobs.c.lease_expires_at < func.now())
 
 
 class MetricQueue(NamedTuple):
-    """One of a metric's two lanes."""
+    """One of a metric's two queues."""
 
     metric: str
     batch: bool
@@ -50,14 +48,14 @@ class MetricQueue(NamedTuple):
 
 @dataclass(frozen=True)
 class ClaimOrder:
-    """What a worker says of its tenants when it asks for the next job of a lane.
+    """What a worker says of its tenants when it asks for the next job of a queue.
 
     again:  whether the message was sent again, for a job that may have been tried.
     served: tenants in the order in which they were last served; who is not named goes first.
     full:   tenants that hold their part of the worker and get no more of it now.
     """
 
-    lane: MetricQueue
+    queue: MetricQueue
     again: bool = False
     served: Sequence[str] = ()
     full: Sequence[str] = ()
@@ -77,21 +75,21 @@ def next_job(turn: ClaimOrder, named: str) -> ColumnElement[Any]:
     return func.coalesce(lost, fair, gone_back)
 
 
-def waits(connection: Connection, lane: MetricQueue) -> bool:
-    """Whether any job of this lane waits that was not tried yet."""
-    return bool(connection.execute(select(exists().where(*_fresh(lane)))).scalar())
+def waits(connection: Connection, queue: MetricQueue) -> bool:
+    """Whether any job of this queue waits that was not tried yet."""
+    return bool(connection.execute(select(exists().where(*_fresh(queue)))).scalar())
 
 
-def fresh_count(connection: Connection, lane: MetricQueue) -> int:
-    """How many jobs of this lane wait for their first attempt."""
-    return connection.execute(select(func.count()).where(*_fresh(lane))).scalar_one()
+def fresh_count(connection: Connection, queue: MetricQueue) -> int:
+    """How many jobs of this queue wait for their first attempt."""
+    return connection.execute(select(func.count()).where(*_fresh(queue))).scalar_one()
 
 
-def oldest(connection: Connection, lane: MetricQueue, count: int) -> list[str]:
+def oldest(connection: Connection, queue: MetricQueue, count: int) -> list[str]:
     """The ids of at most so many of them."""
     if count <= 0:
         return []
-    query = select(jobs.c.id).where(*_fresh(lane)).order_by(jobs.c.id).limit(count)
+    query = select(jobs.c.id).where(*_fresh(queue)).order_by(jobs.c.id).limit(count)
     return list(connection.execute(query).scalars())
 
 
@@ -102,7 +100,7 @@ def _tried(named: str, free: ColumnElement[bool]) -> ScalarSelect[Any]:
 
 def _fair(turn: ClaimOrder) -> Select[Any]:
     """The oldest fresh job of the tenant whose turn it is; what another worker takes is skipped."""
-    waiting = _tenants(turn.lane)
+    waiting = _tenants(turn.queue)
     tenant = waiting.c.tenant
     served = literal(list(turn.served), ARRAY(String))
     order = (
@@ -114,7 +112,7 @@ def _fair(turn: ClaimOrder) -> Select[Any]:
     )
     job = lateral(
         select(jobs.c.id)
-        .where(*_fresh(turn.lane), jobs.c.tenant == order.c.tenant)
+        .where(*_fresh(turn.queue), jobs.c.tenant == order.c.tenant)
         .order_by(jobs.c.id)
         .limit(1)
         .with_for_update(skip_locked=True),
@@ -123,24 +121,24 @@ def _fair(turn: ClaimOrder) -> Select[Any]:
     return select(job.c.id).select_from(order.join(job, true())).limit(1)
 
 
-def _tenants(lane: MetricQueue) -> CTE:
-    """Tenants with a fresh job in this lane; the index is asked once for each of them."""
-    found = select(_first_tenant(lane).label("tenant")).cte("waiting", recursive=True)
-    after = _first_tenant(lane, jobs.c.tenant > found.c.tenant)
+def _tenants(queue: MetricQueue) -> CTE:
+    """Tenants with a fresh job in this queue; the index is asked once for each of them."""
+    found = select(_first_tenant(queue).label("tenant")).cte("waiting", recursive=True)
+    after = _first_tenant(queue, jobs.c.tenant > found.c.tenant)
     return found.union_all(select(after).where(found.c.tenant.is_not(None)))
 
 
-def _first_tenant(lane: MetricQueue, *after: ColumnElement[bool]) -> ScalarSelect[Any]:
+def _first_tenant(queue: MetricQueue, *after: ColumnElement[bool]) -> ScalarSelect[Any]:
     """In the order of the index of fresh jobs, so that no other one is read."""
-    fresh = select(jobs.c.tenant).where(*_fresh(lane), *after)
+    fresh = select(jobs.c.tenant).where(*_fresh(queue), *after)
     return fresh.order_by(jobs.c.tenant, jobs.c.id).limit(1).scalar_subquery()
 
 
-def _fresh(lane: MetricQueue) -> tuple[ColumnElement[bool], ...]:
+def _fresh(queue: MetricQueue) -> tuple[ColumnElement[bool], ...]:
     """Written out, not bound: the planner must see that the partial index holds these jobs."""
     return (
-        jobs.c.metric == lane.metric,
+        jobs.c.metric == queue.metric,
         jobs.c.status == literal_column("'queued'"),
         jobs.c.attempts == literal_column("0"),
-        jobs.c.batch_id.is_not(None) if lane.batch else jobs.c.batch_id.is_(None),
+        jobs.c.batch_id.is_not(None) if queue.batch else jobs.c.batch_id.is_(None),
     )

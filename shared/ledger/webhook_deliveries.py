@@ -1,9 +1,7 @@
-"""Deliveries from the scheduler's side: take what is due, fairly, and write what became of it.
+"""Webhook deliveries: what is due is taken fairly, its outcome written; what failed is replayed.
 
 A taken delivery is (id, attempt), like a job's claim: what is written later names its attempt, so
 a scheduler that was thought dead changes nothing. All times are the ledger's own.
-
-What was not delivered: the list, and its replay under the same `webhook-id`.
 """
 
 from __future__ import annotations
@@ -23,7 +21,6 @@ JITTER = 0.1  # of each delay, both ways
 LONGEST_RETRY_AFTER = timedelta(hours=24)
 LONGEST_HOLD = timedelta(hours=1)  # of all that an endpoint is owed, after one 429
 SHORTEST_HOLD = timedelta(seconds=5)
-
 # Each endpoint offers its oldest few, those of one place before those of the next; then no tenant
 # gets more than its share. So neither a long backlog nor a receiver that hangs holds up others.
 TAKE = text("""
@@ -62,6 +59,8 @@ RETURNING delivery.id, delivery.endpoint_id, delivery.attempts AS attempt, deliv
     delivery.event, endpoint.url, endpoint.secret,
     CASE WHEN endpoint.earlier_until > now() THEN endpoint.earlier_secret END AS earlier_secret
 """)
+After = Literal["again", "failed", "disabled"]
+DeliveryStatus = Literal["pending", "succeeded", "failed"]
 
 
 @dataclass(frozen=True)
@@ -99,9 +98,6 @@ class DeliveryRefusal:
     def wants_quiet(self) -> bool:
         """Whether the receiver is overrun: all that it is owed waits."""
         return self.status in (429, 502, 503, 504)
-
-
-After = Literal["again", "failed", "disabled"]
 
 
 def take(connection: Connection, share: TenantShare, *, lease: timedelta) -> list[Delivery]:
@@ -198,9 +194,6 @@ def _write(connection: Connection, delivery: Delivery, **values: Any) -> bool:
         .returning(deliveries.c.id)
     ).one_or_none()
     return row is not None
-
-
-DeliveryStatus = Literal["pending", "succeeded", "failed"]
 
 
 class UnknownDelivery(ScoringError):

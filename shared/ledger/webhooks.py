@@ -1,20 +1,10 @@
-"""A job's end is told to webhook endpoints in the very transaction that writes it.
+"""A tenant's webhook endpoints, and the events that are owed to them (Standard Webhooks 1.0.0).
 
-Whoever ends a job (a worker, a caller who cancels, the scheduler) returns the columns `TOLD` from
-its update and calls `tell`: no end without its deliveries, no delivery without its end.
-
-An event makes one delivery for each endpoint that listens: `due`, in the caller's transaction.
-
-The body is thin (ids, status, score), below 20 kB, and fixed here once: every attempt sends the
-same bytes under the same `webhook-id`.
-
-A tenant's endpoints: make, look up, change, rotate the secret, disable, forget.
-
-Webhooks in the ledger: what is owed to whom, and what became of it.
-
-Read in this order: `tables` (what is kept), `endpoints` (the tenant's side), `events` (an event
-makes its deliveries), `deliveries` (the scheduler's side), `failures` (list and replay).
-Source: Standard Webhooks 1.0.0.
+An event makes its deliveries in the very transaction that makes it true: who ends a job (a worker,
+a caller who cancels, the scheduler) returns `EVENT_COLUMNS` from its update and calls `job_ended`.
+So there is no end without its deliveries and no delivery without its end. The body is thin (ids,
+status, score), below 20 kB, and fixed here once: every attempt sends the same bytes under the same
+`webhook-id`.
 """
 
 from __future__ import annotations
@@ -60,12 +50,44 @@ EVENT_COLUMNS = (
     .exists()
     .label("listened"),  # without endpoints an end costs no second statement
 )
+EventType = Literal[
+    "job.succeeded",
+    "job.failed",
+    "job.cancelled",
+    "batch.completed",
+    "batch.failed",
+    "batch.expired",
+    "batch.cancelled",
+]
+EVENT_TYPES: tuple[str, ...] = get_args(EventType)
+MOST_BYTES = 20_000
+MOST_ENDPOINTS = 20  # of a tenant: each may hold attempts open
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """Where a tenant wants its events."""
+
+    id: str
+    tenant: str
+    url: str
+    description: str
+    events: list[str]
+    created_at: datetime
+    earlier_until: datetime | None
+    succeeded_at: datetime | None
+    disabled_at: datetime | None
+    disabled_reason: str | None
+
+
+SHOWN = tuple(endpoints.c[name] for name in Endpoint.__dataclass_fields__)
 
 
 def job_ended(connection: Connection, row: Row[Any]) -> int:
-    """Make the deliveries of this ended job; how many. `row` has the columns `TOLD`.
+    """Make the deliveries of this ended job; how many. `row` has `EVENT_COLUMNS`.
 
-    A job of a batch is told only to an endpoint that its line names: the batch's end is told.
+    A job of a batch has a delivery only where its line names an endpoint: the batch's end has
+    deliveries of its own.
     """
     if not row.listened or (row.batch_id is not None and row.webhook is None):
         return 0
@@ -90,19 +112,6 @@ def batch_changed(
     return owe(connection, cast(EventType, f"batch.{status}"), tenant, data)
 
 
-EventType = Literal[
-    "job.succeeded",
-    "job.failed",
-    "job.cancelled",
-    "batch.completed",
-    "batch.failed",
-    "batch.expired",
-    "batch.cancelled",
-]
-EVENT_TYPES: tuple[str, ...] = get_args(EventType)
-MOST_BYTES = 20_000
-
-
 def owe(
     connection: Connection,
     event: EventType,
@@ -112,8 +121,8 @@ def owe(
 ) -> int:
     """Owe this event to the tenant's endpoints that listen to it; how many there are.
 
-    endpoint: the one that the request named: then no other is told. Disabled endpoints are owed
-    nothing. Call it in the transaction that makes the event true.
+    endpoint: the one that the request named: then no other is owed it. Disabled endpoints are
+    owed nothing. Call it in the transaction that makes the event true.
     Raises ValueError where the body is 20 kB or more.
     """
     body = body_of(event, data)
@@ -142,9 +151,6 @@ def body_of(event: EventType, data: Mapping[str, Any]) -> str:
     return body
 
 
-MOST_ENDPOINTS = 20  # of a tenant: each may hold attempts open
-
-
 class UnknownEndpoint(ScoringError):
     """No webhook endpoint has this id."""
 
@@ -159,25 +165,6 @@ class TooManyEndpoints(ScoringError):
     status = 409
     slug = "too-many-webhook-endpoints"
     title = "There are too many webhook endpoints"
-
-
-@dataclass(frozen=True)
-class Endpoint:
-    """Where a tenant wants its events."""
-
-    id: str
-    tenant: str
-    url: str
-    description: str
-    events: list[str]
-    created_at: datetime
-    earlier_until: datetime | None
-    succeeded_at: datetime | None
-    disabled_at: datetime | None
-    disabled_reason: str | None
-
-
-SHOWN = tuple(endpoints.c[name] for name in Endpoint.__dataclass_fields__)
 
 
 def new_id() -> str:
@@ -224,13 +211,13 @@ def change_endpoint(
 
 
 def enable_endpoint(connection: Connection, endpoint_id: str, tenant: str) -> Endpoint:
-    """Let it be told again, from now on. Raises UnknownEndpoint."""
+    """Owe it events again, from now on. Raises UnknownEndpoint."""
     values = {"disabled_at": None, "disabled_reason": None, "held_until": None}
     return change_endpoint(connection, endpoint_id, tenant, values)
 
 
 def disable_endpoint(connection: Connection, endpoint_id: str, reason: str) -> bool:
-    """Tell it nothing more; what it was owed has failed. False where it was disabled already."""
+    """Owe it nothing more; what it was owed has failed. False where it was disabled already."""
     row = connection.execute(
         update(endpoints)
         .where(endpoints.c.id == endpoint_id, endpoints.c.disabled_at.is_(None))

@@ -1,12 +1,9 @@
 """What is asked of models and what they answer, as it crosses the wire: plain arrays, no pickles.
 
 An example is sent once; a row of it (the same example with tokens deleted, masked or replaced) is a
-few positions. Source: design.md §3 "Model calls are ports"; specs "ice" §2.4 and §3.
-
-The operations of the model ports as messages: what a call over the queue, or a job, may ask.
-
-Every operation names its answer's type, so that both ends of the wire agree. Numbers are JSON
-floats: Python writes them so that they read back bit for bit.
+few positions. Every operation of the ports is a message, which a call over the queue or a job may
+ask, and names its answer's type, so that both ends of the wire agree. Numbers are JSON floats:
+Python writes them so that they read back bit for bit. Source: design.md §3; specs "ice" §2.4, §3.
 """
 
 from __future__ import annotations
@@ -22,6 +19,10 @@ Label = Annotated[str, StringConstraints(min_length=1, max_length=64)]
 Position = Annotated[int, Field(ge=0, description="of a token in the example, 0-based")]
 TokenId = Annotated[int, Field(ge=0)]
 Part = Literal["text", "text_pair", "template", "special"]
+MOST = 10_000  # of anything in one call
+Vector = list[float]
+Matrix = list[Vector]
+Texts = Annotated[tuple[Text, ...], Field(max_length=MOST)]
 
 
 class Template(Message):
@@ -173,12 +174,9 @@ class Pair(Message):
     b: Text
 
 
-MOST = 10_000  # of anything in one call
-
-Vector = list[float]
-Matrix = list[Vector]
 Examples = Annotated[tuple[Example, ...], Field(min_length=1, max_length=MOST)]
-Texts = Annotated[tuple[Text, ...], Field(max_length=MOST)]
+
+
 Prompts = Annotated[tuple[Prompt, ...], Field(min_length=1, max_length=MOST)]
 
 
@@ -298,7 +296,11 @@ InferenceOperation = Annotated[
     | Score,
     Field(discriminator="operation"),
 ]
+
+
 SimilarityOperation = Annotated[Describe | Compare, Field(discriminator="operation")]
+
+
 Operation = Annotated[
     Describe
     | Tokenize

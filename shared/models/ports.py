@@ -1,15 +1,10 @@
-"""Ports: what metrics see of models. Loaded by workers only.
+"""Ports: what metrics see of models, bound once a process, and the calls that they take.
 
-A worker binds one implementation at start (`bind`); a room asks for it by `models()`.
-Source: design.md §3 "Model calls are ports".
-
-An operation, performed on the ports: the one place where messages become method calls.
-
-Completions for many requests in as few calls as their draws allow. Loaded by workers only.
-
-A writer draws a prompt with (seed, `draw`), here its place among the prompts of its own request. So
-prompts of all requests under the same sampling share a call, and each is drawn as if its request
-were alone.
+A worker binds one implementation at start (`bind`); a metric asks for it by `models()`. An
+operation is performed on the ports in one place. Completions for many requests take as few calls as
+their draws allow: a writer draws a prompt with (seed, `draw`), here its place among the prompts of
+its own request, so that prompts of all requests under the same sampling share a call and each is
+drawn as if its request were alone. Loaded by workers only. Source: design.md §3.
 """
 
 from __future__ import annotations
@@ -123,7 +118,7 @@ class Similarity(Protocol):
 
 
 class Models(Protocol):
-    """Where a room gets its models from: in this process, over a queue, or over HTTP.
+    """Where a metric gets its models from: in this process, over a queue, or over HTTP.
 
     Every method raises BadInput (pointer `/model`) for an unknown name or another kind of model.
     """
@@ -149,7 +144,7 @@ class _Binding:
 
 
 def bind(models: Models | None) -> None:
-    """Choose where this process's rooms get their models from."""
+    """Choose where this process's services get their models from."""
     _Binding.models = models
 
 

@@ -1,19 +1,9 @@
-"""Models behind the queue: the ports as messages to `model.inference` and `model.similarity`.
+"""Models behind the queue: every method of a port is one call to a model worker.
 
-Read in this order: `call` (one call and its reply list), `answering` (the model worker's side),
-`proxies` (the ports on the caller's side).
-
-One call over the queue: a small message out, an answer on a reply list that expires.
-
-Calls and replies hold callers' texts and are encrypted on their way.
-A repeated call changes nothing, so that a call without an answer by its deadline is sent again,
-twice at most. Source: design.md §3.
-
-The model worker's side of a call: perform it on the models of this process, and reply.
-
-The ports on the caller's side: every method is one call over the queue.
-
-The binding `queue`: models live in other processes; servers are asked without a detour.
+A call is a small message out and an answer on a reply list that expires; both hold callers' texts
+and are encrypted on their way. A repeated call changes nothing, so that one without an answer by
+its deadline is sent again, twice at most. The model worker performs it on the models of its process
+(`answer`). Servers are asked without a detour. Source: design.md §3.
 """
 
 from __future__ import annotations
@@ -76,11 +66,13 @@ from shared.telemetry import carried, continued
 from shared.worker.batch_queues import stopping
 from shared.worker.watchdog import watchdog
 
-ModelRoom = Literal["inference", "similarity"]
-
+ModelService = Literal["inference", "similarity"]
 SENDINGS = 3
 LONGEST_BLOCK_SECONDS = 3_600
 NOTICE_SECONDS = 0.5
+REPLY_SECONDS = 300  # an answer that nobody takes is forgotten
+ASK_SECONDS = 1.0
+SEND_PAUSE_SECONDS = 1.0  # before a broker that took no answer is tried again
 
 logger = telemetry.logger(__name__)
 
@@ -119,14 +111,14 @@ ERRORS: dict[str, type[ScoringError]] = {
 }
 
 
-def contract_of(kind: ModelKind) -> ModelRoom:
+def service_of(kind: ModelKind) -> ModelService:
     """Which workers hold models of this kind."""
     return "similarity" if kind in ("similarity", "cross-encoder") else "inference"
 
 
-def task_name(room: ModelRoom) -> str:
-    """The Celery task, and the queue, of a model room's calls."""
-    return f"model.{room}"
+def task_name(service: ModelService) -> str:
+    """The Celery task, and the queue, of the calls to a service of models."""
+    return f"model.{service}"
 
 
 def withdrawn(call_id: str) -> str:
@@ -174,9 +166,9 @@ def notices() -> redis.Redis:
     return client(NOTICE_SECONDS, patient=True)
 
 
-def ask(room: ModelRoom, model: str, operation: Any) -> Any:
+def ask(service: ModelService, model: str, operation: Any) -> Any:
     """The answer to one operation. Raises what the model raised, or Unavailable."""
-    raw = _answered(room, model, operation)
+    raw = _answered(service, model, operation)
     try:
         reply = Reply.model_validate_json(opened(raw))
     except Unreadable as error:
@@ -194,7 +186,7 @@ def _error(refusal: RemoteRefusal, model: str) -> ScoringError:
     return ERRORS[refusal.error](refusal.detail, pointer=refusal.pointer)
 
 
-def _answered(room: ModelRoom, model: str, operation: Any) -> bytes:
+def _answered(service: ModelService, model: str, operation: Any) -> bytes:
     seconds = settings().call_seconds
     call_id = secrets.token_hex(16)
     job, given_up = current(), time.time() + SENDINGS * seconds
@@ -208,15 +200,15 @@ def _answered(room: ModelRoom, model: str, operation: Any) -> bytes:
             tenant=job.tenant if job else "",
             batch=job is not None and job.batch,
         )
-        raw = _sent_and_waited(room, call, seconds)
+        raw = _sent_and_waited(service, call, seconds)
         if raw is not None:
             return raw
         logger.warning("call.unanswered", model=model, call=call_id, sending=sending + 1)
     raise Unavailable(f"the model {model!r} gave no answer in {SENDINGS} x {seconds:g} s")
 
 
-def _sent_and_waited(room: ModelRoom, call: RemoteCall, seconds: float) -> bytes | None:
-    queue = task_name(room)
+def _sent_and_waited(service: ModelService, call: RemoteCall, seconds: float) -> bytes | None:
+    queue = task_name(service)
     try:
         app.send_task(
             queue,
@@ -248,23 +240,18 @@ def _waited(call: RemoteCall, seconds: float) -> bytes | None:
 
 
 def _withdraw(call: RemoteCall) -> None:
-    """Tell who answers that nobody waits; where that is lost, it ends when the call is given up."""
+    """Nobody waits: the worker looks for this. Where it is lost, it stops at `given_up`."""
     lasting = int(SENDINGS * settings().call_seconds) + 1
     with suppress(RedisError):
         notices().set(withdrawn(call.id), 1, ex=lasting)
 
 
-REPLY_SECONDS = 300  # an answer that nobody takes is forgotten
-ASK_SECONDS = 1.0
-SEND_PAUSE_SECONDS = 1.0  # before a broker that took no answer is tried again
+def answers_calls(service: ModelService) -> Any:
+    """Register `model.<service>`; the body is `answer`, which tests call directly."""
 
-
-def answers_calls(room: ModelRoom) -> Any:
-    """Register `model.<room>`; the body is `answer`, which tests call directly."""
-
-    @app.task(name=task_name(room), ignore_result=True, bind=True)  # type: ignore[untyped-decorator]
+    @app.task(name=task_name(service), ignore_result=True, bind=True)  # type: ignore[untyped-decorator]
     def task(self: Any, message: str) -> None:
-        with continued(task_name(room), self.request.headers or {}):
+        with continued(task_name(service), self.request.headers or {}):
             answer(message)
 
     return task
@@ -330,7 +317,7 @@ def _reply(call: RemoteCall) -> Reply:
         return _refused(error)
     except Exception as error:
         logger.exception("call.crashed", call=call.id, model=call.model)
-        return _refused(ScoringError(f"the model room failed: {type(error).__name__}"))
+        return _refused(ScoringError(f"the model worker failed: {type(error).__name__}"))
 
 
 def _refused(error: ScoringError) -> Reply:
@@ -370,7 +357,7 @@ class RemoteModel:
         self._entry = entry
 
     def _ask(self, operation: Any) -> Any:
-        return ask(contract_of(self._entry.kind), self._entry.name, operation)
+        return ask(service_of(self._entry.kind), self._entry.name, operation)
 
     @cached_property
     def _description(self) -> op.Description:
@@ -398,17 +385,14 @@ class RemoteJudge(RemoteModel):
         return self._description.labels
 
     def tokens(self, examples: Sequence[Example]) -> list[Tokens]:
-        """How the model reads each example."""
         return list(self._ask(op.Tokenize(examples=tuple(examples)))) if examples else []
 
     def judge(self, examples: Sequence[Example]) -> list[Floats]:
-        """For each example (L,) probabilities of its labels."""
         if not examples:
             return []
         return [np.array(row) for row in self._ask(op.JudgeExamples(examples=tuple(examples)))]
 
     def judge_rows(self, asked: Sequence[Rows]) -> list[Floats]:
-        """For each example (R, L) probabilities, one row a variation."""
         if not asked:
             return []
         answers = self._ask(op.JudgeRows(asked=tuple(asked)))
@@ -421,7 +405,6 @@ class RemoteJudge(RemoteModel):
     def attributions(
         self, examples: Sequence[Example], targets: Sequence[str], method: AttributionMethod
     ) -> list[Attributions]:
-        """For each example the importance of its tokens for the logit of its target label."""
         if not examples:
             return []
         asked = op.Attribute(examples=tuple(examples), targets=tuple(targets), method=method)
@@ -433,16 +416,13 @@ class RemoteClassifier(RemoteJudge):
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The labels, in the order of the columns of `probabilities`."""
         return self._description.labels
 
     def probabilities(self, texts: Sequence[str]) -> Floats:
-        """(N, L) probabilities in [0, 1], rows sum to 1."""
         rows = self._ask(op.Probabilities(texts=tuple(texts))) if texts else ()
         return np.array(rows, dtype=np.float64).reshape(len(texts), len(self.labels))
 
     def truncated(self, texts: Sequence[str]) -> list[bool]:
-        """(N,) which texts are longer than the model reads."""
         return list(self._ask(op.Truncated(texts=tuple(texts)))) if texts else []
 
 
@@ -450,13 +430,11 @@ class RemoteLanguageModel(RemoteJudge):
     """The port `LanguageModel`."""
 
     def generate(self, prompts: Sequence[Prompt], sampling: Sampling) -> list[Completion]:
-        """A completion of each prompt."""
         if not prompts:
             return []
         return list(self._ask(op.Generate(prompts=tuple(prompts), sampling=sampling)))
 
     def score(self, prompts: Sequence[Prompt], completions: Sequence[str]) -> list[Completion]:
-        """Token log-probabilities of each given completion after its prompt."""
         if not prompts:
             return []
         return list(self._ask(op.Score(prompts=tuple(prompts), completions=tuple(completions))))
@@ -466,7 +444,6 @@ class RemoteSimilarity(RemoteModel):
     """The port `Similarity`."""
 
     def similarities(self, pairs: Sequence[Pair]) -> Floats:
-        """(N,) in [0, 1]."""
         values = self._ask(op.Compare(pairs=tuple(pairs))) if pairs else ()
         return np.array(values, dtype=np.float64)
 
@@ -487,22 +464,17 @@ class QueueModels:
         return entry
 
     def kind(self, name: str) -> ModelKind:
-        """What is configured under this name."""
         return self._catalogue.entry(name).kind
 
     def classifier(self, name: str) -> Classifier:
-        """The classifier configured under this name."""
         return RemoteClassifier(self._entry(name, "classifier"))
 
     def language_model(self, name: str) -> LanguageModel:
-        """The causal model configured under this name."""
         entry = self._entry(name, "causal")
         return served(entry) if entry.scheme == "openai" else RemoteLanguageModel(entry)
 
     def writer(self, name: str) -> Writer:
-        """The causal model of this name."""
         return self.language_model(name)
 
     def similarity(self, name: str) -> Similarity:
-        """The bi-encoder or cross-encoder configured under this name."""
         return RemoteSimilarity(self._entry(name, "similarity", "cross-encoder"))

@@ -4,11 +4,10 @@ Celery consumes the interactive queues only. One thread here takes a message of 
 batch thread is free, never sooner: what waits stays in Redis, where other workers find it. Model
 calls go before jobs, since a job waits for them; queues of one kind take turns.
 
-A tenant's part of a worker: at most some of its threads, and one turn after the other.
-
-Whoever asks the ledger for the next job says which tenants were served last and which hold their
-part already. A thread that finds only jobs of such tenants waits, and asks again when a job ends or
-a moment later: meanwhile somebody else's job may have come, and that one it takes.
+A tenant has at most some of a worker's threads, and one turn after the other. Whoever asks the
+ledger for the next job says which tenants were served last and which hold their part already. A
+thread that finds only jobs of such tenants waits, and asks again when a job ends or a moment later:
+meanwhile somebody else's job may have come, and that one it takes.
 """
 
 from __future__ import annotations
@@ -32,6 +31,9 @@ from shared.queue import app, calls_first, pop
 
 BLOCK_SECONDS = 1.0
 AWAY_SECONDS = 1.0  # before a broker that is away is asked again
+ASK_AGAIN_SECONDS = 0.25
+REMEMBERED = 1_000  # tenants
+stopping = threading.Event()  # this process takes no more jobs
 
 logger = telemetry.logger(__name__)
 
@@ -69,7 +71,6 @@ class BatchQueues:
         self._consumer = threading.Thread(target=self._consume, name="batch-queues", daemon=True)
 
     def start(self) -> None:
-        """Take messages from now on."""
         self._consumer.start()
 
     def stop(self) -> None:
@@ -114,12 +115,6 @@ class BatchQueues:
             logger.exception("batch_queues.crashed", task=task.name)
         finally:
             self._free.release()
-
-
-ASK_AGAIN_SECONDS = 0.25
-REMEMBERED = 1_000  # tenants
-
-stopping = threading.Event()  # this process takes no more jobs
 
 
 class Tenants(NamedTuple):

@@ -1,15 +1,13 @@
-"""The way of one job through a worker: claim → score → finish, whatever happens in between.
+"""One job through a worker: claim, score, finish, whatever happens in between.
 
-Which exception means which end. Two words decide: the caller's fault, or worth a retry.
-
-Bad input fails at once with a problem, and so does what is not done by its deadline; a model that
-is away gives the job back, until its attempts are used up; what was cancelled meanwhile has its end
+Two words decide which exception means which end: the caller's fault, or worth a retry. Bad input
+fails at once with a problem, and so does what is not done by its deadline; a model that is away
+gives the job back, until its attempts are used up; what was cancelled meanwhile has its end
 already; anything else fails with an id that the log repeats in full.
 
-Leases kept alive: one thread a process renews what its other threads are computing.
-
-Between two beats it looks every second whether the claims are still held, so that a computation
-whose job was cancelled, or taken over, hears of it soon.
+One thread a process keeps alive the leases of what its other threads compute. Between two renewals
+it looks every second whether the claims are still held, so that a computation whose job was
+cancelled, or taken over, hears of it soon.
 """
 
 from __future__ import annotations
@@ -58,7 +56,7 @@ patiently = retry(
 
 @dataclass(frozen=True)
 class MessageDelivery:
-    """How a message came: in which lane, and whether the scheduler sent it again."""
+    """How a message came: in which queue, and whether the scheduler sent it again."""
 
     batch: bool = False
     again: bool = False
@@ -68,24 +66,24 @@ FIRST = MessageDelivery()
 
 
 def carry(
-    job_id: str, room: ServiceContract, score: Score, delivery: MessageDelivery = FIRST
+    job_id: str, contract: ServiceContract, score: Score, delivery: MessageDelivery = FIRST
 ) -> None:
-    """Carry the job whose turn it is in this message's lane to its end; where none waits, that is
-    that."""
-    with claimed(job_id, MetricQueue(room.name, delivery.batch), again=delivery.again) as claim:
+    """Carry the job whose turn it is in this message's queue to its end; where none waits, do
+    nothing."""
+    with claimed(job_id, MetricQueue(contract.name, delivery.batch), again=delivery.again) as claim:
         if claim is not None:
-            _carry(claim, room, score)
+            _carry(claim, contract, score)
 
 
-def _carry(claim: Claim, room: ServiceContract, score: Score) -> None:
-    telemetry.QUEUE_SECONDS.labels(room.name).observe(claim.waited_seconds)
+def _carry(claim: Claim, contract: ServiceContract, score: Score) -> None:
+    telemetry.QUEUE_SECONDS.labels(contract.name).observe(claim.waited_seconds)
     started = time.perf_counter()
     context = context_of(claim)
     with heartbeat.held(claim, context):
-        end = computed(claim, context, room, score)
+        end = computed(claim, context, contract, score)
         kept = finish(claim, end)
-    telemetry.SCORE_SECONDS.labels(room.name).observe(time.perf_counter() - started)
-    account(claim, room.name, end, kept=kept)
+    telemetry.SCORE_SECONDS.labels(contract.name).observe(time.perf_counter() - started)
+    account(claim, contract.name, end, kept=kept)
 
 
 def context_of(claim: Claim) -> JobContext:
@@ -98,12 +96,12 @@ def context_of(claim: Claim) -> JobContext:
     )
 
 
-def computed(claim: Claim, context: JobContext, room: ServiceContract, score: Score) -> End:
+def computed(claim: Claim, context: JobContext, contract: ServiceContract, score: Score) -> End:
     """The end of this claim, also where the watchdog had to stop the computation."""
 
     def give_up() -> None:
         end = too_late(claim)
-        account(claim, room.name, end, kept=write(claim, end))
+        account(claim, contract.name, end, kept=write(claim, end))
 
     try:
         with (
@@ -111,7 +109,7 @@ def computed(claim: Claim, context: JobContext, room: ServiceContract, score: Sc
             computing(context),
             interpreter.computing(context.party, context.check),
         ):
-            return ending(room, score, claim)
+            return ending(contract, score, claim)
     except Interrupted:
         return too_late(claim)
 
@@ -125,12 +123,12 @@ def shares(batch: bool) -> TenantShares:
 
 
 @contextmanager
-def claimed(job_id: str, lane: MetricQueue, *, again: bool) -> Iterator[Claim | None]:
-    """A claim while the block lasts, or None where nothing waits in this lane."""
-    of_tenants = shares(lane.batch)
+def claimed(job_id: str, queue: MetricQueue, *, again: bool) -> Iterator[Claim | None]:
+    """A claim while the block lasts, or None where nothing waits in this queue."""
+    of_tenants = shares(queue.batch)
     claim, waits = None, True
     while claim is None and waits:
-        claim, waits = _next_claim(of_tenants, job_id, ClaimOrder(lane, again))
+        claim, waits = _next_claim(of_tenants, job_id, ClaimOrder(queue, again))
         if claim is None and waits and not of_tenants.wait():
             break  # this process stops: the scheduler sends the message again
     try:
@@ -158,7 +156,7 @@ def _next_claim(
                 max_attempts=chosen.max_attempts,
                 turn=replace(turn, served=tenants.served, full=tenants.full),
             )
-            waits = found is None and bool(tenants.full) and turns.waits(connection, turn.lane)
+            waits = found is None and bool(tenants.full) and turns.waits(connection, turn.queue)
         return found
 
     return of_tenants.next_claim(claim), waits
@@ -183,13 +181,13 @@ def write(claim: Claim, end: End) -> bool:
             case Retry(seconds):
                 return leases.release(connection, claim, resend_after=timedelta(seconds=seconds))
             case Wait(model, detail, seconds):
-                told = {"model": model, "detail": detail}
+                waiting_for = {"model": model, "detail": detail}
                 after = timedelta(seconds=seconds)
-                return leases.wait(connection, claim, model=told, resend_after=after)
+                return leases.wait(connection, claim, model=waiting_for, resend_after=after)
 
 
 def account(claim: Claim, metric: str, end: End, *, kept: bool) -> None:
-    """Tell the log and the counters how it ended."""
+    """Into the log and the counters."""
     if not kept:
         telemetry.JOBS_FENCED.labels(metric).inc()
         logger.warning("job.fenced", job=claim.job_id, attempt=claim.attempt)
@@ -243,15 +241,17 @@ class Wait:
 End = Success | Failure | Retry | Wait | Abandoned
 
 
-def ending(room: ServiceContract, score: Callable[[Any], Message], claim: Claim) -> End:
+def ending(contract: ServiceContract, score: Callable[[Any], Message], claim: Claim) -> End:
     """Score the claimed job and name its end. Raises nothing but what ends the process."""
     try:
         demand_readable(claim.request)
-        request = room.request.model_validate(claim.request)
+        request = contract.request.model_validate(claim.request)
     except (Unavailable, ValidationError) as error:
         return _unread(claim, error)
     try:
-        settings().work_limit.check(room.work(request))  # of another version, or by another limit
+        settings().work_limit.check(
+            contract.work(request)
+        )  # of another version, or by another limit
         return Success(_kept(score(request), request))
     except JobCancelled:
         return Abandoned()
@@ -263,7 +263,7 @@ def ending(room: ServiceContract, score: Callable[[Any], Message], claim: Claim)
     except Unavailable as error:
         return _later(claim, error)
     except Exception as error:  # noqa: BLE001 - the boundary: every job must end
-        return _unexpected(claim, room.name, error)
+        return _unexpected(claim, contract.name, error)
 
 
 def _unread(claim: Claim, error: Unavailable | ValidationError) -> Failure | Retry:
@@ -326,7 +326,7 @@ class Heartbeat:
 
     @contextmanager
     def held(self, claim: Claim, context: JobContext) -> Iterator[None]:
-        """Renew this claim's lease until the block is left; tell the context when it is lost."""
+        """Renew this claim's lease until the block is left; the context learns when it is lost."""
         with self._lock:
             self._held[claim] = context
             self._ensure_running()

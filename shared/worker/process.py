@@ -1,15 +1,13 @@
-"""A worker's own door for probes: `/healthz`, `/readyz`, `/metrics` on `TOUCHSTONE_METRICS_PORT`.
+"""A worker as a process: its probes on `TOUCHSTONE_METRICS_PORT`, and the loading of its models.
 
-Ready means: this worker takes jobs. It does as soon as each of its models was tried once; one that
+`/readyz`: this worker takes jobs. It does as soon as each of its models was tried once; one that
 cannot be loaded, or takes long, is its own jobs' affair, and stands under `models`.
-`/readyz?model=NAME` asks for one model: 200 once it is loaded.
-Alive means: nothing that it computes has got out of hand; who watches over processes ends one that
-is not, or that does not answer.
+`/readyz?model=NAME` asks for one model: 200 once it is loaded. `/healthz`: nothing that it computes
+has got out of hand; who watches over processes ends one that is not well, or that does not answer.
 
 Models are loaded beside the work, by a thread of its own: none holds up another or the worker.
-
-Until each was tried once, or `DOORS_SECONDS` are over, the worker takes no jobs. Then it does: jobs
-of a model that is not loaded wait for it, and this thread goes on trying.
+Until each was tried once, or `FIRST_TRIES_SECONDS` are over, the worker takes no jobs. Then it
+does: jobs of a model that is not loaded wait for it, and this thread goes on trying.
 """
 
 from __future__ import annotations
@@ -28,6 +26,12 @@ from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from shared import telemetry
 from shared.errors import ScoringError
 from shared.models.availability import ModelStates
+
+RELOAD_SECONDS = 10.0
+FIRST_TRIES_SECONDS = 20.0  # for models that take long
+Load = Callable[[str], object]  # a model's name → it is loaded, or an exception
+
+logger = telemetry.logger(__name__)
 
 
 class Health:
@@ -105,17 +109,8 @@ def _readiness(health: Health, asked: list[str] | None) -> tuple[bool, dict[str,
         found = models.get(asked[-1], {"state": "unknown", "reason": "nobody has asked for it"})
         return found["state"] == "ready", found
     obstacles = health.obstacles
-    told = {"models": models} if models else {}
-    return not obstacles, {"status": "not ready" if obstacles else "ok", **obstacles, **told}
-
-
-RETRY_SECONDS = 10.0
-DOORS_SECONDS = 20.0  # for models that take long
-
-logger = telemetry.logger(__name__)
-
-
-Load = Callable[[str], object]  # a model's name → it is loaded, or an exception
+    known = {"models": models} if models else {}
+    return not obstacles, {"status": "not ready" if obstacles else "ok", **obstacles, **known}
 
 
 def preload(load: Load, names: Sequence[str], health: Health) -> threading.Thread:
@@ -130,7 +125,7 @@ def preload(load: Load, names: Sequence[str], health: Health) -> threading.Threa
         target=_load_all, args=(load, list(names), health, tried), name="preloading", daemon=True
     )
     thread.start()
-    tried.wait(DOORS_SECONDS)
+    tried.wait(FIRST_TRIES_SECONDS)
     for name in names:
         health.clear(name)
     return thread
@@ -149,7 +144,7 @@ def _load_all(load: Load, names: list[str], health: Health, tried: threading.Eve
                 waiting[name] = reason
         tried.set()
         if waiting:
-            time.sleep(RETRY_SECONDS)
+            time.sleep(RELOAD_SECONDS)
 
 
 def _tried(load: Load, name: str) -> str | None:

@@ -1,6 +1,6 @@
 """A service's Celery tasks: `score.<name>`, and of a metric `score.<name>-report`.
 
-A task carries a job's id; its body is `shell.carry`, which tests call directly. A report over many
+A task carries a job's id; its body is `job.carry`, which tests call directly. A report over many
 results is a job too: they are read here, and the metric's pure `summarize` sums them up, in the
 order of the batch's file or of the listed ids.
 """
@@ -51,7 +51,7 @@ class RegisteredTask:
         for example in self.contract.examples.values():
             self.score(self.contract.request.model_validate(example))
         seconds = round(time.perf_counter() - started, 2)
-        logger.info("room.warm", room=self.contract.name, seconds=seconds)
+        logger.info("service.warm", service=self.contract.name, seconds=seconds)
 
 
 registered: dict[str, RegisteredTask] = {}
@@ -70,8 +70,8 @@ def _register(contract: ServiceContract, score: Score) -> None:
     @app.task(name=task_name(contract.name), ignore_result=True, bind=True)  # type: ignore[untyped-decorator]
     def task(self: Any, job_id: str) -> None:
         headers = self.request.headers or {}
-        lane = (self.request.delivery_info or {}).get("routing_key") or ""
-        delivery = MessageDelivery(batch=is_batch(lane), again=AGAIN in headers)
+        name = (self.request.delivery_info or {}).get("routing_key") or ""
+        delivery = MessageDelivery(batch=is_batch(name), again=AGAIN in headers)
         with telemetry.about(job=job_id), continued(f"score {contract.name}", headers, job=job_id):
             carry(job_id, contract, score, delivery)
 

@@ -8,7 +8,7 @@ from typing import Any
 import kubernetes_validate
 import pytest
 
-from services.bindings import MODEL_ROOMS
+from services.bindings import MODEL_SERVICES
 from services.registry import contracts
 from shared import queue
 from shared.settings import Settings
@@ -62,7 +62,7 @@ def test_every_room_has_its_worker_and_watches_its_lanes(overlay: str) -> None:
     for room in workers:
         triggers = scaled[f"worker-{room}"]["spec"]["triggers"]
         watched = [trigger["metadata"]["listName"] for trigger in triggers]
-        calls = [f"model.{room}", f"model.{room}.batch"] if room in MODEL_ROOMS else []
+        calls = [f"model.{room}", f"model.{room}.batch"] if room in MODEL_SERVICES else []
         assert watched == [*queue.queues_of([room]), *calls]
 
 
@@ -164,4 +164,4 @@ def test_the_gpu_overlay_gives_model_rooms_a_device(overlay: str) -> None:
         container = found["spec"]["template"]["spec"]["containers"][0]
         room = found["metadata"]["name"].removeprefix("worker-")
         has_device = "nvidia.com/gpu" in container["resources"]["limits"]
-        assert has_device is (overlay == "gpu" and room in MODEL_ROOMS)
+        assert has_device is (overlay == "gpu" and room in MODEL_SERVICES)

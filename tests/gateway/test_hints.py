@@ -37,7 +37,7 @@ def test_a_stuck_broker_blocks_nobody_and_what_waited_is_left_to_the_scheduler(
         raise Unavailable("away")
 
     monkeypatch.setattr(queue, "send_all", send_all)
-    monkeypatch.setattr(hints_module, "MOST", 5)
+    monkeypatch.setattr(hints_module, "MOST_MESSAGES", 5)
     hints = MessageSender()
     with hints.sending():
         started = time.monotonic()

@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import Engine
 
 from services.gateway import auth, caller
-from services.gateway.caller import ANYBODY, MOST, MOST_OF_A_KEY, Caller, Streams
+from services.gateway.caller import ANYBODY, MOST_STREAMS, MOST_STREAMS_OF_A_KEY, Caller, Streams
 from services.gateway.routes import events as event_routes
 from services.gateway.routes.scores import LOOK_AGAIN_SECONDS
 from shared.errors import QuotaExceeded
@@ -39,7 +39,7 @@ def test_a_key_holds_so_many_and_lets_go_of_them() -> None:
     held = Streams()
     for _ in range(3):
         with ExitStack() as stack:
-            for _ in range(MOST_OF_A_KEY):
+            for _ in range(MOST_STREAMS_OF_A_KEY):
                 stack.enter_context(held.another(caller_with_key(1)))
             with pytest.raises(QuotaExceeded) as refused:
                 stack.enter_context(held.another(caller_with_key(1)))
@@ -50,7 +50,7 @@ def test_a_key_holds_so_many_and_lets_go_of_them() -> None:
 def test_a_process_holds_so_many_whoever_asks() -> None:
     held = Streams()
     with ExitStack() as stack:
-        for number in range(MOST):
+        for number in range(MOST_STREAMS):
             stack.enter_context(held.another(ANYBODY if number % 2 else caller_with_key(number)))
         for who in (ANYBODY, caller_with_key(-1)):
             with pytest.raises(QuotaExceeded), held.another(who):
@@ -62,7 +62,7 @@ def test_a_process_holds_so_many_whoever_asks() -> None:
 def test_a_stream_too_many_is_refused_until_another_is_closed(
     opens: Opens, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(caller, "MOST_OF_A_KEY", 2)
+    monkeypatch.setattr(caller, "MOST_STREAMS_OF_A_KEY", 2)
     client, other = opens("a"), opens("a")
     job_id = client.post(URL, json=GOOD).json()["id"]
     path = f"/v1/jobs/{job_id}/events"
@@ -79,7 +79,7 @@ def test_a_stream_too_many_is_refused_until_another_is_closed(
 
 
 def test_a_page_too_many_is_told_so(opens: Opens, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(caller, "MOST_OF_A_KEY", 1)
+    monkeypatch.setattr(caller, "MOST_STREAMS_OF_A_KEY", 1)
     browser = entered(opens, "a")
     with browser.stream("GET", "/live") as one:
         assert one.status_code == 200

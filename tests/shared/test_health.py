@@ -48,7 +48,7 @@ class Several:
 def test_a_model_that_cannot_be_loaded_holds_up_nobody_and_is_tried_again(
     bad: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(process, "RETRY_SECONDS", 0.01)
+    monkeypatch.setattr(process, "RELOAD_SECONDS", 0.01)
     health, models = Health(), Several(**{bad: 3})
     health.clear("worker")
     thread = preload(models.load, [bad, "good"], health)
@@ -61,7 +61,7 @@ def test_a_model_that_cannot_be_loaded_holds_up_nobody_and_is_tried_again(
 def test_a_model_that_takes_long_is_waited_for_a_while_only(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(process, "DOORS_SECONDS", 0.05)
+    monkeypatch.setattr(process, "FIRST_TRIES_SECONDS", 0.05)
     health, models = Health(), Several()
     health.clear("worker")
     thread = preload(models.load, ["held", "good"], health)

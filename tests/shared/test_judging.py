@@ -124,6 +124,19 @@ def test_new_rules_are_applied_to_what_was_decoded(engine: Engine) -> None:
         assert batch_lines.reasons_of(connection, BATCH) == {"new": 1}
 
 
+def test_reasons_come_by_their_count_and_then_by_name(engine: Engine) -> None:
+    rules = SurprisingRules(
+        tuple(
+            SurprisingRule(name=name, path=f"$ ? (@.{name} == true)", says=name)
+            for name in ("b", "often", "a")
+        )
+    )
+    looked(engine, ['{"b": true, "often": true}', '{"a": true, "often": true}'], rules)
+    with engine.begin() as connection:
+        counts = batch_lines.reasons_of(connection, BATCH)
+    assert list(counts.items()) == [("often", 2), ("a", 1), ("b", 1)]
+
+
 def test_a_result_without_a_number_has_no_score(engine: Engine) -> None:
     results: list[Any] = ['{"score": null}', "{}"]
     assert [item.score for item in looked(engine, results, surprising_rules("ice"))] == [None, None]

@@ -29,7 +29,7 @@ def test_the_best_holder_speaks_for_a_model() -> None:
     second.set("a", "loading")
     second.set("a", "ready")
     for states in (first, second):
-        StatusSender(states).tell()
+        StatusSender(states).report()
     found = read()
     assert {name: (one.state, one.reason) for name, one in found.items()} == {
         "a": ("ready", ""),
@@ -46,7 +46,7 @@ def test_the_dead_are_not_believed_and_are_forgotten(chosen: Settings) -> None:
         assert read() == {}
         states = ModelStates()
         states.set("m", "failed", "no weights")
-        StatusSender(states).tell()
+        StatusSender(states).report()
         assert client.hlen(BOARD) == 1
         assert client.ttl(BOARD) > STALE_SECONDS
     assert read()["m"].state == "failed"

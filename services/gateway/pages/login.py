@@ -8,7 +8,7 @@ from fastapi import Query, Request
 from starlette.responses import RedirectResponse, Response
 
 from services.gateway.auth import known
-from services.gateway.caller import SECONDS
+from services.gateway.caller import SESSION_SECONDS
 from services.gateway.pages import templates
 from services.gateway.pages.page_route import pages
 from services.gateway.pages.templates import (
@@ -49,7 +49,7 @@ async def login(request: Request, gateway: Gateway) -> Response:
     response = RedirectResponse(target, 303)
     if caller.key is not None:
         token = await gateway.sessions.open(caller.key)
-        templates.set_cookie(request, response, SESSION_COOKIE, token, SECONDS)
+        templates.set_cookie(request, response, SESSION_COOKIE, token, SESSION_SECONDS)
     templates.drop_cookie(request, response, VISIT_COOKIE)
     return response
 

@@ -121,7 +121,7 @@ async def try_it(request: Request, gateway: Gateway, caller: Viewer) -> Response
         accepted = await commit(chosen, asked, gateway, None, owner)
     except BadInput as error:
         return _shown(request, gateway, caller, TryForm(chosen, entered, errors=_errors(error)))
-    gateway.hints.add(accepted.job.metric, accepted.job.id)
+    gateway.messages.add(accepted.job.metric, accepted.job.id)
     return RedirectResponse(f"/jobs/{accepted.job.id}", 303)
 
 

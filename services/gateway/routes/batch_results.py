@@ -1,8 +1,7 @@
-"""A batch's lines as pages, files and the API show them: decoded as far as time allows.
+"""What a batch has brought: its report, as JSON, picture or HTML file, and its lines as CSV.
 
-GET /v1/batches/{id}/report: what the results of a batch say together, made at the first ask.
-
-A batch that has ended, to be taken away: the lines as CSV, the report as one HTML file.
+The first ask for a report makes its job. Reasons why lines are surprising are decoded when somebody
+first looks, as far as time allows.
 """
 
 from __future__ import annotations
@@ -37,51 +36,10 @@ from shared.ledger.jobs import Accepted, Job
 from shared.telemetry import JOBS_ACCEPTED
 
 AT_ONCE = 2_000  # results decoded in one transaction
-
-
-@dataclass(frozen=True)
-class Look:
-    """A page of lines. reasons: each with how many lines have it."""
-
-    items: list[LineSummary]
-    more: bool
-    reasons: dict[str, int]
-
-
-def demand_ended(batch: Batch) -> None:
-    """Raises NothingToReport while something can still change."""
-    if not batch.is_final:
-        raise NothingToReport(f"the batch is {batch.status}; its results are not all there yet")
-
-
-async def decode(
-    gateway: State, batch: Batch, rules: SurprisingRules, seconds: float = math.inf
-) -> bool:
-    """Look at the results that nobody has looked at, for so long; whether none is left."""
-    until = time.monotonic() + seconds
-
-    def step(connection: Connection) -> int:
-        return batch_lines.decode_next(connection, batch.id, rules, AT_ONCE)
-
-    while await gateway.in_ledger(step) == AT_ONCE:
-        if time.monotonic() > until:
-            return False
-    return True
-
-
-async def look(gateway: State, wanted: LineFilter, rules: SurprisingRules) -> Look:
-    """The lines that are asked for, of those that are decoded."""
-
-    def read(connection: Connection) -> Look:
-        found, more = batch_lines.page_of(connection, wanted, rules)
-        return Look(found, more, batch_lines.reasons_of(connection, wanted.batch_id))
-
-    return await gateway.in_ledger(read)
-
-
 Format = Literal["svg", "png"]
-
 router = APIRouter(prefix="/v1/batches", tags=["reports"])
+WORST = 50  # lines in the HTML file
+TEXT = {"schema": {"type": "string"}}
 
 
 @router.get(
@@ -118,52 +76,6 @@ async def get_batch_report(
     if job.result is None:
         return unfinished(job)
     return JSONResponse(job.result) if plot is None else picture(job.result, plot, format)
-
-
-async def report_job(batch: Batch, gateway: State, seconds: int = 0) -> Job:
-    """The job that reports on this batch, its end waited for so long. Raises NothingToReport."""
-    return await ended(await _accepted_report(batch, gateway), gateway, seconds)
-
-
-def unfinished(job: Job) -> JSONResponse:
-    """Where the report is being made, or why there is none."""
-    if job.error is not None:
-        return answer(job.error)
-    headers = {"Location": f"/v1/jobs/{job.id}", "Retry-After": "1"}
-    return JSONResponse(views.shown(job), 202, headers)
-
-
-async def _accepted_report(batch: Batch, gateway: State) -> Accepted:
-    """The batch's report job. Raises NothingToReport."""
-    if not batch.is_final:
-        raise NothingToReport(
-            f"the batch is {batch.status}; a report on what it has is POST /v1/reports/{{metric}}"
-        )
-    if batch.metric not in metrics() or batch.total == 0:
-        raise NothingToReport("the batch has no scores")
-    room = metrics()[batch.metric].batch
-    resend_after = timedelta(seconds=gateway.settings.resend_seconds)
-    accepted = await gateway.in_ledger(
-        lambda connection: batches.report_of(connection, batch, room.name, resend_after)
-    )
-    if not accepted.replayed:
-        JOBS_ACCEPTED.labels(room.name).inc()
-    return accepted
-
-
-def picture(report: dict[str, Any], name: str, format: Format) -> Response:
-    """One of the report's plots. Raises UnknownPlot."""
-    plots = {found["name"]: Plot.model_validate(found) for found in report.get("plots", ())}
-    if name not in plots:
-        offered = ", ".join(sorted(plots)) or "none"
-        raise UnknownPlot(f"the report has no plot {name!r}; it has: {offered}", pointer="/plot")
-    if format == "svg":
-        return Response(plots[name].svg, media_type="image/svg+xml")
-    return Response(base64.b64decode(plots[name].png_base64), media_type="image/png")
-
-
-WORST = 50  # lines in the HTML file
-TEXT = {"schema": {"type": "string"}}
 
 
 @router.get(
@@ -207,6 +119,48 @@ async def get_batch_items(batch_id: str, gateway: Gateway, caller: Batcher) -> R
     return await as_csv(await found(batch_id, gateway, caller.tenant), gateway)
 
 
+async def report_job(batch: Batch, gateway: State, seconds: int = 0) -> Job:
+    """The job that reports on this batch, its end waited for so long. Raises NothingToReport."""
+    return await ended(await _accepted_report(batch, gateway), gateway, seconds)
+
+
+async def _accepted_report(batch: Batch, gateway: State) -> Accepted:
+    """The batch's report job. Raises NothingToReport."""
+    if not batch.is_final:
+        raise NothingToReport(
+            f"the batch is {batch.status}; a report on what it has is POST /v1/reports/{{metric}}"
+        )
+    if batch.metric not in metrics() or batch.total == 0:
+        raise NothingToReport("the batch has no scores")
+    contract = metrics()[batch.metric].batch
+    resend_after = timedelta(seconds=gateway.settings.resend_seconds)
+    accepted = await gateway.in_ledger(
+        lambda connection: batches.report_of(connection, batch, contract.name, resend_after)
+    )
+    if not accepted.replayed:
+        JOBS_ACCEPTED.labels(contract.name).inc()
+    return accepted
+
+
+def unfinished(job: Job) -> JSONResponse:
+    """Where the report is being made, or why there is none."""
+    if job.error is not None:
+        return answer(job.error)
+    headers = {"Location": f"/v1/jobs/{job.id}", "Retry-After": "1"}
+    return JSONResponse(views.shown(job), 202, headers)
+
+
+def picture(report: dict[str, Any], name: str, format: Format) -> Response:
+    """One of the report's plots. Raises UnknownPlot."""
+    plots = {found["name"]: Plot.model_validate(found) for found in report.get("plots", ())}
+    if name not in plots:
+        offered = ", ".join(sorted(plots)) or "none"
+        raise UnknownPlot(f"the report has no plot {name!r}; it has: {offered}", pointer="/plot")
+    if format == "svg":
+        return Response(plots[name].svg, media_type="image/svg+xml")
+    return Response(base64.b64decode(plots[name].png_base64), media_type="image/png")
+
+
 async def as_html(batch: Batch, report: dict[str, Any], gateway: State) -> Response:
     """The file. report: the finished one."""
     rules = surprising_rules(batch.metric)
@@ -228,6 +182,46 @@ async def as_csv(batch: Batch, gateway: State) -> Response:
         media_type="text/csv; charset=utf-8",
         headers=saved_as(f"{batch.id}.csv"),
     )
+
+
+@dataclass(frozen=True)
+class Look:
+    """A page of lines. reasons: each with how many lines have it."""
+
+    items: list[LineSummary]
+    more: bool
+    reasons: dict[str, int]
+
+
+def demand_ended(batch: Batch) -> None:
+    """Raises NothingToReport while something can still change."""
+    if not batch.is_final:
+        raise NothingToReport(f"the batch is {batch.status}; its results are not all there yet")
+
+
+async def decode(
+    gateway: State, batch: Batch, rules: SurprisingRules, seconds: float = math.inf
+) -> bool:
+    """Look at the results that nobody has looked at, for so long; whether none is left."""
+    until = time.monotonic() + seconds
+
+    def step(connection: Connection) -> int:
+        return batch_lines.decode_next(connection, batch.id, rules, AT_ONCE)
+
+    while await gateway.in_ledger(step) == AT_ONCE:
+        if time.monotonic() > until:
+            return False
+    return True
+
+
+async def look(gateway: State, wanted: LineFilter, rules: SurprisingRules) -> Look:
+    """The lines that are asked for, of those that are decoded."""
+
+    def read(connection: Connection) -> Look:
+        found, more = batch_lines.page_of(connection, wanted, rules)
+        return Look(found, more, batch_lines.reasons_of(connection, wanted.batch_id))
+
+    return await gateway.in_ledger(read)
 
 
 def saved_as(name: str) -> dict[str, str]:

@@ -46,7 +46,7 @@ class BatchRequest(Message):
     )
     endpoint: str = Field(
         description="the `url` of every line, as in /v1/scores/hatexscore",
-        json_schema_extra={"enum": [*sorted(room.path for room in contracts().values())]},
+        json_schema_extra={"enum": [*sorted(contract.path for contract in contracts().values())]},
     )
     completion_window: Literal["24h"] = "24h"
     metadata: dict[MetadataKey, MetadataValue] = Field(default_factory=dict, max_length=16)
@@ -80,7 +80,7 @@ async def create_batch(
 ) -> JSONResponse:
     """Commit the batch; the scheduler validates its file next."""
     asked = await incoming.parse(request, BatchRequest, limit=gateway.settings.max_body_bytes)
-    new = _new(asked, room_at(asked.endpoint), gateway, caller.tenant)
+    new = _new(asked, contract_at(asked.endpoint), gateway, caller.tenant)
     key, owner = key_of(idempotency_key), caller.owner(gateway.settings)
 
     def work(connection: Connection) -> tuple[Batch, bool]:
@@ -94,19 +94,19 @@ async def create_batch(
     return JSONResponse(batch_shown(batch), headers=headers)
 
 
-def room_at(endpoint: str) -> ServiceContract:
-    """The room whose jobs are posted there. Raises BadInput."""
-    found = {room.path: room for room in contracts().values()}
+def contract_at(endpoint: str) -> ServiceContract:
+    """The service whose jobs are posted there. Raises BadInput."""
+    found = {contract.path: contract for contract in contracts().values()}
     if endpoint not in found:
         offered = ", ".join(sorted(found))
         raise BadInput(f"there is no such endpoint; there are: {offered}", pointer="/endpoint")
     return found[endpoint]
 
 
-def _new(asked: BatchRequest, room: ServiceContract, gateway: State, tenant: str) -> NewBatch:
+def _new(asked: BatchRequest, contract: ServiceContract, gateway: State, tenant: str) -> NewBatch:
     expiry = asked.output_expires_after
     return NewBatch(
-        metric=room.name,
+        metric=contract.name,
         endpoint=asked.endpoint,
         input_file_id=asked.input_file_id,
         metadata=asked.metadata,

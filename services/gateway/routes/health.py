@@ -1,7 +1,4 @@
-"""Is the process alive, are its stores there, and what do the counters say?
-
-GET /v1/models: what a request may name.
-"""
+"""The service's own state: its process, its stores, its counters, its models."""
 
 from __future__ import annotations
 
@@ -25,6 +22,7 @@ from shared.models.availability import Status
 from shared.problems import make
 
 router = APIRouter(tags=["health"])
+models_router = APIRouter(tags=["models"])
 
 
 @router.get("/healthz", operation_id="healthz", summary="The process is alive")
@@ -36,7 +34,7 @@ async def healthz() -> JSONResponse:
 @router.get(
     "/readyz",
     operation_id="readyz",
-    summary="Ledger and broker can be reached",
+    summary="Database and queue can be reached",
     responses={503: {"model": ProblemView}},
 )
 async def readyz(gateway: Gateway) -> JSONResponse:
@@ -84,9 +82,6 @@ async def metrics(gateway: Gateway) -> Response:
     return Response(body, media_type=CONTENT_TYPE_LATEST)
 
 
-models_router = APIRouter(tags=["models"])
-
-
 @models_router.get(
     "/v1/models",
     operation_id="list_models",
@@ -97,11 +92,11 @@ def list_models(gateway: Gateway, _caller: Reader) -> JSONResponse:
     """Name, kind, revision, file hash, languages, what each can do, and how it is.
 
     `state`: `ready`, `loading` or `failed`, of the best worker that holds it, with `error` and
-    `since` (unix seconds); null where no worker tells, as for servers and idle workers.
+    `since` (unix seconds); null where no worker reports it, as for servers and idle workers.
     """
-    told = availability.read()
+    states = availability.read()
     cards = [
-        card.model_dump(mode="json") | _state(told.get(card.name))
+        card.model_dump(mode="json") | _state(states.get(card.name))
         for card in gateway.catalogue.describe()
     ]
     return JSONResponse({"object": "list", "data": cards})

@@ -1,4 +1,4 @@
-"""POST /v1/scores/{metric}: commit a job, hint to the queue, answer 202, or wait for the end."""
+"""POST /v1/scores/{metric}: commit a job, send its message, answer 202, or wait for the end."""
 
 from __future__ import annotations
 
@@ -41,12 +41,14 @@ IdempotencyKey = Annotated[
 ]
 
 
-async def take(room: ServiceContract, request: Request, gateway: State, owner: Owner) -> Response:
-    """The way of a request: read it, commit it, hint, and wait if the caller prefers to."""
-    asked = await incoming.parse(request, room.request, limit=most_bytes(room, gateway))
-    gateway.catalogue.demand(room, asked.model)
+async def take(
+    contract: ServiceContract, request: Request, gateway: State, owner: Owner
+) -> Response:
+    """The answer to a request: read it, commit its job, and wait if the caller prefers to."""
+    asked = await incoming.parse(request, contract.request, limit=most_bytes(contract, gateway))
+    gateway.catalogue.demand(contract, asked.model)
     key = key_of(request.headers.get("idempotency-key"))
-    accepted = await commit(room, asked, gateway, key, owner)
+    accepted = await commit(contract, asked, gateway, key, owner)
     prefer = request.headers.get("prefer")
     seconds = wait_seconds(prefer, most=gateway.settings.max_wait_seconds)
     headers = {"Location": f"/v1/jobs/{accepted.job.id}"}
@@ -60,16 +62,18 @@ async def take(room: ServiceContract, request: Request, gateway: State, owner: O
     return JSONResponse(views.shown(job), 202, headers | {"Retry-After": "1"})
 
 
-def most_bytes(room: ServiceContract, gateway: State) -> int:
+def most_bytes(contract: ServiceContract, gateway: State) -> int:
     """How large a body may be; a report may list 50,000 jobs."""
     configured = gateway.settings.max_body_bytes
     return (
-        max(configured, LISTED_JOBS_BYTES) if isinstance(room, BatchReportContract) else configured
+        max(configured, LISTED_JOBS_BYTES)
+        if isinstance(contract, BatchReportContract)
+        else configured
     )
 
 
 async def commit(
-    room: ServiceContract, asked: JobRequest, gateway: State, key: str | None, owner: Owner
+    contract: ServiceContract, asked: JobRequest, gateway: State, key: str | None, owner: Owner
 ) -> Accepted:
     """Write the job into the ledger; from here on it cannot be lost.
 
@@ -77,39 +81,39 @@ async def commit(
     """
     demand_key(asked)
     limit = gateway.settings.work_limit
-    limit.check(gateway.catalogue.work(room, asked))
+    limit.check(gateway.catalogue.work(contract, asked))
     request = asked.model_dump(mode="json")
     resend_after = timedelta(seconds=gateway.settings.resend_seconds)
 
     def write(connection: Connection) -> Accepted:
         demand_owned(connection, asked, owner.tenant)
         if (
-            isinstance(room, BatchReportContract)
+            isinstance(contract, BatchReportContract)
             and isinstance(asked, BatchReportRequest)
             and asked.batch
         ):
             over = batch_lines.answered(connection, asked.batch)
-            limit.check(room.work_over(asked, over))
+            limit.check(contract.work_over(asked, over))
         return jobs.accept(
-            connection, room.name, request, key=key, resend_after=resend_after, owner=owner
+            connection, contract.name, request, key=key, resend_after=resend_after, owner=owner
         )
 
     accepted = await gateway.in_ledger(write)
     if not accepted.replayed:
-        JOBS_ACCEPTED.labels(room.name).inc()
+        JOBS_ACCEPTED.labels(contract.name).inc()
     return accepted
 
 
 async def ended(accepted: Accepted, gateway: State, seconds: int) -> jobs.Job:
-    """Hint to the queue, then the job as it is at its end or after this many seconds."""
+    """Send its message, then the job as it is at its end or after this many seconds."""
     job = accepted.job
     if not accepted.replayed and not seconds:
-        gateway.hints.add(job.metric, job.id)
+        gateway.messages.add(job.metric, job.id)
         return job
     look = partial(jobs.find, job_id=job.id)
     async with gateway.finishes.expecting(job.id) as event:
         if not accepted.replayed:
-            gateway.hints.add(job.metric, job.id)  # once its end cannot be missed any more
+            gateway.messages.add(job.metric, job.id)  # once its end cannot be missed any more
         deadline = asyncio.get_running_loop().time() + seconds
         while not job.is_final and (left := deadline - asyncio.get_running_loop().time()) > 0:
             await set_within(event, min(left, LOOK_AGAIN_SECONDS))
@@ -119,14 +123,13 @@ async def ended(accepted: Accepted, gateway: State, seconds: int) -> jobs.Job:
 
 
 async def set_within(event: asyncio.Event, seconds: float) -> None:
-    """Wait for the event, but no longer than this."""
     try:
         await asyncio.wait_for(event.wait(), seconds)
     except TimeoutError:
         return
 
 
-def add_room(router: APIRouter, room: ServiceContract) -> None:
+def add_service(router: APIRouter, contract: ServiceContract) -> None:
     """This metric's own operation, so that OpenAPI shows its own messages."""
 
     async def score(
@@ -136,47 +139,50 @@ def add_room(router: APIRouter, room: ServiceContract) -> None:
         idempotency_key: IdempotencyKey = None,  # read from the request; here for the description
         prefer: Prefer = None,
     ) -> Response:
-        return await take(room, request, gateway, caller.owner(gateway.settings))
+        return await take(contract, request, gateway, caller.owner(gateway.settings))
 
-    view = views.JobView[room.report]  # type: ignore[name-defined]
-    accepted: dict[str, Any] = {
-        "model": view,
-        "description": "committed; poll `Location`",
-        "headers": {"Location": {"schema": {"type": "string"}}},
-    }
     router.add_api_route(
-        room.path,
+        contract.path,
         score,
         methods=["POST"],
-        operation_id=_operation(room),
-        summary=room.summary,
-        tags=[_tag(room)],
+        operation_id=_operation(contract),
+        summary=contract.summary,
+        tags=[_tag(contract)],
         status_code=202,
         response_model=None,
-        responses={
-            200: {"model": view, "description": "ended within `Prefer: wait`"},
-            202: accepted,
-            **views.problems(403, 413, 415, 422),
-        },
-        openapi_extra={"requestBody": _request_body(room)},
+        responses=_responses(contract),
+        openapi_extra={"requestBody": _request_body(contract)},
     )
 
 
-def _operation(room: ServiceContract) -> str:
-    if isinstance(room, BatchReportContract):
-        return f"report_{room.metric}"
-    return f"score_{room.name}" if isinstance(room, MetricContract) else room.name
+def _responses(contract: ServiceContract) -> dict[int | str, dict[str, Any]]:
+    view = views.JobView[contract.report]  # type: ignore[name-defined]
+    return {
+        200: {"model": view, "description": "ended within `Prefer: wait`"},
+        202: {
+            "model": view,
+            "description": "committed; poll `Location`",
+            "headers": {"Location": {"schema": {"type": "string"}}},
+        },
+        **views.problems(403, 413, 415, 422),
+    }
 
 
-def _tag(room: ServiceContract) -> str:
-    if isinstance(room, BatchReportContract):
+def _operation(contract: ServiceContract) -> str:
+    if isinstance(contract, BatchReportContract):
+        return f"report_{contract.metric}"
+    return f"score_{contract.name}" if isinstance(contract, MetricContract) else contract.name
+
+
+def _tag(contract: ServiceContract) -> str:
+    if isinstance(contract, BatchReportContract):
         return "reports"
-    return "scores" if isinstance(room, MetricContract) else "models"
+    return "scores" if isinstance(contract, MetricContract) else "models"
 
 
-def _request_body(room: ServiceContract) -> dict[str, Any]:
-    reference = {"$ref": f"#/components/schemas/{room.request.__name__}"}
-    examples = {name: {"value": value} for name, value in room.examples.items()}
+def _request_body(contract: ServiceContract) -> dict[str, Any]:
+    reference = {"$ref": f"#/components/schemas/{contract.request.__name__}"}
+    examples = {name: {"value": value} for name, value in contract.examples.items()}
     content = {"schema": reference, "examples": examples}
     return {"required": True, "content": {"application/json": content}}
 
@@ -190,10 +196,10 @@ async def unknown_metric(metric: str, _caller: Scorer) -> Response:
 
 
 def make_router() -> APIRouter:
-    """A route for every room found."""
+    """A route for every service found."""
     router = APIRouter()
-    for room in every_contract().values():
-        add_room(router, room)
+    for contract in every_contract().values():
+        add_service(router, contract)
     for kind in ("scores", "reports"):
         router.add_api_route(
             f"/v1/{kind}/{{metric}}", unknown_metric, methods=["POST"], include_in_schema=False

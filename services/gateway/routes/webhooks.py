@@ -1,9 +1,4 @@
-"""/v1/webhook-endpoints: where a tenant wants its events, and the secret that signs them.
-
-/v1/webhook-endpoints/{id}/deliveries: what arrived, what did not, and once more.
-
-How webhook endpoints and deliveries are asked for, and how they look over HTTP.
-"""
+"""/v1/webhook-endpoints: a tenant's endpoints, their secrets, and what was delivered to them."""
 
 from __future__ import annotations
 
@@ -54,6 +49,12 @@ Events = Annotated[
     tuple[EventType, ...],
     Field(max_length=len(EVENT_TYPES), description="what it listens to; none: every event"),
 ]
+ENDPOINT_ID = re.compile(r"we_[0-9a-f]{32}")
+NO_STORE = {"Cache-Control": "no-store"}
+router = APIRouter(prefix="/v1/webhook-endpoints", tags=["webhooks"])
+MOST_ON_A_PAGE = 100
+DELIVERY_ID = re.compile(r"^msg_[0-9a-f]{32}$")
+deliveries_router = APIRouter(prefix="/v1/webhook-endpoints/{endpoint_id}", tags=["webhooks"])
 
 
 class EndpointRequest(Message):
@@ -144,7 +145,6 @@ class Replayed(BaseModel):
 
 
 def endpoint_shown(endpoint: Endpoint) -> dict[str, Any]:
-    """An endpoint's JSON."""
     return {
         "id": endpoint.id,
         "object": "webhook_endpoint",
@@ -160,7 +160,6 @@ def endpoint_shown(endpoint: Endpoint) -> dict[str, Any]:
 
 
 def delivery_shown(record: DeliveryRecord) -> dict[str, Any]:
-    """A delivery's JSON."""
     return {
         "id": record.id,
         "object": "webhook_delivery",
@@ -176,12 +175,10 @@ def delivery_shown(record: DeliveryRecord) -> dict[str, Any]:
     }
 
 
-ENDPOINT_ID = re.compile(r"we_[0-9a-f]{32}")
-NO_STORE = {"Cache-Control": "no-store"}
 VIEW = {"model": EndpointView}
-WITH_SECRET = {"model": EndpointWithSecret}
 
-router = APIRouter(prefix="/v1/webhook-endpoints", tags=["webhooks"])
+
+WITH_SECRET = {"model": EndpointWithSecret}
 
 
 def known(endpoint_id: str) -> str:
@@ -327,17 +324,14 @@ def sealer_of(gateway: State) -> Sealer:
 
 
 def check_url(gateway: State, url: str) -> None:
-    """What can be said without resolving a name, or BadInput; the rest is said at each attempt."""
+    """As far as can be seen without resolving a name; the rest is judged at each attempt.
+
+    Raises BadInput.
+    """
     try:
         policy_of(gateway.settings).check(url)
     except ForbiddenDestination as error:
         raise BadInput(str(error), pointer="/url") from None
-
-
-MOST_ON_A_PAGE = 100
-DELIVERY_ID = re.compile(r"^msg_[0-9a-f]{32}$")
-
-deliveries_router = APIRouter(prefix="/v1/webhook-endpoints/{endpoint_id}", tags=["webhooks"])
 
 
 @deliveries_router.get(

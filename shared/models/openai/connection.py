@@ -1,13 +1,11 @@
-"""The wire to one server: pooled connections, a bounded number of requests, retries, clear errors.
+"""The wire to one server: pooled connections, a bounded number of requests, retries, its answers.
 
 Retried: a connection that fails, 429 (after its Retry-After) and 5xx. Not retried: every other 4xx,
 and a server that took the request but did not answer in time. The key never enters a message.
 
-What servers answer: the parts that we read of it.
-
-Sources: OpenAI's API reference, `/v1/completions` (`logprobs.tokens`, `token_logprobs`) and
-`/v1/chat/completions` (`logprobs.content[]` with `bytes`); vLLM's `prompt_logprobs`. llama.cpp
-answers in the second shape from both.
+Of the answers we read `/v1/completions` (`logprobs.tokens`, `token_logprobs`) and
+`/v1/chat/completions` (`logprobs.content[]` with `bytes`), as in OpenAI's API reference, and vLLM's
+`prompt_logprobs`. llama.cpp answers in the second shape from both.
 """
 
 from __future__ import annotations
@@ -141,11 +139,11 @@ class Connection:
         status = response.status_code
         if status in (401, 403):  # its words may repeat the key
             return Unavailable(f"the server of {self._name!r} refuses our key (status {status})")
-        said = _message(response)
+        words = _message(response)
         key = secret(self._key_name) if self._key_name else None
         if key is not None and key.get_secret_value():
-            said = said.replace(key.get_secret_value(), "[redacted]")
-        detail = f"the server of {self._name!r} refuses it (status {status}): {said[:SHOWN]}"
+            words = words.replace(key.get_secret_value(), "[redacted]")
+        detail = f"the server of {self._name!r} refuses it (status {status}): {words[:SHOWN]}"
         return BadInput(detail, pointer="/model" if status in (404, 405) else None)
 
     def _read(self, response: httpx.Response) -> Json:
@@ -167,8 +165,8 @@ def _message(response: httpx.Response) -> str:
     if not isinstance(body, dict):
         return response.text
     error = body.get("error")
-    said = error.get("message") if isinstance(error, dict) else error
-    return str(said or body.get("message") or body.get("detail") or response.text)
+    words = error.get("message") if isinstance(error, dict) else error
+    return str(words or body.get("message") or body.get("detail") or response.text)
 
 
 def _retry_after(response: httpx.Response) -> float | None:

@@ -80,7 +80,6 @@ class ServedLanguageModel:
 
     @property
     def languages(self) -> tuple[str, ...]:
-        """As configured."""
         return self._entry.languages or ()
 
     def generate(self, prompts: Sequence[Prompt], sampling: Sampling) -> list[Completion]:

@@ -1,16 +1,13 @@
-"""Log-probabilities of a given text, by the first way that the server offers.
+"""Log-probabilities of a given text, and of labels, in the first way that the server offers.
 
 1. `prompt_logprobs` (vLLM): one request, tokens as ids.
 2. `echo` with `logprobs` (OpenAI's older models, vLLM, llama-cpp-python): one request.
 3. One token forced at a time by `logit_bias` (llama.cpp): one request a token. Only where the
    server reports log-probabilities from before the bias, which is tried out first.
 
-Labels from the most likely first tokens: for servers that tell no more than those.
-
-One request an example. It serves where every verbalizer is one token among the most likely ones;
-then the softmax over the labels is the same as from their log-probabilities.
-
-An example as a question to a model that writes: which verbalizer would follow?
+Of servers that give no more than the most likely first tokens, labels are read from those: one
+request an example, where every verbalizer is one token among them; then the softmax over the labels
+is the same as from their log-probabilities.
 """
 
 from __future__ import annotations
@@ -230,12 +227,12 @@ def _of(found: ServerChoice, words: Sequence[str]) -> list[float]:
 
 
 def _likely(found: ServerChoice) -> list[ServerToken]:
-    told = found.logprobs
-    if told is None:
+    logprobs = found.logprobs
+    if logprobs is None:
         return []
-    if told.content:
-        return [entry.piece for entry in told.content[0].top_logprobs]
-    return [piece for tops in (told.top_logprobs or [])[:1] for piece in _pieces(tops or {})]
+    if logprobs.content:
+        return [entry.piece for entry in logprobs.content[0].top_logprobs]
+    return [piece for tops in (logprobs.top_logprobs or [])[:1] for piece in _pieces(tops or {})]
 
 
 def _pieces(tops: dict[str, float]) -> list[ServerToken]:

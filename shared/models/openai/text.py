@@ -1,13 +1,9 @@
-"""The server's own tokenizer, where it offers one: `/tokenize` of vLLM and of llama.cpp.
+"""Text to and from a server: its own tokenizer, requests for completions, tokens as offsets.
 
-OpenAI's API has none: then texts go out as strings and tokens are known only from answers.
-
-Text from a server: requests for completions and chats, and how their answers are read.
-
-Pieces of a text to character offsets: the token that completes a character covers it.
-
-A server spells its tokens in bytes, of which several may make one character; it may add special
-tokens before and after the text, cut it at a stop string, or strip its spaces.
+vLLM and llama.cpp offer `/tokenize`; OpenAI's API has none: then texts go out as strings and tokens
+are known only from answers. A server spells its tokens in bytes, of which several may make one
+character; it may add special tokens before and after the text, cut it at a stop string, or strip
+its spaces. The token that completes a character covers it.
 """
 
 from __future__ import annotations

@@ -97,6 +97,9 @@ def test_everything_else_is_forbidden(url: str) -> None:
         "localhost",
         "LOCALHOST.",
         "anything.localhost",
+        "localhost..",
+        "localhost.localdomain",
+        "127.0.0.1..",
         "\uff4c\uff4f\uff43\uff41\uff4c\uff48\uff4f\uff53\uff54",
         "[::127.0.0.1]",
         "[::ffff:7f00:1]",
@@ -130,6 +133,30 @@ def test_what_a_socket_reads_as_an_address_is_none_or_is_judged(
 @pytest.mark.parametrize("host", ["1e3", "a1.example", "x.0xg", "1.2.3.4.example", "3com.com"])
 def test_names_with_digits_are_names(host: str) -> None:
     PUBLIC.check(f"https://{host}/")
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "metadata.google.internal",
+        "internal.",
+        "redis.touchstone.svc",
+        "redis.touchstone.svc.cluster.local",
+        "printer.LOCAL.",
+        "db.localdomain",
+        "example.com..",
+        "example.com...",
+    ],
+)
+def test_a_name_that_is_only_known_inside_is_refused_unless_networks_are_allowed(host: str) -> None:
+    with pytest.raises(ForbiddenDestination):
+        PUBLIC.check(f"https://{host}/hooks")
+    ELSEWHERE.check(f"https://{host}/hooks")  # judged by its address, at each attempt
+
+
+@pytest.mark.parametrize("host", ["internal.example.com", "local.example", "svc.example.org."])
+def test_only_the_last_label_says_so(host: str) -> None:
+    PUBLIC.check(f"https://{host}/hooks")
 
 
 def test_an_allowed_network_may_be_reached_in_any_way() -> None:
