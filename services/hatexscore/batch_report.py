@@ -1,6 +1,6 @@
 """HateXScore over many posts: the mean of each part with its interval, and the label conflicts.
 
-A pure function of results; no model is asked.
+A pure function of results.
 """
 
 from __future__ import annotations

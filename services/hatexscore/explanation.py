@@ -1,4 +1,4 @@
-"""What an explanation says, read off before any model is called: the same for every variant."""
+"""An explanation, parsed before any model is called: one type for the three variants."""
 
 from __future__ import annotations
 

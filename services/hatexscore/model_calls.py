@@ -1,4 +1,4 @@
-"""Which texts go to which classifier: originals, masked and control texts of many requests at once.
+"""The classifier calls of HateXScore: original, masked and control texts of many requests at once.
 
 One call a model, every text once; a model's row does not depend on the others, so that a
 request scores the same alone and in a batch (shared.models.ports).
