@@ -1,4 +1,4 @@
-"""How the three variants differ, in one place. The card (README.md) gives the reasons."""
+"""The three variants of HAF, a row each. The card (README.md) gives the reasons."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from shared.contracts import Variant
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HafVariant:
-    """What a variant does where the paper, its code and its meaning part."""
+    """Choices where the paper, its code and its meaning part."""
 
     parse: Callable[[str, Stage], ParsedResponse]
     decision_target: DecisionTarget  # what a decision's tokens are relevant to
@@ -81,5 +81,4 @@ VARIANTS: dict[Variant, HafVariant] = {
 
 
 def variant_of(request: HafRequest) -> HafVariant:
-    """The request's variant."""
     return VARIANTS[request.variant]
