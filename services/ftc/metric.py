@@ -1,4 +1,4 @@
-"""FTC: derive hypotheses from the explanation, let the model classify them, compare with targets."""
+"""FTC: derive hypotheses from the explanation, classify them, compare the answers with targets."""
 
 from __future__ import annotations
 
