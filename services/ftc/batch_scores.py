@@ -270,7 +270,6 @@ def rank_sum(agreeing: Floats, disagreeing: Floats) -> tuple[float, float] | Non
 
 
 def components(reports: Iterable[FtcReport]) -> list[Satisfaction]:
-    """The means that covered results report."""
     return [
         Satisfaction.model_validate(report.components.model_dump())
         for report in reports
@@ -281,7 +280,6 @@ def components(reports: Iterable[FtcReport]) -> list[Satisfaction]:
 def scores_of(
     name: str, found: Sequence[Satisfaction], over: BatchStatistics[FtcBatchReportRequest]
 ) -> FtcScores:
-    """Their means with intervals."""
     means = {
         part: over.mean(f"{name} {part}", [getattr(one, part) for one in found])
         for part in STATISTICS

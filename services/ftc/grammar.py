@@ -64,12 +64,9 @@ def verb_phrase(phrase: Phrase, tag: str) -> str | None:
         form = form.lower() if form and i == head else form
         if form is None:
             return None
-        forms.append(_spaced(words, i, head) + form)
+        gap = " " if i > head and word.start > words[i - 1].end else ""
+        forms.append(gap + form)
     return "".join(forms)
-
-
-def _spaced(words: Words, place: int, first: int) -> str:
-    return " " if place > first and words[place].start > words[place - 1].end else ""
 
 
 def complement(phrase: Phrase) -> str | None:
@@ -91,12 +88,12 @@ def lowered(words: Words) -> str:
 
 def statement(shape: Shape, phrase: Phrase) -> str | None:
     """A sentence that says the phrase of the hypothesis' subject."""
-    said = complement(phrase)
-    if shape.who is None or said is None:
+    predicate = complement(phrase)
+    if shape.who is None or predicate is None:
         return None
     if phrase.type == "noun" and shape.plural != is_plural(phrase.words, phrase.head):
         return None
-    return f"{shape.who} {be(shape.plural)} {said}"
+    return f"{shape.who} {be(shape.plural)} {predicate}"
 
 
 def existence(phrase: Phrase) -> str | None:
@@ -130,8 +127,8 @@ def clause_sentence(shape: Shape, clause: Phrase) -> str | None:
         return None
     name = text_of(subject) if named else str(shape.who)
     plural = is_plural(words, words.index(who)) if named else shape.plural
-    said = _predicate(words, head, plural)
-    return f"{name} {said}" if said else None
+    predicate = _predicate(words, head, plural)
+    return f"{name} {predicate}" if predicate else None
 
 
 def _predicate(words: Words, head: int, plural: bool) -> str | None:
@@ -148,8 +145,8 @@ def _predicate(words: Words, head: int, plural: bool) -> str | None:
         return None
     if helpers or verb.tag in {"VBG", "VBN", "VB"}:
         passive = verb.tag == "VBN"
-        said = verb_phrase(phrase, "VBN" if passive else "VBG")
-        return f"{be(plural)} {said}" if said else None
+        predicate = verb_phrase(phrase, "VBN" if passive else "VBG")
+        return f"{be(plural)} {predicate}" if predicate else None
     return verb_phrase(phrase, "VBD" if verb.tag == "VBD" else "VBP" if plural else "VBZ")
 
 

@@ -125,7 +125,7 @@ class NliAnswers:
         order = _columns(self._model.labels_of(_example(("", ""))), name)
         rows = self._model.judge(examples) if examples else []
         self._rows = {pair: row[order] for pair, row in zip(distinct, rows, strict=True)}
-        self._cut: set[Pair] = set()
+        self._truncated: set[Pair] = set()
 
     @property
     def use(self) -> ModelUse:
@@ -136,7 +136,7 @@ class NliAnswers:
         return self._rows[premise, hypothesis]
 
     def check(self, some: Sequence[Pair]) -> None:
-        """Find out which of these the model does not read to the end: one call, if any is long."""
+        """Note which of these the model does not read to the end: one call, if any is long."""
         long = [
             pair
             for pair in dict.fromkeys(some)
@@ -144,11 +144,13 @@ class NliAnswers:
         ]
         if long:
             read = self._model.tokens([_example(pair) for pair in long])
-            self._cut = {pair for pair, found in zip(long, read, strict=True) if found.truncated}
+            self._truncated = {
+                pair for pair, found in zip(long, read, strict=True) if found.truncated
+            }
 
     def doubts(self, some: Sequence[Pair]) -> tuple[str, ...]:
         """Whether the model read less than it was sent."""
-        if self._cut.isdisjoint(some):
+        if self._truncated.isdisjoint(some):
             return ()
         return (f"{self._name} read only the beginning: premise and hypothesis are too long",)
 

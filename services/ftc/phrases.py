@@ -255,12 +255,10 @@ def _type(words: Words, head: int) -> PhraseType | None:
 
 
 def is_pronoun(words: Words) -> bool:
-    """Whether the words are one pronoun."""
     return len(words) == 1 and (words[0].pos == "PRON" or words[0].text.lower() in ANYBODY)
 
 
 def negated(words: Words) -> bool:
-    """Whether a negation stands among them."""
     return any(word.dep == "neg" or word.lemma in {"not", "n't", "no"} for word in words)
 
 
@@ -276,7 +274,6 @@ class Shape:
 
     @property
     def who(self) -> str | None:
-        """The subject as it is written."""
         if self.subject is None:
             return None
         first, last = self.subject

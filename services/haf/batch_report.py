@@ -88,7 +88,10 @@ class _Group:
             score=self._mean("score", lambda report: report.score),
             means=self._means(self.rows),
             individual=self._individual(),
-            sufficient=self._shares("sufficient", _is_sufficient),
+            sufficient=self._shares(
+                "sufficient",
+                lambda part: part.decision is not None and part.decision.answer == "sufficient",
+            ),
             irrelevant=self._shares("irrelevant", lambda part: part.irrelevant),
             refused=self._mean("refused", lambda report: float(report.refusal)),
             by_stance=tuple(self._by_stance()),
@@ -146,10 +149,6 @@ class _Group:
                     score=self._interval("score", [row.report.score for row in rows]),
                     means=self._means(rows),
                 )
-
-
-def _is_sufficient(part: StagePart) -> bool:
-    return part.decision is not None and part.decision.answer == "sufficient"
 
 
 def _weighted_confidence(part: StagePart) -> float | None:

@@ -40,7 +40,7 @@ SUFFICIENT = (
     "provided reasons are sufficient",
 )
 TEMPLATES = (*INSUFFICIENT, *SUFFICIENT)
-LEAST = 0.15  # of the released code: below it on both sides nothing is said
+LEAST = 0.15  # of the released code: below it on both sides the decision is unclear
 HYPOTHESES = ("Additional reasons are required.", "No additional reasons are required.")
 ENTAILMENT = "entailment"
 

@@ -290,13 +290,13 @@ _MORE = (
     r"\b(?:additional|further|more|another|other|new|extra)\b(?:\s+[\w'()-]+){0,4}?\s+"
     r"(?:reason|reasoning|context|information|justification|explanation|evidence|detail)s?"
 )
-_WANTED = r"\b(?:required|needed|necessary|warranted|essential|called for)\b"
-_FOUND = r"\b(?:identif\w+|find|found|see|provide|offer|have|think of)\b"
+_REQUIRED = r"\b(?:required|needed|necessary|warranted|essential|called for)\b"
+_GIVEN = r"\b(?:identif\w+|find|found|see|provide|offer|have|think of)\b"
 _PATTERNS: tuple[tuple[str, Answer], ...] = (
-    (rf"{_MORE}.*?{_WANTED}", "insufficient"),
+    (rf"{_MORE}.*?{_REQUIRED}", "insufficient"),
     (rf"\b(?:requires?|needs?|necessitates?)\b.*?{_MORE}", "insufficient"),
     (rf"\bthere (?:is|are|exists?)\b.*?{_MORE}", "insufficient"),
-    (rf"{_FOUND}.*?{_MORE}", "insufficient"),
+    (rf"{_GIVEN}.*?{_MORE}", "insufficient"),
     (rf"\bno\s+(?:\w+\s+){{0,2}}?{_MORE}", "insufficient"),  # the "no" denies it
     (r"\b(?:sufficient(?:ly)?|suffices?|enough|adequate(?:ly)?|complete)\b", "sufficient"),
     (r"\b(?:insufficient|inadequate|incomplete)\b", "insufficient"),
@@ -389,11 +389,12 @@ _HEDGE = re.compile(
 )
 _BETWEEN = re.compile(r"\bas (?:neutral|ambiguous|borderline)\b")
 _OPENING = re.compile(r"^\W*(?:decision\W+)?(yes|no)\b(?=[\s*_]*(?:[,.;:!–—-]|$))", re.IGNORECASE)
+_STANCE_OF_OPENING: dict[str | None, Stance] = {"yes": "toxic", "no": "non-toxic"}
 _NO_DENIAL = re.compile(
     r"\b(?:(?:without|beyond)(?: an?y?)?|no|not in)(?: \w+)? doubt\b|\bno question\b|"
     r"\bnot (?:only|just|merely|simply)\b"
 )
-_ASKED_FOR = re.compile(r"\bwhy (?:it|(?:the|this) (?:\w+ )?text) is (?:\w+ )?$", re.IGNORECASE)
+_RESTATED_TASK = re.compile(r"\bwhy (?:it|(?:the|this) (?:\w+ )?text) is (?:\w+ )?$", re.IGNORECASE)
 
 
 def stance_of(sentence: str) -> Stance:
@@ -405,14 +406,16 @@ def stance_of(sentence: str) -> Stance:
     plain = _REASON_FOLLOWS.split(sentence.replace("’", "'"), maxsplit=1)[0]
     found = _TOXIC.search(plain)
     if found is None:
-        return "maybe" if _BETWEEN.search(plain.lower()) else _by_opening(sentence)
+        between = _BETWEEN.search(plain.lower())
+        return "maybe" if between else _STANCE_OF_OPENING.get(opening(sentence), "unclear")
     before = _NO_DENIAL.sub("", plain[: found.start()].lower())
     if re.search(r"\bwhether\b", before):
         return "unclear"  # "I cannot tell whether it is toxic"
     after = plain[found.end() :].lower()
     if _HEDGE.search(before) or re.match(r"\s+(?:to some|in part|at most)\b", after):
         return "maybe"
-    if found.group(1) or NEGATION.search(_without_opening(before)):
+    # "No, the text is toxic" denies nothing but an expectation
+    if found.group(1) or NEGATION.search(_OPENING.sub("", before, count=1)):
         return "non-toxic"
     return "toxic"
 
@@ -420,22 +423,13 @@ def stance_of(sentence: str) -> Stance:
 def names_toxicity(sentence: str) -> bool:
     """Whether it says of the text that it is, or is not, toxic; not merely why it would be."""
     found = _TOXIC.search(sentence)
-    return found is not None and not _ASKED_FOR.search(sentence[: found.start()])
+    return found is not None and not _RESTATED_TASK.search(sentence[: found.start()])
 
 
 def opening(sentence: str) -> str | None:
     """`yes` or `no` where the sentence begins with it."""
     found = _OPENING.match(sentence)
     return found.group(1).lower() if found else None
-
-
-def _by_opening(sentence: str) -> Stance:
-    return {"yes": "toxic", "no": "non-toxic"}.get(opening(sentence) or "", "unclear")  # type: ignore[return-value]
-
-
-def _without_opening(before: str) -> str:
-    """ "No, the text is toxic" denies nothing but an expectation."""
-    return _OPENING.sub("", before, count=1)
 
 
 _BORDER = re.compile(r"(?<=[.!?])[\"'”’)*_]*\s+|\n+")

@@ -49,7 +49,7 @@ def justify_prompt(text: str, draw: int) -> Prompt:
 def uphold_prompt(
     stage: Stage, stance: Stance, text: str, reasons: Sequence[str], draw: int
 ) -> Prompt:
-    """Is any additional reason required? `maybe` is asked as toxic (section 3.1: "likely")."""
+    """Is any additional reason required? `maybe` counts as toxic (section 3.1: "likely")."""
     side = load_prompts()["non-toxic" if stance == "non-toxic" else "toxic"]
     kind = "individual" if stage in SINGLE_REASON_STAGES else stage
     head = "REASON" if stage == "sufficiency" else "REASON(S)"

@@ -58,7 +58,7 @@ class Exchange:
 
 @dataclass(frozen=True)
 class ReorderedJustify:
-    """The reasons in another order: JUSTIFY rewritten and scored, the internal stage asked anew."""
+    """The reasons in another order: JUSTIFY rewritten and scored, the internal stage anew."""
 
     order: tuple[int, ...]
     justify: Exchange
@@ -74,7 +74,7 @@ class Transcript:
     external: Exchange | None = None
     individual: tuple[Exchange | None, ...] = ()
     absent: dict[str, str] = field(default_factory=dict)  # metric → why its stage is missing
-    orders: tuple[ReorderedJustify, ...] = ()  # the original order first; empty: not asked for
+    orders: tuple[ReorderedJustify, ...] = ()  # the original order first; empty: none requested
 
     @property
     def stance(self) -> Stance:
@@ -82,7 +82,7 @@ class Transcript:
 
     @property
     def later(self) -> tuple[Exchange, ...]:
-        """The stages after JUSTIFY, in the order in which they are asked."""
+        """The stages after JUSTIFY, in their order."""
         each = (self.internal, self.external, *self.individual)
         return tuple(exchange for exchange in each if exchange is not None)
 

@@ -258,7 +258,12 @@ def _character_tree(lexicon: Lexicon) -> TermTree:
 def _borders(passage: Passage) -> Borders:
     """A particle or an ending starts no expression, nor does an inflected verb end one."""
     starts = frozenset(_starts(passage))
-    ends = frozenset(word.end for word in passage.words if not _is_inflected(word))
+    ends = frozenset(
+        word.end
+        for word in passage.words
+        # a Korean verb stem has …다 in its lemma and not in the text
+        if not (word.lemma.endswith("다") and word.lemma != word.text)
+    )
     stops = frozenset(word.end for word in passage.words if word.is_stop and _alone(passage, word))
     holder = {place: word for word in passage.words for place in range(word.start, word.end)}
     return Borders(starts, ends, stops, holder)
@@ -278,11 +283,6 @@ def _starts(passage: Passage) -> Iterator[int]:
 def _alone(passage: Passage, word: TextWord) -> bool:
     """Does white space, or nothing, stand before it? Then it is no particle and no ending."""
     return not passage.text[max(0, word.start - 1) : word.start].strip()
-
-
-def _is_inflected(word: TextWord) -> bool:
-    """A Korean verb stem has …다 in its lemma and not in the text."""
-    return word.lemma.endswith("다") and word.lemma != word.text
 
 
 def _character_ends(text: str, start: int, tree: TermTree) -> Iterator[tuple[int, LexiconEntry]]:
@@ -349,19 +349,14 @@ def candidates_by_words(passage: Passage, lexicon: Lexicon) -> Iterator[TermMatc
 
 @lru_cache(maxsize=16)
 def _word_tree(lexicon: Lexicon) -> TermTree:
-    """Each expression as it stands, and in the singular."""
+    """Each expression without its hyphens, as it stands and in the singular."""
     root = TermTree()
     for entry in lexicon.entries():
-        found = _lower(entry.term)
+        found = tuple(w.text.lower() for w in words(entry.term, "en") if w.text not in HYPHENS)
         if found:
             root.add(found, entry)
             root.add((*found[:-1], singular(found[-1])), entry)
     return root
-
-
-def _lower(term: str) -> Forms:
-    """The words of an expression without its hyphens."""
-    return tuple(w.text.lower() for w in words(term, "en") if w.text not in HYPHENS)
 
 
 def _forms(word: TextWord) -> Forms:

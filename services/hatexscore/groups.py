@@ -60,10 +60,10 @@ def find_mentions(
     quotations: spans of the explanation inside quotation marks.
     """
     context = read_context(read_passage(explanation, language, quotations))
-    judged = [
-        (match, *_judge(context, match, hateful)) for match in find_terms(context.passage, lexicon)
+    return [
+        reported(context.passage, match, *_verdict(context, match, hateful))
+        for match in find_terms(context.passage, lexicon)
     ]
-    return [reported(context.passage, *judgement) for judgement in judged]
 
 
 def target_group_identified(found: Sequence[GroupMention]) -> bool:
@@ -78,7 +78,7 @@ def reported(passage: Passage, match: TermMatch, counts: bool, reason: str) -> G
     return GroupMention(entry.group, entry.category, *place, match.found_as, counts, reason)
 
 
-def _judge(context: ExplanationContext, match: TermMatch, hateful: bool) -> tuple[bool, str]:
+def _verdict(context: ExplanationContext, match: TermMatch, hateful: bool) -> tuple[bool, str]:
     """Does the mention identify the target, and why?"""
     objection = _objection(context, match)
     if objection is not None:
@@ -228,7 +228,7 @@ def ordinary_word(passage: Passage, match: TermMatch, cues: Cues) -> str | None:
         return "an ordinary word without its capitals"
     if term in cues.needs_capital and not surface[0].isupper():
         return "an ordinary word without its capital"
-    if term in cues.needs_plural and _is_singular(surface):
+    if term in cues.needs_plural and singular(surface.lower()) == surface.lower():
         return None if cues.says("being_before", before) else "one person, not the group"
     if term in cues.needs_person_noun and not _names_people(passage, match, cues):
         return "an ordinary word: no person noun follows"
@@ -256,11 +256,6 @@ def _capital_inside(passage: Passage, match: TermMatch, before: str) -> bool:
     """A capital that is not owed to the start of a sentence or of a label."""
     begun = before.rstrip(" \"'“‘(*_")
     return passage.text[match.start].isupper() and bool(begun) and begun[-1] not in ":.-•"
-
-
-def _is_singular(surface: str) -> bool:
-    lower = surface.lower()
-    return singular(lower) == lower
 
 
 def denials(language: Language, sentence: Sentence, cues: Cues) -> Iterator[Span]:

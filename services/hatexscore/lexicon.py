@@ -48,7 +48,7 @@ class Category:
     category_terms: tuple[str, ...] = ()
 
     def entries(self) -> Iterator[LexiconEntry]:
-        """Everything that can be found, the printed first."""
+        """The printed first."""
         yield from (LexiconEntry(term, term, self.name, "term") for term in self.terms)
         yield from (
             LexiconEntry(term, group, self.name, "slur_alias") for term, group in self.slur_aliases
@@ -85,7 +85,6 @@ class Lexicon:
         return tuple(dict.fromkeys(printed))
 
     def entries(self) -> tuple[LexiconEntry, ...]:
-        """Everything that can be found, category by category."""
         return tuple(entry for category in self.categories for entry in category.entries())
 
 

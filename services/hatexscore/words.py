@@ -130,12 +130,8 @@ def _ends_here(text: str, start: int, border: re.Match[str]) -> bool:
         tail = text[max(start, border.end() - _TAIL) : border.end()]
         if _LIST_MARK.search(tail) or _ABBREVIATION.search(tail):
             return False
-    return not _next_character(text, border.end()).islower()
-
-
-def _next_character(text: str, position: int) -> str:
-    """The next character that is no space; empty at the end. A quotation may open a sentence."""
-    return text[position : position + _TAIL].lstrip(" \t\u00a0")[:1]
+    following = text[border.end() : border.end() + _TAIL].lstrip(" \t\u00a0")[:1]
+    return not following.islower()  # a quotation may open a sentence
 
 
 def _trim(text: str, span: Span) -> Span:
