@@ -64,9 +64,9 @@ def batch_report(
         baselines=tuple(_baselines(rows)),
         null_win_rate=over.mean("null", [c.null_win_rate for c in controls]),
         null_significant=over.mean("significant", significant),
-        rules=_counted(report.extraction.rule for report in covered),
-        transformations=_counted(report.extraction.transformation for report in covered),
-        abstentions=_counted(report.abstained for report in reports),
+        rules=_count(report.extraction.rule for report in covered),
+        transformations=_count(report.extraction.transformation for report in covered),
+        abstentions=_count(report.abstained for report in reports),
         las=las_of(rows, over),
         lra=lra_of(rows, over),
         simulatability=simulatability_of(rows),
@@ -87,7 +87,7 @@ def _warnings(rows: Sequence[Row]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _counted(names: Iterable[str | None]) -> dict[str, int]:
+def _count(names: Iterable[str | None]) -> dict[str, int]:
     return dict(Counter(name for name in names if name is not None).most_common())
 
 

@@ -82,29 +82,29 @@ def _gain(simulated: Simulation, label: NliLabel) -> float:
 
 def lra_of(rows: Sequence[Row], over: BatchStatistics[FtcBatchReportRequest]) -> tuple[Lra, ...]:
     """A point a strength of noise: together the curve."""
-    seen = [
+    noisy_results = [
         (row, simulated, noisy)
         for row, simulated in _simulations(rows)
         if row.request.study is not None
         for noisy in row.request.study.perturbations
     ]
-    strengths = sorted({noisy.variance for _, _, noisy in seen})
+    strengths = sorted({noisy.variance for _, _, noisy in noisy_results})
     return tuple(
-        _lra(strength, [one for one in seen if one[2].variance == strength], over)
+        _lra(strength, [one for one in noisy_results if one[2].variance == strength], over)
         for strength in strengths
     )
 
 
 def _lra(
     variance: float,
-    seen: Sequence[tuple[Row, Simulation, Perturbation]],
+    noisy_results: Sequence[tuple[Row, Simulation, Perturbation]],
     over: BatchStatistics[FtcBatchReportRequest],
 ) -> Lra:
-    stable = np.array([float(noisy.label == row.report.label) for row, _, noisy in seen])
-    gain = np.array([_gain(simulated, row.report.label) for row, simulated, _ in seen])
+    stable = np.array([float(noisy.label == row.report.label) for row, _, noisy in noisy_results])
+    gain = np.array([_gain(simulated, row.report.label) for row, simulated, _ in noisy_results])
     described = [
         (place, float(noisy.simulated == simulated.from_input_and_explanation))
-        for place, (_, simulated, noisy) in enumerate(seen)
+        for place, (_, simulated, noisy) in enumerate(noisy_results)
         if noisy.simulated is not None
     ]
     places = [place for place, _ in described]

@@ -14,11 +14,11 @@ from typing import Literal
 
 from services.ftc import grammar
 from services.ftc.grammar import finish, is_sentence, repeats
-from services.ftc.phrases import SUBJECTS, Phrase, Shape, covered, is_pronoun, phrase, stems
+from services.ftc.phrases import SUBJECTS, Phrase, Shape, coverage, is_pronoun, phrase, stems
 from services.ftc.report import Kind, PhraseType
 
 FOUND = 0.5  # share of a span's stems that the hypothesis must hold
-ALIKE = 0.4  # Jaccard index of the span's stems and those of the words that give way
+LEAST_OVERLAP = 0.4  # Jaccard index of the span's stems and those of the words that give way
 SAME = 0.8  # share of what is said of the subject from which on B is the hypothesis itself
 MOST_GROWTH, GRACE = 1.5, 3  # words of the replacement: at most so many per word, and these
 
@@ -130,18 +130,18 @@ def best_slot(shape: Shape, given: Phrase, other: Phrase) -> Slot | None:
     shortest window."""
     if (given.type == "noun") != (other.type == "noun"):
         return None
-    wanted = given.stems
+    claimed = given.stems
     found: tuple[float, int, Slot] | None = None
     for window in windows(shape):
-        held = stems(shape.words[window.first : window.end])
-        alike = len(wanted & held) / len(wanted | held)
-        if alike < ALIKE or covered(wanted, held) < FOUND:
+        inside = stems(shape.words[window.first : window.end])
+        overlap = len(claimed & inside) / len(claimed | inside)
+        if overlap < LEAST_OVERLAP or coverage(claimed, inside) < FOUND:
             continue
-        if found is not None and (alike, window.first - window.end) <= found[:2]:
+        if found is not None and (overlap, window.first - window.end) <= found[:2]:
             continue
         slot = Slot(shape, "swap", window)
         if _form(shape, window, other) is not None:
-            found = (alike, window.first - window.end, slot)
+            found = (overlap, window.first - window.end, slot)
     return found[2] if found else None
 
 
@@ -197,7 +197,7 @@ def same_words(one: str, other: str) -> bool:
 def substitute(shape: Shape, a: Phrase, b: Phrase) -> MadeHypothesis | str:
     """x[other \\ matched]: of A and B the one that the hypothesis holds gives way (tie: A)."""
     whole = stems(shape.words)
-    shares = [(covered(a.stems, whole), a, b), (covered(b.stems, whole), b, a)]
+    shares = [(coverage(a.stems, whole), a, b), (coverage(b.stems, whole), b, a)]
     shares.sort(key=lambda row: -row[0])
     reason = "the hypothesis holds neither span"
     for share, given, other in shares:
@@ -234,7 +234,7 @@ def neutral_pair(
 ) -> tuple[MadeHypothesis, MadeHypothesis] | str:
     """x[A] and x[B], or the reason why not."""
     claimed = _claim(b)
-    if covered(claimed, stems(shape.words)) < FOUND:
+    if coverage(claimed, stems(shape.words)) < FOUND:
         return "the hypothesis does not hold B"
     open_one = _stating_b(shape, a, b)
     stated = _stating_a(shape, a, b)
@@ -269,7 +269,7 @@ def _stating_b(shape: Shape, a: Phrase | None, b: Phrase) -> MadeHypothesis:
     first = shape.subject[1] if shape.subject else 0
     claims = stems(shape.words[first:])
     whole = MadeHypothesis("b", shape.text, "whole", own_slot(shape, b), b)
-    if covered(claims, b.stems) >= SAME:
+    if coverage(claims, b.stems) >= SAME:
         return whole
     if b.type == "noun" or not _of_the_subject(shape, a, b):
         return whole

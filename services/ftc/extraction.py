@@ -19,7 +19,7 @@ from services.ftc.phrases import (
     MOST_CHARACTERS,
     Phrase,
     Shape,
-    covered,
+    coverage,
     negated,
     phrase,
     shape,
@@ -133,7 +133,7 @@ def _transformed(
 def _one(label: NliLabel, built: Shape, a: Phrase | None, b: Phrase) -> MadeHypothesis | str:
     if a is None:  # a whole sentence: it must speak of the same as the hypothesis
         held = stems(built.words)
-        if b.type != "clause" or max(covered(held, b.stems), covered(b.stems, held)) < RESTATED:
+        if b.type != "clause" or max(coverage(held, b.stems), coverage(b.stems, held)) < RESTATED:
             return "the sentence does not restate the hypothesis"
         return counterfactuals.fill_slot("substituted", Slot(built, "clause"), b)
     made = counterfactuals.substitute(built, a, b)

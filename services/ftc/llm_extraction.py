@@ -18,7 +18,7 @@ from typing import Any
 from services.ftc.contract import FtcRequest
 from services.ftc.counterfactuals import FOUND, GRACE, MOST_GROWTH, same_words
 from services.ftc.grammar import is_sentence
-from services.ftc.phrases import MOST_CHARACTERS, covered, parse, stems
+from services.ftc.phrases import MOST_CHARACTERS, coverage, parse, stems
 from services.ftc.report import Kind, NliLabel
 from shared.models.calls import Prompt, Sampling
 from shared.models.ports import models
@@ -76,8 +76,8 @@ def _generate(requests: Sequence[LabelledRequest], prompts: Sequence[str]) -> li
 
 @lru_cache(maxsize=3)
 def examples(label: NliLabel) -> tuple[dict[str, str], ...]:
-    read: dict[str, Any] = json.loads((FOLDER / f"{label}.json").read_text("utf-8"))
-    return tuple(read["examples"])
+    content: dict[str, Any] = json.loads((FOLDER / f"{label}.json").read_text("utf-8"))
+    return tuple(content["examples"])
 
 
 def extraction_prompt(explanation: str, label: NliLabel) -> str:
@@ -110,7 +110,7 @@ def _answer(example: dict[str, str], label: NliLabel) -> str:
 def oriented(hypothesis: str, a: str, b: str) -> tuple[str, str]:
     """The span that the hypothesis holds first; as they come where it holds both alike."""
     whole = stems(parse(hypothesis[:MOST_CHARACTERS]))
-    shares = [covered(stems(parse(side[:MOST_CHARACTERS])), whole) for side in (a, b)]
+    shares = [coverage(stems(parse(side[:MOST_CHARACTERS])), whole) for side in (a, b)]
     return (b, a) if shares[1] > shares[0] else (a, b)
 
 
@@ -134,8 +134,8 @@ def _counterfactuals_of(
         return WrittenCounterfactual((), (), (first,), "the language model named no spans")
     request, label = labelled
     whole = stems(parse(request.hypothesis[:MOST_CHARACTERS]))
-    held = max(covered(stems(parse(side[:MOST_CHARACTERS])), whole) for side in spans)
-    if held < FOUND:
+    share = max(coverage(stems(parse(side[:MOST_CHARACTERS])), whole) for side in spans)
+    if share < FOUND:
         return WrittenCounterfactual(
             spans, (), (first, second), "the hypothesis holds neither span"
         )

@@ -143,9 +143,9 @@ class NliAnswers:
             if len("".join(pair).encode("utf-8", "surrogatepass")) > SHORT
         ]
         if long:
-            read = self._model.tokens([_example(pair) for pair in long])
+            tokenized = self._model.tokens([_example(pair) for pair in long])
             self._truncated = {
-                pair for pair, found in zip(long, read, strict=True) if found.truncated
+                pair for pair, found in zip(long, tokenized, strict=True) if found.truncated
             }
 
     def doubts(self, some: Sequence[Pair]) -> tuple[str, ...]:

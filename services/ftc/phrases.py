@@ -175,7 +175,7 @@ def stems(words: Words) -> frozenset[str]:
     return content or frozenset(word.stem for word in words if word.pos != "PUNCT")
 
 
-def trimmed(text: str, start: int, end: int) -> tuple[int, int]:
+def trim(text: str, start: int, end: int) -> tuple[int, int]:
     """The span without quotation marks and words that join it to its sentence."""
     while True:
         before = (start, end)
@@ -194,7 +194,7 @@ def trimmed(text: str, start: int, end: int) -> tuple[int, int]:
 @lru_cache(maxsize=20_000)
 def phrase(text: str, start: int = 0, end: int | None = None) -> Phrase | None:
     """The phrase at this span of a text; None where it is empty, too long or of no known type."""
-    start, end = trimmed(text, start, len(text) if end is None else end)
+    start, end = trim(text, start, len(text) if end is None else end)
     span = text[start:end]
     begins = _before(text, start) in ".!?;"  # or nothing stands before it
     words = parse(_lower(span) if begins else span) if span else ()
@@ -319,7 +319,7 @@ def is_plural(words: Words, head: int) -> bool:
     return word.tag in PLURAL_TAGS or word.text.lower() in {"they", "we", "people", "both", "many"}
 
 
-def covered(part: frozenset[str], whole: frozenset[str]) -> float:
+def coverage(part: frozenset[str], whole: frozenset[str]) -> float:
     """Share of `part` that is in `whole`, [0, 1]."""
     return len(part & whole) / len(part) if part else 0.0
 

@@ -241,7 +241,7 @@ def uniformly(statement: StatementTokens, _target: str) -> float | None:
     return kernel.confidence(statement.nll, kernel.uniform_relevance(statement.nll.size))
 
 
-def unweighted(_said: StatementTokens, _target: str) -> float | None:
+def unweighted(_statement: StatementTokens, _target: str) -> float | None:
     """The control: every confidence 1."""
     return 1.0
 
