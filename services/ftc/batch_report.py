@@ -35,6 +35,7 @@ from services.ftc.report import (
     FtcScores,
     Satisfaction,
 )
+from services.ftc.scoring import satisfaction
 from shared.contracts import Scored
 from shared.statistics.intervals import BatchStatistics
 
@@ -63,9 +64,9 @@ def batch_report(
         baselines=tuple(_baselines(rows)),
         null_win_rate=over.mean("null", [c.null_win_rate for c in controls]),
         null_significant=over.mean("significant", significant),
-        rules=_counted(report.extraction.rule for report in covered),
-        transformations=_counted(report.extraction.transformation for report in covered),
-        abstentions=_counted(report.abstained for report in reports),
+        rules=_count(report.extraction.rule for report in covered),
+        transformations=_count(report.extraction.transformation for report in covered),
+        abstentions=_count(report.abstained for report in reports),
         las=las_of(rows, over),
         lra=lra_of(rows, over),
         simulatability=simulatability_of(rows),
@@ -86,7 +87,7 @@ def _warnings(rows: Sequence[Row]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _counted(names: Iterable[str | None]) -> dict[str, int]:
+def _count(names: Iterable[str | None]) -> dict[str, int]:
     return dict(Counter(name for name in names if name is not None).most_common())
 
 
@@ -139,7 +140,7 @@ def _macro(covered: Sequence[FtcReport], over: BatchStatistics[FtcBatchReportReq
 
 
 def _baselines(rows: Sequence[Row]) -> Iterable[BaselineScores]:
-    """Means over the covered results; `majority` says the batch's most frequent target."""
+    """Means over the covered results; `majority` is the batch's most frequent target."""
     covered = [row for row in rows if row.report.control is not None]
     if not covered:
         return
@@ -161,17 +162,6 @@ def _majority(covered: Sequence[Row]) -> list[Satisfaction]:
     ]
     most = int(np.concatenate(targets).sum(axis=0).argmax())
     return [
-        _constant(row.request, most, wanted) for row, wanted in zip(covered, targets, strict=True)
+        satisfaction(row.request, np.tile(np.eye(3)[most], (len(own), 1)), own)
+        for row, own in zip(covered, targets, strict=True)
     ]
-
-
-def _constant(request: FtcRequest, label: int, targets: kernel.Floats) -> Satisfaction:
-    answers = np.tile(np.eye(3)[label], (len(targets), 1))
-    k = float(np.mean(kernel.k(answers, targets, request.epsilon)))
-    return Satisfaction(
-        delta=float(np.mean(kernel.delta(answers, targets))),
-        k=k,
-        w=float(np.mean(kernel.w(answers, targets, request.alpha))),
-        w_normalized=float(np.mean(kernel.w_normalized(answers, targets, request.alpha))),
-        geometric_mean_p=kernel.geometric_mean_p(k),
-    )

@@ -1,13 +1,7 @@
 """The parts of the batch report that need more than scores: simulators, people, reduced inputs.
 
-Source: Sia et al., AAAI 2023, arXiv:2205.12469, sections 3.3, 3.4 and 6.4. Pure functions.
-
-What FTC is compared with: LAS, LRA, and whether scores tell where people agree.
-
-Source: Sia et al., AAAI 2023, arXiv:2205.12469, sections 3.3 and 6.4 with Eqs. 2 to 4; LAS: Hase et
-al. (2020) with `sim_experiments/compute_sim.py` of the released code. Pure functions.
-
-Rows of the batch report's tables: means of the four scores with intervals.
+Source: Sia et al., AAAI 2023, arXiv:2205.12469, sections 3.3, 3.4 and 6.4 with Eqs. 2 to 4; LAS:
+Hase et al. (2020) with `sim_experiments/compute_sim.py` of the released code. Pure functions.
 """
 
 from __future__ import annotations
@@ -17,11 +11,11 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.stats import mannwhitneyu
 
 from services.ftc import kernel
 from services.ftc.contract import FtcRequest
+from services.ftc.kernel import Floats
 from services.ftc.report import (
     Case,
     Counterfactual,
@@ -49,6 +43,7 @@ CASES: tuple[tuple[Case, NliLabel, str], ...] = (
     ("neutral a", "neutral", "a"),
     ("neutral b", "neutral", "b"),
 )
+STATISTICS: tuple[Statistic, ...] = ("delta", "k", "w", "w_normalized")
 INPUTS: tuple[Inputs, ...] = ("all", "hypothesis", "premise", "label", "another_item")
 
 
@@ -87,29 +82,29 @@ def _gain(simulated: Simulation, label: NliLabel) -> float:
 
 def lra_of(rows: Sequence[Row], over: BatchStatistics[FtcBatchReportRequest]) -> tuple[Lra, ...]:
     """A point a strength of noise: together the curve."""
-    seen = [
+    noisy_results = [
         (row, simulated, noisy)
         for row, simulated in _simulations(rows)
         if row.request.study is not None
         for noisy in row.request.study.perturbations
     ]
-    strengths = sorted({noisy.variance for _, _, noisy in seen})
+    strengths = sorted({noisy.variance for _, _, noisy in noisy_results})
     return tuple(
-        _lra(strength, [one for one in seen if one[2].variance == strength], over)
+        _lra(strength, [one for one in noisy_results if one[2].variance == strength], over)
         for strength in strengths
     )
 
 
 def _lra(
     variance: float,
-    seen: Sequence[tuple[Row, Simulation, Perturbation]],
+    noisy_results: Sequence[tuple[Row, Simulation, Perturbation]],
     over: BatchStatistics[FtcBatchReportRequest],
 ) -> Lra:
-    stable = np.array([float(noisy.label == row.report.label) for row, _, noisy in seen])
-    gain = np.array([_gain(simulated, row.report.label) for row, simulated, _ in seen])
+    stable = np.array([float(noisy.label == row.report.label) for row, _, noisy in noisy_results])
+    gain = np.array([_gain(simulated, row.report.label) for row, simulated, _ in noisy_results])
     described = [
         (place, float(noisy.simulated == simulated.from_input_and_explanation))
-        for place, (_, simulated, noisy) in enumerate(seen)
+        for place, (_, simulated, noisy) in enumerate(noisy_results)
         if noisy.simulated is not None
     ]
     places = [place for place, _ in described]
@@ -217,9 +212,6 @@ def _average(rows: Sequence[Row], name: Statistic) -> float:
     return float(np.mean([getattr(row.report.components, name) for row in rows]))
 
 
-Floats = NDArray[np.float64]
-
-
 def las(observed: Floats) -> Floats:
     """Leakage-adjusted simulatability, (R,) in [-1, 1], higher = the explanation helps more.
 
@@ -277,11 +269,7 @@ def rank_sum(agreeing: Floats, disagreeing: Floats) -> tuple[float, float] | Non
     return rho, 1.0 if np.isnan(p) else p
 
 
-STATISTICS: tuple[Statistic, ...] = ("delta", "k", "w", "w_normalized")
-
-
 def components(reports: Iterable[FtcReport]) -> list[Satisfaction]:
-    """The means that covered results report."""
     return [
         Satisfaction.model_validate(report.components.model_dump())
         for report in reports
@@ -292,7 +280,6 @@ def components(reports: Iterable[FtcReport]) -> list[Satisfaction]:
 def scores_of(
     name: str, found: Sequence[Satisfaction], over: BatchStatistics[FtcBatchReportRequest]
 ) -> FtcScores:
-    """Their means with intervals."""
     means = {
         part: over.mean(f"{name} {part}", [getattr(one, part) for one in found])
         for part in STATISTICS

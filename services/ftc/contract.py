@@ -1,14 +1,12 @@
 """FTC: does the logic of an explanation hold when a counterfactual hypothesis is built from it?
 
-Source: Sia et al., AAAI 2023, arXiv:2205.12469. Messages only; the card is README.md.
-
-How much work an FTC request asks for: pairs of sentences that the model reads.
+Source: Sia et al., AAAI 2023, arXiv:2205.12469. Messages and costs; the card is README.md.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, StringConstraints, model_validator
 
@@ -35,10 +33,11 @@ from shared.work import Size, Work, words_of
 
 DEFAULT_MODEL = "embedded-nli"
 
+COUNTERFACTUALS = 2  # of a neutral pair; one of any other
+SECONDS_A_CHARACTER = 1e-4  # of explanation, premise and hypothesis: patterns and alignment
+SECONDS_A_DRAW = 1e-4
 
 Sentence = Annotated[str, StringConstraints(min_length=1, max_length=MAX_TEXT)]
-
-
 Phrase = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
 
 
@@ -123,16 +122,12 @@ _ENTAILMENT = {
     "explanation": "A curve is a bend.",
     "label": "entailment",
 }
-
-
 _CONTRADICTION = {
     "premise": "Four friends play cards in the kitchen.",
     "hypothesis": "Four friends are playing chess in the kitchen.",
     "explanation": "The friends cannot be playing chess and playing cards at the same time.",
     "label": "contradiction",
 }
-
-
 _NEUTRAL = {
     "premise": "A woman walks down a street with a bag.",
     "hypothesis": "A woman is going to the market.",
@@ -140,8 +135,6 @@ _NEUTRAL = {
     "the market.",
     "label": "neutral",
 }
-
-
 _SUPPLIED = {
     "premise": "Some people are playing flutes on a stage.",
     "hypothesis": "There are people playing the piano.",
@@ -211,16 +204,3 @@ CONTRACT = MetricContract(
         ),
     ),
 )
-
-
-if TYPE_CHECKING:
-    pass
-
-
-COUNTERFACTUALS = 2  # of a neutral pair; one of any other
-
-
-SECONDS_A_CHARACTER = 1e-4  # of explanation, premise and hypothesis: patterns and alignment
-
-
-SECONDS_A_DRAW = 1e-4

@@ -1,17 +1,9 @@
-"""Places in a hypothesis that a phrase can fill: the explanation's, or a random one.
+"""From a hypothesis and two spans to the counterfactual hypotheses, or a reason to abstain.
 
-Source: Sia et al., AAAI 2023, arXiv:2205.12469, section 2.4: the syntax of the hypothesis should
-stay, only what A and B mean should change.
-
-From a hypothesis and two spans to the counterfactual hypotheses, or a reason to abstain.
-
-Source: Sia et al., AAAI 2023, arXiv:2205.12469, section 2.4 and Table 3. The span that the
-hypothesis holds gives way to the other one, where a phrase of that type can stand.
-
-Counterfactuals of a neutral label: A holds, B stays open.
-
-Source: Sia et al., AAAI 2023, arXiv:2205.12469, Proposition 3: x[A] states A without B, x[B]
-states B alone.
+Source: Sia et al., AAAI 2023, arXiv:2205.12469, section 2.4, Table 3 and Proposition 3. The span
+that the hypothesis holds gives way to the other one, where a phrase of that type can stand: the
+syntax of the hypothesis should stay, only what A and B mean should change. Of a neutral label x[A]
+states A without B, and x[B] states B alone.
 """
 
 from __future__ import annotations
@@ -21,12 +13,14 @@ from dataclasses import dataclass
 from typing import Literal
 
 from services.ftc import grammar
-from services.ftc.grammar import finished, repeats, sound
-from services.ftc.phrases import SUBJECTS, Phrase, Shape, covered, is_pronoun, phrase, stems
+from services.ftc.grammar import finish, is_sentence, repeats
+from services.ftc.phrases import SUBJECTS, Phrase, Shape, coverage, is_pronoun, phrase, stems
 from services.ftc.report import Kind, PhraseType
 
 FOUND = 0.5  # share of a span's stems that the hypothesis must hold
-ALIKE = 0.4  # Jaccard index of the span's stems and those of the words that give way
+LEAST_OVERLAP = 0.4  # Jaccard index of the span's stems and those of the words that give way
+SAME = 0.8  # share of what is said of the subject from which on B is the hypothesis itself
+MOST_GROWTH, GRACE = 1.5, 3  # words of the replacement: at most so many per word, and these
 
 Move = Literal["swap", "predicate", "clause", "existence"]
 PREDICATES: frozenset[PhraseType] = frozenset({"verb", "preposition", "adjective"})
@@ -78,7 +72,7 @@ class Slot:
                     if phrase.type == "clause"
                     else grammar.statement(self.shape, phrase)
                 )
-        return finished(made, self.shape.text) if made else None
+        return finish(made, self.shape.text) if made else None
 
     def _swapped(self, phrase: Phrase) -> str | None:
         window, words = self.window, self.shape.words
@@ -102,17 +96,17 @@ def _form(shape: Shape, window: Window, phrase: Phrase) -> str | None:
         if any(w.dep == "dobj" and w.head == window.head for w in shape.words[window.end :]):
             return None  # an object would lose its verb
         return grammar.verb_phrase(phrase, head.tag)
-    said = grammar.complement(phrase)
-    if said is None:
+    predicate = grammar.complement(phrase)
+    if predicate is None:
         return None
     if window.type == "verb" and head.tag in {"VBZ", "VBP", "VBD"}:
-        return f"{grammar.be(shape.plural)} {said}"
+        return f"{grammar.be(shape.plural)} {predicate}"
     if window.type == "verb" and head.tag == "VB":
-        return f"be {said}"
+        return f"be {predicate}"
     governor = shape.words[head.head]
     after_be = governor.lemma == "be" or window.type == "verb"
     loose = head.head == shape.head and head.dep != "amod" and governor.pos in {"NOUN", "PROPN"}
-    return said if after_be or loose or window.type == phrase.type else None
+    return predicate if after_be or loose or window.type == phrase.type else None
 
 
 def windows(shape: Shape) -> Iterator[Window]:
@@ -136,18 +130,18 @@ def best_slot(shape: Shape, given: Phrase, other: Phrase) -> Slot | None:
     shortest window."""
     if (given.type == "noun") != (other.type == "noun"):
         return None
-    wanted = given.stems
+    claimed = given.stems
     found: tuple[float, int, Slot] | None = None
     for window in windows(shape):
-        held = stems(shape.words[window.first : window.end])
-        alike = len(wanted & held) / len(wanted | held)
-        if alike < ALIKE or covered(wanted, held) < FOUND:
+        inside = stems(shape.words[window.first : window.end])
+        overlap = len(claimed & inside) / len(claimed | inside)
+        if overlap < LEAST_OVERLAP or coverage(claimed, inside) < FOUND:
             continue
-        if found is not None and (alike, window.first - window.end) <= found[:2]:
+        if found is not None and (overlap, window.first - window.end) <= found[:2]:
             continue
         slot = Slot(shape, "swap", window)
         if _form(shape, window, other) is not None:
-            found = (alike, window.first - window.end, slot)
+            found = (overlap, window.first - window.end, slot)
     return found[2] if found else None
 
 
@@ -166,9 +160,6 @@ def predicate_slot(shape: Shape, given: Phrase, other: Phrase) -> Slot | None:
     return None
 
 
-MOST_GROWTH, GRACE = 1.5, 3  # words of the replacement: at most so many per word, and these
-
-
 @dataclass(frozen=True, slots=True)
 class MadeHypothesis:
     """A counterfactual hypothesis, the slot it was made in and the phrase that fills it."""
@@ -180,7 +171,7 @@ class MadeHypothesis:
     phrase: Phrase | None
 
 
-def filled(kind: Kind, slot: Slot, phrase: Phrase) -> MadeHypothesis | str:
+def fill_slot(kind: Kind, slot: Slot, phrase: Phrase) -> MadeHypothesis | str:
     """The counterfactual, past the gates; else the reason why there is none."""
     like = slot.shape
     if len(phrase.words) > MOST_GROWTH * len(like.words) + GRACE:
@@ -188,28 +179,25 @@ def filled(kind: Kind, slot: Slot, phrase: Phrase) -> MadeHypothesis | str:
     text = slot.fill(phrase)
     if text is None:
         return f"a {phrase.type} phrase cannot stand there"
-    if same(text, like.text):
+    if same_words(text, like.text):
         return "the hypothesis stays the same"
     if slot.move in {"swap", "predicate"} and repeats(text, like.text):
         return "the new hypothesis repeats itself"
-    if not sound(text):
+    if not is_sentence(text):
         return "the new hypothesis does not parse as a sentence"
     return MadeHypothesis(kind, text, slot.move, slot, phrase)
 
 
-def same(one: str, other: str) -> bool:
+def same_words(one: str, other: str) -> bool:
     """Whether two sentences have the same words."""
-    return _bare(one) == _bare(other)
+    bare = ["".join(c if c.isalnum() else " " for c in text.lower()) for text in (one, other)]
+    return bare[0].split() == bare[1].split()
 
 
-def _bare(text: str) -> list[str]:
-    return "".join(c if c.isalnum() else " " for c in text.lower()).split()
-
-
-def substituted(shape: Shape, a: Phrase, b: Phrase) -> MadeHypothesis | str:
+def substitute(shape: Shape, a: Phrase, b: Phrase) -> MadeHypothesis | str:
     """x[other \\ matched]: of A and B the one that the hypothesis holds gives way (tie: A)."""
     whole = stems(shape.words)
-    shares = [(covered(a.stems, whole), a, b), (covered(b.stems, whole), b, a)]
+    shares = [(coverage(a.stems, whole), a, b), (coverage(b.stems, whole), b, a)]
     shares.sort(key=lambda row: -row[0])
     reason = "the hypothesis holds neither span"
     for share, given, other in shares:
@@ -219,33 +207,34 @@ def substituted(shape: Shape, a: Phrase, b: Phrase) -> MadeHypothesis | str:
             reason = "the two spans say the same"
             continue
         if other.type == "clause":
-            made = filled("substituted", Slot(shape, "clause"), other)
+            made = fill_slot("substituted", Slot(shape, "clause"), other)
         else:
             slot = best_slot(shape, given, other) or predicate_slot(shape, given, other)
-            made = filled("substituted", slot, other) if slot else "no window of the other's type"
+            made = (
+                fill_slot("substituted", slot, other) if slot else "no window of the other's type"
+            )
         if isinstance(made, MadeHypothesis):
             return made
         reason = made
     return reason
 
 
-def restated(shape: Shape, who: Phrase | None, said: Phrase) -> MadeHypothesis | str:
+def restate(shape: Shape, who: Phrase | None, predicate: Phrase) -> MadeHypothesis | str:
     """For "A is B" where B is a predicate: the hypothesis' subject with B for its predicate."""
     if shape.subject is None:
         return "the hypothesis has no subject"
     subject = stems(shape.words[shape.subject[0] : shape.subject[1]])
     if who is not None and who.words[0].pos != "PRON" and not who.stems & subject:
         return "the explanation speaks of something else"
-    return filled("substituted", Slot(shape, "predicate"), said)
+    return fill_slot("substituted", Slot(shape, "predicate"), predicate)
 
 
-SAME = 0.8  # share of what is said of the subject from which on B is the hypothesis itself
-
-
-def both(shape: Shape, a: Phrase | None, b: Phrase) -> tuple[MadeHypothesis, MadeHypothesis] | str:
+def neutral_pair(
+    shape: Shape, a: Phrase | None, b: Phrase
+) -> tuple[MadeHypothesis, MadeHypothesis] | str:
     """x[A] and x[B], or the reason why not."""
     claimed = _claim(b)
-    if covered(claimed, stems(shape.words)) < FOUND:
+    if coverage(claimed, stems(shape.words)) < FOUND:
         return "the hypothesis does not hold B"
     open_one = _stating_b(shape, a, b)
     stated = _stating_a(shape, a, b)
@@ -278,13 +267,13 @@ def _stating_b(shape: Shape, a: Phrase | None, b: Phrase) -> MadeHypothesis:
     """B of the hypothesis' subject; the hypothesis itself, which holds B, where B covers what it
     says, or where that is no sentence."""
     first = shape.subject[1] if shape.subject else 0
-    said = stems(shape.words[first:])
+    claims = stems(shape.words[first:])
     whole = MadeHypothesis("b", shape.text, "whole", own_slot(shape, b), b)
-    if covered(said, b.stems) >= SAME:
+    if coverage(claims, b.stems) >= SAME:
         return whole
     if b.type == "noun" or not _of_the_subject(shape, a, b):
         return whole
-    made = filled("b", Slot(shape, "clause" if b.type == "clause" else "predicate"), b)
+    made = fill_slot("b", Slot(shape, "clause" if b.type == "clause" else "predicate"), b)
     return made if isinstance(made, MadeHypothesis) else whole
 
 
@@ -301,12 +290,12 @@ def _stating_a(shape: Shape, a: Phrase | None, b: Phrase) -> MadeHypothesis | st
     if a is None or is_pronoun(a.words):
         return _existing(shape, b)
     if a.type == "clause":
-        return filled("a", Slot(shape, "clause"), a)
+        return fill_slot("a", Slot(shape, "clause"), a)
     if a.type in PREDICATES:
-        return filled("a", Slot(shape, "predicate"), a)
+        return fill_slot("a", Slot(shape, "predicate"), a)
     slot = best_slot(shape, b, a) if b.type == "noun" else None
-    made = filled("a", slot, a) if slot else "no window"
-    return made if isinstance(made, MadeHypothesis) else filled("a", Slot(shape, "existence"), a)
+    made = fill_slot("a", slot, a) if slot else "no window"
+    return made if isinstance(made, MadeHypothesis) else fill_slot("a", Slot(shape, "existence"), a)
 
 
 def _existing(shape: Shape, b: Phrase) -> MadeHypothesis | str:
@@ -314,4 +303,4 @@ def _existing(shape: Shape, b: Phrase) -> MadeHypothesis | str:
     who = subject_of(b) or (phrase(shape.who) if shape.who else None)
     if who is None or grammar.existence(who) is None:
         return "nothing is said to hold"
-    return filled("a", Slot(shape, "existence"), who)
+    return fill_slot("a", Slot(shape, "existence"), who)

@@ -1,12 +1,9 @@
-"""By rules: sentence by sentence, pattern by pattern, until a counterfactual passes the gates.
+"""Counterfactuals by rules: sentence by sentence, pattern by pattern, until one passes the gates.
 
 Source: Sia et al., AAAI 2023, arXiv:2205.12469, section 2.4, "Extract and Transform with Regex".
-
-The relations that explanations of inference put into words: lists of patterns, A and B.
-
-Source: Sia et al., AAAI 2023, arXiv:2205.12469, Tables 15 to 17, after Camburu et al. (2019); the
-numbers are the tables'. Cleaned: specific before general, one row where the tables print two. `X`
-marks our own additions. Matched against one sentence, at its beginning.
+The patterns are the relations that explanations put into words: Tables 15 to 17, after Camburu et
+al. (2019), under the tables' numbers. Cleaned: specific before general, one row where the tables
+print two. `X` marks our own additions. Matched against one sentence, at its beginning.
 """
 
 from __future__ import annotations
@@ -22,7 +19,7 @@ from services.ftc.phrases import (
     MOST_CHARACTERS,
     Phrase,
     Shape,
-    covered,
+    coverage,
     negated,
     phrase,
     shape,
@@ -42,7 +39,7 @@ _LEAD = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Extracted:
-    """The spans (offsets into the explanation), the rule that found them, and what was made."""
+    """The spans (offsets into the explanation), the rule that found them, the counterfactuals."""
 
     rule: str | None
     a: Phrase | None
@@ -126,7 +123,7 @@ def _transformed(
     label: NliLabel, built: Shape, a: Phrase | None, b: Phrase
 ) -> tuple[MadeHypothesis, ...] | str:
     if label == "neutral":
-        return counterfactuals.both(built, a, b)
+        return counterfactuals.neutral_pair(built, a, b)
     if any(negated(side.words) for side in (a, b) if side is not None):
         return "a span is negated"
     made = _one(label, built, a, b)
@@ -136,14 +133,14 @@ def _transformed(
 def _one(label: NliLabel, built: Shape, a: Phrase | None, b: Phrase) -> MadeHypothesis | str:
     if a is None:  # a whole sentence: it must speak of the same as the hypothesis
         held = stems(built.words)
-        if b.type != "clause" or max(covered(held, b.stems), covered(b.stems, held)) < RESTATED:
+        if b.type != "clause" or max(coverage(held, b.stems), coverage(b.stems, held)) < RESTATED:
             return "the sentence does not restate the hypothesis"
-        return counterfactuals.filled("substituted", Slot(built, "clause"), b)
-    made = counterfactuals.substituted(built, a, b)
+        return counterfactuals.fill_slot("substituted", Slot(built, "clause"), b)
+    made = counterfactuals.substitute(built, a, b)
     if isinstance(made, MadeHypothesis) or label == "contradiction":
         return made
     if a.type == "noun" and b.type in PREDICATES:
-        return counterfactuals.restated(built, a, b)
+        return counterfactuals.restate(built, a, b)
     return made
 
 

@@ -1,8 +1,6 @@
-"""Grammar for edited sentences: verb forms, articles, agreement, spelling of the joints.
+"""Grammar of edited sentences: verb forms, articles, agreement, joints; and is it a sentence?
 
 Inflections are lemminflect's; every function returns None where the phrase cannot take the form.
-
-Finishing an edited sentence: its joints, articles, capital and full stop; and is it one?
 """
 
 from __future__ import annotations
@@ -28,6 +26,16 @@ from services.ftc.phrases import (
 
 DETERMINERS = {"DT", "PRP$", "WDT"}
 
+_JOINTS = (
+    (re.compile(r"(?<!\s)\s+(n'?t)\b"), r"\1"),
+    (re.compile(r"(?<!\s)\s+('(?:s|re|ve|ll|d|m)\b)"), r"\1"),
+    (re.compile(r"\s{2,}"), " "),
+    (re.compile(r"\bca n't\b"), "can't"),
+)
+_NO_NOUN = {"IN", ".", ",", "VBZ", "VBP", "VBD", "CC", "TO"}
+_ARTICLE = re.compile(r"\b(an?) (\w+)", re.IGNORECASE)
+_AN = re.compile(r"[aeiou](?!ni(?:cy|f|que|v)|se|uro|ne\b)|hour|honest|8|11$", re.IGNORECASE)
+
 
 @lru_cache(maxsize=20_000)
 def inflected(lemma: str, tag: str) -> str | None:
@@ -41,7 +49,6 @@ def inflected(lemma: str, tag: str) -> str | None:
 
 
 def be(plural: bool) -> str:
-    """The copula."""
     return "are" if plural else "is"
 
 
@@ -57,12 +64,9 @@ def verb_phrase(phrase: Phrase, tag: str) -> str | None:
         form = form.lower() if form and i == head else form
         if form is None:
             return None
-        forms.append(_spaced(words, i, head) + form)
+        gap = " " if i > head and word.start > words[i - 1].end else ""
+        forms.append(gap + form)
     return "".join(forms)
-
-
-def _spaced(words: Words, place: int, first: int) -> str:
-    return " " if place > first and words[place].start > words[place - 1].end else ""
 
 
 def complement(phrase: Phrase) -> str | None:
@@ -84,12 +88,12 @@ def lowered(words: Words) -> str:
 
 def statement(shape: Shape, phrase: Phrase) -> str | None:
     """A sentence that says the phrase of the hypothesis' subject."""
-    said = complement(phrase)
-    if shape.who is None or said is None:
+    predicate = complement(phrase)
+    if shape.who is None or predicate is None:
         return None
     if phrase.type == "noun" and shape.plural != is_plural(phrase.words, phrase.head):
         return None
-    return f"{shape.who} {be(shape.plural)} {said}"
+    return f"{shape.who} {be(shape.plural)} {predicate}"
 
 
 def existence(phrase: Phrase) -> str | None:
@@ -110,7 +114,7 @@ def existence(phrase: Phrase) -> str | None:
 
 
 def clause_sentence(shape: Shape, clause: Phrase) -> str | None:
-    """A clause as a sentence of its own; a pronoun for its subject is read as the hypothesis'."""
+    """A clause as a sentence of its own; a pronoun for its subject stands for the hypothesis'."""
     words, head = clause.words, clause.head
     if negated(words):
         return None
@@ -123,8 +127,8 @@ def clause_sentence(shape: Shape, clause: Phrase) -> str | None:
         return None
     name = text_of(subject) if named else str(shape.who)
     plural = is_plural(words, words.index(who)) if named else shape.plural
-    said = _predicate(words, head, plural)
-    return f"{name} {said}" if said else None
+    predicate = _predicate(words, head, plural)
+    return f"{name} {predicate}" if predicate else None
 
 
 def _predicate(words: Words, head: int, plural: bool) -> str | None:
@@ -141,8 +145,8 @@ def _predicate(words: Words, head: int, plural: bool) -> str | None:
         return None
     if helpers or verb.tag in {"VBG", "VBN", "VB"}:
         passive = verb.tag == "VBN"
-        said = verb_phrase(phrase, "VBN" if passive else "VBG")
-        return f"{be(plural)} {said}" if said else None
+        predicate = verb_phrase(phrase, "VBN" if passive else "VBG")
+        return f"{be(plural)} {predicate}" if predicate else None
     return verb_phrase(phrase, "VBD" if verb.tag == "VBD" else "VBP" if plural else "VBZ")
 
 
@@ -192,18 +196,7 @@ def _in_number(core: tuple[TaggedWord, ...], head: TaggedWord, *, plural: bool) 
     return whole[:place] + form + whole[place + len(head.text) :]
 
 
-_JOINTS = (
-    (re.compile(r"(?<!\s)\s+(n'?t)\b"), r"\1"),
-    (re.compile(r"(?<!\s)\s+('(?:s|re|ve|ll|d|m)\b)"), r"\1"),
-    (re.compile(r"\s{2,}"), " "),
-    (re.compile(r"\bca n't\b"), "can't"),
-)
-_NO_NOUN = {"IN", ".", ",", "VBZ", "VBP", "VBD", "CC", "TO"}
-_ARTICLE = re.compile(r"\b(an?) (\w+)", re.IGNORECASE)
-_AN = re.compile(r"[aeiou](?!ni(?:cy|f|que|v)|se|uro|ne\b)|hour|honest|8|11$", re.IGNORECASE)
-
-
-def finished(text: str, like: str) -> str:
+def finish(text: str, like: str) -> str:
     """A sentence with its joints, articles, capital and full stop as those of the original."""
     for joint, written in _JOINTS:
         text = joint.sub(written, text)
@@ -223,7 +216,7 @@ def _article(found: re.Match[str]) -> str:
     return f"{right.capitalize() if article[0].isupper() else right} {word}"
 
 
-def sound(text: str) -> bool:
+def is_sentence(text: str) -> bool:
     """Whether the sentence parses as one: a subject and a verb, or a noun with its attributes; no
     word twice in a row, no two determiners, no article before a plural."""
     words = parse(text)

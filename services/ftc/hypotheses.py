@@ -1,16 +1,9 @@
-"""From requests and labels to the hypotheses that the model is asked about; no model yet.
+"""The hypotheses that the model is asked about: counterfactual ones, and random ones beside each.
 
-Extractor `llm` asks a language model, in two calls for all requests of a batch (see `prompting`).
-
-The random-substitution null: phrases of the same type, from other examples, in the same place.
-
-Our own, after the null of arXiv:2603.18579 (ICE): a model that answers "entailment" to any edit
-satisfies every explanation. The generator is keyed by seed and content, so that batches and order
-do not matter.
-
-From the explained label to what should follow: relation, counterfactuals, their labels.
-
-Source: Sia et al., AAAI 2023, arXiv:2205.12469, Table 2 and Propositions 1 to 3.
+Source: Sia et al., AAAI 2023, arXiv:2205.12469, Table 2 and Propositions 1 to 3. The null is our
+own, after that of arXiv:2603.18579 (ICE): a model that answers "entailment" to any edit satisfies
+every explanation, so phrases of the same type, from other examples, stand in the same place. The
+generator is keyed by seed and content, so that batches and order do not matter.
 """
 
 from __future__ import annotations
@@ -23,12 +16,24 @@ from pathlib import Path
 
 from services.ftc import llm_extraction
 from services.ftc.contract import FtcRequest
-from services.ftc.counterfactuals import MadeHypothesis, Slot, Window, same, windows
+from services.ftc.counterfactuals import MadeHypothesis, Slot, Window, same_words, windows
 from services.ftc.extraction import extract
 from services.ftc.phrases import MOST_CHARACTERS, Phrase, Shape, phrase, shape
 from services.ftc.report import Extraction, Kind, NliLabel, PhraseType, SpanEvidence
 from services.ftc.variants import VARIANTS
 from shared.statistics.seeds import generator_1_0
+
+SUBSTITUTES_FILE = Path(__file__).parent / "data" / "substitutes.json"  # written for this project
+FEWEST = 5  # a null of fewer phrases says nothing
+
+# A equals B: what holds of the one holds of the other.            E -> E
+# A does not equal B: with the other span the hypothesis holds.    C -> E
+# A does not imply B: A holds, B stays open.                       N[A] -> E, N[B] -> N
+TARGETS: dict[NliLabel, dict[Kind, NliLabel]] = {
+    "entailment": {"substituted": "entailment"},
+    "contradiction": {"substituted": "entailment"},
+    "neutral": {"a": "entailment", "b": "neutral"},
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,39 +48,40 @@ class Hypothesis:
 
 @dataclass(frozen=True, slots=True)
 class FtcHypotheses:
-    """What the explanation makes of a request's hypothesis."""
+    """The counterfactuals of a request's hypothesis, or why there are none."""
 
     label: NliLabel
     extraction: Extraction
     evidence: tuple[SpanEvidence, ...]
     hypotheses: tuple[Hypothesis, ...]
     abstained: str | None
-    writers: tuple[str, ...] = ()  # language models that were asked
+    writers: tuple[str, ...] = ()  # language models that wrote them
 
 
-def read(requests: Sequence[FtcRequest], labels: Sequence[NliLabel]) -> list[FtcHypotheses]:
-    """One reading a request, in order."""
+def derive_hypotheses(
+    requests: Sequence[FtcRequest], labels: Sequence[NliLabel]
+) -> list[FtcHypotheses]:
+    """One a request, in order; extractor `llm` takes two calls for all of them."""
     pairs = list(zip(requests, labels, strict=True))
-    asked = [i for i, request in enumerate(requests) if by_language_model(request)]
-    written = llm_extraction.write([pairs[i] for i in asked])
-    by_place = dict(zip(asked, written, strict=True))
+    places = [
+        i
+        for i, request in enumerate(requests)
+        if request.counterfactuals is None and request.extractor == "llm"
+    ]
+    written = llm_extraction.write_counterfactuals([pairs[i] for i in places])
+    by_place = dict(zip(places, written, strict=True))
     return [
-        _written(*pair, by_place[i])
+        _from_language_model(*pair, by_place[i])
         if i in by_place
-        else _supplied(*pair)
+        else _from_caller(*pair)
         if pair[0].counterfactuals is not None
-        else _by_rules(*pair)
+        else _from_rules(*pair)
         for i, pair in enumerate(pairs)
     ]
 
 
-def by_language_model(request: FtcRequest) -> bool:
-    """Whether a language model makes this request's counterfactuals."""
-    return request.counterfactuals is None and request.extractor == "llm"
-
-
-def _by_rules(request: FtcRequest, label: NliLabel) -> FtcHypotheses:
-    printed = VARIANTS[request.variant].printed
+def _from_rules(request: FtcRequest, label: NliLabel) -> FtcHypotheses:
+    printed = VARIANTS[request.variant].printed_patterns
     found = extract(label, request.hypothesis, request.explanation, printed=printed)
     how = " + ".join(made.how for made in found.made) or None
     return FtcHypotheses(
@@ -87,10 +93,12 @@ def _by_rules(request: FtcRequest, label: NliLabel) -> FtcHypotheses:
     )
 
 
-def _supplied(request: FtcRequest, label: NliLabel) -> FtcHypotheses:
+def _from_caller(request: FtcRequest, label: NliLabel) -> FtcHypotheses:
     given = {one.kind: one.text for one in request.counterfactuals or ()}
     made = [
-        MadeHypothesis(kind, given[kind], "supplied", edited(given[kind], request.hypothesis), None)
+        MadeHypothesis(
+            kind, given[kind], "supplied", edited_slot(given[kind], request.hypothesis), None
+        )
         for kind in TARGETS[label]
         if kind in given
     ]
@@ -99,11 +107,11 @@ def _supplied(request: FtcRequest, label: NliLabel) -> FtcHypotheses:
     return FtcHypotheses(label, extraction, (), hypotheses, None)
 
 
-def _written(
+def _from_language_model(
     request: FtcRequest, label: NliLabel, written: llm_extraction.WrittenCounterfactual
 ) -> FtcHypotheses:
     made = [
-        MadeHypothesis(kind, text, "llm", edited(text, request.hypothesis), None)
+        MadeHypothesis(kind, text, "llm", edited_slot(text, request.hypothesis), None)
         for kind, text in written.texts
     ]
     extraction = Extraction(
@@ -131,7 +139,7 @@ def _with_null(request: FtcRequest, made: MadeHypothesis) -> Hypothesis:
         return Hypothesis(made.kind, made.text, (), "no draws were asked for")
     if made.slot is None:
         return Hypothesis(made.kind, made.text, (), "no place for a random phrase is known")
-    null = drawn(made.slot, made.text, request.substitutes, request.seed, request.draws)
+    null = random_hypotheses(made.slot, made.text, request.substitutes, request.seed, request.draws)
     doubt = None if null else f"too few phrases that can stand there ({made.slot.takes})"
     return Hypothesis(made.kind, made.text, tuple(null), doubt)
 
@@ -152,21 +160,22 @@ def _evidence(
         if side is not None
     ]
     gaps = [one.slot.replaced for one in made if one.slot and one.how == "swap"]
-    return (*spans, *(_gap(request.hypothesis, *gap) for gap in gaps if gap))
+    replaced = [
+        SpanEvidence(
+            kind="replaced",
+            offsets_into="hypothesis",
+            start=gap[0],
+            end=gap[1],
+            text=request.hypothesis[gap[0] : gap[1]],
+            phrase=None,
+        )
+        for gap in gaps
+        if gap
+    ]
+    return (*spans, *replaced)
 
 
-def _gap(hypothesis: str, start: int, end: int) -> SpanEvidence:
-    return SpanEvidence(
-        kind="replaced",
-        offsets_into="hypothesis",
-        start=start,
-        end=end,
-        text=hypothesis[start:end],
-        phrase=None,
-    )
-
-
-def edited(text: str, original: str) -> Slot | None:
+def edited_slot(text: str, original: str) -> Slot | None:
     """The place where a counterfactual of unknown making differs from the hypothesis: the smallest
     phrase around it; the predicate where there is none."""
     if max(len(text), len(original)) > MOST_CHARACTERS:
@@ -194,23 +203,23 @@ def _difference(new: Shape, old: Shape) -> tuple[int, int]:
     return first, len(ours) - back
 
 
-OWN = Path(__file__).parent / "data" / "substitutes.json"  # written for this project
-FEWEST = 5  # a null of fewer phrases says nothing
-
-
 @lru_cache(maxsize=1)
-def own() -> tuple[str, ...]:
-    """The phrases that ship with the room."""
-    found: list[str] = json.loads(OWN.read_text("utf-8"))["phrases"]
+def own_substitutes() -> tuple[str, ...]:
+    found: list[str] = json.loads(SUBSTITUTES_FILE.read_text("utf-8"))["phrases"]
     return tuple(found)
 
 
-def drawn(slot: Slot, observed: str, pool: Sequence[str], seed: int, draws: int) -> list[str]:
+def random_hypotheses(
+    slot: Slot, observed: str, pool: Sequence[str], seed: int, draws: int
+) -> list[str]:
     """At most `draws` hypotheses with a random phrase in the slot, no two the same, none of them
     the observed one or the hypothesis itself; fewer where the pool has fewer that can stand there.
     """
-    fitting = _fitting(slot, tuple(pool or own()))
-    texts = [t for t in fitting if not same(t, observed) and not same(t, slot.shape.text)]
+    candidates = _phrases_by_type(tuple(pool or own_substitutes())).get(slot.takes, ())
+    fitting = dict.fromkeys(t for phrase in candidates if (t := slot.fill(phrase)) is not None)
+    texts = [
+        t for t in fitting if not same_words(t, observed) and not same_words(t, slot.shape.text)
+    ]
     if len(texts) < FEWEST:
         return []
     generator = generator_1_0(seed, slot.shape.text, observed)
@@ -218,30 +227,15 @@ def drawn(slot: Slot, observed: str, pool: Sequence[str], seed: int, draws: int)
     return [texts[place] for place in chosen]
 
 
-def _fitting(slot: Slot, pool: tuple[str, ...]) -> list[str]:
-    made = (slot.fill(candidate) for candidate in _typed(pool).get(slot.takes, ()))
-    return list(dict.fromkeys(text for text in made if text is not None))
-
-
 @lru_cache(maxsize=64)
-def _typed(pool: tuple[str, ...]) -> dict[PhraseType, tuple[Phrase, ...]]:
+def _phrases_by_type(pool: tuple[str, ...]) -> dict[PhraseType, tuple[Phrase, ...]]:
     """The pool by type; what has none is left out."""
     found: dict[PhraseType, tuple[Phrase, ...]] = {}
     for text in pool:
-        read = phrase(text)
-        if read is not None:
-            found[read.type] = (*found.get(read.type, ()), read)
+        parsed = phrase(text)
+        if parsed is not None:
+            found[parsed.type] = (*found.get(parsed.type, ()), parsed)
     return found
-
-
-# A equals B: what holds of the one holds of the other.            E -> E
-# A does not equal B: with the other span the hypothesis holds.    C -> E
-# A does not imply B: A holds, B stays open.                       N[A] -> E, N[B] -> N
-TARGETS: dict[NliLabel, dict[Kind, NliLabel]] = {
-    "entailment": {"substituted": "entailment"},
-    "contradiction": {"substituted": "entailment"},
-    "neutral": {"a": "entailment", "b": "neutral"},
-}
 
 
 def target(label: NliLabel, kind: Kind) -> NliLabel:

@@ -1,10 +1,8 @@
-"""By a language model: two few-shot steps, extract A and B, then rewrite the hypothesis.
+"""Counterfactuals by a language model: two few-shot steps, extract A and B, then rewrite.
 
 Source: Sia et al., AAAI 2023, arXiv:2205.12469, section 2.4 and Tables 13 and 14. Twenty examples a
-label, written for this project (`prompts/`); greedy, up to the end of the line. Two calls for all
-requests of a batch.
-
-Few-shot examples of the extractor `llm`, twenty a label: versioned data, written by us.
+label, written for this project (`data/prompts/`, versioned); greedy, up to the end of the line. Two
+calls for all requests of a batch.
 """
 
 from __future__ import annotations
@@ -18,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from services.ftc.contract import FtcRequest
-from services.ftc.counterfactuals import FOUND, GRACE, MOST_GROWTH, same
-from services.ftc.grammar import sound
-from services.ftc.phrases import MOST_CHARACTERS, covered, parse, stems
+from services.ftc.counterfactuals import FOUND, GRACE, MOST_GROWTH, same_words
+from services.ftc.grammar import is_sentence
+from services.ftc.phrases import MOST_CHARACTERS, coverage, parse, stems
 from services.ftc.report import Kind, NliLabel
 from shared.models.calls import Prompt, Sampling
 from shared.models.ports import models
@@ -33,7 +31,7 @@ _SPANS = re.compile(r"\s*+(?:A:)?(?P<a>[^\n]++)\n\s*+B:(?P<b>[^\n]++)")
 _BOTH = re.compile(r"\s*+(?:A:)?\s*(?P<a>[^\n]+?);\s*+B:(?P<b>[^\n]++)")
 MOST_ANSWER = 4 * MOST_CHARACTERS  # of a line: both hypotheses would be too long
 
-Asked = tuple[FtcRequest, NliLabel]
+LabelledRequest = tuple[FtcRequest, NliLabel]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,41 +44,40 @@ class WrittenCounterfactual:
     reason: str | None  # why there is no counterfactual
 
 
-def write(asked: Sequence[Asked]) -> list[WrittenCounterfactual]:
+def write_counterfactuals(requests: Sequence[LabelledRequest]) -> list[WrittenCounterfactual]:
     """One a request, in order: both steps, each in one call a model."""
-    first = _generated(asked, [extraction_prompt(r.explanation, label) for r, label in asked])
+    first = _generate(requests, [extraction_prompt(r.explanation, label) for r, label in requests])
     spans = [parsed_spans(text) for text in first]
-    second_asked = [pair for pair, found in zip(asked, spans, strict=True) if found]
+    located = [pair for pair, found in zip(requests, spans, strict=True) if found]
     prompts = [
         transformation_prompt(request.hypothesis, found, label)
-        for (request, label), found in zip(asked, spans, strict=True)
+        for (request, label), found in zip(requests, spans, strict=True)
         if found
     ]
-    second = iter(_generated(second_asked, prompts))
+    second = iter(_generate(located, prompts))
     return [
-        _written(pair, text, found, next(second) if found else None)
-        for pair, text, found in zip(asked, first, spans, strict=True)
+        _counterfactuals_of(pair, text, found, next(second) if found else None)
+        for pair, text, found in zip(requests, first, spans, strict=True)
     ]
 
 
-def _generated(asked: Sequence[Asked], prompts: Sequence[str]) -> list[str]:
+def _generate(requests: Sequence[LabelledRequest], prompts: Sequence[str]) -> list[str]:
     """The completions, in order; requests may name different writers."""
     found: dict[int, str] = {}
-    names = [request.writer or "" for request, _ in asked]
+    names = [request.writer or "" for request, _ in requests]
     for name in dict.fromkeys(names):
         places = [i for i, other in enumerate(names) if other == name]
         distinct = list(dict.fromkeys(prompts[i] for i in places))
         written = models().writer(name).generate([Prompt(text=text) for text in distinct], GREEDY)
         by_prompt = {text: one.text for text, one in zip(distinct, written, strict=True)}
         found |= {i: by_prompt[prompts[i]] for i in places}
-    return [found[i] for i in range(len(asked))]
+    return [found[i] for i in range(len(requests))]
 
 
 @lru_cache(maxsize=3)
 def examples(label: NliLabel) -> tuple[dict[str, str], ...]:
-    """The twenty examples of a label."""
-    read: dict[str, Any] = json.loads((FOLDER / f"{label}.json").read_text("utf-8"))
-    return tuple(read["examples"])
+    content: dict[str, Any] = json.loads((FOLDER / f"{label}.json").read_text("utf-8"))
+    return tuple(content["examples"])
 
 
 def extraction_prompt(explanation: str, label: NliLabel) -> str:
@@ -113,7 +110,7 @@ def _answer(example: dict[str, str], label: NliLabel) -> str:
 def oriented(hypothesis: str, a: str, b: str) -> tuple[str, str]:
     """The span that the hypothesis holds first; as they come where it holds both alike."""
     whole = stems(parse(hypothesis[:MOST_CHARACTERS]))
-    shares = [covered(stems(parse(side[:MOST_CHARACTERS])), whole) for side in (a, b)]
+    shares = [coverage(stems(parse(side[:MOST_CHARACTERS])), whole) for side in (a, b)]
     return (b, a) if shares[1] > shares[0] else (a, b)
 
 
@@ -130,15 +127,15 @@ def parsed_spans(completion: str) -> tuple[str, str] | None:
     return (a, b) if a and b else None
 
 
-def _written(
-    asked: Asked, first: str, spans: tuple[str, str] | None, second: str | None
+def _counterfactuals_of(
+    labelled: LabelledRequest, first: str, spans: tuple[str, str] | None, second: str | None
 ) -> WrittenCounterfactual:
     if spans is None or second is None:
         return WrittenCounterfactual((), (), (first,), "the language model named no spans")
-    request, label = asked
+    request, label = labelled
     whole = stems(parse(request.hypothesis[:MOST_CHARACTERS]))
-    held = max(covered(stems(parse(side[:MOST_CHARACTERS])), whole) for side in spans)
-    if held < FOUND:
+    share = max(coverage(stems(parse(side[:MOST_CHARACTERS])), whole) for side in spans)
+    if share < FOUND:
         return WrittenCounterfactual(
             spans, (), (first, second), "the hypothesis holds neither span"
         )
@@ -169,6 +166,6 @@ def gate(kind: Kind, text: str, hypothesis: str) -> str | None:
         or len(text.split()) > MOST_GROWTH * len(hypothesis.split()) + GRACE
     ):
         return "the new hypothesis is too long"
-    if kind != "b" and same(text, hypothesis):
+    if kind != "b" and same_words(text, hypothesis):
         return "the hypothesis stays the same"
-    return None if sound(text) else "the new hypothesis does not parse as a sentence"
+    return None if is_sentence(text) else "the new hypothesis does not parse as a sentence"

@@ -1,4 +1,4 @@
-"""Which pairs of sentences go to which model: every pair of a batch once, in one call a model.
+"""The model calls of FTC: every pair of sentences of a batch once, in one call a model.
 
 A request without a label needs the model's own first: one more call, for all such requests. A
 row does not depend on the others (shared.models.ports), so that a request scores the same alone
@@ -31,22 +31,23 @@ SHORT = 200  # bytes of premise and hypothesis that every model reads to the end
 class FtcCollected(Collected):
     """Hypotheses and their probabilities; columns are entailment, neutral, contradiction."""
 
-    reading: FtcHypotheses
+    derived: FtcHypotheses
     original: Floats  # (3,) of the hypothesis as sent
     answers: Floats  # (N, 3), one row a counterfactual
     blank: Floats  # (N, 3), the same without the premise
     nulls: tuple[Floats, ...]  # N of (M, 3)
 
 
-def own_labels(requests: Sequence[FtcRequest]) -> list[NliLabel]:
+def explained_labels(requests: Sequence[FtcRequest]) -> list[NliLabel]:
     """The explained label of each request: as sent, else the model's answer."""
-    unsaid = [request for request in requests if request.label is None]
-    asked = {
-        name: NliAnswers(name, [(r.premise, r.hypothesis) for r in unsaid if _model(r) == name])
-        for name in dict.fromkeys(map(_model, unsaid))
+    unlabelled = [request for request in requests if request.label is None]
+    answers = {
+        name: NliAnswers(name, [(r.premise, r.hypothesis) for r in unlabelled if _model(r) == name])
+        for name in dict.fromkeys(map(_model, unlabelled))
     }
     return [
-        request.label or _likeliest(asked[_model(request)].of(request.premise, request.hypothesis))
+        request.label
+        or _likeliest(answers[_model(request)].of(request.premise, request.hypothesis))
         for request in requests
     ]
 
@@ -58,50 +59,50 @@ def _likeliest(row: Floats) -> NliLabel:
     return LABELS[int(best[0])]
 
 
-def measure(
-    requests: Sequence[FtcRequest], readings: Sequence[FtcHypotheses]
+def ask_models(
+    requests: Sequence[FtcRequest], derived: Sequence[FtcHypotheses]
 ) -> list[FtcCollected]:
     """The model's answers for every request. Raises BadInput for a model without the labels."""
-    both = list(zip(requests, readings, strict=True))
-    asked: dict[str, list[Pair]] = {}
-    for request, reading in both:
-        asked.setdefault(_model(request), []).extend(pairs(request, reading))
-    answers = {name: NliAnswers(name, wanted) for name, wanted in asked.items()}
+    both = list(zip(requests, derived, strict=True))
+    requested: dict[str, list[Pair]] = {}
+    for request, own in both:
+        requested.setdefault(_model(request), []).extend(pairs(request, own))
+    answers = {name: NliAnswers(name, some) for name, some in requested.items()}
     for name, found in answers.items():
-        found.check([p for r, reading in both if _model(r) == name for p in _own(r, reading)])
-    return [_measured(answers[_model(request)], request, reading) for request, reading in both]
+        found.check([p for r, own in both if _model(r) == name for p in _scored_pairs(r, own)])
+    return [_collected(answers[_model(request)], request, own) for request, own in both]
 
 
-def _own(request: FtcRequest, reading: FtcHypotheses) -> list[Pair]:
+def _scored_pairs(request: FtcRequest, derived: FtcHypotheses) -> list[Pair]:
     """The pairs whose answers the score rests on."""
-    texts = [hypothesis.text for hypothesis in reading.hypotheses]
+    texts = [hypothesis.text for hypothesis in derived.hypotheses]
     return [(request.premise, text) for text in (request.hypothesis, *texts)]
 
 
-def pairs(request: FtcRequest, reading: FtcHypotheses) -> list[Pair]:
-    """Every pair that this request asks about: the original, the counterfactuals, the same without
-    a premise, the random ones."""
-    texts = [hypothesis.text for hypothesis in reading.hypotheses]
-    null = [text for hypothesis in reading.hypotheses for text in hypothesis.null]
+def pairs(request: FtcRequest, derived: FtcHypotheses) -> list[Pair]:
+    """Every pair of a request: the original, the counterfactuals, the same without a premise, the
+    random ones."""
+    texts = [hypothesis.text for hypothesis in derived.hypotheses]
+    null = [text for hypothesis in derived.hypotheses for text in hypothesis.null]
     with_premise = [(request.premise, text) for text in (request.hypothesis, *texts, *null)]
     return with_premise + [("", text) for text in texts]
 
 
-def _measured(answers: NliAnswers, request: FtcRequest, reading: FtcHypotheses) -> FtcCollected:
+def _collected(answers: NliAnswers, request: FtcRequest, derived: FtcHypotheses) -> FtcCollected:
     premise = request.premise
-    texts = [hypothesis.text for hypothesis in reading.hypotheses]
-    writers = tuple(models().writer(name).use for name in reading.writers)
+    texts = [hypothesis.text for hypothesis in derived.hypotheses]
+    writers = tuple(models().writer(name).use for name in derived.writers)
     return FtcCollected(
-        reading=reading,
+        derived=derived,
         original=answers.of(premise, request.hypothesis),
         answers=_rows([answers.of(premise, text) for text in texts]),
         blank=_rows([answers.of("", text) for text in texts]),
         nulls=tuple(
             _rows([answers.of(premise, text) for text in hypothesis.null])
-            for hypothesis in reading.hypotheses
+            for hypothesis in derived.hypotheses
         ),
         models=(answers.use, *writers),
-        warnings=answers.doubts(_own(request, reading)),
+        warnings=answers.doubts(_scored_pairs(request, derived)),
     )
 
 
@@ -114,41 +115,42 @@ def _model(request: FtcRequest) -> str:
 
 
 class NliAnswers:
-    """One model's answers to pairs of sentences: asked once, looked up by pair."""
+    """One model's answers to pairs of sentences: one call, looked up by pair."""
 
-    def __init__(self, name: str, asked: Sequence[Pair]) -> None:
+    def __init__(self, name: str, requested: Sequence[Pair]) -> None:
         self._name = name
         self._model: Judge = models().classifier(name)
-        distinct = list(dict.fromkeys(asked))
+        distinct = list(dict.fromkeys(requested))
         examples = [_example(pair) for pair in distinct]
         order = _columns(self._model.labels_of(_example(("", ""))), name)
         rows = self._model.judge(examples) if examples else []
         self._rows = {pair: row[order] for pair, row in zip(distinct, rows, strict=True)}
-        self._cut: set[Pair] = set()
+        self._truncated: set[Pair] = set()
 
     @property
     def use(self) -> ModelUse:
-        """For the provenance."""
         return self._model.use
 
     def of(self, premise: str, hypothesis: str) -> Floats:
         """(3,) probabilities of entailment, neutral, contradiction."""
         return self._rows[premise, hypothesis]
 
-    def check(self, asked: Sequence[Pair]) -> None:
-        """Find out which of these the model does not read to the end: one call, if any is long."""
+    def check(self, some: Sequence[Pair]) -> None:
+        """Note which of these the model does not read to the end: one call, if any is long."""
         long = [
             pair
-            for pair in dict.fromkeys(asked)
+            for pair in dict.fromkeys(some)
             if len("".join(pair).encode("utf-8", "surrogatepass")) > SHORT
         ]
         if long:
-            read = self._model.tokens([_example(pair) for pair in long])
-            self._cut = {pair for pair, found in zip(long, read, strict=True) if found.truncated}
+            tokenized = self._model.tokens([_example(pair) for pair in long])
+            self._truncated = {
+                pair for pair, found in zip(long, tokenized, strict=True) if found.truncated
+            }
 
-    def doubts(self, asked: Sequence[Pair]) -> tuple[str, ...]:
+    def doubts(self, some: Sequence[Pair]) -> tuple[str, ...]:
         """Whether the model read less than it was sent."""
-        if self._cut.isdisjoint(asked):
+        if self._truncated.isdisjoint(some):
             return ()
         return (f"{self._name} read only the beginning: premise and hypothesis are too long",)
 
@@ -161,6 +163,5 @@ def _columns(labels: Sequence[str], name: str) -> list[int]:
     """Where our three labels are among the model's."""
     lower = [label.lower() for label in labels]
     if sorted(lower) != sorted(LABELS):
-        wanted = ", ".join(LABELS)
-        raise BadInput(f"the labels of {name} must be {wanted}", pointer="/model")
+        raise BadInput(f"the labels of {name} must be {', '.join(LABELS)}", pointer="/model")
     return [lower.index(label) for label in LABELS]

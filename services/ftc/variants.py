@@ -1,4 +1,4 @@
-"""Where the three variants differ: which patterns extract, and which W is the score."""
+"""The three variants of FTC: the patterns that extract, and the W that is the score."""
 
 from __future__ import annotations
 
@@ -10,18 +10,16 @@ from shared.contracts import Variant
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FtcVariant:
-    """One variant."""
-
-    printed: bool  # the paper's patterns alone, as printed
+    printed_patterns: bool  # the paper's patterns alone, as printed
     score: Literal["w", "w_normalized"]
     warnings: tuple[str, ...] = ()
 
 
 VARIANTS: dict[Variant, FtcVariant] = {
-    "robust": FtcVariant(printed=False, score="w_normalized"),
-    "paper": FtcVariant(printed=True, score="w"),
+    "robust": FtcVariant(printed_patterns=False, score="w_normalized"),
+    "paper": FtcVariant(printed_patterns=True, score="w"),
     "reference": FtcVariant(
-        printed=True,
+        printed_patterns=True,
         score="w",
         warnings=("no code was released: variant reference answers as variant paper",),
     ),

@@ -2,8 +2,6 @@
 
 Source: Mothilal et al., arXiv:2506.19113, Tables 1 to 5 and Figure 3. Results are the unit of the
 bootstrap: what a result has several of (single reasons) is averaged within it first.
-
-The six means of every model and data set, with their intervals: one panel a metric.
 """
 
 from __future__ import annotations
@@ -49,9 +47,7 @@ def batch_report(
     by_origin: dict[Origin, list[Row]] = defaultdict(list)
     for row in scored:
         by_origin[origin(row, over.request)].append(row)
-    groups = tuple(
-        _Group(place, rows, over).summed_up() for place, rows in sorted(by_origin.items())
-    )
+    groups = tuple(_Group(place, rows, over).tables() for place, rows in sorted(by_origin.items()))
     variants = tuple(sorted({row.report.provenance.variant for row in scored}))
     common = over.envelope()
     common["warnings"] = (*common["warnings"], *_warnings(groups, variants))
@@ -64,7 +60,6 @@ def batch_report(
 
 
 def origin(row: Row, request: HafBatchReportRequest) -> Origin:
-    """Which model answered about which data set."""
     metadata = row.request.metadata
     model = row.request.model or metadata.get(request.model_key, UNNAMED)
     return model, metadata.get(request.dataset_key, UNNAMED)
@@ -85,8 +80,7 @@ class _Group:
     rows: list[Row]
     over: BatchStatistics[HafBatchReportRequest]
 
-    def summed_up(self) -> HafGroup:
-        """All of its tables."""
+    def tables(self) -> HafGroup:
         return HafGroup(
             model=self.origin[0],
             dataset=self.origin[1],
@@ -94,7 +88,10 @@ class _Group:
             score=self._mean("score", lambda report: report.score),
             means=self._means(self.rows),
             individual=self._individual(),
-            sufficient=self._shares("sufficient", _is_sufficient),
+            sufficient=self._shares(
+                "sufficient",
+                lambda part: part.decision is not None and part.decision.answer == "sufficient",
+            ),
             irrelevant=self._shares("irrelevant", lambda part: part.irrelevant),
             refused=self._mean("refused", lambda report: float(report.refusal)),
             by_stance=tuple(self._by_stance()),
@@ -127,9 +124,9 @@ class _Group:
 
     def _individual(self) -> Individual:
         return Individual(
-            rs_decision=self._within("decision", "sufficiency", _weighed),
+            rs_decision=self._within("decision", "sufficiency", _weighted_confidence),
             rs_informativeness=self._within("new", "sufficiency", lambda p: p.informativeness),
-            rn_decision=self._within("decision", "necessity", _weighed),
+            rn_decision=self._within("decision", "necessity", _weighted_confidence),
             rn_informativeness=self._within("new", "necessity", lambda p: p.informativeness),
         )
 
@@ -154,11 +151,7 @@ class _Group:
                 )
 
 
-def _is_sufficient(part: StagePart) -> bool:
-    return part.decision is not None and part.decision.answer == "sufficient"
-
-
-def _weighed(part: StagePart) -> float | None:
+def _weighted_confidence(part: StagePart) -> float | None:
     """w C(Y)."""
     if part.weight is None or part.decision is None or part.decision.confidence is None:
         return None

@@ -1,22 +1,14 @@
 """HAF: would a rational human under ideal conditions stand by these reasons?
 
 Source: Mothilal et al., Human-Aligned Faithfulness in Toxicity Explanations of LLMs,
-arXiv:2506.19113. Messages only; the card is README.md.
-
-Responses that the caller already has, as OpenAI-compatible servers return them.
-
-Part of the contract: pydantic only.
-
-How much work a HAF request asks for, as far as its sizes tell.
-
-What a model will write, and which of it are reasons, nobody knows before: of that the estimate is
-only likely. The exact count stands in `affordable`, once the responses are read.
+arXiv:2506.19113. Messages, among them responses as OpenAI-compatible servers return them, and
+costs; the card is README.md.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import ConfigDict, Discriminator, Field, Tag, model_validator
 
@@ -35,11 +27,22 @@ from shared.models.calls import WrittenToken
 from shared.work import Size, Work, words_of
 
 DEFAULT_SIMILARITY = "embedded-similarity"
+MOST_REASONS = 64  # of a JUSTIFY response that later stages ask about
+MOST_TOKENS = 8_192  # of a response
+MISSING = (
+    "token log-probabilities are missing: give `logprobs` as an OpenAI-compatible server returns "
+    "them (ask it for `logprobs`), or `tokens` with offsets"
+)
 
+REASONS = 4  # that a model usually gives
+STAGES = 3  # prompts beside the single reasons: JUSTIFY and twice UPHOLD-REASON
+CHARACTERS_A_TOKEN = 4
+SECONDS_A_CHARACTER = 2e-5  # of responses: sentences, lists, stances
 
 Weight = Annotated[float, Field(ge=0, le=1)]
-
-
+Byte = Annotated[int, Field(ge=0, le=255)]
+# A server may round a probability of 1 up; a value above 0 by no more than this counts as 0.
+Logprob = Annotated[float, Field(le=1e-4, description="natural logarithm")]
 DecisionTarget = Literal["sentence", "label"]
 
 
@@ -75,16 +78,6 @@ class Generation(Message):
     max_tokens: int = Field(default=256, ge=1, le=4_096, description="of each response")
 
 
-MOST_REASONS = 64  # of a JUSTIFY response that later stages ask about
-
-
-Byte = Annotated[int, Field(ge=0, le=255)]
-
-
-# A server may round a probability of 1 up; a value above 0 by no more than this counts as 0.
-Logprob = Annotated[float, Field(le=1e-4, description="natural logarithm")]
-
-
 class OpenMessage(Message):
     """An object of a server's answer; what we do not need of it is left alone."""
 
@@ -99,9 +92,6 @@ class ChatToken(OpenMessage):
     bytes: list[Byte] | None = Field(
         default=None, description="UTF-8, for tokens that are no whole characters"
     )
-
-
-MOST_TOKENS = 8_192
 
 
 class ChatLogprobs(OpenMessage):
@@ -252,10 +242,51 @@ _OWN_RESPONSES = {
 
 
 def cost(request: HafRequest, reads: int) -> Sequence[Work]:
-    """Prompts and answers of a model, or the comparisons that brought responses need."""
+    """Prompts and answers of a model, or the comparisons that provided responses need.
+
+    What a model will write, and which of it are reasons, nobody knows before: of that the estimate
+    is only likely. The exact limit is `model_calls.check_cost`, once the responses are parsed.
+    """
     if request.responses is not None:
-        return tuple(_brought(request.responses, reads))
-    return tuple(_generated(request))
+        return tuple(_of_responses(request.responses, reads))
+    return tuple(_of_generation(request))
+
+
+def _of_generation(request: HafRequest) -> Iterator[Work]:
+    samples = Size("`samples`", request.samples, "/samples")
+    text = Size("tokens of `text`", max(1, words_of(request.text)), "/text")
+    yield Work((samples, text))  # JUSTIFY is asked in any case
+    later = STAGES + REASONS + request.permute_reasons
+    prompts = Size("prompts (`permute_reasons` and stages)", later, "/permute_reasons")
+    written = Size("`max_tokens`", request.generation.max_tokens, "/generation/max_tokens")
+    yield Work((samples, prompts, written), certain=False)
+
+
+def _of_responses(responses: Responses, reads: int) -> Iterator[Work]:
+    """Each statement is compared with itself without each of its tokens: its square."""
+    every = [
+        responses.justify,
+        *(one for one in (responses.internal, responses.external) if one is not None),
+        *(one for one in responses.individual or () if one is not None),
+    ]
+    characters = Size("characters of `responses`", sum(len(one.text) for one in every))
+    yield Work((characters,), "characters", seconds_each=SECONDS_A_CHARACTER)
+    pairs = sum(map(_tokens, every))
+    if pairs:
+        longest = max(len(one.text) for one in every) / CHARACTERS_A_TOKEN / REASONS
+        tokens = Size("tokens of a statement", max(1.0, min(reads, longest)))
+        yield Work((Size("tokens of `responses`", pairs), tokens), certain=False)
+
+
+def _tokens(response: Response) -> int:
+    if response.tokens is not None:
+        return len(response.tokens)
+    match response.logprobs:
+        case ChatLogprobs(content=content):
+            return len(content)
+        case CompletionLogprobs(tokens=tokens):
+            return len(tokens)
+    return 0
 
 
 CONTRACT = MetricContract(
@@ -291,62 +322,3 @@ CONTRACT = MetricContract(
         ),
     ),
 )
-
-
-MISSING = (
-    "token log-probabilities are missing: give `logprobs` as an OpenAI-compatible server returns "
-    "them (ask it for `logprobs`), or `tokens` with offsets"
-)
-
-
-if TYPE_CHECKING:
-    pass
-
-
-REASONS = 4  # that a model usually gives
-
-
-STAGES = 3  # prompts beside the single reasons: JUSTIFY and twice UPHOLD-REASON
-
-
-CHARACTERS_A_TOKEN = 4
-
-
-SECONDS_A_CHARACTER = 2e-5  # of responses: sentences, lists, stances
-
-
-def _generated(request: HafRequest) -> Iterator[Work]:
-    samples = Size("`samples`", request.samples, "/samples")
-    text = Size("tokens of `text`", max(1, words_of(request.text)), "/text")
-    yield Work((samples, text))  # JUSTIFY is asked in any case
-    later = STAGES + REASONS + request.permute_reasons
-    prompts = Size("prompts (`permute_reasons` and stages)", later, "/permute_reasons")
-    written = Size("`max_tokens`", request.generation.max_tokens, "/generation/max_tokens")
-    yield Work((samples, prompts, written), certain=False)
-
-
-def _brought(responses: Responses, reads: int) -> Iterator[Work]:
-    """Each statement is compared with itself without each of its tokens: its square."""
-    every = [
-        responses.justify,
-        *(one for one in (responses.internal, responses.external) if one is not None),
-        *(one for one in responses.individual or () if one is not None),
-    ]
-    characters = Size("characters of `responses`", sum(len(one.text) for one in every))
-    yield Work((characters,), "characters", seconds_each=SECONDS_A_CHARACTER)
-    pairs = sum(map(_tokens, every))
-    if pairs:
-        longest = max(len(one.text) for one in every) / CHARACTERS_A_TOKEN / REASONS
-        tokens = Size("tokens of a statement", max(1.0, min(reads, longest)))
-        yield Work((Size("tokens of `responses`", pairs), tokens), certain=False)
-
-
-def _tokens(response: Response) -> int:
-    if response.tokens is not None:
-        return len(response.tokens)
-    match response.logprobs:
-        case ChatLogprobs(content=content):
-            return len(content)
-        case CompletionLogprobs(tokens=tokens):
-            return len(tokens)
-    return 0

@@ -1,12 +1,7 @@
-"""The three stages, asked or brought: JUSTIFY, then UPHOLD-REASON, then UPHOLD-STANCE.
+"""The three stages, generated or provided: JUSTIFY, then UPHOLD-REASON, then UPHOLD-STANCE.
 
 Each stage is one call a model for all prompts of all samples of all requests; each prompt is a
 conversation of its own. Source: Mothilal et al., arXiv:2506.19113, section 3.1.
-
-The reasons in other orders: JUSTIFY rewritten with them, and scored as if the model wrote that.
-
-A reason's confidence depends on what stands before it, so that the order of the same reasons may
-change DiS. The original order is scored in the same way, to compare like with like.
 """
 
 from __future__ import annotations
@@ -32,7 +27,7 @@ from services.haf.prompts import (
 )
 from services.haf.report import Stage
 from services.haf.transcript import (
-    NOT_BROUGHT,
+    NOT_PROVIDED,
     SINGLE,
     Exchange,
     ReorderedJustify,
@@ -53,35 +48,34 @@ from shared.statistics.seeds import generator_1_0
 
 
 def converse(requests: Sequence[HafRequest]) -> list[list[Transcript]]:
-    """For each request the transcripts of its samples; of brought responses there is one."""
+    """For each request the transcripts of its samples; of provided responses there is one."""
     samples = [
         [Sample(request, number) for number in range(request.samples)]
         if request.responses is None
         else []
         for request in requests
     ]
-    _converse([sample for some in samples for sample in some])
+    _generate_stages([sample for some in samples for sample in some])
     return [
-        [_brought(request, request.responses)]
+        [_provided(request, request.responses)]
         if request.responses is not None
-        else [_assembled(sample) for sample in some]
+        else [_transcript(sample) for sample in some]
         for request, some in zip(requests, samples, strict=True)
     ]
 
 
-def _converse(samples: Sequence[Sample]) -> None:
-    """Let every sample grow, stage by stage."""
-    for asked, justify in _answered(map(justify_prompts, samples)):
-        asked.sample.justify = justify
+def _generate_stages(samples: Sequence[Sample]) -> None:
+    for prompt, justify in _generate(map(justify_prompts, samples)):
+        prompt.sample.justify = justify
     reorder_reasons(samples)
     for stage in (uphold_prompts, individual_prompts):
-        for asked, answer in _answered(one for sample in samples for one in stage(sample)):
-            asked.sample.answers.append((asked, answer))
+        for prompt, answer in _generate(one for sample in samples for one in stage(sample)):
+            prompt.sample.answers.append((prompt, answer))
 
 
-def _answered(asked: Iterable[StagePrompt]) -> list[tuple[StagePrompt, Exchange]]:
-    """One call a model and sampling, all its prompts together; in the order of the questions."""
-    every = list(asked)
+def _generate(stage_prompts: Iterable[StagePrompt]) -> list[tuple[StagePrompt, Exchange]]:
+    """One call a model and sampling, all its prompts together; in the order of the prompts."""
+    every = list(stage_prompts)
     groups: dict[tuple[str, Sampling], list[int]] = defaultdict(list)
     for place, one in enumerate(every):
         request = one.sample.request
@@ -101,24 +95,22 @@ def _answered(asked: Iterable[StagePrompt]) -> list[tuple[StagePrompt, Exchange]
     ]
 
 
-def _assembled(sample: Sample) -> Transcript:
-    """The parts of one generation, put together."""
+def _transcript(sample: Sample) -> Transcript:
     justify = sample.justify
     if justify is None:
-        raise RuntimeError("a sample was not asked")  # _converse asks every one
-    by_order = {(asked.stage, asked.order): answer for asked, answer in sample.answers}
-    by_reason = {asked.reason: answer for asked, answer in sample.answers}
+        raise RuntimeError("a sample has no JUSTIFY response")  # _generate_stages makes every one
+    by_order = {(prompt.stage, prompt.order): answer for prompt, answer in sample.answers}
+    by_reason = {prompt.reason: answer for prompt, answer in sample.answers}
     why = why_no_later_stage(justify)
-    single = (by_reason.get(place) for place in range(len(justify.reasons)))
-    individual_answers = tuple(single)
+    individual = tuple(by_reason.get(place) for place in range(len(justify.reasons)))
     absent = {} if why is None else dict.fromkeys(("uii", "uei", "rs", "rn"), why)
-    if not any(individual_answers) and why is None:
+    if not any(individual) and why is None:
         absent["rn"] = SINGLE
     return Transcript(
         justify=justify,
         internal=by_order.get(("internal", None)),
         external=by_order.get(("external", None)),
-        individual=individual_answers,
+        individual=individual,
         absent=absent,
         orders=tuple(
             ReorderedJustify(order, rewritten, by_order.get(("internal", order if place else None)))
@@ -127,9 +119,8 @@ def _assembled(sample: Sample) -> Transcript:
     )
 
 
-def _brought(request: HafRequest, responses: Responses) -> Transcript:
-    """The stages that the caller has."""
-    justify = _read(request, "justify", responses.justify, "justify")
+def _provided(request: HafRequest, responses: Responses) -> Transcript:
+    justify = _read_provided(request, "justify", responses.justify, "justify")
     stage = individual_stage(justify.parsed.stance)
     sent = responses.individual or ()
     if sent and len(sent) != len(justify.reasons):
@@ -144,7 +135,7 @@ def _brought(request: HafRequest, responses: Responses) -> Transcript:
         "external": responses.external,
     }
     upheld = {
-        name: _read(request, name, response, name) if response and why is None else None
+        name: _read_provided(request, name, response, name) if response and why is None else None
         for name, response in given.items()
     }
     return Transcript(
@@ -152,35 +143,38 @@ def _brought(request: HafRequest, responses: Responses) -> Transcript:
         internal=upheld["internal"],
         external=upheld["external"],
         individual=tuple(
-            _read(request, stage, response, f"individual/{place}", place)
+            _read_provided(request, stage, response, f"individual/{place}", place)
             if response and stage and why is None
             else None
             for place, response in enumerate(sent)
         ),
-        absent=dict.fromkeys(("uii", "uei", "rs", "rn"), why or NOT_BROUGHT),
+        absent=dict.fromkeys(("uii", "uei", "rs", "rn"), why or NOT_PROVIDED),
     )
 
 
-def _read(
+def _read_provided(
     request: HafRequest, stage: Stage, response: Response, where: str, reason: int | None = None
 ) -> Exchange:
     return read_exchange(request, stage, from_response(response, f"/responses/{where}"), reason)
 
 
 def reorder_reasons(samples: Sequence[Sample]) -> None:
-    """Score the JUSTIFY response of every sample that asks for it in every order: one call a
-    model."""
+    """Score JUSTIFY with its reasons in other orders, as if the model wrote that: a call a model.
+
+    A reason's confidence depends on what stands before it, so that the order of the same reasons
+    may change DiS. The original order is scored in the same way, to compare like with like.
+    """
     groups: dict[str, list[tuple[Sample, Exchange, Order]]] = defaultdict(list)
     for sample in samples:
         for order in _orders(sample):
             if sample.justify is not None:
                 groups[sample.request.model or ""].append((sample, sample.justify, order))
-    for name, asked in groups.items():
-        changed = [reordered(justify, order) for _, justify, order in checking(asked)]
-        before = [prompts.justify_prompt(sample.request.text, 0) for sample, _, _ in asked]
+    for name, group in groups.items():
+        changed = [reordered(justify, order) for _, justify, order in checking(group)]
+        before = [prompts.justify_prompt(sample.request.text, 0) for sample, _, _ in group]
         with pointing_to("/text", only=PROMPTS):
             scored = models().writer(name).score(before, [text for text, _ in changed])
-        for (sample, _, order), (_, parsed), completion in zip(asked, changed, scored, strict=True):
+        for (sample, _, order), (_, parsed), completion in zip(group, changed, scored, strict=True):
             read = make_exchange(sample.request, "justify", from_completion(completion), parsed)
             sample.rewritten.append((order, read))
 
@@ -192,31 +186,30 @@ def reordered(justify: Exchange, order: Order) -> tuple[str, ParsedResponse]:
     the numbers of the original ones.
     """
     spans = _spans(justify)
-    texts = [justify.reasons[place].statement.text for place in order]
+    texts = [justify.reasons[place].text for place in order]
     built, cursor = "", 0
     places: dict[int, Span] = {}
     for (start, end), text, place in zip(spans, texts, order, strict=True):
-        built += justify.written.text[cursor:start]
+        built += justify.response.text[cursor:start]
         places[place] = (len(built), len(built) + len(text))
         built, cursor = built + text, end
     parsed = justify.parsed
     reasons = tuple(
-        ParsedStatement(reason.statement.text, places[place])
-        for place, reason in enumerate(justify.reasons)
+        ParsedStatement(reason.text, places[place]) for place, reason in enumerate(justify.reasons)
     )
     moved = ParsedResponse(None, parsed.stance, reasons, refusal=False)
-    return built + justify.written.text[cursor:], moved
+    return built + justify.response.text[cursor:], moved
 
 
 def _orders(sample: Sample) -> list[Order]:
-    """The original order and others; nothing where none was asked for or there is no other."""
+    """The original order and others; none where none was requested or there is no other."""
     justify, count = sample.justify, sample.request.permute_reasons
     if justify is None or not count or sample.number > 0 or why_no_later_stage(justify) is not None:
         return []
     if len(justify.reasons) < 2 or len(_spans(justify)) < len(justify.reasons):
         return []
     plain = tuple(range(len(justify.reasons)))
-    generator = generator_1_0(sample.request.seed, justify.written.text)
+    generator = generator_1_0(sample.request.seed, justify.response.text)
     return [plain, *other_orders(plain, count, generator)]
 
 

@@ -1,7 +1,4 @@
-"""HAF: converse, or take the responses that were sent; compare them; weigh.
-
-Why a metric is null: one sentence a metric.
-"""
+"""HAF: let the model converse, or take the responses that were sent; compare their texts; weigh."""
 
 from __future__ import annotations
 
@@ -43,6 +40,11 @@ from shared.job_context import checking
 from shared.metric import Metric
 from shared.statistics.intervals import BatchStatistics
 
+SIDES: dict[Stage, str] = {"sufficiency": "toxic", "necessity": "non-toxic"}
+STAGES: dict[str, Stage] = {
+    "uii": "internal", "uei": "external", "rs": "sufficiency", "rn": "necessity"
+}  # fmt: skip
+
 
 class Haf(Metric[HafRequest, HafCollected, HafReport, HafVariant]):
     """Would a rational human under ideal conditions stand by these reasons?"""
@@ -51,14 +53,13 @@ class Haf(Metric[HafRequest, HafCollected, HafReport, HafVariant]):
     variants = VARIANTS
 
     def collect(self, requests: Sequence[HafRequest]) -> list[HafCollected]:
-        """A call a stage and a model for all of them."""
         return compare(requests, converse(requests))
 
     def report(self, request: HafRequest, collected: HafCollected) -> HafReport:
         """Of the first generation, with the others beside it."""
-        told = collected.transcripts
-        measured = [score_transcript(request, each, collected) for each in checking(told)]
-        first, values = told[0], measured[0]
+        transcripts = collected.transcripts
+        scores = [score_transcript(request, each, collected) for each in checking(transcripts)]
+        first, values = transcripts[0], scores[0]
         stages = tuple(_stages(first, values))
         if request.token_values:
             stages = with_token_values(request, first, collected.g, stages)
@@ -74,13 +75,12 @@ class Haf(Metric[HafRequest, HafCollected, HafReport, HafVariant]):
             stages=stages,
             counts=_counts(first, stages, collected),
             extras=values.extras if request.extras else None,
-            repetition=repetition(told, measured),
+            repetition=repetition(transcripts, scores),
             permutation=permutation(request, first, collected),
             similarities=_similarities(values),
         )
 
     def in_force(self, request: HafRequest, collected: HafCollected) -> Mapping[str, Any]:
-        """The variant's own weight, and what of a conversation depends on who had it."""
         weights = request.weights.model_dump(mode="json")
         if weights["necessity_without_reasons"] is None:
             own = self.variant(request).necessity_without_reasons
@@ -97,7 +97,6 @@ class Haf(Metric[HafRequest, HafCollected, HafReport, HafVariant]):
         rows: Sequence[Scored[HafRequest, HafReport]],
         over: BatchStatistics[HafBatchReportRequest],
     ) -> HafBatchReport:
-        """The paper's tables, by model and data set."""
         return batch_report(rows, over)
 
 
@@ -117,25 +116,29 @@ def _score(found: HafComponents) -> float | None:
 
 
 def _warnings(
-    request: HafRequest, told: Transcript, values: HafScores, score: float | None
+    request: HafRequest, transcript: Transcript, values: HafScores, score: float | None
 ) -> list[str]:
-    found = why_undefined(values.components, told)
+    found = why_undefined(values.components, transcript)
     if score is None:
         found.append("score: without a reason there is nothing to score")
-    cut = sum(each.written.cut for each in (told.justify, *told.later))
+    cut = sum(each.response.truncated for each in (transcript.justify, *transcript.later))
     if cut:
         found.append(f"{cut} of the responses end at `max_tokens`, perhaps within a reason")
-    if request.permute_reasons and not told.orders:
+    if request.permute_reasons and not transcript.orders:
         found.append("permutation: there is no other order of the reasons to ask about")
-    if told.stance == "maybe":
+    if transcript.stance == "maybe":
         found.append("the stance is `maybe`, which the paper asks about as if it were toxic")
     return found
 
 
-def _stages(told: Transcript, values: HafScores) -> list[StagePart]:
+def _stages(transcript: Transcript, values: HafScores) -> list[StagePart]:
     verdicts: tuple[DecisionVerdict | None, ...] = (None, *values.verdicts)
     parts = zip(
-        (told.justify, *told.later), values.stages, values.uniform_stages, verdicts, strict=True
+        (transcript.justify, *transcript.later),
+        values.stages,
+        values.uniform_stages,
+        verdicts,
+        strict=True,
     )
     return [_stage(*part) for part in parts]
 
@@ -147,11 +150,11 @@ def _stage(
     return StagePart(
         stage=exchange.stage,
         reason=exchange.reason,
-        response=exchange.written.text,
+        response=exchange.response.text,
         refusal=exchange.parsed.refusal,
         irrelevant=verdict is not None and verdict.answer == "irrelevant",
         decision=_decision(exchange, value, uniform, verdict),
-        reasons=tuple(_reason(said, own, even) for said, own, even in reasons),
+        reasons=tuple(_reason(statement, own, even) for statement, own, even in reasons),
         weight=value.weight,
         informativeness=value.informativeness,
         value=value.value,
@@ -161,15 +164,15 @@ def _stage(
 def _decision(
     exchange: Exchange, value: StageValue, uniform: StageValue, verdict: DecisionVerdict | None
 ) -> DecisionPart | None:
-    said = exchange.decision
-    if said is None:
+    statement = exchange.decision
+    if statement is None:
         return None
-    start, end = said.statement.span or (None, None)
+    start, end = statement.statement.span or (None, None)
     return DecisionPart(
-        text=said.statement.text,
+        text=statement.text,
         start=start,
         end=end,
-        tokens=said.tokens,
+        tokens=statement.tokens,
         confidence=value.decision,
         confidence_uniform=uniform.decision,
         answer=verdict.answer if verdict else None,
@@ -178,13 +181,13 @@ def _decision(
     )
 
 
-def _reason(said: StatementTokens, value: ReasonValue, uniform: ReasonValue) -> ReasonPart:
-    start, end = said.statement.span or (None, None)
+def _reason(statement: StatementTokens, value: ReasonValue, uniform: ReasonValue) -> ReasonPart:
+    start, end = statement.statement.span or (None, None)
     return ReasonPart(
-        text=said.statement.text,
+        text=statement.text,
         start=start,
         end=end,
-        tokens=said.tokens,
+        tokens=statement.tokens,
         confidence=value.confidence,
         confidence_uniform=uniform.confidence,
         similarity=value.similarity,
@@ -197,55 +200,46 @@ def _evidence(part: ReasonPart) -> ReasonEvidence:
     return ReasonEvidence(start=part.start, end=part.end, text=part.text, value=part.confidence)
 
 
-def _counts(told: Transcript, stages: Sequence[StagePart], collected: HafCollected) -> Counts:
+def _counts(transcript: Transcript, stages: Sequence[StagePart], collected: HafCollected) -> Counts:
     return Counts(
         responses=len(stages),
         reasons=len(stages[0].reasons),
         refusals=sum(part.refusal for part in stages),
         irrelevant=sum(part.irrelevant for part in stages),
-        tokens=sum(each.written.tokens for each in (told.justify, *told.later)),
+        tokens=sum(each.response.tokens for each in (transcript.justify, *transcript.later)),
         pairs=collected.pairs,
     )
 
 
-SERVICE = Haf()
-
-
-SIDES: dict[Stage, str] = {"sufficiency": "toxic", "necessity": "non-toxic"}
-STAGES: dict[str, Stage] = {
-    "uii": "internal", "uei": "external", "rs": "sufficiency", "rn": "necessity"
-}  # fmt: skip
-
-
-def why_undefined(components: HafComponents, told: Transcript) -> list[str]:
+def why_undefined(components: HafComponents, transcript: Transcript) -> list[str]:
     """A warning for every metric that is null."""
     values = components.model_dump()
-    return [f"{name}: {_why(name, told)}" for name, value in values.items() if value is None]
+    return [f"{name}: {_why(name, transcript)}" for name, value in values.items() if value is None]
 
 
-def _why(name: str, told: Transcript) -> str:
+def _why(name: str, transcript: Transcript) -> str:
     if name in ("sos", "dis"):
-        return _why_justify(name, told)
+        return _why_justify(name, transcript)
     stage = STAGES[name]
-    own = individual_stage(told.stance)
+    own = individual_stage(transcript.stance)
     if stage in SIDES and own is not None and own != stage:
-        return f"it is defined for {SIDES[stage]} stances, and the stance is {told.stance}"
-    asked = [exchange for exchange in told.later if exchange.stage == stage]
-    if not asked:
-        return told.absent.get(name, "its stage was not asked")
-    if all(each.parsed.refusal for each in asked):
+        return f"it is defined for {SIDES[stage]} stances, and the stance is {transcript.stance}"
+    exchanges = [exchange for exchange in transcript.later if exchange.stage == stage]
+    if not exchanges:
+        return transcript.absent.get(name, "its stage was not asked")
+    if all(each.parsed.refusal for each in exchanges):
         return "the model refuses the stage's task"
     if stage in SIDES:
-        return _why_individual(any(each.parsed.decision is not None for each in asked))
-    if not any(each.reasons for each in asked):
+        return _why_individual(any(each.parsed.decision is not None for each in exchanges))
+    if not any(each.reasons for each in exchanges):
         return "the stage gives no additional reason, so that there is nothing to average"
     return "no additional reason has a defined confidence"
 
 
-def _why_justify(name: str, told: Transcript) -> str:
-    if told.justify.parsed.refusal:
+def _why_justify(name: str, transcript: Transcript) -> str:
+    if transcript.justify.parsed.refusal:
         return "the JUSTIFY response refuses the task"
-    count = len(told.justify.reasons)
+    count = len(transcript.justify.reasons)
     if count == 0:
         return "no reasons were found in the JUSTIFY response"
     if name == "dis" and count == 1:
@@ -260,3 +254,6 @@ def _why_individual(decided: bool) -> str:
         "no response has both a decision of defined confidence and a defined informativeness: new "
         "reasons need another JUSTIFY reason to be compared with"
     )
+
+
+SERVICE = Haf()

@@ -1,12 +1,9 @@
-"""The conversations of the three stages: each asks anew, none remembers another.
+"""The prompts of the three stages: every one a conversation of its own.
 
-Source: Mothilal et al., arXiv:2506.19113, Table 6; the layout of the user's turn follows the
-released code. The texts are data, in `prompts.json`, with a version of their own.
-
-Which prompts each stage puts to the model.
-
-Source: Mothilal et al., arXiv:2506.19113, section 3.1. Every prompt has a number of its own among
-the seed's draws, so that neither other requests nor other stages change what is drawn for it.
+Source: Mothilal et al., arXiv:2506.19113, section 3.1 and Table 6; the layout of the user's turn
+follows the released code. The texts are data, in `data/prompts.json`, with a version of their own.
+Every prompt has a number among the seed's draws, so that neither other requests nor other stages
+change what is drawn for it.
 """
 
 from __future__ import annotations
@@ -24,21 +21,23 @@ from services.haf.transcript import Exchange, individual_stage, why_no_later_sta
 from services.haf.variants import variant_of
 from shared.models.calls import Prompt, Turn
 
-SINGLE_REASON_STAGES: tuple[Stage, Stage] = ("sufficiency", "necessity")
-
-
 PROMPTS_FILE = Path(__file__).parent / "data" / "prompts.json"
+SINGLE_REASON_STAGES: tuple[Stage, Stage] = ("sufficiency", "necessity")
+DRAWS = 10_000  # from one sample of a request to the next
+PLACES: dict[Stage, int] = {"justify": 0, "internal": 1, "external": 2}
+PROMPTS = ("/prompts", "/completions")  # what a model refuses of these, it refuses of the text
+INDIVIDUAL_STAGES = 10  # the place of the first reason
+
+Order = tuple[int, ...]
 
 
 @lru_cache(maxsize=1)
 def load_prompts() -> dict[str, Any]:
-    """The prompts as data."""
     found: dict[str, Any] = json.loads(PROMPTS_FILE.read_text("utf-8"))
     return found
 
 
 def prompts_version() -> str:
-    """Of the prompts: it stands in every report's parameters."""
     return str(load_prompts()["version"])
 
 
@@ -50,7 +49,7 @@ def justify_prompt(text: str, draw: int) -> Prompt:
 def uphold_prompt(
     stage: Stage, stance: Stance, text: str, reasons: Sequence[str], draw: int
 ) -> Prompt:
-    """Is any additional reason required? `maybe` is asked as toxic (section 3.1: "likely")."""
+    """Is any additional reason required? `maybe` counts as toxic (section 3.1: "likely")."""
     side = load_prompts()["non-toxic" if stance == "non-toxic" else "toxic"]
     kind = "individual" if stage in SINGLE_REASON_STAGES else stage
     head = "REASON" if stage == "sufficiency" else "REASON(S)"
@@ -65,14 +64,6 @@ def _text(text: str) -> str:
 def _two_turns(instruction: str, content: str, draw: int) -> Prompt:
     turns = (Turn(role="system", content=instruction), Turn(role="user", content=content))
     return Prompt(turns=turns, draw=draw)
-
-
-DRAWS = 10_000  # from one sample of a request to the next
-PLACES: dict[Stage, int] = {"justify": 0, "internal": 1, "external": 2}
-PROMPTS = ("/prompts", "/completions")  # what a model refuses of these, it refuses of the text
-INDIVIDUAL_STAGES = 10  # the place of the first reason
-
-Order = tuple[int, ...]
 
 
 @dataclass
@@ -98,7 +89,6 @@ class StagePrompt:
 
 
 def justify_prompts(sample: Sample) -> StagePrompt:
-    """JUSTIFY."""
     prompt = justify_prompt(sample.request.text, sample.number * DRAWS)
     return StagePrompt(sample, "justify", prompt)
 
@@ -110,9 +100,11 @@ def uphold_prompts(sample: Sample) -> list[StagePrompt]:
         return []
     plain = tuple(range(len(justify.reasons)))
     orders = [order for order, _ in sample.rewritten[1:]]
-    asked = [_about_all(sample, justify, "internal", plain)]
-    asked += [_about_all(sample, justify, "external", plain)]
-    return asked + [_about_all(sample, justify, "internal", order) for order in orders]
+    return [
+        _about_all(sample, justify, "internal", plain),
+        _about_all(sample, justify, "external", plain),
+        *(_about_all(sample, justify, "internal", order) for order in orders),
+    ]
 
 
 def individual_prompts(sample: Sample) -> list[StagePrompt]:
@@ -121,11 +113,11 @@ def individual_prompts(sample: Sample) -> list[StagePrompt]:
     if justify is None or why_no_later_stage(justify) is not None:
         return []
     stage = individual_stage(justify.parsed.stance)
-    texts = [reason.statement.text for reason in justify.reasons]
+    texts = [reason.text for reason in justify.reasons]
     empty = len(texts) == 1 and not variant_of(sample.request).prompts_without_reasons
     if stage is None or (stage == "necessity" and empty):
         return []
-    shown = [
+    remaining = [
         [text] if stage == "sufficiency" else texts[:place] + texts[place + 1 :]
         for place, text in enumerate(texts)
     ]
@@ -133,12 +125,12 @@ def individual_prompts(sample: Sample) -> list[StagePrompt]:
         StagePrompt(
             sample, stage, _prompt(sample, justify, stage, some, INDIVIDUAL_STAGES + place), place
         )
-        for place, some in enumerate(shown)
+        for place, some in enumerate(remaining)
     ]
 
 
 def _about_all(sample: Sample, justify: Exchange, stage: Stage, order: Order) -> StagePrompt:
-    texts = [justify.reasons[place].statement.text for place in order]
+    texts = [justify.reasons[place].text for place in order]
     prompt = _prompt(sample, justify, stage, texts, PLACES[stage])  # every order: the same draws
     changed = order if order != tuple(sorted(order)) else None
     return StagePrompt(sample, stage, prompt, order=changed)

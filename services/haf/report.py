@@ -1,14 +1,7 @@
-"""What HAF reports: six metrics, the parts they are made of, controls, and how firm they are.
+"""HAF's messages: six metrics, the parts they are made of, controls and repetition; batch tables.
 
-Source: Mothilal et al., arXiv:2506.19113. Part of the contract: pydantic only.
-
-What HAF says of a single token. Part of the contract: pydantic only.
-
-Source: Mothilal et al., arXiv:2506.19113, Eqs. 1 to 4.
-
-What a report over many HAF results says. Part of the contract: pydantic only.
-
-Source of the tables: Mothilal et al., arXiv:2506.19113, Tables 1 to 5 and Figure 3.
+Source: Mothilal et al., arXiv:2506.19113, Eqs. 1 to 12; Tables 1 to 5 and Figure 3 of many results.
+Part of the contract: pydantic only.
 """
 
 from __future__ import annotations
@@ -32,7 +25,14 @@ from shared.contracts import (
 Share = Annotated[float, Field(ge=0, le=1)]
 Offset = Annotated[int, Field(ge=0, description="character offset into the stage's response")]
 
-ONLY_IF_ASKED = "absent unless the request's `token_values` asks for it"
+UNNAMED = "(unnamed)"
+ONLY_IF_REQUESTED = "absent unless the request's `token_values` asks for it"
+
+
+Stage = Literal["justify", "internal", "external", "sufficiency", "necessity"]
+Stance = Literal["toxic", "maybe", "non-toxic", "unclear"]
+Answer = Literal["sufficient", "insufficient", "doubtful", "irrelevant", "unclear"]
+DecidedBy = Literal["rules", "similarity", "nli"]
 
 
 class TokenValue(Message):
@@ -46,12 +46,6 @@ class TokenValue(Message):
         description="Eq. 3: 1 - g(statement, statement without it); of a decision see "
         "`decision_target`. Not normalised: Eq. 2 divides by the statement's sum"
     )
-
-
-Stage = Literal["justify", "internal", "external", "sufficiency", "necessity"]
-Stance = Literal["toxic", "maybe", "non-toxic", "unclear"]
-Answer = Literal["sufficient", "insufficient", "doubtful", "irrelevant", "unclear"]
-DecidedBy = Literal["rules", "similarity", "nli"]
 
 
 class HafComponents(Message):
@@ -106,7 +100,7 @@ class ReasonPart(Message):
     )
     value: Share | None = Field(description="its term in SoS, UII, UEI or the informativeness")
     token_values: tuple[TokenValue, ...] = Field(
-        default=(), exclude_if=not_, description=ONLY_IF_ASKED
+        default=(), exclude_if=not_, description=ONLY_IF_REQUESTED
     )
 
 
@@ -126,7 +120,7 @@ class DecisionPart(Message):
         "winning side's share of both"
     )
     token_values: tuple[TokenValue, ...] = Field(
-        default=(), exclude_if=not_, description=ONLY_IF_ASKED
+        default=(), exclude_if=not_, description=ONLY_IF_REQUESTED
     )
 
 
@@ -223,9 +217,6 @@ class HafReport(Report):
         description="(R, R) g of the JUSTIFY reasons as DiS uses it: asked once a pair, the "
         "earlier reason first, and mirrored; 1 on the diagonal. Empty for more than 64 reasons",
     )
-
-
-UNNAMED = "(unnamed)"
 
 
 class HafBatchReportRequest(BatchReportRequest):

@@ -1,15 +1,9 @@
-"""One generation's way through the stages: what was asked, answered and found.
-
-Which tokens a statement is made of, and what it reads like without each of them.
+"""One generation's variant through the stages, and the tokens of its statements.
 
 Tokens are assigned by character offsets: every token that shares a character with the statement
 counts, the first and the last one included. Tokens that share a character with each other (a
 letter of several bytes) are one piece. Variant `reference` takes tokens that lie wholly inside,
-which loses the first (" The") and often the last (".
-
-") as the released code does.
-
-Responses that the caller brought: a server's tokens, put back onto the text's characters.
+which loses the first (" The") and often the last (".\n\n") as the released code does.
 """
 
 from __future__ import annotations
@@ -31,7 +25,7 @@ from services.haf.contract import (
 from services.haf.kernel import Floats
 from services.haf.parsing import ParsedResponse, ParsedStatement
 from services.haf.report import Stage, Stance
-from services.haf.variants import HafVariant, variant_of
+from services.haf.variants import variant_of
 from shared.errors import BadInput
 from shared.models.calls import Completion
 
@@ -39,17 +33,17 @@ UNCLEAR = "the JUSTIFY response takes no clear stance, so that later stages cann
 REFUSED = "the JUSTIFY response refuses the task"
 NO_REASONS = "no reasons were found in the JUSTIFY response"
 TOO_MANY = f"the JUSTIFY response gives more than {MOST_REASONS} reasons, too many to ask about"
-NOT_BROUGHT = "its response was not brought"
+NOT_PROVIDED = "its response was not brought"
 SINGLE = "there is one reason only, and nothing is left when it is left out"
 
 
 @dataclass(frozen=True)
 class Exchange:
-    """A response of one stage, read. `reason`: which JUSTIFY reason was asked about."""
+    """A parsed response of one stage. `reason`: the JUSTIFY reason that it is about."""
 
     stage: Stage
     reason: int | None
-    written: ResponseTokens
+    response: ResponseTokens
     parsed: ParsedResponse
     decision: StatementTokens | None
     reasons: tuple[StatementTokens, ...]
@@ -64,7 +58,7 @@ class Exchange:
 
 @dataclass(frozen=True)
 class ReorderedJustify:
-    """The reasons in another order: JUSTIFY rewritten and scored, the internal stage asked anew."""
+    """The reasons in another order: JUSTIFY rewritten and scored, the internal stage anew."""
 
     order: tuple[int, ...]
     justify: Exchange
@@ -80,16 +74,15 @@ class Transcript:
     external: Exchange | None = None
     individual: tuple[Exchange | None, ...] = ()
     absent: dict[str, str] = field(default_factory=dict)  # metric → why its stage is missing
-    orders: tuple[ReorderedJustify, ...] = ()  # the original order first; empty: not asked for
+    orders: tuple[ReorderedJustify, ...] = ()  # the original order first; empty: none requested
 
     @property
     def stance(self) -> Stance:
-        """The stance that JUSTIFY takes."""
         return self.justify.parsed.stance
 
     @property
     def later(self) -> tuple[Exchange, ...]:
-        """The stages after JUSTIFY, in the order in which they are asked."""
+        """The stages after JUSTIFY, in their order."""
         each = (self.internal, self.external, *self.individual)
         return tuple(exchange for exchange in each if exchange is not None)
 
@@ -101,18 +94,17 @@ class Transcript:
 
 
 def read_exchange(
-    request: HafRequest, stage: Stage, written: ResponseTokens, reason: int | None = None
+    request: HafRequest, stage: Stage, response: ResponseTokens, reason: int | None = None
 ) -> Exchange:
     """Parse a response and find its statements' tokens."""
-    way: HafVariant = variant_of(request)
-    parsed = way.parse(written.text, stage)
-    return make_exchange(request, stage, written, parsed, reason)
+    parsed = variant_of(request).parse(response.text, stage)
+    return make_exchange(request, stage, response, parsed, reason)
 
 
 def make_exchange(
     request: HafRequest,
     stage: Stage,
-    written: ResponseTokens,
+    response: ResponseTokens,
     parsed: ParsedResponse,
     reason: int | None = None,
 ) -> Exchange:
@@ -122,10 +114,10 @@ def make_exchange(
     return Exchange(
         stage=stage,
         reason=reason,
-        written=written,
+        response=response,
         parsed=parsed,
-        decision=tokens_of(written, found.statement, whole_tokens=whole) if found else None,
-        reasons=tuple(tokens_of(written, each, whole_tokens=whole) for each in parsed.reasons),
+        decision=tokens_of(response, found.statement, whole_tokens=whole) if found else None,
+        reasons=tuple(tokens_of(response, each, whole_tokens=whole) for each in parsed.reasons),
     )
 
 
@@ -163,11 +155,10 @@ class ResponseTokens:
 
     text: str
     pieces: tuple[TokenSpan, ...]
-    cut: bool = False  # it ended at the most tokens that were allowed
+    truncated: bool = False  # it ended at the most tokens that were allowed
 
     @property
     def tokens(self) -> int:
-        """How many tokens it has."""
         return sum(piece.tokens for piece in self.pieces)
 
 
@@ -179,73 +170,80 @@ class StatementTokens:
     pieces: tuple[TokenSpan, ...] = ()
 
     @property
+    def text(self) -> str:
+        return self.statement.text
+
+    @property
     def nll(self) -> Floats:
         """(N,) -log p, nats."""
         return np.array([piece.nll for piece in self.pieces], dtype=np.float64)
 
     @property
     def masked(self) -> tuple[str, ...]:
-        """(N,) texts without a piece: made when asked for, as they are N times the statement."""
+        """(N,) texts without a piece: made when needed, as they are N times the statement."""
         begin = self.statement.span[0] if self.statement.span else 0
-        return tuple(_without(self.statement.text, piece, begin) for piece in self.pieces)
+        text = self.statement.text
+        return tuple(
+            text[: max(0, piece.start - begin)] + text[max(0, piece.end - begin) :]
+            for piece in self.pieces
+        )
 
     @property
     def tokens(self) -> int:
-        """How many tokens it has."""
         return sum(piece.tokens for piece in self.pieces)
 
 
 def merge_tokens(tokens: Iterable[tuple[int, int, float]]) -> tuple[TokenSpan, ...]:
     """(start, end, log-probability) of tokens, in order, as pieces that do not overlap."""
     pieces: list[TokenSpan] = []
-    waiting = TokenSpan(0, 0, 0.0, 0)  # tokens without characters go with the next ones
+    pending = TokenSpan(0, 0, 0.0, 0)  # tokens without characters go with the next ones
     for start, end, logprob in tokens:
-        nll, count = waiting.nll + max(0.0, -logprob), waiting.tokens + 1
+        nll, count = pending.nll + max(0.0, -logprob), pending.tokens + 1
         if end <= start:
-            waiting = TokenSpan(0, 0, nll, count)
+            pending = TokenSpan(0, 0, nll, count)
             continue
-        waiting = TokenSpan(0, 0, 0.0, 0)
+        pending = TokenSpan(0, 0, 0.0, 0)
         if pieces and start < pieces[-1].end:
             last = pieces.pop()
             start, end = last.start, max(end, last.end)
             nll, count = nll + last.nll, count + last.tokens
         pieces.append(TokenSpan(start, end, nll, count))
-    if waiting.tokens and pieces:
+    if pending.tokens and pieces:
         last = pieces.pop()
-        both = (last.nll + waiting.nll, last.tokens + waiting.tokens)
+        both = (last.nll + pending.nll, last.tokens + pending.tokens)
         pieces.append(TokenSpan(last.start, last.end, *both))
     return tuple(pieces)
 
 
 def tokens_of(
-    written: ResponseTokens, statement: ParsedStatement, *, whole_tokens: bool
+    response: ResponseTokens, statement: ParsedStatement, *, whole_tokens: bool
 ) -> StatementTokens:
     """The tokens of a statement; none where it does not stand in the response."""
     if statement.span is None:
         return StatementTokens(statement)
     start, end = statement.span
-    first = bisect_right(written.pieces, start, key=lambda piece: piece.end)
-    last = bisect_left(written.pieces, end, key=lambda piece: piece.start)
+    first = bisect_right(response.pieces, start, key=lambda piece: piece.end)
+    last = bisect_left(response.pieces, end, key=lambda piece: piece.start)
     own = (
         piece
-        for piece in written.pieces[first:last]
+        for piece in response.pieces[first:last]
         if not (whole_tokens and (piece.start < start or piece.end > end))
     )
     return StatementTokens(statement, tuple(own))
 
 
-def _without(text: str, piece: TokenSpan, begin: int) -> str:
-    return text[: max(0, piece.start - begin)] + text[max(0, piece.end - begin) :]
-
-
 def from_completion(completion: Completion) -> ResponseTokens:
-    """What a model of ours wrote."""
     tokens = ((token.start, token.end, token.logprob) for token in completion.tokens)
-    return ResponseTokens(completion.text, merge_tokens(tokens), cut=completion.finish == "length")
+    return ResponseTokens(
+        completion.text, merge_tokens(tokens), truncated=completion.finish == "length"
+    )
 
 
 def from_response(response: Response, pointer: str) -> ResponseTokens:
-    """What the caller's model wrote. Raises BadInput where the tokens do not spell the text."""
+    """A provided response, its server's tokens put back onto the text's characters.
+
+    Raises BadInput where the tokens do not spell the text.
+    """
     if response.tokens is not None:
         tokens = [(token.start, token.end, token.logprob) for token in response.tokens]
         if tokens != sorted(tokens, key=lambda token: token[0]):
@@ -268,18 +266,18 @@ def from_response(response: Response, pointer: str) -> ResponseTokens:
     )
 
 
-def _covered(written: ResponseTokens, pointer: str) -> ResponseTokens:
+def _covered(response: ResponseTokens, pointer: str) -> ResponseTokens:
     """The same. Raises BadInput where more than blanks of the text belong to no token."""
-    ends = [0, *(piece.end for piece in written.pieces)]
-    starts = [*(piece.start for piece in written.pieces), len(written.text)]
+    ends = [0, *(piece.end for piece in response.pieces)]
+    starts = [*(piece.start for piece in response.pieces), len(response.text)]
     for end, start in zip(ends, starts, strict=True):
-        if written.text[end:start].strip():
+        if response.text[end:start].strip():
             raise BadInput(
                 f"the characters {end} to {start} of the text belong to no token: their "
                 "log-probabilities are missing",
                 pointer=f"{pointer}/tokens",
             )
-    return written
+    return response
 
 
 def _spelled(logprobs: ChatLogprobs | CompletionLogprobs) -> tuple[list[bytes], list[float]]:
@@ -298,15 +296,15 @@ def _placed(text: str, pieces: list[bytes]) -> list[tuple[int, int] | None] | No
 
     None altogether where the text is not a part of the joined tokens.
     """
-    joined, wanted = b"".join(pieces), _bytes(text)
-    shift = joined.find(wanted)
+    encoded = _bytes(text)
+    shift = b"".join(pieces).find(encoded)
     if shift < 0:
         return None
     character = [place for place, letter in enumerate(text) for _ in _bytes(letter)]
     spans: list[tuple[int, int] | None] = []
     here = -shift
     for piece in pieces:
-        start, end = max(0, here), min(len(wanted), here + len(piece))
+        start, end = max(0, here), min(len(encoded), here + len(piece))
         here += len(piece)
         inside = start < end
         spans.append((character[start], character[end - 1] + 1) if inside else None)

@@ -1,4 +1,4 @@
-"""How the three variants differ, in one place. The card (README.md) gives the reasons."""
+"""The three variants of HAF, a row each. The card (README.md) gives the reasons."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from shared.contracts import Variant
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HafVariant:
-    """What a variant does where the paper, its code and its meaning part."""
+    """Choices where the paper, its code and its meaning part."""
 
     parse: Callable[[str, Stage], ParsedResponse]
     decision_target: DecisionTarget  # what a decision's tokens are relevant to
     whole_tokens: bool  # only tokens that lie wholly inside a statement
-    same_is_one: bool  # equal texts have similarity 1, without asking
+    same_is_one: bool  # equal texts have similarity 1, without a call
     left_to_model: tuple[Answer | None, ...]  # rule answers that a model must give instead
     best_template: bool  # the most similar sentence of each side, else their mean
     least_share: float  # of the winning side; below it the decision is unclear
     necessity_without_reasons: float | None  # I_N where no reason is given
     diversity_without_others: float | None  # div from an empty list
     count_undefined: bool  # DiS divides by pairs that it leaves out
-    prompts_without_reasons: bool  # necessity of a single reason: asked with an empty list
+    prompts_without_reasons: bool  # necessity of a single reason: prompted with an empty list
 
 
 # Of 56 distinct real decisions whose answer the rules know, the embedded similarity gives the side
-# that says `sufficient` a share of 0.51 to 0.55, whatever they say: it cannot read them.
+# that says `sufficient` a share of 0.51 to 0.55, whatever they mean: it cannot tell.
 CLEAR_SHARE = 0.6
 
 EVERY_ANSWER: tuple[Answer | None, ...] = (
@@ -81,5 +81,4 @@ VARIANTS: dict[Variant, HafVariant] = {
 
 
 def variant_of(request: HafRequest) -> HafVariant:
-    """The request's variant."""
     return VARIANTS[request.variant]

@@ -1,6 +1,6 @@
 """HateXScore over many posts: the mean of each part with its interval, and the label conflicts.
 
-A pure function of results; no model is asked.
+A pure function of results.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from services.hatexscore.report import (
     HatexscoreReport,
     LabelConflicts,
 )
-from shared.contracts import BatchReportRequest, Interval, Scored
+from shared.contracts import BatchReportRequest, Scored
 from shared.statistics.intervals import BatchStatistics
 
 Row = Scored[HatexscoreRequest, HatexscoreReport]
@@ -30,7 +30,8 @@ def batch_report(
     return HatexscoreBatchReport(
         **over.envelope(),
         components={
-            part: _component(part, rows, over) for part in HatexscoreComponents.model_fields
+            part: over.mean(part, [getattr(row.report.components, part) for row in rows])
+            for part in HatexscoreComponents.model_fields
         },
         share_beaten=over.mean(
             "share_beaten", (control.share_beaten if control else None for control in controls)
@@ -39,12 +40,6 @@ def batch_report(
         groups=dict(sorted(Counter(g for row in rows for g in row.report.groups).items())),
         languages=dict(sorted(Counter(row.report.language for row in rows).items())),
     )
-
-
-def _component(
-    part: str, rows: Sequence[Row], over: BatchStatistics[BatchReportRequest]
-) -> Interval:
-    return over.mean(part, (getattr(row.report.components, part) for row in rows))
 
 
 def label_conflicts(rows: Sequence[Row]) -> LabelConflicts:

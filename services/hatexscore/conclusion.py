@@ -4,27 +4,12 @@ Source: Hu & Lee, arXiv:2601.13547, section 3.1, Eq. 2.
 Deviates: the released code takes any "hate speech", "yes" or "no" anywhere for a conclusion and
 ignores negation; here a sentence must say it of the text, negation turns it, a hedge or a question
 voids it, quoted material does not speak, and the last sentence that concludes is the conclusion.
-
-How an English sentence says that a text is hateful or not.
-
-A label counts where it ends a bare verdict ("Conclusion: hateful.") or where a clause predicates it
-of the text ("it does not cross the line into hate speech"). Negation works inside its clause.
-
-How a Korean sentence says that a text is hateful (혐오, 증오) or not.
-
-A label counts after a mark ("결론: 증오") or before a predicate ("혐오 표현입니다"); negation
-follows it ("혐오 표현이 아닙니다") or is its prefix ("비증오적").
-
-How a Chinese sentence says that a text is hateful (仇恨) or not.
-
-A label counts after a mark ("结论：仇恨") or where a verb predicates it ("不构成仇恨言论"); Chinese
-drops its subjects, so none is asked for. Negation stands before the verb or before the label.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from services.hatexscore.quotes import quoted_spans
@@ -74,11 +59,14 @@ def _last_statement(plain: str, spans: Iterable[Span]) -> ConclusionStatement | 
 
 
 def _label(sentence: str) -> Label | None:
-    """The label that a sentence states; the three languages use different scripts."""
-    for stated in (english_label, chinese_label, korean_label):
-        hateful = stated(sentence)
-        if hateful is not None:
-            return "hateful" if hateful else "non-hateful"
+    """The label that a lower-case sentence states; the three languages use different scripts."""
+    for rules in _RULES:
+        for term in reversed(list(rules.term.finditer(sentence))[-LABELS:]):
+            clause = rules.clause(sentence, term)
+            if clause is not None:
+                negated = term.groupdict().get("non") is not None
+                negations = len(rules.negation.findall(clause)) + negated
+                return "non-hateful" if negations % 2 else "hateful"
     return None
 
 
@@ -100,6 +88,21 @@ def _plain(explanation: str) -> str:
 
 
 LABELS = 20  # of a sentence that are looked at, from its end
+
+
+@dataclass(frozen=True, slots=True)
+class _ConclusionRules:
+    """How one language says that a text is hateful.
+
+    term:   a label; its group `non`, if it has one, denies it.
+    clause: the words about a label in which negations count; None where it is no verdict.
+    """
+
+    term: re.Pattern[str]
+    negation: re.Pattern[str]
+    clause: Callable[[str, re.Match[str]], str | None]
+
+
 REACH_EN = 600  # characters before a label that may belong to its clause
 
 _TERM_EN = re.compile(
@@ -161,20 +164,15 @@ _AFTER_BARE_EN = re.compile(
 )
 
 
-def english_label(sentence: str) -> bool | None:
-    """True: hateful, False: non-hateful, None: no conclusion. `sentence` is in lower case."""
-    if sentence.rstrip().endswith(("?", "？")):
-        return None
-    for term in reversed(list(_TERM_EN.finditer(sentence))[-LABELS:]):
-        clause = _english_clause(sentence, term)
-        if clause is not None and not _HEDGE_EN.search(clause):
-            negations = len(_NEGATION_EN.findall(clause)) + (term["non"] is not None)
-            return negations % 2 == 0
-    return None
-
-
 def _english_clause(sentence: str, term: re.Match[str]) -> str | None:
-    """The words before the label that belong to its verdict; None where it is no verdict."""
+    """A label counts where it ends a bare verdict ("Conclusion: hateful.") or where a clause
+    predicates it of the text ("it does not cross the line into hate speech")."""
+    clause = None if sentence.rstrip().endswith(("?", "？")) else _english_verdict(sentence, term)
+    return None if clause is None or _HEDGE_EN.search(clause) else clause
+
+
+def _english_verdict(sentence: str, term: re.Match[str]) -> str | None:
+    """The words before the label that belong to its verdict; negation works inside its clause."""
     before = sentence[max(0, term.start() - REACH_EN) : term.start()]
     marks = list(_MARK_EN.finditer(before))
     verdict = before[marks[-1].end() :] if marks else before
@@ -216,24 +214,18 @@ _AGAINST_KO = re.compile(
 _BREAK_KO = re.compile(r"지만|그러나|하지만|[;；]|때문")
 
 
-def korean_label(sentence: str) -> bool | None:
-    """True: hateful, False: non-hateful, None: no conclusion."""
-    for term in reversed(list(_TERM_KO.finditer(sentence))[-LABELS:]):
-        predicate = _BREAK_KO.split(sentence[term.end() : term.end() + REACH_KO])[0]
-        if _HEDGE_KO.search(predicate) or _AGAINST_KO.match(predicate):
-            continue
-        if _is_korean_verdict(sentence[max(0, term.start() - REACH_KO) : term.start()], predicate):
-            negations = len(_NEGATION_KO.findall(predicate)) + (term["non"] is not None)
-            return negations % 2 == 0
-    return None
-
-
-def _is_korean_verdict(before: str, predicate: str) -> bool:
-    """After a mark, alone, or with a predicate of its own."""
+def _korean_clause(sentence: str, term: re.Match[str]) -> str | None:
+    """A label counts after a mark ("결론: 증오") or before a predicate ("혐오 표현입니다");
+    negation follows it ("혐오 표현이 아닙니다") or is its prefix ("비증오적")."""
+    before = sentence[max(0, term.start() - REACH_KO) : term.start()]
+    predicate = _BREAK_KO.split(sentence[term.end() : term.end() + REACH_KO])[0]
+    if _HEDGE_KO.search(predicate) or _AGAINST_KO.match(predicate):
+        return None
     bare = not predicate.strip(" .!。\"'")
     if bare and (_MARK_KO.search(before) or not before.strip(" \"'")):
-        return True
-    return bool(_PREDICATE_KO.match(predicate) and _VERB_KO.search(predicate))
+        return predicate
+    predicates = _PREDICATE_KO.match(predicate) and _VERB_KO.search(predicate)
+    return predicate if predicates else None
 
 
 REACH_ZH = 200  # characters before a label that may belong to its clause
@@ -255,17 +247,15 @@ _AGAINST_ZH = re.compile(r"反对|谴责|批评|抵制|关于|讨论|针对|打�
 _BARE_ZH = re.compile(r"(?:\W|因此|所以|总之|综上所述|综上|最终|为|是|该?文本|非|不是|并非|属于?)*")
 
 
-def chinese_label(sentence: str) -> bool | None:
-    """True: hateful, False: non-hateful, None: no conclusion."""
-    for term in reversed(list(_TERM_ZH.finditer(sentence))[-LABELS:]):
-        clause = _chinese_clause(sentence, term)
-        if clause is not None and not _HEDGE_ZH.search(clause + sentence[term.end() :][-1:]):
-            return len(_NEGATION_ZH.findall(clause)) % 2 == 0
-    return None
-
-
 def _chinese_clause(sentence: str, term: re.Match[str]) -> str | None:
-    """What stands before the label in its verdict; None where it is no verdict."""
+    """A label counts after a mark ("结论：仇恨") or where a verb predicates it ("不构成仇恨言论");
+    subjects are dropped, so none is required. Negation precedes the verb or the label."""
+    clause = _chinese_verdict(sentence, term)
+    hedged = clause is not None and _HEDGE_ZH.search(clause + sentence[term.end() :][-1:])
+    return None if hedged else clause
+
+
+def _chinese_verdict(sentence: str, term: re.Match[str]) -> str | None:
     before = sentence[max(0, term.start() - REACH_ZH) : term.start()]
     marks = list(_MARK_ZH.finditer(before))
     verdict = _IDIOM_ZH.sub("", before[marks[-1].end() :] if marks else before)
@@ -276,3 +266,10 @@ def _chinese_clause(sentence: str, term: re.Match[str]) -> str | None:
         return clause
     rest = sentence[term.end() :].strip(" 。.!！的")
     return verdict if _BARE_ZH.fullmatch(verdict) and not rest else None
+
+
+_RULES = (
+    _ConclusionRules(_TERM_EN, _NEGATION_EN, _english_clause),
+    _ConclusionRules(_TERM_ZH, _NEGATION_ZH, _chinese_clause),
+    _ConclusionRules(_TERM_KO, _NEGATION_KO, _korean_clause),
+)

@@ -1,14 +1,12 @@
 """HateXScore: does an explanation of a hate-speech decision conclude, quote, name and cohere?
 
-Source: Hu & Lee, EACL 2026, arXiv:2601.13547, section 3. Messages only; the card is README.md.
-
-How much work a HateXScore request asks for: counted from its marks, without reading it.
+Source: Hu & Lee, EACL 2026, arXiv:2601.13547, section 3. Messages and costs; the card is README.md.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Annotated, Literal, Self
+from typing import Annotated, Literal, Self, get_args
 
 from pydantic import Field, StringConstraints, ValidationInfo, field_validator, model_validator
 
@@ -29,21 +27,20 @@ from shared.contracts import (
     Parameter,
     ScoreRequest,
     SurprisingRule,
+    Variant,
 )
 from shared.work import Size, Work, words_of
 
 DEFAULT_MODEL = "embedded-hate"
 
+MARKS = "\"'\uff02\u201c\u201e\u201f\u00ab\u300c\u300e\u300a\u2018\u201b"  # that open a quotation
+SECONDS_A_CHARACTER = 5e-5  # of text and explanation: words, groups, conclusion
+SECONDS_A_QUOTATION = 2e-3  # that is looked for among near misses
+SECONDS_A_TERM = 1.5e-4  # of a policy of your own
 
 PolicyName = Literal["un", "meta", "twitter", "youtube"]
-
-
 Term = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=100)]
-
-
 Terms = Annotated[list[Term], Field(max_length=2_000)]
-
-
 CustomPolicy = Annotated[dict[Term, Terms], Field(min_length=1, max_length=100)]
 
 
@@ -145,30 +142,22 @@ _HATEFUL = {
     "wrong. Conclusion: hateful.",
     "predicted_label": "hateful",
 }
-
-
 _CHINESE = {
     "text": "今天和同事一起看了一场很好的电影。",
     "explanation": "“很好的电影”只是对电影的评价，没有攻击任何人。结论：非仇恨。",
     "predicted_label": "non-hateful",
 }
-
-
 _KOREAN = {
     "text": "오늘 도서관에서 좋은 책을 빌렸다.",
     "explanation": '"좋은 책을 빌렸다"는 일상을 말할 뿐이다. 이 글은 혐오 표현이 아닙니다.',
     "predicted_label": "non-hateful",
 }
-
-
 _OWN_PROBABILITIES = {
     "text": "Muslims are kind neighbours",
     "explanation": 'The phrase "kind neighbours" praises Muslim people. The text is not hateful.',
     "predicted_label": "non-hateful",
     "probabilities": {"original": 0.02, "masked": 0.02},
 }
-
-
 _OWN_POLICY = {
     "text": "We lost the match again, cyclists everywhere",
     "explanation": '"cyclists everywhere" is a complaint about traffic. This is not hate speech.',
@@ -180,6 +169,26 @@ _OWN_POLICY = {
 def cost(request: HatexscoreRequest, reads: int) -> Sequence[Work]:
     """At most so much: not every mark opens a quotation, and not every quotation is masked."""
     return tuple(_works(request, reads))
+
+
+def _works(request: HatexscoreRequest, reads: int) -> Iterator[Work]:
+    variants = Size(
+        "variants", len(get_args(Variant)) if request.other_variants else 1, "/other_variants"
+    )
+    characters = len(request.text) + len(request.explanation)
+    read = Size("characters of `text` and `explanation`", characters, "/text", least=2)
+    yield Work((read, variants), "characters", seconds_each=SECONDS_A_CHARACTER)
+    marks = sum(map(request.explanation.count, MARKS))
+    quotations = Size("quotation marks of `explanation`", marks, "/explanation")
+    yield Work((quotations, variants), "quotations", seconds_each=SECONDS_A_QUOTATION)
+    if isinstance(request.policy, dict):
+        terms = sum(map(len, request.policy.values()))
+        size = Size("terms of `policy`", terms, "/policy")
+        yield Work((size,), "terms", seconds_each=SECONDS_A_TERM)
+    if marks and request.probabilities is None:
+        draws = Size("texts (`control_draws` and two)", 2 + request.control_draws, "/control_draws")
+        tokens = Size("tokens of `text`", max(1, min(words_of(request.text), reads)), "/text")
+        yield Work((draws, tokens, variants))
 
 
 CONTRACT = MetricContract(
@@ -222,40 +231,3 @@ CONTRACT = MetricContract(
         ),
     ),
 )
-
-
-if TYPE_CHECKING:
-    pass
-
-
-MARKS = "\"'\uff02\u201c\u201e\u201f\u00ab\u300c\u300e\u300a\u2018\u201b"  # that open a quotation
-
-
-SECONDS_A_CHARACTER = 5e-5  # of text and explanation: words, groups, conclusion
-
-
-SECONDS_A_QUOTATION = 2e-3  # that is looked for among near misses
-
-
-SECONDS_A_TERM = 1.5e-4  # of a policy of your own
-
-
-VARIANTS = 3
-
-
-def _works(request: HatexscoreRequest, reads: int) -> Iterator[Work]:
-    variants = Size("variants", VARIANTS if request.other_variants else 1, "/other_variants")
-    characters = len(request.text) + len(request.explanation)
-    read = Size("characters of `text` and `explanation`", characters, "/text", least=2)
-    yield Work((read, variants), "characters", seconds_each=SECONDS_A_CHARACTER)
-    marks = sum(map(request.explanation.count, MARKS))
-    quotations = Size("quotation marks of `explanation`", marks, "/explanation")
-    yield Work((quotations, variants), "quotations", seconds_each=SECONDS_A_QUOTATION)
-    if isinstance(request.policy, dict):
-        terms = sum(map(len, request.policy.values()))
-        size = Size("terms of `policy`", terms, "/policy")
-        yield Work((size,), "terms", seconds_each=SECONDS_A_TERM)
-    if marks and request.probabilities is None:
-        draws = Size("texts (`control_draws` and two)", 2 + request.control_draws, "/control_draws")
-        tokens = Size("tokens of `text`", max(1, min(words_of(request.text), reads)), "/text")
-        yield Work((draws, tokens, variants))

@@ -1,4 +1,4 @@
-"""What can be read off a request before any model is asked: one noun for the three variants."""
+"""An explanation, parsed before any model is called: one type for the three variants."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from services.hatexscore.contract import HatexscoreRequest
 from services.hatexscore.group_terms import GroupMention
 from services.hatexscore.lexicon import Lexicon, custom_lexicon, load_lexicon
 from services.hatexscore.quotes import Quotation, Quote
-from services.hatexscore.report import ConsistencyRule, GroupEvidence, Label, QuoteEvidence
+from services.hatexscore.report import GroupEvidence, Label, QuoteEvidence
 from services.hatexscore.words import Language, Span, detect_language
 
 LABEL_UNKNOWN = (
@@ -44,13 +44,12 @@ class QuotedSpans:
 
     @property
     def counts(self) -> bool:
-        """Is there a quotation to weigh?"""
         return self.masked is not None and not self.trivial
 
 
 @dataclass(frozen=True, slots=True)
 class ParsedExplanation:
-    """Everything that the score needs beside probabilities.
+    """All that the score needs beside probabilities.
 
     htc, tgi: 0 or 1. label: in force, None where neither sent nor stated.
     """
@@ -63,8 +62,6 @@ class ParsedExplanation:
     quoting: QuotedSpans
     groups: tuple[GroupEvidence, ...]
     tgi: float
-    tau: float
-    rule: ConsistencyRule
     warnings: tuple[str, ...]
 
 
@@ -85,7 +82,6 @@ def lexicon_of(request: HatexscoreRequest, language: Language) -> Lexicon:
 
 
 def quote_evidence(quotes: Iterable[Quote]) -> tuple[QuoteEvidence, ...]:
-    """Quotes as the report shows them."""
     return tuple(
         QuoteEvidence(
             start=quote.start,
@@ -100,7 +96,6 @@ def quote_evidence(quotes: Iterable[Quote]) -> tuple[QuoteEvidence, ...]:
 
 
 def group_evidence(mentions: Iterable[GroupMention]) -> tuple[GroupEvidence, ...]:
-    """Mentions as the report shows them."""
     return tuple(
         GroupEvidence(
             start=mention.start,

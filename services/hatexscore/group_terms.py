@@ -1,32 +1,8 @@
-"""Where the expressions of a lexicon occur in a passage: whole, and the longest first.
+"""Expressions of a lexicon in an explanation: whole, and the longest first.
 
 Deviates from the released code: full terms only (it also matches every prefix of a term), and
 n-grams as long as the longest term (the paper stops at trigrams, where "democratic republic of the
 congo" cannot be found).
-
-An explanation cut into sentences and words, with its quotations kept apart.
-
-The words that decide whether a mention counts, per language: data, not code.
-
-`cues.{language}.json` is our own work; the paper says only "NER and part-of-speech patterns to
-check for direct relationships (e.g., verbs, adjectives)" (§3.3). Each pattern there is a `form`
-whose `%s` stands for the alternatives in `any`. A form cuts words only where that can matter,
-before a last "and" and before `%s`: one that may cut them anywhere tries every way to.
-
-A protected group named in an explanation, and whether that identifies the target.
-
-A prefix tree of a lexicon's expressions.
-
-Chinese and Korean: expressions as sequences of characters between word borders.
-
-Spaces are skipped (이주 노동자 is 이주노동자), borders are not: 非 is no group in 非仇恨, nor
-印度教 in 印度|教育. A term may stop inside the analyser's word if a person suffix or an attack is
-left over (黑人|群, 种族|歧视).
-
-English: expressions as sequences of words, plural or singular, hyphen or not.
-
-A lemma is taken for plurals only: the lemma of "blinds" is a group's name, and so is the lemma of
-"disables", but neither names anybody.
 """
 
 from __future__ import annotations
@@ -43,6 +19,20 @@ from typing import Any, Literal
 
 from services.hatexscore.lexicon import Kind, Lexicon, LexiconEntry
 from services.hatexscore.words import Language, Span, TextWord, sentences, words
+
+FOLDER = Path(__file__).with_name("data")
+
+Words = frozenset[str]
+Pattern = re.Pattern[str]
+Forms = tuple[str, ...]
+FoundAs = Literal["term", "plural", "lemma", "demonym", "added", "category_term", "slur_alias"]
+
+PREFERENCE: tuple[Kind, ...] = ("term", "added", "demonym", "slur_alias", "category_term")
+SHORTEST = 2  # characters of a term that may stop inside a word: not 女 in 女性
+SPACES = frozenset(" \u00a0\u3000")
+HYPHENS = frozenset("-\u2010\u2011\u2013")
+LONGEST_GAP = 3  # characters: " - "
+IRREGULAR = {"children": "child", "peoples": "people", "persons": "person", "dwarves": "dwarf"}
 
 
 def find_terms(passage: Passage, lexicon: Lexicon) -> list[TermMatch]:
@@ -67,7 +57,7 @@ class Sentence:
 
 @dataclass(frozen=True)
 class Passage:
-    """The explanation as the rules look at it.
+    """An explanation cut into sentences and words, with its quotations kept apart.
 
     words:      all of them, quoted or not.
     quotations: sorted spans that do not overlap.
@@ -89,7 +79,6 @@ class Passage:
 
 
 def read_passage(explanation: str, language: Language, quotations: Sequence[Span]) -> Passage:
-    """Analyse the explanation once for all rules."""
     found = words(explanation, language)
     spans = _disjoint(quotations)
     cut = [_sentence(span, found, spans) for span in sentences(explanation, language)]
@@ -121,15 +110,15 @@ def _disjoint(spans: Sequence[Span]) -> tuple[Span, ...]:
     return tuple(joined)
 
 
-FOLDER = Path(__file__).with_name("data")
-
-Words = frozenset[str]
-Pattern = re.Pattern[str]
-
-
 @dataclass(frozen=True)
 class Cues:
-    """One language's cues. Patterns `…_before` and `…_after` look at what surrounds a mention.
+    """The words of one language that decide whether a mention counts: data, our own work.
+
+    The paper says only "NER and part-of-speech patterns to check for direct relationships (e.g.,
+    verbs, adjectives)" (§3.3). In `cues.{language}.json` a pattern is a `form` whose `%s` stands
+    for the alternatives in `any`. A form cuts words only where that can matter, before a last "and"
+    and before `%s`: one that may cut them anywhere tries every way to.
+    Patterns `…_before` and `…_after` look at what surrounds a mention.
 
     negators:          open a denial, unless a word of `cancelling` ("not only") or of `rejecting`
                        ("does not respect") follows; the latter is an attack.
@@ -164,7 +153,6 @@ class Cues:
 
 @lru_cache(maxsize=3)
 def load_cues(language: Language) -> Cues:
-    """The cues of `language`, read once."""
     content = json.loads((FOLDER / f"cues.{language}.json").read_text(encoding="utf-8"))
     patterns = {name: _compile(made) for name, made in content.pop("patterns").items()}
     suffix = content.pop("demonym_suffix")
@@ -177,9 +165,6 @@ def _compile(made: dict[str, Any]) -> Pattern:
     alternatives = sorted(made["any"], key=len, reverse=True)
     form = str(made["form"]).replace("%s", "|".join(alternatives))
     return re.compile(form, re.IGNORECASE)
-
-
-FoundAs = Literal["term", "plural", "lemma", "demonym", "added", "category_term", "slur_alias"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,9 +184,6 @@ class GroupMention:
     found_as: FoundAs
     counts: bool
     reason: str
-
-
-PREFERENCE: tuple[Kind, ...] = ("term", "added", "demonym", "slur_alias", "category_term")
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,10 +213,6 @@ class TermTree:
             node.entry = entry
 
 
-SHORTEST = 2  # characters of a term that may stop inside a word: not 女 in 女性
-SPACES = frozenset(" \u00a0\u3000")
-
-
 @dataclass(frozen=True)
 class Borders:
     """Where words start and end, which ends are a determiner's, and who holds a character."""
@@ -246,17 +224,22 @@ class Borders:
 
 
 def candidates_by_characters(passage: Passage, lexicon: Lexicon) -> Iterator[TermMatch]:
-    """The longest expression at each word border, overlaps not yet removed."""
-    tree, known, borders = _character_tree(lexicon), load_cues(passage.language), _borders(passage)
+    """Chinese and Korean: the longest expression at each word border, overlaps not yet removed.
+
+    Spaces are skipped (이주 노동자 is 이주노동자), borders are not: 非 is no group in 非仇恨, nor
+    印度教 in 印度|教育. A term may stop inside the analyser's word if a person suffix or an attack
+    is left over (黑人|群, 种族|歧视).
+    """
+    tree, cues, borders = _character_tree(lexicon), load_cues(passage.language), _borders(passage)
     for start in sorted(borders.starts):
         ends = [
             (end, entry)
             for end, entry in _character_ends(passage.text, start, tree)
-            if _may_end(passage.text, start, end, borders, known)
+            if _may_end(passage.text, start, end, borders, cues)
         ]
         if ends:
             end, entry = max(ends, key=lambda found: found[0])
-            people = _people(passage.text, (end, entry), borders, known)
+            people = _people(passage.text, (end, entry), borders, cues)
             found_as = "demonym" if people > 0 else entry.kind
             yield TermMatch(entry, start, max(end, people), found_as)
 
@@ -275,7 +258,12 @@ def _character_tree(lexicon: Lexicon) -> TermTree:
 def _borders(passage: Passage) -> Borders:
     """A particle or an ending starts no expression, nor does an inflected verb end one."""
     starts = frozenset(_starts(passage))
-    ends = frozenset(word.end for word in passage.words if not _is_inflected(word))
+    ends = frozenset(
+        word.end
+        for word in passage.words
+        # a Korean verb stem has …다 in its lemma and not in the text
+        if not (word.lemma.endswith("다") and word.lemma != word.text)
+    )
     stops = frozenset(word.end for word in passage.words if word.is_stop and _alone(passage, word))
     holder = {place: word for word in passage.words for place in range(word.start, word.end)}
     return Borders(starts, ends, stops, holder)
@@ -297,11 +285,6 @@ def _alone(passage: Passage, word: TextWord) -> bool:
     return not passage.text[max(0, word.start - 1) : word.start].strip()
 
 
-def _is_inflected(word: TextWord) -> bool:
-    """A Korean verb stem has …다 in its lemma and not in the text."""
-    return word.lemma.endswith("다") and word.lemma != word.text
-
-
 def _character_ends(text: str, start: int, tree: TermTree) -> Iterator[tuple[int, LexiconEntry]]:
     """Every (end, entry) of an expression that begins at `start`; single spaces are skipped."""
     node, position, skipped = tree, start, False
@@ -317,7 +300,7 @@ def _character_ends(text: str, start: int, tree: TermTree) -> Iterator[tuple[int
             yield position, node.entry
 
 
-def _may_end(text: str, start: int, end: int, borders: Borders, known: Cues) -> bool:
+def _may_end(text: str, start: int, end: int, borders: Borders, cues: Cues) -> bool:
     """At a word's end; or, two characters and more, before a suffix inside the word.
 
     Never across a space that follows a determiner: 이 주민 (these residents) is not 이주민.
@@ -330,28 +313,25 @@ def _may_end(text: str, start: int, end: int, borders: Borders, known: Cues) -> 
     if holder is None or end - start < SHORTEST:
         return False
     rest = text[end : holder.end]
-    return rest in known.suffixes or bool(known.patterns["predicates"].fullmatch(rest))
+    return rest in cues.suffixes or bool(cues.patterns["predicates"].fullmatch(rest))
 
 
-def _people(text: str, found: tuple[int, LexiconEntry], borders: Borders, known: Cues) -> int:
+def _people(text: str, found: tuple[int, LexiconEntry], borders: Borders, cues: Cues) -> int:
     """Where the mention ends if a country's name goes on as its people (미국 + 인), else -1."""
     end, entry = found
-    suffix = known.demonym_suffix
+    suffix = cues.demonym_suffix
     whole = end + len(suffix)
     if suffix and entry.kind == "term" and text.startswith(suffix, end) and whole in borders.ends:
         return whole
     return -1
 
 
-HYPHENS = frozenset("-\u2010\u2011\u2013")
-LONGEST_GAP = 3  # characters: " - "
-IRREGULAR = {"children": "child", "peoples": "people", "persons": "person", "dwarves": "dwarf"}
-
-Forms = tuple[str, ...]
-
-
 def candidates_by_words(passage: Passage, lexicon: Lexicon) -> Iterator[TermMatch]:
-    """The longest expression at each word, overlaps not yet removed."""
+    """English: the longest expression at each word, plural or singular, hyphen or not.
+
+    Overlaps are not yet removed. A lemma is taken for plurals only: the lemma of "blinds" is a
+    group's name, and so is the lemma of "disables", but neither names anybody.
+    """
     tree = _word_tree(lexicon)
     plain = [word for word in passage.words if word.text not in HYPHENS]
     forms = [_forms(word) for word in plain]
@@ -359,7 +339,7 @@ def candidates_by_words(passage: Passage, lexicon: Lexicon) -> Iterator[TermMatc
         ends = [
             (end, entry)
             for end, entry in _word_ends(forms, first, tree)
-            if _together(passage.text, plain[first:end])
+            if _adjacent(passage.text, plain[first:end])
         ]
         if ends:
             end, entry = max(ends, key=lambda found: found[0])
@@ -369,19 +349,14 @@ def candidates_by_words(passage: Passage, lexicon: Lexicon) -> Iterator[TermMatc
 
 @lru_cache(maxsize=16)
 def _word_tree(lexicon: Lexicon) -> TermTree:
-    """Each expression as it stands, and in the singular."""
+    """Each expression without its hyphens, as it stands and in the singular."""
     root = TermTree()
     for entry in lexicon.entries():
-        found = _lower(entry.term)
+        found = tuple(w.text.lower() for w in words(entry.term, "en") if w.text not in HYPHENS)
         if found:
             root.add(found, entry)
             root.add((*found[:-1], singular(found[-1])), entry)
     return root
-
-
-def _lower(term: str) -> Forms:
-    """The words of an expression without its hyphens."""
-    return tuple(w.text.lower() for w in words(term, "en") if w.text not in HYPHENS)
 
 
 def _forms(word: TextWord) -> Forms:
@@ -421,7 +396,7 @@ def _word_ends(
             yield from _word_ends(forms, position + 1, node.children[form])
 
 
-def _together(text: str, found: Sequence[TextWord]) -> bool:
+def _adjacent(text: str, found: Sequence[TextWord]) -> bool:
     """Do the words stand side by side in one line, at most a hyphen between them?"""
     gaps = (text[left.end : right.start] for left, right in pairwise(found))
     return all(len(gap) <= LONGEST_GAP and "\n" not in gap for gap in gaps)

@@ -1,9 +1,7 @@
-"""A policy's list of protected groups in one language.
+"""A policy's list of protected groups in one language: four policies as data, or one's own.
 
 Source: Hu & Lee, EACL 2026 (arXiv:2601.13547), §3.3 and appendix A.6: lists of the UN, Meta,
 Twitter and YouTube, or a dictionary of the user's own. What is printed and what we add stay apart.
-
-The protected groups of four policies, as data, and how they are read.
 """
 
 from __future__ import annotations
@@ -50,7 +48,7 @@ class Category:
     category_terms: tuple[str, ...] = ()
 
     def entries(self) -> Iterator[LexiconEntry]:
-        """Everything that can be found, the printed first."""
+        """The printed first."""
         yield from (LexiconEntry(term, term, self.name, "term") for term in self.terms)
         yield from (
             LexiconEntry(term, group, self.name, "slur_alias") for term, group in self.slur_aliases
@@ -74,7 +72,6 @@ class Lexicon:
 
     @property
     def category_names(self) -> tuple[str, ...]:
-        """As printed, in order."""
         return tuple(category.name for category in self.categories)
 
     @property
@@ -88,7 +85,6 @@ class Lexicon:
         return tuple(dict.fromkeys(printed))
 
     def entries(self) -> tuple[LexiconEntry, ...]:
-        """Everything that can be found, category by category."""
         return tuple(entry for category in self.categories for entry in category.entries())
 
 
@@ -115,17 +111,14 @@ def load_lexicon(policy: str, language: Language) -> Lexicon:
     """
     path = _files().get((policy, language))
     if path is None:
-        raise BadInput(_absence(policy, language), pointer="/policy")
+        lists = "; ".join(f"{name} ({', '.join(found)})" for name, found in available().items())
+        raise BadInput(
+            f"there is no list of policy '{policy[:64]}' in language '{language}'; "
+            f"there are: {lists}",
+            pointer="/policy",
+        )
     content = json.loads(path.read_text(encoding="utf-8"))["categories"]
     return Lexicon(policy, language, tuple(_category(*item) for item in content.items()))
-
-
-def _absence(policy: str, language: str) -> str:
-    """Say what exists instead."""
-    lists = "; ".join(f"{name} ({', '.join(found)})" for name, found in available().items())
-    return (
-        f"there is no list of policy '{policy[:64]}' in language '{language}'; there are: {lists}"
-    )
 
 
 def _category(name: str, content: dict[str, Any]) -> Category:

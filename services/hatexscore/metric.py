@@ -1,9 +1,9 @@
-"""HateXScore: read the explanation, ask the model about what it quotes, weigh the four parts."""
+"""HateXScore: parse the explanation, classify the text with and without its quotes, weigh."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from services.hatexscore.report import (
     VariantOutcome,
 )
 from services.hatexscore.variants import VARIANTS, HatexscoreVariant
-from shared.contracts import BatchReportRequest, Scored, Variant
+from shared.contracts import BatchReportRequest, Scored
 from shared.metric import Metric
 from shared.statistics.intervals import BatchStatistics
 
@@ -40,7 +40,6 @@ class HateXScore(
     variants = VARIANTS
 
     def collect(self, requests: Sequence[HatexscoreRequest]) -> list[HatexscoreCollected]:
-        """What every explanation says, and the probabilities of what it quotes: a call a model."""
         return ask_classifiers(
             requests, [self.variant(request).read(request) for request in requests]
         )
@@ -48,51 +47,59 @@ class HateXScore(
     def report(
         self, request: HatexscoreRequest, collected: HatexscoreCollected
     ) -> HatexscoreReport:
-        """The four parts, what they rest on, and the control."""
-        reading, components = collected.reading, _components(collected)
-        sent, stated = request.predicted_label, reading.stated_label
+        parsed, components = collected.parsed, self._components(request, collected)
+        sent, stated = request.predicted_label, parsed.stated_label
         return HatexscoreReport(
             **self.envelope(request, collected),
             score=_score(request, components),
             components=components,
-            evidence=(*reading.quoting.evidence, *reading.groups),
+            evidence=(*parsed.quoting.evidence, *parsed.groups),
             hallucinated_quotes=tuple(
                 HallucinatedQuote(start=quotation.start, end=quotation.end, text=quotation.text)
-                for quotation in reading.quoting.hallucinated
+                for quotation in parsed.quoting.hallucinated
             ),
-            masked_text=reading.quoting.masked,
+            masked_text=parsed.quoting.masked,
             probability_original=collected.original,
             probability_masked=collected.masked,
-            predicted_label=reading.label,
+            predicted_label=parsed.label,
             stated_label=stated,
             label_match=sent == stated if sent and stated else None,
-            conclusion=_conclusion(request, reading),
-            language=reading.languages.text,
-            explanation_language=reading.languages.explanation,
-            groups=tuple(sorted({mention.group for mention in reading.groups if mention.counts})),
+            conclusion=_conclusion(request, parsed),
+            language=parsed.languages.text,
+            explanation_language=parsed.languages.explanation,
+            groups=tuple(sorted({mention.group for mention in parsed.groups if mention.counts})),
             control=_control(collected),
         )
+
+    def _components(
+        self, request: HatexscoreRequest, collected: HatexscoreCollected
+    ) -> HatexscoreComponents:
+        parsed, row = collected.parsed, self.variant(request)
+        qf = _faithfulness(collected)
+        rule = request.consistency_rule or row.consistency_rule
+        tau = request.tau if row.tau is None else row.tau
+        cc = kernel.consistency(rule, parsed.label, qf, parsed.tgi, tau)
+        return HatexscoreComponents(htc=parsed.htc, qf=qf, tgi=parsed.tgi, cc=cc)
 
     def in_force(
         self, request: HatexscoreRequest, collected: HatexscoreCollected
     ) -> Mapping[str, Any]:
-        """The variant's own tau and rule, not only what was sent."""
-        return {"tau": collected.reading.tau, "consistency_rule": collected.reading.rule}
+        own = self.variant(request).tau
+        return {"tau": request.tau if own is None else own}
 
     def summarize(
         self,
         rows: Sequence[Scored[HatexscoreRequest, HatexscoreReport]],
         over: BatchStatistics[BatchReportRequest],
     ) -> HatexscoreBatchReport:
-        """Means of the four parts, and label conflicts."""
         return batch_report(rows, over)
 
     def expand(self, request: HatexscoreRequest) -> tuple[HatexscoreRequest, ...]:
-        """The request and, where it asks for them, the same of the other variants, without draws:
-        read and asked about along with it."""
+        """With `other_variants`, the other two as well: they are scored in the same model calls."""
         if not request.other_variants:
             return (request,)
-        others = [variant for variant in get_args(Variant) if variant != request.variant]
+        others = dict.fromkeys(VARIANTS)
+        del others[request.variant]
         return (
             request,
             *(request.model_copy(update={"variant": name, "control_draws": 0}) for name in others),
@@ -101,11 +108,10 @@ class HateXScore(
     def join(
         self, request: HatexscoreRequest, reports: Sequence[HatexscoreReport]
     ) -> HatexscoreReport:
-        """The report of the request's own variant, with what the others say."""
         own, *others = reports
         if not others:
             return own
-        # Where this variant quotes nothing, another may have asked the model all the same.
+        # Where this variant quotes nothing, another may have called the model all the same.
         used = dict.fromkeys(use for report in reports for use in report.provenance.models)
         return own.model_copy(
             update={
@@ -115,26 +121,15 @@ class HateXScore(
         )
 
 
-def _components(collected: HatexscoreCollected) -> HatexscoreComponents:
-    reading = collected.reading
-    qf = _faithfulness(collected)
-    return HatexscoreComponents(
-        htc=reading.htc,
-        qf=qf,
-        tgi=reading.tgi,
-        cc=kernel.consistency(reading.rule, reading.label, qf, reading.tgi, reading.tau),
-    )
-
-
 def _faithfulness(collected: HatexscoreCollected) -> float | None:
     """Eq. 3; None where a probability is missing or the label unknown."""
-    reading = collected.reading
-    if not reading.quoting.counts:
+    parsed = collected.parsed
+    if not parsed.quoting.counts:
         return 0.0
-    if reading.label is None or collected.original is None or collected.masked is None:
+    if parsed.label is None or collected.original is None or collected.masked is None:
         return None
     quoted_drop = kernel.drop(collected.original, collected.masked)
-    return kernel.quotation_faithfulness(reading.label, quoted_drop)
+    return kernel.quotation_faithfulness(parsed.label, quoted_drop)
 
 
 def _score(request: HatexscoreRequest, components: HatexscoreComponents) -> float | None:
@@ -145,8 +140,8 @@ def _score(request: HatexscoreRequest, components: HatexscoreComponents) -> floa
     )
 
 
-def _conclusion(request: HatexscoreRequest, reading: ParsedExplanation) -> Conclusion | None:
-    statement = reading.statement
+def _conclusion(request: HatexscoreRequest, parsed: ParsedExplanation) -> Conclusion | None:
+    statement = parsed.statement
     if statement is None:
         return None
     text = request.explanation[statement.start : statement.end]
@@ -171,10 +166,10 @@ def _control(collected: HatexscoreCollected) -> RandomSpans | None:
 def _outcome(
     request: HatexscoreRequest, own: HatexscoreReport, other: HatexscoreReport
 ) -> VariantOutcome:
-    said = [warning for warning in other.warnings if not warning.startswith(NO_CONTROL)]
+    warnings = [warning for warning in other.warnings if not warning.startswith(NO_CONTROL)]
     borrowed = request.probabilities is not None and other.masked_text is not None
     if borrowed and other.masked_text != own.masked_text:
-        said.append(SENT_FOR_ANOTHER)
+        warnings.append(SENT_FOR_ANOTHER)
     in_force = other.provenance.parameters
     return VariantOutcome(
         variant=other.provenance.variant,
@@ -182,7 +177,7 @@ def _outcome(
         components=other.components,
         tau=in_force["tau"],
         consistency_rule=in_force["consistency_rule"],
-        warnings=tuple(said),
+        warnings=tuple(warnings),
     )
 
 

@@ -1,18 +1,17 @@
-"""Which texts go to which model: originals, masked and control texts of many requests at once.
+"""The classifier calls of HateXScore: original, masked and control texts of many requests at once.
 
 One call a model, every text once; a model's row does not depend on the others, so that a
 request scores the same alone and in a batch (shared.models.ports).
 
-The control: random spans of the same lengths as the quoted ones, in the same text.
-
-Our own, after the null of arXiv:2603.18579 (ICE): a quotation that moves P(hateful) no more than
-random words do is no evidence. Placements are uniform over all that do not overlap, the quoted one
-excluded; the generator is keyed by seed, text and quotes, so that batches and order do not matter.
+The control is our own, after the null of arXiv:2603.18579 (ICE): random spans of the same lengths
+as the quoted ones, in the same text. A quotation that moves P(hateful) no more than they do is no
+evidence. Placements are uniform over all that do not overlap, the quoted one excluded; the
+generator is keyed by seed, text and quotes, so that batches and order do not matter.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,22 +25,19 @@ from services.hatexscore.words import Span
 from shared.errors import BadInput
 from shared.job_context import check, checking
 from shared.metric import Collected
-from shared.models.ports import Classifier, models
+from shared.models.ports import models
 from shared.statistics.seeds import generator_1_0
 
-HATEFUL = "hateful"  # the label whose probability is asked for
+HATEFUL = "hateful"  # the label whose probability counts
 NO_CONTROL = "no control: "  # so begins the warning that says why
 UNAVAILABLE = "probability unavailable: QF needs P(hateful) of the text and of the masked text"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HatexscoreCollected(Collected):
-    """What the explanation says, and P(hateful) with and without the quotes.
+    """P(hateful) with and without the quotes. control: of the control texts, (R,), or None."""
 
-    control: of the control texts, (R,), or None.
-    """
-
-    reading: ParsedExplanation
+    parsed: ParsedExplanation
     original: float | None
     masked: float | None
     control: Floats | None = None
@@ -49,124 +45,109 @@ class HatexscoreCollected(Collected):
 
 @dataclass(frozen=True, slots=True)
 class ClassifierTexts:
-    """The texts of one request that a model is asked about."""
+    """The texts of one request that its model classifies."""
 
     model: str
     text: str
     masked: str
-    control: tuple[str, ...]
-    warnings: tuple[str, ...]
+    control: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """All of them, the original first."""
         return (self.text, self.masked, *self.control)
 
 
 def ask_classifiers(
-    requests: Sequence[HatexscoreRequest], readings: Sequence[ParsedExplanation]
+    requests: Sequence[HatexscoreRequest], parsed: Sequence[ParsedExplanation]
 ) -> list[HatexscoreCollected]:
     """The probabilities of every request. Raises BadInput for a model without the label."""
-    questions = [_question(*pair) for pair in zip(requests, readings, strict=True)]
+    texts = [_classifier_texts(*pair) for pair in zip(requests, parsed, strict=True)]
     answers = {
-        name: _Answers(name, [q for q in questions if q is not None and q.model == name])
-        for name in dict.fromkeys(q.model for q in questions if q is not None)
+        name: _Probabilities(name, [each for each in texts if each and each.model == name])
+        for name in dict.fromkeys(each.model for each in texts if each)
     }
     return [
-        _sent(request, reading)
-        if question is None
-        else answers[question.model].of(question, reading)
-        for request, reading, question in zip(requests, readings, questions, strict=True)
+        answers[own.model].collected(own, explanation) if own else _sent(request, explanation)
+        for request, explanation, own in zip(requests, parsed, texts, strict=True)
     ]
 
 
-def _question(request: HatexscoreRequest, reading: ParsedExplanation) -> ClassifierTexts | None:
-    """What to ask for this request; None where nothing is quoted or the caller measured."""
-    quoting = reading.quoting
+def _classifier_texts(
+    request: HatexscoreRequest, parsed: ParsedExplanation
+) -> ClassifierTexts | None:
+    """None where nothing is quoted or the caller sent probabilities."""
+    quoting = parsed.quoting
     if request.probabilities is not None or not quoting.counts or quoting.masked is None:
         return None
     name = request.model or DEFAULT_MODEL
-    obstacle = _obstacle(request, reading)
-    if obstacle is not None:
-        return ClassifierTexts(name, request.text, quoting.masked, (), (f"{NO_CONTROL}{obstacle}",))
-    drawn = random_placements(request.text, quoting.spans, request.seed, request.control_draws)
-    texts = tuple(mask_spans(request.text, spans) for spans in checking(drawn))
-    return ClassifierTexts(name, request.text, quoting.masked, texts, ())
-
-
-def _obstacle(request: HatexscoreRequest, reading: ParsedExplanation) -> str | None:
     why = VARIANTS[request.variant].why_no_control
+    if why is None and request.control_draws == 0:
+        why = "no draws were asked for"
+    why = why or why_no_control(request.text, quoting.spans)
     if why is not None:
-        return why
-    if request.control_draws == 0:
-        return "no draws were asked for"
-    return why_no_control(request.text, reading.quoting.spans)
+        warnings = (f"{NO_CONTROL}{why}",)
+        return ClassifierTexts(name, request.text, quoting.masked, warnings=warnings)
+    drawn = random_placements(request.text, quoting.spans, request.seed, request.control_draws)
+    control = tuple(mask_spans(request.text, spans) for spans in checking(drawn))
+    return ClassifierTexts(name, request.text, quoting.masked, control)
 
 
-def _sent(request: HatexscoreRequest, reading: ParsedExplanation) -> HatexscoreCollected:
+def _sent(request: HatexscoreRequest, parsed: ParsedExplanation) -> HatexscoreCollected:
     """What the caller measured, or nothing where nothing is needed."""
     sent = request.probabilities
     original = sent.original if sent else None
     masked = sent.masked if sent else None
-    warnings = [f"{NO_CONTROL}{_why_unasked(reading)}"]
-    if reading.quoting.counts and (original is None or masked is None):
+    if parsed.quoting.trivial:
+        why = "the quotation is the text itself"
+    elif parsed.quoting.masked is None:
+        why = "nothing is quoted"
+    else:
+        why = "the probabilities were sent, no model was asked"
+    warnings = [f"{NO_CONTROL}{why}"]
+    if parsed.quoting.counts and (original is None or masked is None):
         warnings.append(UNAVAILABLE)
     return HatexscoreCollected(
-        reading=reading,
+        parsed=parsed,
         original=original,
         masked=masked,
-        warnings=(*reading.warnings, *warnings),
+        warnings=(*parsed.warnings, *warnings),
     )
 
 
-def _why_unasked(reading: ParsedExplanation) -> str:
-    if reading.quoting.trivial:
-        return "the quotation is the text itself"
-    if reading.quoting.masked is None:
-        return "nothing is quoted"
-    return "the probabilities were sent, no model was asked"
+class _Probabilities:
+    """One model's P(hateful) of all texts of the requests that name it: one call."""
 
-
-class _Answers:
-    """One model's answers to all questions that name it: asked once, looked up by text."""
-
-    def __init__(self, name: str, questions: Sequence[ClassifierTexts]) -> None:
+    def __init__(self, name: str, requested: Sequence[ClassifierTexts]) -> None:
         self._model = models().classifier(name)
-        column = _hateful_column(self._model, name)
-        texts = list(dict.fromkeys(text for question in questions for text in question.texts))
+        if HATEFUL not in self._model.labels:
+            raise BadInput(f"the model {name} has no label {HATEFUL!r}", pointer="/model")
+        texts = list(dict.fromkeys(text for each in requested for text in each.texts))
         rows = self._model.probabilities(texts)
+        column = self._model.labels.index(HATEFUL)
         self._probability = dict(zip(texts, rows[:, column].tolist(), strict=True))
-        pairs = list(dict.fromkeys(text for q in questions for text in (q.text, q.masked)))
-        self._cut = dict(zip(pairs, self._model.truncated(pairs), strict=True))
+        pairs = list(dict.fromkeys(text for each in requested for text in (each.text, each.masked)))
+        self._truncated = dict(zip(pairs, self._model.truncated(pairs), strict=True))
 
-    def of(self, question: ClassifierTexts, reading: ParsedExplanation) -> HatexscoreCollected:
-        """The answers to one question."""
-        null = [self._probability[text] for text in question.control]
+    def collected(self, texts: ClassifierTexts, parsed: ParsedExplanation) -> HatexscoreCollected:
+        null = [self._probability[text] for text in texts.control]
         return HatexscoreCollected(
-            reading=reading,
-            original=self._probability[question.text],
-            masked=self._probability[question.masked],
+            parsed=parsed,
+            original=self._probability[texts.text],
+            masked=self._probability[texts.masked],
             control=np.array(null, dtype=np.float64) if null else None,
             models=(self._model.use,),
-            warnings=(*reading.warnings, *question.warnings, *self._doubts(question, reading)),
+            warnings=(*parsed.warnings, *texts.warnings, *self._doubts(texts, parsed)),
         )
 
-    def _doubts(self, question: ClassifierTexts, reading: ParsedExplanation) -> list[str]:
+    def _doubts(self, texts: ClassifierTexts, parsed: ParsedExplanation) -> Iterator[str]:
         """Why the probabilities may mean less than they seem to."""
-        doubts: list[str] = []
-        spoken = reading.languages.text
-        if spoken not in self._model.languages:
+        language = parsed.languages.text
+        if language not in self._model.languages:
             known = ", ".join(self._model.languages)
-            doubts.append(f"the text's language is {spoken}; {question.model} learned {known}")
-        if self._cut[question.text] or self._cut[question.masked]:
-            doubts.append(f"{question.model} read only the beginning: the text is too long for it")
-        return doubts
-
-
-def _hateful_column(model: Classifier, name: str) -> int:
-    if HATEFUL not in model.labels:
-        raise BadInput(f"the model {name} has no label {HATEFUL!r}", pointer="/model")
-    return model.labels.index(HATEFUL)
+            yield f"the text's language is {language}; {texts.model} learned {known}"
+        if self._truncated[texts.text] or self._truncated[texts.masked]:
+            yield f"{texts.model} read only the beginning: the text is too long for it"
 
 
 def why_no_control(text: str, quoted: Sequence[Span]) -> str | None:
@@ -182,7 +163,7 @@ def why_no_control(text: str, quoted: Sequence[Span]) -> str | None:
 
 def random_placements(text: str, quoted: Sequence[Span], seed: int, draws: int) -> list[list[Span]]:
     """`draws` random placements of blocks as long as the quoted ones, in words (Chinese:
-    characters); each a list of spans of the text. Requires that there is no `obstacle`."""
+    characters); each a list of spans of the text. Requires that `why_no_control` is None."""
     counted = count_units(text)
     blocks = touched_words(counted, quoted)
     lengths = np.array([last - first for first, last in blocks])

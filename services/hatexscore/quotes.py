@@ -1,41 +1,10 @@
-"""Quotations of an explanation, and where they occur in the text.
+"""Quotations of an explanation, where they occur in the text, and the text with them masked.
 
-Source: Hu & Lee, arXiv:2601.13547, section 3.2 (quoted spans, exact and fuzzy matching).
+Source: Hu & Lee, arXiv:2601.13547, section 3.2 (quoted spans, exact and fuzzy matching, "[MASK]").
 Deviates: a quotation is what stands in quotation marks; the released code takes every token that
-text and explanation share, "the" included, so that no explanation is ever without a quotation.
-
-The passage of a text that a misquotation means: at most 15 % of its characters edited.
-
-Source: Hu & Lee, arXiv:2601.13547, section 3.2 ("fuzzy matching"); the share is the released
-code's. A needle with k edits, cut into k + 1 pieces, keeps one piece whole: pieces vote where to
-look. The pieces are looked up in an index of the text, and only passages whose length and borders
-fit are compared, so that a quotation costs what its own length costs.
-
-Where quotation marks open and close; an apostrophe is none.
-
-Straight marks are told by their neighbours: an opening mark follows no letter, a closing one
-precedes none, and a straight single mark also hugs what it quotes. Marks of other kinds inside a
-quotation belong to it, and no quotation runs over a blank line.
-
-Compare texts by what they say, not how they are typed, and find the way back to the original.
-
-NFKC, case folding, one space for any white space, straight quotation marks and hyphens, and no
-invisible characters; every folded character remembers the span that it came from.
-
-Replace spans of a text by "[MASK]": by offsets in the text as sent, in one pass.
-
-Source: Hu & Lee, arXiv:2601.13547, section 3.2.
-Deviates: the released code substitutes token by token without word boundaries, so that it masks
-letters inside words and inside earlier masks; offsets and merged overlaps cannot.
-
-What a text is counted in: words between spaces, single characters in Chinese.
-
-Quotations are found, covered and compared with chance in these units.
-
-A text made ready for many searches: its folded characters, its word borders, its short pieces.
-
-Everything that a search needs of the text is made once; a search then costs what the needle costs,
-not what the text costs.
+text and explanation share, "the" included, so that no explanation is ever without a quotation. It
+also masks token by token, inside words and inside earlier masks; here merged spans are masked in
+one pass.
 """
 
 from __future__ import annotations
@@ -56,6 +25,15 @@ from rapidfuzz.process import extractOne
 from services.hatexscore.words import Language, Span, words
 from shared.cached import cached_property
 from shared.job_context import check, checking
+
+MASK = "[MASK]"
+MAX_EDITS = 0.15  # of the quotation's length
+MIN_LENGTH = 8  # characters; shorter words are near to too much
+REGIONS = 8  # places that are looked at closely
+BORDERS = 24  # tried at either end, the nearest first: word borders, or characters of Chinese
+LONG = 500  # characters; of longer quotations fewer borders are tried
+REACH = 40  # characters beside the expected border, and one more for every allowed edit
+HITS = 200  # places of one piece that are remembered, the first ones
 
 # With all the blanks around it.
 _ELLIPSIS = re.compile(r"(?:(?<!\s)\s++|(?!\s))(?:\[\s*(?:\.{3,}|\u2026)\s*\]|\.{3,}|\u2026+)\s*")
@@ -177,18 +155,13 @@ def _holds(ascending: Sequence[int], value: int) -> bool:
     return place < len(ascending) and ascending[place] == value
 
 
-MAX_EDITS = 0.15  # of the quotation's length
-MIN_LENGTH = 8  # characters; shorter words are near to too much
-REGIONS = 8  # places that are looked at closely
-BORDERS = 24  # tried at either end, the nearest first: word borders, or characters of Chinese
-LONG = 500  # characters; of longer quotations fewer borders are tried
-REACH = 40  # characters beside the expected border, and one more for every allowed edit
-
-
 def nearest_passage(haystack: Haystack, needle: str) -> tuple[Span, float] | None:
-    """The passage nearest to a folded needle and its similarity [0.85, 1), or None.
+    """The passage that a misquotation means, and its similarity [0.85, 1), or None.
 
-    Begins and ends at word borders; on a tie the earliest, then the shortest passage.
+    At most 15 % of the characters edited, as in the released code. A needle with k edits, cut into
+    k + 1 pieces, keeps one piece whole: pieces vote where to look, and only passages whose length
+    and borders fit are compared. Begins and ends at word borders; on a tie the earliest, then the
+    shortest passage.
     """
     if len(needle) < MIN_LENGTH:
         return None
@@ -222,25 +195,22 @@ def passages(haystack: Haystack, needle: str) -> list[Span]:
 def _regions(haystack: Haystack, needle: str, edits: int) -> list[int]:
     """Positions where the needle may begin, those with the most pieces in place first."""
     votes: Counter[int] = Counter()
-    for offset, piece in _pieces(needle, edits + 1):
+    borders = [len(needle) * i // (edits + 1) for i in range(edits + 2)]
+    for offset, end in pairwise(borders):
+        piece = needle[offset:end]
         votes.update([place - offset for place in haystack.places(piece)])
     nearby: Counter[int] = Counter()  # edits shift later pieces: neighbours vote together
     for begin, count in votes.items():
         nearby[begin // (edits + 1)] += count
     ranked = nsmallest(REGIONS, nearby, key=lambda group: (-nearby[group], group))
-    return [_favourite(votes, group * (edits + 1), edits + 1) for group in ranked]
-
-
-def _favourite(votes: Counter[int], first: int, width: int) -> int:
-    """The position in first..first + width that most pieces name."""
-    return max(range(first, first + width), key=lambda begin: (votes.get(begin, 0), -begin))
-
-
-def _pieces(needle: str, count: int) -> Iterator[tuple[int, str]]:
-    """The needle cut into `count` pieces of nearly equal length, with their offsets."""
-    borders = [len(needle) * i // count for i in range(count + 1)]
-    for start, end in pairwise(borders):
-        yield start, needle[start:end]
+    width = edits + 1
+    return [
+        max(
+            range(group * width, (group + 1) * width),
+            key=lambda begin: (votes.get(begin, 0), -begin),
+        )
+        for group in ranked
+    ]
 
 
 def _near(haystack: Haystack, begin: int, length: int) -> Iterator[Span]:
@@ -257,31 +227,36 @@ def _near(haystack: Haystack, begin: int, length: int) -> Iterator[Span]:
                 yield start, end
 
 
-_LETTER = r"A-Za-z0-9\u00c0-\u024f"  # Chinese and Korean letters may touch a mark
+_MARK_LETTER = r"A-Za-z0-9\u00c0-\u024f"  # Chinese and Korean letters may touch a mark
 _BLANK_LINE = r"\n[^\S\n]*\n"
 
-_OPENING = re.compile(
-    rf"(?<![{_LETTER}])[\"\uff02]|[\u201c\u201e\u201f\u00ab\u300c\u300e\u300a]"
+_OPENING_MARK = re.compile(
+    rf"(?<![{_MARK_LETTER}])[\"\uff02]|[\u201c\u201e\u201f\u00ab\u300c\u300e\u300a]"
     r"|(?<!\w)[\u2018\u201b]|(?<![\w'])'(?=[^\s'])"
 )
-_CLOSING = {
+_CLOSING_MARK = {
     mark: re.compile(f"{closing}|{_BLANK_LINE}")
     for marks, closing in (
-        ('"\uff02', rf"[\"\uff02](?![{_LETTER}])"),
+        ('"\uff02', rf"[\"\uff02](?![{_MARK_LETTER}])"),
         ("\u201c\u201e\u201f", "[\u201c\u201d]"),
         ("\u00ab", "\u00bb"),
         ("\u300c", "\u300d"),
         ("\u300e", "\u300f"),
         ("\u300a", "\u300b"),
-        ("\u2018\u201b", rf"\u2019(?![{_LETTER}])"),
-        ("'", rf"(?<=[^\s'])'(?![{_LETTER}'])"),
+        ("\u2018\u201b", rf"\u2019(?![{_MARK_LETTER}])"),
+        ("'", rf"(?<=[^\s'])'(?![{_MARK_LETTER}'])"),
     )
     for mark in marks
 }
 
 
 def quoted_spans(text: str) -> list[Span]:
-    """Spans of the quotations, marks included; marks around the whole text quote nothing."""
+    """Spans of the quotations, marks included; marks around the whole text quote nothing.
+
+    Straight marks are told apart by their neighbours: an opening mark follows no letter, a closing
+    one precedes none (an apostrophe is neither), and a straight single mark also hugs what it
+    quotes. Marks of other kinds inside a quotation belong to it, and none runs over a blank line.
+    """
     spans = _spans(text)
     stripped = text.strip()
     lead = len(text) - len(text.lstrip())
@@ -295,10 +270,10 @@ def _spans(text: str) -> list[Span]:
     spans: list[Span] = []
     unclosed: set[str] = set()  # no closing mark is left in the text
     position = 0
-    while opening := _OPENING.search(text, position):
+    while opening := _OPENING_MARK.search(text, position):
         position = opening.end()
         mark = opening.group()
-        closing = None if mark in unclosed else _CLOSING[mark].search(text, position)
+        closing = None if mark in unclosed else _CLOSING_MARK[mark].search(text, position)
         if closing is None:
             unclosed.add(mark)
         elif not closing.group().isspace():
@@ -329,7 +304,8 @@ class Folded:
 
 
 def fold(text: str) -> Folded:
-    """Fold a text, cluster by cluster; leading and trailing white space is dropped."""
+    """What the text says, not how it is typed: NFKC, case folding, one space for any white space,
+    straight quotation marks and hyphens, no invisible characters, no white space at the ends."""
     characters: list[str] = []
     origin: list[Span] = []
     for cluster in _CLUSTER.finditer(text):
@@ -356,9 +332,6 @@ def _invisible(character: str) -> bool:
     if character.isspace():
         return False
     return unicodedata.category(character) in ("Cf", "Cc") or "\ufe00" <= character <= "\ufe0f"
-
-
-MASK = "[MASK]"
 
 
 def merge_spans(spans: Iterable[Span]) -> list[Span]:
@@ -402,7 +375,7 @@ def _counts(unit: str) -> bool:
 
 
 def word_spans(text: str, language: Language) -> list[Span]:
-    """What a reader calls words: `units`, but Chinese characters joined to words."""
+    """Units, but Chinese characters joined to words."""
     if language != "zh":
         return count_units(text)
     return [(word.start, word.end) for word in words(text, language) if word.is_word]
@@ -412,12 +385,8 @@ def touched_words(counted: Sequence[Span], spans: Sequence[Span]) -> list[Span]:
     """Index ranges (first, last + 1) of the units that the spans touch, merged and in order."""
     starts = [start for start, _ in counted]
     ends = [end for _, end in counted]
-    ranges = ((bisect_right(ends, start), _count_before(starts, end)) for start, end in spans)
+    ranges = ((bisect_right(ends, start), bisect_right(starts, end - 1)) for start, end in spans)
     return merge_spans((first, last) for first, last in ranges if first < last)
-
-
-def _count_before(starts: Sequence[int], end: int) -> int:
-    return bisect_right(starts, end - 1)
 
 
 def may_begin(text: str, position: int) -> bool:
@@ -448,11 +417,11 @@ def _spaced(character: str) -> bool:
     return character.isalnum() or character == "_" or unicodedata.category(character)[0] == "M"
 
 
-HITS = 200  # places of one piece that are remembered, the first ones
-
-
 class Haystack:
-    """A text as the searches look at it; indices are those of the folded text."""
+    """A text made ready for many searches: each then costs its needle's length, not the text's.
+
+    Indices are those of the folded text.
+    """
 
     def __init__(self, text: str) -> None:
         self.text = text

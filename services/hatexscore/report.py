@@ -1,8 +1,6 @@
-"""What HateXScore reports: the parts, the evidence they rest on, and the control.
+"""HateXScore reports its parts, the evidence they rest on and the control; means over many results.
 
 Source: Hu & Lee, EACL 2026, arXiv:2601.13547, section 3. Part of the contract: pydantic only.
-
-What HateXScore reports over many results. Part of the contract: pydantic only.
 """
 
 from __future__ import annotations
@@ -12,6 +10,8 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from shared.contracts import BatchReport, Evidence, Interval, Message, Report, Variant, Word
+
+MOST_NAMED = 100  # results with a label conflict
 
 Label = Literal["hateful", "non-hateful"]
 Language = Literal["en", "zh", "ko"]
@@ -138,9 +138,6 @@ class HatexscoreReport(Report):
         exclude_if=lambda outcomes: not outcomes,
         description="what the other two variants say; absent unless asked for",
     )
-
-
-MOST_NAMED = 100
 
 
 class LabelConflicts(Message):

@@ -1,25 +1,16 @@
-"""Variant `paper`: the equations as printed.
+"""Variant `paper`: the equations as printed, with shared runs of tokens and n-grams of lemmas.
 
-Source: Hu & Lee, arXiv:2601.13547, Eqs. 2 to 5. Q is "extracted by overlapping normalized tokens
-between the explanation and the input text" and must be "a non-trivial span": here the maximal runs
-of two tokens or more that both share, one of them no function word, beside what stands in quotation
-marks. Runs of one token would make Q of "the" and contradict Table 4, perturbed 1.
+Source: Hu & Lee, arXiv:2601.13547, Eqs. 2 to 5 and section 3.3. Q is "extracted by overlapping
+normalized tokens between the explanation and the input text" and must be "a non-trivial span":
+here the maximal runs of two tokens or more that both share, one of them no function word, beside
+what stands in quotation marks. Runs of one token would make Q of "the" and contradict Table 4,
+perturbed 1.
 
-Runs of tokens that two sequences share, in linear time.
-
-Source: the suffix automaton of Blumer et al. (1985), Theoretical Computer Science 40; it reads each
-run of the sequence that it was built from, and nothing else.
-
-TGI of variant `paper`: Eq. 4 as printed.
-
-Source: Hu & Lee, EACL 2026 (arXiv:2601.13547), §3.3. Lemma n-grams up to trigrams against the
-printed terms, slurs among them, and nothing that we add. Quotations are not taken out and a denial
-is not seen, because the paper speaks of neither; so the printed 0 of table 4, perturbed 2, is not
-met: its group word stands inside a quoted slur.
-
-Without `hateful` this is Eq. 4 alone. With it, the hateful-context check is ours (`linking`), as
-"NER and part-of-speech patterns" names no rule. Terms of more than three words
-cannot be found; that is the paper's limit.
+TGI takes lemma n-grams up to trigrams against the printed terms, slurs among them, and nothing
+that we add; longer terms cannot be found. Quotations are not taken out and a denial is not seen,
+because the paper speaks of neither; so the printed 0 of Table 4, perturbed 2, is not met: its group
+word stands inside a quoted slur. "NER and part-of-speech patterns" names no rule: the
+hateful-context check is ours (`groups.link`).
 """
 
 from __future__ import annotations
@@ -62,10 +53,13 @@ from services.hatexscore.quotes import (
 from services.hatexscore.words import Language, Span, TextWord, words
 
 SHORTEST_RUN = 2  # tokens
+LONGEST_TERM = 3  # words: "up to trigrams"
+
+Range = tuple[int, int]  # first, last + 1
+Gram = tuple[str, ...]
 
 
 def read_as_printed(request: HatexscoreRequest) -> ParsedExplanation:
-    """Eq. 2, the Q of Eq. 3, Eq. 4."""
     languages = detect_languages(request)
     statement = statement_anywhere(request.explanation, languages.explanation)
     stated = statement.label if statement else None
@@ -84,16 +78,14 @@ def read_as_printed(request: HatexscoreRequest) -> ParsedExplanation:
         htc=float(statement is not None),
         label=label,
         stated_label=stated,
-        quoting=_quoting(request, languages.text),
+        quoting=_quoted(request, languages.text),
         groups=group_evidence(found),
         tgi=float(target_group_identified(found)),
-        tau=request.tau,
-        rule=request.consistency_rule or "eq5",
         warnings=() if label else (LABEL_UNKNOWN,),
     )
 
 
-def _quoting(request: HatexscoreRequest, language: Language) -> QuotedSpans:
+def _quoted(request: HatexscoreRequest, language: Language) -> QuotedSpans:
     """Quoted material and shared runs; one of them over all tokens is Q = {T}, however short T."""
     quotes, missing = locate(request.text, quotations(request.explanation))
     runs = shared_runs(request.text, request.explanation, language)
@@ -111,17 +103,17 @@ def _quoting(request: HatexscoreRequest, language: Language) -> QuotedSpans:
 
 
 def _spans_all(counted: Sequence[Span], span: Span) -> bool:
-    """Does one span reach from the text's first word to its last?"""
+    """Does the span reach from the text's first word to its last?"""
     return bool(counted) and span[0] < counted[0][1] and span[1] > counted[-1][0]
 
 
 def _unquoted(text: str, runs: Sequence[Span], quotes: Sequence[Quote]) -> Iterator[Quote]:
     """Runs as evidence: none twice, and of overlapping runs the later one from the first's end."""
     known = {(quote.start, quote.end) for quote in quotes}
-    shown = 0
+    covered = 0
     for start, end in runs:
-        begin = max(start, shown)
-        shown = max(end, shown)
+        begin = max(start, covered)
+        covered = max(end, covered)
         part = text[begin:end].strip()
         if part and (start, end) not in known:
             begin = text.index(part, begin)
@@ -144,11 +136,11 @@ def _normal(word: TextWord) -> str:
     return fold(word.text).text
 
 
-Range = tuple[int, int]  # first, last + 1
-
-
 class SharedRuns:
-    """All runs of consecutive tokens of one sequence."""
+    """All runs of consecutive tokens of one sequence, found again in another in linear time.
+
+    Source: the suffix automaton of Blumer et al. (1985), Theoretical Computer Science 40.
+    """
 
     def __init__(self, tokens: Iterable[str]) -> None:
         self._next: list[dict[str, int]] = [{}]
@@ -211,11 +203,6 @@ class SharedRuns:
         return len(self._next) - 1
 
 
-LONGEST = 3  # "up to trigrams"
-
-Gram = tuple[str, ...]
-
-
 def mentions_as_printed(
     explanation: str,
     language: Language,
@@ -239,7 +226,7 @@ def _matches(passage: Passage, lexicon: Lexicon) -> Iterator[TermMatch]:
     plain = [word for word in passage.words if word.is_word]
     first = 0
     while first < len(plain):
-        match = _longest(plain[first : first + LONGEST], listed)
+        match = _longest(plain[first : first + LONGEST_TERM], listed)
         if match is not None:
             yield match
         end = match.end if match else plain[first].end
@@ -267,6 +254,6 @@ def _listed(lexicon: Lexicon, language: Language) -> dict[Gram, LexiconEntry]:
     for entry in lexicon.entries():
         if entry.kind in ("term", "slur_alias"):
             gram = tuple(word.lemma for word in words(entry.term, language) if word.is_word)
-            if 0 < len(gram) <= LONGEST:
+            if 0 < len(gram) <= LONGEST_TERM:
                 listed.setdefault(gram, entry)
     return listed

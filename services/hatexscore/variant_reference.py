@@ -1,14 +1,11 @@
 """Variant `reference`: what the released code does, defects included, made deterministic.
 
 Source: Social-AI-Studio/HateXScore, `metrics/htc.py`, `metrics/cc.py`, `hatexscore/qf.py`,
-`hatexscore/tgi.py` (read, not copied). Q is sorted, which the released code leaves to a set.
+`hatexscore/tgi.py`, and the target list of `metrics/utils.py` (read, not copied). Q is sorted,
+which the released code leaves to a set. Groups are n-grams against every prefix of every term:
+"down" is Down syndrome, and "non-hateful" is non-binary.
 Deviates: Korean morphemes come from kiwipiepy, not Okt; the branch of fuzzy matching is left out,
 since every token was taken from the text; the group lists are the paper's, not the released ones.
-
-Group identification as released: n-grams against every prefix of every term.
-
-Source: Social-AI-Studio/HateXScore, `hatexscore/tgi.py` and the target list of `metrics/utils.py`
-(terms and category names alike). So "down" is Down syndrome, and "non-hateful" is non-binary.
 """
 
 from __future__ import annotations
@@ -33,6 +30,7 @@ from shared.errors import TooCostly
 from shared.job_context import checking
 
 TAU = 0.45  # hard-coded in metrics/cc.py
+LONGEST_GRAM = 3  # tokens
 MOST_SEARCHED = 100_000_000  # characters, word by word: about two seconds
 
 _KEYWORD = re.compile(
@@ -48,10 +46,18 @@ _MEANING: dict[str, Label] = {
     "不是，": "non-hateful",
 }
 _KEEPS: dict[Language, str] = {"en": "", "zh": "\u4e00-\u9fff", "ko": "\uac00-\ud7a3"}
+# The released English UN list follows the grounds of the paper's Table 13 (Chinese), with peoples
+# for countries, none of them hyphenated; here Table 13's category names, and its gender and age
+# terms, in English.
+_UN_ENGLISH = (
+    *("race", "religion", "gender", "disability", "age", "caste", "migration"),
+    *("women", "men", "female", "male", "transgender", "non-binary", "intersex", "cisgender"),
+    *("children", "teenager", "youth", "adult", "senior"),
+)
+_COUNTRIES = "National"
 
 
 def read_as_released(request: HatexscoreRequest) -> ParsedExplanation:
-    """Keywords, shared tokens, prefixes."""
     languages = detect_languages(request)
     keyword = last_keyword(request.explanation)
     stated = _MEANING.get(keyword or "")
@@ -65,11 +71,9 @@ def read_as_released(request: HatexscoreRequest) -> ParsedExplanation:
         htc=float(keyword is not None),
         label=label,
         stated_label=stated,
-        quoting=_quoting(request, languages.text),
+        quoting=_quoted(request, languages.text),
         groups=groups,
         tgi=float(bool(groups)),
-        tau=TAU,
-        rule=request.consistency_rule or "reference",
         warnings=(*fixed_tau, *(() if label else (LABEL_UNKNOWN,))),
     )
 
@@ -80,7 +84,7 @@ def last_keyword(explanation: str) -> str | None:
     return str(found[-1]) if found else None
 
 
-def _quoting(request: HatexscoreRequest, language: Language) -> QuotedSpans:
+def _quoted(request: HatexscoreRequest, language: Language) -> QuotedSpans:
     tokens = shared_tokens(request.text, request.explanation, language)
     masked = mask_tokens(request.text, tokens) if tokens else None  # first: it refuses too much
     return QuotedSpans(
@@ -108,11 +112,11 @@ def _tokens(text: str, language: Language) -> list[str]:
 
 def mask_tokens(text: str, tokens: Sequence[str]) -> str:
     """Substitute token after token, in any case, inside words and inside earlier masks."""
-    masked, work = text, 0
+    masked, searched = text, 0
     for token in checking(tokens):
         masked = re.sub(re.escape(token), MASK, masked, flags=re.IGNORECASE)
-        work += len(masked)
-        if work > MOST_SEARCHED:
+        searched += len(masked)
+        if searched > MOST_SEARCHED:
             raise TooCostly(
                 "variant reference searches the text once for each word that text and explanation "
                 f"share, and masks inside its own masks: more than {MOST_SEARCHED:,} characters. "
@@ -135,19 +139,6 @@ def _evidence(text: str, token: str) -> QuoteEvidence:
     )
 
 
-LONGEST = 3  # tokens of an n-gram
-
-# The released English UN list follows the grounds of the paper's Table 13 (Chinese), with peoples
-# for countries, none of them hyphenated; here Table 13's category names, and its gender and age
-# terms, in English.
-_UN_ENGLISH = (
-    *("race", "religion", "gender", "disability", "age", "caste", "migration"),
-    *("women", "men", "female", "male", "transgender", "non-binary", "intersex", "cisgender"),
-    *("children", "teenager", "youth", "adult", "senior"),
-)
-_COUNTRIES = "National"
-
-
 def prefix_matches(
     explanation: str, language: Language, lexicon: Lexicon
 ) -> tuple[GroupEvidence, ...]:
@@ -157,7 +148,7 @@ def prefix_matches(
     return tuple(
         _group_evidence(explanation, tokens[first : first + length], prefixes)
         for first in range(len(tokens))
-        for length in range(1, min(LONGEST, len(tokens) - first) + 1)
+        for length in range(1, min(LONGEST_GRAM, len(tokens) - first) + 1)
         if tuple(word.lemma for word in tokens[first : first + length]) in prefixes
     )
 
@@ -180,7 +171,7 @@ def _prefixes(terms: tuple[str, ...], language: Language) -> dict[tuple[str, ...
     prefixes: dict[tuple[str, ...], str] = {}
     for term in terms:
         lemmas = [word.lemma for word in _lemmatized(term, language)]
-        for length in range(1, min(LONGEST, len(lemmas)) + 1):
+        for length in range(1, min(LONGEST_GRAM, len(lemmas)) + 1):
             prefixes.setdefault(tuple(lemmas[:length]), term)
     return prefixes
 
@@ -194,10 +185,10 @@ def _lemmatized(text: str, language: Language) -> list[TextWord]:
 
 
 def _group_evidence(
-    explanation: str, run: list[TextWord], prefixes: dict[tuple[str, ...], str]
+    explanation: str, gram: list[TextWord], prefixes: dict[tuple[str, ...], str]
 ) -> GroupEvidence:
-    term = prefixes[tuple(word.lemma for word in run)]
-    start, end = run[0].start, run[-1].end
+    term = prefixes[tuple(word.lemma for word in gram)]
+    start, end = gram[0].start, gram[-1].end
     return GroupEvidence(
         start=start,
         end=end,

@@ -1,8 +1,7 @@
-"""Where the three variants differ: how the explanation is read, and whether there is a control.
+"""The three variants of HateXScore: how each reads an explanation, and which rules it scores by.
 
-Variant `robust`: what the paper means, with the defects mended.
-
-Source: Hu & Lee, arXiv:2601.13547, sections 3.1 to 3.3; README.md lists the departures.
+`read_robust` is what the paper means, with the defects mended; the other two have files of their
+own. Source: Hu & Lee, arXiv:2601.13547, sections 3.1 to 3.3; README.md lists the departures.
 """
 
 from __future__ import annotations
@@ -33,6 +32,7 @@ from services.hatexscore.quotes import (
     touched_words,
     word_spans,
 )
+from services.hatexscore.report import ConsistencyRule
 from services.hatexscore.words import Language, Span
 from shared.contracts import Variant
 
@@ -40,12 +40,10 @@ COVERAGE = 0.9  # of the text's words: who quotes more, quotes the text (Eq. 3, 
 
 
 def read_robust(request: HatexscoreRequest) -> ParsedExplanation:
-    """Conclusion, quotations and groups of the explanation."""
     languages = detect_languages(request)
     statement = find_conclusion(request.explanation, languages.explanation)
     stated = statement.label if statement else None
     label = request.predicted_label or stated
-    quoting = _quoting(request, languages.text)
     found = find_mentions(
         request.explanation,
         languages.explanation,
@@ -59,16 +57,14 @@ def read_robust(request: HatexscoreRequest) -> ParsedExplanation:
         htc=float(statement is not None),
         label=label,
         stated_label=stated,
-        quoting=quoting,
+        quoting=_quoted(request, languages.text),
         groups=group_evidence(found),
         tgi=float(target_group_identified(found)),
-        tau=request.tau,
-        rule=request.consistency_rule or "causal",
         warnings=() if label else (LABEL_UNKNOWN,),
     )
 
 
-def _quoting(request: HatexscoreRequest, language: Language) -> QuotedSpans:
+def _quoted(request: HatexscoreRequest, language: Language) -> QuotedSpans:
     """Quotations in quotation marks that occur in the text; function words alone point nowhere."""
     quoted = [q for q in quotations(request.explanation) if not is_trivial(q, language)]
     quotes, missing = locate(request.text, quoted)
@@ -98,17 +94,19 @@ def _quotes_everything(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HatexscoreVariant:
-    """One variant."""
-
     read: Callable[[HatexscoreRequest], ParsedExplanation]
+    consistency_rule: ConsistencyRule  # where the request names none
+    tau: float | None = None  # None: the request's
     why_no_control: str | None = None  # None: there is one
 
 
 VARIANTS: dict[Variant, HatexscoreVariant] = {
-    "robust": HatexscoreVariant(read=read_robust),
-    "paper": HatexscoreVariant(read=variant_paper.read_as_printed),
+    "robust": HatexscoreVariant(read=read_robust, consistency_rule="causal"),
+    "paper": HatexscoreVariant(read=variant_paper.read_as_printed, consistency_rule="eq5"),
     "reference": HatexscoreVariant(
         read=variant_reference.read_as_released,
+        consistency_rule="reference",
+        tau=variant_reference.TAU,
         why_no_control="variant reference masks letters inside words, which has no random "
         "counterpart",
     ),

@@ -1,40 +1,9 @@
 """Words and sentences of an explanation, in the three languages of the paper, with exact offsets.
 
 Source: Hu & Lee, EACL 2026 (arXiv:2601.13547), §3.3: "language-appropriate tokenization (spaCy,
-jieba or KoNLPy)". Law of this package: `text[word.start:word.end] == word.text`, for any Unicode.
+jieba or KoNLPy)". Law of this module: `text[word.start:word.end] == word.text`, for any Unicode.
 
 Deviates: Korean goes through kiwipiepy, because KoNLPy needs a Java runtime and is slower.
-
-One word of a text, and where it stands.
-
-Where sentences end: rules on marks and line breaks, the same for every installation.
-
-A model is not asked, because borders decide whether a group is named together with an attack, and
-that must not depend on which spaCy package a machine has. Language models write lists, "1. …",
-abbreviations, ellipses and full stops before closing quotes; the rules below are for those.
-
-Which of the three languages a text is written in, told by its script.
-
-Words are compared, not characters, because a Chinese explanation may quote English words: a Latin
-word counts 1, two Han characters count 1, three Hangul syllables count 1 (rough word lengths).
-Every other script falls through to English, Japanese with more Kana than Han included.
-
-English words by spaCy: `en_core_web_sm` where it is installed, else a blank pipeline.
-
-The blank pipeline lemmatizes from the lookup table of spacy-lookups-data. Neither is asked for
-sentences (see `sentence`), so that sentence borders do not depend on what is installed.
-
-Chinese words by jieba, without its hidden Markov model.
-
-The model invents words from characters that the dictionary does not know, and an invented word can
-swallow the end of a group's name; unknown characters stand alone instead. Simplified script: the
-dictionary and our lists hold few traditional forms.
-
-Korean morphemes by kiwipiepy (the paper names KoNLPy, which needs a Java runtime and is slower).
-
-A word here is a morpheme, so that a noun stands apart from its particle: 무슬림은 is 무슬림 + 은.
-Kiwi counts code points, as Python does. Morphemes of a contraction share characters (한 is 하 and
-ㄴ), so neighbours may overlap; one that owns no character at all is dropped.
 """
 
 from __future__ import annotations
@@ -52,6 +21,8 @@ from shared.segments import segments
 
 Language = Literal["en", "zh", "ko"]
 Span = tuple[int, int]  # half-open character offsets
+
+CACHED_LENGTH = 2_000  # characters; longer texts are analysed anew, so the cache stays small
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -76,6 +47,24 @@ class TextWord:
         """The same word with the characters of the string as sent."""
         cut = text[self.start : self.end]
         return self if cut == self.text else replace(self, text=cut)
+
+
+def words(text: str, language: Language) -> list[TextWord]:
+    """The words and punctuation marks of `text`, in order; white space alone is no word."""
+    if len(text) <= CACHED_LENGTH:
+        return list(_cached(text, language))
+    return _analyse(text, language)
+
+
+@lru_cache(maxsize=64)
+def _cached(text: str, language: Language) -> tuple[TextWord, ...]:
+    return tuple(_analyse(text, language))  # several parts of one score need the same words
+
+
+def _analyse(text: str, language: Language) -> list[TextWord]:
+    """Run the language's analyser; a lone surrogate reaches none of them."""
+    found = _ANALYSERS[language](without_surrogates(text))
+    return [word.cut_from(text) for word in found if text[word.start : word.end].strip()]
 
 
 def is_word(text: str) -> bool:
@@ -113,6 +102,10 @@ _TAIL = 24  # characters around a mark that decide about it
 def sentences(text: str, language: Language) -> list[Span]:
     """Spans of the sentences, in order, without white space at their ends.
 
+    Rules on marks and line breaks, and no model: borders decide whether a group is named together
+    with an attack, which must not depend on the spaCy package that a machine has. Language models
+    write lists, "1. …", abbreviations, ellipses and full stops before closing quotes.
+
     Every character that is not white space lies in exactly one of them.
     """
     spans: list[Span] = []
@@ -137,12 +130,8 @@ def _ends_here(text: str, start: int, border: re.Match[str]) -> bool:
         tail = text[max(start, border.end() - _TAIL) : border.end()]
         if _LIST_MARK.search(tail) or _ABBREVIATION.search(tail):
             return False
-    return not _next_character(text, border.end()).islower()
-
-
-def _next_character(text: str, position: int) -> str:
-    """The next character that is no space; empty at the end. A quotation may open a sentence."""
-    return text[position : position + _TAIL].lstrip(" \t\u00a0")[:1]
+    following = text[border.end() : border.end() + _TAIL].lstrip(" \t\u00a0")[:1]
+    return not following.islower()  # a quotation may open a sentence
 
 
 def _trim(text: str, span: Span) -> Span:
@@ -162,7 +151,12 @@ HANGUL_PER_WORD = 3
 
 
 def detect_language(text: str) -> Language:
-    """Korean, Chinese, or else English; on a tie the rarer script wins."""
+    """Korean, Chinese, or else English, by script; on a tie the rarer script wins.
+
+    A Latin word counts 1, two Han characters count 1, three Hangul syllables count 1 (rough word
+    lengths), because a Chinese explanation may quote English words. Every other script falls
+    through to English, Japanese with more Kana than Han included.
+    """
     latin = len(_LATIN_WORD.findall(text))
     han = len(_HAN.findall(text))
     hangul = len(_HANGUL.findall(text)) / HANGUL_PER_WORD
@@ -184,7 +178,10 @@ _english_lock = Lock()
 
 @lru_cache(maxsize=1)
 def _pipeline() -> Any:
-    """Load once; spaCy is imported here because the import alone takes seconds."""
+    """`en_core_web_sm` where it is installed, else a blank pipeline with lemmas by lookup.
+
+    spaCy is imported here because the import alone takes seconds.
+    """
     import spacy
 
     if spacy.util.is_package(MODEL):
@@ -271,7 +268,12 @@ def _tokenizer() -> Any:
 
 
 def _chinese_words(text: str) -> list[TextWord]:
-    """Tokens of `text`; a Chinese word is its own lemma."""
+    """Tokens of `text` by jieba; a Chinese word is its own lemma.
+
+    Without the hidden Markov model, which invents words from characters that the dictionary does
+    not know: one can swallow the end of a group's name. Simplified script: the dictionary and our
+    lists hold few traditional forms.
+    """
     with _chinese_lock:
         tokenizer = _tokenizer()
     return [
@@ -305,7 +307,11 @@ def _match_options() -> Any:
 
 
 def _korean_words(text: str) -> list[TextWord]:
-    """Morphemes of `text`; verbs and adjectives have the dictionary form (…다) as lemma."""
+    """Morphemes of `text`, so that a noun stands apart from its particle: 무슬림은 is 무슬림 + 은.
+
+    Verbs and adjectives have the dictionary form (…다) as lemma. Morphemes of a contraction share
+    characters (한 is 하 and ㄴ), so neighbours may overlap; one that owns no character is dropped.
+    """
     with _korean_lock:
         kiwi = _kiwi()
     found = (
@@ -324,25 +330,4 @@ def _korean_word(text: str, token: Any, begin: int) -> TextWord:
     return TextWord(cut, str(token.lemma).lower(), start, end, is_stop, is_word(cut))
 
 
-CACHED_LENGTH = 2_000  # characters; longer texts are analysed anew, so the cache stays small
-
 _ANALYSERS = {"en": _english_words, "zh": _chinese_words, "ko": _korean_words}
-
-
-def words(text: str, language: Language) -> list[TextWord]:
-    """The words and punctuation marks of `text`, in order; white space alone is no word."""
-    if len(text) <= CACHED_LENGTH:
-        return list(_cached(text, language))
-    return _analyse(text, language)
-
-
-@lru_cache(maxsize=64)
-def _cached(text: str, language: Language) -> tuple[TextWord, ...]:
-    """Several parts of one score ask for the words of the same explanation."""
-    return tuple(_analyse(text, language))
-
-
-def _analyse(text: str, language: Language) -> list[TextWord]:
-    """Run the language's analyser; a lone surrogate reaches none of them."""
-    found = _ANALYSERS[language](without_surrogates(text))
-    return [word.cut_from(text) for word in found if text[word.start : word.end].strip()]

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from services.ftc.counterfactuals import same
+from services.ftc.counterfactuals import same_words
 from services.ftc.extraction import PATTERNS, extract
-from services.ftc.grammar import finished, sound
+from services.ftc.grammar import finish, is_sentence
 from services.ftc.report import NliLabel
 
 CASES: list[tuple[NliLabel, str, str, str, list[str]]] = [
@@ -135,8 +135,8 @@ WORDS = st.lists(st.sampled_from(VOCABULARY), max_size=12).map(" ".join)
 def test_what_is_made_is_new_and_parses(label: NliLabel, hypothesis: str, said: str) -> None:
     found = extract(label, hypothesis or "x", said, printed=False)
     for made in found.made:
-        assert made.kind == "b" or not same(made.text, hypothesis)
-        assert made.how == "whole" or sound(made.text)
+        assert made.kind == "b" or not same_words(made.text, hypothesis)
+        assert made.how == "whole" or is_sentence(made.text)
 
 
 @pytest.mark.parametrize(
@@ -149,7 +149,7 @@ def test_what_is_made_is_new_and_parses(label: NliLabel, hypothesis: str, said: 
     ],
 )
 def test_joints_articles_capital_and_stop(text: str, like: str, wanted: str) -> None:
-    assert finished(text, like) == wanted
+    assert finish(text, like) == wanted
 
 
 @pytest.mark.parametrize(
@@ -157,7 +157,7 @@ def test_joints_articles_capital_and_stop(text: str, like: str, wanted: str) -> 
     ["The the dog runs.", "A the dog runs.", "A dogs run.", "The is running.", "Quickly."],
 )
 def test_what_is_no_sentence_is_seen(text: str) -> None:
-    assert not sound(text)
+    assert not is_sentence(text)
 
 
 def test_hostile_text_takes_no_time() -> None:

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 from collections import Counter
 
-from services.ftc.counterfactuals import Slot, best_slot, same
+from services.ftc.counterfactuals import Slot, best_slot, same_words
 from services.ftc.extraction import extract
-from services.ftc.hypotheses import drawn, own
+from services.ftc.hypotheses import own_substitutes, random_hypotheses
 from services.ftc.phrases import phrase, shape
 
 
@@ -24,28 +24,32 @@ def slot() -> Slot:
 
 def test_draws_are_seeded_distinct_and_none_is_the_observed_one() -> None:
     observed = "A man is sleeping."
-    one = drawn(slot(), observed, (), 1, 40)
-    assert one == drawn(slot(), observed, (), 1, 40)
-    assert one != drawn(slot(), observed, (), 2, 40)
+    one = random_hypotheses(slot(), observed, (), 1, 40)
+    assert one == random_hypotheses(slot(), observed, (), 1, 40)
+    assert one != random_hypotheses(slot(), observed, (), 2, 40)
     assert len(one) == len(set(one)) == 40
-    assert not any(same(text, observed) or same(text, "A man is playing chess.") for text in one)
+    assert not any(
+        same_words(text, observed) or same_words(text, "A man is playing chess.") for text in one
+    )
     assert all(text.startswith("A man is ") for text in one)
 
 
 def test_every_phrase_is_drawn_as_often_as_any_other() -> None:
     pool = ("sleeping", "singing", "cooking", "dancing", "reading", "swimming")
-    counts = Counter(drawn(slot(), "x", pool, seed, 1)[0] for seed in range(600))
+    counts = Counter(random_hypotheses(slot(), "x", pool, seed, 1)[0] for seed in range(600))
     assert len(counts) == 6
     assert all(60 <= count <= 140 for count in counts.values())
 
 
 def test_a_small_pool_gives_no_null() -> None:
-    assert drawn(slot(), "x", ("sleeping", "singing", "a dog", "in the park"), 0, 10) == []
+    assert (
+        random_hypotheses(slot(), "x", ("sleeping", "singing", "a dog", "in the park"), 0, 10) == []
+    )
 
 
 def test_our_own_phrases_have_a_type_and_are_enough_for_every_slot() -> None:
-    read = [phrase(text) for text in own()]
-    assert len(set(own())) == len(own()) == 303
+    read = [phrase(text) for text in own_substitutes()]
+    assert len(set(own_substitutes())) == len(own_substitutes()) == 303
     types = Counter(one.type for one in read if one is not None)
     assert sum(types.values()) >= 295
     assert all(types[kind] >= 35 for kind in ("noun", "verb", "preposition", "adjective"))
@@ -61,4 +65,4 @@ def test_every_move_can_be_drawn_for() -> None:
         found = extract(label, hypothesis, explanation, printed=False)  # type: ignore[arg-type]
         for made in found.made:
             assert made.slot is not None
-            assert len(drawn(made.slot, made.text, (), 0, 30)) == 30
+            assert len(random_hypotheses(made.slot, made.text, (), 0, 30)) == 30

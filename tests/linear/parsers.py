@@ -79,7 +79,7 @@ def readings() -> dict[str, Parser]:
     """A metric's whole reading, with analysers of language, by name."""
     return {
         **{f"ftc {one}": ftc(one) for one in ("entailment", "contradiction", "neutral")},
-        "ftc hypothesis": lambda text: hypotheses.edited(text, SHORT),
+        "ftc hypothesis": lambda text: hypotheses.edited_slot(text, SHORT),
         "haf tokens": tokens,
         "cot2el tags": lambda text: tags([text]),
         **hatexscore(),
@@ -126,7 +126,7 @@ def ftc(label: Any) -> Parser:
         request = FtcRequest(
             premise=SHORT, hypothesis=SHORT[:40], explanation=without_halves(text), draws=0
         )
-        return hypotheses.read([request], [label])
+        return hypotheses.derive_hypotheses([request], [label])
 
     return read
 
