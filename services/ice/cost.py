@@ -7,15 +7,16 @@ is refused here, `packing` would have refused after tokenizing, or nobody would 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from math import comb
 from typing import TYPE_CHECKING
 
 from shared.models.calls import AttributionMethod
-from shared.work import Size, Work, words_of
+from shared.work import Lowering, Size, Work, words_of
 
 if TYPE_CHECKING:
     from services.ice.contract import IceRequest, Method, Spans
+    from services.ice.report import Operator
 
 WORD = re.compile(r"[^ \t\r\n]+")
 LETTERS_A_CHARACTER = 20  # NFKC makes up to 18 of one
@@ -32,8 +33,9 @@ def cost(request: IceRequest, reads: int) -> Sequence[Work]:
     room = _room(request, reads)
     words = words_of(request.text) + words_of(request.text_pair or "")
     whole = max(1, min(words, room))
-    drawn = _drawn(request, whole, room)
-    return (*_rows(request, whole, drawn), *_attributions(request, whole), *_compared(request))
+    lower = lowerings(request, whole, lambda other: cost(other, reads))
+    rows = work_of_draws(request, _drawn(request, whole, room), whole, lower)
+    return (*rows, *_attributions(request, whole), *_compared(request))
 
 
 def _room(request: IceRequest, reads: int) -> int:
@@ -68,28 +70,71 @@ def _at_budget(k: float, whole: int) -> tuple[int, int]:
     return sizes[0], min(comb(whole, size) for size in sizes) - 1
 
 
-def _rows(request: IceRequest, whole: int, drawn: list[tuple[int, int]]) -> Iterator[Work]:
-    """All draws under all operators."""
-    if not drawn:
+def work_of_draws(
+    request: IceRequest, drawn: Sequence[tuple[int, int]], whole: int, lowerings: Iterable[Lowering]
+) -> Iterator[Work]:
+    """All draws under all operators, as rows and as tokens.
+
+    drawn: of each size of rationale, (tokens that `delete` leaves, draws). whole: tokens of a row
+    that no operator shortens.
+    """
+    draws = sum(count for _, count in drawn)
+    if not draws:
         return
-    most = max(draws for _, draws in drawn)
+    most = max(count for _, count in drawn)
     each = sum(request.infills if one == "infill" else 1 for one in request.operators)
-    rows = sum(draws for _, draws in drawn) * each
-    tokens = sum(draws * _tokens_a_draw(request, size, whole) for size, draws in drawn)
-    sizes = [Size("`draws`", most, "/draws")]
+    tokens = sum(
+        count * {"delete": kept, "infill": whole * request.infills}.get(operator, whole)
+        for kept, count in drawn
+        for operator in request.operators
+    )
+    sizes = [Size("`draws`", most), Size("rows a draw (`operators`, `infills`)", each)]
+    sizes.append(Size("sizes of rationale", draws / most))
+    lower = tuple(lowerings)
+    yield Work(
+        tuple(sizes), unit="rows", seconds_each=SECONDS_A_ROW, most=MOST_ROWS, lowerings=lower
+    )
+    a_row = Size("tokens a row", tokens / (draws * each))
+    yield Work((*sizes, a_row), most=MOST_TOKENS, lowerings=lower)
+
+
+def lowerings(
+    request: IceRequest, whole: int, works: Callable[[IceRequest], Sequence[Work]]
+) -> Iterator[Lowering]:
+    """Every number of the request that makes fewer rows. works: of a request with another one.
+
+    Of several operators or budgets those that make the most work stay, so that any others pass too.
+    """
+
+    def work_with(field: str) -> Callable[[object], Sequence[Work]]:
+        return lambda value: works(request.model_copy(update={field: value}))
+
+    def costliest_budgets() -> list[float]:
+        apart = _distinct(request, whole)
+        amounts = {k: sum(work.amount for work in work_with("k")(k)) for k in request.budgets}
+        return sorted(request.budgets, key=lambda k: (k in apart, amounts[k]), reverse=True)
+
+    yield Lowering("`draws`", "/draws", request.draws, work_with("draws"))
     if "infill" in request.operators:
-        sizes.append(Size("rows of `operators` and `infills`", each, "/infills"))
-    else:
-        sizes.append(Size("`operators`", each, "/operators"))
-    sizes.append(Size("sizes of rationale (`k`)", rows / (most * each), "/k"))
-    yield Work(tuple(sizes), unit="rows", seconds_each=SECONDS_A_ROW, most=MOST_ROWS)
-    yield Work((*sizes, Size("tokens a row", tokens / rows)), most=MOST_TOKENS)
+        yield Lowering("`infills`", "/infills", request.infills, work_with("infills"))
+    yield Lowering(
+        "the number of `operators`",
+        "/operators",
+        len(request.operators),
+        lambda count: work_with("operators")(tuple(sorted(request.operators, key=_rank)[:count])),
+    )
+    if _values(request):
+        yield Lowering(
+            "the number of budgets in `k`",
+            "/k",
+            len(request.budgets),
+            lambda count: work_with("k")(tuple(costliest_budgets()[:count])),
+        )
 
 
-def _tokens_a_draw(request: IceRequest, size: int, whole: int) -> int:
-    """Of one subset under all operators."""
-    tokens = {"delete": size, "infill": whole * request.infills}
-    return sum(tokens.get(operator, whole) for operator in request.operators)
+def _rank(operator: Operator) -> int:
+    """The operator that makes the most work has the lowest."""
+    return {"infill": 0, "delete": 2}.get(operator, 1)
 
 
 def _attributions(request: IceRequest, whole: int) -> Iterator[Work]:

@@ -15,12 +15,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import groupby
+from math import inf
 
 import numpy as np
 
 from services.ice import subsets
 from services.ice.contract import DEFAULT_MODEL, IceRequest, Method
-from services.ice.cost import MOST_ROWS, MOST_TOKENS
+from services.ice.cost import MOST_TOKENS, lowerings, work_of_draws
 from services.ice.explanations import (
     TestedExplanation,
     TokenizedInput,
@@ -38,6 +39,7 @@ from shared.errors import DegenerateInput, TooCostly
 from shared.job_context import checking
 from shared.models.calls import AttributionMethod, Attributions, Row, Rows
 from shared.models.ports import Judge, judge, models
+from shared.work import Work, WorkLimit
 
 
 def model_of(request: IceRequest) -> str:
@@ -195,17 +197,27 @@ def _tokens_read(inquiry: Inquiry, rows: Sequence[Row]) -> int:
 
 def check_cost(inquiry: Inquiry) -> None:
     """Raises TooCostly where all draws would make the model read more than it may."""
-    draws = {size: _draws(inquiry, size) for size in {len(t.rationale) for t in inquiry.trials}}
-    tokens = sum(count * _tokens_a_draw(inquiry, size) for size, count in draws.items())
-    rows = sum(draws.values()) * _rows_a_draw(inquiry)
-    for asked, unit, most in ((tokens, "tokens", MOST_TOKENS), (rows, "rows", MOST_ROWS)):
-        if asked > most:
-            raise TooCostly(
-                f"the draws could make the model read {asked:,} {unit}, more than {most:,}: "
-                f"lower `draws` to at most {inquiry.reading.request.draws * most // asked:,}, or "
-                "ask for fewer `infills`, `operators` or budgets `k`",
-                pointers=("/draws", "/operators", "/k"),
-            )
+    WorkLimit(seconds=inf, tokens_per_second=1).check(cost_of(inquiry))
+
+
+def cost_of(inquiry: Inquiry) -> tuple[Work, ...]:
+    """All draws, once the tokens are known."""
+    reading = inquiry.reading
+    whole, free = len(reading.tokens.ids), len(reading.eligible)
+
+    def works(request: IceRequest) -> tuple[Work, ...]:
+        budgets = (None, *request.budgets)
+        sizes = {len(trial.rationale) for trial in inquiry.trials if trial.k in budgets}
+        drawn = [
+            (
+                whole - free + size,
+                min(request.draws, subsets.others(free, size)),
+            )  # none is repeated
+            for size in sizes
+        ]
+        return tuple(work_of_draws(request, drawn, whole, lowerings(request, free, works)))
+
+    return works(reading.request)
 
 
 def check_methods(reading: TokenizedInput, methods: Sequence[AttributionMethod]) -> None:
@@ -220,21 +232,3 @@ def check_methods(reading: TokenizedInput, methods: Sequence[AttributionMethod])
             f"{MOST_TOKENS:,}: ask for fewer `samples`, `steps` or methods",
             pointer="/attribution",
         )
-
-
-def _draws(inquiry: Inquiry, size: int) -> int:
-    others = subsets.others(len(inquiry.reading.eligible), size)
-    return min(inquiry.reading.request.draws, others)  # what repeats is not asked again
-
-
-def _rows_a_draw(inquiry: Inquiry) -> int:
-    request = inquiry.reading.request
-    return sum(request.infills if one == "infill" else 1 for one in request.operators)
-
-
-def _tokens_a_draw(inquiry: Inquiry, size: int) -> int:
-    """Of one subset under all operators."""
-    request, whole = inquiry.reading.request, len(inquiry.reading.tokens.ids)
-    kept = whole - len(inquiry.reading.eligible) + size
-    tokens = {"delete": kept, "infill": whole * request.infills}
-    return sum(tokens.get(operator, whole) for operator in request.operators)
