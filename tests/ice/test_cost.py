@@ -58,8 +58,8 @@ def amount(works: Any, unit: str) -> float:
 def test_nothing_is_refused_that_the_worker_would_have_done(request: IceRequest) -> None:
     counted: list[float] = []
 
-    def spy(inquiry: Any) -> None:
-        works = model_calls.cost_of(inquiry)
+    def spy(experiment: Any) -> None:
+        works = model_calls.cost_of(experiment)
         counted.extend(amount(works, unit) for unit in (TOKENS, "rows"))
         raise TooCostly("far enough")
 
