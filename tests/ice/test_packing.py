@@ -83,7 +83,7 @@ def test_short_rows_are_bounded_by_their_number() -> None:
                     operators=["delete", "infill"], infill_pool=["w90"])  # fmt: skip
     with (
         planted() as judge,
-        pytest.raises(TooCostly, match="rows, .* ask for 400,000") as caught,
+        pytest.raises(TooCostly, match=r"rows, .* ask for 400,000") as caught,
     ):
         score(asked)
     assert "lower `draws` to at most" in caught.value.detail
