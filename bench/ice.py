@@ -41,7 +41,7 @@ from bench.ice_gpu import (
 from services.ice.contract import IceRequest
 from services.ice.kernel import Floats
 from services.ice.metric import SERVICE
-from services.ice.model_calls import inquire
+from services.ice.model_calls import run_experiments
 from services.ice.subsets import Subset, released
 from shared.models import ports
 
@@ -138,15 +138,15 @@ def compare(
 ) -> dict[str, float]:
     """Ours against the loop: the same rationale, and every score to 1e-5."""
     apart = 0.0
-    for (inquiry, _), one in zip(inquire(requests), asked, strict=True):
+    for (experiment, _), one in zip(run_experiments(requests), asked, strict=True):
         theirs = script(one, method, masks)
-        trial = inquiry.trials[0]
+        trial = experiment.trials[0]
         assert trial.rationale == theirs.rationale
-        assert inquiry.null_subsets(trial) == list(masks)
-        null = inquiry.null("delete", trial, inquiry.null_places(trial))
-        ours = [inquiry.observed("delete", trial), *null]
+        assert experiment.null_subsets(trial) == list(masks)
+        null = experiment.null("delete", trial, experiment.null_places(trial))
+        ours = [experiment.observed("delete", trial), *null]
         gap = np.max(np.abs(np.array(ours) - np.array([theirs.observed, *theirs.null])))
-        apart = max(apart, float(gap), abs(inquiry.reading.full - theirs.full))
+        apart = max(apart, float(gap), abs(experiment.tokenized.full - theirs.full))
     assert apart <= 1e-5, apart
     return {"max_score_difference": apart}
 

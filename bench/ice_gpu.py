@@ -22,7 +22,7 @@ from transformers import (
 
 from services.ice.contract import IceRequest
 from services.ice.metric import SERVICE
-from services.ice.model_calls import inquire
+from services.ice.model_calls import run_experiments
 from services.inference.causal import LocalLanguageModel
 from services.weights.loader import LoadedModel
 from shared.contracts import ModelKind, ModelUse
@@ -75,10 +75,10 @@ def of_shape(config: Any, peak: float) -> dict[str, float]:
     ports.bind(behind_the_port(model, words, "cuda", "bfloat16"))
     requests = [request_of(number) for number in range(EXAMPLES)]
     rows = [
-        [reading_ids(inquiry.reading.tokens.ids, subset) for subset in subsets]
-        for inquiry, _ in inquire(requests[:LOOPED])
-        for trial in inquiry.trials
-        for subsets in [[trial.rationale, *inquiry.null_subsets(trial)]]
+        [reading_ids(experiment.tokenized.tokens.ids, subset) for subset in subsets]
+        for experiment, _ in run_experiments(requests[:LOOPED])
+        for trial in experiment.trials
+        for subsets in [[trial.rationale, *experiment.null_subsets(trial)]]
     ]
     ours = median_seconds(lambda: score_batch(requests)) / EXAMPLES
     other = median_seconds(lambda: loop(model, rows)) / LOOPED

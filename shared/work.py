@@ -9,6 +9,7 @@ well) or only likely (it separates heavy requests from light ones, and refuses n
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import floor, prod
@@ -33,6 +34,16 @@ class Size:
 
 
 @dataclass(frozen=True)
+class Lowering:
+    """A number in the request that makes less work, where the work is not just a multiple of it."""
+
+    name: str  # as the caller reads it
+    pointer: str
+    value: int  # in the request
+    works: Callable[[int], Sequence[Work]]  # all work with another value; a smaller one: no more
+
+
+@dataclass(frozen=True)
 class Work:
     """The product of some sizes, in a unit."""
 
@@ -41,6 +52,7 @@ class Work:
     seconds_each: float | None = None  # of one core; None: tokens, as fast as the settings say
     certain: bool = True  # the request asks for at least so much
     most: float | None = None  # of the unit, whatever the settings say
+    lowerings: tuple[Lowering, ...] = ()  # none: the sizes with a pointer
 
     @property
     def amount(self) -> float:
@@ -74,15 +86,43 @@ class WorkLimit:
         certain = [work for work in works if work.certain]
         for work in certain:
             if work.most is not None and work.amount > work.most * (1 + ROUNDING):
-                alone = work.most / work.amount
-                raise _refusal(
-                    work, min(alone, self._share(work, certain)), _number(work.most), certain
-                )
+                share = min(work.most / work.amount, self._share(work, certain))
+                raise self._refusal(work, share, _number(work.most), certain)
         total = self.likely_seconds(certain)
         if total > self.seconds * (1 + ROUNDING):
             largest = max(certain, key=lambda work: work.seconds(self.tokens_per_second))
             limit = f"{_number(self.seconds)} seconds of work (this is about {_number(total)})"
-            raise _refusal(largest, self._share(largest, certain), limit, certain)
+            raise self._refusal(largest, self._share(largest, certain), limit, certain)
+
+    def _refusal(self, largest: Work, share: float, limit: str, works: Sequence[Work]) -> TooCostly:
+        """The request's work, the limit, and how far each number alone has to come down."""
+        product = " × ".join(f"{_number(size.value)} {size.name}" for size in largest.sizes)
+        lower = [(one.name, self._passing(one), 1) for one in largest.lowerings] or [
+            (size.name, floor(size.value * share), size.least)
+            for size in largest.sizes
+            if size.pointer is not None
+        ]
+        possible = [f"{name} to at most {most:,}" for name, most, least in lower if most >= least]
+        advice = f"lower {', or '.join(possible)}" if possible else "lower several of them"
+        fields: list[Lowering | Size] = []
+        for work in (largest, *works):
+            fields += (*work.lowerings, *work.sizes)
+        pointers = dict.fromkeys(one.pointer for one in fields if one.pointer)
+        return TooCostly(
+            f"{product} make {_number(largest.amount)} {largest.unit}, and one request may ask for "
+            f"{limit}: {advice}",
+            pointers=tuple(pointers),
+        )
+
+    def _passing(self, one: Lowering) -> int:
+        """The largest value that this limit lets pass; 0: there is none."""
+        values = range(1, one.value)
+        return bisect_left(values, True, key=lambda value: not self._passes(one.works(value)))
+
+    def _passes(self, works: Sequence[Work]) -> bool:
+        certain = [work for work in works if work.certain]
+        small = all(work.most is None or work.amount <= work.most for work in certain)
+        return small and self.likely_seconds(certain) <= self.seconds
 
     def _share(self, work: Work, works: Sequence[Work]) -> float:
         """How much of a product may stay, if the others stay as they are."""
@@ -93,23 +133,6 @@ class WorkLimit:
 def words_of(text: str) -> int:
     """At least so many tokens: no tokenizer joins words, and none drops one with a letter."""
     return sum(any(map(str.isalnum, word)) for word in _SPACE.split(text))
-
-
-def _refusal(largest: Work, share: float, limit: str, works: Sequence[Work]) -> TooCostly:
-    """What is asked for, what is allowed, and how far each number has to come down."""
-    product = " × ".join(f"{_number(size.value)} {size.name}" for size in largest.sizes)
-    asked = f"{product} make {_number(largest.amount)} {largest.unit}"
-    lower = [
-        (size, floor(size.value * share)) for size in largest.sizes if size.pointer is not None
-    ]
-    possible = [f"{size.name} to at most {to:,}" for size, to in lower if to >= size.least]
-    advice = f"lower {', or '.join(possible)}" if possible else "lower several of them"
-    others = [size for work in works for size in work.sizes]
-    named = dict.fromkeys(size.pointer or "" for size in (*largest.sizes, *others))
-    return TooCostly(
-        f"{asked}, and one request may ask for {limit}: {advice}",
-        pointers=tuple(pointer for pointer in named if pointer),
-    )
 
 
 def _number(value: float) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from services.hlv.contract import HlvRequest
+from services.hlv.contract import METHODS, HlvRequest
 from services.hlv.report import (
     Estimate,
     Gain,
@@ -22,14 +22,12 @@ from services.hlv.report import (
     Method,
     MethodResult,
 )
+from services.hlv.scoring import CORRELATIONS, DIVERGENCES, ERRORS
 from shared.contracts import BatchReportRequest, Interval, Scored
 from shared.statistics.intervals import BatchStatistics, Floats, of_sums
 
 Rows = Sequence[Scored[HlvRequest, HlvReport]]
 
-CORRELATIONS = ("tau_b", "tau_a", "spearman")
-DIVERGENCES = ("kl_model_gold", "kl_gold_model", "jsd", "tvd")
-ERRORS = ("rmse", "mae")
 MIXED = "some scores are gains and some are agreements: they have no common mean"
 NOTHING = Interval(value=None, low=None, high=None, of=0)
 
@@ -51,19 +49,18 @@ def batch_report(rows: Rows, over: BatchStatistics[BatchReportRequest]) -> HlvBa
 def _tables(
     reports: Sequence[HlvReport], over: BatchStatistics[BatchReportRequest]
 ) -> Iterator[HlvTable]:
-    methods: tuple[Method, ...] = ("rank", "logits", "score")
-    for method in methods:
+    for method in METHODS:
         found = [_result(report, method) for report in reports]
         for side in ("explained", "baseline"):
-            measured = [getattr(result, side, None) for result in found]
-            yield from _table(method, side, reports, measured, over)
+            sides = [getattr(result, side, None) for result in found]
+            yield from _table(method, side, reports, sides, over)
         gains = [result.gain for result in found if result and result.gain]
         if gains:
             estimates = _estimates(f"{method} gain", gains, over)
             yield HlvTable(method=method, judged="gain", items=len(gains), metrics=estimates)
     for judge in ("uniform", "majority"):
-        measured = [getattr(report.control, judge) for report in reports]
-        yield from _table(None, judge, reports, measured, over)
+        sides = [getattr(report.control, judge) for report in reports]
+        yield from _table(None, judge, reports, sides, over)
 
 
 def _result(report: HlvReport, method: Method) -> MethodResult | None:
@@ -74,11 +71,11 @@ def _table(
     method: Method | None,
     judged: Judged,
     reports: Sequence[HlvReport],
-    measured: Sequence[HlvMeasured | None],
+    sides: Sequence[HlvMeasured | None],
     over: BatchStatistics[BatchReportRequest],
 ) -> Iterator[HlvTable]:
     """None where nobody was judged so."""
-    pairs = [(r, m) for r, m in zip(reports, measured, strict=True) if m is not None]
+    pairs = [(r, m) for r, m in zip(reports, sides, strict=True) if m is not None]
     if not pairs:
         return
     own = [one for _, one in pairs]

@@ -1,18 +1,12 @@
 """HLV: does a judge rank, weigh or rate options as humans do, and do explanations bring it closer?
 
 Source: Chen et al., EMNLP 2025, section 5 and Appendices D-F. Messages only; the card is README.md.
-
-Answers of a judge that the caller asked. Pydantic only.
-
-What humans said: votes, ratings or rankings, from one source or several. Pydantic only.
-
-How much work an HLV request asks for: prompts that a judge reads. Answers are not counted.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Literal, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
@@ -21,13 +15,19 @@ from shared.contracts import Input, Message, MetricContract, ScoreRequest, Surpr
 from shared.questions import Explanation, Key, Options, Passage, Question, asked, listed
 from shared.work import Size, Work, words_of
 
-Normalisation = Literal["softmax", "abs_sum_reference"]
-
-
 METHODS: tuple[Method, ...] = ("rank", "logits", "score")
-
-
 MOST_RUNS = 26
+WIDEST = 1e6  # scale of ratings: squares of what is on it stay far from infinity
+
+Normalisation = Literal["softmax", "abs_sum_reference"]
+SOME = Field(min_length=1, max_length=1_000)
+Counts = Annotated[dict[Key, Annotated[float, Field(ge=0, le=1e9)]], Field(max_length=26)]
+Places = Annotated[dict[Key, Annotated[float, Field(ge=1, le=26)]], Field(max_length=26)]
+Rating = Annotated[float, Field(ge=-WIDEST, le=WIDEST)]
+Values = Annotated[dict[Key, Rating], Field(min_length=1, max_length=26)]
+Logit = Annotated[float, Field(ge=-1e39, le=1e39)]  # any number of single precision
+Logits = Annotated[dict[Key, Logit], Field(min_length=1, max_length=26)]
+Sources = tuple[dict[str, float], ...]
 
 
 class HlvJudge(Message):
@@ -62,18 +62,6 @@ class HlvJudge(Message):
         return methods
 
 
-Counts = Annotated[dict[Key, Annotated[float, Field(ge=0, le=1e9)]], Field(max_length=26)]
-
-
-Places = Annotated[dict[Key, Annotated[float, Field(ge=1, le=26)]], Field(max_length=26)]
-
-
-SOME = Field(min_length=1, max_length=1_000)
-
-
-WIDEST = 1e6  # scale of ratings: squares of what is on it stay far from infinity
-
-
 class Scale(Message):
     """The ends of a rating scale."""
 
@@ -85,12 +73,6 @@ class Scale(Message):
         if not self.low < self.high:
             raise ValueError("`low` must lie below `high`")
         return self
-
-
-Rating = Annotated[float, Field(ge=-WIDEST, le=WIDEST)]
-
-
-Values = Annotated[dict[Key, Rating], Field(min_length=1, max_length=26)]
 
 
 class Human(Message):
@@ -138,15 +120,9 @@ class Human(Message):
 
     @property
     def sources(self) -> Sources:
-        """What was given, a source each."""
+        """Votes, ratings or rankings."""
         given = next(one for one in (self.votes, self.ratings, self.ranking) if one is not None)
         return (given,) if isinstance(given, dict) else given
-
-
-Logit = Annotated[float, Field(ge=-1e39, le=1e39)]  # any number of single precision
-
-
-Logits = Annotated[dict[Key, Logit], Field(min_length=1, max_length=26)]
 
 
 class HlvAnswers(Message):
@@ -177,7 +153,6 @@ class HlvAnswers(Message):
 
     @property
     def rows(self) -> tuple[dict[str, float], ...]:
-        """Every answer."""
         return (*self.rankings, *self.distributions, *self.logits, *self.scores)
 
 
@@ -195,7 +170,6 @@ class Predictions(Message):
 
     @property
     def sides(self) -> tuple[HlvAnswers, ...]:
-        """Those that were given."""
         return tuple(side for side in (self.explained, self.baseline) if side is not None)
 
 
@@ -235,7 +209,7 @@ class HlvRequest(ScoreRequest):
 
     @field_validator("explanations", "human", "predictions")
     @classmethod
-    def _speaks_of_the_options(cls, given: object, info: ValidationInfo) -> object:
+    def _names_the_options(cls, given: object, info: ValidationInfo) -> object:
         keys = {option.key for option in info.data.get("options", ())}
         unknown = sorted(_keys(given) - keys) if keys else []
         if unknown:
@@ -245,7 +219,7 @@ class HlvRequest(ScoreRequest):
         return given
 
     @model_validator(mode="after")
-    def _somebody_judges(self) -> Self:
+    def _model_or_predictions(self) -> Self:
         if (self.model is None) == (self.predictions is None):
             raise ValueError("give either `model`, who judges, or `predictions`")
         if self.predictions is not None and self.judge is not None:
@@ -254,7 +228,7 @@ class HlvRequest(ScoreRequest):
 
 
 def _keys(given: object) -> set[str]:
-    """The options that are spoken of."""
+    """The options that are named."""
     match given:
         case Human():
             rows: list[dict[str, float]] = list(given.sources)
@@ -289,19 +263,13 @@ _NLI = {
     ],
     "human": {"votes": [{"A": 40, "B": 58, "C": 2}, {"A": 2, "B": 3}]},
 }
-
-
 _OWN_DISTRIBUTIONS = _NLI | {
     "predictions": {
         "baseline": {"distributions": [{"A": 0.7, "B": 0.2, "C": 0.1}]},
         "explained": {"distributions": [{"A": 0.35, "B": 0.6, "C": 0.05}]},
     },
 }
-
-
 _CLASSIFIER = _NLI | {"model": "embedded-nli"}
-
-
 _OWN_RATINGS = {
     "question": {"scenario": "Ash passed the test at the second try.", "question": "How is Ash?"},
     "options": [
@@ -315,18 +283,29 @@ _OWN_RATINGS = {
 
 
 def cost(request: HlvRequest, reads: int) -> Sequence[Work]:
-    """Every prompt, with and without the explanations; nothing where `predictions` are sent."""
+    """Prompts, with and without the explanations; answers are not counted."""
     if request.model is None or request.judge is None:
-        return ()  # a classifier reads one pair; a language model as it is asked by default, little
+        return ()  # `predictions`, a classifier's one pair, or the default judge's few prompts
     judge, options = request.judge, len(request.options)
     question = words_of(asked(request.question)) + words_of(listed(request.options))
-    shown = sum(words_of(one.explanation) for one in request.explanations)
-    shown += words_of(request.rationale or "")
+    block = sum(words_of(one.explanation) for one in request.explanations)
+    block += words_of(request.rationale or "")
     explained = bool(request.explanations or request.rationale)
     sides = 2 if explained else 1
     runs = Size("prompts of `judge` (`runs`, `methods`)", _prompts(judge, options), "/judge/runs")
-    read = question + (shown / 2 if explained else 0)  # half of the prompts show them
+    read = question + (block / 2 if explained else 0)  # half of the prompts hold it
     return (Work((runs, Size("conditions", sides), Size("tokens of a prompt", max(1, read)))),)
+
+
+def _prompts(judge: HlvJudge, options: int) -> int:
+    """Of one condition. A greedy judge that sees one order is asked once."""
+    runs = judge.runs if judge.temperature > 0 or judge.order == "rotated" else 1
+    each = {
+        "rank": runs,
+        "score": runs * options,
+        "logits": options if judge.order == "rotated" else 1,
+    }
+    return sum(each[method] for method in judge.methods)
 
 
 CONTRACT = MetricContract(
@@ -355,21 +334,3 @@ CONTRACT = MetricContract(
         ),
     ),
 )
-
-
-Sources = tuple[dict[str, float], ...]
-
-
-if TYPE_CHECKING:
-    pass
-
-
-def _prompts(judge: HlvJudge, options: int) -> int:
-    """Of one condition. A greedy judge that sees one order is asked once."""
-    runs = judge.runs if judge.temperature > 0 or judge.order == "rotated" else 1
-    each = {
-        "rank": runs,
-        "score": runs * options,
-        "logits": options if judge.order == "rotated" else 1,
-    }
-    return sum(each[method] for method in judge.methods)

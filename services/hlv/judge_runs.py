@@ -1,10 +1,7 @@
-"""A judge under one condition, with or without explanations, and what it answered.
+"""A judge's runs under one condition and their average; the humans' answers. Pure.
 
-What a judge said by one method, averaged over its runs. Pure: arrays in, arrays out.
-
-Source: Chen et al., EMNLP 2025, Appendix D: rankings, scores and distributions are averaged.
-
-Answers that the caller sent, as runs; and what humans said, as arrays.
+Source: Chen et al., EMNLP 2025, section 3 and Appendix D: rankings, scores and distributions are
+averaged.
 """
 
 from __future__ import annotations
@@ -22,6 +19,10 @@ from services.hlv.report import Method
 from services.hlv.variants import VARIANTS
 from shared.contracts import ModelKind
 from shared.errors import DegenerateInput
+
+MethodRuns = dict[Method, list["JudgeRun"]]
+ConditionRun = tuple["Condition", Method, "JudgeRun"]
+RunsOfConditions = dict[tuple[int, bool, Method], list["JudgeRun"]]  # place, explained, method
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ class AveragedAnswers:
     mass: float | None
 
 
-def averaged(runs: Sequence[JudgeRun], options: int) -> AveragedAnswers | None:
+def average(runs: Sequence[JudgeRun], options: int) -> AveragedAnswers | None:
     """The mean of the runs; None where an option has no value in any of them.
 
     An unreadable ranking counts as all tied; a run that rates only some options counts in the mean
@@ -76,7 +77,7 @@ def _mean(rows: Sequence[Floats], options: int) -> Floats | None:
 
 @dataclass(frozen=True)
 class Condition:
-    """One request, asked with its explanations or without them."""
+    """One request, with its explanations or without them."""
 
     place: int  # of the request in its batch
     explained: bool
@@ -86,79 +87,75 @@ class Condition:
     judge: HlvJudge = field(compare=False)
 
 
-Named = tuple[Condition, Method, JudgeRun]
-Answered = dict[tuple[int, bool, Method], list[JudgeRun]]  # place, explained, method → runs
-
-
-def collected(runs: Iterable[Named]) -> Answered:
+def group_runs(runs: Iterable[ConditionRun]) -> RunsOfConditions:
     """Runs by place, side and method, in the order in which they come."""
-    found: Answered = {}
+    found: RunsOfConditions = {}
     for condition, method, run in runs:
         found.setdefault((condition.place, condition.explained, method), []).append(run)
     return found
 
 
-Row = dict[str, float]
-
-
 @dataclass(frozen=True)
-class Target:
-    """What humans said, (n,) in the order of the options."""
+class HumanGold:
+    """The humans' answers, (n,) in the order of the options."""
 
     kind: Literal["distribution", "scores", "ranking"]
     values: Floats | None
     ranks: Floats
 
 
-def target(request: HlvRequest) -> Target:
+def human_gold(request: HlvRequest) -> HumanGold:
     """Section 3: the mean over sources, and the ranking that follows from it."""
     keys, human = _keys(request), request.human
     if human.votes is not None:
         values = kernel.mean_distribution([row(source, keys) for source in human.sources])
-        return Target("distribution", values, kernel.fractional_ranks(values))
+        return HumanGold("distribution", values, kernel.fractional_ranks(values))
     if human.ratings is not None:
         values = np.mean([row(source, keys) for source in human.sources], axis=0)
-        return Target("scores", values, kernel.fractional_ranks(values))
+        return HumanGold("scores", values, kernel.fractional_ranks(values))
     ranks = [places(source, keys) for source in human.sources]
-    return Target("ranking", None, kernel.mean_ranks(ranks))
+    return HumanGold("ranking", None, kernel.mean_ranks(ranks))
 
 
-def runs_of(answers: HlvAnswers, request: HlvRequest) -> dict[Method, list[JudgeRun]]:
-    """The runs of each method for which there are answers."""
+def provided_runs(answers: HlvAnswers, request: HlvRequest) -> MethodRuns:
+    """Answers that the caller brings, by method."""
     keys = _keys(request)
-    found: dict[Method, list[JudgeRun]] = {
+    found: MethodRuns = {
         "rank": [JudgeRun(places(source, keys)) for source in answers.rankings],
         "logits": [
-            *(_distribution(row(source, keys)) for source in answers.distributions),
-            *(_logits(row(source, keys), request) for source in answers.logits),
+            *(_from_distribution(row(source, keys)) for source in answers.distributions),
+            *(_from_logits(row(source, keys), request) for source in answers.logits),
         ],
-        "score": [_scores(row(source, keys)) for source in answers.scores],
+        "score": [
+            JudgeRun(kernel.fractional_ranks(scores), scores)
+            for scores in (row(source, keys) for source in answers.scores)
+        ],
     }
     return {method: runs for method, runs in found.items() if runs}
 
 
-def row(source: Row, keys: tuple[str, ...]) -> Floats:
+def row(source: dict[str, float], keys: tuple[str, ...]) -> Floats:
     """(n,) values; a missing option has 0."""
     return np.array([source.get(key, 0.0) for key in keys], dtype=np.float64)
 
 
-def places(source: Row, keys: tuple[str, ...]) -> Floats:
+def places(source: dict[str, float], keys: tuple[str, ...]) -> Floats:
     """(n,) fractional ranks of places; missing options tie for last."""
     given = np.array([source.get(key, np.inf) for key in keys], dtype=np.float64)
     return kernel.fractional_ranks(given, higher_is_better=False)
 
 
 def normalisation(request: HlvRequest) -> str:
-    """In force: as asked, else the variant's own."""
+    """In force: the request's, else the variant's own."""
     return request.normalisation or VARIANTS[request.variant].normalisation
 
 
-def _distribution(weights: Floats) -> JudgeRun:
+def _from_distribution(weights: Floats) -> JudgeRun:
     share = weights / weights.sum()
     return JudgeRun(kernel.fractional_ranks(share), share)
 
 
-def _logits(logits: Floats, request: HlvRequest) -> JudgeRun:
+def _from_logits(logits: Floats, request: HlvRequest) -> JudgeRun:
     if normalisation(request) == "softmax":
         return JudgeRun(kernel.fractional_ranks(logits), kernel.softmax(logits))
     share = kernel.absolute_share(logits)
@@ -167,10 +164,6 @@ def _logits(logits: Floats, request: HlvRequest) -> JudgeRun:
             "every logit is 0: |logit| / sum is undefined", pointer="/predictions"
         )
     return JudgeRun(kernel.fractional_ranks(logits), share)
-
-
-def _scores(scores: Floats) -> JudgeRun:
-    return JudgeRun(kernel.fractional_ranks(scores), scores)
 
 
 def _keys(request: HlvRequest) -> tuple[str, ...]:

@@ -1,4 +1,7 @@
-"""HLV: ask the judge with and without explanations, compare both with humans."""
+"""HLV: a judge with and without explanations, both compared with humans.
+
+Source: Chen et al., EMNLP 2025, section 5.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +11,8 @@ from typing import Any
 from services.hlv import kernel
 from services.hlv.batch_report import batch_report
 from services.hlv.contract import CONTRACT, HlvJudge, HlvRequest
-from services.hlv.judge_runs import Target, averaged, target
-from services.hlv.model_calls import HlvCollected, Side, gather
+from services.hlv.judge_runs import HumanGold, MethodRuns, average, human_gold
+from services.hlv.model_calls import HlvCollected, ask_judges
 from services.hlv.report import (
     Gold,
     HlvBaselines,
@@ -20,7 +23,7 @@ from services.hlv.report import (
     Method,
     MethodResult,
 )
-from services.hlv.scoring import by_key, epsilon, gain, measured, of_values
+from services.hlv.scoring import by_key, epsilon, gain, score_answers, score_values
 from services.hlv.variants import VARIANTS, HlvVariant
 from shared.contracts import BatchReportRequest, Scored
 from shared.metric import Metric
@@ -36,12 +39,10 @@ class Hlv(Metric[HlvRequest, HlvCollected, HlvReport, HlvVariant]):
     variants = VARIANTS
 
     def collect(self, requests: Sequence[HlvRequest]) -> list[HlvCollected]:
-        """In as few calls as their draws allow."""
-        return gather(requests)
+        return ask_judges(requests)
 
     def report(self, request: HlvRequest, collected: HlvCollected) -> HlvReport:
-        """Every method with explanations and without, and the gain between the two."""
-        gold = target(request)
+        gold = human_gold(request)
         methods = tuple(_result(request, gold, method, collected) for method in collected.methods)
         components = _components(request, methods)
         gains = components.methods[0].gain is not None
@@ -57,7 +58,7 @@ class Hlv(Metric[HlvRequest, HlvCollected, HlvReport, HlvVariant]):
         )
 
     def in_force(self, request: HlvRequest, collected: HlvCollected) -> Mapping[str, Any]:
-        """How a judge was asked, defaults included, and by which methods it answered."""
+        """The judge's settings, defaults included, and the methods of its answers."""
         judge = None if request.model is None else (request.judge or HlvJudge())
         return {
             "judge": judge and judge.model_dump(mode="json"),
@@ -69,12 +70,11 @@ class Hlv(Metric[HlvRequest, HlvCollected, HlvReport, HlvVariant]):
         rows: Sequence[Scored[HlvRequest, HlvReport]],
         over: BatchStatistics[BatchReportRequest],
     ) -> HlvBatchReport:
-        """Correlations and divergences, with and without explanations."""
         return batch_report(rows, over)
 
 
 def _result(
-    request: HlvRequest, gold: Target, method: Method, collected: HlvCollected
+    request: HlvRequest, gold: HumanGold, method: Method, collected: HlvCollected
 ) -> MethodResult:
     explained = _side(request, gold, method, collected.explained)
     baseline = _side(request, gold, method, collected.baseline)
@@ -84,21 +84,21 @@ def _result(
 
 
 def _side(
-    request: HlvRequest, gold: Target, method: Method, side: Side | None
+    request: HlvRequest, gold: HumanGold, method: Method, side: MethodRuns | None
 ) -> HlvMeasured | None:
     if side is None or method not in side:
         return None
-    return measured(request, gold, method, averaged(side[method], len(request.options)))
+    return score_answers(request, gold, method, average(side[method], len(request.options)))
 
 
 def _components(request: HlvRequest, methods: Sequence[MethodResult]) -> HlvComponents:
     first = methods[0]
-    asked = first.explained or first.baseline
+    headline = first.explained or first.baseline
     row = VARIANTS[request.variant]
     kendall, spearman = row.kendall, row.spearman
     values = {
-        "kendall": getattr(asked, kendall, None),
-        "spearman": getattr(asked, spearman, None),
+        "kendall": getattr(headline, kendall, None),
+        "spearman": getattr(headline, spearman, None),
         "kendall_baseline": getattr(first.baseline, kendall, None),
         "spearman_baseline": getattr(first.baseline, spearman, None),
     }
@@ -110,13 +110,13 @@ def _components(request: HlvRequest, methods: Sequence[MethodResult]) -> HlvComp
     )
 
 
-def _gained(first: MethodResult, asked: float | None, baseline: float | None) -> float | None:
-    if first.gain is None or asked is None or baseline is None:
+def _gained(first: MethodResult, explained: float | None, baseline: float | None) -> float | None:
+    if first.gain is None or explained is None or baseline is None:
         return None
-    return asked - baseline
+    return explained - baseline
 
 
-def _gold(request: HlvRequest, gold: Target) -> Gold:
+def _gold(request: HlvRequest, gold: HumanGold) -> Gold:
     return Gold(
         kind=gold.kind,
         values=None if gold.values is None else by_key(request, gold.values),
@@ -125,15 +125,15 @@ def _gold(request: HlvRequest, gold: Target) -> Gold:
     )
 
 
-def _baselines(request: HlvRequest, gold: Target) -> HlvBaselines:
+def _baselines(request: HlvRequest, gold: HumanGold) -> HlvBaselines:
     best = -gold.ranks if gold.values is None else gold.values
     return HlvBaselines(
-        uniform=of_values(request, gold, kernel.uniform(gold.ranks.size)),
-        majority=of_values(request, gold, kernel.majority(best)),
+        uniform=score_values(request, gold, kernel.uniform(gold.ranks.size)),
+        majority=score_values(request, gold, kernel.majority(best)),
     )
 
 
-def _human_doubts(request: HlvRequest, gold: Target) -> Iterator[str]:
+def _human_doubts(request: HlvRequest, gold: HumanGold) -> Iterator[str]:
     if gold.ranks.min() == gold.ranks.max():
         yield "humans rank no option above another: rank correlations are undefined"
     if gold.kind == "distribution" and gold.values is not None and epsilon(request) > 0:
@@ -142,7 +142,7 @@ def _human_doubts(request: HlvRequest, gold: Target) -> Iterator[str]:
             yield f"nobody chose {', '.join(unchosen)}: D(model ‖ gold) hangs on epsilon"
 
 
-def _warnings(gold: Target, components: HlvComponents, *, gains: bool) -> Iterator[str]:
+def _warnings(gold: HumanGold, components: HlvComponents, *, gains: bool) -> Iterator[str]:
     if not gains:
         yield "no gain: it needs answers both with explanations and without"
     for result in components.methods:
@@ -151,7 +151,7 @@ def _warnings(gold: Target, components: HlvComponents, *, gains: bool) -> Iterat
                 yield from (f"{result.method}, {side}: {why}" for why in _doubts(gold, found))
 
 
-def _doubts(gold: Target, found: HlvMeasured) -> Iterator[str]:
+def _doubts(gold: HumanGold, found: HlvMeasured) -> Iterator[str]:
     """Why numbers of one side are null, or may mean less than they seem to."""
     if found.runs == 0:
         yield "an option has no readable answer in any run: undefined"

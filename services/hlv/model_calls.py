@@ -1,23 +1,15 @@
-"""Which prompts go to which judge: every request of a batch, with and without its explanations.
+"""The judges' answers to a batch: written rankings and scores, first tokens, classified pairs.
 
-Prompts of all requests are one call a model and sampling, first tokens another, classified pairs a
-third.
-
-Rank-rank and Rank-score: what the judge writes, read back; an unreadable answer is asked again.
-
-Source: Chen et al., EMNLP 2025, section 5.1 and Appendix D.
-
-Rank-logits: how likely is each option's letter as the first token of the answer?
-
-Source: Chen et al., EMNLP 2025, Appendix D. Over the letters' single-token spellings ("A", " A"),
-found by asking the model itself, so that no token id is written down here. Log-probabilities are
-logits up to a constant, which softmax ignores. A classifier answers with its labels instead.
+Source: Chen et al., EMNLP 2025, section 5.1 and Appendix D. The prompts of all requests, with and
+without their explanations, are one call a model and sampling, first tokens another, classified
+pairs a third.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -26,16 +18,17 @@ from scipy.special import logsumexp
 from services.hlv import prompts
 from services.hlv.contract import HlvJudge, HlvRequest
 from services.hlv.judge_runs import (
-    Answered,
     Condition,
+    ConditionRun,
     JudgeRun,
-    Named,
-    collected,
+    MethodRuns,
+    RunsOfConditions,
+    group_runs,
     normalisation,
-    runs_of,
+    provided_runs,
 )
 from services.hlv.kernel import Floats, fractional_ranks, softmax
-from services.hlv.prompts import Shown
+from services.hlv.prompts import LetteredOptions
 from services.hlv.report import Method
 from services.hlv.variants import VARIANTS
 from shared.contracts import ModelUse
@@ -46,60 +39,60 @@ from shared.models.ports import PromptOfRequest, models, written
 from shared.models.ports import judge as judge_of
 from shared.questions import Inference
 
-Side = dict[Method, list[JudgeRun]]
+RATED = (1.0, 5.0)  # the scale that the prompt names
+SPELLINGS = ("{}", " {}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HlvCollected(Collected):
-    """A judge's runs, by method; None where the condition was not asked."""
+    """A judge's runs, by method; None where there is no such condition."""
 
     methods: tuple[Method, ...]
-    explained: Side | None
-    baseline: Side | None
+    explained: MethodRuns | None
+    baseline: MethodRuns | None
 
 
-def gather(requests: Sequence[HlvRequest]) -> list[HlvCollected]:
-    """The answers to every request, asked or sent."""
-    conditions = [one for place, request in enumerate(requests) for one in _sides(place, request)]
-    answered = spoken(conditions) | weighed(conditions) | classified(conditions)
+def ask_judges(requests: Sequence[HlvRequest]) -> list[HlvCollected]:
+    """The answers to every request: a model's, or those that the caller brings."""
+    conditions = [
+        one for place, request in enumerate(requests) for one in _conditions(place, request)
+    ]
+    runs = written_runs(conditions) | letter_runs(conditions) | classifier_runs(conditions)
     uses = {name: _use(name) for name in dict.fromkeys(one.model for one in conditions)}
     return [
-        _sent(request)
+        _provided(request)
         if request.model is None
-        else _asked(place, [one for one in conditions if one.place == place], answered, uses)
+        else _of_model([one for one in conditions if one.place == place], runs, uses)
         for place, request in enumerate(requests)
     ]
 
 
-def _sides(place: int, request: HlvRequest) -> Iterator[Condition]:
+def _conditions(place: int, request: HlvRequest) -> Iterator[Condition]:
     if request.model is None:
         return
     kind = models().kind(request.model)
-    how = request.judge or HlvJudge()
+    settings = request.judge or HlvJudge()
     if kind == "classifier":
-        if request.judge is not None and how.methods != ("logits",):
+        if request.judge is not None and settings.methods != ("logits",):
             raise BadInput("a classifier can only be asked for logits", pointer="/judge/methods")
-        how = how.model_copy(update={"methods": ("logits",)})
-    if "logits" in how.methods and normalisation(request) != "softmax":
+        settings = settings.model_copy(update={"methods": ("logits",)})
+    if "logits" in settings.methods and normalisation(request) != "softmax":
         raise BadInput(
             "a judge answers with log-probabilities, of which |logit| / sum is not defined: send "
             "`predictions` with `logits`, or ask for softmax",
             pointer="/normalisation",
         )
-    yield Condition(place, False, request.model, kind, request, how)
+    yield Condition(place, False, request.model, kind, request, settings)
     if request.explanations or request.rationale:
-        yield Condition(place, True, request.model, kind, request, how)
+        yield Condition(place, True, request.model, kind, request, settings)
 
 
-def _asked(
-    place: int,
-    conditions: Sequence[Condition],
-    answered: Answered,
-    uses: dict[str, ModelUse],
+def _of_model(
+    conditions: Sequence[Condition], runs: RunsOfConditions, uses: dict[str, ModelUse]
 ) -> HlvCollected:
     methods = conditions[0].judge.methods
-    sides: dict[bool, Side] = {
-        one.explained: {method: answered[place, one.explained, method] for method in methods}
+    sides: dict[bool, MethodRuns] = {
+        one.explained: {method: runs[one.place, one.explained, method] for method in methods}
         for one in conditions
     }
     return HlvCollected(
@@ -110,12 +103,12 @@ def _asked(
     )
 
 
-def _sent(request: HlvRequest) -> HlvCollected:
-    sent = request.predictions
-    explained = runs_of(sent.explained, request) if sent and sent.explained else None
-    baseline = runs_of(sent.baseline, request) if sent and sent.baseline else None
-    named = dict.fromkeys([*(explained or {}), *(baseline or {})])
-    return HlvCollected(methods=tuple(named), explained=explained, baseline=baseline)
+def _provided(request: HlvRequest) -> HlvCollected:
+    given = request.predictions
+    explained = provided_runs(given.explained, request) if given and given.explained else None
+    baseline = provided_runs(given.baseline, request) if given and given.baseline else None
+    methods = dict.fromkeys([*(explained or {}), *(baseline or {})])
+    return HlvCollected(methods=tuple(methods), explained=explained, baseline=baseline)
 
 
 def _use(name: str) -> ModelUse:
@@ -124,98 +117,89 @@ def _use(name: str) -> ModelUse:
     return judge_of(models(), name).use
 
 
-RATED = (1.0, 5.0)  # the scale that the prompt names
-
-
 @dataclass(frozen=True)
 class JudgePrompt:
-    """One prompt, how its answer is read, and how often it was asked in vain."""
+    """One prompt, and how its answer is parsed."""
 
     condition: Condition
     run: int
-    asked: PromptOfRequest
-    read: Callable[[str], Any]  # None: unreadable
+    prompt: PromptOfRequest
+    parse: Callable[[str], Any]  # None: unreadable
     option: int | None = None  # of Rank-score
 
 
-def spoken(conditions: Sequence[Condition]) -> Answered:
-    """The runs of every condition that wants `rank` or `score`."""
-    lines = [line for condition in conditions for line in _lines(condition)]
-    values = _read(lines, written([line.asked for line in lines]))
+def written_runs(conditions: Sequence[Condition]) -> RunsOfConditions:
+    """Rank-rank and Rank-score: an unreadable answer is drawn once more, with another seed."""
+    lines = [line for condition in conditions for line in _judge_prompts(condition)]
+    values = _parse(lines, written([line.prompt for line in lines]))
     again = [
         place
         for place, value in enumerate(values)
-        if value is None and lines[place].asked.sampling.temperature > 0
+        if value is None and lines[place].prompt.sampling.temperature > 0
     ]
-    retried = written([_reseeded(lines[place].asked) for place in again])
-    for place, value in zip(again, _read([lines[p] for p in again], retried), strict=True):
+    retried = written([_reseeded(lines[place].prompt) for place in again])
+    for place, value in zip(again, _parse([lines[p] for p in again], retried), strict=True):
         values[place] = value
     return _runs(lines, values)
 
 
-def _read(lines: Sequence[JudgePrompt], completions: Sequence[Completion]) -> list[Any]:
-    return [line.read(one.text) for line, one in zip(lines, completions, strict=True)]
+def _parse(lines: Sequence[JudgePrompt], completions: Sequence[Completion]) -> list[Any]:
+    return [line.parse(one.text) for line, one in zip(lines, completions, strict=True)]
 
 
-def _reseeded(asked: PromptOfRequest) -> PromptOfRequest:
-    seed = (asked.sampling.seed + 1) % 2**63
-    sampling = asked.sampling.model_copy(update={"seed": seed})
-    return PromptOfRequest(asked.owner, asked.model, asked.prompt, sampling)
+def _reseeded(prompt: PromptOfRequest) -> PromptOfRequest:
+    seed = (prompt.sampling.seed + 1) % 2**63
+    return replace(prompt, sampling=prompt.sampling.model_copy(update={"seed": seed}))
 
 
-def _lines(condition: Condition) -> Iterator[JudgePrompt]:
-    request, how = condition.request, condition.judge
+def _judge_prompts(condition: Condition) -> Iterator[JudgePrompt]:
+    request, settings = condition.request, condition.judge
     if condition.kind != "causal":
         return
-    several = how.temperature > 0 or how.order == "rotated"
-    for run in range(how.runs if several else 1):
-        shown = prompts.rotated(request.options, run if how.order == "rotated" else 0)
-        block = prompts.rationale(request, shown) if condition.explained else ""
-        if "rank" in how.methods:
-            text = prompts.rank_prompt(request, shown, block)
-            yield JudgePrompt(condition, run, _ask(condition, text), _ranker(request, shown))
-        if "score" in how.methods:
+    variant = VARIANTS[request.variant]
+    several = settings.temperature > 0 or settings.order == "rotated"
+    for run in range(settings.runs if several else 1):
+        lettered = prompts.rotated(request.options, run if settings.order == "rotated" else 0)
+        block = prompts.rationale(request, lettered) if condition.explained else ""
+        if "rank" in settings.methods:
+            prompt = _prompt(condition, prompts.rank_prompt(request, lettered, block))
+            parse = partial(_ranking_of, lettered, variant.mentioned)
+            yield JudgePrompt(condition, run, prompt, parse)
+        if "score" in settings.methods:
             for place, option in enumerate(request.options):
-                text = prompts.score_prompt(request, option, block)
-                yield JudgePrompt(condition, run, _ask(condition, text), _rater(request), place)
+                prompt = _prompt(condition, prompts.score_prompt(request, option, block))
+                yield JudgePrompt(condition, run, prompt, variant.rating, place)
 
 
-def _ask(condition: Condition, text: str) -> PromptOfRequest:
-    how = condition.judge
+def _prompt(condition: Condition, text: str) -> PromptOfRequest:
+    settings = condition.judge
     sampling = Sampling(
-        temperature=how.temperature,
-        top_p=how.top_p,
-        max_tokens=how.max_tokens,
+        temperature=settings.temperature,
+        top_p=settings.top_p,
+        max_tokens=settings.max_tokens,
         seed=condition.request.seed,
     )
-    prompt = prompts.as_prompt(text, chat=how.chat)
+    prompt = prompts.as_prompt(text, chat=settings.chat)
     return PromptOfRequest(condition.place, condition.model, prompt, sampling)
 
 
-def _ranker(request: HlvRequest, shown: Shown) -> Callable[[str], list[str] | None]:
-    scan = VARIANTS[request.variant].mentioned
-    return lambda raw: [shown.meant[letter] for letter in scan(raw, shown.letters)] or None
+def _ranking_of(
+    lettered: LetteredOptions, mentioned: Callable[[str, Sequence[str]], list[str]], raw: str
+) -> list[str] | None:
+    return [lettered.keys[letter] for letter in mentioned(raw, lettered.letters)] or None
 
 
-def _rater(request: HlvRequest) -> Callable[[str], int | None]:
-    return VARIANTS[request.variant].rating
-
-
-def _runs(lines: Sequence[JudgePrompt], values: Sequence[Any]) -> Answered:
-    ranked: list[Named] = [
-        (line.condition, "rank", _ranking(line.condition.request, value))
-        for line, value in zip(lines, values, strict=True)
-        if line.option is None
-    ]
+def _runs(lines: Sequence[JudgePrompt], values: Sequence[Any]) -> RunsOfConditions:
+    runs: list[ConditionRun] = []
     rated: dict[tuple[Condition, int], list[float | None]] = {}
     for line, value in zip(lines, values, strict=True):
-        if line.option is not None:
+        if line.option is None:
+            runs.append((line.condition, "rank", _ranking(line.condition.request, value)))
+        else:
             rated.setdefault((line.condition, line.run), []).append(value)
-    scored: list[Named] = [
-        (condition, "score", _rating(condition.request, row))
-        for (condition, _), row in rated.items()
-    ]
-    return collected([*ranked, *scored])
+    for (condition, _), row in rated.items():
+        runs.append((condition, "score", _rating(condition.request, row)))
+    return group_runs(runs)
 
 
 def _ranking(request: HlvRequest, order: list[str] | None) -> JudgeRun:
@@ -232,71 +216,73 @@ def _rating(request: HlvRequest, row: Sequence[float | None]) -> JudgeRun:
     return JudgeRun(fractional_ranks(values) if whole else None, values, valid=bool(whole))
 
 
-SPELLINGS = ("{}", " {}")
-
-
 @dataclass(frozen=True)
 class LetterChoice:
-    """One prompt to choose from the options as shown."""
+    """One prompt to choose from lettered options."""
 
     condition: Condition
-    shown: Shown
+    lettered: LetteredOptions
     prompt: Prompt
 
 
-def weighed(conditions: Sequence[Condition]) -> Answered:
-    """The runs of every condition that wants `logits` of a language model: one call a model."""
+def letter_runs(conditions: Sequence[Condition]) -> RunsOfConditions:
+    """Rank-logits: the probability of each option's letter as the first token of the answer.
+
+    Over the letters' single-token spellings ("A", " A"), found by the model itself, so that no
+    token id is written down here. Log-probabilities are logits up to a constant, which softmax
+    ignores.
+    """
     choices = [choice for condition in conditions for choice in _choices(condition)]
     runs: dict[int, JudgeRun] = {}
     for model in dict.fromkeys(choice.condition.model for choice in choices):
         own = [at for at, choice in enumerate(choices) if choice.condition.model == model]
-        answers = _scored(model, [choices[at] for at in own])
-        runs.update((at, _run(choices[at], answers[at_own])) for at_own, at in enumerate(own))
-    return collected((choice.condition, "logits", runs[at]) for at, choice in enumerate(choices))
+        answers = _score_letters(model, [choices[at] for at in own])
+        runs |= {at: _letter_run(choices[at], row) for at, row in zip(own, answers, strict=True)}
+    return group_runs((choice.condition, "logits", runs[at]) for at, choice in enumerate(choices))
 
 
 def _choices(condition: Condition) -> Iterator[LetterChoice]:
-    request, how = condition.request, condition.judge
-    if condition.kind != "causal" or "logits" not in how.methods:
+    request, settings = condition.request, condition.judge
+    if condition.kind != "causal" or "logits" not in settings.methods:
         return
-    for by in range(len(request.options) if how.order == "rotated" else 1):
-        shown = prompts.rotated(request.options, by)
-        block = prompts.rationale(request, shown) if condition.explained else ""
-        text = prompts.choice_prompt(request, shown, block)
-        yield LetterChoice(condition, shown, prompts.as_prompt(text, chat=how.chat))
+    for by in range(len(request.options) if settings.order == "rotated" else 1):
+        lettered = prompts.rotated(request.options, by)
+        block = prompts.rationale(request, lettered) if condition.explained else ""
+        text = prompts.choice_prompt(request, lettered, block)
+        yield LetterChoice(condition, lettered, prompts.as_prompt(text, chat=settings.chat))
 
 
-def _scored(model: str, choices: Sequence[LetterChoice]) -> list[list[list[Completion]]]:
+def _score_letters(model: str, choices: Sequence[LetterChoice]) -> list[list[list[Completion]]]:
     """Per choice and letter, each spelling's completion with its log-probabilities."""
-    asked = [
+    pairs = [
         (choice.prompt, spelling.format(letter))
         for choice in choices
-        for letter in choice.shown.letters
+        for letter in choice.lettered.letters
         for spelling in SPELLINGS
     ]
-    scored = models().writer(model).score([prompt for prompt, _ in asked], [w for _, w in asked])
-    answers = iter(scored)
+    writer = models().writer(model)
+    answers = iter(writer.score([prompt for prompt, _ in pairs], [answer for _, answer in pairs]))
     return [
-        [[next(answers) for _ in SPELLINGS] for _ in choice.shown.letters] for choice in choices
+        [[next(answers) for _ in SPELLINGS] for _ in choice.lettered.letters] for choice in choices
     ]
 
 
-def _run(choice: LetterChoice, answers: Sequence[Sequence[Completion]]) -> JudgeRun:
-    shown = dict(zip(choice.shown.letters, map(_log_mass, answers), strict=True))
-    if None in shown.values():
-        letter = next(letter for letter, value in shown.items() if value is None)
+def _letter_run(choice: LetterChoice, answers: Sequence[Sequence[Completion]]) -> JudgeRun:
+    masses = dict(zip(choice.lettered.letters, map(_log_mass, answers), strict=True))
+    if None in masses.values():
+        letter = next(letter for letter, value in masses.items() if value is None)
         raise BadInput(
             f"{choice.condition.model!r} writes the letter {letter} with more than one token: "
             "ask it by `rank` or `score`",
             pointer="/judge/methods",
         )
     keys = [option.key for option in choice.condition.request.options]
-    logs = np.array([shown[choice.shown.letter(key)] for key in keys], dtype=np.float64)
+    logs = np.array([masses[choice.lettered.letter(key)] for key in keys], dtype=np.float64)
     mass = min(1.0, float(np.exp(logsumexp(logs))))
     return JudgeRun(fractional_ranks(logs), softmax(logs), mass=mass)
 
 
-def _log_mass(spelled: Sequence[Completion]) -> float | None:
+def _log_mass(spellings: Sequence[Completion]) -> float | None:
     """Log-probability that the answer begins with this letter; None: no single token is it.
 
     Two spellings that are one token (as in vocabularies that put a space before every word) count
@@ -304,26 +290,26 @@ def _log_mass(spelled: Sequence[Completion]) -> float | None:
     """
     single = {
         (one.tokens[0].id, one.tokens[0].logprob): one.tokens[0].logprob
-        for one in spelled
+        for one in spellings
         if len(one.tokens) == 1
     }
     return float(logsumexp(list(single.values()))) if single else None
 
 
-def classified(conditions: Sequence[Condition]) -> Answered:
-    """The runs of every condition that asks a classifier of inference: one call a model."""
+def classifier_runs(conditions: Sequence[Condition]) -> RunsOfConditions:
+    """A classifier's labels in place of letters: one call a model."""
     own = [condition for condition in conditions if condition.kind == "classifier"]
-    answered: Answered = {}
+    runs: RunsOfConditions = {}
     for model in dict.fromkeys(condition.model for condition in own):
-        asked = [condition for condition in own if condition.model == model]
+        same = [condition for condition in own if condition.model == model]
         judge = models().classifier(model)
-        columns = [_columns(judge.labels, condition) for condition in asked]
-        rows = judge.judge([_example(condition) for condition in asked])
-        runs = [_classified(row, column) for row, column in zip(rows, columns, strict=True)]
-        answered |= collected(
-            (condition, "logits", run) for condition, run in zip(asked, runs, strict=True)
+        columns = [_columns(judge.labels, condition) for condition in same]
+        rows = judge.judge([_example(condition) for condition in same])
+        runs |= group_runs(
+            (condition, "logits", _classifier_run(row, column))
+            for condition, row, column in zip(same, rows, columns, strict=True)
         )
-    return answered
+    return runs
 
 
 def _columns(labels: Sequence[str], condition: Condition) -> list[int]:
@@ -355,6 +341,6 @@ def _example(condition: Condition) -> Example:
     return Example(text=question.premise, text_pair=question.hypothesis)
 
 
-def _classified(row: Floats, columns: Sequence[int]) -> JudgeRun:
+def _classifier_run(row: Floats, columns: Sequence[int]) -> JudgeRun:
     share = np.asarray(row, dtype=np.float64)[list(columns)]
     return JudgeRun(fractional_ranks(share), share, mass=1.0)

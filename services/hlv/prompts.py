@@ -1,13 +1,9 @@
-"""What the judge reads. It sees the question, the options and, in one of two conditions, the
-explanations; never what humans said.
+"""The judge's prompts, and its written answers as rankings and scores, without a silent default.
 
-Source: Chen et al., EMNLP 2025, Tables 6, 9 and 10; the explanation block is ours (the paper prints
-none): the baseline is the same prompt without it.
-
-From what a judge wrote to a ranking or a score, without a silent default.
-
-Source: Chen et al., EMNLP 2025, Appendix D; `*_as_released` follow Evaluation/ of mainlp/CoT2EL,
-which scans single characters. Letters are the keys of the options.
+Source: Chen et al., EMNLP 2025, Tables 6, 9 and 10, Appendix D. A prompt holds the question, the
+options and, under one of two conditions, the explanations; never what humans said. The explanation
+block is ours (the paper prints none): the baseline is the same prompt without it. `*_as_released`
+follow Evaluation/ of mainlp/CoT2EL, which scans single characters. Letters are the options' keys.
 """
 
 from __future__ import annotations
@@ -23,7 +19,7 @@ from services.hlv.kernel import Floats, fractional_ranks
 from shared.contracts import MAX_TEXT
 from shared.errors import BadInput
 from shared.models.calls import Prompt, Turn
-from shared.questions import Explanation, Inference, Option, Scenario, asked, choose, listed
+from shared.questions import Inference, Option, Scenario, asked, choose, listed
 
 RANK = {
     Inference: "Please assess whether the following statement is true (entailment), undetermined "
@@ -52,30 +48,37 @@ Plausibility Ratings:
 4 = Likely
 5 = Very Likely"""
 CONSIDER = "Please take these rationales into account when making your decision."
+LETTER = re.compile(r"(?<![A-Za-z])[A-Z](?![A-Za-z])")
+# A list of letters that a colon introduces: nothing but separators before and between them.
+COLON_LIST = re.compile(
+    r":[\s*_`(\[>]*(?P<letters>[A-Z](?:[\s,;>()\[\].=*`|-]+[A-Z])*)(?![A-Za-z])"
+)
+SCALE_MENTION = re.compile(r"[1-5] *(?:-|–|to) *[1-5](?!\d)|5[ -]point", re.IGNORECASE)
+INTEGER = re.compile(r"(?<![\d.])[1-5](?!\d|\.\d)")
 STANCE = {"support": "Supporting", "oppose": "Opposing"}
 
 
 @dataclass(frozen=True)
-class Shown:
+class LetteredOptions:
     """The options as the judge sees them: the letters stay, the texts are rotated."""
 
     options: tuple[Option, ...]
-    meant: dict[str, str]  # the letter shown → the key of the request's option
+    keys: dict[str, str]  # letter → the key of the request's option
 
     @property
     def letters(self) -> tuple[str, ...]:
-        """In the order shown."""
+        """In order."""
         return tuple(option.key for option in self.options)
 
     def letter(self, key: str) -> str:
-        """Under which letter the request's option is shown."""
-        return next(letter for letter, meant in self.meant.items() if meant == key)
+        """The letter of the request's option."""
+        return next(letter for letter, own in self.keys.items() if own == key)
 
 
-def rotated(options: Sequence[Option], by: int) -> Shown:
+def rotated(options: Sequence[Option], by: int) -> LetteredOptions:
     """The option at place i + by stands at place i, under the letter of place i."""
     turned = [options[(place + by) % len(options)] for place in range(len(options))]
-    return Shown(
+    return LetteredOptions(
         tuple(
             Option(key=own.key, text=other.text) for own, other in zip(options, turned, strict=True)
         ),
@@ -83,24 +86,22 @@ def rotated(options: Sequence[Option], by: int) -> Shown:
     )
 
 
-def rationale(request: HlvRequest, shown: Shown) -> str:
+def rationale(request: HlvRequest, lettered: LetteredOptions) -> str:
     """The explanation block; empty where the request has none."""
     lines = [request.rationale] if request.rationale else []
-    for option in shown.options:
-        own = [one for one in request.explanations if one.label == shown.meant[option.key]]
-        lines += [_line(option, explanation) for explanation in own]
+    for option in lettered.options:
+        lines += [
+            f"- {STANCE[one.stance]} {option.key}. {option.text}: {one.explanation}"
+            for one in request.explanations
+            if one.label == lettered.keys[option.key]
+        ]
     return "\n".join(["Rationales:", *lines, CONSIDER]) if lines else ""
 
 
-def _line(option: Option, explanation: Explanation) -> str:
-    stance = STANCE[explanation.stance]
-    return f"- {stance} {option.key}. {option.text}: {explanation.explanation}"
-
-
-def rank_prompt(request: HlvRequest, shown: Shown, block: str) -> str:
+def rank_prompt(request: HlvRequest, lettered: LetteredOptions, block: str) -> str:
     """Table 9: list the options from best to worst."""
     question = request.question
-    parts = (f"{RANK[type(question)]} {ONLY_LETTERS}", asked(question), listed(shown.options))
+    parts = (f"{RANK[type(question)]} {ONLY_LETTERS}", asked(question), listed(lettered.options))
     return "\n".join(part for part in (*parts, block, "Answer:") if part)
 
 
@@ -111,9 +112,9 @@ def score_prompt(request: HlvRequest, option: Option, block: str) -> str:
     return "\n".join(part for part in (*parts, SCALE, block, "Rating:") if part)
 
 
-def choice_prompt(request: HlvRequest, shown: Shown, block: str) -> str:
+def choice_prompt(request: HlvRequest, lettered: LetteredOptions, block: str) -> str:
     """Table 6: choose one option, and begin with its letter."""
-    return choose(request.question, shown.options, block)
+    return choose(request.question, lettered.options, block)
 
 
 def as_prompt(text: str, *, chat: bool) -> Prompt:
@@ -125,15 +126,6 @@ def as_prompt(text: str, *, chat: bool) -> Prompt:
             pointer="/explanations",
         )
     return Prompt(turns=(Turn(role="user", content=text),)) if chat else Prompt(text=text)
-
-
-LETTER = re.compile(r"(?<![A-Za-z])[A-Z](?![A-Za-z])")
-# A list of letters that a colon introduces: nothing but separators before and between them.
-COLON_LIST = re.compile(
-    r":[\s*_`(\[>]*(?P<letters>[A-Z](?:[\s,;>()\[\].=*`|-]+[A-Z])*)(?![A-Za-z])"
-)
-SCALE_MENTION = re.compile(r"[1-5] *(?:-|–|to) *[1-5](?!\d)|5[ -]point", re.IGNORECASE)
-INTEGER = re.compile(r"(?<![\d.])[1-5](?!\d|\.\d)")
 
 
 def mentioned(raw: str, keys: Sequence[str]) -> list[str]:
@@ -148,8 +140,8 @@ def mentioned(raw: str, keys: Sequence[str]) -> list[str]:
         for found in COLON_LIST.finditer(raw)
     ]
     longest, begin = max(lists, default=(0, 0))
-    told = raw[begin:] if longest > 1 or (longest == 1 == len(lists)) else raw
-    return list(dict.fromkeys(letter for letter in LETTER.findall(told) if letter in keys))
+    listing = raw[begin:] if longest > 1 or (longest == 1 == len(lists)) else raw
+    return list(dict.fromkeys(letter for letter in LETTER.findall(listing) if letter in keys))
 
 
 def mentioned_as_released(raw: str, keys: Sequence[str]) -> list[str]:

@@ -1,11 +1,7 @@
 """What HLV reports. Part of the contract: pydantic only.
 
-Source: Chen et al., EMNLP 2025, Appendix E. Null within a block means undefined, with the reason in
-`warnings`; a block is null where what humans said, or what the judge said, has no such values.
-
-What a report over many HLV results holds. Part of the contract: pydantic only.
-
-Source: Chen et al., EMNLP 2025, Tables 11-13.
+Source: Chen et al., EMNLP 2025, Appendix E and Tables 11-13. Null within a block means undefined,
+with the reason in `warnings`; a block is null where the humans or the judge have no such values.
 """
 
 from __future__ import annotations
@@ -18,6 +14,7 @@ from shared.contracts import BatchReport, Evidence, Interval, Message, Report
 from shared.questions import Key
 
 Method = Literal["rank", "logits", "score"]
+Judged = Literal["explained", "baseline", "gain", "uniform", "majority"]
 Correlation = Annotated[float, Field(ge=-1, le=1)]
 Change = Annotated[float, Field(ge=-2, le=2)]
 Distance = Annotated[float, Field(ge=0)]
@@ -129,9 +126,6 @@ class HlvReport(Report):
     evidence: tuple[Evidence, ...] = ()
     gold: Gold
     control: HlvBaselines
-
-
-Judged = Literal["explained", "baseline", "gain", "uniform", "majority"]
 
 
 class Estimate(Message):

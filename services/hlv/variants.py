@@ -1,4 +1,4 @@
-"""Where the three variants differ: which numbers are reported, and how answers are read.
+"""The three variants: which numbers are reported, and how answers are read.
 
 Source: Chen et al., EMNLP 2025, Eqs. 13 and 14, Appendices D and E; `reference` follows Evaluation/
 of mainlp/CoT2EL.
@@ -19,8 +19,6 @@ EPSILON = 1e-10  # as released
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HlvVariant:
-    """One variant."""
-
     normalisation: Normalisation = "softmax"  # of logits
     epsilon: float = EPSILON  # both sides of KL are clipped to it
     clips_jsd: bool = False  # the Jensen-Shannon distance too

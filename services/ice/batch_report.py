@@ -1,8 +1,6 @@
-"""ICE over many results: the story. Bring tests together by configuration, summarize, compare.
+"""ICE over many results: configurations, explanations, operators, and plausibility compared.
 
-Explanations against each other, operators against each other, machines against people.
-
-The plot of a batch report: win rates with their intervals against chance.
+Source: arXiv:2603.18579, section 4 and Table 14.
 """
 
 from __future__ import annotations
@@ -40,6 +38,11 @@ from shared.plotting import BLUE, GREY, ORANGE, drawn, figure
 from shared.statistics.intervals import BatchStatistics
 
 MOST_LISTED = 1_000
+MEASURES = ("iou", "f1", "auprc")
+MOST_LINES = 40
+TITLE = "Win rate against random rationales"
+LEGEND = "blue: faithful, orange: worse than chance, grey: neither"
+COLOURS = {"faithful": BLUE, "anti-faithful": ORANGE, "inconclusive": GREY, None: GREY}
 
 
 def batch_report(
@@ -104,9 +107,6 @@ def _coarse(result: ConfigurationResult, request: IceBatchReportRequest) -> str:
     )
 
 
-MEASURES = ("iou", "f1", "auprc")
-
-
 def differences(
     table: Table, over: BatchStatistics[IceBatchReportRequest]
 ) -> Iterator[MeanDifference]:
@@ -161,17 +161,19 @@ def orthogonality(
     """Of each configuration whose examples have human spans, by measure."""
     for key, tested in table.items():
         for measure in MEASURES:
-            values, rates = _measured(tested, measure)
+            values, rates = _plausibility_and_win_rate(tested, measure)
             if not values.size:
                 continue
-            about = f"{measure} {name(key)}"
+            quantity = f"{measure} {name(key)}"
             r, spearman, p = batch_tables.correlation(values, rates)
             pair = np.stack([values, rates], axis=1)
-            drawn = None if r is None else over.statistic(f"r {about}", pair, batch_tables.pearson)
+            drawn = (
+                None if r is None else over.statistic(f"r {quantity}", pair, batch_tables.pearson)
+            )
             yield Orthogonality(
                 configuration=key,
                 measure=measure,
-                mean=over.mean(about, values),
+                mean=over.mean(quantity, values),
                 pearson=Interval(
                     value=r, low=drawn and drawn.low, high=drawn and drawn.high, of=values.size
                 ),
@@ -180,7 +182,7 @@ def orthogonality(
             )
 
 
-def _measured(tested: Sequence[Tested], measure: str) -> tuple[Floats, Floats]:
+def _plausibility_and_win_rate(tested: Sequence[Tested], measure: str) -> tuple[Floats, Floats]:
     """((n,) plausibility, (n,) win rates) of the examples that have both."""
     pairs = [
         (getattr(one.plausibility, measure), one.test.win_rate)
@@ -211,29 +213,23 @@ def _share(agree: Sequence[bool]) -> float | None:
     return float(np.mean(agree)) if agree else None
 
 
-MOST_LINES = 40
-TITLE = "Win rate against random rationales"
-LEGEND = "blue: faithful, orange: worse than chance, grey: neither"
-COLOURS = {"faithful": BLUE, "anti-faithful": ORANGE, "inconclusive": GREY, None: GREY}
-
-
 def forest(results: Sequence[ConfigurationResult]) -> Plot:
     """One line a configuration, the first 40: mean win rate, interval, and the line of 50 %."""
     known = [result for result in results if result.win_rate.value is not None]
-    shown = known[:MOST_LINES]
-    picture = figure(7.5, 1.3 + 0.32 * len(shown))
+    drawn_lines = known[:MOST_LINES]
+    picture = figure(7.5, 1.3 + 0.32 * len(drawn_lines))
     axes = picture.subplots()
     axes.axvline(50, color="black", linewidth=0.8, linestyle="--")
-    for line, result in enumerate(shown):
+    for line, result in enumerate(drawn_lines):
         rate, colour = result.win_rate, COLOURS[result.verdict]
         if rate.low is not None and rate.high is not None:
             axes.plot([100 * rate.low, 100 * rate.high], [line, line], color=colour, linewidth=2)
         axes.plot([100 * (rate.value or 0)], [line], "o", color=colour, clip_on=False)
-    names = [f"{name(r.configuration)} (n = {r.win_rate.of})" for r in shown]
-    axes.set_yticks(range(len(shown)), names, parse_math=False, fontsize=8)
-    axes.set_ylim(len(shown) - 0.5, -0.5)
+    names = [f"{name(r.configuration)} (n = {r.win_rate.of})" for r in drawn_lines]
+    axes.set_yticks(range(len(drawn_lines)), names, parse_math=False, fontsize=8)
+    axes.set_ylim(len(drawn_lines) - 0.5, -0.5)
     axes.set_xlim(0, 100)
     axes.set_xlabel("mean win rate, %; 50 is chance")
-    left_out = f" (the first {MOST_LINES} of {len(known)})" if len(shown) < len(known) else ""
+    left_out = f" (the first {MOST_LINES} of {len(known)})" if len(drawn_lines) < len(known) else ""
     axes.set_title(f"{TITLE}{left_out}\n{LEGEND}", fontsize=9)
     return drawn(picture, "win-rates", TITLE)

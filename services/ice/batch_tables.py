@@ -1,8 +1,4 @@
-"""Tests of many reports, brought together by configuration.
-
-One configuration over its examples: mean win rate, z, median effect, and both corrections.
-
-Statistics over examples: intervals, the exact null's z-test, false discovery rates.
+"""Tests of many reports by configuration: mean win rate, z, median effect, both corrections.
 
 Pure functions: arrays in, numbers out; None is "undefined".
 """
@@ -33,6 +29,8 @@ from shared.contracts import Interval, Scored
 from shared.statistics.intervals import BatchStatistics
 
 ScoredIce = Scored[IceRequest, IceReport]
+
+VERDICTS: tuple[Verdict, ...] = ("faithful", "inconclusive", "anti-faithful")
 
 
 @dataclass(frozen=True)
@@ -79,16 +77,13 @@ def same_but(first: Configuration, second: Configuration, field: str) -> bool:
 
 
 def name(configuration: Configuration) -> str:
-    """For a line of a plot."""
+    """As a line of a plot."""
     k = "" if configuration.k is None else f" · k {configuration.k:g}"
-    variant = "" if configuration.variant == "robust" else f" · {configuration.variant}"
+    variant = {"robust": ""}.get(configuration.variant, f" · {configuration.variant}")
     return (
         f"{configuration.explanation}{k} · {configuration.operator} · "
         f"{configuration.model}{variant}"
     )
-
-
-VERDICTS: tuple[Verdict, ...] = ("faithful", "inconclusive", "anti-faithful")
 
 
 def summaries(
@@ -118,7 +113,7 @@ def _summary(
 ) -> ConfigurationResult:
     tests = [one.test for one in tested if one.test.win_rate is not None]
     rates = _column(tests, "win_rate")
-    z = _z(key, tested)
+    z = _z(key, tests)
     counted = Counter(test.verdict for test in tests)
     return ConfigurationResult(
         configuration=key,
@@ -137,13 +132,11 @@ def _summary(
     )
 
 
-def _z(key: Configuration, tested: Sequence[Tested]) -> float | None:
+def _z(key: Configuration, tests: Sequence[Test]) -> float | None:
     """Only where draws are distinct and their number fixed: else the null is another."""
-    known = [one for one in tested if one.test.win_rate is not None]
-    fixed = [one.test for one in known if not one.test.null.sequential]
-    if not VARIANTS[key.variant].distinct or len(fixed) < len(known):
+    if not VARIANTS[key.variant].distinct or any(test.null.sequential for test in tests):
         return None
-    return z_of_chance(_column(fixed, "win_rate"), [test.null.draws for test in fixed])
+    return z_of_chance(_column(tests, "win_rate"), [test.null.draws for test in tests])
 
 
 def _column(tests: Sequence[Test], field: str) -> Floats:
@@ -206,8 +199,7 @@ def z_of_chance(win_rates: Floats, draws: Sequence[int]) -> float | None:
     """(mean - 1/2) / sd under the null that every rationale is a random one.
 
     win_rates: (N,) mid-rank. draws: (N,) M of each. Without ties M W is uniform on 0..M, so that
-    Var W = (M + 2) / (12 M); ties make it smaller and the test conservative. Source: specs of the
-    exact null, README.md.
+    Var W = (M + 2) / (12 M); ties make it smaller and the test conservative.
     """
     if win_rates.size == 0:
         return None

@@ -1,31 +1,28 @@
-"""What spans several tests: areas over budgets, explanations against each other, against people.
+"""Comparisons of tests: over budgets, between explanations, and with the tokens that people marked.
 
-Two explanations of one text against the same random rationales: which beats more of them?
-
-The difference of their win rates is, up to sign, the share of the null between their scores, so
-its sampling error is binomial (Wilson 1927), much smaller than that of either win rate.
-
-Does a rationale hold the tokens that people marked? Plausibility, which is not faithfulness.
-
-Sources: DeYoung et al., ERASER, ACL 2020, section 4.1 (token IoU, F1 and AUPRC); average precision
-as scikit-learn defines it, sum over thresholds of (R_n - R_(n-1)) P_n. Pure functions.
+Two explanations meet the same random rationales: the difference of their win rates is, up to sign,
+the share of the null between their scores, so its sampling error is binomial (Wilson 1927), much
+smaller than that of either win rate. Plausibility, which is not faithfulness: DeYoung et al.,
+ERASER, ACL 2020, section 4.1 (token IoU, F1, AUPRC); average precision as scikit-learn defines it.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
 
 from services.ice import kernel
-from services.ice.explanations import touched
+from services.ice.explanations import tokens_under
 from services.ice.kernel import TIE, Floats
-from services.ice.randomization_test import Inquiry, Trial
+from services.ice.randomization_test import Experiment, Trial
 from services.ice.report import Area, Comparison, Operator, Plausibility, Test
 from shared.job_context import check
+
+Z_95 = 1.959963984540054
 
 
 def areas(tests: Sequence[Test], budgets: Sequence[float]) -> tuple[Area, ...]:
@@ -36,10 +33,11 @@ def areas(tests: Sequence[Test], budgets: Sequence[float]) -> tuple[Area, ...]:
     for test in tests:
         if test.k is not None:
             curves.setdefault((test.explanation, test.operator), []).append(test)
-    return tuple(_area(sorted(curve, key=lambda test: test.k or 0)) for curve in curves.values())
+    return tuple(map(_area, curves.values()))
 
 
-def _area(curve: Sequence[Test]) -> Area:
+def _area(tests: Sequence[Test]) -> Area:
+    curve = sorted(tests, key=lambda test: test.k or 0)
     budgets = [test.k for test in curve if test.k is not None]
     return Area(
         explanation=curve[0].explanation,
@@ -51,26 +49,23 @@ def _area(curve: Sequence[Test]) -> Area:
     )
 
 
-def comparisons(inquiry: Inquiry) -> tuple[Comparison, ...]:
+def comparisons(experiment: Experiment) -> tuple[Comparison, ...]:
     """Of every two explanations with values, at each budget, under each operator."""
     return tuple(
-        _comparison(inquiry, first, second, operator)
-        for first, second in _pairs(inquiry.trials)
-        for operator in inquiry.reading.request.operators
+        _comparison(experiment, first, second, operator)
+        for first, second in combinations(experiment.trials, 2)
+        if first.k is not None and first.k == second.k
+        for operator in experiment.tokenized.request.operators
     )
 
 
-def _pairs(trials: Sequence[Trial]) -> Iterator[tuple[Trial, Trial]]:
-    for first, second in combinations(trials, 2):
-        if first.k is not None and first.k == second.k:
-            yield first, second
-
-
-def _comparison(inquiry: Inquiry, first: Trial, second: Trial, operator: Operator) -> Comparison:
+def _comparison(
+    experiment: Experiment, first: Trial, second: Trial, operator: Operator
+) -> Comparison:
     check()
-    scores = inquiry.observed(operator, first), inquiry.observed(operator, second)
-    null = inquiry.null(operator, first, inquiry.common_places(first, second))
-    found = difference(*scores, null, exact=inquiry.exact(first))
+    scores = experiment.observed(operator, first), experiment.observed(operator, second)
+    null = experiment.null(operator, first, experiment.common_places(first, second))
+    found = difference(*scores, null, exact=experiment.exact(first))
     return Comparison(
         first=first.explanation.name,
         second=second.explanation.name,
@@ -84,29 +79,22 @@ def _comparison(inquiry: Inquiry, first: Trial, second: Trial, operator: Operato
     )
 
 
-def plausibilities(inquiry: Inquiry) -> tuple[Plausibility, ...]:
+def plausibilities(experiment: Experiment) -> tuple[Plausibility, ...]:
     """Of each trial, where people marked a token that the model reads."""
-    human = touched(inquiry.reading, inquiry.reading.request.human or ())
-    return tuple(_plausibility(trial, human, inquiry) for trial in inquiry.trials if human)
+    human = tokens_under(experiment.tokenized, experiment.tokenized.request.human or ())
+    return tuple(_plausibility(trial, human, experiment) for trial in experiment.trials if human)
 
 
-def _plausibility(trial: Trial, human: Sequence[int], inquiry: Inquiry) -> Plausibility:
-    found = overlap(trial.rationale, human)
+def _plausibility(trial: Trial, human: Sequence[int], experiment: Experiment) -> Plausibility:
     ranked = trial.explanation.ranked
     return Plausibility(
         explanation=trial.explanation.name,
         k=trial.k,
         human_tokens=len(human),
-        iou=found.iou,
-        precision=found.precision,
-        recall=found.recall,
-        f1=found.f1,
+        **vars(overlap(trial.rationale, human)),
         auprc=None if ranked is None else average_precision(ranked, human),
-        prevalence=len(human) / len(inquiry.reading.eligible),
+        prevalence=len(human) / len(experiment.tokenized.eligible),
     )
-
-
-Z_95 = 1.959963984540054
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,6 @@
 """ICE: does the explanation point at what matters, more than random tokens do?
 
 Source: Basu & Chakraborty, arXiv:2603.18579, section 3. Messages only; the card is README.md.
-
-Explanations as a request names them: computed ones, and those that the caller brings.
-
-Part of the contract: pydantic only.
 """
 
 from __future__ import annotations
@@ -16,7 +12,7 @@ from pydantic import Field, StringConstraints, field_validator, model_validator
 
 from services.ice.cost import cost
 from services.ice.report import (
-    Attributed,
+    AttributedSpan,
     IceBatchReport,
     IceBatchReportRequest,
     IceReport,
@@ -36,14 +32,20 @@ from shared.contracts import (
 )
 from shared.models.calls import AttributionMethod, Template
 
+DEFAULT_MODEL = "embedded-hate"
+PREDICTED = "predicted"
+
 MethodName = Literal["attention", "gradient", "integrated_gradients", "lime"]
 Method = MethodName | AttributionMethod
 Methods = Method | Annotated[tuple[Method, ...], Field(min_length=1, max_length=8)]
 Spans = Annotated[tuple[IceSpan, ...], Field(min_length=1, max_length=MAX_TEXT)]
-Values = Annotated[tuple[Attributed, ...], Field(min_length=1, max_length=MAX_TEXT)]
+Values = Annotated[tuple[AttributedSpan, ...], Field(min_length=1, max_length=MAX_TEXT)]
+Budget = Annotated[float, Field(gt=0, le=1)]
+PoolText = Annotated[str, StringConstraints(min_length=1, max_length=MAX_TEXT)]
+Label100 = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=100)]
 
 
-class Brought(Message):
+class NamedExplanation(Message):
     """An explanation that the caller brings: a value a span, or spans alone."""
 
     name: Annotated[str, Word] = Field(
@@ -58,27 +60,6 @@ class Brought(Message):
         if (self.attributions is None) == (self.rationale is None):
             raise ValueError("give either `attributions` or `rationale`")
         return self
-
-
-def label(method: Method) -> str:
-    """What a computed explanation is called: its name, and its options where they are not usual."""
-    if not isinstance(method, AttributionMethod):
-        return method
-    usual = AttributionMethod(name=method.name)
-    options = [
-        str(getattr(method, option))
-        for option in ("attention", "gradient", "steps", "samples", "seed")
-        if getattr(method, option) != getattr(usual, option)
-    ]
-    return ":".join([method.name, *options])
-
-
-DEFAULT_MODEL = "embedded-hate"
-PREDICTED = "predicted"
-
-Budget = Annotated[float, Field(gt=0, le=1)]
-PoolText = Annotated[str, StringConstraints(min_length=1, max_length=MAX_TEXT)]
-Label100 = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=100)]
 
 
 class Adaptive(Message):
@@ -116,7 +97,7 @@ class IceRequest(ScoreRequest):
     rationale: Annotated[Spans | None, Input] = Field(
         default=None, description="spans without values (quoted, highlighted); their size is fixed"
     )
-    explanations: Annotated[tuple[Brought, ...], Input] = Field(
+    explanations: Annotated[tuple[NamedExplanation, ...], Input] = Field(
         default=(), max_length=8, description="more explanations of your own, by name"
     )
     human: Annotated[Spans | None, Input] = Field(
@@ -185,10 +166,8 @@ class IceRequest(ScoreRequest):
     @model_validator(mode="after")
     def _spans_are_inside(self) -> Self:
         lengths = {"text": len(self.text), "text_pair": len(self.text_pair or "")}
-        brought = [
-            spans for own in self.explanations for spans in (own.attributions, own.rationale)
-        ]
-        for spans in (self.attributions, self.rationale, self.human, *brought):
+        named = [spans for one in self.explanations for spans in (one.attributions, one.rationale)]
+        for spans in (self.attributions, self.rationale, self.human, *named):
             for span in spans or ():
                 if span.end > lengths[span.of]:
                     raise ValueError(f"a span ends at {span.end}, behind the end of its {span.of}")
@@ -196,15 +175,26 @@ class IceRequest(ScoreRequest):
 
     @property
     def budgets(self) -> tuple[float, ...]:
-        """k as a tuple."""
         return self.k if isinstance(self.k, tuple) else (self.k,)
 
     @property
     def methods(self) -> tuple[Method, ...]:
-        """`attribution` as a tuple."""
         if self.attribution is None:
             return ()
         return self.attribution if isinstance(self.attribution, tuple) else (self.attribution,)
+
+
+def label(method: Method) -> str:
+    """What a computed explanation is called: its name, and its options where they are not usual."""
+    if not isinstance(method, AttributionMethod):
+        return method
+    usual = AttributionMethod(name=method.name)
+    options = [
+        str(getattr(method, option))
+        for option in ("attention", "gradient", "steps", "samples", "seed")
+        if getattr(method, option) != getattr(usual, option)
+    ]
+    return ":".join([method.name, *options])
 
 
 _TEXT = "Those immigrants are ruining our lovely old town again"

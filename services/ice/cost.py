@@ -1,21 +1,22 @@
-"""How much work an ICE request asks for, before its text is tokenized: a bound from below.
+"""The work of an ICE request, before its text is tokenized: a bound from below.
 
-A rationale has at least as many tokens as the text has words, as far as the model reads; whatever
-is refused here, `packing` would have refused after tokenizing, or nobody would have waited for.
+A text has at least as many tokens as words, as far as the model reads: whatever is refused here
+would be refused after tokenizing (`model_calls.check_cost`), or nobody would wait for it.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from math import comb
 from typing import TYPE_CHECKING
 
 from shared.models.calls import AttributionMethod
-from shared.work import Size, Work, words_of
+from shared.work import Lowering, Size, Work, words_of
 
 if TYPE_CHECKING:
-    from services.ice.contract import IceRequest, Method, Spans
+    from services.ice.contract import IceRequest, Spans
+    from services.ice.report import Operator
 
 WORD = re.compile(r"[^ \t\r\n]+")
 LETTERS_A_CHARACTER = 20  # NFKC makes up to 18 of one
@@ -29,34 +30,35 @@ SECONDS_A_COMPARISON = 1e-7  # of one draw, of two explanations
 
 def cost(request: IceRequest, reads: int) -> Sequence[Work]:
     """Rows that the model reads, attributions, and comparisons of explanations."""
-    room = _room(request, reads)
+    read = _tokens_of_texts(request, reads)
     words = words_of(request.text) + words_of(request.text_pair or "")
-    whole = max(1, min(words, room))
-    drawn = _drawn(request, whole, room)
-    return (*_rows(request, whole, drawn), *_attributions(request, whole), *_compared(request))
+    whole = max(1, min(words, read))
+    lower = lowerings(request, whole, lambda other: cost(other, reads))
+    rows = work_of_draws(request, _draws_by_size(request, whole, read), whole, lower)
+    return (*rows, *_attributions(request, whole), *_comparisons(request))
 
 
-def _room(request: IceRequest, reads: int) -> int:
+def _tokens_of_texts(request: IceRequest, reads: int) -> int:
     """Tokens that the model reads of the texts, at least, if they have so many."""
     template = request.template
     beside = 0 if template is None else len(template.model_dump_json().encode())
     return max(1, reads - SPECIAL - beside)
 
 
-def _drawn(request: IceRequest, whole: int, room: int) -> list[tuple[int, int]]:
+def _draws_by_size(request: IceRequest, whole: int, read: int) -> list[tuple[int, int]]:
     """(tokens, draws) of each size of rationale that certainly differs from the others."""
-    found = [_at_budget(k, whole) for k in _distinct(request, whole)]
-    marked = next(_marked(request), None)
+    found = [_at_budget(k, whole) for k in _distinct_budgets(request, whole)]
+    marked = next(_fixed_rationales(request), None)
     if marked is not None and not found:  # else its size may be one of the others
-        inside, outside = _words_inside(request, marked, room)
+        inside, outside = _words_inside(request, marked, read)
         found.append((inside, comb(inside + outside, inside) - 1))
     return [(size, min(request.draws, others)) for size, others in found if others > 0]
 
 
-def _distinct(request: IceRequest, whole: int) -> list[float]:
+def _distinct_budgets(request: IceRequest, whole: int) -> list[float]:
     """Budgets whose rationales have different sizes, however many tokens there really are."""
     found: list[float] = []
-    for k in sorted(request.budgets if _values(request) else ()):
+    for k in sorted(request.budgets if _explanations_with_values(request) else ()):
         if not found or (k * whole >= 2 and (k - found[-1]) * whole >= 1 + 1e-6):
             found.append(k)
     return found
@@ -68,33 +70,77 @@ def _at_budget(k: float, whole: int) -> tuple[int, int]:
     return sizes[0], min(comb(whole, size) for size in sizes) - 1
 
 
-def _rows(request: IceRequest, whole: int, drawn: list[tuple[int, int]]) -> Iterator[Work]:
-    """All draws under all operators."""
-    if not drawn:
+def work_of_draws(
+    request: IceRequest, drawn: Sequence[tuple[int, int]], whole: int, lowerings: Iterable[Lowering]
+) -> Iterator[Work]:
+    """All draws under all operators, as rows and as tokens.
+
+    drawn: of each size of rationale, (tokens that `delete` leaves, draws). whole: tokens of a row
+    that no operator shortens.
+    """
+    draws = sum(count for _, count in drawn)
+    if not draws:
         return
-    most = max(draws for _, draws in drawn)
+    most = max(count for _, count in drawn)
     each = sum(request.infills if one == "infill" else 1 for one in request.operators)
-    rows = sum(draws for _, draws in drawn) * each
-    tokens = sum(draws * _tokens_a_draw(request, size, whole) for size, draws in drawn)
-    sizes = [Size("`draws`", most, "/draws")]
+    tokens = sum(
+        count * {"delete": kept, "infill": whole * request.infills}.get(operator, whole)
+        for kept, count in drawn
+        for operator in request.operators
+    )
+    sizes = [Size("`draws`", most), Size("rows a draw (`operators`, `infills`)", each)]
+    sizes.append(Size("sizes of rationale", draws / most))
+    lower = tuple(lowerings)
+    yield Work(
+        tuple(sizes), unit="rows", seconds_each=SECONDS_A_ROW, most=MOST_ROWS, lowerings=lower
+    )
+    a_row = Size("tokens a row", tokens / (draws * each))
+    yield Work((*sizes, a_row), most=MOST_TOKENS, lowerings=lower)
+
+
+def lowerings(
+    request: IceRequest, whole: int, works: Callable[[IceRequest], Sequence[Work]]
+) -> Iterator[Lowering]:
+    """Every number of the request that makes fewer rows. works: of a request with another one.
+
+    Of several operators or budgets those that make the most work stay, so that any others pass too.
+    """
+
+    def work_with(field: str) -> Callable[[object], Sequence[Work]]:
+        return lambda value: works(request.model_copy(update={field: value}))
+
+    def costliest_budgets() -> list[float]:
+        apart = _distinct_budgets(request, whole)
+        amounts = {k: sum(work.amount for work in work_with("k")(k)) for k in request.budgets}
+        return sorted(request.budgets, key=lambda k: (k in apart, amounts[k]), reverse=True)
+
+    yield Lowering("`draws`", "/draws", request.draws, work_with("draws"))
     if "infill" in request.operators:
-        sizes.append(Size("rows of `operators` and `infills`", each, "/infills"))
-    else:
-        sizes.append(Size("`operators`", each, "/operators"))
-    sizes.append(Size("sizes of rationale (`k`)", rows / (most * each), "/k"))
-    yield Work(tuple(sizes), unit="rows", seconds_each=SECONDS_A_ROW, most=MOST_ROWS)
-    yield Work((*sizes, Size("tokens a row", tokens / rows)), most=MOST_TOKENS)
+        yield Lowering("`infills`", "/infills", request.infills, work_with("infills"))
+    yield Lowering(
+        "the number of `operators`",
+        "/operators",
+        len(request.operators),
+        lambda count: work_with("operators")(tuple(sorted(request.operators, key=_rank)[:count])),
+    )
+    if _explanations_with_values(request):
+        yield Lowering(
+            "the number of budgets in `k`",
+            "/k",
+            len(request.budgets),
+            lambda count: work_with("k")(tuple(costliest_budgets()[:count])),
+        )
 
 
-def _tokens_a_draw(request: IceRequest, size: int, whole: int) -> int:
-    """Of one subset under all operators."""
-    tokens = {"delete": size, "infill": whole * request.infills}
-    return sum(tokens.get(operator, whole) for operator in request.operators)
+def _rank(operator: Operator) -> int:
+    """The operator that makes the most work has the lowest."""
+    return {"infill": 0, "delete": 2}.get(operator, 1)
 
 
 def _attributions(request: IceRequest, whole: int) -> Iterator[Work]:
     """Passes of computed explanations: samples of LIME, steps of integrated gradients."""
-    passes = sum(_passes(method) for method in request.methods)
+    methods = (AttributionMethod(name=m) if isinstance(m, str) else m for m in request.methods)
+    passes = sum(map(passes_of, methods))
     if passes:
         sizes = (
             Size("passes (`samples`, `steps`) of `attribution`", passes, "/attribution"),
@@ -103,15 +149,14 @@ def _attributions(request: IceRequest, whole: int) -> Iterator[Work]:
         yield Work(sizes, most=MOST_TOKENS)
 
 
-def _passes(method: Method) -> int:
-    """As many as the model is asked for."""
-    asked = AttributionMethod(name=method) if isinstance(method, str) else method
-    return {"lime": asked.samples, "integrated_gradients": asked.steps}.get(asked.name, 1)
+def passes_of(method: AttributionMethod) -> int:
+    """Rows that the model reads for a computed explanation."""
+    return {"lime": method.samples, "integrated_gradients": method.steps}.get(method.name, 1)
 
 
-def _compared(request: IceRequest) -> Iterator[Work]:
+def _comparisons(request: IceRequest) -> Iterator[Work]:
     """Every two explanations with values, at each budget, under each operator."""
-    values = len(_values(request))
+    values = len(_explanations_with_values(request))
     if values > 1:
         sizes = (
             Size("`draws`", request.draws, "/draws"),
@@ -122,23 +167,22 @@ def _compared(request: IceRequest) -> Iterator[Work]:
         yield Work(sizes, "comparisons", seconds_each=SECONDS_A_COMPARISON, certain=False)
 
 
-def _values(request: IceRequest) -> list[object]:
+def _explanations_with_values(request: IceRequest) -> list[object]:
     """The explanations that have a budget."""
-    own = [one for one in request.explanations if one.attributions]
-    sent = [request.attributions] if request.attributions else []
-    return [*request.methods, *sent, *own]
+    named = [one for one in request.explanations if one.attributions]
+    return [*request.methods, *([request.attributions] if request.attributions else []), *named]
 
 
-def _marked(request: IceRequest) -> Iterator[Spans]:
+def _fixed_rationales(request: IceRequest) -> Iterator[Spans]:
     """The explanations whose size is fixed."""
     if request.rationale:
         yield request.rationale
     yield from (one.rationale for one in request.explanations if one.rationale)
 
 
-def _words_inside(request: IceRequest, spans: Spans, room: int) -> tuple[int, int]:
+def _words_inside(request: IceRequest, spans: Spans, read: int) -> tuple[int, int]:
     """Words that the spans touch, and words that they do not, of what is surely read."""
-    text = request.text[: _characters_read(request, room)]
+    text = request.text[: _characters_read(request, read)]
     covered = bytearray(len(text))
     for span in spans:
         if span.of == "text":
@@ -147,16 +191,16 @@ def _words_inside(request: IceRequest, spans: Spans, room: int) -> tuple[int, in
     inside = outside = 0
     for word in WORD.finditer(text):
         letters = [place for place in range(*word.span()) if text[place].isalnum()]
-        touched = any(covered[place] for place in letters)
-        inside += touched
+        tokens_under = any(covered[place] for place in letters)
+        inside += tokens_under
         outside += bool(letters) and not any(covered[word.start() : word.end()])
     return inside, outside
 
 
-def _characters_read(request: IceRequest, room: int) -> int:
+def _characters_read(request: IceRequest, read: int) -> int:
     """Of the text's beginning. A token may be less than a character that is not ASCII."""
     pair = request.text_pair or ""
-    certain = room if (request.text + pair).isascii() else room // LETTERS_A_CHARACTER
+    certain = read if (request.text + pair).isascii() else read // LETTERS_A_CHARACTER
     if pair and len(request.text) + len(pair) > certain:
         return 0  # which of the two is cut is the tokenizer's affair
     return certain

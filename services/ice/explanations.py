@@ -1,7 +1,4 @@
-"""Explanations as values of tokens, or as marked tokens; and their rationales at a budget.
-
-A request as its model reads it: tokens, which of them a rationale may hold, the target.
-"""
+"""A request as its model reads it, and its explanations: values of tokens, or marked tokens."""
 
 from __future__ import annotations
 
@@ -11,15 +8,64 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from services.ice.contract import PREDICTED, IceRequest, Method, label
+from services.ice.contract import PREDICTED, IceRequest, Method, Spans, Values, label
 from services.ice.kernel import Floats
-from services.ice.report import Attributed, IceSpan, Of
+from services.ice.report import AttributedSpan, IceSpan, Of
 from services.ice.subsets import Subset
 from services.ice.variants import VARIANTS, IceVariant
 from shared.cached import cached_property
 from shared.contracts import ModelKind
 from shared.errors import BadInput, DegenerateInput
 from shared.models.calls import AttributionMethod, Attributions, Example, Tokens
+
+Positions = tuple[int, ...]  # of tokens in the example
+TEXTS: tuple[Of, ...] = ("text", "text_pair")
+
+
+def explanations(
+    tokenized: TokenizedInput, answers: Sequence[Attributions]
+) -> list[TestedExplanation]:
+    """All of a request, computed ones first. answers: one a computed method."""
+    request, variant = tokenized.request, tokenized.variant
+    by_size = request.rank_by == "magnitude" or variant.magnitude
+    eligible = np.array(tokenized.eligible)
+    computed = [
+        TestedExplanation(label(method), np.array(answer.values)[eligible], magnitude=by_size)
+        for method, answer in zip(request.methods, answers, strict=True)
+    ]
+    return [*computed, *_provided(tokenized)]
+
+
+def _provided(tokenized: TokenizedInput) -> Iterator[TestedExplanation]:
+    request = tokenized.request
+    own: list[tuple[str, Values | None, Spans | None, str]] = [
+        ("attributions", request.attributions, None, "/attributions"),
+        ("rationale", None, request.rationale, "/rationale"),
+    ]
+    for place, one in enumerate(request.explanations):
+        pointer = f"/explanations/{place}/rationale"
+        own.append((one.name, one.attributions, one.rationale, pointer))
+    for name, values, spans, pointer in own:
+        if values:
+            ranked = request.rank_by == "magnitude"
+            yield TestedExplanation(name, values_under(tokenized, values), magnitude=ranked)
+        elif spans:
+            yield TestedExplanation(name, marked=marked_tokens(tokenized, spans, pointer))
+
+
+def attribution_method(method: Method, request: IceRequest, kind: ModelKind) -> AttributionMethod:
+    """A method with all its options.
+
+    Variant reference, encoder: the last layer's attention, as the released extractor.
+    """
+    if isinstance(method, AttributionMethod):
+        return method
+    last = VARIANTS[request.variant].last_attention and kind == "classifier"
+    return AttributionMethod(
+        name=method,
+        attention="last" if last else "mean",
+        seed=request.seed if method == "lime" else 0,  # the one that draws
+    )
 
 
 @dataclass(frozen=True)
@@ -46,96 +92,9 @@ class TestedExplanation:
         return tuple(sorted(chosen.tolist()))
 
 
-def computed(method: Method, request: IceRequest, kind: ModelKind) -> AttributionMethod:
-    """What is asked of the model for a method.
-
-    Variant reference, encoder: the last layer's attention, as the released extractor.
-    """
-    if isinstance(method, AttributionMethod):
-        return method
-    last = VARIANTS[request.variant].last_attention and kind == "classifier"
-    return AttributionMethod(
-        name=method,
-        attention="last" if last else "mean",
-        seed=request.seed if _seeded(method) else 0,
-    )
-
-
-def _seeded(method: str) -> bool:
-    return method == "lime"
-
-
-def explanations(
-    reading: TokenizedInput, answers: Sequence[Attributions]
-) -> list[TestedExplanation]:
-    """All explanations of a request, computed ones first. `answers`: one a computed method."""
-    return [*_computed(reading, answers), *_brought(reading)]
-
-
-def _computed(
-    reading: TokenizedInput, answers: Sequence[Attributions]
-) -> Iterator[TestedExplanation]:
-    request, places = reading.request, np.array(reading.eligible)
-    size = request.rank_by == "magnitude" or reading.variant.magnitude
-    for method, answer in zip(request.methods, answers, strict=True):
-        yield TestedExplanation(
-            label(method), values=np.array(answer.values)[places], magnitude=size
-        )
-
-
-def _brought(reading: TokenizedInput) -> Iterator[TestedExplanation]:
-    request = reading.request
-    size = request.rank_by == "magnitude"
-    if request.attributions:
-        values = spread(reading, request.attributions)
-        yield TestedExplanation("attributions", values=values, magnitude=size)
-    if request.rationale:
-        yield TestedExplanation("rationale", marked=marked(reading, request.rationale))
-    for place, own in enumerate(request.explanations):
-        if own.attributions:
-            values = spread(reading, own.attributions)
-            yield TestedExplanation(own.name, values=values, magnitude=size)
-        elif own.rationale:
-            pointer = f"/explanations/{place}/rationale"
-            yield TestedExplanation(own.name, marked=marked(reading, own.rationale, pointer))
-
-
-def spread(reading: TokenizedInput, spans: Sequence[Attributed]) -> Floats:
-    """(E,) each token has the value of the span that it shares most characters with, else 0."""
-    values = np.zeros(len(reading.eligible))
-    most = np.zeros(len(reading.eligible), dtype=np.int64)
-    for span in spans:
-        shared = reading.covered(span.start, span.end, span.of)
-        better = shared > most
-        values[better], most[better] = span.value, shared[better]
-    return values
-
-
-def marked(
-    reading: TokenizedInput, spans: Sequence[IceSpan], pointer: str = "/rationale"
-) -> Subset:
-    """Places of the tokens that share a character with a span. DegenerateInput where none does."""
-    found = touched(reading, spans)
-    if not found:
-        raise DegenerateInput("the spans hold no token that the model reads", pointer=pointer)
-    return found
-
-
-def touched(reading: TokenizedInput, spans: Sequence[IceSpan]) -> Subset:
-    """Places of the eligible tokens that share a character with a span."""
-    hit = np.zeros(len(reading.eligible), dtype=bool)
-    for span in spans:
-        hit |= reading.covered(span.start, span.end, span.of) > 0
-    return tuple(np.flatnonzero(hit).tolist())
-
-
-Positions = tuple[int, ...]  # of tokens in the example
-TEXTS: tuple[Of, ...] = ("text", "text_pair")
-
-
 @dataclass(frozen=True)
 class TokenizedInput:
-    """What is known of a request before anything is taken away from its text."""
+    """A request as its model reads it, before anything is taken away from its text."""
 
     request: IceRequest
     kind: ModelKind
@@ -147,12 +106,10 @@ class TokenizedInput:
 
     @property
     def variant(self) -> IceVariant:
-        """Of the request's variant."""
         return VARIANTS[self.request.variant]
 
     @property
     def example(self) -> Example:
-        """What the model judges."""
         return example_of(self.request)
 
     @property
@@ -163,8 +120,8 @@ class TokenizedInput:
     @property
     def scaffold(self) -> Positions:
         """Tokens that always stay: special ones, and the template's where it is not eligible."""
-        may_go = set(self.eligible)
-        return tuple(p for p in range(len(self.tokens.ids)) if p not in may_go)
+        eligible = set(self.eligible)
+        return tuple(p for p in range(len(self.tokens.ids)) if p not in eligible)
 
     def characters_read(self, of: Of) -> int:
         """How many characters of a text the model reads, before it is cut."""
@@ -193,14 +150,14 @@ class TokenizedInput:
 
 
 def example_of(request: IceRequest) -> Example:
-    """What the model judges."""
+    """The text, its pair and its template."""
     return Example(text=request.text, text_pair=request.text_pair, template=request.template)
 
 
-def eligible(request: IceRequest, tokens: Tokens) -> Positions:
+def eligible_tokens(request: IceRequest, tokens: Tokens) -> Positions:
     """Tokens that a rationale may hold. Raises DegenerateInput where there is none."""
-    which = request.eligible or VARIANTS[request.variant].eligible
-    parts = {*TEXTS, "template"} if which == "all" else set(TEXTS)
+    rule = request.eligible or VARIANTS[request.variant].eligible
+    parts = {*TEXTS, "template"} if rule == "all" else set(TEXTS)
     found = tuple(p for p, part in enumerate(tokens.parts) if part in parts)
     if not any(tokens.parts[p] in TEXTS for p in found):
         raise DegenerateInput("the model reads no token of the text", pointer="/text")
@@ -215,3 +172,30 @@ def target_column(request: IceRequest, labels: Sequence[str], probabilities: Flo
         return int(np.argmax(probabilities))
     known = ", ".join(labels)
     raise BadInput(f"no label {request.target!r}; there are: {known}", pointer="/target")
+
+
+def values_under(tokenized: TokenizedInput, spans: Sequence[AttributedSpan]) -> Floats:
+    """(E,) each token has the value of the span that it shares most characters with, else 0."""
+    values = np.zeros(len(tokenized.eligible))
+    most = np.zeros(len(tokenized.eligible), dtype=np.int64)
+    for span in spans:
+        shared = tokenized.covered(span.start, span.end, span.of)
+        better = shared > most
+        values[better], most[better] = span.value, shared[better]
+    return values
+
+
+def marked_tokens(tokenized: TokenizedInput, spans: Sequence[IceSpan], pointer: str) -> Subset:
+    """Places of the tokens that share a character with a span. DegenerateInput where none does."""
+    found = tokens_under(tokenized, spans)
+    if not found:
+        raise DegenerateInput("the spans hold no token that the model reads", pointer=pointer)
+    return found
+
+
+def tokens_under(tokenized: TokenizedInput, spans: Sequence[IceSpan]) -> Subset:
+    """Places of the eligible tokens that share a character with a span."""
+    hit = np.zeros(len(tokenized.eligible), dtype=bool)
+    for span in spans:
+        hit |= tokenized.covered(span.start, span.end, span.of) > 0
+    return tuple(np.flatnonzero(hit).tolist())

@@ -1,13 +1,8 @@
-"""Which texts and rows go to which model: all requests of a batch together, in few calls.
+"""The model's answers to all requests of a batch, in few calls: tokens, attributions, scored rows.
 
-Per model: how it reads the texts, what it says of them whole, the attributions, and then all rows
-in as few calls as their size allows (adaptively: round by round). A row's value does not depend on
-the others (shared.models.ports), so a request scores the same alone and in a batch.
-
-What is missing, in calls of bounded size; and what one request may cost at most.
-
-The unit is a token that the model reads: it bounds the time of a call (which has a deadline where
-the model is another process), the size of its message, and the rows that are held at once.
+A row's value does not depend on the others (shared.models.ports), so a request scores the same
+alone and in a batch. A call is bounded in tokens: they bound its time (it has a deadline where the
+model is another process), the size of its message, and the rows that are held at once.
 """
 
 from __future__ import annotations
@@ -15,150 +10,162 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import groupby
+from math import inf
 
 import numpy as np
 
 from services.ice import subsets
-from services.ice.contract import DEFAULT_MODEL, IceRequest, Method
-from services.ice.cost import MOST_ROWS, MOST_TOKENS
+from services.ice.contract import DEFAULT_MODEL, IceRequest
+from services.ice.cost import MOST_TOKENS, lowerings, passes_of, work_of_draws
 from services.ice.explanations import (
     TestedExplanation,
     TokenizedInput,
-    computed,
-    eligible,
+    attribution_method,
+    eligible_tokens,
     example_of,
     explanations,
     target_column,
 )
 from services.ice.kernel import Floats
-from services.ice.operators import Pool, operators_of, pool_examples, pool_of
-from services.ice.randomization_test import Inquiry, Key, ended
+from services.ice.operators import Operators, Pool, operators_of, pool_examples, pool_of
+from services.ice.randomization_test import Experiment, Key
 from shared.contracts import ModelUse
 from shared.errors import DegenerateInput, TooCostly
 from shared.job_context import checking
 from shared.models.calls import AttributionMethod, Attributions, Row, Rows
 from shared.models.ports import Judge, judge, models
+from shared.work import Work, WorkLimit
+
+TOKENS_A_CALL = 100_000  # under a minute of one CPU core for a small encoder
+
+MissingScore = tuple[Experiment, Key, list[Row]]
 
 
-def model_of(request: IceRequest) -> str:
-    """Which model is asked."""
-    return request.model or DEFAULT_MODEL
-
-
-def inquire(requests: Sequence[IceRequest]) -> list[tuple[Inquiry, ModelUse]]:
+def run_experiments(requests: Sequence[IceRequest]) -> list[tuple[Experiment, ModelUse]]:
     """All scores of every request, with the model that gave them."""
-    found: dict[int, tuple[Inquiry, ModelUse]] = {}
-    for name in dict.fromkeys(map(model_of, requests)):
-        places = [place for place, one in enumerate(requests) if model_of(one) == name]
+    names = [request.model or DEFAULT_MODEL for request in requests]
+    done: dict[int, tuple[Experiment, ModelUse]] = {}
+    for name in dict.fromkeys(names):
+        places = [place for place, own in enumerate(names) if own == name]
         model = judge(models(), name)
-        asked = _asked([requests[place] for place in places], model, name)
-        found |= {p: (inquiry, model.use) for p, inquiry in zip(places, asked, strict=True)}
-    return [found[place] for place in range(len(requests))]
+        experiments = _experiments([requests[place] for place in places], model, name)
+        done |= {place: (one, model.use) for place, one in zip(places, experiments, strict=True)}
+    return [done[place] for place in range(len(requests))]
 
 
-def _asked(requests: Sequence[IceRequest], model: Judge, name: str) -> list[Inquiry]:
-    readings = _read(requests, model, name)
-    attributed = _attributed(readings, model)
-    pools = _pools(readings, model)
-    inquiries = [
-        Inquiry(reading, own, operators_of(reading, pool))
-        for reading, own, pool in zip(readings, attributed, pools, strict=True)
+def _experiments(requests: Sequence[IceRequest], model: Judge, name: str) -> list[Experiment]:
+    inputs = _tokenize(requests, model, name)
+    experiments = [
+        Experiment(tokenized, own, operators)
+        for tokenized, own, operators in zip(
+            inputs, _explanations(inputs, model), _operators(inputs, model), strict=True
+        )
     ]
-    for inquiry in inquiries:
-        check_cost(inquiry)
-        inquiry.begin()
-    while _ask(inquiries, model):
-        for inquiry in inquiries:
-            inquiry.draw_more(ended)
-    return inquiries
+    for experiment in experiments:
+        check_cost(experiment)
+        experiment.begin()
+    while _score_missing(experiments, model):
+        for experiment in experiments:
+            experiment.draw_more()
+    return experiments
 
 
-def _read(requests: Sequence[IceRequest], model: Judge, name: str) -> list[TokenizedInput]:
+def _tokenize(requests: Sequence[IceRequest], model: Judge, name: str) -> list[TokenizedInput]:
     """Tokens, and the probabilities of the whole texts."""
     examples = [example_of(request) for request in requests]
     kind = models().kind(name)
-    readings = []
-    for request, example, tokens, row in zip(
+    inputs = []
+    for request, example, tokens, probabilities in zip(
         requests, examples, model.tokens(examples), model.judge(examples), strict=True
     ):
         labels = model.labels_of(example)
-        _check_numbers(row)
-        target = target_column(request, labels, row)
-        may_go = eligible(request, tokens)
-        readings.append(TokenizedInput(request, kind, tokens, may_go, labels, row, target))
-    return readings
+        _check_numbers(probabilities)
+        target = target_column(request, labels, probabilities)
+        eligible = eligible_tokens(request, tokens)
+        inputs.append(
+            TokenizedInput(request, kind, tokens, eligible, labels, probabilities, target)
+        )
+    return inputs
 
 
-def _attributed(readings: Sequence[TokenizedInput], model: Judge) -> list[list[TestedExplanation]]:
-    """The explanations of each request; each method is asked for once for all that name it."""
-    wanted: dict[AttributionMethod, list[tuple[int, int]]] = defaultdict(list)
-    for place, reading in enumerate(readings):
-        methods = [_settings(method, reading) for method in reading.request.methods]
-        check_methods(reading, methods)
-        for number, settings in enumerate(methods):
-            wanted[settings].append((place, number))
+def _explanations(inputs: Sequence[TokenizedInput], model: Judge) -> list[list[TestedExplanation]]:
+    """Of each request; each method is computed in one call for all that name it."""
+    by_method: dict[AttributionMethod, list[tuple[int, int]]] = defaultdict(list)
+    for place, tokenized in enumerate(inputs):
+        request = tokenized.request
+        methods = [attribution_method(one, request, tokenized.kind) for one in request.methods]
+        _check_methods(tokenized, methods)
+        for number, method in enumerate(methods):
+            by_method[method].append((place, number))
     answers: dict[tuple[int, int], Attributions] = {}
-    for settings, places in wanted.items():
-        asked = [readings[place] for place, _ in places]
-        targets = [reading.labels[reading.target] for reading in asked]
-        given = model.attributions([reading.example for reading in asked], targets, settings)
-        answers |= dict(zip(places, given, strict=True))
+    for method, places in by_method.items():
+        own = [inputs[place] for place, _ in places]
+        targets = [tokenized.labels[tokenized.target] for tokenized in own]
+        computed = model.attributions([tokenized.example for tokenized in own], targets, method)
+        answers |= dict(zip(places, computed, strict=True))
     return [
-        explanations(
-            reading, [answers[place, number] for number in range(len(reading.request.methods))]
-        )
-        for place, reading in enumerate(readings)
+        explanations(tokenized, [answers[place, n] for n in range(len(tokenized.request.methods))])
+        for place, tokenized in enumerate(inputs)
     ]
 
 
-def _settings(method: Method, reading: TokenizedInput) -> AttributionMethod:
-    return computed(method, reading.request, reading.kind)
-
-
-def _pools(readings: Sequence[TokenizedInput], model: Judge) -> list[Pool | None]:
-    """The pool of each request that fills; every text of the pools is read once."""
-    wanted = {
-        place: pool_examples(reading.request)
-        for place, reading in enumerate(readings)
-        if "infill" in reading.request.operators
+def _operators(inputs: Sequence[TokenizedInput], model: Judge) -> list[Operators]:
+    """Of each request; every text of all pools is tokenized once."""
+    pools = {
+        place: pool_examples(tokenized.request)
+        for place, tokenized in enumerate(inputs)
+        if "infill" in tokenized.request.operators
     }
-    examples = [example for some in wanted.values() for example in some]
-    contents = [example.model_dump_json() for example in examples]
-    once = dict(zip(contents, examples, strict=True))
-    read = dict(zip(once, model.tokens(list(once.values())), strict=True)) if once else {}
-    every = iter(read[content] for content in contents)
-    return [
-        pool_of(reading.request, reading.labels, [(one, next(every)) for one in wanted[place]])
-        if place in wanted
-        else None
-        for place, reading in enumerate(readings)
-    ]
+    distinct = {example.model_dump_json(): example for own in pools.values() for example in own}
+    read = model.tokens(list(distinct.values())) if distinct else ()
+    tokens = dict(zip(distinct, read, strict=True))
+
+    def pool(place: int, tokenized: TokenizedInput) -> Pool | None:
+        if place not in pools:
+            return None
+        texts = [(example, tokens[example.model_dump_json()]) for example in pools[place]]
+        return pool_of(tokenized.request, tokenized.labels, texts)
+
+    return [operators_of(one, pool(place, one)) for place, one in enumerate(inputs)]
 
 
-def _ask(inquiries: Sequence[Inquiry], model: Judge) -> bool:
-    """Ask for all that is missing; whether there was anything."""
-    asked = 0
-    for call in calls(inquiries):
-        _answer(call, model)
-        asked += 1
-    return asked > 0
+def _score_missing(experiments: Sequence[Experiment], model: Judge) -> bool:
+    """Whether there was anything to score."""
+    count = 0
+    for call in _calls(experiments):
+        count += 1
+        parts = [list(part) for _, part in groupby(call, key=lambda one: id(one[0]))]
+        variations = [
+            Rows(
+                example=part[0][0].tokenized.example,
+                rows=tuple(row for _, _, rows in part for row in rows),
+            )
+            for part in parts
+        ]
+        for part, answers in zip(parts, model.judge_rows(variations), strict=True):
+            experiment = part[0][0]
+            column = answers[:, experiment.tokenized.target]
+            _check_numbers(column)
+            experiment.answer([(key, rows) for _, key, rows in part], column)
+    return count > 0
 
 
-def _answer(call: Sequence[Missing], model: Judge) -> None:
-    """One call for some rows of some inquiries."""
-    parts = [list(part) for _, part in groupby(call, key=lambda one: id(one[0]))]
-    asked = [
-        Rows(
-            example=part[0][0].reading.example,
-            rows=tuple(row for _, _, rows in part for row in rows),
-        )
-        for part in parts
-    ]
-    for part, answers in zip(parts, model.judge_rows(asked), strict=True):
-        inquiry = part[0][0]
-        column = answers[:, inquiry.reading.target]
-        _check_numbers(column)
-        inquiry.answer([(key, rows) for _, key, rows in part], column)
+def _calls(experiments: Sequence[Experiment]) -> Iterator[list[MissingScore]]:
+    """One call after the other; rows are made when the turn of their call comes."""
+    call: list[MissingScore] = []
+    size = 0
+    for experiment in experiments:
+        whole = len(experiment.tokenized.tokens.ids)
+        for key in checking(experiment.missing()):
+            rows = experiment.rows_of(key)
+            tokens = sum(whole if row.kept is None else len(row.kept) for row in rows)
+            if call and size + tokens > TOKENS_A_CALL:
+                yield call
+                call, size = [], 0
+            call.append((experiment, key, rows))
+            size += tokens
+    if call:
+        yield call
 
 
 def _check_numbers(probabilities: Floats) -> None:
@@ -166,75 +173,34 @@ def _check_numbers(probabilities: Floats) -> None:
         raise DegenerateInput("the model's probability of the target is not a number")
 
 
-TOKENS_A_CALL = 100_000  # under a minute of one CPU core for a small encoder
-
-Missing = tuple[Inquiry, Key, list[Row]]
-
-
-def calls(inquiries: Sequence[Inquiry]) -> Iterator[list[Missing]]:
-    """One call after the other; rows are made when the turn of their call comes."""
-    call: list[Missing] = []
-    size = 0
-    for inquiry in inquiries:
-        for key in checking(inquiry.missing()):
-            rows = inquiry.rows_of(key)
-            weight = _tokens_read(inquiry, rows)
-            if call and size + weight > TOKENS_A_CALL:
-                yield call
-                call, size = [], 0
-            call.append((inquiry, key, rows))
-            size += weight
-    if call:
-        yield call
-
-
-def _tokens_read(inquiry: Inquiry, rows: Sequence[Row]) -> int:
-    whole = len(inquiry.reading.tokens.ids)
-    return sum(whole if row.kept is None else len(row.kept) for row in rows)
-
-
-def check_cost(inquiry: Inquiry) -> None:
+def check_cost(experiment: Experiment) -> None:
     """Raises TooCostly where all draws would make the model read more than it may."""
-    draws = {size: _draws(inquiry, size) for size in {len(t.rationale) for t in inquiry.trials}}
-    tokens = sum(count * _tokens_a_draw(inquiry, size) for size, count in draws.items())
-    rows = sum(draws.values()) * _rows_a_draw(inquiry)
-    for asked, unit, most in ((tokens, "tokens", MOST_TOKENS), (rows, "rows", MOST_ROWS)):
-        if asked > most:
-            raise TooCostly(
-                f"the draws could make the model read {asked:,} {unit}, more than {most:,}: "
-                f"lower `draws` to at most {inquiry.reading.request.draws * most // asked:,}, or "
-                "ask for fewer `infills`, `operators` or budgets `k`",
-                pointers=("/draws", "/operators", "/k"),
-            )
+    WorkLimit(seconds=inf, tokens_per_second=1).check(cost_of(experiment))
 
 
-def check_methods(reading: TokenizedInput, methods: Sequence[AttributionMethod]) -> None:
+def cost_of(experiment: Experiment) -> tuple[Work, ...]:
+    """All draws, once the tokens are known; subsets that repeat are scored once."""
+    tokenized = experiment.tokenized
+    whole, eligible = len(tokenized.tokens.ids), len(tokenized.eligible)
+
+    def works(request: IceRequest) -> tuple[Work, ...]:
+        budgets = (None, *request.budgets)
+        sizes = {len(trial.rationale) for trial in experiment.trials if trial.k in budgets}
+        drawn = [
+            (whole - eligible + size, min(request.draws, subsets.count_others(eligible, size)))
+            for size in sizes
+        ]
+        return tuple(work_of_draws(request, drawn, whole, lowerings(request, eligible, works)))
+
+    return works(tokenized.request)
+
+
+def _check_methods(tokenized: TokenizedInput, methods: Sequence[AttributionMethod]) -> None:
     """Raises TooCostly where the computed explanations alone would."""
-    passes = sum(
-        {"lime": one.samples, "integrated_gradients": one.steps}.get(one.name, 1) for one in methods
-    )
-    most = passes * len(reading.tokens.ids)
+    most = sum(map(passes_of, methods)) * len(tokenized.tokens.ids)
     if most > MOST_TOKENS:
         raise TooCostly(
             f"the attributions make the model read {most:,} tokens, more than "
             f"{MOST_TOKENS:,}: ask for fewer `samples`, `steps` or methods",
             pointer="/attribution",
         )
-
-
-def _draws(inquiry: Inquiry, size: int) -> int:
-    others = subsets.others(len(inquiry.reading.eligible), size)
-    return min(inquiry.reading.request.draws, others)  # what repeats is not asked again
-
-
-def _rows_a_draw(inquiry: Inquiry) -> int:
-    request = inquiry.reading.request
-    return sum(request.infills if one == "infill" else 1 for one in request.operators)
-
-
-def _tokens_a_draw(inquiry: Inquiry, size: int) -> int:
-    """Of one subset under all operators."""
-    request, whole = inquiry.reading.request, len(inquiry.reading.tokens.ids)
-    kept = whole - len(inquiry.reading.eligible) + size
-    tokens = {"delete": kept, "infill": whole * request.infills}
-    return sum(tokens.get(operator, whole) for operator in request.operators)

@@ -1,13 +1,9 @@
-"""The operators: what becomes of the tokens that a subset does not hold, as rows for the model.
+"""The operators: rows for the model in which the tokens outside a subset are removed or replaced.
 
-Source: arXiv:2603.18579, section 3.2; retrieval infill after `retrieval_operator.py` of
+Source: arXiv:2603.18579, section 3.2; `RetrievalPool` and `retrieval_operator.py` of
 ice-faithfulness 1.0.1. Special tokens and the template are never touched.
-
-The pool of retrieval infill: tokens of other texts, without label words.
-
-Source: arXiv:2603.18579 and `RetrievalPool` of ice-faithfulness 1.0.1.
-# Deviates: words are excluded as words, where the released code excludes every subword of them
-(54 tokens with a small vocabulary, "se", "al" and "B" among them).
+# Deviates: words are excluded from the pool as words, where the released code excludes every
+subword of them (54 tokens with a small vocabulary, "se", "al" and "B" among them).
 """
 
 from __future__ import annotations
@@ -28,6 +24,7 @@ from shared.errors import BadInput
 from shared.models.calls import Example, Row, Tokens
 from shared.statistics.seeds import generator
 
+WORD = re.compile(r"\w+")
 BASELINE = 5  # variant reference: tokens of the empty text under masks and infill
 
 
@@ -35,7 +32,7 @@ BASELINE = 5  # variant reference: tokens of the empty text under masks and infi
 class Operators:
     """The operators of one request; what is the same for every subset is made once."""
 
-    reading: TokenizedInput
+    tokenized: TokenizedInput
     scaffold: Positions
     pool: Pool | None
     bank: tuple[tuple[int, ...], ...]  # (R, E) fills of every place, the same for all subsets
@@ -43,87 +40,77 @@ class Operators:
     def rows(self, operator: Operator, subset: Subset) -> list[Row]:
         """One row, or R rows whose scores are averaged."""
         if operator == "delete":
-            eligible = self.reading.eligible
+            eligible = self.tokenized.eligible
             kept = sorted((*self.scaffold, *(eligible[place] for place in subset)))
             return [Row(kept=tuple(kept))]
         if operator == "infill":
             return [self._replaced(subset, fill) for fill in self._fills(subset)]
-        mask = replacement(operator, self.reading.tokens)
-        return [self._replaced(subset, (mask,) * len(self.reading.eligible))]
+        mask = replacement_token(operator, self.tokenized.tokens)
+        return [self._replaced(subset, (mask,) * len(self.tokenized.eligible))]
 
     def empty(self, operator: Operator) -> list[Row]:
         """s(empty): no token of the text is left; none where the model could not read that."""
-        if self.reading.variant.released_operators and operator != "delete":
-            return [self._five(operator)]
-        if operator == "delete" and not self.scaffold and self.reading.kind == "classifier":
+        if self.tokenized.variant.released_operators and operator != "delete":
+            return [self._released_baseline(operator)]
+        if operator == "delete" and not self.scaffold and self.tokenized.kind == "classifier":
             return []
         return self.rows(operator, ())
 
     def _replaced(self, subset: Subset, fill: Sequence[int]) -> Row:
         stays = set(subset)
-        eligible = self.reading.eligible
+        eligible = self.tokenized.eligible
         gone = tuple((eligible[p], fill[p]) for p in range(len(eligible)) if p not in stays)
-        if self.reading.variant.released_operators and len(fill) > len(eligible):
+        if self.tokenized.variant.released_operators and len(fill) > len(eligible):
             special = zip(self.scaffold, fill[len(eligible) :], strict=True)
             gone = tuple(sorted((*gone, *special)))  # the released operator fills these too
         return Row(replaced=gone)
 
     def _fills(self, subset: Subset) -> Sequence[Sequence[int]]:
-        if not self.reading.variant.released_operators or self.pool is None:
+        if not self.tokenized.variant.released_operators or self.pool is None:
             return self.bank
-        return [self.pool.fill(self._random("infill", subset), len(self.reading.tokens.ids))]
+        return [
+            self.pool.fill(
+                random_of(self.tokenized.request, "infill", subset), len(self.tokenized.tokens.ids)
+            )
+        ]
 
-    def _five(self, operator: Operator) -> Row:
+    def _released_baseline(self, operator: Operator) -> Row:
         """Released baselines: five masks, or five tokens of the pool."""
-        some = self.reading.eligible[:BASELINE]
+        some, tokens = self.tokenized.eligible[:BASELINE], self.tokenized.tokens
         if operator == "infill" and self.pool is not None:
-            ids: Sequence[int] = self.pool.fill(self._random("baseline"), len(some))
+            ids: Sequence[int] = self.pool.fill(
+                random_of(self.tokenized.request, "baseline"), len(some)
+            )
         else:
-            ids = (self._released_mask(operator),) * len(some)
+            mask = tokens.mask_id  # where there is one, whatever the operator puts elsewhere
+            ids = (replacement_token(operator, tokens) if mask is None else mask,) * len(some)
         kept = tuple(sorted((*self.scaffold, *some)))
         return Row(kept=kept, replaced=tuple(zip(some, ids, strict=True)))
 
-    def _released_mask(self, operator: Operator) -> int:
-        """The mask token where there is one, whatever the operator puts elsewhere."""
-        mask = self.reading.tokens.mask_id
-        return replacement(operator, self.reading.tokens) if mask is None else mask
-
-    def _random(self, *about: object) -> np.random.Generator:
-        return random_of(self.reading.request, *about)
-
 
 def random_of(request: IceRequest, *about: object) -> np.random.Generator:
-    """The generator of this request's text for one purpose."""
+    """One for each purpose, keyed by the request's text."""
     return generator(request.seed, request.text, request.text_pair, *about)
 
 
-def operators_of(reading: TokenizedInput, pool: Pool | None) -> Operators:
+def operators_of(tokenized: TokenizedInput, pool: Pool | None) -> Operators:
     """Raises BadInput for an operator that the model has no token for."""
-    for operator in reading.request.operators:
+    request, count = tokenized.request, len(tokenized.eligible)
+    for operator in request.operators:
         if operator.startswith("mask"):
-            replacement(operator, reading.tokens)
-    request, count = reading.request, len(reading.eligible)
-    bank = (
-        ()
-        if pool is None
-        else tuple(
-            pool.fill(random_of(request, "infill", number), count)
-            for number in range(request.infills)
-        )
-    )
-    return Operators(reading, reading.scaffold, pool, bank)
+            replacement_token(operator, tokenized.tokens)
+    fills = range(0 if pool is None else request.infills)
+    bank = tuple(pool.fill(random_of(request, "infill", n), count) for n in fills if pool)
+    return Operators(tokenized, tokenized.scaffold, pool, bank)
 
 
-def replacement(operator: Operator, tokens: Tokens) -> int:
+def replacement_token(operator: Operator, tokens: Tokens) -> int:
     """The token that stands for one that is taken away. Raises BadInput where there is none."""
     ids = {"mask": tokens.mask_id, "mask_unk": tokens.unk_id, "mask_pad": tokens.pad_id}
     found = ids[operator]
     if found is None:
         raise BadInput(f"the model has no token for the operator {operator}", pointer="/operators")
     return found
-
-
-WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True)
@@ -133,7 +120,7 @@ class Pool:
     ids: NDArray[np.int64]
 
     def fill(self, random: np.random.Generator, count: int) -> tuple[int, ...]:
-        """(count,) tokens, without replacement where the pool is large enough."""
+        """(count,) tokens, without replacement_token where the pool is large enough."""
         drawn = random.choice(self.ids, size=count, replace=self.ids.size < count)
         return tuple(drawn.tolist())
 
@@ -146,11 +133,11 @@ def pool_examples(request: IceRequest) -> list[Example]:
 
 
 def pool_of(
-    request: IceRequest, labels: Sequence[str], read: Sequence[tuple[Example, Tokens]]
+    request: IceRequest, labels: Sequence[str], texts: Sequence[tuple[Example, Tokens]]
 ) -> Pool:
     """Raises BadInput where no token is left."""
     banned = _banned(request, labels)
-    ids = [id_ for example, tokens in read for id_ in _allowed(example.text, tokens, banned)]
+    ids = [id_ for example, tokens in texts for id_ in _allowed(example.text, tokens, banned)]
     if not ids:
         raise BadInput(
             "no token is left in the pool without the text itself and the label words",
@@ -165,8 +152,8 @@ def _same(text: str) -> str:
 
 def _banned(request: IceRequest, labels: Sequence[str]) -> set[str]:
     """Words of the labels, of the verbalizers, and those that the request names."""
-    written = request.template.verbalizers.values() if request.template else ()
-    strings = (*labels, *written, *request.infill_excluded)
+    verbalizers = request.template.verbalizers.values() if request.template else ()
+    strings = (*labels, *verbalizers, *request.infill_excluded)
     return {word.casefold() for string in strings for word in WORD.findall(string)}
 
 

@@ -1,10 +1,6 @@
 """What ICE reports: one test for each explanation, budget and operator, and how they compare.
 
 Source: Basu & Chakraborty, arXiv:2603.18579, section 3. Part of the contract: pydantic only.
-
-What ICE reports over many results. Part of the contract: pydantic only.
-
-Where an explanation points: spans of characters. Part of the contract: pydantic only.
 """
 
 from __future__ import annotations
@@ -27,6 +23,13 @@ from shared.contracts import (
 from shared.models.calls import Part
 
 Of = Literal["text", "text_pair"]
+Operator = Literal["delete", "mask", "mask_unk", "mask_pad", "infill"]
+TestedOperator = Operator | Literal["mean"]
+Verdict = Literal["faithful", "inconclusive", "anti-faithful"]
+Name = Annotated[str, Word]
+Share = Annotated[float, Field(ge=0, le=1)]
+Probability = Annotated[float, Field(ge=0, le=1, description="of the target label")]
+Place = Annotated[int, Field(ge=0, description="in `tokens`")]
 
 MOST = 1e300  # of a value's magnitude: sums over a text stay finite
 
@@ -45,19 +48,10 @@ class IceSpan(Message):
         return self
 
 
-class Attributed(IceSpan):
+class AttributedSpan(IceSpan):
     """A span with its importance."""
 
     value: float = Field(ge=-MOST, le=MOST, description="importance, in units of your own")
-
-
-Operator = Literal["delete", "mask", "mask_unk", "mask_pad", "infill"]
-TestedOperator = Operator | Literal["mean"]
-Verdict = Literal["faithful", "inconclusive", "anti-faithful"]
-Name = Annotated[str, Word]
-Share = Annotated[float, Field(ge=0, le=1)]
-Probability = Annotated[float, Field(ge=0, le=1, description="of the target label")]
-Place = Annotated[int, Field(ge=0, description="in `tokens`")]
 
 
 class IceScores(Message):

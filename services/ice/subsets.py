@@ -1,9 +1,9 @@
-"""Which tokens a random rationale holds: distinct subsets of the eligible, none the rationale.
+"""Random rationales: subsets of the eligible tokens.
 
 Our own, after arXiv:2603.18579, Algorithm 1. The generator is counter-based (Philox) and keyed by
 seed, text and size: neither the order of examples, nor a batch, nor the explanation moves a draw.
 So several explanations of one text meet the same subsets, each less its own rationale; a uniform
-rationale and its null are then an exchangeable sample without replacement.
+rationale and its null are then an exchangeable sample without replacement_token.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ BLOCK = 64  # subsets drawn at a time; part of the definition of the draws
 ENUMERATED = 20_000  # so many or fewer subsets are listed and shuffled
 
 
-def others(eligible: int, size: int) -> int:
+def count_others(eligible: int, size: int) -> int:
     """How many subsets of this size there are besides a given one."""
     return comb(eligible, size) - 1
 
 
-def everything(eligible: int, size: int) -> Iterator[Subset]:
+def all_subsets(eligible: int, size: int) -> Iterator[Subset]:
     """All subsets of this size, in lexicographic order."""
     return combinations(range(eligible), size)
 
@@ -33,7 +33,7 @@ def everything(eligible: int, size: int) -> Iterator[Subset]:
 def distinct(random: np.random.Generator, eligible: int, size: int) -> Iterator[Subset]:
     """Uniform subsets without repetition, until there are no more. A longer draw only adds."""
     if comb(eligible, size) <= ENUMERATED:
-        listed = list(everything(eligible, size))
+        listed = list(all_subsets(eligible, size))
         yield from (listed[place] for place in random.permutation(len(listed)))
         return
     seen: set[Subset] = set()

@@ -1,8 +1,7 @@
-"""Where the three variants differ: what is compared, how draws are made, what ties and zeros mean.
+"""The three variants: what is compared, how draws are made, what ties and zeros mean.
 
 `robust`: raw scores, distinct draws, mid-ranks. `paper`: Eq. 1 and Algorithm 1 as printed.
 `reference`: `ICEEvaluator` of ice-faithfulness 1.0.1 (metrics.py, evaluation.py), defects included.
-Pure functions: numbers in, numbers out.
 """
 
 from __future__ import annotations
@@ -30,8 +29,6 @@ Stream = Callable[[int, np.random.Generator, int, int], Iterator[Subset]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IceVariant:
-    """One variant."""
-
     statistic: Statistic
     stream: Stream  # of random rationales
     ddof: int
@@ -72,28 +69,10 @@ def released_nsr(scores: Floats, full: float, empty: float | None) -> Floats | N
     return np.clip((scores - empty) / (full - empty), -CLIPPED, CLIPPED)
 
 
-def _distinct(
-    _seed: int, random: np.random.Generator, eligible: int, size: int
-) -> Iterator[Subset]:
-    return subsets.distinct(random, eligible, size)
-
-
-def _independent(
-    _seed: int, random: np.random.Generator, eligible: int, size: int
-) -> Iterator[Subset]:
-    return subsets.independent(random, eligible, size)
-
-
-def _released(
-    seed: int, _random: np.random.Generator, eligible: int, size: int
-) -> Iterator[Subset]:
-    return subsets.released(seed, eligible, size)
-
-
 VARIANTS: dict[Variant, IceVariant] = {
     "robust": IceVariant(
         statistic=raw,
-        stream=_distinct,
+        stream=lambda _, random, eligible, size: subsets.distinct(random, eligible, size),
         nsr_beside=True,
         ddof=1,
         tie=kernel.TIE,
@@ -106,7 +85,7 @@ VARIANTS: dict[Variant, IceVariant] = {
     ),
     "paper": IceVariant(
         statistic=printed_nsr,
-        stream=_independent,
+        stream=lambda _, random, eligible, size: subsets.independent(random, eligible, size),
         gold_label=True,
         ddof=0,
         tie=0.0,
@@ -119,7 +98,7 @@ VARIANTS: dict[Variant, IceVariant] = {
     ),
     "reference": IceVariant(
         statistic=released_nsr,
-        stream=_released,
+        stream=lambda seed, _, eligible, size: subsets.released(seed, eligible, size),
         last_attention=True,
         released_operators=True,
         least_confidence=CONFIDENCE,

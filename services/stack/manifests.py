@@ -13,7 +13,7 @@ from importlib.resources import files
 from pathlib import Path
 from string import Template
 
-from services.bindings import MODEL_ROOMS
+from services.bindings import MODEL_SERVICES
 from services.registry import contracts, metrics
 from shared.queue import batch_queue, task_name
 
@@ -99,7 +99,7 @@ def queues(name: str) -> dict[str, int]:
     """queue → how many may wait in it for one worker of this service."""
     jobs, calls = task_name(name), f"model.{name}"
     found = {jobs: SOON, batch_queue(jobs): LATER}
-    if name in MODEL_ROOMS:  # a metric waits for the answer to a call, also in a batch
+    if name in MODEL_SERVICES:  # a metric waits for the answer to a call, also in a batch
         found |= {calls: SOON, batch_queue(calls): SOON}
     return found
 

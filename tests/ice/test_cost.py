@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from itertools import combinations
 from typing import Any
 
 import pytest
@@ -54,20 +56,11 @@ def amount(works: Any, unit: str) -> float:
 @settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.too_slow])
 @given(requests())
 def test_nothing_is_refused_that_the_worker_would_have_done(request: IceRequest) -> None:
-    counted: list[int] = []
+    counted: list[float] = []
 
-    def spy(inquiry: Any) -> None:
-        sizes = {len(trial.rationale) for trial in inquiry.trials}
-        counted.append(
-            sum(
-                model_calls._draws(inquiry, s) * model_calls._tokens_a_draw(inquiry, s)
-                for s in sizes
-            )
-        )
-        rows = sum(model_calls._draws(inquiry, s) for s in sizes) * model_calls._rows_a_draw(
-            inquiry
-        )
-        counted.append(rows)
+    def spy(experiment: Any) -> None:
+        works = model_calls.cost_of(experiment)
+        counted.extend(amount(works, unit) for unit in (TOKENS, "rows"))
         raise TooCostly("far enough")
 
     with pytest.MonkeyPatch.context() as patch, planted():
@@ -136,6 +129,47 @@ def test_the_lowered_number_is_accepted() -> None:
     )
     limit.check(CONTRACT.work(asked.model_copy(update={"draws": fewer}), READS))
     assert fewer > 1_000
+
+
+def advised(detail: str) -> dict[str, int]:
+    """field → the value that it has to come down to."""
+    advice = detail.split(": lower ")[1].split(", or ")
+    found = [re.fullmatch(r".*`(\w+)` to at most ([\d,]+)", one) for one in advice]
+    return {one[1]: int(one[2].replace(",", "")) for one in found if one}
+
+
+@pytest.mark.parametrize(("words", "seconds"), [(60, 5), (600, 60), (600, 1e12)])
+@pytest.mark.parametrize(
+    ("fields", "named"),
+    [
+        ({"operators": ("infill", "mask", "delete"), "infills": 32, "infill_pool": ("w90",),
+          "k": FIVE, "attribution": "attention"}, {"draws", "infills", "operators", "k"}),
+        ({"operators": ("infill",), "infills": 32, "infill_pool": ("w90",), "k": (0.5, 0.4),
+          "attribution": "attention"}, {"draws", "infills", "operators", "k"}),
+        ({"operators": ("mask", "mask_unk", "mask_pad", "delete"), "k": FIVE,
+          "attribution": "attention"}, {"draws", "operators", "k"}),
+        ({"operators": ("infill", "mask"), "infills": 8, "infill_pool": ("w90",),
+          "rationale": [{"start": 0, "end": 30}]}, {"draws", "infills", "operators"}),
+    ],
+)  # fmt: skip
+def test_every_number_that_is_named_passes_and_one_more_does_not(
+    words: int, seconds: float, fields: dict[str, Any], named: set[str]
+) -> None:
+    asked = IceRequest.model_validate({"text": " ".join(map(word, range(words))), "draws": 10_000,
+                                       **fields})  # fmt: skip
+    limit = WorkLimit(seconds=seconds, tokens_per_second=10_000)
+    with pytest.raises(TooCostly) as caught:
+        limit.check(CONTRACT.work(asked, READS))
+    assert set(caught.value.pointers) >= {f"/{field}" for field in named}
+    lowered = advised(caught.value.detail)
+    assert "draws" in lowered
+    assert set(lowered) <= named
+    for field, value in lowered.items():
+        given = getattr(asked, field)
+        for count, fine in ((value, True), (value + 1, False)):
+            options = [count] if isinstance(given, int) else combinations(given, count)
+            others = (asked.model_copy(update={field: option}) for option in options)
+            assert all(limit._passes(CONTRACT.work(other, READS)) for other in others) is fine
 
 
 def test_the_limits_are_the_worker_s() -> None:

@@ -12,7 +12,7 @@ from scipy import stats
 
 from services.ice import subsets
 from services.ice.contract import IceRequest
-from services.ice.model_calls import inquire
+from services.ice.model_calls import run_experiments
 from services.ice.subsets import Subset
 from shared.statistics.seeds import generator
 from tests.ice.planted import planted
@@ -58,10 +58,10 @@ def test_the_rationale_is_never_drawn() -> None:
     spans = [{"start": 0, "end": 7}]
     asked = IceRequest.model_validate({"text": text, "rationale": spans, "draws": 13})
     with planted():
-        [(inquiry, _)] = inquire([asked])
-    [trial] = inquiry.trials
-    subsets = inquiry._drawn[2].subsets
-    found = [subsets[place] for place in inquiry.null_places(trial)]
+        [(experiment, _)] = run_experiments([asked])
+    [trial] = experiment.trials
+    subsets = experiment._drawn[2].subsets
+    found = [subsets[place] for place in experiment.null_places(trial)]
     assert trial.rationale == (0, 1)
     assert len(set(found)) == 13
     assert (0, 1) not in found

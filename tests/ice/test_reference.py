@@ -16,7 +16,7 @@ from bench.ice_gpu import LABEL_TOKENS, TEMPLATE, TINY, behind_the_port, random_
 from services.ice import subsets
 from services.ice.contract import IceRequest
 from services.ice.metric import SERVICE
-from services.ice.model_calls import inquire
+from services.ice.model_calls import run_experiments
 from services.ice.report import IceReport
 from services.ice.subsets import released
 from services.inference.classifier import LocalClassifier
@@ -88,15 +88,15 @@ def test_the_scripts_loop_says_the_same_on_the_same_masks(
     request = IceRequest.model_validate(
         {"text": text, "template": TEMPLATE, "attribution": method, "draws": DRAWS}
     )
-    [(inquiry, _)] = inquire([request])
-    trial = inquiry.trials[0]
-    places = inquiry.null_places(trial)
-    masks = [inquiry._drawn[len(trial.rationale)].subsets[place] for place in places]
+    [(experiment, _)] = run_experiments([request])
+    trial = experiment.trials[0]
+    places = experiment.null_places(trial)
+    masks = [experiment._drawn[len(trial.rationale)].subsets[place] for place in places]
     with torch.enable_grad():
         theirs = script(asked(causal, text), method, masks)
     assert trial.rationale == theirs.rationale
-    assert inquiry.observed("delete", trial) == pytest.approx(theirs.observed, abs=1e-5)
-    assert inquiry.null("delete", trial, places) == pytest.approx(theirs.null, abs=1e-5)
+    assert experiment.observed("delete", trial) == pytest.approx(theirs.observed, abs=1e-5)
+    assert experiment.null("delete", trial, places) == pytest.approx(theirs.null, abs=1e-5)
     test = score(request).components.tests[0]
     assert test.strict_win_rate == pytest.approx(theirs.win_rate)
     assert test.p_value == pytest.approx(theirs.p_value)
@@ -159,5 +159,5 @@ def test_three_operators_and_their_mean_are_the_package_s(encoder: LocalClassifi
 
 def test_the_released_draws_begin_anew_for_every_example() -> None:
     assert list(islice(released(7, 20, 4), 5)) == list(islice(released(7, 20, 4), 5))
-    assert subsets.others(20, 4) == 4_844
+    assert subsets.count_others(20, 4) == 4_844
     assert Path(ice.__file__).exists()
