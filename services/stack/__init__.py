@@ -2,6 +2,6 @@
 
 `python -m services.stack serve` and `python -m services.stack demo`. Read in this order:
 `stack` (the whole), `servers` (Redis and PostgreSQL), `processes` and `liveness` (ours, started
-again when they die or fall silent), `startup` (the wait), `demo` (the examples through the real API).
+again when they die or fall silent), `startup` (the wait), `demo` (the examples by the real API).
 `manifests` writes what compose and Kubernetes need to run the same services elsewhere.
 """
