@@ -1,8 +1,6 @@
-"""`touchstone submit`: a file becomes a batch; with --wait its answers come back.
+"""`touchstone submit` makes a batch of a file; `get` and `report` show what came of it.
 
-The lines of a batch, made of plain requests where that is what the file holds.
-
-`touchstone get` and `touchstone report`: what the service knows, as JSON or as a file.
+Lines that are plain requests become lines of a batch first.
 """
 
 from __future__ import annotations
@@ -23,6 +21,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from services.command.api import Api, Json, Refused
 
 MOST_SHOWN = 20
+PLACES = {"job_": "/v1/jobs", "batch_": "/v1/batches"}
+WAIT_SECONDS = 30
+MOST_ASKS = 40  # of 30 s: no report takes longer than its lease may last
 
 
 def submit(api: Api, asked: Namespace, console: Console, said: Console) -> int:
@@ -151,11 +152,6 @@ def _opened(file: Path) -> Iterator[Iterator[str]]:
         raise Refused(f"{file}: cannot be read: {error.strerror}") from None
     except UnicodeDecodeError as error:
         raise Refused(f"{file}: not UTF-8: {error}") from None
-
-
-PLACES = {"job_": "/v1/jobs", "batch_": "/v1/batches"}
-WAIT_SECONDS = 30
-MOST_ASKS = 40  # of 30 s: no report takes longer than its lease may last
 
 
 def get(api: Api, asked: Namespace, console: Console, said: Console) -> int:

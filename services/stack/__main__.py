@@ -38,11 +38,11 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--var", type=Path, default=Path("var"), help="data and logs (default var)")
     parser.add_argument("--port", type=int, help="of the gateway; 0: any free one")
     parser.add_argument(
-        "--apart", action="store_true", help="a worker for each room, as in a cluster"
+        "--apart", action="store_true", help="a worker for each service, as in a cluster"
     )
     known = list(contracts())
     parser.add_argument(
-        "--rooms", nargs="+", default=[], choices=known, metavar="ROOM", help="serve only these"
+        "--rooms", nargs="+", default=[], choices=known, metavar="SERVICE", help="serve only these"
     )
     parser.add_argument("--examples", type=Path, default=EXAMPLES, help="JSONL for the demo")
     return parser.parse_args(arguments)
@@ -77,9 +77,9 @@ def main(arguments: list[str] | None = None) -> int:
 def _run(asked: argparse.Namespace, chosen: Settings, console: Console) -> None:
     folder = asked.var / "demo" if asked.command == "demo" else asked.var
     with ExitStack() as stack:
-        rooms = ServiceNames(tuple(asked.rooms), asked.apart)
+        served = ServiceNames(tuple(asked.rooms), asked.apart)
         with reporting(console) as say:
-            started = stack.enter_context(running(folder, chosen, rooms, say))
+            started = stack.enter_context(running(folder, chosen, served, say))
             close(asked.var)  # of the demo, the folder above its own
         _use(asked, started, console)
 

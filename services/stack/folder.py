@@ -4,9 +4,7 @@ Texts, keys and passwords lie in it: folders are 0700, files 0600. PostgreSQL re
 root; where we are root it runs as a user of its own, to whom the folders above its data then
 belong: root enters them all the same, and nobody else does.
 
-One stack a folder, one server a port: said at once, not found out later.
-
-The keys of one machine's service: made once, kept in its folder, readable by its owner alone.
+One stack a folder, one server a port, and keys that are made once and kept there.
 """
 
 from __future__ import annotations
@@ -89,7 +87,7 @@ def own_key(folder: Path, name: str) -> str:
     if not file.exists():
         fresh = folder / f"{name}.key.new"
         fresh.unlink(missing_ok=True)
-        fresh.touch(mode=0o600)
+        fresh.touch(mode=FILE)
         fresh.write_text(new_key())
         fresh.rename(file)
     return file.read_text().strip()

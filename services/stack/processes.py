@@ -17,10 +17,15 @@ from services.stack.servers import Child, Postgres, Probe, free_port
 from shared import telemetry
 from shared.settings import Settings
 
+LOOK_SECONDS = 0.5
+FASTEST_RESTART_SECONDS = 2.0  # a process that dies at once is not started more often
+
+logger = telemetry.logger(__name__)
+
 
 @dataclass(frozen=True)
 class ServiceNames:
-    """Which rooms are served, no names: all; and whether each has a worker of its own.
+    """The services to run, no names: all; and whether each has a worker of its own.
 
     Workers apart ask for models by queue, as in a cluster.
     """
@@ -29,19 +34,19 @@ class ServiceNames:
     apart: bool = False
 
 
-def ours(servers: dict[str, str], chosen: Settings, port: int, rooms: ServiceNames) -> list[Child]:
+def ours(servers: dict[str, str], chosen: Settings, port: int, served: ServiceNames) -> list[Child]:
     """All processes, in the order in which they start.
 
     servers: where Redis, PostgreSQL and the files are, as environment.
     """
-    door = Probe(f"http://{chosen.host}:{port}", obeyed=False)
-    gateway = _module("gateway", servers | {"TOUCHSTONE_PORT": str(port)}, probe=door)
+    probe = Probe(f"http://{chosen.host}:{port}", obeyed=False)
+    gateway = _module("gateway", servers | {"TOUCHSTONE_PORT": str(port)}, probe=probe)
     base = [gateway, _probed("scheduler", servers, chosen)]
-    if not rooms.apart:
-        return [*base, _probed("worker", servers, chosen, *rooms.names)]
+    if not served.apart:
+        return [*base, _probed("worker", servers, chosen, *served.names)]
     asking = servers | {"TOUCHSTONE_BINDING": "queue"}
-    names = rooms.names or list(contracts())
-    return [*base, *(_probed("worker", asking, chosen, room) for room in names)]
+    names = served.names or list(contracts())
+    return [*base, *(_probed("worker", asking, chosen, name) for name in names)]
 
 
 def _probed(name: str, servers: dict[str, str], chosen: Settings, *arguments: str) -> Child:
@@ -55,12 +60,6 @@ def _probed(name: str, servers: dict[str, str], chosen: Settings, *arguments: st
 def _module(name: str, environment: dict[str, str], *arguments: str, probe: Probe) -> Child:
     command = (sys.executable, "-m", f"services.{name}", *arguments)
     return Child("-".join((name, *arguments)), command, environment, probe)
-
-
-LOOK_SECONDS = 0.5
-FASTEST_RESTART_SECONDS = 2.0  # a process that dies at once is not started more often
-
-logger = telemetry.logger(__name__)
 
 
 class Supervisor:

