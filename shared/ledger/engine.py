@@ -111,12 +111,12 @@ def transaction(engine: Engine) -> Iterator[Connection]:
         with engine.begin() as connection:
             yield connection
     except PoolTimeoutError as error:
-        raise Unavailable("the ledger cannot be reached") from error
+        raise Unavailable("the database cannot be reached") from error
     except DBAPIError as error:
         if not _is_away(error):
             raise
         reached = not isinstance(error, OperationalError | InterfaceError)
-        detail = "the ledger cannot be written to" if reached else "the ledger cannot be reached"
+        detail = f"the database cannot be {'written to' if reached else 'reached'}"
         raise Unavailable(detail) from error
 
 
