@@ -30,7 +30,7 @@ Texts = tuple[str, str]
 
 @dataclass(frozen=True)
 class Measures:
-    """What can be measured of two texts."""
+    """Similarities of two texts."""
 
     words: Callable[[str], Sequence[str]]
     tags: Mapping[str, Sequence[str]] | None  # text → tags
@@ -90,10 +90,8 @@ def _agreement(
     scores: Mapping[Stance, Sequence[tuple[float, float]]], matches: Sequence[Cell]
 ) -> Cot2elAgreement:
     both = [*scores["support"], *scores["oppose"]]
-    precision, recall = (kernel.instance_score([pair[way] for pair in both]) for way in (0, 1))
-    of_support = [
-        kernel.instance_score([pair[way] for pair in scores["support"]]) for way in (0, 1)
-    ]
+    precision, recall = map(kernel.instance_score, zip(*both, strict=True))
+    of_support = list(map(kernel.instance_score, zip(*scores["support"], strict=True)))
     return Cot2elAgreement(
         precision=precision,
         recall=recall,

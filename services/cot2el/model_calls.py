@@ -1,8 +1,7 @@
-"""Which texts go to which model: drafts by a language model, comparisons by a similarity model.
+"""Drafts by a language model, and comparisons with humans by a similarity model and a tagger.
 
-One call a similarity model for all requests; see `drafting` for the language model.
-
-Parts of speech, where an English spaCy model is installed: a plug-in, not a requirement.
+One call a similarity model for all requests; see `stages` for the language model. Parts of speech
+need an English spaCy model on the machine: a plug-in, no requirement.
 """
 
 from __future__ import annotations
@@ -18,72 +17,65 @@ import spacy
 
 from services.cot2el.agreement import Measures
 from services.cot2el.contract import Cot2elRequest
-from services.cot2el.refinement import RefinedReasoning, read
+from services.cot2el.refinement import RefinedReasoning, refine_draft
 from services.cot2el.stages import ReasoningDraft, drafts
 from shared.contracts import ModelUse
 from shared.errors import pointing_to
 from shared.metric import Collected
 from shared.models.calls import Pair
-from shared.models.ports import Similarity, models
+from shared.models.ports import models
 from shared.questions import Explanation
 from shared.segments import segments
 
 Texts = tuple[str, str]
+Cosines = dict[str, tuple[ModelUse, dict[Texts, float]]]  # similarity model → cosines
+
+LONGEST_RUN = 100  # characters without a blank
+ALONE = Lock()  # one thread tags at a time
+PREFERRED = ("en_core_web_md", "en_core_web_sm")  # the paper's own first
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cot2elCollected(Collected):
-    """One request's draft, what its refinement gave, and what compares it with humans."""
+    """One request's draft, its refinement, and the similarities to human pairs."""
 
     draft: ReasoningDraft
-    reading: RefinedReasoning
+    refinement: RefinedReasoning
     measures: Measures | None  # None: no human pairs
     tagger: str | None
 
 
-def gather(requests: Sequence[Cot2elRequest]) -> list[Cot2elCollected]:
-    """Every request, drafted, refined and measured."""
+def draft_and_compare(requests: Sequence[Cot2elRequest]) -> list[Cot2elCollected]:
+    """Every request, drafted, refined and compared."""
     drafted = drafts(requests)
-    readings = [read(draft) for draft in drafted]
-    cosines = _cosines(requests, readings)
+    refinements = [refine_draft(draft) for draft in drafted]
+    cosines = _cosines(requests, refinements)
     return [
-        _gathered(draft, reading, cosines) for draft, reading in zip(drafted, readings, strict=True)
+        _collected(draft, refinement, cosines)
+        for draft, refinement in zip(drafted, refinements, strict=True)
     ]
 
 
-def _gathered(
-    draft: ReasoningDraft,
-    reading: RefinedReasoning,
-    cosines: dict[str, tuple[ModelUse, dict[Texts, float]]],
-) -> Cot2elCollected:
-    request = draft.request
-    uses = [models().writer(name).use for name in _writers(request)]
-    if request.human_pairs is None:
-        return _collected(draft, reading, uses)
-    compared = cosines.get(request.similarity or "")
-    if compared is not None:
-        uses.append(compared[0])
-    english = reading.language == "en"
-    texts = _texts(request.human_pairs, reading)
-    measures = Measures(
-        words=_words(reading.language),
-        tags=tags(texts) if english else None,
-        cosines=compared[1] if compared is not None else None,
-    )
-    tagger = tagger_name() if english else None
-    return _collected(draft, reading, uses, measures, tagger)
-
-
 def _collected(
-    draft: ReasoningDraft,
-    reading: RefinedReasoning,
-    uses: Sequence[ModelUse],
-    measures: Measures | None = None,
-    tagger: str | None = None,
+    draft: ReasoningDraft, refinement: RefinedReasoning, cosines: Cosines
 ) -> Cot2elCollected:
+    request, measures, tagger = draft.request, None, None
+    uses = [models().writer(name).use for name in _writers(request)]
+    if request.human_pairs is not None:
+        compared = cosines.get(request.similarity or "")
+        if compared is not None:
+            uses.append(compared[0])
+        english = refinement.language == "en"
+        pairs = (*refinement.filtered, *refinement.parsed, *request.human_pairs)
+        measures = Measures(
+            words=_words(refinement.language),
+            tags=tags([pair.explanation for pair in pairs]) if english else None,
+            cosines=compared[1] if compared is not None else None,
+        )
+        tagger = tagger_name() if english else None
     return Cot2elCollected(
         draft=draft,
-        reading=reading,
+        refinement=refinement,
         measures=measures,
         tagger=tagger,
         models=tuple(uses),
@@ -99,40 +91,30 @@ def _writers(request: Cot2elRequest) -> list[str]:
     return list(dict.fromkeys([request.model, second or request.model]))
 
 
-def _cosines(
-    requests: Sequence[Cot2elRequest], readings: Sequence[RefinedReasoning]
-) -> dict[str, tuple[ModelUse, dict[Texts, float]]]:
-    """Per similarity model, how alike every found text is to every human one."""
-    asked: dict[str, dict[Texts, None]] = {}
-    for request, reading in zip(requests, readings, strict=True):
+def _cosines(requests: Sequence[Cot2elRequest], refinements: Sequence[RefinedReasoning]) -> Cosines:
+    """Of every found text and every human one, by similarity model."""
+    by_model: dict[str, dict[Texts, None]] = {}
+    for request, refinement in zip(requests, refinements, strict=True):
         if request.similarity is not None and request.human_pairs is not None:
-            pairs = asked.setdefault(request.similarity, {})
-            pairs |= dict.fromkeys(_pairs(request.human_pairs, reading))
+            pairs = by_model.setdefault(request.similarity, {})
+            pairs |= dict.fromkeys(_pairs(request.human_pairs, refinement))
     found = {}
-    for name, pairs in asked.items():
-        model = _similarity(name)
+    for name, pairs in by_model.items():
+        with pointing_to("/similarity"):
+            model = models().similarity(name)
         values = model.similarities([Pair(a=a, b=b) for a, b in pairs]).tolist()
         found[name] = model.use, dict(zip(pairs, values, strict=True))
     return found
 
 
-def _similarity(name: str) -> Similarity:
-    with pointing_to("/similarity"):
-        return models().similarity(name)
-
-
-def _pairs(human: Sequence[Explanation], reading: RefinedReasoning) -> list[Texts]:
+def _pairs(human: Sequence[Explanation], refinement: RefinedReasoning) -> list[Texts]:
     """Texts that can meet: of the same label and stance."""
     return [
         (found.explanation, marked.explanation)
-        for found in (*reading.filtered, *reading.parsed)
+        for found in (*refinement.filtered, *refinement.parsed)
         for marked in human
         if (found.label, found.stance) == (marked.label, marked.stance)
     ]
-
-
-def _texts(human: Sequence[Explanation], reading: RefinedReasoning) -> list[str]:
-    return [pair.explanation for pair in (*reading.filtered, *reading.parsed, *human)]
 
 
 def _words(language: str) -> Callable[[str], Sequence[str]]:
@@ -140,11 +122,6 @@ def _words(language: str) -> Callable[[str], Sequence[str]]:
     if language in ("zh", "ja"):
         return lambda text: [letter for letter in text.lower() if not letter.isspace()]
     return lambda text: text.lower().split()
-
-
-LONGEST_RUN = 100  # characters without a blank
-ALONE = Lock()  # one thread tags at a time
-PREFERRED = ("en_core_web_md", "en_core_web_sm")  # the paper's own first
 
 
 @lru_cache(maxsize=1)

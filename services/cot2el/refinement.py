@@ -1,8 +1,6 @@
 """Discourse-guided refinement: every explanation becomes the unit of the reasoning nearest to it.
 
 Source: Chen et al., EMNLP 2025, Eqs. 3-4. Pure. The control shuffles the words of each explanation.
-
-From a draft to refined pairs: segmentation, alignment, and the control. Pure.
 """
 
 from __future__ import annotations
@@ -16,19 +14,75 @@ from services.cot2el import kernel
 from services.cot2el.contract import MOST_COMPARED, Cot2elRequest
 from services.cot2el.kernel import MOST_STEPS, Alignment
 from services.cot2el.segmentation import (
-    Given,
+    GivenUnits,
     Granularity,
     Language,
     Segmenter,
     Unit,
     UnitRules,
-    detected,
+    detect_language,
 )
 from services.cot2el.stages import ReasoningDraft
 from services.cot2el.variants import VARIANTS
 from shared.errors import TooCostly
 from shared.job_context import checking
 from shared.questions import Explanation
+
+
+def refine_draft(draft: ReasoningDraft) -> RefinedReasoning:
+    """A draft's pairs, each with its unit of the reasoning, and the control."""
+    request, text = draft.request, draft.reasoning or ""
+    language = detect_language(text) if request.language == "auto" else request.language
+    rule = rule_of(request)
+    granularity = request.granularity or VARIANTS[request.variant].granularity
+    segmenter: Segmenter = UnitRules(granularity)
+    if request.units is not None:
+        segmenter = GivenUnits(tuple((unit.start, unit.end) for unit in request.units))
+    units = segmenter(text, language)
+    return RefinedReasoning(
+        text=text,
+        language=language,
+        granularity=granularity,
+        rule=rule,
+        units=tuple(units),
+        refined=tuple(refine(draft.pairs, text, units, rule)),
+        chance=_chance(request, draft.pairs, text, units, rule),
+    )
+
+
+@dataclass(frozen=True)
+class RefinedReasoning:
+    """The refined explanations of one draft."""
+
+    text: str  # the reasoning; empty where there is none
+    language: Language
+    granularity: Granularity
+    rule: RefinementRule
+    units: tuple[Unit, ...]
+    refined: tuple[RefinedExplanation, ...]
+    chance: ShuffledBaseline | None  # None: not drawn
+
+    @property
+    def parsed(self) -> tuple[Explanation, ...]:
+        """EL."""
+        return tuple(one.pair for one in self.refined)
+
+    @property
+    def placed(self) -> tuple[tuple[RefinedExplanation, Unit], ...]:
+        """EL filtered, each with its unit."""
+        return tuple(
+            (one, self.units[one.alignment.unit])
+            for one in self.refined
+            if one.kept and not one.repeats and one.alignment is not None
+        )
+
+    @property
+    def filtered(self) -> tuple[Explanation, ...]:
+        """EL filtered, as pairs."""
+        return tuple(
+            one.pair.model_copy(update={"explanation": self.text[unit.start : unit.end]})
+            for one, unit in self.placed
+        )
 
 
 @dataclass(frozen=True)
@@ -48,8 +102,8 @@ class RefinementRule:
 
 
 @dataclass(frozen=True)
-class Refined:
-    """One explanation and where it went."""
+class RefinedExplanation:
+    """One explanation and its nearest unit."""
 
     pair: Explanation
     alignment: Alignment | None  # None: the reasoning has no units
@@ -59,7 +113,7 @@ class Refined:
 
 def refine(
     pairs: Sequence[Explanation], reasoning: str, units: Sequence[Unit], rule: RefinementRule
-) -> list[Refined]:
+) -> list[RefinedExplanation]:
     """Eq. 4 for every pair, in order."""
     found = _aligned([pair.explanation for pair in pairs], reasoning, units, rule)
     taken: set[tuple[str, str, int]] = set()
@@ -68,7 +122,7 @@ def refine(
         kept = rule.keeps(alignment)
         place = (pair.label, pair.stance, alignment.unit if alignment else -1)
         refined.append(
-            Refined(pair, alignment, kept, kept and place in taken and not rule.repeated)
+            RefinedExplanation(pair, alignment, kept, kept and place in taken and not rule.repeated)
         )
         taken |= {place} if kept else set()
     return refined
@@ -76,14 +130,14 @@ def refine(
 
 @dataclass(frozen=True)
 class ShuffledBaseline:
-    """What shuffled explanations reach."""
+    """The same numbers of explanations with shuffled words."""
 
     draws: int
     faithfulness: float  # share kept, [0, 1]
     mean_similarity: float
 
 
-def by_chance(
+def shuffled_baseline(
     pairs: Sequence[Explanation],
     reasoning: str,
     units: Sequence[Unit],
@@ -95,7 +149,7 @@ def by_chance(
         alignment
         for draw in checking(generators)
         for alignment in _aligned(
-            [shuffled(pair.explanation, draw) for pair in pairs], reasoning, units, rule
+            [shuffle_words(pair.explanation, draw) for pair in pairs], reasoning, units, rule
         )
     ]
     kept = [rule.keeps(alignment) for alignment in found]
@@ -103,7 +157,7 @@ def by_chance(
     return ShuffledBaseline(len(generators), float(np.mean(kept)), float(np.mean(similar)))
 
 
-def shuffled(text: str, generator: np.random.Generator) -> str:
+def shuffle_words(text: str, generator: np.random.Generator) -> str:
     """Its words in random order; its characters, where white space parts none."""
     words = text.split()
     if len(words) > 1:
@@ -125,76 +179,12 @@ def _aligned(
     return kernel.align(texts, verbatim, autojunk=rule.autojunk, most_steps=rule.most_steps)
 
 
-@dataclass(frozen=True)
-class RefinedReasoning:
-    """What became of one draft."""
-
-    text: str  # the reasoning; empty where there is none
-    language: Language
-    granularity: Granularity
-    rule: RefinementRule
-    units: tuple[Unit, ...]
-    refined: tuple[Refined, ...]
-    chance: ShuffledBaseline | None  # None: not drawn
-
-    @property
-    def parsed(self) -> tuple[Explanation, ...]:
-        """EL."""
-        return tuple(one.pair for one in self.refined)
-
-    @property
-    def placed(self) -> tuple[tuple[Refined, Unit], ...]:
-        """EL filtered, each with its unit."""
-        return tuple(
-            (one, self.units[one.alignment.unit])
-            for one in self.refined
-            if one.kept and not one.repeats and one.alignment is not None
-        )
-
-    @property
-    def filtered(self) -> tuple[Explanation, ...]:
-        """EL filtered, as pairs."""
-        return tuple(
-            one.pair.model_copy(update={"explanation": self.text[unit.start : unit.end]})
-            for one, unit in self.placed
-        )
-
-
-def read(draft: ReasoningDraft) -> RefinedReasoning:
-    """Refine the pairs of a draft that came through."""
-    request, text = draft.request, draft.reasoning or ""
-    language = detected(text) if request.language == "auto" else request.language
-    granularity, rule = granularity_of(request), rule_of(request)
-    units = segmenter_of(request)(text, language)
-    return RefinedReasoning(
-        text=text,
-        language=language,
-        granularity=granularity,
-        rule=rule,
-        units=tuple(units),
-        refined=tuple(refine(draft.pairs, text, units, rule)),
-        chance=_chance(request, draft.pairs, text, units, rule),
-    )
-
-
-def granularity_of(request: Cot2elRequest) -> Granularity:
-    """In force: as asked, else the variant's own."""
-    return request.granularity or VARIANTS[request.variant].granularity
-
-
 def rule_of(request: Cot2elRequest) -> RefinementRule:
-    """In force: as asked, else the variant's own."""
+    """In force: the request's, else the variant's own."""
     row = VARIANTS[request.variant]
     least = row.min_similarity if request.min_similarity is None else request.min_similarity
     each = MOST_STEPS // (1 + request.control_draws)
     return RefinementRule(least, autojunk=row.autojunk, repeated=row.repeated, most_steps=each)
-
-
-def segmenter_of(request: Cot2elRequest) -> Segmenter:
-    """The units that were sent, or our rules."""
-    if request.units is None:
-        return UnitRules(granularity_of(request))
-    return Given(tuple((unit.start, unit.end) for unit in request.units))
 
 
 def _chance(
@@ -204,8 +194,10 @@ def _chance(
     units: Sequence[Unit],
     rule: RefinementRule,
 ) -> ShuffledBaseline | None:
-    """None where no draws are wanted, or nothing can be aligned."""
+    """None without draws, or where nothing can be aligned."""
     if not (request.control_draws and pairs and units):
         return None
     seeds = np.random.SeedSequence(request.seed).spawn(request.control_draws)
-    return by_chance(pairs, text, units, rule, [np.random.default_rng(seed) for seed in seeds])
+    return shuffled_baseline(
+        pairs, text, units, rule, [np.random.default_rng(seed) for seed in seeds]
+    )

@@ -1,8 +1,6 @@
 """What CoT2EL reports. Part of the contract: pydantic only.
 
-Source: Chen et al., EMNLP 2025, section 4 and Appendix C.
-
-What a report over many CoT2EL results holds. Part of the contract: pydantic only.
+Source: Chen et al., EMNLP 2025, section 4, Appendix C, Tables 3 and 8.
 """
 
 from __future__ import annotations

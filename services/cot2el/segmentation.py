@@ -1,36 +1,11 @@
-r"""Discourse units of a chain of thought: sentences, clauses, and what a connective begins.
+r"""Discourse units of a chain of thought, every one verbatim with its offsets, by rules.
 
-DSeg1: clause units, near to the elementary discourse units of Rhetorical Structure Theory.
-
-English by rules over words: subordinators, coordination of full clauses, relative clauses, clauses
-after verbs of saying and thinking, strong punctuation, fronted subordinate clauses. Other languages
-by strong punctuation alone. Source: Chen et al., EMNLP 2025, Eq. 3, where a trained segmenter does
-this; the rules are ours.
-
-DSeg2: what a discourse connective begins, as in the Penn Discourse Treebank.
-
-Source: Chen et al., EMNLP 2025, Eq. 3. The list is of our own typing; English only.
-
-Which rules a text needs, by its letters.
-
-Sentences by rules, in any language that ends them with a mark or a new line.
-
-A new line ends a sentence; so does . ! ? … with closing marks behind it and white space, where
-what follows does not go on in lower case; and so do 。！？ at once. A full stop after an
-abbreviation, an initial or the number of a list item ends nothing.
-
-Spans of a text, and their trimming.
-
-U: the discourse units of a text, every one verbatim with its offsets.
-
-Source: Chen et al., EMNLP 2025, Eq. 3: U = DSeg1(CoT) ∪ DSeg2(CoT). Deviates: sentences belong to U
-as well, since the parse is asked for sentences (`granularity` "edu" leaves them out).
-
-Where the verb behind a noun phrase ends: `(?:\W+[\w'-]+){1,5}?\W+VERB`, in linear time.
-
-Apostrophes and hyphens are parts of words and part them, so that backtracking tries every way to
-divide a run of dashes. Here every state, a place in the pattern and one in the text, is entered
-once, in the order in which backtracking would: the same verb is found.
+Source: Chen et al., EMNLP 2025, Eq. 3: U = DSeg1(CoT) ∪ DSeg2(CoT); a trained segmenter does this
+there, the rules are ours. DSeg1: clauses, near to the elementary discourse units of Rhetorical
+Structure Theory; English by rules over words, other languages by strong punctuation alone. DSeg2:
+what a discourse connective begins, as in the Penn Discourse Treebank; English only.
+# Deviates: sentences belong to U as well, since the parse is asked for sentences (`granularity`
+"edu" leaves them out).
 """
 
 from __future__ import annotations
@@ -44,81 +19,78 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Literal, Protocol
 
-MOST_CUTS = 20
-
 Span = tuple[int, int]  # start, end (exclusive): characters
-
-# "1. ", "(2) ", "- ", "* ", "## ", "A) " and the marks of bold type at the beginning of a line
-MARKER = re.compile(r"(?:[-*•#>]+\s+|\(?(?:\d{1,3}|[A-Za-z])[.)]\s+|\*\*+|__+)+(?=\S)")
-
-
-def trimmed(text: str, start: int, end: int) -> Span:
-    """Without white space at both ends."""
-    while start < end and text[start].isspace():
-        start += 1
-    while end > start and text[end - 1].isspace():
-        end -= 1
-    return start, end
+Granularity = Literal["edu", "sentence", "both"]
+Source = Literal["sentence", "clause", "connective", "given"]
+Language = Literal["en", "zh", "ko", "ja"]
 
 
-def pieces(text: str, span: Span, cuts: Iterable[int]) -> list[Span]:
-    """The span cut at these places; trimmed, and without empty pieces."""
-    start, end = span
-    inside = sorted({cut for cut in cuts if start < cut < end})
-    made = [trimmed(text, *piece) for piece in pairwise([start, *inside, end])]
-    return [piece for piece in made if piece[0] < piece[1]]
+@dataclass(frozen=True, order=True)
+class Unit:
+    """A piece of the text and what found it."""
+
+    start: int  # characters
+    end: int  # exclusive
+    sources: tuple[Source, ...]
 
 
-def settled(text: str, span: Span, cut: Callable[[str], list[Span]]) -> list[Span]:
-    """Cut, and cut the pieces, until each piece, read by itself, is one; in order.
+class Segmenter(Protocol):
+    """What finds units: our rules, or a trained segmenter in their place."""
 
-    A piece that was cut out of `MOST_CUTS` others stays: marks alone may lose a little each time.
-    """
-    waiting, done = [(span, 0)], list[Span]()
-    while waiting:
-        (start, end), cuts = waiting.pop()
-        parts = [(start + a, start + b) for a, b in cut(text[start:end])]
-        if len(parts) > 1 and cuts < MOST_CUTS:
-            waiting += [(part, cuts + 1) for part in reversed(parts)]
-        else:
-            done += parts
-    return done
+    def __call__(self, text: str, language: Language) -> list[Unit]:
+        """In document order (start, then end), every span once."""
 
 
-def without_marker(text: str, span: Span) -> Span:
-    """Without list markers at its beginning and marks of bold type at both ends."""
-    start, end = span
-    found = MARKER.match(text, start, end)
-    start = found.end() if found else start
-    while end - start > 2 and text.endswith(("**", "__"), start, end):
-        end -= 2
-    return trimmed(text, start, end)
+@dataclass(frozen=True)
+class UnitRules:
+    """The segmenter that ships: deterministic, without a model."""
+
+    granularity: Granularity = "both"
+
+    def __call__(self, text: str, language: Language) -> list[Unit]:
+        """In document order; together they hold every character that is not white space."""
+        return merge_units(self._found(text, language))
+
+    def _found(self, text: str, language: Language) -> Iterator[tuple[Span, Source]]:
+        for sentence in sentences(text):
+            if self.granularity != "edu":
+                yield from _with_and_without_marker(text, sentence, "sentence")
+            if self.granularity != "sentence":
+                for clause in clauses(text, sentence):
+                    yield from _with_and_without_marker(text, clause, "clause")
+                for unit in connective_units(text, sentence, language):
+                    yield unit, "connective"
 
 
-LIST = Path(__file__).parent / "data" / "connectives.en.json"
+@dataclass(frozen=True)
+class GivenUnits:
+    """A segmenter that was run elsewhere, as a trained one: it has these spans."""
+
+    spans: tuple[Span, ...]
+
+    def __call__(self, text: str, language: Language) -> list[Unit]:
+        """The spans, in document order."""
+        return merge_units((span, "given") for span in self.spans)
 
 
-@lru_cache(maxsize=1)
-def _connective() -> re.Pattern[str]:
-    """At the beginning of a sentence, after a mark, or after and/but; the longest one wins."""
-    known = sorted(json.loads(LIST.read_text("utf-8")), key=len, reverse=True)
-    any_of = "|".join(re.escape(one).replace(r"\ ", r"\s+") for one in known)
-    # "and" alone begins too much; "and therefore" begins with its adverb
-    return re.compile(rf"(?:^|[,;:(—–]\s*)(?:and\s+)?(?P<first>(?:{any_of})\b)", re.IGNORECASE)
+def merge_units(found: Iterable[tuple[Span, Source]]) -> list[Unit]:
+    """Every span once, with all that found it."""
+    sources: dict[Span, list[Source]] = {}
+    for span, source in found:
+        known = sources.setdefault(span, [])
+        if source not in known:
+            known.append(source)
+    return [Unit(*span, tuple(names)) for span, names in sorted(sources.items())]
 
 
-def connective_units(text: str, sentence: Span, language: str) -> list[Span]:
-    """From each connective to the next one, or to the sentence's end; in order.
-
-    Empty for languages without a list.
-    """
-    if language != "en":
-        return []
-    start, end = sentence
-    alone = text[start:end]
-    firsts = [found.start("first") for found in _connective().finditer(alone)]
-    units = [trimmed(alone, *piece) for piece in pairwise([*firsts, len(alone)])]
-    return [(start + a, start + b) for a, b in units if a < b]
+def _with_and_without_marker(
+    text: str, span: Span, source: Source
+) -> Iterator[tuple[Span, Source]]:
+    """A list marker belongs to the line, but not to what it says."""
+    yield span, source
+    bare = without_marker(text, span)
+    if bare[0] < bare[1]:
+        yield bare, source
 
 
 CLOSING = "\"'”’»)\\]}*_`"
@@ -176,9 +148,12 @@ BEFORE_A_LETTER = frozenset(
 def sentences(text: str) -> list[Span]:
     """In document order; together they hold every character that is not white space.
 
-    A sentence that is cut out and read by itself is one sentence.
+    A new line ends a sentence; so does . ! ? … with closing marks behind it and white space, where
+    what follows does not go on in lower case; and so do 。！？ at once. A full stop after an
+    abbreviation, an initial or the number of a list item ends nothing. A sentence that is cut out
+    and read by itself is one sentence.
     """
-    return settled(text, trimmed(text, 0, len(text)), _sentence_pieces)
+    return split_until_stable(text, trim(text, 0, len(text)), _sentence_pieces)
 
 
 def _sentence_pieces(text: str) -> list[Span]:
@@ -227,52 +202,6 @@ PHRASE = re.compile(rf"{LONGEST}?\W++(?:{FINITE})\b", re.IGNORECASE)
 STRETCH = re.compile(rf"{LONGEST}+\W*+")
 
 State = tuple[Literal["start", "gap", "word", "verb"], int, int]  # place in the text, words so far
-
-
-def verb_end(text: str, start: int) -> int | None:
-    """The end of the verb after one to five words behind `start`; None where there is none."""
-    found = PHRASE.match(text, start)
-    if found:
-        return found.end()
-    stretch = STRETCH.match(text, start)
-    if stretch is None or not any(mark in stretch[0] for mark in "'-"):
-        return None  # there is one way only to divide it
-    return _by_states(text, start)
-
-
-def _by_states(text: str, start: int) -> int | None:
-    entered: set[State] = set()
-    waiting: list[State] = [("start", start, 0)]
-    while waiting:
-        state = waiting.pop()
-        if state in entered:
-            continue
-        entered.add(state)
-        if state[0] == "verb" and (verb := VERB.match(text, state[1])):
-            return verb.end()
-        waiting += _following(text[state[1] : state[1] + 1], state)
-    return None
-
-
-def _following(character: str, state: State) -> list[State]:
-    """The states that this character leads to, the preferred one last."""
-    kind, place, words = state
-    after, letter = place + 1, character.isalnum() or character == "_"
-    parts = bool(character) and not letter  # \W
-    belongs = letter or (parts and character in "'-")  # [\w'-]
-    found: list[tuple[bool, State]]
-    match kind:
-        case "start":  # also behind a word: a verb is looked for before one more word
-            found = [(parts and words < MOST_WORDS, ("gap", after, words))]
-            found += [(parts and words > 0, ("verb", after, words))]
-        case "gap":
-            found = [(belongs, ("word", after, words)), (parts, ("gap", after, words))]
-        case "word":
-            found = [(True, ("start", place, words + 1)), (belongs, ("word", after, words))]
-        case "verb":
-            found = [(parts, ("verb", after, words))]
-    return [following for possible, following in found if possible]
-
 
 LEAST_WORDS = 2  # a shorter piece joins its neighbour
 
@@ -345,7 +274,7 @@ def clauses(text: str, sentence: Span) -> list[Span]:
 
     A unit that is cut out and read by itself is one unit.
     """
-    return settled(text, sentence, _pieces)
+    return split_until_stable(text, sentence, _pieces)
 
 
 def _pieces(text: str) -> list[Span]:
@@ -382,7 +311,7 @@ def _fronted(text: str) -> Iterator[int]:
         if comma < 0:
             return
         yield comma + 1
-        found = FRONTED.match(text, trimmed(text, comma + 1, len(text))[0])
+        found = FRONTED.match(text, trim(text, comma + 1, len(text))[0])
 
 
 def _joined(text: str, parts: list[Span]) -> list[Span]:
@@ -394,7 +323,7 @@ def _joined(text: str, parts: list[Span]) -> list[Span]:
             joined[-1] = (joined[-1][0], part[1])
         else:
             joined.append(part)
-    return [trimmed(text, *part) for part in joined]
+    return [trim(text, *part) for part in joined]
 
 
 def _words(text: str, span: Span) -> int:
@@ -403,77 +332,80 @@ def _words(text: str, span: Span) -> int:
     return LEAST_WORDS if not piece.isascii() and len(piece) > 5 else len(piece.split())
 
 
-Granularity = Literal["edu", "sentence", "both"]
-Source = Literal["sentence", "clause", "connective", "given"]
-Language = Literal["en", "zh", "ko", "ja"]
+def verb_end(text: str, start: int) -> int | None:
+    """The end of the verb after one to five words behind `start`; None where there is none.
+
+    `(?:\\W+[\\w'-]+){1,5}?\\W+VERB`, in linear time: apostrophes and hyphens are parts of words and
+    part them, so that backtracking tries every way to divide a run of dashes. Here every state, a
+    place in the pattern and one in the text, is entered once, in the order of backtracking.
+    """
+    found = PHRASE.match(text, start)
+    if found:
+        return found.end()
+    stretch = STRETCH.match(text, start)
+    if stretch is None or not any(mark in stretch[0] for mark in "'-"):
+        return None  # there is one way only to divide it
+    return _by_states(text, start)
 
 
-@dataclass(frozen=True, order=True)
-class Unit:
-    """A piece of the text and what found it."""
-
-    start: int  # characters
-    end: int  # exclusive
-    sources: tuple[Source, ...]
-
-
-class Segmenter(Protocol):
-    """What finds units: our rules, or a trained segmenter in their place."""
-
-    def __call__(self, text: str, language: Language) -> list[Unit]:
-        """In document order (start, then end), every span once."""
+def _by_states(text: str, start: int) -> int | None:
+    entered: set[State] = set()
+    open_states: list[State] = [("start", start, 0)]
+    while open_states:
+        state = open_states.pop()
+        if state in entered:
+            continue
+        entered.add(state)
+        if state[0] == "verb" and (verb := VERB.match(text, state[1])):
+            return verb.end()
+        open_states += _following(text[state[1] : state[1] + 1], state)
+    return None
 
 
-@dataclass(frozen=True)
-class UnitRules:
-    """The segmenter that ships: deterministic, without a model."""
-
-    granularity: Granularity = "both"
-
-    def __call__(self, text: str, language: Language) -> list[Unit]:
-        """In document order; together they hold every character that is not white space."""
-        return merged(self._found(text, language))
-
-    def _found(self, text: str, language: Language) -> Iterator[tuple[Span, Source]]:
-        for sentence in sentences(text):
-            if self.granularity != "edu":
-                yield from _with_and_without_marker(text, sentence, "sentence")
-            if self.granularity != "sentence":
-                for clause in clauses(text, sentence):
-                    yield from _with_and_without_marker(text, clause, "clause")
-                for unit in connective_units(text, sentence, language):
-                    yield unit, "connective"
-
-
-@dataclass(frozen=True)
-class Given:
-    """A segmenter that was run elsewhere, as a trained one: it has these spans."""
-
-    spans: tuple[Span, ...]
-
-    def __call__(self, text: str, language: Language) -> list[Unit]:
-        """The spans, in document order."""
-        return merged((span, "given") for span in self.spans)
+def _following(character: str, state: State) -> list[State]:
+    """The states that this character leads to, the preferred one last."""
+    kind, place, words = state
+    after, letter = place + 1, character.isalnum() or character == "_"
+    parts = bool(character) and not letter  # \W
+    belongs = letter or (parts and character in "'-")  # [\w'-]
+    found: list[tuple[bool, State]]
+    match kind:
+        case "start":  # also behind a word: a verb is looked for before one more word
+            found = [(parts and words < MOST_WORDS, ("gap", after, words))]
+            found += [(parts and words > 0, ("verb", after, words))]
+        case "gap":
+            found = [(belongs, ("word", after, words)), (parts, ("gap", after, words))]
+        case "word":
+            found = [(True, ("start", place, words + 1)), (belongs, ("word", after, words))]
+        case "verb":
+            found = [(parts, ("verb", after, words))]
+    return [following for possible, following in found if possible]
 
 
-def merged(found: Iterable[tuple[Span, Source]]) -> list[Unit]:
-    """Every span once, with all that found it."""
-    sources: dict[Span, list[Source]] = {}
-    for span, source in found:
-        known = sources.setdefault(span, [])
-        if source not in known:
-            known.append(source)
-    return [Unit(*span, tuple(names)) for span, names in sorted(sources.items())]
+LIST = Path(__file__).parent / "data" / "connectives.en.json"
 
 
-def _with_and_without_marker(
-    text: str, span: Span, source: Source
-) -> Iterator[tuple[Span, Source]]:
-    """A list marker belongs to the line, but not to what it says."""
-    yield span, source
-    bare = without_marker(text, span)
-    if bare[0] < bare[1]:
-        yield bare, source
+def connective_units(text: str, sentence: Span, language: str) -> list[Span]:
+    """From each connective to the next one, or to the sentence's end; in order.
+
+    Empty for languages without a list.
+    """
+    if language != "en":
+        return []
+    start, end = sentence
+    alone = text[start:end]
+    firsts = [found.start("first") for found in _connective().finditer(alone)]
+    units = [trim(alone, *piece) for piece in pairwise([*firsts, len(alone)])]
+    return [(start + a, start + b) for a, b in units if a < b]
+
+
+@lru_cache(maxsize=1)
+def _connective() -> re.Pattern[str]:
+    """At the beginning of a sentence, after a mark, or after and/but; the longest one wins."""
+    known = sorted(json.loads(LIST.read_text("utf-8")), key=len, reverse=True)
+    any_of = "|".join(re.escape(one).replace(r"\ ", r"\s+") for one in known)
+    # "and" alone begins too much; "and therefore" begins with its adverb
+    return re.compile(rf"(?:^|[,;:(—–]\s*)(?:and\s+)?(?P<first>(?:{any_of})\b)", re.IGNORECASE)
 
 
 LETTERS: tuple[tuple[Language, re.Pattern[str]], ...] = (
@@ -484,7 +416,7 @@ LETTERS: tuple[tuple[Language, re.Pattern[str]], ...] = (
 LATIN = re.compile(r"[A-Za-z]")
 
 
-def detected(text: str) -> Language:
+def detect_language(text: str) -> Language:
     """The language whose letters are the most, a syllable or an ideograph counting as three.
 
     Chinese characters in a text with kana are Japanese. Anything else is read by the rules for
@@ -495,3 +427,52 @@ def detected(text: str) -> Language:
         counts["ja"] += counts.pop("zh")
     best = max(counts, key=lambda language: counts[language])
     return best if counts[best] > len(LATIN.findall(text)) else "en"
+
+
+MOST_CUTS = 20
+
+# "1. ", "(2) ", "- ", "* ", "## ", "A) " and the marks of bold type at the beginning of a line
+MARKER = re.compile(r"(?:[-*•#>]+\s+|\(?(?:\d{1,3}|[A-Za-z])[.)]\s+|\*\*+|__+)+(?=\S)")
+
+
+def trim(text: str, start: int, end: int) -> Span:
+    """Without white space at both ends."""
+    while start < end and text[start].isspace():
+        start += 1
+    while end > start and text[end - 1].isspace():
+        end -= 1
+    return start, end
+
+
+def pieces(text: str, span: Span, cuts: Iterable[int]) -> list[Span]:
+    """The span cut at these places; trim, and without empty pieces."""
+    start, end = span
+    inside = sorted({cut for cut in cuts if start < cut < end})
+    made = [trim(text, *piece) for piece in pairwise([start, *inside, end])]
+    return [piece for piece in made if piece[0] < piece[1]]
+
+
+def split_until_stable(text: str, span: Span, cut: Callable[[str], list[Span]]) -> list[Span]:
+    """Cut, and cut the pieces, until each piece, read by itself, is one; in order.
+
+    A piece that was cut out of `MOST_CUTS` others stays: marks alone may lose a little each time.
+    """
+    pending, done = [(span, 0)], list[Span]()
+    while pending:
+        (start, end), cuts = pending.pop()
+        parts = [(start + a, start + b) for a, b in cut(text[start:end])]
+        if len(parts) > 1 and cuts < MOST_CUTS:
+            pending += [(part, cuts + 1) for part in reversed(parts)]
+        else:
+            done += parts
+    return done
+
+
+def without_marker(text: str, span: Span) -> Span:
+    """Without list markers at its beginning and marks of bold type at both ends."""
+    start, end = span
+    found = MARKER.match(text, start, end)
+    start = found.end() if found else start
+    while end - start > 2 and text.endswith(("**", "__"), start, end):
+        end -= 2
+    return trim(text, start, end)

@@ -1,16 +1,8 @@
 """Stages 1 to 3: reasoning, parse and structure, from a language model or from the caller.
 
-Source: Chen et al., EMNLP 2025, section 4.1 and Appendix B.
-
-From a structured parse to explanation–label pairs: schema, keys, statements. Pure.
-
-Source: Chen et al., EMNLP 2025, Table 7 and footnote 7 (which names the normalisation of keys and
-does not give it: the rules are ours).
-
-What the language model reads in the three stages.
-
-Source: Chen et al., EMNLP 2025, Tables 6 and 7. Both sides are asked for: asked for support alone,
-a model mixes in what opposes (footnote 6).
+Source: Chen et al., EMNLP 2025, section 4.1, Tables 6 and 7. Both sides of an option are prompted
+for: prompted for support alone, a model mixes in what opposes (footnote 6). The rules for keys are
+ours: footnote 7 names their normalisation and does not give it.
 """
 
 from __future__ import annotations
@@ -40,13 +32,33 @@ from shared.questions import STANCES, Explanation, Option, choose
 OPEN, CLOSE = "<think>", "</think>"
 TRIES = 3
 AGAIN = 0.6  # temperature of the second and third try: a greedy one would repeat the first
+MOST_OBJECTS = 100  # that are tried in one answer
+MARKS = re.compile(r"^\s*(?:(?:[-*•]+|\(?\d{1,3}[.)])\s+)+")
+QUOTES = "\"'“”‘’«»*_` "
+LETTER = re.compile(r"^(?:option\s*)?\(?([A-Za-z])\)?\s*(?:[.:)\-–]|$)", re.IGNORECASE)
+
+PARSE = """\
+The content of your reasoning process is below:
+{reasoning}
+Please extract and list all the original sentences from the aforementioned reasoning process that \
+support and oppose each option separately."""
+
+STRUCTURE = """\
+Convert the given markdown into a structured JSON where each option has two keys: support and \
+oppose. Each key should map to a list of statements from the markdown that either support or \
+oppose that option.
+EXAMPLE JSON OUTPUT:
+{
+  "Option A": {"support": ["SentenceA.1", "SentenceA.2"], "oppose": ["SentenceA.3"]},
+  "Option B": {"support": ["SentenceB.1"], "oppose": []}
+}"""
 
 Status = Literal["ok", "no_reasoning", "parse_failed"]
 
 
 @dataclass(frozen=True)
 class ReasoningDraft:
-    """How far one request has come."""
+    """One request between the stages."""
 
     place: int  # in the batch
     request: Cot2elRequest
@@ -60,12 +72,12 @@ class ReasoningDraft:
 
     @property
     def writing(self) -> Writing:
-        """How its model is asked."""
+        """The settings of its model."""
         return self.request.writing or Writing()
 
     @property
     def open(self) -> bool:
-        """Whether a model has still to work on it."""
+        """Whether a stage is left for a model."""
         return self.request.model is not None and self.status == "ok"
 
 
@@ -77,10 +89,10 @@ def drafts(requests: Sequence[Cot2elRequest]) -> list[ReasoningDraft]:
         )
         for place, request in enumerate(requests)
     ]
-    return _structured(_parsed(_reasoned(begun)))
+    return _add_structure(_add_parse(_add_reasoning(begun)))
 
 
-def thought(text: str) -> tuple[str | None, str]:
+def split_reasoning(text: str) -> tuple[str | None, str]:
     """Reasoning and answer of what a model wrote; no reasoning: None.
 
     A template that opens the reasoning by itself leaves only its end in the text; a reasoning that
@@ -94,18 +106,18 @@ def thought(text: str) -> tuple[str | None, str]:
     return reasoning or None, after.strip()
 
 
-def _reasoned(begun: list[ReasoningDraft]) -> list[ReasoningDraft]:
-    """Stage 1, for those who sent no reasoning."""
+def _add_reasoning(begun: list[ReasoningDraft]) -> list[ReasoningDraft]:
+    """Stage 1, for requests without reasoning."""
     return _advance(
         begun,
         [draft for draft in begun if draft.open and draft.reasoning is None],
-        lambda draft: think(draft.request),
+        lambda draft: reasoning_prompt(draft.request),
         _with_reasoning,
     )
 
 
 def _with_reasoning(draft: ReasoningDraft, completion: Completion) -> ReasoningDraft:
-    reasoning, answer = thought(completion.text)
+    reasoning, answer = split_reasoning(completion.text)
     if draft.writing.source == "answer_text":
         reasoning = completion.text.replace(OPEN, "").replace(CLOSE, "").strip() or None
     if reasoning is None:
@@ -115,18 +127,18 @@ def _with_reasoning(draft: ReasoningDraft, completion: Completion) -> ReasoningD
     return replace(draft, reasoning=reasoning, answer=answer or None, warnings=warnings)
 
 
-def _parsed(reasoned: list[ReasoningDraft]) -> list[ReasoningDraft]:
+def _add_parse(reasoned: list[ReasoningDraft]) -> list[ReasoningDraft]:
     """Stage 2: what supports and what opposes each option, in the model's own words."""
     return _advance(
         reasoned,
         [draft for draft in reasoned if draft.open],
-        lambda draft: parse(draft.request, draft.reasoning or "", draft.answer),
+        lambda draft: parse_prompt(draft.request, draft.reasoning or "", draft.answer),
         _with_parse,
     )
 
 
 def _with_parse(draft: ReasoningDraft, completion: Completion) -> ReasoningDraft:
-    _, parse = thought(completion.text)
+    _, parse = split_reasoning(completion.text)
     if not parse:
         why = "the model wrote no parse"
         return replace(draft, status="parse_failed", warnings=(*draft.warnings, why))
@@ -134,14 +146,14 @@ def _with_parse(draft: ReasoningDraft, completion: Completion) -> ReasoningDraft
     return replace(draft, parse=parse, warnings=(*draft.warnings, *cut))
 
 
-def _structured(parsed: list[ReasoningDraft]) -> list[ReasoningDraft]:
+def _add_structure(parsed: list[ReasoningDraft]) -> list[ReasoningDraft]:
     """Stage 3: JSON of the right shape, in at most three tries."""
     for number in range(TRIES):
-        waiting = [draft for draft in parsed if draft.open and not _has_structure(draft)]
-        answers = written([_json(draft, number) for draft in waiting])
+        pending = [draft for draft in parsed if draft.open and not _has_structure(draft)]
+        answers = written([_json(draft, number) for draft in pending])
         done = {
             draft.place: _with_structure(draft, completion, last=number == TRIES - 1)
-            for draft, completion in zip(waiting, answers, strict=True)
+            for draft, completion in zip(pending, answers, strict=True)
         }
         parsed = [done.get(draft.place, draft) for draft in parsed]
     return parsed
@@ -153,21 +165,21 @@ def _has_structure(draft: ReasoningDraft) -> bool:
 
 def _json(draft: ReasoningDraft, number: int) -> PromptOfRequest:
     """The first try is greedy; the others are drawn."""
-    how = draft.writing
+    settings = draft.writing
     sampling = Sampling(
         temperature=AGAIN if number else 0.0,
-        top_p=how.top_p,
-        max_tokens=how.max_tokens,
+        top_p=settings.top_p,
+        max_tokens=settings.max_tokens,
         seed=(draft.request.seed + number) % 2**63,
     )
-    model = how.structuring_model or draft.request.model or ""
-    return PromptOfRequest(draft.place, model, structure(draft.parse or ""), sampling)
+    model = settings.structuring_model or draft.request.model or ""
+    return PromptOfRequest(draft.place, model, structure_prompt(draft.parse or ""), sampling)
 
 
 def _with_structure(draft: ReasoningDraft, completion: Completion, *, last: bool) -> ReasoningDraft:
-    _, text = thought(completion.text)
-    sides = validated(text)
-    found = structured(sides, draft.request.options) if sides is not None else None
+    _, text = split_reasoning(completion.text)
+    sides = first_valid_json(text)
+    found = pairs_of(sides, draft.request.options) if sides is not None else None
     if found is not None and (found.pairs or found.unplaced):
         return replace(draft, pairs=found.pairs, unplaced=found.unplaced)
     if not last:
@@ -182,22 +194,22 @@ def _advance(
     prompt: Callable[[ReasoningDraft], Prompt],
     read: Callable[[ReasoningDraft, Completion], ReasoningDraft],
 ) -> list[ReasoningDraft]:
-    """Ask `model` for the chosen drafts, in as few calls as their draws allow."""
-    asked = [
+    """One prompt to `model` for each chosen draft, in as few calls as their draws allow."""
+    prompts = [
         PromptOfRequest(draft.place, draft.request.model or "", prompt(draft), _sampling(draft))
         for draft in chosen
     ]
-    answers = zip(chosen, written(asked), strict=True)
+    answers = zip(chosen, written(prompts), strict=True)
     done = {draft.place: read(draft, completion) for draft, completion in answers}
     return [done.get(draft.place, draft) for draft in all_drafts]
 
 
 def _sampling(draft: ReasoningDraft) -> Sampling:
-    how = draft.writing
+    settings = draft.writing
     return Sampling(
-        temperature=how.temperature,
-        top_p=how.top_p,
-        max_tokens=how.max_tokens,
+        temperature=settings.temperature,
+        top_p=settings.top_p,
+        max_tokens=settings.max_tokens,
         seed=draft.request.seed,
     )
 
@@ -206,18 +218,12 @@ def _cut(completion: Completion) -> bool:
     return completion.finish == "length"
 
 
-MOST_OBJECTS = 100  # that are tried in one answer
-MARKS = re.compile(r"^\s*(?:(?:[-*•]+|\(?\d{1,3}[.)])\s+)+")
-QUOTES = "\"'“”‘’«»*_` "
-LETTER = re.compile(r"^(?:option\s*)?\(?([A-Za-z])\)?\s*(?:[.:)\-–]|$)", re.IGNORECASE)
-
-
 # JSON can write half a surrogate pair, which is no character: for the pattern pydantic looks
 Statement = Annotated[str, StringConstraints(max_length=MAX_TEXT, pattern=r"^(?s:.*)$")]
 
 
 class Sides(BaseModel):
-    """What the parse says for and against one option."""
+    """Statements for and against one option."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -229,14 +235,14 @@ SCHEMA = TypeAdapter(Annotated[dict[Statement, Sides], Field(min_length=1, max_l
 
 
 @dataclass(frozen=True)
-class Structured:
+class StructuredParse:
     """The pairs of a parse, and the keys that no option has."""
 
     pairs: tuple[Explanation, ...]
     unplaced: tuple[tuple[str, int], ...]  # key, number of statements
 
 
-def validated(raw: str) -> dict[str, Sides] | None:
+def first_valid_json(raw: str) -> dict[str, Sides] | None:
     """The first JSON object of the text that fits the schema; None: there is none."""
     for found in _objects(raw):
         try:
@@ -261,7 +267,7 @@ def _objects(raw: str) -> Iterator[Any]:
         place = raw.find("{", end)
 
 
-def structured(sides: dict[str, Sides], options: Sequence[Option]) -> Structured:
+def pairs_of(sides: dict[str, Sides], options: Sequence[Option]) -> StructuredParse:
     """Pairs in the order of options, support before oppose; two keys of one option are joined."""
     placed: dict[str, list[Sides]] = {option.key: [] for option in options}
     unplaced = []
@@ -276,10 +282,10 @@ def structured(sides: dict[str, Sides], options: Sequence[Option]) -> Structured
         for key, own in placed.items()
         for stance in STANCES
         for side in own
-        for statement in map(cleaned, getattr(side, stance))
+        for statement in map(clean_statement, getattr(side, stance))
         if statement
     ]
-    return Structured(distinct(pairs), tuple(unplaced))
+    return StructuredParse(distinct(pairs), tuple(unplaced))
 
 
 def label_of(name: str, options: Sequence[Option]) -> str | None:
@@ -304,7 +310,7 @@ def _occurs(text: str, within: str) -> bool:
     return re.search(rf"(?<!\w){re.escape(text)}(?!\w)", within) is not None
 
 
-def cleaned(statement: str) -> str:
+def clean_statement(statement: str) -> str:
     """Without list markers and surrounding quotes."""
     bare = MARKS.sub("", statement).strip()
     while len(bare) > 1 and bare[0] in QUOTES and bare[-1] in QUOTES:
@@ -317,42 +323,25 @@ def distinct(pairs: Sequence[Explanation]) -> tuple[Explanation, ...]:
     return tuple(dict.fromkeys(pairs))
 
 
-PARSE = """\
-The content of your reasoning process is below:
-{reasoning}
-Please extract and list all the original sentences from the aforementioned reasoning process that \
-support and oppose each option separately."""
-
-STRUCTURE = """\
-Convert the given markdown into a structured JSON where each option has two keys: support and \
-oppose. Each key should map to a list of statements from the markdown that either support or \
-oppose that option.
-EXAMPLE JSON OUTPUT:
-{
-  "Option A": {"support": ["SentenceA.1", "SentenceA.2"], "oppose": ["SentenceA.3"]},
-  "Option B": {"support": ["SentenceB.1"], "oppose": []}
-}"""
-
-
-def think(request: Cot2elRequest) -> Prompt:
-    """Stage 1, Table 6: choose an option; the reasoning before the answer is what we want."""
+def reasoning_prompt(request: Cot2elRequest) -> Prompt:
+    """Stage 1, Table 6: choose an option; the reasoning before the answer is kept."""
     return _prompt(_turn("user", choose(request.question, request.options)))
 
 
-def parse(request: Cot2elRequest, reasoning: str, answer: str | None) -> Prompt:
+def parse_prompt(request: Cot2elRequest, reasoning: str, answer: str | None) -> Prompt:
     """Stage 2, Table 7: what supports and what opposes each option?
 
     Without an answer there is no assistant's turn, and the two questions are one turn: many chat
     templates want turns to alternate.
     """
     question = choose(request.question, request.options)
-    ask = PARSE.replace("{reasoning}", reasoning)
+    instruction = PARSE.replace("{reasoning}", reasoning)
     if answer is None:
-        return _prompt(_turn("user", f"{question}\n\n{ask}"))
-    return _prompt(_turn("user", question), _turn("assistant", answer), _turn("user", ask))
+        return _prompt(_turn("user", f"{question}\n\n{instruction}"))
+    return _prompt(_turn("user", question), _turn("assistant", answer), _turn("user", instruction))
 
 
-def structure(parsed: str) -> Prompt:
+def structure_prompt(parsed: str) -> Prompt:
     """Stage 3, Table 7: the parse as JSON."""
     return _prompt(_turn("system", STRUCTURE), _turn("user", parsed))
 

@@ -1,4 +1,4 @@
-"""Where the three variants differ: what explanations are aligned with, and which alignments count.
+"""The three variants: the units that explanations are aligned with, and which alignments count.
 
 Source: Chen et al., EMNLP 2025, Eqs. 3 and 4; `reference` follows mainlp/CoT2EL.
 """
@@ -14,8 +14,6 @@ from shared.contracts import Variant
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cot2elVariant:
-    """One variant."""
-
     granularity: Granularity  # of units
     min_similarity: float  # an explanation that no unit exceeds is dropped; 0: none is
     autojunk: bool = False  # as released

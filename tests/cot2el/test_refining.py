@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from services.cot2el import kernel
 from services.cot2el.kernel import MOST_STEPS
-from services.cot2el.refinement import RefinementRule, by_chance, refine, shuffled
-from services.cot2el.segmentation import Given, UnitRules, sentences
+from services.cot2el.refinement import RefinementRule, refine, shuffle_words, shuffled_baseline
+from services.cot2el.segmentation import GivenUnits, UnitRules, sentences
 from shared.errors import BadInput
 from shared.questions import Explanation
 from tests.cot2el.writers import THOUGHT
@@ -100,15 +100,15 @@ def test_frequent_letters_are_no_junk() -> None:
 
 def test_shuffled_words_are_the_same_words() -> None:
     draw = np.random.default_rng(1)
-    assert sorted(shuffled("a b c d", draw).split()) == list("abcd")
-    assert sorted(shuffled("因为下雨", draw)) == sorted("因为下雨")
+    assert sorted(shuffle_words("a b c d", draw).split()) == list("abcd")
+    assert sorted(shuffle_words("因为下雨", draw)) == sorted("因为下雨")
 
 
 def test_true_sentences_beat_their_shuffled_words() -> None:
     units = UnitRules()(THOUGHT, "en")
     pairs = [pair(THOUGHT[start:end]) for start, end in sentences(THOUGHT)]
     draws = [np.random.default_rng(seed) for seed in range(5)]
-    chance = by_chance(pairs, THOUGHT, units, DEFAULT, draws)
+    chance = shuffled_baseline(pairs, THOUGHT, units, DEFAULT, draws)
     assert chance.draws == 5
     assert chance.mean_similarity < 0.8
     assert chance.faithfulness < 1
@@ -125,7 +125,7 @@ def test_two_texts_that_take_hours_to_compare_are_refused_in_seconds(
     repeated: tuple[str, str],
 ) -> None:
     text, said = (piece * (1_500 // len(piece)) for piece in repeated)
-    units = Given(((0, len(text)),))(text, "en")
+    units = GivenUnits(((0, len(text)),))(text, "en")
     with pytest.raises(BadInput, match="too long to compare") as caught:
         refine([pair(said)], text, units, RefinementRule(0.6, most_steps=1_000_000))
     assert caught.value.pointer == "/pairs"

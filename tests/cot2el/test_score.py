@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from services.cot2el import model_calls
 from services.cot2el.contract import CONTRACT
 from services.cot2el.metric import SERVICE
-from services.cot2el.stages import thought
+from services.cot2el.stages import split_reasoning
 from shared.errors import BadInput
 from shared.models.calls import Prompt, Sampling
 from shared.redaction import without_text
@@ -182,7 +182,7 @@ def test_an_answer_without_reasoning_is_a_status() -> None:
     ],
 )
 def test_where_the_reasoning_ends(text: str, reasoning: str | None, answer: str) -> None:
-    assert thought(text) == (reasoning, answer)
+    assert split_reasoning(text) == (reasoning, answer)
 
 
 def validation(**fields: Any) -> Any:

@@ -23,7 +23,7 @@ from services.cot2el.segmentation import (
     UnitRules,
     clauses,
     connective_units,
-    detected,
+    detect_language,
     sentences,
 )
 
@@ -203,7 +203,7 @@ def test_list_markers_are_no_part_of_what_is_said() -> None:
     ],
 )
 def test_the_language_follows_from_the_letters(text: str, language: str) -> None:
-    assert detected(text) == language
+    assert detect_language(text) == language
 
 
 def test_a_long_hostile_text_takes_no_long_time() -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.cot2el.stages import cleaned, label_of, structured, validated
+from services.cot2el.stages import clean_statement, first_valid_json, label_of, pairs_of
 from shared.questions import Option
 
 NLI = [
@@ -63,9 +63,8 @@ def test_a_text_counts_as_whole_words_only(name: str, label: str | None) -> None
     ],
 )
 def test_statements_lose_marks_and_quotes(statement: str, bare: str) -> None:
-    assert (
-        cleaned(statement) == bare.strip("- ") if statement == "- " else cleaned(statement) == bare
-    )
+    expected = bare.strip("- ") if statement == "- " else bare
+    assert clean_statement(statement) == expected
 
 
 def test_two_keys_of_one_option_are_joined_and_repeats_fall() -> None:
@@ -74,9 +73,9 @@ def test_two_keys_of_one_option_are_joined_and_repeats_fall() -> None:
         "Entailment": {"support": ["- It rains.", "He waits."], "oppose": []},
         "D": {"support": ["x"], "oppose": ["y"]},
     }
-    sides = validated(json.dumps(raw))
+    sides = first_valid_json(json.dumps(raw))
     assert sides is not None
-    found = structured(sides, NLI)
+    found = pairs_of(sides, NLI)
     assert [(p.explanation, p.label, p.stance) for p in found.pairs] == [
         ("It rains.", "A", "support"),
         ("He waits.", "A", "support"),
@@ -106,11 +105,11 @@ def test_two_keys_of_one_option_are_joined_and_repeats_fall() -> None:
     ],
 )
 def test_the_schema(raw: str, valid: bool) -> None:
-    assert (validated(raw) is not None) is valid
+    assert (first_valid_json(raw) is not None) is valid
 
 
 @given(st.text() | st.lists(st.sampled_from('{}[]":,A ')).map("".join))
 def test_any_answer_is_read(raw: str) -> None:
-    found = validated(raw)
+    found = first_valid_json(raw)
     assert found is None or found
-    validated("{" * 3_000 + raw)
+    first_valid_json("{" * 3_000 + raw)

@@ -12,8 +12,9 @@ from typing import Any
 from pydantic import ValidationError
 
 from services.cot2el.model_calls import tags
-from services.cot2el.segmentation import UnitRules, detected
-from services.cot2el.stages import label_of, validated
+from services.cot2el.segmentation import UnitRules
+from services.cot2el.segmentation import detect_language as language_of_reasoning
+from services.cot2el.stages import first_valid_json, label_of
 from services.ftc import hypotheses, llm_extraction
 from services.ftc.contract import FtcRequest
 from services.gateway.incoming import decode
@@ -51,8 +52,8 @@ def parsers() -> dict[str, Parser]:
     """Without an analyser of language, by name: quick enough for every family."""
     return {
         "cot2el units": lambda text: UnitRules("both")(text, "en"),
-        "cot2el language": detected,
-        "cot2el parse": validated,
+        "cot2el language": language_of_reasoning,
+        "cot2el parse": first_valid_json,
         "cot2el key": lambda text: label_of(text, OPTIONS),
         **{f"haf {one}": haf(one) for one in ("justify", "sufficiency")},
         "haf reference": lambda text: haf_reference.parse_as_released(text, "justify"),
