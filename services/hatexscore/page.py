@@ -9,7 +9,6 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from services.gateway.pages.templates import significant
 from services.hatexscore import verdict as sentences
 from services.hatexscore.contract import HatexscoreRequest
 from services.hatexscore.report import (
@@ -22,9 +21,9 @@ from services.hatexscore.report import (
 from services.hatexscore.verdict import TIE, verdict
 from shared.charts.engine import Caption, Chart
 from shared.charts.shapes import strip
-from shared.page_text import Mark, MarkedText, Verdict, pieces
+from shared.page_text import Mark, MarkedText, Verdict, pieces, significant
 
-TEMPLATE = "metrics/hatexscore.html"
+TEMPLATE = "hatexscore/page.html"
 
 MASK = re.compile(re.escape("[MASK]"))
 NAMES = {

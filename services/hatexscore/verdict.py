@@ -7,9 +7,8 @@ Sentences hold our own words and numbers only; texts, quotes and group names are
 
 from __future__ import annotations
 
-from services.gateway.pages.templates import significant
 from services.hatexscore.report import GroupEvidence, HatexscoreReport, QuoteEvidence
-from shared.page_text import Tone, Verdict
+from shared.page_text import Tone, Verdict, significant
 
 EVEN = 0.5  # share of random spans beaten, by chance
 CONSISTENT = {

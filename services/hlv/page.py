@@ -16,7 +16,7 @@ from shared.charts.shapes import bars, slope
 from shared.page_text import MarkedText, OptionRow, Verdict, choices, pieces
 from shared.questions import Explanation, asked
 
-TEMPLATE = "metrics/hlv.html"
+TEMPLATE = "hlv/page.html"
 
 
 @dataclass(frozen=True, slots=True)

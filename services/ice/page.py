@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import get_args
 
-from services.gateway.pages.templates import significant
 from services.ice.contract import IceRequest, MethodName
 from services.ice.report import (
     Comparison,
@@ -35,10 +34,11 @@ from shared.page_text import (
     level,
     pieces,
     runs,
+    significant,
     stretches,
 )
 
-TEMPLATE = "metrics/ice.html"
+TEMPLATE = "ice/page.html"
 
 MOST_ROWS = 60  # of a table; what is left out is said, and stands in the job's JSON
 OWN_NAMES = frozenset({*get_args(MethodName), "attributions", "rationale"})  # all others: callers

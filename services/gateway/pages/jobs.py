@@ -148,6 +148,7 @@ def _context(job: Job, request: Request, *, with_key: bool) -> dict[str, Any]:
         "seconds": _seconds(job),
         "warnings": warnings(job),
         "failed": failed(job),
+        "style": sheet if templates.style_sheet(sheet := f"{job.metric}.css") else None,
         "body": None if found is None else _body(found, shown(job)),
         "snippets": _snippets(job, request, with_key=with_key),
     }
@@ -301,7 +302,8 @@ def result_view(job: Job) -> ResultView | None:
         report = room.report.model_validate(job.result)
     except ValidationError:  # of another version of the service
         return None
-    module = registry.page(job.metric) or result_tables
+    own = registry.page(job.metric)
+    module = result_tables if own is None or not hasattr(own, "TEMPLATE") else own
     view: Callable[[JobRequest | None, Message], object] = module.view
     return ResultView(module.TEMPLATE, view(request_of(job), report), report)
 
