@@ -1,20 +1,9 @@
-"""A text cut at the borders of its marks: what a template can print piece by piece.
+"""Texts, numbers and verdicts as pages show them: pure, without a template.
 
-A text as a heat map of its tokens: stretches of one warmth, and those of a rationale outlined.
-
-Neighbours of the same warmth are one stretch, so that a thousand tokens stay a light page.
-
-What changed between two sentences, word by word, with the marks of both.
-
-The comparison is `difflib.SequenceMatcher` over words (Ratcliff & Obershelp, 1988).
-
-The language of a text, as far as its script tells: for line breaks, fonts and voices.
-
-Unicode 17.0, blocks of Hangul, Hiragana, Katakana and CJK Unified Ideographs.
-
-What a page says first: the result in words, how to take it, and what chance would do.
-
-The options of a question as the pages of several metrics list them.
+Marks cut a text into pieces that a template prints one by one. A heat map joins neighbours of the
+same warmth, so that a thousand tokens stay a light page. Word differences are those of
+`difflib.SequenceMatcher` (Ratcliff & Obershelp, 1988). A language is what the script tells
+(Unicode 17.0, blocks of Hangul, Hiragana, Katakana and CJK Unified Ideographs).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a CoT2EL report comes to, in a sentence or two, with what shuffled words would do."""
+"""A CoT2EL report in a sentence or two, with what shuffled words would do."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""FTC: what the explanation demands of a rewritten hypothesis, and what the model answered.
-
-One counterfactual of FTC: what changed, what should follow, what the model said, and chance.
-"""
+"""FTC's page: each counterfactual, what should follow from it, the model's answer, and chance."""
 
 from __future__ import annotations
 

@@ -1,11 +1,7 @@
-"""HAF's page: what the model said, whether it stands by it, and what the score is made of.
+"""HAF's page: the verdict, reasons and decisions as cards, the stages as a path, the six metrics.
 
-The stages as a path: what was asked, what was decided, who read it, and what came of it.
-
-What a model said, as cards: a reason or a decision, its numbers, and its tokens as marks.
-
-Neighbours of the same step are one stretch, and a page has colour for so many of them only: the
-numbers of the strongest tokens stand in a table.
+Tokens are marks; neighbours of the same step are one stretch, and a page has colour for so many of
+them only: the numbers of the strongest tokens stand in a table.
 """
 
 from __future__ import annotations
@@ -247,6 +243,7 @@ def _decided(stage: Stage, part: DecisionPart, statement: StatementCard) -> Deci
 
 
 TEMPLATE = "haf/page.html"
+DETAILS = {"token_values": True}  # fields of a request that only the page needs
 BELOW = "Its numbers stand in the table below."
 
 Matrix = Sequence[Sequence[float]]

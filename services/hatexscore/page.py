@@ -1,7 +1,4 @@
-"""HateXScore on a page: what the explanation claims, what the model did, what chance would do.
-
-What the three variants of HateXScore say, side by side.
-"""
+"""HateXScore's page: what the explanation claims, what the model did, and the three variants."""
 
 from __future__ import annotations
 
@@ -24,6 +21,7 @@ from shared.charts.shapes import strip
 from shared.page_text import Mark, MarkedText, Verdict, pieces, significant
 
 TEMPLATE = "hatexscore/page.html"
+DETAILS = {"other_variants": True}  # fields of a request that only the page needs
 
 MASK = re.compile(re.escape("[MASK]"))
 NAMES = {

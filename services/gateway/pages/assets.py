@@ -1,4 +1,4 @@
-"""Our own files, and which parts make up the pages."""
+"""The static files, and all pages as one installation into the app."""
 
 from __future__ import annotations
 

@@ -160,8 +160,8 @@ def _cell(value: Any) -> ReportValue:
 
 def _label(entry: TableEntry, row: Mapping[str, Any]) -> str:
     """A record's place, and the first words in it, by which people know it."""
-    said = [value for value in row.values() if isinstance(value, str)][:2]
-    return f"{entry.name} ({', '.join(said)})" if said else entry.name
+    words = [value for value in row.values() if isinstance(value, str)][:2]
+    return f"{entry.name} ({', '.join(words)})" if words else entry.name
 
 
 FILE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
@@ -194,8 +194,8 @@ def summary_of(batch: Batch, report: dict[str, Any], *, inside: bool) -> ReportS
 
     A report of another version of the service is shown as it is.
     """
-    room = metrics().get(batch.metric)
-    fields = {} if room is None else room.report.model_fields
+    metric = metrics().get(batch.metric)
+    fields = {} if metric is None else metric.report.model_fields
     bounds = fields["range"].default if "range" in fields else None
     return ReportSummary(
         score=_score(report),
@@ -219,7 +219,7 @@ def file_of(
     return rendered(
         "batch_file.html",
         batch=batch_shown(batch),
-        room=metrics().get(batch.metric),
+        contract=metrics().get(batch.metric),
         summary=summary_of(batch, report, inside=True),
         items=items,
         reasons=reasons,

@@ -1,13 +1,9 @@
-"""The templates: escaped by default, strict about names, no line of script or style inside.
+"""Templates and forms: escaped by default, no script or style inside, no request forged.
 
-Cross-site request forgery: a form is ours only if it carries what its own page gave it.
-
-The token is derived from a random cookie that other sites cannot read: the session's, or, before
-anybody has logged in, the visit's. Source: OWASP, "Signed Double-Submit Cookie".
-
-Under which address this visitor reached us: TLS may have ended in front of us.
-
-A form as a browser sends it: counted while it comes, and small before anybody looks into it.
+A form counts only if it carries the token that its own page gave it. The token is derived from a
+random cookie that other sites cannot read: the session's, or, before anybody has logged in, the
+visit's. Source: OWASP, "Signed Double-Submit Cookie". TLS may have ended in front of this service:
+a proxy's header tells the scheme.
 """
 
 from __future__ import annotations
@@ -100,11 +96,11 @@ def asset(name: str) -> str:
     return f"/static/{name}?v={hashlib.sha256(content).hexdigest()[:DIGEST_CHARACTERS]}"
 
 
-def language(said: Iterable[MarkedText] | str | None) -> str:
+def language(text: Iterable[MarkedText] | str | None) -> str:
     """What language a text is in as far as its script tells; else empty, which is `not known`."""
-    if said is None:
+    if text is None:
         return ""
-    return language_of(said if isinstance(said, str) else "".join(piece.text for piece in said))
+    return language_of(text if isinstance(text, str) else "".join(piece.text for piece in text))
 
 
 SESSION_COOKIE = "touchstone_session"
