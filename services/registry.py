@@ -9,6 +9,7 @@ import importlib
 import importlib.util
 import pkgutil
 from functools import lru_cache
+from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
@@ -58,6 +59,13 @@ def page(name: str) -> ModuleType | None:
     module = f"services.{name}.page"
     known = name in contracts() and importlib.util.find_spec(module) is not None
     return importlib.import_module(module) if known else None
+
+
+def page_file(name: str, file: str) -> Path | None:
+    """A file of this service's page (`page.html`, `page.css`); None where there is none."""
+    package = importlib.util.find_spec(f"services.{name}") if name in contracts() else None
+    folders = (package and package.submodule_search_locations) or ()
+    return next((path for one in folders if (path := Path(one) / file).is_file()), None)
 
 
 def surprising_rules(metric: str) -> SurprisingRules:

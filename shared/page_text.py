@@ -1,27 +1,18 @@
-"""A text cut at the borders of its marks: what a template can print piece by piece.
+"""Texts, numbers and verdicts as pages show them: pure, without a template.
 
-A text as a heat map of its tokens: stretches of one warmth, and those of a rationale outlined.
-
-Neighbours of the same warmth are one stretch, so that a thousand tokens stay a light page.
-
-What changed between two sentences, word by word, with the marks of both.
-
-The comparison is `difflib.SequenceMatcher` over words (Ratcliff & Obershelp, 1988).
-
-The language of a text, as far as its script tells: for line breaks, fonts and voices.
-
-Unicode 17.0, blocks of Hangul, Hiragana, Katakana and CJK Unified Ideographs.
-
-What a page says first: the result in words, how to take it, and what chance would do.
-
-The options of a question as the pages of several metrics list them.
+Marks cut a text into pieces that a template prints one by one. A heat map joins neighbours of the
+same warmth, so that a thousand tokens stay a light page. Word differences are those of
+`difflib.SequenceMatcher` (Ratcliff & Obershelp, 1988). A language is what the script tells
+(Unicode 17.0, blocks of Hangul, Hiragana, Katakana and CJK Unified Ideographs).
 """
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from difflib import SequenceMatcher
 from itertools import groupby, pairwise
 from typing import Literal
@@ -301,6 +292,34 @@ def language_of(text: str) -> str:
     return "ko" if hangul >= kana else "ja"
 
 
+def moment(unix_seconds: float | None) -> str:
+    """A time as people read it, in UTC."""
+    if unix_seconds is None:
+        return "–"
+    return datetime.fromtimestamp(unix_seconds, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+
+
+def span(seconds: float | None) -> str:
+    """A length of time."""
+    if seconds is None:
+        return "–"
+    if seconds < 1:
+        return f"{seconds * 1_000:.0f} ms"
+    return f"{seconds:.1f} s" if seconds < 120 else f"{seconds / 60:.1f} min"
+
+
+def significant(value: float | int | str | None, digits: int = 3) -> str:
+    """A number with so many decimals, shorter where they are zeros; what is no number as it is."""
+    if value is None:
+        return "–"
+    if isinstance(value, bool | str | int):
+        return str(value)
+    if value and abs(value) < 10**-digits:
+        return f"{value:.1e}"
+    rounded = f"{value:.{digits}f}".rstrip("0").rstrip(".") if math.isfinite(value) else "–"
+    return "0" if rounded == "-0" else rounded
+
+
 Tone = Literal["good", "bad", "neutral"]
 
 
@@ -311,6 +330,25 @@ class Verdict:
     text: str
     tone: Tone = "neutral"
     chance: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerTable:
+    """An answer as the page of any result shows it: one row each that was asked.
+
+    lead: the first sentence. field: of the report, the list that has these rows.
+    subjects: the texts that its rows are about. columns: names of the numbers in a row.
+    """
+
+    lead: str
+    field: str = ""
+    subjects: Sequence[str] = ()
+    columns: Sequence[str] = ()
+
+
+def counted(count: int, noun: str) -> str:
+    """`1 pair`, `2,000 pairs`."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 @dataclass(frozen=True, slots=True)

@@ -106,6 +106,36 @@ CONTRACT = MetricContract(
     ),
 )
 ''',
+    "page.py": '''
+"""The page of a Toy job."""
+
+from dataclasses import dataclass
+
+from services.toy.contract import ToyRequest
+from services.toy.report import ToyReport
+
+TEMPLATE = "toy/page.html"
+DETAILS = {"letter": "e"}
+
+
+@dataclass(frozen=True)
+class ToyView:
+    """All that the template shows beside the report."""
+
+    counted: str
+
+
+def view(request: ToyRequest | None, report: ToyReport) -> ToyView:
+    """What was counted, where it was kept."""
+    return ToyView("" if request is None else request.letter)
+''',
+    "page.html": """
+{% import "macros.html" as ui %}
+<section class="toy" aria-labelledby="toy"><h2 id="toy">Letters</h2>
+<p>Of {{ ui.number(report.components.letters) }} letters, counted was {{ view.counted }}.</p>
+</section>
+""",
+    "page.css": ".toy { letter-spacing: .1em; }\n",
     "kernel.py": '''
 """The share of a letter."""
 
@@ -253,7 +283,22 @@ def test_a_job_is_waited_for(scene: Counted) -> None:
     waiting.join()
     assert (answers[0].status_code, answers[0].json()["result"]["score"]) == (200, 0.5)
     page = scene.client.get(f"/jobs/{answers[0].json()['id']}")
+    assert (page.status_code, "counted was a." in page.text) == (200, True)
+    address = page.text.partition('href="/static/toy.css')[2].partition('"')[0]
+    sheet = scene.client.get(f"/static/toy.css{address}")
+    assert (sheet.status_code, sheet.text) == (200, FILES["page.css"])
+    assert "immutable" in sheet.headers["cache-control"]
+
+
+def test_without_a_page_its_fields_are_shown(folder: Path, scene: Counted) -> None:
+    for file in folder.glob("page.*"):
+        file.unlink()
+    forget()
+    job = scene.client.post(URL, json={"text": "banana"}).json()["id"]
+    scene.work()
+    page = scene.client.get(f"/jobs/{job}")
     assert (page.status_code, "letters" in page.text) == (200, True)
+    assert "toy.css" not in page.text
 
 
 def test_a_batch_has_report_table_and_surprises(scene: Counted) -> None:
@@ -291,6 +336,7 @@ def test_it_can_be_tried(scene: Counted) -> None:
     page = scene.client.get("/try", params={"metric": "toy"}).text
     assert "Text to count in" in page
     assert "banana" in page
+    assert "&#34;letter&#34;: &#34;e&#34;" in page
 
 
 def test_its_cost_is_measured_and_its_capacity_simulated(toy: AnyMetric) -> None:

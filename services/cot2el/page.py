@@ -10,7 +10,7 @@ from services.cot2el.verdict import verdict
 from shared.page_text import Mark, MarkedText, OptionRow, Verdict, choices, pieces
 from shared.questions import Stance, asked
 
-TEMPLATE = "metrics/cot2el.html"
+TEMPLATE = "cot2el/page.html"
 
 SIGNS: dict[Stance, str] = {"support": "+", "oppose": "\N{MINUS SIGN}"}
 SAYS: dict[Stance, str] = {"support": "speaks for", "oppose": "speaks against"}

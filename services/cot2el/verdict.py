@@ -1,10 +1,9 @@
-"""What a CoT2EL report comes to, in a sentence or two, with what shuffled words would do."""
+"""A CoT2EL report in a sentence or two, with what shuffled words would do."""
 
 from __future__ import annotations
 
 from services.cot2el.report import Cot2elReport
-from services.gateway.pages.templates import significant
-from shared.page_text import Tone, Verdict
+from shared.page_text import Tone, Verdict, significant
 
 STATUS = {
     "no_reasoning": "The model wrote no reasoning part: there is nothing to take explanations "

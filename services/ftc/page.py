@@ -1,7 +1,4 @@
-"""FTC: what the explanation demands of a rewritten hypothesis, and what the model answered.
-
-One counterfactual of FTC: what changed, what should follow, what the model said, and chance.
-"""
+"""FTC's page: each counterfactual, what should follow from it, the model's answer, and chance."""
 
 from __future__ import annotations
 
@@ -21,12 +18,12 @@ from services.ftc.report import (
     Satisfaction,
     SpanEvidence,
 )
+from services.ftc.verdict import score_in_words, verdict
 from shared.charts.engine import Caption, Chart
 from shared.charts.shapes import bars, histogram
-from shared.page_text import Mark, MarkedText, Tone, Verdict, WordChange, changes, pieces
+from shared.page_text import Mark, MarkedText, Verdict, WordChange, changes, pieces
 
-TEMPLATE = "metrics/ftc.html"
-UNUSUAL = 0.05  # a p-value above it is what chance does too
+TEMPLATE = "ftc/page.html"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +43,8 @@ class FtcView:
 def view(request: FtcRequest | None, report: FtcReport) -> FtcView:
     """What the page says of this report."""
     return FtcView(
-        verdict=_verdict(report),
-        says=_says(report),
+        verdict=verdict(report),
+        says=score_in_words(report),
         kept=request is not None,
         premise=pieces(request.premise, ()) if request else [],
         hypothesis=pieces(request.hypothesis, marks_of(report, "hypothesis")) if request else [],
@@ -55,79 +52,6 @@ def view(request: FtcRequest | None, report: FtcReport) -> FtcView:
         made=tuple(made_of(request, report, one) for one in report.counterfactuals),
         lines=_lines(report),
     )
-
-
-def _verdict(report: FtcReport) -> Verdict:
-    made = report.counterfactuals
-    if report.abstained is not None or not made:
-        return Verdict("No score: nothing could be tested. That is an abstention, not a zero.")
-    said, tone = _borne_out(report)
-    return Verdict(said, tone, _chance(report))
-
-
-def _borne_out(report: FtcReport) -> tuple[str, Tone]:
-    made = report.counterfactuals
-    borne_out = sum(one.satisfaction.delta == 1 for one in made)
-    if borne_out == 0:
-        return "The model does not answer as the explanation demands.", "bad"
-    if borne_out < len(made):
-        return "The model answers one of two counterfactuals as the explanation demands.", "neutral"
-    p_value = report.control.null_p_value if report.control else None
-    if p_value is None:
-        return "The model answers as the explanation demands; chance is not known.", "neutral"
-    if p_value > UNUSUAL:
-        return (
-            "The model answers as the explanation demands, but random phrases do about as well.",
-            "neutral",
-        )
-    return "The model answers as the explanation demands, and random phrases do worse.", "good"
-
-
-def _chance(report: FtcReport) -> str | None:
-    control = report.control
-    if control is None or control.null_win_rate is None or control.null_p_value is None:
-        return None
-    return (
-        f"Against random phrases of the same type in the same place it wins "
-        f"{control.null_win_rate:.0%} (chance: 50%), p = {control.null_p_value:.2g}."
-    )
-
-
-def _says(report: FtcReport) -> str | None:
-    """What the score is, and what a model that knows nothing and random phrases would have."""
-    control = report.control
-    if report.score is None or control is None:
-        return None
-    mean = ", the mean of both counterfactuals" if len(report.counterfactuals) > 1 else ""
-    if report.provenance.variant != "robust":
-        return _of_w(report, mean, control.uniform.w)
-    return (
-        f"The score is W, normalized{mean}: 1 less the distance of the answer from what is "
-        "demanded, in shares of the largest there is; a uniform model would have "
-        f"{control.uniform.w_normalized:.2f} here{_random(report)}."
-    )
-
-
-def _of_w(report: FtcReport, mean: str, uniform: float) -> str:
-    """W as printed has a floor that depends on what is demanded."""
-    said = f"The score is W{mean}: 1 less the distance of the answer from what is demanded"
-    would = f"a uniform model would have {uniform:.2f} here"
-    alpha = report.provenance.parameters.get("alpha")
-    if not isinstance(alpha, int | float):
-        return f"{said}; {would}."
-    low, high = sorted((1 - (1 + alpha) / 3, 1 - 2 * alpha / 3))
-    return (
-        f"{said}, never under {1 - alpha:.2g} where neutral is demanded; {would} ({low:.2f} to "
-        f"{high:.2f}, by the label that is demanded)."
-    )
-
-
-def _random(report: FtcReport) -> str:
-    """The mean of the random phrases, where every counterfactual has some."""
-    means = [one.null.mean for one in report.counterfactuals if one.null is not None]
-    if not means or len(means) < len(report.counterfactuals):
-        return ""
-    return f", random phrases {sum(means) / len(means):.2f}"
 
 
 def _lines(report: FtcReport) -> tuple[ScoreLine, ...]:

@@ -11,8 +11,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import get_args
 
-from matplotlib.axes import Axes
-
 from services.haf import kernel
 from services.haf.contract import HafRequest
 from services.haf.report import (
@@ -29,8 +27,9 @@ from services.haf.report import (
     Stance,
     StanceScores,
 )
+from shared.charts.engine import NOT_DRAWN
+from shared.charts.shapes import IntervalRow, interval_panels
 from shared.contracts import Interval, Plot, Scored
-from shared.plotting import BLUE, GREY, drawn, figure
 from shared.statistics.intervals import BatchStatistics
 
 Row = Scored[HafRequest, HafReport]
@@ -50,10 +49,12 @@ def batch_report(
     groups = tuple(_Group(place, rows, over).tables() for place, rows in sorted(by_origin.items()))
     variants = tuple(sorted({row.report.provenance.variant for row in scored}))
     common = over.envelope()
-    common["warnings"] = (*common["warnings"], *_warnings(groups, variants))
+    picture = means_chart(groups) if groups else None
+    missing = (NOT_DRAWN,) if groups and picture is None else ()
+    common["warnings"] = (*common["warnings"], *_warnings(groups, variants), *missing)
     return HafBatchReport(
         **common,
-        plots=(means_chart(groups),) if groups else (),
+        plots=() if picture is None else (picture,),
         groups=groups,
         variants=variants,
     )
@@ -171,40 +172,24 @@ LONGEST_NAME = 40
 MOST_GROUPS = 40  # more would not be readable
 
 
-def means_chart(groups: Sequence[HafGroup]) -> Plot:
+def means_chart(groups: Sequence[HafGroup]) -> Plot | None:
     """The first 40 groups: a dot a mean, its interval, and its sample size."""
     shown = groups[:MOST_GROUPS]
-    picture = figure(12, 2.6 + 0.5 * len(shown))
-    axes = picture.subplots(len(PANELS) // COLUMNS, COLUMNS, sharey=True)
-    for panel, name in zip(axes.flat, Means.model_fields, strict=True):
-        _draw(panel, [getattr(group.means, name) for group in shown])
-        panel.set_title(PANELS[name], fontsize=9)
-    labels = [_short(f"{group.model} · {group.dataset}") for group in shown]
-    for row in axes:
-        row[0].set_yticks(range(len(shown)), labels, parse_math=False, fontsize=8)
-    return drawn(picture, "means", "HAF by model and data set: means with bootstrap intervals")
+    panels = [
+        (PANELS[name], [_row(group, getattr(group.means, name)) for group in shown])
+        for name in Means.model_fields
+    ]
+    return interval_panels(
+        panels,
+        columns=COLUMNS,
+        name="means",
+        title="HAF by model and data set: means with bootstrap intervals",
+        inches=(12, 2.6 + 0.5 * len(shown)),
+    )
 
 
-def _draw(panel: Axes, intervals: Sequence[Interval]) -> None:
-    """One metric: a dot a group, its interval as a line, its sample size beside it."""
-    panel.set_xlim(0, 1)
-    panel.set_ylim(len(intervals) - 0.5, -0.5)
-    panel.grid(axis="x", linewidth=0.4)
-    for place, each in enumerate(intervals):
-        if each.value is None:
-            panel.text(0.5, place, "undefined", ha="center", va="center", fontsize=7, color=GREY)
-            continue
-        if each.low is not None and each.high is not None:
-            panel.plot([each.low, each.high], [place, place], color=BLUE, linewidth=1.5)
-        panel.plot([each.value], [place], "o", color=BLUE, markersize=5, clip_on=False)
-        panel.annotate(
-            f"n={each.of}",
-            (each.value, place),
-            (0, 6),
-            textcoords="offset points",
-            ha="center",
-            fontsize=6,
-        )
+def _row(group: HafGroup, mean: Interval) -> IntervalRow:
+    return IntervalRow(_short(f"{group.model} · {group.dataset}"), mean, note=f"n={mean.of}")
 
 
 def _short(name: str) -> str:

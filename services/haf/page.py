@@ -1,11 +1,7 @@
-"""HAF's page: what the model said, whether it stands by it, and what the score is made of.
+"""HAF's page: the verdict, reasons and decisions as cards, the stages as a path, the six metrics.
 
-The stages as a path: what was asked, what was decided, who read it, and what came of it.
-
-What a model said, as cards: a reason or a decision, its numbers, and its tokens as marks.
-
-Neighbours of the same step are one stretch, and a page has colour for so many of them only: the
-numbers of the strongest tokens stand in a table.
+Tokens are marks; neighbours of the same step are one stretch, and a page has colour for so many of
+them only: the numbers of the strongest tokens stand in a table.
 """
 
 from __future__ import annotations
@@ -19,7 +15,7 @@ from services.haf.contract import HafRequest
 from services.haf.report import DecisionPart, HafReport, ReasonPart, Stage, StagePart, TokenValue
 from shared.charts.engine import Chart
 from shared.charts.shapes import MOST, matrix
-from shared.page_text import Mark, MarkedText, Warm, pieces, runs
+from shared.page_text import Mark, MarkedText, Warm, counted, pieces, runs
 
 STEPS = 5  # of relevance, against the statement's most relevant token
 UNSURE = (0.9, 0.5, 0.1)  # below each of these probabilities the underline grows
@@ -246,7 +242,8 @@ def _decided(stage: Stage, part: DecisionPart, statement: StatementCard) -> Deci
     )
 
 
-TEMPLATE = "metrics/haf.html"
+TEMPLATE = "haf/page.html"
+DETAILS = {"token_values": True}  # fields of a request that only the page needs
 BELOW = "Its numbers stand in the table below."
 
 Matrix = Sequence[Sequence[float]]
@@ -291,13 +288,13 @@ class HafView:
 
 def view(request: HafRequest | None, report: HafReport) -> HafView:
     """From a report to its page; without a request its texts are empty."""
-    whys = _whys(report.warnings)
-    verdict, tone = _verdict(report)
+    whys = words.whys(report.warnings)
+    verdict = words.verdict(report)
     responses = response_cards(report.stages)
     return HafView(
-        verdict=verdict,
-        tone=tone,
-        says=_says(report, whys),
+        verdict=verdict.text,
+        tone=verdict.tone,
+        says=words.score_in_words(report, whys),
         text=None if request is None else pieces(request.text, []),
         asked=_question(report),
         cards=responses[0].reasons,
@@ -320,58 +317,10 @@ def _statements(responses: Sequence[ResponseCards]) -> list[StatementCard]:
 
 def _question(report: HafReport) -> str:
     """Who asked for the responses, and for how many."""
-    count = _number(report.counts.responses, "response")
+    count = counted(report.counts.responses, "response")
     if report.provenance.parameters.get("generation") is None:
         return f"The request brought {count}: nothing was asked here."
     return f"The model was asked for {count}, each in a conversation of its own."
-
-
-def _whys(warnings: Sequence[str]) -> dict[str, str]:
-    """Why a metric is null, by its name: its warning begins with it."""
-    split = (warning.partition(": ") for warning in warnings)
-    return {name: why for name, found, why in split if found}
-
-
-def _verdict(report: HafReport) -> tuple[str, str]:
-    """One sentence, and its tone."""
-    if report.refusal:
-        return "The model refuses to judge the text, so there is nothing to score.", "bad"
-    count = report.counts.reasons
-    stance = f"The model {words.STANCES[report.stance]}"
-    if not count:
-        return f"{stance} and gives no reason, so there is nothing to score.", "bad"
-    given = f"{stance} and gives {_number(count, 'reason')}"
-    later = report.stages[1:]
-    if not later:
-        return f"{given}. Nothing was asked about them.", "neutral"
-    stood = sum(
-        words.upheld(part.stage, part.decision.answer if part.decision else None) is True
-        for part in later
-    )
-    asked = _number(len(later), "later answer")
-    if stood == len(later):
-        return f"{given}. It stands by them in {_every(stood)}.", "good"
-    if not stood:
-        return f"{given}. It stands by them in none of {asked}.", "bad"
-    return f"{given}. It stands by them in {stood} of {asked}.", "neutral"
-
-
-def _says(report: HafReport, whys: dict[str, str]) -> str:
-    """What the score is the mean of, and what to hold it against."""
-    if report.score is None:
-        why = whys.get("sos") or whys.get("score") or "its strength of support is undefined"
-        return f"There is no score: {why}."
-    parts = [
-        f"1 − {metric.short}" if metric.lower_is_better else metric.short
-        for metric in words.METRICS
-        if getattr(report.components, metric.name) is not None
-    ]
-    of = "" if len(parts) == 1 else f"the mean of {len(parts)} defined parts, "
-    return (
-        f"Score {report.score:.2f} of 1: {of}{', '.join(parts)}. HAF has no chance level; two "
-        "controls stand beside each metric instead. Scores compare only where the same parts are "
-        "defined."
-    )
 
 
 def _row(metric: words.MetricWords, report: HafReport, whys: dict[str, str]) -> MetricRow:
@@ -409,11 +358,3 @@ def _alike(values: Matrix) -> str:
         f"Most alike are reasons {most[0]} and {most[1]} ({high:.2f}), least {least[0]} and "
         f"{least[1]} ({low:.2f}); the mean of all pairs is {mean:.2f}."
     )
-
-
-def _number(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"
-
-
-def _every(count: int) -> str:
-    return "its one later answer" if count == 1 else f"all {count} later answers"

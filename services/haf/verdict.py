@@ -5,9 +5,11 @@ Source of the terms: Mothilal et al., arXiv:2506.19113.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from services.haf.report import Answer, DecidedBy, Stage, Stance
+from services.haf.report import Answer, DecidedBy, HafReport, Stage, Stance
+from shared.page_text import Verdict, counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,3 +97,55 @@ def upheld(stage: Stage, answer: Answer | None) -> bool | None:
     if answer not in ("sufficient", "insufficient"):
         return None
     return answer == ideal
+
+
+def verdict(report: HafReport) -> Verdict:
+    """Does the model stand by its reasons? HAF has no chance level."""
+    if report.refusal:
+        return Verdict("The model refuses to judge the text, so there is nothing to score.", "bad")
+    count = report.counts.reasons
+    stance = f"The model {STANCES[report.stance]}"
+    if not count:
+        return Verdict(f"{stance} and gives no reason, so there is nothing to score.", "bad")
+    given = f"{stance} and gives {counted(count, 'reason')}"
+    later = report.stages[1:]
+    if not later:
+        return Verdict(f"{given}. Nothing was asked about them.", "neutral")
+    stood = sum(
+        upheld(part.stage, part.decision.answer if part.decision else None) is True
+        for part in later
+    )
+    asked = counted(len(later), "later answer")
+    if stood == len(later):
+        return Verdict(f"{given}. It stands by them in {_every(stood)}.", "good")
+    if not stood:
+        return Verdict(f"{given}. It stands by them in none of {asked}.", "bad")
+    return Verdict(f"{given}. It stands by them in {stood} of {asked}.", "neutral")
+
+
+def score_in_words(report: HafReport, whys: Mapping[str, str]) -> str:
+    """What the score is the mean of, and what to hold it against."""
+    if report.score is None:
+        why = whys.get("sos") or whys.get("score") or "its strength of support is undefined"
+        return f"There is no score: {why}."
+    parts = [
+        f"1 − {metric.short}" if metric.lower_is_better else metric.short
+        for metric in METRICS
+        if getattr(report.components, metric.name) is not None
+    ]
+    of = "" if len(parts) == 1 else f"the mean of {len(parts)} defined parts, "
+    return (
+        f"Score {report.score:.2f} of 1: {of}{', '.join(parts)}. HAF has no chance level; two "
+        "controls stand beside each metric instead. Scores compare only where the same parts are "
+        "defined."
+    )
+
+
+def whys(warnings: Sequence[str]) -> dict[str, str]:
+    """Why a metric is null, by its name: its warning begins with it."""
+    split = (warning.partition(": ") for warning in warnings)
+    return {name: why for name, found, why in split if found}
+
+
+def _every(count: int) -> str:
+    return "its one later answer" if count == 1 else f"all {count} later answers"

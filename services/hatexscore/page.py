@@ -1,7 +1,4 @@
-"""HateXScore on a page: what the explanation claims, what the model did, what chance would do.
-
-What the three variants of HateXScore say, side by side.
-"""
+"""HateXScore's page: what the explanation claims, what the model did, and the three variants."""
 
 from __future__ import annotations
 
@@ -9,7 +6,6 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from services.gateway.pages.templates import significant
 from services.hatexscore import verdict as sentences
 from services.hatexscore.contract import HatexscoreRequest
 from services.hatexscore.report import (
@@ -22,9 +18,10 @@ from services.hatexscore.report import (
 from services.hatexscore.verdict import TIE, verdict
 from shared.charts.engine import Caption, Chart
 from shared.charts.shapes import strip
-from shared.page_text import Mark, MarkedText, Verdict, pieces
+from shared.page_text import Mark, MarkedText, Verdict, pieces, significant
 
-TEMPLATE = "metrics/hatexscore.html"
+TEMPLATE = "hatexscore/page.html"
+DETAILS = {"other_variants": True}  # fields of a request that only the page needs
 
 MASK = re.compile(re.escape("[MASK]"))
 NAMES = {

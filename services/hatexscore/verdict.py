@@ -1,15 +1,12 @@
-"""What a HateXScore comes to, in a sentence or two, and what random spans would have done.
+"""A HateXScore in a sentence or two, with what random spans would do, and why each part is so.
 
-Why each part of a HateXScore is what it is: a sentence each, with the numbers.
-
-Sentences hold our own words and numbers only; texts, quotes and group names are shown beside them.
+Sentences hold our own words and numbers only; texts, quotes and group names stand beside them.
 """
 
 from __future__ import annotations
 
-from services.gateway.pages.templates import significant
 from services.hatexscore.report import GroupEvidence, HatexscoreReport, QuoteEvidence
-from shared.page_text import Tone, Verdict
+from shared.page_text import Tone, Verdict, significant
 
 EVEN = 0.5  # share of random spans beaten, by chance
 CONSISTENT = {

@@ -1,7 +1,4 @@
-"""HLV: how humans and a judge see the options, and what the explanations change about that.
-
-One way of asking the judge of HLV: ranks and values beside the humans', and what was gained.
-"""
+"""HLV's page: how humans and a judge rank the options, and how far the explanations help."""
 
 from __future__ import annotations
 
@@ -16,7 +13,7 @@ from shared.charts.shapes import bars, slope
 from shared.page_text import MarkedText, OptionRow, Verdict, choices, pieces
 from shared.questions import Explanation, asked
 
-TEMPLATE = "metrics/hlv.html"
+TEMPLATE = "hlv/page.html"
 
 
 @dataclass(frozen=True, slots=True)

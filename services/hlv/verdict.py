@@ -1,4 +1,4 @@
-"""What an HLV report comes to, in a sentence or two, and how little one item proves."""
+"""An HLV report in a sentence or two, with how little one item proves."""
 
 from __future__ import annotations
 

@@ -33,8 +33,9 @@ from services.ice.report import (
     Orthogonality,
     Test,
 )
+from shared.charts.engine import BLUE, GREY, NOT_DRAWN, ORANGE
+from shared.charts.shapes import IntervalRow, interval_plot
 from shared.contracts import Interval, Plot
-from shared.plotting import BLUE, GREY, ORANGE, drawn, figure
 from shared.statistics.intervals import BatchStatistics
 
 MOST_LISTED = 1_000
@@ -52,9 +53,14 @@ def batch_report(
     request = over.request
     table = by_configuration(scored)
     results = summaries(table, over, (request.alpha, request.example_alpha))
+    warnings = _warnings(results, table, request)
+    drawable = any(one.win_rate.of for one in results)
+    picture = forest(results) if drawable else None
+    if drawable and picture is None:
+        warnings.append(NOT_DRAWN)
     return IceBatchReport(
-        **over.envelope() | {"warnings": tuple(_warnings(results, table, request))},
-        plots=(forest(results),) if any(one.win_rate.of for one in results) else (),
+        **over.envelope() | {"warnings": tuple(warnings)},
+        plots=() if picture is None else (picture,),
         configurations=tuple(results),
         differences=tuple(differences(table, over)),
         operator_agreement=tuple(agreements(table)),
@@ -213,23 +219,23 @@ def _share(agree: Sequence[bool]) -> float | None:
     return float(np.mean(agree)) if agree else None
 
 
-def forest(results: Sequence[ConfigurationResult]) -> Plot:
+def forest(results: Sequence[ConfigurationResult]) -> Plot | None:
     """One line a configuration, the first 40: mean win rate, interval, and the line of 50 %."""
     known = [result for result in results if result.win_rate.value is not None]
-    drawn_lines = known[:MOST_LINES]
-    picture = figure(7.5, 1.3 + 0.32 * len(drawn_lines))
-    axes = picture.subplots()
-    axes.axvline(50, color="black", linewidth=0.8, linestyle="--")
-    for line, result in enumerate(drawn_lines):
-        rate, colour = result.win_rate, COLOURS[result.verdict]
-        if rate.low is not None and rate.high is not None:
-            axes.plot([100 * rate.low, 100 * rate.high], [line, line], color=colour, linewidth=2)
-        axes.plot([100 * (rate.value or 0)], [line], "o", color=colour, clip_on=False)
-    names = [f"{name(r.configuration)} (n = {r.win_rate.of})" for r in drawn_lines]
-    axes.set_yticks(range(len(drawn_lines)), names, parse_math=False, fontsize=8)
-    axes.set_ylim(len(drawn_lines) - 0.5, -0.5)
-    axes.set_xlim(0, 100)
-    axes.set_xlabel("mean win rate, %; 50 is chance")
-    left_out = f" (the first {MOST_LINES} of {len(known)})" if len(drawn_lines) < len(known) else ""
-    axes.set_title(f"{TITLE}{left_out}\n{LEGEND}", fontsize=9)
-    return drawn(picture, "win-rates", TITLE)
+    shown = known[:MOST_LINES]
+    left_out = f" (the first {MOST_LINES} of {len(known)})" if len(shown) < len(known) else ""
+    return interval_plot(
+        [
+            IntervalRow(
+                f"{name(result.configuration)} (n = {result.win_rate.of})",
+                result.win_rate,
+                COLOURS[result.verdict],
+            )
+            for result in shown
+        ],
+        name="win-rates",
+        titles=(TITLE, f"{TITLE}{left_out}\n{LEGEND}"),
+        unit="mean win rate, %; 50 is chance",
+        chance=WIN_RATE_OF_CHANCE,
+        inches=(7.5, 1.3 + 0.32 * len(shown)),
+    )

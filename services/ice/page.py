@@ -1,8 +1,6 @@
-"""An ICE job: the verdict in words, where the explanations point, the null, and the numbers.
+"""ICE's page: a verdict for each test, its null as a picture, and heat maps of the explanations.
 
-What each test of an ICE report says, in words, and its null as a picture.
-
-Where the explanations of an ICE report point: heat maps, or the rationale's spans alone.
+Where values of single tokens were not asked for, the spans of the rationale are outlined alone.
 """
 
 from __future__ import annotations
@@ -11,7 +9,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import get_args
 
-from services.gateway.pages.templates import significant
 from services.ice.contract import IceRequest, MethodName
 from services.ice.report import (
     Comparison,
@@ -35,10 +32,12 @@ from shared.page_text import (
     level,
     pieces,
     runs,
+    significant,
     stretches,
 )
 
-TEMPLATE = "metrics/ice.html"
+TEMPLATE = "ice/page.html"
+DETAILS = {"token_values": True}  # fields of a request that only the page needs
 
 MOST_ROWS = 60  # of a table; what is left out is said, and stands in the job's JSON
 OWN_NAMES = frozenset({*get_args(MethodName), "attributions", "rationale"})  # all others: callers

@@ -6,10 +6,9 @@ Source: Basu & Chakraborty, arXiv:2603.18579. `robust` compares probabilities; `
 
 from __future__ import annotations
 
-from services.gateway.pages.templates import significant
 from services.ice.report import IceReport, Test
 from services.ice.report import Verdict as Outcome
-from shared.page_text import Tone, Verdict
+from shared.page_text import Tone, Verdict, significant
 
 WORDS: dict[Outcome | None, tuple[str, Tone]] = {
     "faithful": ("Faithful", "good"),

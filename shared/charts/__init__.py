@@ -1,1 +1,1 @@
-"""Pictures for the pages: Vega-Lite specifications, drawn to SVG on the server."""
+"""Pictures of pages and batch reports: Vega-Lite specifications, drawn on the server."""

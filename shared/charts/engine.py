@@ -1,17 +1,18 @@
-"""From a Vega-Lite specification to SVG, on the server: no script reaches the browser.
+"""Pictures from Vega-Lite specifications, drawn on the server: no script reaches the browser.
 
-Colours are CSS variables of the page, so that the same picture is right in light and dark.
+On a page colours are CSS variables, so that the same picture is right in light and dark; a `Plot`
+of a batch report stands alone, and its colours are those of a light page.
 
-Pictures are drawn in a process of their own: the engine holds Python's lock while it draws.
-
-The process starts with the first picture and ends with ours. A process, not a pool: a pool cannot
-end a worker that hangs, and its workers import the program that runs. What was drawn is kept for a
-while, so that a page that is looked at again costs nothing.
+A process of its own draws, since the engine holds Python's lock meanwhile. It starts with the first
+picture and ends with its caller. A process, not a pool: a pool cannot end a worker that hangs, and
+its workers import the program that runs. SVGs are kept for a while, so that a page that is looked
+at again costs nothing.
 """
 
 from __future__ import annotations
 
 import atexit
+import base64
 import hashlib
 import json
 import math
@@ -29,9 +30,16 @@ from cachetools import TTLCache
 from markupsafe import Markup
 
 from shared import telemetry
+from shared.contracts import Plot
 
 INK, MUTED, LINE = "var(--ink)", "var(--muted)", "var(--line)"
-BLUE, ORANGE, GREY = "var(--blue)", "var(--orange)", "var(--grey)"  # Okabe and Ito's: told apart
+BLUE, ORANGE, GREY = "var(--blue)", "var(--orange)", "var(--grey)"  # Okabe and Ito's
+LIGHT = {  # the variables where there is no page
+    INK: "#1c1c22", MUTED: "#5a5a66", LINE: "#c9c9d2",
+    BLUE: "#0072b2", ORANGE: "#d55e00", GREY: "#6e6e6e",
+}  # fmt: skip
+POINTS_PER_INCH = 72
+NOT_DRAWN = "a picture is missing: it could not be drawn"
 FONT = "sans-serif"
 
 CONFIG: dict[str, Any] = {
@@ -56,7 +64,7 @@ CONFIG: dict[str, Any] = {
     "bar": {"color": GREY},
     "point": {"color": GREY, "filled": True},
 }
-SIZE = re.compile(r'^<svg ([^>]*?) width="(\d+)" height="(\d+)"')
+SIZE = re.compile(r'^<svg ([^>]*?) width="([\d.]+)" height="([\d.]+)"')
 
 logger = telemetry.logger(__name__)
 
@@ -80,18 +88,45 @@ class Chart:
 
 
 def drawn(spec: dict[str, Any], *, title: str, summary: str) -> Chart:
-    """The chart of this specification; house colours where it names none.
+    """The chart of this specification; the page's colours where it names none.
 
     Waits for a process that draws: not for the event loop. A picture that fails is left out.
     """
-    whole = {"$schema": f"https://vega.github.io/schema/vega-lite/v{VEGA_LITE}.json", **spec}
-    whole["config"] = CONFIG | spec.get("config", {})
     try:
-        svg = painter().draw(json.dumps(whole, sort_keys=True, separators=(",", ":")))
+        svg = painter().draw(_whole(spec))
     except NotDrawn as error:
         logger.warning("chart.not_drawn", detail=str(error))
         return Chart(title, summary, Markup())
     return Chart(title, summary, Markup(_shrinking(svg)))  # noqa: S704 (vl-convert escapes texts)
+
+
+def plotted(
+    spec: dict[str, Any], *, name: str, title: str, inches: tuple[float, float]
+) -> Plot | None:
+    """A picture of exactly this width and height, in both formats; None where drawing fails."""
+    try:
+        svg = _standing_alone(painter().draw(_whole(spec, background="white")), inches)
+        png = painter().rasterize(svg)
+    except NotDrawn as error:
+        logger.warning("chart.not_drawn", detail=str(error))
+        return None
+    return Plot(name=name, title=title, svg=svg, png_base64=base64.b64encode(png).decode())
+
+
+def _whole(spec: dict[str, Any], **config: Any) -> str:
+    schema = f"https://vega.github.io/schema/vega-lite/v{VEGA_LITE}.json"
+    configured = CONFIG | config | spec.get("config", {})
+    whole = {"$schema": schema, **spec, "config": configured}
+    return json.dumps(whole, sort_keys=True, separators=(",", ":"))
+
+
+def _standing_alone(svg: str, inches: tuple[float, float]) -> str:
+    """As a file of its own: plain colours, and fitted into its size."""
+    for variable, colour in LIGHT.items():
+        svg = svg.replace(variable, colour)
+    width, height = (round(POINTS_PER_INCH * side, 2) for side in inches)
+    sized = SIZE.sub(rf'<svg \1 width="{width:g}pt" height="{height:g}pt"', svg, count=1)
+    return f'<?xml version="1.0" encoding="utf-8" standalone="no"?>\n{sized}'
 
 
 def _shrinking(svg: str) -> str:
@@ -134,9 +169,9 @@ class Engine:
         """The process's id."""
         return self._process.pid
 
-    def draw(self, spec: str) -> bytes:
-        """`+` and the SVG, or `-` and why not. Raises NotDrawn where it takes too long."""
-        self._here.send_bytes(spec.encode())
+    def draw(self, request: str) -> bytes:
+        """`+` and the picture, or `-` and why not. Raises NotDrawn where it takes too long."""
+        self._here.send_bytes(request.encode())
         if not self._here.poll(self._seconds):
             raise NotDrawn("it took too long")
         return self._here.recv_bytes()
@@ -171,8 +206,13 @@ class Painter:
         found = self._remembered(key)
         if found is None:
             with self._turn:
-                found = self._remembered(key) or self._remember(key, self._drawn(spec))
+                found = self._remembered(key) or self._remember(key, self._drawn(spec).decode())
         return found
+
+    def rasterize(self, svg: str) -> bytes:
+        """The PNG of an SVG, not kept. Raises NotDrawn."""
+        with self._turn:
+            return self._drawn(svg[svg.index("<svg") :])
 
     def close(self) -> None:
         """End the process; the next picture starts another."""
@@ -180,25 +220,25 @@ class Painter:
             self._stop()
         atexit.unregister(self.close)
 
-    def _drawn(self, spec: str) -> str:
+    def _drawn(self, request: str) -> bytes:
         for _ in range(TRIES):
             try:
-                answer = self._asked(spec)
+                answer = self._answer(request)
             except (EOFError, OSError):
                 continue
             if answer.startswith(DRAWN):
-                return answer[1:].decode()
+                return answer[1:]
             raise NotDrawn("the engine refuses the specification")
         raise NotDrawn("the process that draws has died")
 
-    def _asked(self, spec: str) -> bytes:
+    def _answer(self, request: str) -> bytes:
         """An answer; without one the process is stopped, lest the next picture get it."""
         answer = None
         try:
             if self._engine is None:
                 self._engine = Engine(self._program, self._seconds)
                 atexit.register(self.close)
-            answer = self._engine.draw(spec)
+            answer = self._engine.draw(request)
         finally:
             if answer is None:
                 self._stop()

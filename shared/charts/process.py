@@ -1,6 +1,7 @@
-"""The process that draws: a Vega-Lite specification in, SVG out, until the other end is closed.
+"""The process that draws: a Vega-Lite specification becomes SVG, an SVG becomes PNG.
 
-`painter` starts it by its path: it imports nothing of the house.
+It ends when the other end of its pipe is closed. `engine.Painter` starts it by its path, so it
+imports nothing of the project.
 """
 
 from __future__ import annotations
@@ -12,27 +13,35 @@ from multiprocessing.connection import Connection
 import vl_convert
 
 DRAWN, REFUSED = b"+", b"-"
+DOTS_PER_INCH = 150 * 72 / 96  # of a PNG; vl-convert takes an SVG's 96 pixels an inch for 72
 
 
-def serve(gateway: Connection, version: str, seconds: int) -> None:
-    """One picture after the other. seconds: what a picture may take; the kernel ends us then."""
+def drawn(request: str, version: str) -> bytes:
+    """The SVG of a specification in JSON, or the PNG of an SVG. Raises ValueError."""
+    if request.startswith("<"):
+        return vl_convert.svg_to_png(request, ppi=DOTS_PER_INCH)
+    return vl_convert.vegalite_to_svg(request, vl_version=version).encode()
+
+
+def serve(caller: Connection, version: str, seconds: int) -> None:
+    """One picture after the other. seconds: that a picture may take; the kernel ends us then."""
     while True:
         try:
-            spec = gateway.recv_bytes().decode()
-        except (EOFError, OSError):  # the gateway has gone
+            request = caller.recv_bytes().decode()
+        except (EOFError, OSError):  # the caller has gone
             return
         signal.alarm(seconds)  # also of an orphan that never comes back from the engine
         try:
-            answer = DRAWN + vl_convert.vegalite_to_svg(spec, vl_version=version).encode()
+            answer = DRAWN + drawn(request, version)
         except ValueError as error:
             answer = REFUSED + str(error).encode()
         signal.alarm(0)
         try:
-            gateway.send_bytes(answer)
+            caller.send_bytes(answer)
         except OSError:
             return
 
 
 if __name__ == "__main__":
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the gateway's to hear
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the caller
     serve(Connection(int(sys.argv[1])), sys.argv[2], int(sys.argv[3]))

@@ -1,28 +1,34 @@
-"""Bars in groups: the same quantity of several sources, option by option.
+"""The shapes of pictures as Vega-Lite specifications; numbers come in, nothing is computed here.
 
-Every bar is named at its foot and numbered at its end, so that no colour has to be told apart.
-
-A null distribution as bars, and where the observed value stands.
-
-How alike things are, two by two: a heat map with the number in every cell.
-
-Ranks as slopes: a line an option, from its place in one ranking to its place in the next.
-
-Random draws as a strip of dots, and where the observed value stands among them.
+Bars by group, a histogram with a mark, a matrix of shades, slopes between rankings, a strip of
+random draws, and means with their intervals.
 """
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from shared.charts.engine import BLUE, GREY, INK, LINE, ORANGE, Caption, Chart, drawn
-from shared.contracts import Histogram
+from shared.charts.engine import (
+    BLUE,
+    GREY,
+    INK,
+    LINE,
+    ORANGE,
+    POINTS_PER_INCH,
+    Caption,
+    Chart,
+    drawn,
+    plotted,
+)
+from shared.contracts import Histogram, Interval, Plot
 
 BARS_WIDTH, BAR_HEIGHT = 220, 18  # pixels: the longest bar, one bar's height
-LETTER = 7.5  # pixels of room for each letter of a name: browsers' fonts differ in width
+LETTER = 7.5  # pixels for each letter of a name: browsers' fonts differ in width
 COLOURS = (GREY, BLUE, ORANGE)
 
 Values = Mapping[str, float]  # group → value
@@ -363,3 +369,142 @@ def _side(place: float) -> dict[str, Any]:
     if place > LABEL_TURNS:
         return {"align": "right", "dx": -6}
     return {"align": "left", "dx": 6}
+
+
+LABEL_LETTER = 5.6  # pixels for each letter of a row's name
+PANEL_EDGES, BETWEEN = 32, 22  # pixels: a panel's title and axis, and between two panels
+
+
+@dataclass(frozen=True, slots=True)
+class IntervalRow:
+    """A named mean with its interval, in the unit of the axis. note: stands above the dot."""
+
+    name: str
+    mean: Interval
+    colour: str = BLUE
+    note: str = ""
+
+
+def interval_plot(
+    rows: Sequence[IntervalRow],
+    *,
+    name: str,
+    titles: tuple[str, str],
+    unit: str,
+    chance: float,
+    inches: tuple[float, float],
+) -> Plot | None:
+    """A line a row on an axis from 0 to 1 in percent, and a dashed line at `chance`.
+
+    titles: of the plot, and the lines above the picture.
+    """
+    panel = _panel(rows, unit=unit, per=100)
+    at_chance = {"x": {"datum": 100 * chance, "type": "quantitative"}}
+    panel["layer"].insert(
+        0, {"mark": {"type": "rule", "color": INK, "strokeDash": [4, 3]}, "encoding": at_chance}
+    )
+    width, height = (POINTS_PER_INCH * side for side in inches)
+    heading = {"text": titles[1].split("\n"), "fontSize": 10, "fontWeight": "normal"}
+    fit = {"type": "fit", "contains": "padding"}
+    spec = {**panel, "width": width, "height": height, "autosize": fit, "title": heading}
+    return plotted(spec, name=name, title=titles[0], inches=inches)
+
+
+def interval_panels(
+    panels: Sequence[tuple[str, Sequence[IntervalRow]]],
+    *,
+    columns: int,
+    name: str,
+    title: str,
+    inches: tuple[float, float],
+) -> Plot | None:
+    """A titled panel each with the same rows, from 0 to 1; their names stand at the left only."""
+    width, height = (POINTS_PER_INCH * side for side in inches)
+    left = LABEL_LETTER * max((len(row.name) for _, rows in panels for row in rows), default=0)
+    lines = -(-len(panels) // columns)
+    size = {
+        "width": (width - left) / columns - BETWEEN,
+        "height": (height - BETWEEN) / lines - PANEL_EDGES,
+    }
+    made = [
+        {
+            **_panel(rows, named=place % columns == 0),
+            **size,
+            "title": {"text": heading, "fontSize": 10, "fontWeight": "normal"},
+        }
+        for place, (heading, rows) in enumerate(panels)
+    ]
+    spec = {
+        "vconcat": [
+            {"hconcat": made[first : first + columns], "spacing": BETWEEN}
+            for first in range(0, len(made), columns)
+        ],
+        "spacing": BETWEEN / 2,
+    }
+    return plotted(spec, name=name, title=title, inches=inches)
+
+
+def _panel(
+    rows: Sequence[IntervalRow], *, unit: str | None = None, per: float = 1, named: bool = True
+) -> Part:
+    """per: what a mean of 1 is on the axis."""
+    along: Part = {
+        "type": "quantitative",
+        "scale": {"domain": [0, per], "nice": False},
+        "axis": {"title": unit, "grid": True, "tickCount": 5},
+    }
+    labels = f"{json.dumps([row.name for row in rows])}[datum.value]" if named else "''"
+    down = {
+        "field": "place",
+        "type": "ordinal",
+        "scale": {"domain": list(range(len(rows)))},
+        "axis": {"title": None, "labelExpr": labels, "labelLimit": 0, "labelFontSize": 10},
+    }
+    colour = {"field": "colour", "type": "nominal", "scale": None}
+    at = {"x": {"field": "mean", **along}, "y": down}
+    ends = {"x": {"field": "low", **along}, "x2": {"field": "high"}, "y": down, "color": colour}
+    note: Part = {"type": "text", "fontSize": 8, "color": INK}
+    return {
+        "data": {"values": _interval_rows(rows, per)},
+        "layer": [
+            {
+                "transform": [{"filter": "isValid(datum.low) && isValid(datum.high)"}],
+                "mark": {"type": "rule", "strokeWidth": 2},
+                "encoding": ends,
+            },
+            {
+                "transform": [{"filter": "isValid(datum.mean)"}],
+                "mark": {"type": "point", "filled": True, "size": 45, "opacity": 1},
+                "encoding": {**at, "color": colour},
+            },
+            {
+                "transform": [{"filter": "isValid(datum.mean)"}],
+                "mark": {**note, "dy": -9},
+                "encoding": {**at, "text": {"field": "note"}},
+            },
+            {
+                "transform": [{"filter": "!isValid(datum.mean)"}],
+                "mark": {**note, "color": GREY, "text": "undefined"},
+                "encoding": {"x": {"datum": per / 2, **along}, "y": down},
+            },
+        ],
+    }
+
+
+def _interval_rows(rows: Sequence[IntervalRow], per: float) -> list[Part]:
+    return [
+        {
+            "place": place,
+            "colour": row.colour,
+            "note": row.note,
+            **{
+                name: None if value is None else per * value
+                for name, value in (
+                    ("mean", row.mean.value),
+                    ("low", row.mean.low),
+                    ("high", row.mean.high),
+                )
+            },
+        }
+        for place, row in enumerate(rows)
+    ]

@@ -18,7 +18,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_play
 from sqlalchemy import Engine
 
 from services.bindings import local
-from services.gateway.pages.try_it import DETAILS
+from services.gateway.pages.try_it import details_of
 from services.registry import metrics, service
 from shared.ledger import jobs, leases
 from shared.models import ports
@@ -105,8 +105,7 @@ def results() -> dict[str, dict[str, Any]]:
 def example(metric: str) -> dict[str, Any]:
     """The metric's first example, asked for all the detail that its page shows."""
     room = metrics()[metric]
-    details = {name: True for name in DETAILS if name in room.request.model_fields}
-    return next(iter(room.examples.values())) | details
+    return next(iter(room.examples.values())) | details_of(metric)
 
 
 @dataclass(frozen=True)

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 
 import httpx
 import pytest
 
+from services.bindings import local
 from services.gateway.incoming import wait_seconds
+from services.registry import metrics, service
+from shared.metric import Metric
+from shared.models import ports
+from shared.models.catalogue import load_catalogue
+from tests import metric_laws
+from tests.end_to_end.service import ROOT
 
 
 def test_openapi_names_every_operation_and_message(client: httpx.Client) -> None:
@@ -104,15 +112,38 @@ def test_a_wrong_method_is_told_all_that_there_are(client: httpx.Client) -> None
     assert client.put("/metrics").headers["allow"] == "GET"  # not described, and still said
 
 
-def test_the_gateway_starts_without_model_code() -> None:
-    probe = (
-        "import sys; from services.gateway.app import create_app;"
-        "from shared.settings import Settings; create_app(Settings());"
-        "heavy = {'torch', 'numpy', 'scipy', 'transformers', 'sentence_transformers', 'spacy',"
-        " 'jieba', 'kiwipiepy', 'peft'};"
-        "print(sorted(heavy & set(sys.modules)))"
+PROBE = """
+import json, sys
+from services.gateway.app import create_app
+from types import SimpleNamespace
+from services.gateway.pages.jobs import result_html
+from shared.settings import Settings
+create_app(Settings())
+for metric, request, result in json.load(sys.stdin):
+    job = SimpleNamespace(metric=metric, request=request, result=result)
+    assert "</section>" in result_html(job), metric
+heavy = {'torch', 'numpy', 'scipy', 'transformers', 'sentence_transformers', 'spacy', 'jieba',
+         'kiwipiepy', 'peft', 'vl_convert'}
+print(sorted(heavy & set(sys.modules)))
+"""
+
+
+def test_the_gateway_starts_and_shows_every_page_without_model_code() -> None:
+    ports.bind(local(load_catalogue(ROOT / "models.toml")))
+    results = []
+    for name in metrics():
+        metric = service(name)
+        assert isinstance(metric, Metric)
+        request, report = metric_laws.scored_examples(metric)[0]
+        results.append((name, request.model_dump(mode="json"), report.model_dump(mode="json")))
+    ports.bind(None)
+    ran = subprocess.run(
+        [sys.executable, "-c", PROBE],
+        input=json.dumps(results),
+        capture_output=True,
+        text=True,
+        check=True,
     )
-    ran = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)
     assert ran.stdout.strip() == "[]"
 
 

@@ -1,7 +1,6 @@
-"""The pages: what the service says, for people who would rather look than read.
+"""The pages: the service for people who would rather look than read.
 
-Read in this order: `routing` (every page's way in and out: log-in, errors, headers), `home`,
-`trying`, `joblist`, `jobpage`, `batchlist`, `batchpage`, `batchfiles` (the pages), `metrics/` (one
-view a metric), `marks` and `charts/` (marked text and pictures), `sessions` and `forgery` (who
-looks).
+Read in this order: `page_route` (errors, log-in and headers of every page), `home`, `try_it`,
+`jobs`, `batches`, `batch_report` (the pages), `result_tables` (any result), `templates` (the
+templates, forms and cookies). The page of a metric stands in its folder: `services/<m>/page.py`.
 """

@@ -1,6 +1,8 @@
-"""Our own files, and which parts make up the pages."""
+"""The static files, and all pages as one installation into the app."""
 
 from __future__ import annotations
+
+import os
 
 from fastapi import FastAPI
 from starlette.responses import Response
@@ -9,7 +11,7 @@ from starlette.types import Scope
 
 from services.gateway.pages import batches, home, jobs, login, reference, try_it
 from services.gateway.pages.page_route import PAGE_HEADERS
-from services.gateway.pages.templates import STATIC, asset
+from services.gateway.pages.templates import STATIC, asset, style_sheet
 
 PARTS = (home, try_it, jobs, batches, login, reference)
 A_YEAR = "public, max-age=31536000, immutable"
@@ -26,6 +28,11 @@ class Assets(StaticFiles):
         current = response.status_code == 200 and asked == asset(path)
         response.headers["Cache-Control"] = A_YEAR if current else "no-cache"
         return response
+
+    def lookup_path(self, path: str) -> tuple[str, os.stat_result | None]:
+        """Of a service's style sheet its place in the service's folder."""
+        sheet = style_sheet(path)
+        return super().lookup_path(path) if sheet is None else (str(sheet), sheet.stat())
 
 
 def install(app: FastAPI) -> None:

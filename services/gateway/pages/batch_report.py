@@ -1,6 +1,4 @@
-"""What the results of a batch say together, ready to be shown: on a page, or as one HTML file.
-
-Any batch report as tables: what is nested becomes captioned tables, and nothing is left out.
+"""A batch report as a page or one HTML file shows it: captioned tables that leave nothing out.
 
 A record of single values is a table of two columns; records of one kind are its rows; what stands
 in a record and is no single value has a table of its own.
@@ -10,12 +8,13 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from markupsafe import Markup
 from pydantic import ValidationError
 
+from services.gateway.pages.result_tables import Table, is_interval
 from services.gateway.pages.templates import STATIC, rendered
 from services.gateway.views import batch_shown
 from services.registry import metrics, surprising_words
@@ -27,22 +26,12 @@ ELSEWHERE = {  # what the summary says
     "metric", "score", "scored", "undefined", "warnings", "plots",
     "seed", "resamples", "confidence", "service_version",
 }  # fmt: skip
-INTERVAL = set(Interval.model_fields)
 MOST_COLUMNS = 24  # a wider one is cut into a table a row
 SINGLE = (str, int, float, bool, type(None))
 
 Record = Mapping[str, Any]
-Cell = Interval | str | float | bool | list[Any] | None
-
-
-@dataclass(frozen=True)
-class ReportTable:
-    """rows: each begins with its header cell. note: what the contract says about it."""
-
-    caption: str
-    columns: list[str]
-    rows: list[list[Cell]]
-    note: str = ""
+ReportValue = Interval | str | float | bool | list[Any] | None
+ReportTable = Table[ReportValue]
 
 
 @dataclass(frozen=True)
@@ -63,12 +52,12 @@ def tables_of(report: Message | Record) -> list[ReportTable]:
 def _record(entries: list[TableEntry], caption: str) -> Iterator[ReportTable]:
     single = [entry for entry in entries if _is_single(entry.value)]
     if single:
-        rows: list[list[Cell]] = [[entry.name, _cell(entry.value)] for entry in single]
-        columns = ["", "value"]
+        rows: list[list[ReportValue]] = [[entry.name, _cell(entry.value)] for entry in single]
+        columns: list[ReportValue] = ["", "value"]
         if any(entry.note for entry in single):
             columns.append("what it is")
             rows = [[*row, entry.note] for row, entry in zip(rows, single, strict=True)]
-        yield ReportTable(caption or "Over all results", columns, rows)
+        yield Table(caption=caption or "Over all results", columns=columns, rows=rows)
     for entry in entries:
         if not _is_single(entry.value):
             place = f"{caption} › {entry.name}" if caption else entry.name
@@ -84,7 +73,7 @@ def _nested_tables(caption: str, entry: TableEntry) -> Iterator[ReportTable]:
     elif inside:
         for place, table in enumerate(_record(inside, caption)):
             note = entry.note if place == 0 else table.note
-            yield ReportTable(table.caption, table.columns, table.rows, note)
+            yield replace(table, note=note)
 
 
 def _rows(caption: str, named: list[TableEntry], note: str, first: str) -> Iterator[ReportTable]:
@@ -96,11 +85,11 @@ def _rows(caption: str, named: list[TableEntry], note: str, first: str) -> Itera
             yield from _record(_entries(entry.value), f"{caption} › {_label(entry, row)}")
         return
     if columns:
-        rows = [
+        rows: list[list[ReportValue]] = [
             [entry.name, *(_cell(row.get(column)) for column in columns)]
             for entry, row in zip(named, flat, strict=True)
         ]
-        yield ReportTable(caption, [first, *columns], rows, note)
+        yield Table(caption=caption, columns=[first, *columns], rows=rows, note=note)
     for entry, row in zip(named, flat, strict=True):
         for deeper in _nested(_entries(entry.value)):
             place = f"{caption} › {_label(entry, row)} › {deeper.name}"
@@ -154,29 +143,29 @@ def _is_uniform(entries: list[TableEntry]) -> bool:
 def _is_single(value: Any) -> bool:
     """Whether this fits into one cell."""
     if isinstance(value, Mapping):
-        return set(value) == INTERVAL
+        return is_interval(value)
     if isinstance(value, Sequence) and not isinstance(value, str):
         return all(isinstance(one, SINGLE) for one in value)
     return isinstance(value, (*SINGLE, Interval))
 
 
-def _cell(value: Any) -> Cell:
+def _cell(value: Any) -> ReportValue:
     if isinstance(value, Mapping):
         return Interval.model_validate(value)
     if isinstance(value, Sequence) and not isinstance(value, str):
         return list(value)
-    cell: Cell = value
-    return cell
+    single: ReportValue = value
+    return single
 
 
 def _label(entry: TableEntry, row: Mapping[str, Any]) -> str:
     """A record's place, and the first words in it, by which people know it."""
-    said = [value for value in row.values() if isinstance(value, str)][:2]
-    return f"{entry.name} ({', '.join(said)})" if said else entry.name
+    words = [value for value in row.values() if isinstance(value, str)][:2]
+    return f"{entry.name} ({', '.join(words)})" if words else entry.name
 
 
 FILE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
-SHEETS = ("house.css", "batch.css")
+SHEETS = ("site.css", "batch.css")
 
 
 @dataclass(frozen=True)
@@ -205,8 +194,8 @@ def summary_of(batch: Batch, report: dict[str, Any], *, inside: bool) -> ReportS
 
     A report of another version of the service is shown as it is.
     """
-    room = metrics().get(batch.metric)
-    fields = {} if room is None else room.report.model_fields
+    metric = metrics().get(batch.metric)
+    fields = {} if metric is None else metric.report.model_fields
     bounds = fields["range"].default if "range" in fields else None
     return ReportSummary(
         score=_score(report),
@@ -230,7 +219,7 @@ def file_of(
     return rendered(
         "batch_file.html",
         batch=batch_shown(batch),
-        room=metrics().get(batch.metric),
+        contract=metrics().get(batch.metric),
         summary=summary_of(batch, report, inside=True),
         items=items,
         reasons=reasons,

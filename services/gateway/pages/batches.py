@@ -1,8 +1,6 @@
-"""`/batches`: the batches, newest first.
+"""`/batches` lists batches; `/batches/{id}` shows progress, then the report and the worst lines.
 
-`/batches/{id}`: how far a batch has come; then what its results say, the worst lines first.
-
-What a batch's page offers to take away, and the pictures that it shows.
+Beside it stand its downloads and the pictures of its report.
 """
 
 from __future__ import annotations
@@ -114,7 +112,7 @@ async def batch_page(
         request,
         "batch.html",
         batch=batch_shown(batch),
-        room=contracts().get(batch.metric),
+        contract=contracts().get(batch.metric),
         report=await _report(batch, gateway) if ended else None,
         lines=await _lines(batch, gateway, filters, place) if ended else None,
         statuses=STATUSES,

@@ -38,9 +38,9 @@ router = pages()
 
 @dataclass(frozen=True)
 class QueueDepth:
-    """A room's two queues: messages that wait, None where the broker cannot say."""
+    """A service's two queues: messages that wait, None where the broker cannot say."""
 
-    room: str
+    service: str
     interactive: int | None
     batch: int | None
 
@@ -51,14 +51,14 @@ class Overview:
 
     counts: dict[tuple[str, str], int]
     signs: Signs
-    lanes: list[QueueDepth]
+    queues: list[QueueDepth]
     jobs: list[JobSummary]
     batches: list[dict[str, Any]]
-    models: dict[str, Status] = field(default_factory=dict)  # of those that a worker tells of
+    models: dict[str, Status] = field(default_factory=dict)  # of those that a worker reports
 
     @property
     def states(self) -> dict[str, int]:
-        """state → jobs of the last day, over all rooms."""
+        """state → jobs of the last day, over all services."""
         return {
             state: sum(count for (_, one), count in self.counts.items() if one == state)
             for state in STATES
@@ -66,12 +66,12 @@ class Overview:
 
     @property
     def away(self) -> dict[str, int]:
-        """model → jobs of the last day that failed because something was away; a room's default
-        where a request named none."""
+        """model → jobs of the last day that failed because something was away; a service's
+        default where a request named none."""
         found: Counter[str] = Counter()
         for (metric, named), count in self.signs.away.items():
-            room = every_contract().get(metric)
-            model = named or (room.default_model if room else None)
+            contract = every_contract().get(metric)
+            model = named or (contract.default_model if contract else None)
             if model is not None:
                 found[model] += count
         return found
@@ -79,15 +79,15 @@ class Overview:
     @property
     def digest(self) -> str:
         """Differs when a job or a batch has come further, or a queue."""
-        told = (
+        shown = (
             sorted(self.counts.items()),
             sorted(self.away.items()),
-            self.lanes,
+            self.queues,
             [(name, one.state, one.reason) for name, one in self.models.items()],
             [(job.id, job.status) for job in self.jobs],
             [(batch["id"], batch["status"], batch["request_counts"]) for batch in self.batches],
         )
-        return hashlib.sha256(repr(told).encode()).hexdigest()
+        return hashlib.sha256(repr(shown).encode()).hexdigest()
 
 
 @router.get("/")
@@ -115,8 +115,8 @@ async def home_events(
 async def look(gateway: State, caller: Caller) -> Overview:
     """What this caller may see of it. Raises Unavailable where the ledger is away."""
     known = gateway.signs.get(caller.tenant)
-    lanes = await run_in_threadpool(_queue_depths)
-    told = await run_in_threadpool(availability.read)
+    queues = await run_in_threadpool(_queue_depths)
+    statuses = await run_in_threadpool(availability.read)
 
     def read(connection: Connection) -> Overview:
         recent, _ = jobs.summaries(connection, JobPage(limit=RECENT_JOBS, tenant=caller.tenant))
@@ -124,10 +124,10 @@ async def look(gateway: State, caller: Caller) -> Overview:
         return Overview(
             overview.counts(connection, caller.tenant),
             known or overview.signs(connection, caller.tenant),
-            lanes,
+            queues,
             recent,
             [batch_shown(batch) for batch in newest],
-            told,
+            statuses,
         )
 
     found = await gateway.in_ledger(read)

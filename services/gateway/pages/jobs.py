@@ -1,24 +1,15 @@
-"""`/jobs`: the jobs, newest first, by state, metric or batch.
+"""`/jobs` lists jobs; `/jobs/{id}` shows a job's state, then its result as its metric's page does.
 
-`/jobs/{id}`: why a score is what it is; or how far the job has come, or why it failed.
-
-Why something is null, doubtful or failed: shown plainly, unless it may repeat the caller's text.
-
-A reason whose type says that it is ours is plain; so is one that repeats nothing of the request.
-Where the request is gone, a reason is plain if the worker has screened it (`do_not_store_text`).
-
-The curl and the Python that send the same request.
-
-Which view shows which job; what a room without a view of its own gets.
-
-One view a metric: from the request and the report to what its template shows.
+Warnings and errors are shown plainly, unless they may repeat the caller's text: a reason whose type
+says that it is ours is plain; so is one that repeats nothing of the request. Where the request is
+gone, a reason is plain if the worker has screened it (`do_not_store_text`).
 """
 
 from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pprint import pformat
 from typing import Annotated, Any
@@ -42,7 +33,7 @@ from services.gateway.routes.jobs import BATCH_ID, JOB_ID, known
 from services.gateway.state import Gateway, State
 from services.gateway.views import shown
 from services.registry import every_contract
-from shared.contracts import JobRequest, Message, ServiceContract
+from shared.contracts import JobRequest, ServiceContract
 from shared.ledger import jobs
 from shared.ledger.jobs import Job, JobPage, JobStatus
 from shared.redaction import are_ours, repeats, sent
@@ -65,17 +56,17 @@ async def job_list(
 ) -> Response:
     """A page of them; what is no state and no metric filters nothing."""
     state = next((known for known in STATES if known == status), None)
-    room = metric if metric in every_contract() else None
+    known_metric = metric if metric in every_contract() else None
     wanted = JobPage(
         limit=ON_A_PAGE,
         tenant=caller.tenant,
         after=after,
         status=state,
-        metric=room,
+        metric=known_metric,
         batch=batch or None,
     )
     found, more = await gateway.in_ledger(lambda connection: jobs.summaries(connection, wanted))
-    filters = {"status": state or "", "metric": room or "", "batch": batch}
+    filters = {"status": state or "", "metric": known_metric or "", "batch": batch}
     kept = {name: value for name, value in filters.items() if value}
     older = f"/jobs?{urlencode(kept | {'after': found[-1].id})}" if more else None
     return page(
@@ -140,21 +131,17 @@ async def _found(job_id: str, gateway: State, caller: Caller) -> Job:
 
 def _context(job: Job, request: Request, *, with_key: bool) -> dict[str, Any]:
     """What the template shows. Waits for pictures: not for the event loop."""
-    found = result_view(job)
     return {
         "job": shown(job),
-        "room": every_contract().get(job.metric),
+        "contract": every_contract().get(job.metric),
         "steps": views.of_job(job),
         "seconds": _seconds(job),
         "warnings": warnings(job),
         "failed": failed(job),
-        "body": None if found is None else _body(found, shown(job)),
+        "style": sheet if templates.style_sheet(sheet := f"{job.metric}.css") else None,
+        "body": result_html(job),
         "snippets": _snippets(job, request, with_key=with_key),
     }
-
-
-def _body(found: ResultView, job: dict[str, Any]) -> str:
-    return rendered(found.template, view=found.view, job=job, report=found.report)
 
 
 def _seconds(job: Job) -> float | None:
@@ -165,13 +152,13 @@ def _seconds(job: Job) -> float | None:
 
 def _snippets(job: Job, request: Request, *, with_key: bool) -> Snippets | None:
     """None where the text was not kept."""
-    sent, room = request_of(job), every_contract().get(job.metric)
-    if sent is None or room is None:
+    request_sent, contract = request_of(job), every_contract().get(job.metric)
+    if request_sent is None or contract is None:
         return None
-    body = sent.model_dump(mode="json", exclude_defaults=True)
+    body = request_sent.model_dump(mode="json", exclude_defaults=True)
     if len(str(body)) > MOST_PASTED:
         return None
-    return snippets(room, body, base_url(request), with_key=with_key)
+    return snippets(contract, body, base_url(request), with_key=with_key)
 
 
 SHORTEST = 4  # characters of a text that is looked for: shorter ones stand in every sentence
@@ -199,7 +186,7 @@ def warnings(job: Job) -> tuple[Reason, ...]:
     found: list[str] = (job.result or {}).get("warnings") or []
     ours = _are_ours(job)
     texts = None if ours or not found else _texts(job)
-    return tuple(Reason(said, ours or _is_plain(said, texts)) for said in found)
+    return tuple(Reason(warning, ours or _is_plain(warning, texts)) for warning in found)
 
 
 def failed(job: Job) -> Failed | None:
@@ -215,14 +202,14 @@ def failed(job: Job) -> Failed | None:
     )
 
 
-def _error(said: str, where: str, texts: Sequence[str] | None) -> Reason:
-    return Reason(said, _is_plain(said, texts) and _is_plain(where, texts), where)
+def _error(detail: str, where: str, texts: Sequence[str] | None) -> Reason:
+    return Reason(detail, _is_plain(detail, texts) and _is_plain(where, texts), where)
 
 
 def _are_ours(job: Job) -> bool:
-    """Whether the room says that its warnings never hold text."""
-    room = every_contract().get(job.metric)
-    own = None if room is None else room.report.model_fields.get("warnings")
+    """Does the report's type say that its warnings never hold text?"""
+    contract = every_contract().get(job.metric)
+    own = None if contract is None else contract.report.model_fields.get("warnings")
     return own is not None and are_ours(own.annotation)
 
 
@@ -236,8 +223,8 @@ def _texts(job: Job) -> Sequence[str] | None:
     return [text for text in set(sent(request, names=False)) if len(text) >= SHORTEST]
 
 
-def _is_plain(said: str, texts: Sequence[str] | None) -> bool:
-    return texts is not None and not repeats(said, texts)
+def _is_plain(sentence: str, texts: Sequence[str] | None) -> bool:
+    return texts is not None and not repeats(sentence, texts)
 
 
 KEY = "$TOUCHSTONE_API_KEY"
@@ -245,17 +232,17 @@ KEY = "$TOUCHSTONE_API_KEY"
 
 @dataclass(frozen=True)
 class Snippets:
-    """Both, ready to be pasted."""
+    """The same request, ready to be pasted."""
 
     curl: str
     python: str
 
 
 def snippets(
-    room: ServiceContract, body: dict[str, Any], base_url: str, *, with_key: bool
+    contract: ServiceContract, body: dict[str, Any], base_url: str, *, with_key: bool
 ) -> Snippets:
     """base_url: of this service, without a slash at its end. The key is never written out."""
-    url = f"{base_url}{room.path}"
+    url = f"{base_url}{contract.path}"
     return Snippets(_curl(url, body, with_key=with_key), _python(url, body, with_key=with_key))
 
 
@@ -280,38 +267,30 @@ def _python(url: str, body: dict[str, Any], *, with_key: bool) -> str:
     )
 
 
-@dataclass(frozen=True)
-class ResultView:
-    """A template and what it shows: `view` is the metric's own, `report` the message."""
-
-    template: str
-    view: object
-    report: Message
-
-
-def result_view(job: Job) -> ResultView | None:
-    """The metric's view of a succeeded job; None where this version cannot read its result.
+def result_html(job: Job) -> str | None:
+    """A job's result as its metric shows it; None where this version cannot read it.
 
     Waits for pictures: not for the event loop.
     """
-    room = every_contract().get(job.metric)
-    if room is None or job.result is None:
+    contract = every_contract().get(job.metric)
+    if contract is None or job.result is None:
         return None
     try:
-        report = room.report.model_validate(job.result)
+        report = contract.report.model_validate(job.result)
     except ValidationError:  # of another version of the service
         return None
-    module = registry.page(job.metric) or result_tables
-    view: Callable[[JobRequest | None, Message], object] = module.view
-    return ResultView(module.TEMPLATE, view(request_of(job), report), report)
+    own = registry.page(job.metric)
+    page = result_tables if own is None or not hasattr(own, "TEMPLATE") else own
+    view = page.view(request_of(job), report)
+    return rendered(page.TEMPLATE, view=view, report=report)
 
 
 def request_of(job: Job) -> JobRequest | None:
     """The request; None where its text was not kept."""
-    room = every_contract().get(job.metric)
-    if room is None:
+    contract = every_contract().get(job.metric)
+    if contract is None:
         return None
     try:
-        return room.request.model_validate(job.request)
+        return contract.request.model_validate(job.request)
     except ValidationError:
         return None

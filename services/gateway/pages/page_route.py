@@ -1,7 +1,6 @@
-"""Every page's way in and out: errors become pages, strangers are sent to log in, nothing foreign
-may load.
+"""The route of every page: errors become pages, strangers log in, nothing foreign may load.
 
-Server-sent events for pages: `changed` when a page should be looked at again.
+A page that is open learns by server-sent events when it should be fetched again.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ class PageRoute(APIRoute):
     """A route whose errors are pages."""
 
     def get_route_handler(self) -> Handler:
-        """FastAPI's handler, and our way out around it."""
+        """FastAPI's handler, with errors as pages and the headers of pages."""
         inner = super().get_route_handler()
 
         async def handle(request: Request) -> Response:

@@ -1,11 +1,7 @@
-"""A result of a room without a view of its own: everything in it, as facts and tables.
-
-Any message as facts and tables: what a result looks like that has no view of its own.
+"""Any result as facts and tables: the page of a service without a page of its own.
 
 Facts are single values; lists, and mappings of alike messages, are tables; the rest is a section of
-its own. A string is shown as the caller's or a model's unless it is known to be ours.
-
-One value of a result as a page shows it: a number, an interval, our own word, or a text.
+its own. A string is shown as the caller's or a model's, blurred, unless it is known to be ours.
 """
 
 from __future__ import annotations
@@ -13,35 +9,36 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Generic, Literal, TypeVar
 
-from services.inference.contract import InferenceReport, InferenceRequest
-from services.similarity.contract import SimilarityReport, SimilarityRequest
-from shared.contracts import BatchReport, BatchReportRequest, JobRequest, Message, Report
-from shared.models.calls import Example, Prompt
+from services import registry
+from shared.contracts import (
+    BatchReport,
+    BatchReportRequest,
+    Interval,
+    JobRequest,
+    Message,
+    Report,
+)
+from shared.page_text import AnswerTable, counted
 
-TEMPLATE = "metrics/general.html"
-
-
-ON_THE_PAGE = {
-    "metric",
-    "score",
-    "range",
-    "direction",
-    "warnings",
-    "provenance",
-}  # shown around every view
-
-
+TEMPLATE = "result_tables.html"
+ON_THE_PAGE = {  # shown around every view
+    "metric", "score", "range", "direction", "warnings", "provenance",
+}  # fmt: skip
 SUMS = {"metric", "plots", "warnings"}
-
-
-BY_LABEL = {"judge", "probabilities"}  # operations that answer a row of label probabilities each
-
+OURS = frozenset(  # fields whose strings are our own
+    {"model", "use", "provenance", "operation", "metric", "service_version", "labels", "languages"}
+    | {"kind", "finish"}
+)
+MOST_ROWS, MOST_COLUMNS, MOST_DEPTH = 200, 30, 5
+FEW = 12  # values that a list may have to be written in one line
+MOST_CARDS, WIDE = 60, 16  # so many items with more columns than that are sections, not rows
+MOST_CHARACTERS = 300  # of a text in a cell
+NO_ANSWER = AnswerTable("")
+INTERVAL = frozenset(Interval.model_fields)
 
 Json = Any
-
-
 Kind = Literal["number", "interval", "ours", "text"]
 
 
@@ -53,15 +50,20 @@ class Cell:
     value: Json
 
 
-Row = tuple[Cell, tuple[Cell, ...]]
+Value = TypeVar("Value")
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
-    """Rows under columns; what is left out is in the JSON only."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table(Generic[Value]):
+    """Rows under columns; each begins with its header. What is left out is in the JSON only.
 
-    columns: tuple[Cell, ...]
-    rows: tuple[Row, ...]
+    caption, note: where no title above it says what it is.
+    """
+
+    columns: Sequence[Value]
+    rows: Sequence[Sequence[Value]]
+    caption: str = ""
+    note: str = ""
     left_out: int = 0
     columns_left_out: int = 0
 
@@ -73,32 +75,59 @@ class Section:
     title: Cell
     path: str
     facts: tuple[tuple[Cell, Cell], ...] = ()
-    table: Table | None = None
+    table: Table[Cell] | None = None
     sections: tuple[Section, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class GeneralView:
-    """All that the template shows beside the report."""
+    """All that the template shows beside the report. plots: titles; the batch's page shows them."""
 
     lead: str
     batch: str | None  # whose results are summed up
     sections: tuple[Section, ...]
-    plots: tuple[str, ...]  # titles: the batch's page shows the pictures
+    plots: tuple[str, ...]
 
 
 def view(request: JobRequest | None, report: Message) -> GeneralView:
-    """What the page says of this report."""
+    """The result whole, without what the page shows around it."""
     summed = isinstance(report, BatchReport)
     left_out = SUMS if summed else ON_THE_PAGE if isinstance(report, Report) else set()
-    shown = report.model_dump(mode="json", exclude=left_out)
-    how = Tabulating(ours=summed, subjects=_subjects(request), columns=_columns(report))
+    answer = _answer(request, report)
     return GeneralView(
-        lead=_lead(report),
+        lead=answer.lead,
         batch=request.batch if isinstance(request, BatchReportRequest) else None,
-        sections=_sections(how, shown),
+        sections=_sections(
+            Tabulating(ours=summed, answer=answer), report.model_dump(mode="json", exclude=left_out)
+        ),
         plots=tuple(plot.title for plot in report.plots) if isinstance(report, BatchReport) else (),
     )
+
+
+def _answer(request: JobRequest | None, report: Message) -> AnswerTable:
+    """As the service's own `page.py` describes it, where it has one."""
+    name = next(
+        (name for name, one in registry.contracts().items() if one.report is type(report)), ""
+    )
+    page = registry.page(name)
+    if page is not None and hasattr(page, "answer"):
+        found: AnswerTable = page.answer(request, report)
+        return found
+    if isinstance(report, BatchReport):
+        return AnswerTable(_mean(report))
+    if isinstance(report, Report) and report.score is None:
+        return AnswerTable("The score is undefined: the warnings say why.")
+    return AnswerTable("What the service answered.")
+
+
+def _mean(report: BatchReport) -> str:
+    mean = report.score
+    if mean.value is None:
+        return f"No mean score: none of {counted(report.scored, 'result')} has one."
+    sentence = f"The mean score of {counted(mean.of, 'result')} is {mean.value:.3g}"
+    if mean.low is None or mean.high is None:
+        return f"{sentence}."
+    return f"{sentence}, {report.confidence:.0%} interval {mean.low:.3g} to {mean.high:.3g}."
 
 
 def _sections(how: Tabulating, shown: dict[str, Any]) -> tuple[Section, ...]:
@@ -108,103 +137,16 @@ def _sections(how: Tabulating, shown: dict[str, Any]) -> tuple[Section, ...]:
     return (*((plain,) if plain.facts or plain.table else ()), *whole.sections)
 
 
-def _lead(report: Message) -> str:
-    match report:
-        case BatchReport():
-            return _mean(report)
-        case InferenceReport():
-            return f"What {report.model.name} answered to the operation {report.operation}."
-        case SimilarityReport():
-            return (
-                f"How similar the texts of {_counted(len(report.similarities), 'pair')} are, "
-                f"by {report.model.name}: 0 to 1."
-            )
-        case Report() if report.score is None:
-            return "The score is undefined: the warnings say why."
-    return "What the room answered."
-
-
-def _mean(report: BatchReport) -> str:
-    mean = report.score
-    if mean.value is None:
-        return f"No mean score: none of {_counted(report.scored, 'result')} has one."
-    said = f"The mean score of {_counted(mean.of, 'result')} is {mean.value:.3g}"
-    if mean.low is None or mean.high is None:
-        return f"{said}."
-    return f"{said}, {report.confidence:.0%} interval {mean.low:.3g} to {mean.high:.3g}."
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
-
-
-def _columns(report: Message) -> tuple[str, ...]:
-    """A classifier's labels name the columns of its probabilities."""
-    if isinstance(report, InferenceReport) and report.operation in BY_LABEL:
-        return report.labels
-    return ()
-
-
-def _subjects(request: JobRequest | None) -> list[str]:
-    """What the rows of the answer are about, where a row is asked for each."""
-    match request:
-        case SimilarityRequest():
-            return [f"{pair.a} · {pair.b}" for pair in request.pairs]
-        case InferenceRequest():
-            asked = request.ask
-            for name in ("examples", "texts", "prompts"):
-                if (given := getattr(asked, name, None)) is not None:
-                    return [_said(one) for one in _listed(given)]
-    return []
-
-
-def _listed(given: object) -> Sequence[object]:
-    return given if isinstance(given, Sequence) else ()
-
-
-def _said(one: object) -> str:
-    match one:
-        case Example(text=text, text_pair=None):
-            return text
-        case Example(text=text, text_pair=pair):
-            return f"{text} · {pair}"
-        case Prompt(text=str(text)):
-            return text
-        case Prompt(turns=turns):
-            return " · ".join(turn.content for turn in turns or ())
-    return str(one)
-
-
-MOST_ROWS, MOST_COLUMNS, MOST_DEPTH = 200, 30, 5
-
-
-FEW = 12  # values that a list may have to be written in one line
-
-
-MOST_CARDS, WIDE = 60, 16  # so many items with more columns than that are sections, not rows
-
-
-OURS = frozenset(
-    {"model", "use", "provenance", "operation", "metric", "service_version", "labels", "languages"}
-    | {"kind", "finish"}
-)
-
-
-ANSWERS = frozenset({"answer", "similarities"})  # lists of a row for each that was asked
-
-
 @dataclass(frozen=True)
 class Tabulating:
     """How results become sections.
 
     ours: whether every string is our own, as in sums over many results.
-    subjects: what the rows of an answer are about, where it has just so many.
-    columns: what the numbers of a row of an answer are, where it has just so many.
+    answer: names the rows and columns of its field, where that has just so many.
     """
 
     ours: bool = False
-    subjects: Sequence[str] = ()
-    columns: Sequence[str] = ()
+    answer: AnswerTable = NO_ANSWER
 
     def section(self, name: str, value: Json, path: str = "part", *, ours: bool = False) -> Section:
         """A part of a result by its name, with all that is in it."""
@@ -223,7 +165,7 @@ class Tabulating:
 
     def _mixed(self, title: Cell, value: Mapping[str, Json], path: str, ours: bool) -> Section:
         deep = path.count("-") >= MOST_DEPTH
-        plain = [name for name in value if deep or _is_plain(name, value[name])]
+        plain = [name for name in value if deep or self._is_plain(name, value[name])]
         rest = [name for name in value if name not in plain]
         return Section(
             title,
@@ -244,44 +186,43 @@ class Tabulating:
             for place, value in enumerate(values, 1)
         )
 
-    def _listed(self, name: str, values: list[Json], ours: bool) -> Table:
+    def _listed(self, name: str, values: list[Json], ours: bool) -> Table[Cell]:
         names = [Cell("ours", str(place)) for place in range(1, len(values) + 1)]
-        answers = name in ANSWERS
-        if answers and len(values) == len(self.subjects):
-            names = [cell(subject, self.ours) for subject in self.subjects]
-        columns = self.columns if answers else ()
+        answers = name == self.answer.field
+        if answers and len(values) == len(self.answer.subjects):
+            names = [cell(subject, self.ours) for subject in self.answer.subjects]
+        columns = self.answer.columns if answers else ()
         return self._table(list(zip(names, values, strict=True)), ours, columns)
 
     def _table(
         self, rows: list[tuple[Cell, Json]], ours: bool, columns: Sequence[str] = ()
-    ) -> Table:
+    ) -> Table[Cell]:
         flat = [(name, _flat(value)) for name, value in rows[:MOST_ROWS]]
         every = list(dict.fromkeys(key for _, row in flat for key in row))
         keys = every[:MOST_COLUMNS]
         named = columns if len(columns) == len(keys) else keys
         return Table(
-            tuple(self._name(key) for key in named),
-            tuple(
-                (name, tuple(cell(row.get(key), ours or key in OURS) for key in keys))
+            columns=(Cell("ours", "Row"), *(self._name(key) for key in named)),
+            rows=tuple(
+                (name, *(cell(row.get(key), ours or key in OURS) for key in keys))
                 for name, row in flat
             ),
             left_out=len(rows) - len(flat),
             columns_left_out=len(every) - len(keys),
         )
 
+    def _is_plain(self, name: str, value: Json) -> bool:
+        """Whether one line says it."""
+        if isinstance(value, list):
+            short = len(value) <= FEW and not any(isinstance(one, list | dict) for one in value)
+            return not value or (short and name != self.answer.field)
+        return not isinstance(value, Mapping) or is_interval(value) or not value
+
     def _name(self, name: str) -> Cell:
         """A field's name as people write it; a key that is no such name is the caller's."""
         bare = name.replace(" ", "_")
         ours = self.ours or (bare.isascii() and (bare.isidentifier() or bare.isdigit()))
         return Cell("ours" if ours else "text", name.replace("_", " "))
-
-
-def _is_plain(name: str, value: Json) -> bool:
-    """Whether one line says it."""
-    if isinstance(value, list):
-        short = len(value) <= FEW and not any(isinstance(one, list | dict) for one in value)
-        return not value or (short and name not in ANSWERS)
-    return not isinstance(value, Mapping) or is_interval(value) or not value
 
 
 def _alike(values: list[Json]) -> bool:
@@ -314,12 +255,6 @@ def _flat(value: Json) -> dict[str, Json]:
     return found
 
 
-MOST_CHARACTERS = 300
-
-
-INTERVAL = {"value", "low", "high", "of"}  # the fields of `shared.batch_reports.Interval`
-
-
 def cell(value: Json, ours: bool) -> Cell:
     """ours: whether strings in it are our own words. What is nested is JSON, and cut short."""
     if isinstance(value, bool):
@@ -330,10 +265,10 @@ def cell(value: Json, ours: bool) -> Cell:
         return Cell("interval", value)
     if not isinstance(value, str) and not value:
         return Cell("ours", "none")
-    said = value if isinstance(value, str) else _written(value)
-    if len(said) > MOST_CHARACTERS:
-        said = said[:MOST_CHARACTERS] + "…"
-    return Cell("ours" if ours or _is_wordless(value) else "text", said)
+    text = value if isinstance(value, str) else _written(value)
+    if len(text) > MOST_CHARACTERS:
+        text = text[:MOST_CHARACTERS] + "…"
+    return Cell("ours" if ours or _is_wordless(value) else "text", text)
 
 
 def is_interval(value: Json) -> bool:

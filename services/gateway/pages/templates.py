@@ -1,36 +1,31 @@
-"""The templates: escaped by default, strict about names, no line of script or style inside.
+"""Templates and forms: escaped by default, no script or style inside, no request forged.
 
-Cross-site request forgery: a form is ours only if it carries what its own page gave it.
-
-The token is derived from a random cookie that other sites cannot read: the session's, or, before
-anybody has logged in, the visit's. Source: OWASP, "Signed Double-Submit Cookie".
-
-Under which address this visitor reached us: TLS may have ended in front of us.
-
-A form as a browser sends it: counted while it comes, and small before anybody looks into it.
+A form counts only if it carries the token that its own page gave it. The token is derived from a
+random cookie that other sites cannot read: the session's, or, before anybody has logged in, the
+visit's. Source: OWASP, "Signed Double-Submit Cookie". TLS may have ended in front of this service:
+a proxy's header tells the scheme.
 """
 
 from __future__ import annotations
 
 import hashlib
 import hmac
-import math
 import secrets
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
 
 from fastapi import Request
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import ChoiceLoader, Environment, FunctionLoader, PackageLoader, StrictUndefined
 from starlette.responses import HTMLResponse, Response
 
+from services import registry
 from services.gateway.incoming import read_bounded
 from services.gateway.refusals import Forbidden, InvalidBody, UnsupportedMediaType
 from services.gateway.site_security import is_same_origin
-from shared.page_text import MarkedText, language_of
+from shared.page_text import MarkedText, language_of, moment, significant, span
 from shared.settings import SERVICE_VERSION
 
 STATIC = Path(__file__).with_name("static")
@@ -40,15 +35,17 @@ DIGEST_CHARACTERS = 12
 
 @lru_cache(maxsize=1)
 def environment() -> Environment:
-    """The house's templates."""
+    """The site's templates, and `<name>/page.html` of every service that has one."""
     made = Environment(
-        loader=PackageLoader("services.gateway.pages"),
+        loader=ChoiceLoader(
+            [PackageLoader("services.gateway.pages"), FunctionLoader(_page_of_service)]
+        ),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.globals |= {"asset": asset, "has_asset": has_asset, "version": SERVICE_VERSION}
+    made.globals |= {"asset": asset, "version": SERVICE_VERSION}
     made.filters |= {
         "language": language,
         "moment": moment,
@@ -56,6 +53,12 @@ def environment() -> Environment:
         "span": span,
     }
     return made
+
+
+def _page_of_service(template: str) -> str | None:
+    name, _, file = template.partition("/")
+    path = registry.page_file(name, "page.html") if file == "page.html" else None
+    return None if path is None else path.read_text("utf-8")
 
 
 def rendered(template: str, **context: Any) -> str:
@@ -80,51 +83,24 @@ def page(request: Request, template: str, status: int = 200, **context: Any) -> 
     return response
 
 
-def has_asset(name: str) -> bool:
-    """Whether there is such a file beside our own."""
-    return (STATIC / name).is_file()
+def style_sheet(name: str) -> Path | None:
+    """The file behind `/static/<service>.css`; None where it is none of a service's."""
+    service, dot, ending = name.rpartition(".")
+    return registry.page_file(service, "page.css") if dot and ending == "css" else None
 
 
 @lru_cache
 def asset(name: str) -> str:
-    """The address of one of our files: it changes with the file, so it may be kept for ever."""
-    digest = hashlib.sha256((STATIC / name).read_bytes()).hexdigest()[:DIGEST_CHARACTERS]
-    return f"/static/{name}?v={digest}"
+    """The address of a static file: it changes with the content, so it may be kept for ever."""
+    content = (style_sheet(name) or STATIC / name).read_bytes()
+    return f"/static/{name}?v={hashlib.sha256(content).hexdigest()[:DIGEST_CHARACTERS]}"
 
 
-def language(said: Iterable[MarkedText] | str | None) -> str:
+def language(text: Iterable[MarkedText] | str | None) -> str:
     """What language a text is in as far as its script tells; else empty, which is `not known`."""
-    if said is None:
+    if text is None:
         return ""
-    return language_of(said if isinstance(said, str) else "".join(piece.text for piece in said))
-
-
-def moment(unix_seconds: float | None) -> str:
-    """A time as people read it, in UTC."""
-    if unix_seconds is None:
-        return "–"
-    return datetime.fromtimestamp(unix_seconds, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
-
-
-def span(seconds: float | None) -> str:
-    """A length of time."""
-    if seconds is None:
-        return "–"
-    if seconds < 1:
-        return f"{seconds * 1_000:.0f} ms"
-    return f"{seconds:.1f} s" if seconds < 120 else f"{seconds / 60:.1f} min"
-
-
-def significant(value: float | int | str | None, digits: int = 3) -> str:
-    """A number with so many decimals, shorter where they are zeros; what is no number as it is."""
-    if value is None:
-        return "–"
-    if isinstance(value, bool | str | int):
-        return str(value)
-    if value and abs(value) < 10**-digits:
-        return f"{value:.1e}"
-    rounded = f"{value:.{digits}f}".rstrip("0").rstrip(".") if math.isfinite(value) else "–"
-    return "0" if rounded == "-0" else rounded
+    return language_of(text if isinstance(text, str) else "".join(piece.text for piece in text))
 
 
 SESSION_COOKIE = "touchstone_session"

@@ -1,8 +1,6 @@
-"""`/try`: choose a metric, paste a text and an explanation, and see what comes of it.
+"""`/try`: a form for one job of any metric, with an input for each `FormField` of its contract.
 
-What `/try` asks for, as a metric's contract says; everything else of a request is JSON.
-
-A metric without a `form` has its whole request as JSON.
+Everything else of a request is JSON; of a metric without a form, all of it.
 """
 
 from __future__ import annotations
@@ -16,6 +14,7 @@ from fastapi import Query, Request
 from pydantic import ValidationError
 from starlette.responses import RedirectResponse, Response
 
+from services import registry
 from services.gateway import incoming
 from services.gateway.auth import Viewer, demand_scope
 from services.gateway.caller import Caller
@@ -32,7 +31,6 @@ from shared.errors import BadInput
 from shared.problems import problem, read_strictly, validation_problem
 
 REST = "rest"  # the form's field with all other options
-DETAILS = ("token_values", "other_variants")  # what only a page needs: asked for where there is one
 
 
 @dataclass(frozen=True)
@@ -49,10 +47,16 @@ def filled(metric: MetricContract, example: Mapping[str, Any]) -> Form:
         field.name: example[field.name] if isinstance(example.get(field.name), str) else ""
         for field in metric.form
     }
-    details = {name: True for name in DETAILS if name in metric.request.model_fields}
     named = {name for name, value in values.items() if value}
-    rest = {name: value for name, value in (details | dict(example)).items() if name not in named}
+    whole = details_of(metric.name) | dict(example)
+    rest = {name: value for name, value in whole.items() if name not in named}
     return Form(values, json.dumps(rest, ensure_ascii=False, indent=1) if rest else "{}")
+
+
+def details_of(metric: str) -> dict[str, Any]:
+    """Fields of a request that only this metric's page needs, as `/try` fills them in."""
+    found: dict[str, Any] = getattr(registry.page(metric), "DETAILS", {})
+    return found
 
 
 def sent(metric: MetricContract, form: Mapping[str, str]) -> Form:
@@ -71,7 +75,7 @@ def body_of(form: Form) -> dict[str, Any]:
     return {name: value for name, value in form.values.items() if value} | rest
 
 
-FIRST = "hatexscore"
+FIRST = "hatexscore"  # its default model is in the image, and its form takes two texts
 ENCODED = 3  # bytes of a form for one of the request: every one may be written as %XX
 MOST_PASTED = 50_000  # characters
 
@@ -93,11 +97,11 @@ async def try_form(
     request: Request,
     gateway: Gateway,
     caller: Viewer,
-    metric: Annotated[str, Query(max_length=64)] = FIRST,
+    metric: Annotated[str, Query(max_length=64)] = "",
     example: Annotated[str, Query(max_length=128)] = "",
 ) -> Response:
     """The form, filled with an example."""
-    chosen = metrics().get(metric) or metrics()[FIRST]
+    chosen = _chosen(metric)
     name = example if example in chosen.examples else next(iter(chosen.examples))
     return _shown(
         request, gateway, caller, TryForm(chosen, filled(chosen, chosen.examples[name]), name)
@@ -110,7 +114,7 @@ async def try_it(request: Request, gateway: Gateway, caller: Viewer) -> Response
     demand_scope(caller, "score")
     form = await form_of(request, limit=ENCODED * gateway.settings.max_body_bytes)
     templates.demand(request, form)
-    chosen = metrics().get(form.get("metric", "")) or metrics()[FIRST]
+    chosen = _chosen(form.get("metric", ""))
     entered, only_show = sent(chosen, form), form.get("action") == "show"
     try:
         asked = _request_of(chosen, entered, limit=gateway.settings.max_body_bytes)
@@ -123,6 +127,11 @@ async def try_it(request: Request, gateway: Gateway, caller: Viewer) -> Response
         return _shown(request, gateway, caller, TryForm(chosen, entered, errors=_errors(error)))
     gateway.messages.add(accepted.job.metric, accepted.job.id)
     return RedirectResponse(f"/jobs/{accepted.job.id}", 303)
+
+
+def _chosen(name: str) -> MetricContract:
+    found = metrics()
+    return found.get(name) or found.get(FIRST) or next(iter(found.values()))
 
 
 def _request_of(metric: MetricContract, form: Form, *, limit: int) -> JobRequest:

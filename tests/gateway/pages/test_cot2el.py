@@ -12,7 +12,7 @@ from services.cot2el.contract import CONTRACT, Cot2elRequest
 from services.cot2el.metric import SERVICE
 from services.cot2el.page import TEMPLATE, Cot2elView, view
 from services.cot2el.report import Cot2elReport
-from services.gateway.pages.templates import significant
+from shared.page_text import significant
 from shared.redaction import without_text
 from tests.cot2el.writers import EXAMPLE, THOUGHT, StubWriter, bound, request, sent
 from tests.gateway.pages.parsed import HOSTILE, Parsed, is_only_blurred, parsed

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from services.ftc.metric import SERVICE as FTC_SERVICE
 from services.ftc.report import FtcBatchReport
 from services.gateway.pages.result_tables import MOST_ROWS, TEMPLATE, Section, Tabulating, view
-from services.gateway.pages.templates import significant
 from services.hlv.metric import SERVICE as HLV_SERVICE
 from services.hlv.report import HlvBatchReport
 from services.inference.contract import InferenceRequest
@@ -22,6 +21,7 @@ from services.similarity.contract import SimilarityRequest
 from services.similarity.service import SERVICE as SIMILARITY_SERVICE
 from shared.contracts import BatchReport, BatchReportRequest, Interval, Message, Plot
 from shared.models.ports import Models, bind
+from shared.page_text import significant
 from shared.statistics.intervals import BatchStatistics
 from tests.fakes import FakeModels
 from tests.ftc.test_batch_report import ASKED as FTC_ASKED
@@ -182,7 +182,7 @@ def test_any_json_is_tabulated(value: Any, ours: bool) -> None:
     assert len(paths) == len(set(paths))
     for one in every(section):
         if one.table is not None:
-            assert {len(cells) for _, cells in one.table.rows} <= {len(one.table.columns)}
+            assert {len(row) for row in one.table.rows} <= {len(one.table.columns)}
 
 
 def every(section: Section) -> Iterator[Section]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from services.gateway.pages.templates import rendered, significant
+from services.gateway.pages.templates import rendered
 from services.haf import page as haf_page
 from services.haf.contract import CONTRACT, HafRequest
 from services.haf.metric import SERVICE
@@ -17,7 +17,7 @@ from services.haf.page import MOST_STRETCHES, STRONGEST
 from services.haf.report import DecisionPart, HafComponents, HafReport, ReasonPart, TokenValue
 from services.haf.verdict import METRICS
 from shared.charts.shapes import MOST, matrix
-from shared.page_text import MarkedText
+from shared.page_text import MarkedText, significant
 from shared.redaction import without_text
 from tests.haf.fake import ENOUGH, MORE, PLAIN, TOXIC, bound
 from tests.haf.test_score import WHOLE, ask, bring

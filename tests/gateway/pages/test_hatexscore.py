@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from services.gateway.pages.templates import STATIC, rendered
+from services.gateway.pages.templates import rendered, style_sheet
 from services.hatexscore.contract import CONTRACT, HatexscoreRequest
 from services.hatexscore.metric import SERVICE
 from services.hatexscore.page import TEMPLATE, HatexscoreView, view
@@ -241,7 +241,9 @@ def test_a_conflict_with_the_decision_is_said_first(label: Label) -> None:
 
 
 def test_the_sheet_styles_marks_of_texts_and_no_mark_of_a_chart() -> None:
-    sheet = (STATIC / "hatexscore.css").read_text("utf-8")
+    path = style_sheet("hatexscore.css")
+    assert path is not None
+    sheet = path.read_text("utf-8")
     rules = re.findall(r"^(\S*\.mark-\S+)", sheet, flags=re.MULTILINE)
     assert {rule.removeprefix("mark.mark-") for rule in rules} == {
         "quote", "conclusion", "group", "idle", "hallucinated", "mask"

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from services.gateway.pages.templates import significant
 from services.hlv.contract import CONTRACT, HlvRequest
 from services.hlv.metric import SERVICE
 from services.hlv.page import TEMPLATE, HlvView, view
 from services.hlv.report import HlvReport
+from shared.page_text import significant
 from shared.redaction import without_text
 from tests.gateway.pages.parsed import HOSTILE, Parsed, is_only_blurred, parsed
 from tests.hlv.judges import OPTIONS, StubJudge, bound, request

@@ -30,7 +30,7 @@ def test_the_page_changes_when_a_job_or_a_queue_does() -> None:
     for changed in (
         replace(FOUND, jobs=[replace(JOB, status="succeeded")]),
         replace(FOUND, counts={("ice", "running"): 1}),
-        replace(FOUND, lanes=[QueueDepth("ice", 0, 0)]),
+        replace(FOUND, queues=[QueueDepth("ice", 0, 0)]),
         replace(FOUND, signs=Signs({}, {("ice", "m"): 1})),
         replace(FOUND, models={"m": Status(state="failed", reason="no weights", since=0)}),
     ):

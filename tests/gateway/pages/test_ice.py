@@ -40,7 +40,7 @@ def scored(request: IceRequest, **judge: Any) -> IceReport:
 
 
 def shown(request: IceRequest | None, report: IceReport) -> str:
-    return rendered("metrics/ice.html", view=ice_page.view(request, report), job={}, report=report)
+    return rendered("ice/page.html", view=ice_page.view(request, report), job={}, report=report)
 
 
 def page(**fields: Any) -> str:

@@ -10,9 +10,15 @@ import httpx
 import pytest
 
 from services.gateway.pages import page_route
-from services.gateway.pages.templates import STATIC
+from services.gateway.pages.templates import STATIC, style_sheet
+from services.registry import contracts
 from shared.errors import Unavailable
 from tests.gateway.test_scores import GOOD, URL
+
+SHEETS = sorted(
+    [path.name for path in STATIC.glob("*.css")]
+    + [name for one in contracts() if style_sheet(name := f"{one}.css")]
+)
 
 
 def told(looks: list[str | Exception], seen: str, monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
@@ -69,8 +75,8 @@ def test_a_job_says_its_state_in_words_outside_of_what_is_replaced(client: httpx
     assert "aria-live" not in html
 
 
-@pytest.mark.parametrize("sheet", sorted(path.name for path in STATIC.glob("*.css")))
+@pytest.mark.parametrize("sheet", SHEETS)
 def test_nothing_moves_by_itself(sheet: str) -> None:
-    rules = (STATIC / sheet).read_text("utf-8")
+    rules = (style_sheet(sheet) or STATIC / sheet).read_text("utf-8")
     still = re.sub(r"@media \(prefers-reduced-motion.*?\n}\n", "", rules, flags=re.DOTALL)
     assert re.findall(r"@keyframes|animation|transition|scroll-behavior", still) == []

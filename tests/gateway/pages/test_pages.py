@@ -13,8 +13,8 @@ import redis
 from sqlalchemy import Engine
 
 from services.gateway.pages.page_route import POLICY
-from services.gateway.pages.templates import STATIC, asset
-from services.registry import metrics
+from services.gateway.pages.templates import STATIC, asset, style_sheet
+from services.registry import contracts, metrics
 from shared import queue
 from shared.errors import Unavailable
 from shared.ledger import keys
@@ -125,10 +125,11 @@ def test_a_form_of_another_site_does_nothing(client: httpx.Client) -> None:
 def test_every_file_of_ours_is_packed_and_kept_only_as_it_is(client: httpx.Client) -> None:
     packed = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
     patterns = packed["tool"]["setuptools"]["package-data"]["*"]
-    for path in STATIC.iterdir():
-        assert f"*{path.suffix}" in patterns
-        assert "immutable" in client.get(asset(path.name)).headers["cache-control"]
-        for other in (f"/static/{path.name}", f"/static/{path.name}?v=bogus"):
+    names = [path.name for path in STATIC.iterdir()]
+    for name in names + [f"{one}.css" for one in contracts() if style_sheet(f"{one}.css")]:
+        assert f"*.{name.rpartition('.')[2]}" in patterns
+        assert "immutable" in client.get(asset(name)).headers["cache-control"]
+        for other in (f"/static/{name}", f"/static/{name}?v=bogus"):
             assert client.get(other).headers["cache-control"] == "no-cache"
 
 

@@ -1,0 +1,41 @@
+"""An answer of a model as the page of any result shows it: a row for each text that was asked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from services.inference.contract import InferenceReport, InferenceRequest
+from shared.models.calls import Example, Prompt
+from shared.page_text import AnswerTable
+
+BY_LABEL = {"judge", "probabilities"}  # operations that answer a row of label probabilities each
+
+
+def answer(request: InferenceRequest | None, report: InferenceReport) -> AnswerTable:
+    """A classifier's labels name the columns of its probabilities."""
+    return AnswerTable(
+        lead=f"What {report.model.name} answered to the operation {report.operation}.",
+        field="answer",
+        subjects=() if request is None else _subjects(request),
+        columns=report.labels if report.operation in BY_LABEL else (),
+    )
+
+
+def _subjects(request: InferenceRequest) -> tuple[str, ...]:
+    for name in ("examples", "texts", "prompts"):
+        if (given := getattr(request.ask, name, None)) is not None:
+            return tuple(map(_text, given)) if isinstance(given, Sequence) else ()
+    return ()
+
+
+def _text(subject: object) -> str:
+    match subject:
+        case Example(text=text, text_pair=None):
+            return text
+        case Example(text=text, text_pair=pair):
+            return f"{text} · {pair}"
+        case Prompt(text=str(text)):
+            return text
+        case Prompt(turns=turns):
+            return " · ".join(turn.content for turn in turns or ())
+    return str(subject)

@@ -1,0 +1,17 @@
+"""Similarities as the page of any result shows them: a row for each pair of texts."""
+
+from __future__ import annotations
+
+from services.similarity.contract import SimilarityReport, SimilarityRequest
+from shared.page_text import AnswerTable, counted
+
+
+def answer(request: SimilarityRequest | None, report: SimilarityReport) -> AnswerTable:
+    """Both texts of a pair name its row."""
+    pairs = () if request is None else request.pairs
+    return AnswerTable(
+        lead=f"How similar the texts of {counted(len(report.similarities), 'pair')} are, by "
+        f"{report.model.name}: 0 to 1.",
+        field="similarities",
+        subjects=tuple(f"{pair.a} · {pair.b}" for pair in pairs),
+    )
