@@ -37,7 +37,7 @@ LEDGER_CORES, REDIS_CORES = 32, 1  # the most that one server of each can use
 LIFTS = {
     "gateway": "more gateway processes: they share nothing",
     "ledger": "one ledger a tenant or region (jobs know no other jobs), or fewer, larger commits",
-    "redis": "one Redis a service: queues and reply lists of different services have nothing in common",
+    "redis": "one Redis a service: queues and reply lists of services have nothing in common",
     "metric": "more workers of the metric: a queue feeds any number of them",
     "model": "GPUs in place of cores, or more model workers on the same queue",
 }

@@ -79,7 +79,7 @@ STEPS: list[tuple[str, Any, str, int]] = [
     ("validating", batch_validation, "advance", 1),
     ("feeding", lanes, "take", 1),
     ("feeding", lanes, "feed", 1),
-    ("writing", batches, "take", 1),
+    ("writing", batches, "take_unwritten", 1),
     ("writing", batches, "answers", 1),
     ("writing", batches, "close", 1),
 ]
@@ -196,7 +196,7 @@ def test_a_ledger_that_is_away_fails_no_batch(
     scene: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def away(*_: object) -> Any:
-        raise Unavailable("the ledger cannot be reached")
+        raise Unavailable("the database cannot be reached")
 
     batch = scene.make([line("a", "a")])
     files = scene.filing()
