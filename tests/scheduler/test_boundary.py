@@ -196,7 +196,7 @@ def test_a_ledger_that_is_away_fails_no_batch(
     scene: Scene, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def away(*_: object) -> Any:
-        raise Unavailable("the ledger cannot be reached")
+        raise Unavailable("the database cannot be reached")
 
     batch = scene.make([line("a", "a")])
     files = scene.filing()
