@@ -1,27 +1,16 @@
-"""Which tokens matter: attention, gradients, integrated gradients.
+"""Which tokens matter to a model's decision: attention, gradients, integrated gradients, LIME.
+
+The number that is explained is the raw logit of the target label, before softmax and temperature;
+LIME explains its probability. One example at a time, so that no other example can change a bit;
+only `Together` passes examples of one length through a causal model at once, where a row moves with
+its company by rounding, as every row of a causal model does.
 
 Sources: rollout, Abnar & Zuidema (2020), arXiv:2005.00928, section 3; integrated gradients,
-Sundararajan, Taly & Yan (2017), arXiv:1703.01365, equation 1. The number that is explained is the
-raw logit of the target label, before softmax and temperature.
-
-What an attribution needs of a model: its embeddings, its attention, and one number to explain.
-
-Two kinds of model answer to it: `EncoderInside` and `CausalInside`. One example at a time, so
-nothing is padded and no other example can change a bit.
-
-What both kinds of model do alike with a request for attributions.
-
-LIME: a linear model of the label's probability around one text.
-
-Source: Ribeiro, Singh & Guestrin (2016), arXiv:1602.04938, equation 1, with the kernel of the
-released `lime_text.py` (width 25 on 100 times the cosine distance) and its ridge penalty of 1.
-# Deviates: each token is kept with probability 1/2, where the released code first draws how many
-to remove; and no features are selected. Pure functions: arrays in, numbers out.
-
-Attention and gradients of many examples of a causal model, in as few passes as fit.
-
-Examples of one length share a pass, so nothing is padded. A row moves with its company by rounding
-only, as every row of a causal model does.
+Sundararajan, Taly & Yan (2017), arXiv:1703.01365, equation 1; LIME, Ribeiro, Singh & Guestrin
+(2016), arXiv:1602.04938, equation 1, with the kernel of the released `lime_text.py` (width 25 on
+100 times the cosine distance) and its ridge penalty of 1.
+# Deviates: LIME keeps each token with probability 1/2, where the released code first draws how many
+to remove; and no features are selected.
 """
 
 from __future__ import annotations
@@ -46,7 +35,10 @@ from shared.priority_lock import PriorityLock
 
 
 class Inside(Protocol):
-    """One example and one target label, inside one model."""
+    """One example and one target label inside a model: embeddings, attention, a number to explain.
+
+    Encoders and causal models implement it: `EncoderInside`, `CausalInside`.
+    """
 
     @property
     def lock(self) -> PriorityLock:

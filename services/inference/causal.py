@@ -5,8 +5,6 @@ logit of each verbalizer's token, where every verbalizer is one token; else soft
 log-probabilities of each verbalizer's tokens (longer ones are then less likely by nature).
 A row moves with its company by rounding only: to 1e-5 in float32, to 0.02 in bfloat16 and float16;
 in float32 on an Intel processor not at all (`shared.numerics`).
-
-The inside of a causal model, for attributions.
 """
 
 from __future__ import annotations
@@ -166,7 +164,7 @@ def _probe(tokens: int, longest: int) -> list[CausalRow]:
 
 @dataclass(frozen=True)
 class CausalInside:
-    """One example and the column of its target label."""
+    """The inside of a causal model, for one example and the column of its target label."""
 
     causal: CausalPass
     reading: CausalReading

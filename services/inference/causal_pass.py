@@ -1,13 +1,10 @@
-"""Rows through a causal model: nothing padded, and a shared beginning is read once.
+"""Rows through a causal model: nothing padded, a shared beginning read once, few logits computed.
 
 Rows of equal length and equal `prefix` travel together. The prefix goes through the model alone,
-its keys and values are repeated for the rows; the last prefix is remembered for the next batch.
-
-From hidden states to logits, in float32, of no more tokens and positions than are asked for.
-
-Models that do something to their logits after the head (Gemma caps them, Cohere and Granite scale
-them) are found by one comparison at load; they answer through their own head, on the positions
-that are asked for.
+its keys and values are repeated for the rows; the last prefix is kept for the next batch. Logits
+are in float32, of no more tokens and positions than are needed. Models that do something to their
+logits after the head (Gemma caps them, Cohere and Granite scale them) are found by one comparison
+at load; they answer through their own head.
 """
 
 from __future__ import annotations

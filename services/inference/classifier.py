@@ -1,16 +1,8 @@
 """Label probabilities and attributions from a sequence classifier in this process.
 
-In float32 on an x86-64 processor a row has the same bits alone and in any batch (`packing`,
-`row_by_row`, `shared.numerics`); in bfloat16 or on a GPU it moves by rounding: to 1e-5 in float32,
-to 0.02 in bfloat16 and float16.
-
-A classification head that answers each row alone.
-
-A matrix product of (N, d) rows takes other kernels, and so other roundings, for small N: one row
-through a BERT pooler differs in its last bits from the same row among 64. The hidden states before
-it, (N, width, d), do not. So the head's products are taken row by row: a few microseconds each.
-
-The inside of an encoder with a classification head, for attributions.
+In float32 on an x86-64 processor a row has the same bits alone and in any batch (`padded_width`,
+`RowByRow`, `shared.numerics`); in bfloat16 or on a GPU it moves by rounding: to 1e-5 in float32, to
+0.02 in bfloat16 and float16.
 """
 
 from __future__ import annotations
@@ -58,7 +50,7 @@ class LocalClassifier:
         self._weights = weights
         self._device = torch.device(weights.use.device)
         self._reader = EncoderReader(weights)
-        self._lock = PriorityLock()  # one pass at a time: attributions go beside the batcher
+        self._lock = PriorityLock()  # one pass at a time: attributions do not queue in the batcher
         self._budget = budget or padded_tokens(self._device, self._probe)
         self._batcher: MicroBatcher[EncoderRow, Floats] = MicroBatcher(
             Device(
@@ -195,7 +187,12 @@ def softmax(logits: Floats) -> Floats:
 
 
 class RowByRow(TorchFunctionMode):
-    """Within it, a linear layer on exactly (rows, d) input is computed one row at a time."""
+    """Within it, a linear layer on exactly (rows, d) input is computed one row at a time.
+
+    A matrix product of (N, d) rows takes other kernels, and so other roundings, for small N: one
+    row through a BERT pooler differs in its last bits from the same row among 64. The hidden states
+    before it, (N, width, d), do not. A few microseconds each.
+    """
 
     def __init__(self, rows: int) -> None:
         super().__init__()
@@ -219,7 +216,7 @@ class RowByRow(TorchFunctionMode):
 
 @dataclass(frozen=True)
 class EncoderInside:
-    """One example and the column of its target label."""
+    """The inside of an encoder with a head, for one example and the column of its target label."""
 
     model: Any
     lock: PriorityLock

@@ -1,17 +1,13 @@
-"""The inference room as a job of its own: one operation on one model.
+"""What the inference service is asked: one operation on one model, and how much work that is.
 
-Pydantic only: the gateway reads it.
-
-How much work an operation on a model asks for: rows and passes times the words that are read.
-
-What a model writes is not counted, since it may stop at once; what is longer than it reads is
-refused by itself.
+Pydantic only: the gateway reads it. What a model writes is not counted as work, since it may stop
+at once; what is longer than it reads is refused by itself.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pydantic import Field, JsonValue
 
@@ -66,10 +62,6 @@ CONTRACT = ServiceContract(
     cost=cost,
     examples={"label probabilities": _JUDGE},
 )
-
-
-if TYPE_CHECKING:
-    pass
 
 
 def _examples(asked: Any, reads: int) -> Sequence[Work]:

@@ -1,10 +1,7 @@
-"""The sampling loop: `transformers.generate` cannot seed each row by itself.
+"""Text from a causal model in this process: generated, or given and scored.
 
-The device's lock is taken for each step, so that rows of other callers pass in between.
-
-A text while it is being generated: its tokens, its characters, and its own random numbers.
-
-Text from a causal model in this process: generated, or given and scored.
+The sampling loop is our own: `transformers.generate` cannot seed each row by itself. The device's
+lock is taken for each step, so that rows of other callers pass in between.
 """
 
 from __future__ import annotations

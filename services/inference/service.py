@@ -1,4 +1,4 @@
-"""One operation, asked of the models of this process."""
+"""The inference service: one operation on one model of this process."""
 
 from __future__ import annotations
 

@@ -1,17 +1,13 @@
-"""How an encoder reads an example: token ids, segments, and where each token stands in the text.
+"""How models read an example: token ids, what each belongs to, and where it stands in the text.
 
-A causal model's tokenizer: strings and conversations to tokens with character offsets.
+A causal model reads `prefix + text + suffix`, tokenized once as one string, so that merges at the
+borders are those that the model would see. A token that straddles a border belongs to the part
+where its first character that is not a space lies. A text that is too long loses its last tokens;
+the template around it stays whole.
 
-How a causal model reads an example: `prefix + text + suffix`, tokenized once as one string.
-
-So merges at the borders are those that the model would see. A token that straddles a border belongs
-to the part where its first character that is not a space lies. A text that is too long loses its
-last tokens; the template around it stays whole.
-
-A row of an example: its tokens after some were replaced and the others deleted.
-
-Rows are literal: a special token or a piece of the template stays only where its position is kept.
-The model numbers the positions of what is left from 0. Source: shared.models.calls.Row.
+A row of an example is its tokens after some were replaced and the others deleted. It is literal: a
+special token or a piece of the template stays only where its position is kept. The model numbers
+the positions of what is left from 0. Source: shared.models.calls.Row.
 """
 
 from __future__ import annotations

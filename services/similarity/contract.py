@@ -1,14 +1,12 @@
-"""The similarity room as a job of its own: how similar are the texts of each pair?
+"""What the similarity service is asked: how similar the texts of pairs are, and at what cost.
 
-Pydantic only: the gateway reads it.
-
-How much work a comparison of pairs asks for: every text is read, as far as the model reads.
+Pydantic only: the gateway reads it. Every text is read, as far as the model reads.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from pydantic import Field
 
@@ -67,7 +65,3 @@ CONTRACT = ServiceContract(
     cost=cost,
     examples={"two pairs": _TOWN},
 )
-
-
-if TYPE_CHECKING:
-    pass

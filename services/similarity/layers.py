@@ -1,15 +1,10 @@
-"""The last layer of a cross-encoder, computed for the one token that its head reads.
+"""Two exact shortcuts for BERT's and RoBERTa's cross-encoders: nothing is approximated.
 
-BERT's and RoBERTa's classification heads read the last layer at the first token only. There the
-other tokens matter as keys and values, so their queries, attention outputs and feed-forward
-networks need not be computed: of the last layer's 12 d² multiplications a token, 2 d² stay. The
-score is the same number; nothing is approximated.
-
-The first layer's queries, keys and values, computed once for each distinct token of a batch.
-
-Before the first layer a token is its word, its position and its segment, whatever stands beside it.
-A reason against its variants repeats nearly all of them. Nothing is approximated; in later layers
-every token has seen its own text, and no two are equal any more.
+The last layer is computed for the one token that the head reads: the others matter there as keys
+and values only, so that of its 12 d² multiplications a token, 2 d² stay. The first layer's queries,
+keys and values are computed once for each distinct token of a batch: before it a token is its word,
+its position and its segment, whatever else is in the batch, and a reason against its variants
+repeats nearly all of them.
 """
 
 from __future__ import annotations
@@ -115,7 +110,7 @@ class OncePerToken(nn.Module):
 def compute_repeats_once(network: Any) -> None:
     """Shorten the first layer of a model that is used by one thread at a time.
 
-    Not where it is the last one too: that one is computed for the first token (`first_token`).
+    Not where it is the last one too: that one is computed for the first token.
     """
     if isinstance(network, READ_FIRST_TOKEN) and network.config.num_hidden_layers > 1:
         repeats = Repeats()

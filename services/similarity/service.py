@@ -1,4 +1,4 @@
-"""Similarities of pairs, asked of the model of this process."""
+"""The similarity service: pairs of texts, compared by one model of this process."""
 
 from __future__ import annotations
 
