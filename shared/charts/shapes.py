@@ -398,8 +398,8 @@ def interval_plot(
 
     titles: of the plot, and the lines above the picture.
     """
-    panel = _panel(rows, unit=unit, per=100)
-    at_chance = {"x": {"datum": 100 * chance, "type": "quantitative"}}
+    panel = _panel(rows, unit=unit)
+    at_chance = {"x": {"datum": chance, "type": "quantitative"}}
     panel["layer"].insert(
         0, {"mark": {"type": "rule", "color": INK, "strokeDash": [4, 3]}, "encoding": at_chance}
     )
@@ -444,15 +444,15 @@ def interval_panels(
     return plotted(spec, name=name, title=title, inches=inches)
 
 
-def _panel(
-    rows: Sequence[IntervalRow], *, unit: str | None = None, per: float = 1, named: bool = True
-) -> Part:
-    """per: what a mean of 1 is on the axis."""
+def _panel(rows: Sequence[IntervalRow], *, unit: str | None = None, named: bool = True) -> Part:
+    """unit: of an axis in percent; None: of one from 0 to 1 without a title."""
     along: Part = {
         "type": "quantitative",
-        "scale": {"domain": [0, per], "nice": False},
+        "scale": {"domain": [0, 1], "nice": False},
         "axis": {"title": unit, "grid": True, "tickCount": 5},
     }
+    if unit is not None:
+        along["axis"]["labelExpr"] = "round(100 * datum.value)"
     labels = f"{json.dumps([row.name for row in rows])}[datum.value]" if named else "''"
     down = {
         "field": "place",
@@ -461,11 +461,16 @@ def _panel(
         "axis": {"title": None, "labelExpr": labels, "labelLimit": 0, "labelFontSize": 10},
     }
     colour = {"field": "colour", "type": "nominal", "scale": None}
-    at = {"x": {"field": "mean", **along}, "y": down}
+    at = {"x": {"field": "value", **along}, "y": down}
     ends = {"x": {"field": "low", **along}, "x2": {"field": "high"}, "y": down, "color": colour}
     note: Part = {"type": "text", "fontSize": 8, "color": INK}
     return {
-        "data": {"values": _interval_rows(rows, per)},
+        "data": {
+            "values": [
+                {"place": place, "colour": row.colour, "note": row.note, **row.mean.model_dump()}
+                for place, row in enumerate(rows)
+            ]
+        },
         "layer": [
             {
                 "transform": [{"filter": "isValid(datum.low) && isValid(datum.high)"}],
@@ -473,38 +478,19 @@ def _panel(
                 "encoding": ends,
             },
             {
-                "transform": [{"filter": "isValid(datum.mean)"}],
+                "transform": [{"filter": "isValid(datum.value)"}],
                 "mark": {"type": "point", "filled": True, "size": 45, "opacity": 1},
                 "encoding": {**at, "color": colour},
             },
             {
-                "transform": [{"filter": "isValid(datum.mean)"}],
+                "transform": [{"filter": "isValid(datum.value)"}],
                 "mark": {**note, "dy": -9},
                 "encoding": {**at, "text": {"field": "note"}},
             },
             {
-                "transform": [{"filter": "!isValid(datum.mean)"}],
+                "transform": [{"filter": "!isValid(datum.value)"}],
                 "mark": {**note, "color": GREY, "text": "undefined"},
-                "encoding": {"x": {"datum": per / 2, **along}, "y": down},
+                "encoding": {"x": {"datum": 0.5, **along}, "y": down},
             },
         ],
     }
-
-
-def _interval_rows(rows: Sequence[IntervalRow], per: float) -> list[Part]:
-    return [
-        {
-            "place": place,
-            "colour": row.colour,
-            "note": row.note,
-            **{
-                name: None if value is None else per * value
-                for name, value in (
-                    ("mean", row.mean.value),
-                    ("low", row.mean.low),
-                    ("high", row.mean.high),
-                )
-            },
-        }
-        for place, row in enumerate(rows)
-    ]
