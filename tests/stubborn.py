@@ -15,7 +15,7 @@ from shared.worker import register
 from shared.worker.process import Health
 from shared.worker.process import serve as serve_health
 from shared.worker.watchdog import watchdog
-from tests.rooms import ECHO, EchoReport, EchoRequest, echo
+from tests.echo_metric import ECHO, EchoReport, EchoRequest, echo
 
 STUBBORN = replace(ECHO, name="stubborn")
 SLOW_STEPS = 20

@@ -16,7 +16,7 @@ from tests.batches import FINAL, packed
 from tests.end_to_end.load import finished as succeeded
 from tests.end_to_end.service import Service, serving
 from tests.haf import first_layer
-from tests.haf.test_generated import ENTRIES
+from tests.haf.test_conversation import ENTRIES
 from tests.haf.tiny_llama import save
 
 DATA = Path(__file__).parents[3] / "shared" / "data" / "haf_explanations.jsonl"

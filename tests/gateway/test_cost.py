@@ -19,7 +19,7 @@ from shared.work import Size, Work
 from shared.worker import job
 from shared.worker.job import carry
 from tests.batches import Scene
-from tests.rooms import ECHO, EchoRequest, echo
+from tests.echo_metric import ECHO, EchoRequest, echo
 
 WORDS = " ".join(f"word{number}" for number in range(600))
 PAIRS = [{"explanation": f"{n} because of this" * 900, "label": "A"} for n in range(8)]

@@ -15,7 +15,7 @@ from services.haf.report import HafBatchReport, HafBatchReportRequest
 from shared.contracts import Interval, Scored
 from shared.statistics.intervals import BatchStatistics
 from tests.haf.fake import ENOUGH, MORE, PLAIN, bound
-from tests.haf.test_score import ask, bring
+from tests.haf.test_metric import ask, bring
 
 score_batch = SERVICE.score_batch
 

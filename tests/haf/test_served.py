@@ -17,7 +17,7 @@ from services.haf.metric import SERVICE
 from services.stack.servers import HOST, free_port
 from shared.models.catalogue import load_catalogue
 from shared.models.ports import bind
-from tests.haf.test_generated import ENTRIES, TEXT
+from tests.haf.test_conversation import ENTRIES, TEXT
 from tests.haf.tiny_llama import SPECIAL, STAGES, save
 from tests.patience import looks
 from tests.shared.openai import gguf_model

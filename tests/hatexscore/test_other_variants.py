@@ -13,7 +13,7 @@ from services.hatexscore.report import HatexscoreReport, VariantOutcome
 from shared.contracts import Variant
 from shared.redaction import without_text
 from tests.hatexscore.fake import FakeClassifier, bound
-from tests.hatexscore.test_score import ask, requests
+from tests.hatexscore.test_metric import ask, requests
 
 score = SERVICE.score
 score_batch = SERVICE.score_batch

@@ -8,7 +8,7 @@ from services.scheduler.wakeups import ROUNDS, Wakeups
 from shared import queue
 from shared.ledger.turns import ClaimOrder
 from shared.settings import Settings
-from tests.shared.test_turns import ECHO, made, taken
+from tests.shared.ledger.test_turns import ECHO, made, taken
 
 
 def rounds(engine: Engine, number: int = ROUNDS) -> None:

@@ -21,8 +21,8 @@ from shared.ledger import leases
 from shared.statistics.intervals import BatchStatistics
 from tests.cot2el import writers
 from tests.fakes import USE
+from tests.ftc import test_page
 from tests.ftc.test_batch_report import ASKED, rows
-from tests.gateway.pages import test_ftc
 from tests.hlv import judges
 
 cot2el = COT2EL_SERVICE.score
@@ -87,7 +87,7 @@ def test_a_result_that_is_no_score_has_a_page(
 
 
 def test_a_report_over_many_has_a_page(client: httpx.Client, ends: Ends) -> None:
-    asked, scored = test_ftc.scored()
+    asked, scored = test_page.scored()
     one = ends("/v1/scores/ftc", asked.model_dump(mode="json"), scored)
     report = batch_report(rows(), ASKED)
     job = ends("/v1/reports/ftc", {"jobs": [one]}, report)
@@ -101,7 +101,7 @@ def test_the_three_have_their_own_pages_and_sheets(client: httpx.Client, ends: E
     with judges.bound():
         rated = judges.request(model="embedded-nli"), hlv(judges.request(model="embedded-nli"))
     for metric, (asked, report) in {
-        "ftc": test_ftc.scored(),
+        "ftc": test_page.scored(),
         "cot2el": (writers.sent(), cot2el(writers.sent())),
         "hlv": rated,
     }.items():

@@ -21,7 +21,7 @@ from shared.statistics.intervals import BatchStatistics
 from shared.worker import register, registered
 from shared.worker.job import carry
 from shared.worker.tasks import gathered
-from tests.rooms import ECHO, Echo, EchoReport, EchoRequest, echo
+from tests.echo_metric import ECHO, Echo, EchoReport, EchoRequest, echo
 
 MINUTE = timedelta(minutes=1)
 ROOM = ECHO.batch

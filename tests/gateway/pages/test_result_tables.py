@@ -23,13 +23,13 @@ from shared.contracts import BatchReport, BatchReportRequest, Interval, Message,
 from shared.models.ports import Models, bind
 from shared.page_text import significant
 from shared.statistics.intervals import BatchStatistics
+from tests.echo_metric import EchoRequest, echo
 from tests.fakes import FakeModels
 from tests.ftc.test_batch_report import ASKED as FTC_ASKED
 from tests.ftc.test_batch_report import rows as ftc_rows
 from tests.gateway.pages.parsed import HOSTILE, Parsed, is_only_blurred, parsed
 from tests.hlv.test_batch_report import ASKED as HLV_ASKED
 from tests.hlv.test_batch_report import distributions
-from tests.rooms import EchoRequest, echo
 
 infer = INFERENCE_SERVICE.score
 compare = SIMILARITY_SERVICE.score

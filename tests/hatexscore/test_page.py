@@ -19,7 +19,7 @@ from shared.contracts import Variant
 from shared.page_text import MarkedText
 from shared.redaction import without_text
 from tests.hatexscore.fake import FakeClassifier, bound
-from tests.hatexscore.test_score import ask, requests
+from tests.hatexscore.test_metric import ask, requests
 
 score = SERVICE.score
 

@@ -17,7 +17,7 @@ from shared.errors import BadInput, Unavailable
 from shared.models.calls import Prompt
 from shared.redaction import without_text
 from tests.haf.fake import ENOUGH, MORE, PLAIN, TOXIC, bound, response, surprise, told
-from tests.haf.test_stages import WRITING
+from tests.haf.test_parsing import WRITING
 
 score = SERVICE.score
 score_batch = SERVICE.score_batch

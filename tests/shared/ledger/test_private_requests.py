@@ -21,7 +21,7 @@ from shared.ledger.private_requests import (
     encrypted,
 )
 from shared.settings import settings
-from tests.rooms import EchoRequest
+from tests.echo_metric import EchoRequest
 
 MINUTE = timedelta(minutes=1)
 JSON = st.recursive(

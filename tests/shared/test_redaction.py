@@ -18,7 +18,7 @@ from shared.ledger.jobs import Job
 from shared.ledger.tables import metadata
 from shared.redaction import RUN, repeats, without_text
 from shared.worker.job import carry
-from tests.rooms import ECHO, EchoRequest, echo
+from tests.echo_metric import ECHO, EchoRequest, echo
 
 score = SERVICE.score
 

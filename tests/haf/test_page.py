@@ -20,7 +20,7 @@ from shared.charts.shapes import MOST, matrix
 from shared.page_text import MarkedText, significant
 from shared.redaction import without_text
 from tests.haf.fake import ENOUGH, MORE, PLAIN, TOXIC, bound
-from tests.haf.test_score import WHOLE, ask, bring
+from tests.haf.test_metric import WHOLE, ask, bring
 
 score = SERVICE.score
 

@@ -15,7 +15,7 @@ from services.haf.metric import SERVICE
 from services.haf.report import DecisionPart, HafReport, ReasonPart
 from shared.redaction import without_text
 from tests.haf.fake import bound, overlap, surprise
-from tests.haf.test_score import WHOLE, ask, bring, requests
+from tests.haf.test_metric import WHOLE, ask, bring, requests
 
 score = SERVICE.score
 

@@ -7,8 +7,8 @@ import pytest
 
 from services.hatexscore.report import ConsistencyRule, Label
 from services.hatexscore.verdict import coherence
-from tests.gateway.pages.test_hatexscore import scored
-from tests.hatexscore.test_score import ask
+from tests.hatexscore.test_metric import ask
+from tests.hatexscore.test_page import scored
 
 RULES: tuple[ConsistencyRule, ...] = get_args(ConsistencyRule)
 LABELS: tuple[Label, ...] = get_args(Label)

@@ -19,9 +19,9 @@ from shared.models.catalogue import (
     folder_sha256,
     load_catalogue,
 )
-from tests.rooms import ECHO
+from tests.echo_metric import ECHO
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
 

@@ -28,7 +28,7 @@ from shared.worker import job as heartbeat_module
 from shared.worker import watchdog as watchdog_module
 from shared.worker.job import Heartbeat, Score, carry, context_of
 from shared.worker.watchdog import Watchdog
-from tests.rooms import ECHO, EchoRequest, echo
+from tests.echo_metric import ECHO, EchoRequest, echo
 
 MINUTE = timedelta(minutes=1)
 

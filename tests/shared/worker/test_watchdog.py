@@ -27,10 +27,10 @@ from shared.ledger import jobs
 from shared.ledger.jobs import Job
 from shared.settings import Settings
 from shared.worker.watchdog import RETIRED
-from tests.rooms import EchoRequest
+from tests.echo_metric import EchoRequest
 from tests.stubborn import STUBBORN
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 SECONDS = {"max_run": 2, "grace": 2, "heartbeat": 2, "lease": 10, "resend": 1}
 NEIGHBOURS = 6
 FROM_FAULTHANDLER = 1

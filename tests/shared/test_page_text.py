@@ -1,0 +1,186 @@
+"""Word diffs: laws first.
+
+What a script tells of a language, and that every text of a page says it.
+
+Marked text: laws of cutting.
+"""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from services.gateway.pages.templates import environment
+from shared.page_text import MOST_WORDS, Mark, changes, language_of, pieces
+
+WORDS = st.lists(st.sampled_from(["a", "man", "is", "not", ",", "结论", "🙂", "an"]), max_size=12)
+TEXTS = st.one_of(st.text(max_size=40), WORDS.map(" ".join))
+MARKS = st.lists(st.builds(Mark, st.integers(0, 40), st.integers(0, 45), st.just("x")), max_size=4)
+
+
+@given(TEXTS, TEXTS)
+def test_both_texts_are_whole(before: str, after: str) -> None:
+    found = changes(before, after)
+    assert "".join(one.text for one in found if one.how != "added") == before
+    assert "".join(one.text for one in found if one.how != "deleted") == after
+    assert all(one.text for one in found)
+
+
+@given(TEXTS)
+def test_a_text_is_the_same_as_itself(text: str) -> None:
+    assert [one.how for one in changes(text, text)] == ["same"] * bool(text)
+
+
+@given(TEXTS, TEXTS, MARKS)
+def test_every_mark_covers_the_characters_that_it_covered(
+    before: str, after: str, marks: list[Mark]
+) -> None:
+    for old, new, left_out, text in (
+        (marks, (), "added", before),
+        ((), marks, "deleted", after),
+    ):
+        found = changes(before, after, old, new)
+        covered = "".join(
+            ("x" if piece.marks else ".") * len(piece.text)
+            for one in found
+            if one.how != left_out
+            for piece in one.pieces
+        )
+        assert covered == "".join(
+            "x" if any(mark.start <= place < mark.end for mark in marks) else "."
+            for place in range(len(text))
+        )
+
+
+def test_words_change_as_a_whole() -> None:
+    found = changes("Four friends are playing chess in town.", "Four friends play in town.")
+    assert [(one.how, one.text) for one in found] == [
+        ("same", "Four friends "),
+        ("deleted", "are playing chess"),
+        ("added", "play"),
+        ("same", " in town."),
+    ]
+
+
+def test_white_space_alone_joins_nothing() -> None:
+    found = changes("an old man", "two young women")
+    assert [one.how for one in found] == ["deleted", "added"]
+
+
+def test_a_long_middle_is_one_deletion_and_one_insertion() -> None:
+    found = changes("so " + "a b " * MOST_WORDS + "end", "so " + "b c " * MOST_WORDS + "end")
+    assert [one.how for one in found] == ["same", "deleted", "added", "same"]
+
+
+HANGUL, KANA, HAN = (
+    st.text(st.characters(min_codepoint=low, max_codepoint=high), min_size=1)
+    for low, high in ((0xAC00, 0xD7A3), (0x3041, 0x3096), (0x4E00, 0x9FFF))
+)
+LATIN = st.text(st.characters(min_codepoint=0x20, max_codepoint=0x24F))
+
+
+@given(HANGUL, st.text("0123456789 .,!"))
+def test_hangul_is_korean(text: str, more: str) -> None:
+    assert language_of(more + text) == "ko"
+
+
+@given(KANA)
+def test_kana_is_japanese(text: str) -> None:
+    assert language_of(text) == "ja"
+
+
+@given(HAN)
+def test_han_alone_is_taken_for_chinese(text: str) -> None:
+    assert language_of(text) == "zh"
+
+
+@given(LATIN)
+def test_other_scripts_tell_nothing(text: str) -> None:
+    assert language_of(text) == ""
+
+
+@given(st.text())
+def test_any_text_has_an_answer(text: str) -> None:
+    assert language_of(text) in {"", "ko", "zh", "ja"}
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("이 글은 이웃을 게으르다고 부른다. (AI)", "ko"),
+        ("大韓民國의 글", "ko"),
+        ("これは日本語の文章です。", "ja"),
+        ("この文は漢字が多い日本国憲法前文", "ja"),
+        ("这段文字说邻居很懒。", "zh"),
+        ("這段文字說「の」這個字很常見,鄰居們都很勤勞,今天天氣很好", "zh"),
+        ("The word 的 is frequent in Chinese texts.", ""),
+        ("نص عربي", ""),
+        ("", ""),
+    ],
+)
+def test_sentences(text: str, language: str) -> None:
+    assert language_of(text) == language
+
+
+def shown(call: str, **context: object) -> str:
+    template = environment().from_string('{% import "macros.html" as ui %}{{ ' + call + " }}")
+    return template.render(**context).strip()
+
+
+def test_a_text_says_its_language_or_that_it_is_not_known() -> None:
+    korean = pieces("이웃이 게으르다", [Mark(0, 3, "quote", "quoted")])
+    assert 'lang="ko"' in shown("ui.text(said)", said=korean)
+    assert 'lang="en"' in shown('ui.text(said, "en")', said=korean)
+    assert 'lang=""' in shown("ui.text(said)", said=pieces("lazy", []))
+    assert shown("ui.inline(said)", said="懒") == '<bdi class="sensitive" lang="zh">懒</bdi>'
+    assert shown("ui.inline(said)", said="a<b") == '<bdi class="sensitive" lang="">a&lt;b</bdi>'
+    assert 'lang="ja"' in shown('ui.inline(said, "ja")', said="漢字")
+
+
+def test_marks_are_shown_without_white_space_of_the_template() -> None:
+    said = pieces("ab c d", [Mark(0, 2, "a", "first"), Mark(3, 4, "b")])
+    assert shown("ui.marked(said)", said=said) == (
+        '<mark class="mark-a" title="first">ab<span class="spoken" lang="en"> [first] </span>'
+        "</mark> "
+        '<mark class="mark-b">c</mark> d'
+    )
+
+
+def test_a_table_is_a_region_that_can_be_scrolled_by_keyboard() -> None:
+    source = (
+        '{% import "macros.html" as ui %}{% call ui.table(said, "A & B") %}<tbody>{% endcall %}'
+    )
+    html = environment().from_string(source).render(said="<b>")
+    assert '<div class="wide" tabindex="0" role="region" aria-label="A &amp; B">' in html
+    assert "<caption>&lt;b&gt;</caption>" in html
+    assert "<tbody>" in html
+
+
+MARKED = st.lists(
+    st.builds(
+        Mark,
+        start=st.integers(0, 40),
+        end=st.integers(0, 50),
+        kind=st.sampled_from("ab"),
+        label=st.sampled_from(("", "one", "two")),
+    ),
+    max_size=8,
+)
+
+
+@given(st.text(max_size=30), MARKED)
+def test_the_pieces_are_the_text_and_each_knows_its_marks(text: str, marks: list[Mark]) -> None:
+    found = pieces(text, marks)
+    assert "".join(piece.text for piece in found) == text
+    place = 0
+    for piece in found:
+        for character in range(place, place + len(piece.text)):
+            covering = [mark for mark in marks if mark.start <= character < mark.end]
+            assert sorted(map(repr, piece.marks)) == sorted(map(repr, covering))
+        place += len(piece.text)
+
+
+def test_what_several_marks_say_is_said_once() -> None:
+    (_, both, _) = pieces("abc", [Mark(1, 2, "quote", "quoted"), Mark(1, 2, "group", "quoted")])
+    assert (both.classes, both.label) == ("mark-quote mark-group", "quoted")
