@@ -93,7 +93,7 @@ class FtcRequest(ScoreRequest):
     substitutes: Annotated[tuple[Phrase, ...], Input] = Field(
         default=(),
         max_length=2_000,
-        description="phrases of other examples to draw from; absent: the room's own list",
+        description="phrases of other examples to draw from; absent: the service's own list",
     )
     study: Annotated[Study | None, Input] = Field(
         default=None, description="for the batch report; never scored"

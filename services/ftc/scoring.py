@@ -23,7 +23,7 @@ from services.ftc.report import (
     FtcNull,
     Satisfaction,
 )
-from shared.counting import histogram_of
+from shared.statistics.intervals import histogram_of
 
 
 def distribution(row: Floats) -> Distribution:

@@ -18,9 +18,9 @@ from services.ice.kernel import Floats
 from services.ice.operators import Operators, random_of
 from services.ice.report import IceNull, IceScores, Operator, Test, TestedOperator
 from services.ice.subsets import Subset
-from shared.counting import histogram_of
 from shared.job_context import check, checking
 from shared.models.calls import Row
+from shared.statistics.intervals import histogram_of
 
 FIRST_ROUND = 50
 

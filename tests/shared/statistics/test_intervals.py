@@ -13,8 +13,7 @@ from pydantic import ValidationError
 from scipy.stats import bootstrap
 
 from shared.contracts import BatchReportRequest, Histogram, Interval
-from shared.counting import BINS, histogram_of
-from shared.statistics.intervals import BatchStatistics, Floats, of_sums
+from shared.statistics.intervals import BINS, BatchStatistics, Floats, histogram_of, of_sums
 from tests.echo_metric import ECHO
 
 
