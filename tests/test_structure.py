@@ -22,14 +22,8 @@ ROOT = Path(__file__).parents[1]
 METRIC_FILES = (
     "README.md", "contract.py", "report.py", "variants.py", "kernel.py", "metric.py",
 )  # fmt: skip
-LONG_FUNCTIONS = {  # that may have more than 30 lines
-    "services/gateway/app.py:create_app",
-    "services/gateway/routes/scores.py:add_room",
-    "shared/ledger/batches.py:make",
-    "shared/ledger/leases.py:_claimed",
-    "shared/telemetry.py:configure_logging",
-}
-MOST_HOPS = 40  # files that one HateXScore job runs through, beside those that protect the service
+LONG_FUNCTIONS = {"shared/ledger/leases.py:_claimed"}  # one statement of SQL
+MOST_HOPS = 37  # files that one HateXScore job runs through, beside those that protect the service
 PROTECTION = {  # against costly and hostile requests, models that are away, and threads that hang
     "services/gateway/answer_headers.py",
     "services/gateway/request_limits.py",
@@ -103,7 +97,6 @@ def test_files_are_named_by_nouns() -> None:
     assert figures()["share_of_names_in_ing"] <= 0.05
 
 
-@pytest.mark.xfail(strict=False, reason="the two loaders are not one yet")
 def test_no_imports_run_in_a_circle() -> None:
     assert figures()["circle"] == []
 

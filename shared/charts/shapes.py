@@ -446,6 +446,47 @@ def interval_panels(
 
 def _panel(rows: Sequence[IntervalRow], *, unit: str | None = None, named: bool = True) -> Part:
     """unit: of an axis in percent; None: of one from 0 to 1 without a title."""
+    along, down = _panel_axes(rows, unit, named=named)
+    values = [
+        {"place": place, "colour": row.colour, "note": row.note, **row.mean.model_dump()}
+        for place, row in enumerate(rows)
+    ]
+    return {
+        "data": {"values": values},
+        "layer": _panel_layers(along, down),
+    }
+
+
+def _panel_layers(along: Part, down: Part) -> list[Part]:
+    colour = {"field": "colour", "type": "nominal", "scale": None}
+    at = {"x": {"field": "value", **along}, "y": down}
+    ends = {"x": {"field": "low", **along}, "x2": {"field": "high"}, "y": down, "color": colour}
+    note: Part = {"type": "text", "fontSize": 8, "color": INK}
+    return [
+        {
+            "transform": [{"filter": "isValid(datum.low) && isValid(datum.high)"}],
+            "mark": {"type": "rule", "strokeWidth": 2},
+            "encoding": ends,
+        },
+        {
+            "transform": [{"filter": "isValid(datum.value)"}],
+            "mark": {"type": "point", "filled": True, "size": 45, "opacity": 1},
+            "encoding": {**at, "color": colour},
+        },
+        {
+            "transform": [{"filter": "isValid(datum.value)"}],
+            "mark": {**note, "dy": -9},
+            "encoding": {**at, "text": {"field": "note"}},
+        },
+        {
+            "transform": [{"filter": "!isValid(datum.value)"}],
+            "mark": {**note, "color": GREY, "text": "undefined"},
+            "encoding": {"x": {"datum": 0.5, **along}, "y": down},
+        },
+    ]
+
+
+def _panel_axes(rows: Sequence[IntervalRow], unit: str | None, *, named: bool) -> tuple[Part, Part]:
     along: Part = {
         "type": "quantitative",
         "scale": {"domain": [0, 1], "nice": False},
@@ -454,43 +495,10 @@ def _panel(rows: Sequence[IntervalRow], *, unit: str | None = None, named: bool 
     if unit is not None:
         along["axis"]["labelExpr"] = "round(100 * datum.value)"
     labels = f"{json.dumps([row.name for row in rows])}[datum.value]" if named else "''"
-    down = {
+    down: Part = {
         "field": "place",
         "type": "ordinal",
         "scale": {"domain": list(range(len(rows)))},
         "axis": {"title": None, "labelExpr": labels, "labelLimit": 0, "labelFontSize": 10},
     }
-    colour = {"field": "colour", "type": "nominal", "scale": None}
-    at = {"x": {"field": "value", **along}, "y": down}
-    ends = {"x": {"field": "low", **along}, "x2": {"field": "high"}, "y": down, "color": colour}
-    note: Part = {"type": "text", "fontSize": 8, "color": INK}
-    return {
-        "data": {
-            "values": [
-                {"place": place, "colour": row.colour, "note": row.note, **row.mean.model_dump()}
-                for place, row in enumerate(rows)
-            ]
-        },
-        "layer": [
-            {
-                "transform": [{"filter": "isValid(datum.low) && isValid(datum.high)"}],
-                "mark": {"type": "rule", "strokeWidth": 2},
-                "encoding": ends,
-            },
-            {
-                "transform": [{"filter": "isValid(datum.value)"}],
-                "mark": {"type": "point", "filled": True, "size": 45, "opacity": 1},
-                "encoding": {**at, "color": colour},
-            },
-            {
-                "transform": [{"filter": "isValid(datum.value)"}],
-                "mark": {**note, "dy": -9},
-                "encoding": {**at, "text": {"field": "note"}},
-            },
-            {
-                "transform": [{"filter": "!isValid(datum.value)"}],
-                "mark": {**note, "color": GREY, "text": "undefined"},
-                "encoding": {"x": {"datum": 0.5, **along}, "y": down},
-            },
-        ],
-    }
+    return along, down
