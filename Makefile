@@ -32,7 +32,7 @@ serve: $(VENV)/runtime  ## the same service, until Ctrl-C
 	$(RUN) -m services.stack serve
 
 test: $(VENV)/dev  ## the whole suite: real Redis, real PostgreSQL, no network, no GPU
-	HF_HUB_OFFLINE=1 $(BIN)/pytest -m "not end_to_end" --numprocesses 2 --dist loadfile
+	HF_HUB_OFFLINE=1 $(BIN)/pytest -m "not end_to_end" --numprocesses 2 --dist worksteal
 	HF_HUB_OFFLINE=1 $(BIN)/pytest -m end_to_end --numprocesses 2 --dist loadfile
 
 lint: $(VENV)/dev  ## ruff, mypy --strict, import borders, generated manifests

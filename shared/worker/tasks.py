@@ -58,7 +58,7 @@ registered: dict[str, RegisteredTask] = {}
 
 
 def register(service: Service) -> None:
-    """Register its task, and that of its batch reports if it is a metric."""
+    """Register its task, and that of its batch reports if it is a metric; again: in place of it."""
     _register(service.contract, service.score)
     if isinstance(service, Metric):
         _register(service.contract.batch, _batch_reports_of(service))
@@ -66,6 +66,7 @@ def register(service: Service) -> None:
 
 def _register(contract: ServiceContract, score: Score) -> None:
     registered[contract.name] = RegisteredTask(contract, score)
+    app.tasks.pop(task_name(contract.name), None)
 
     @app.task(name=task_name(contract.name), ignore_result=True, bind=True)  # type: ignore[untyped-decorator]
     def task(self: Any, job_id: str) -> None:
