@@ -28,7 +28,6 @@ from shared.contracts import (
     ScoreRequest,
     SurprisingRule,
     Variant,
-    Word,
 )
 from shared.work import Size, Work, words_of
 
@@ -94,8 +93,9 @@ class HatexscoreRequest(ScoreRequest):
         default=None,
         description="the explained decision; if absent, the one that the explanation states",
     )
-    language: Annotated[LanguageTag, Word] = Field(
+    language: Annotated[LanguageTag, Parameter] = Field(
         default="auto",
+        examples=["en", "de", "zh-Hant"],
         description="BCP 47, of text and explanation, believed as it is; `auto` identifies each by "
         "itself. The rules read en, zh and ko; the model reads what it states",
     )

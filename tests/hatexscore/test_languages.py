@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 import pytest
 
-from bench.language import DATA, FILES, labelled
+from bench.language import DATA, FILES, foreign, labelled
 from services.bindings import local
 from services.hatexscore.contract import CONTRACT, HatexscoreRequest
 from services.hatexscore.metric import SERVICE
@@ -196,11 +196,7 @@ def embedded() -> Iterator[None]:
 )
 def test_the_embedded_model_gives_no_number_to_foreign_posts() -> None:
     texts = [text for _, text in labelled()][::39]  # 60 of 2,321; no text is ever printed
-    asked = [
-        ask(ENGLISH, text=text, explanation=f'It says "{text[:20]}". The text is hateful.')
-        for text in texts
-    ]
-    reports = SERVICE.score_batch(asked)
+    reports = foreign(texts)
     assert len(reports) == 60
     for report in reports:
         parts = report.components
