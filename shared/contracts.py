@@ -128,6 +128,18 @@ class Provenance(Message):
     service_version: str
 
 
+class LanguageFound(Message):
+    """The language of a text, and what told it."""
+
+    code: Annotated[str, Word] = Field(
+        description="BCP 47, varieties folded into their macrolanguage; `und`: undecided"
+    )
+    confidence: float = Field(
+        ge=0, le=1, description="share of the script, or probability of the model; 1: as sent"
+    )
+    by: Literal["request", "script", "model", "undecided"]
+
+
 class Evidence(Message):
     """A span that the score rests on."""
 

@@ -105,6 +105,7 @@ def values_of(schema: Json, definitions: Mapping[str, Json]) -> Iterator[Any]:
     for part in [*schema.get("anyOf", []), *schema.get("oneOf", [])]:
         yield from values_of(part, definitions)
     yield from schema.get("enum", ())
+    yield from schema.get("examples", ())
     match schema.get("type"):
         case "boolean":
             yield from (True, False)

@@ -32,7 +32,7 @@ LONGEST_BOUNDED = 6.0  # seconds of a match in the longest text that such a patt
 FIRST_LOOK = 800  # characters; most patterns need no longer text to be seen through
 UNSEEN = 0.001  # seconds
 SEVERAL_BLANKS = re.compile(r"([^\S\n])[^\S\n]+")
-METRICS = ("cot2el", "haf", "hlv", "ftc", "hatexscore", "page", "server", "request")
+METRICS = ("cot2el", "haf", "hlv", "ftc", "hatexscore", "language", "page", "server", "request")
 
 
 def bound(name: str) -> int | None:

@@ -38,6 +38,9 @@ SECONDS_A_CHARACTER = 5e-5  # of text and explanation: words, groups, conclusion
 SECONDS_A_QUOTATION = 2e-3  # that is looked for among near misses
 SECONDS_A_TERM = 1.5e-4  # of a policy of your own
 
+LanguageTag = Annotated[
+    str, StringConstraints(max_length=35, pattern=r"^(auto|[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8})*)$")
+]
 PolicyName = Literal["un", "meta", "twitter", "youtube"]
 Term = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=100)]
 Terms = Annotated[list[Term], Field(max_length=2_000)]
@@ -90,9 +93,16 @@ class HatexscoreRequest(ScoreRequest):
         default=None,
         description="the explained decision; if absent, the one that the explanation states",
     )
-    language: Literal["en", "zh", "ko", "auto"] = Field(
+    language: Annotated[LanguageTag, Parameter] = Field(
         default="auto",
-        description="ISO 639-1, of text and explanation; `auto` detects each by itself",
+        examples=["en", "de", "zh-Hant"],
+        description="BCP 47, of text and explanation, believed as it is; `auto` identifies each by "
+        "itself. The rules read en, zh and ko; the model reads what it states",
+    )
+    accept_untrained_languages: bool = Field(
+        default=False,
+        description="ask the model about a text in a language that it did not learn, with a "
+        "warning; else QF, CC and the score of such a text are null",
     )
     policy: Annotated[PolicyName | CustomPolicy, Parameter] = Field(
         default="un",
@@ -130,8 +140,8 @@ class HatexscoreRequest(ScoreRequest):
             if not any(policy.values()):
                 raise ValueError("the policy has no terms")
             return policy
-        language = info.data.get("language", "auto")
-        if language != "auto" and language not in POLICY_LANGUAGES[policy]:
+        language = info.data.get("language", "auto").partition("-")[0].lower()
+        if language in get_args(Language) and language not in POLICY_LANGUAGES[policy]:
             raise ValueError(f"the policy {policy} has no list in {language}; send your own")
         return policy
 
@@ -193,7 +203,7 @@ def _works(request: HatexscoreRequest, reads: int) -> Iterator[Work]:
 
 CONTRACT = MetricContract(
     name="hatexscore",
-    version="1.0",
+    version="1.1",
     summary="Does the explanation of a hate-speech decision conclude, quote, name and cohere?",
     request=HatexscoreRequest,
     report=HatexscoreReport,

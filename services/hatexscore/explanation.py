@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import get_args
 
 from services.hatexscore.conclusion import ConclusionStatement
 from services.hatexscore.contract import HatexscoreRequest
 from services.hatexscore.group_terms import GroupMention
 from services.hatexscore.lexicon import Lexicon, custom_lexicon, load_lexicon
 from services.hatexscore.quotes import Quotation, Quote
-from services.hatexscore.report import GroupEvidence, Label, QuoteEvidence
+from services.hatexscore.report import GroupEvidence, Label, QuoteEvidence, ReasonCode
 from services.hatexscore.words import Language, Span, detect_language
+from shared.contracts import LanguageFound
+from shared.language import UNDECIDED, find_language
 
 LABEL_UNKNOWN = (
     "the predicted label is unknown: none was sent and the explanation states none, "
@@ -19,12 +22,38 @@ LABEL_UNKNOWN = (
 )
 
 
+RULED: tuple[Language, ...] = get_args(Language)
+UNDECIDED_EXPLANATION = (
+    "the language of the explanation is undecided, so that no rules read it; send `language`"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Obstacle:
+    """Why something cannot be computed."""
+
+    code: ReasonCode
+    detail: str
+
+
 @dataclass(frozen=True, slots=True)
 class DetectedLanguages:
-    """A Korean text may well be explained in English."""
+    """A Korean text may well be explained in English.
+
+    text, explanation: whose analyser reads it; by script where the language has none of ours.
+    no_rules: why the conclusion and the groups of the explanation cannot be read, or None.
+    """
 
     text: Language
     explanation: Language
+    found_text: LanguageFound
+    found_explanation: LanguageFound
+    no_rules: Obstacle | None
+
+    @property
+    def explanation_code(self) -> str:
+        follows = self.found_explanation.code == UNDECIDED and self.no_rules is None
+        return self.found_text.code if follows else self.found_explanation.code
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,27 +80,70 @@ class QuotedSpans:
 class ParsedExplanation:
     """All that the score needs beside probabilities.
 
-    htc, tgi: 0 or 1. label: in force, None where neither sent nor stated.
+    htc, tgi: 0 or 1; None where no rules read the explanation's language. label: in force, None
+    where neither sent nor stated.
     """
 
     languages: DetectedLanguages
     statement: ConclusionStatement | None
-    htc: float
+    htc: float | None
     label: Label | None
     stated_label: Label | None
     quoting: QuotedSpans
     groups: tuple[GroupEvidence, ...]
-    tgi: float
+    tgi: float | None
     warnings: tuple[str, ...]
 
 
 def detect_languages(request: HatexscoreRequest) -> DetectedLanguages:
-    """As sent, or each detected by itself; an explanation without words follows the text."""
-    if request.language != "auto":
-        return DetectedLanguages(request.language, request.language)
-    text = detect_language(request.text)
-    wordless = not any(character.isalpha() for character in request.explanation)
-    return DetectedLanguages(text, text if wordless else detect_language(request.explanation))
+    """As sent, or each identified by itself.
+
+    An explanation without words, or too short to tell, follows the text where their script agrees.
+    """
+    sent = None if request.language == "auto" else request.language
+    text = find_language(request.text, sent)
+    explanation = find_language(request.explanation, sent)
+    read_text = _analyser(text, request.text)
+    if not any(character.isalpha() for character in request.explanation):
+        return DetectedLanguages(read_text, read_text, text, explanation, None)
+    read_explanation = _analyser(explanation, request.explanation)
+    if explanation.code in RULED or (
+        explanation.code == UNDECIDED and text.code == read_explanation
+    ):
+        return DetectedLanguages(read_text, read_explanation, text, explanation, None)
+    return DetectedLanguages(read_text, "en", text, explanation, _without_rules(explanation.code))
+
+
+def _analyser(found: LanguageFound, text: str) -> Language:
+    return next((one for one in RULED if one == found.code), None) or detect_language(text)
+
+
+def _without_rules(code: str) -> Obstacle:
+    if code == UNDECIDED:
+        return Obstacle("language-undecided", UNDECIDED_EXPLANATION)
+    known = ", ".join(RULED)
+    detail = f"the explanation's language is {code}; there are rules for {known}"
+    return Obstacle("no-rules", detail)
+
+
+def where_rules_read(request: HatexscoreRequest, parsed: ParsedExplanation) -> ParsedExplanation:
+    """As parsed, but for conclusion and groups of an explanation that no rules can read."""
+    obstacle = parsed.languages.no_rules
+    if obstacle is None:
+        return parsed
+    warnings = dict.fromkeys((*parsed.warnings, obstacle.detail))
+    if request.predicted_label is None:
+        warnings[LABEL_UNKNOWN] = None
+    return replace(
+        parsed,
+        statement=None,
+        htc=None,
+        label=request.predicted_label,
+        stated_label=None,
+        groups=(),
+        tgi=None,
+        warnings=tuple(warnings),
+    )
 
 
 def lexicon_of(request: HatexscoreRequest, language: Language) -> Lexicon:

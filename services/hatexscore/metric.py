@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,14 +10,22 @@ import numpy as np
 from services.hatexscore import kernel
 from services.hatexscore.batch_report import batch_report
 from services.hatexscore.contract import CONTRACT, HatexscoreRequest
-from services.hatexscore.explanation import ParsedExplanation
+from services.hatexscore.explanation import (
+    LABEL_UNKNOWN,
+    Obstacle,
+    ParsedExplanation,
+    where_rules_read,
+)
 from services.hatexscore.model_calls import NO_CONTROL, HatexscoreCollected, ask_classifiers
 from services.hatexscore.report import (
     Conclusion,
     HallucinatedQuote,
     HatexscoreBatchReport,
     HatexscoreComponents,
+    HatexscoreLanguages,
+    HatexscoreReason,
     HatexscoreReport,
+    Part,
     RandomSpans,
     VariantOutcome,
 )
@@ -40,9 +48,8 @@ class HateXScore(
     variants = VARIANTS
 
     def collect(self, requests: Sequence[HatexscoreRequest]) -> list[HatexscoreCollected]:
-        return ask_classifiers(
-            requests, [self.variant(request).read(request) for request in requests]
-        )
+        parsed = [self.variant(request).read(request) for request in requests]
+        return ask_classifiers(requests, list(map(where_rules_read, requests, parsed)))
 
     def report(
         self, request: HatexscoreRequest, collected: HatexscoreCollected
@@ -53,6 +60,8 @@ class HateXScore(
             **self.envelope(request, collected),
             score=_score(request, components),
             components=components,
+            reasons=tuple(_reasons(request, collected, components)),
+            **_partial(request, components),
             evidence=(*parsed.quoting.evidence, *parsed.groups),
             hallucinated_quotes=tuple(
                 HallucinatedQuote(start=quotation.start, end=quotation.end, text=quotation.text)
@@ -65,8 +74,11 @@ class HateXScore(
             stated_label=stated,
             label_match=sent == stated if sent and stated else None,
             conclusion=_conclusion(request, parsed),
-            language=parsed.languages.text,
-            explanation_language=parsed.languages.explanation,
+            language=parsed.languages.found_text.code,
+            explanation_language=parsed.languages.explanation_code,
+            languages=HatexscoreLanguages(
+                text=parsed.languages.found_text, explanation=parsed.languages.found_explanation
+            ),
             groups=tuple(sorted({mention.group for mention in parsed.groups if mention.counts})),
             control=_control(collected),
         )
@@ -78,7 +90,8 @@ class HateXScore(
         qf = _faithfulness(collected)
         rule = request.consistency_rule or row.consistency_rule
         tau = request.tau if row.tau is None else row.tau
-        cc = kernel.consistency(rule, parsed.label, qf, parsed.tgi, tau)
+        tgi = parsed.tgi
+        cc = None if tgi is None else kernel.consistency(rule, parsed.label, qf, tgi, tau)
         return HatexscoreComponents(htc=parsed.htc, qf=qf, tgi=parsed.tgi, cc=cc)
 
     def in_force(
@@ -124,6 +137,8 @@ class HateXScore(
 def _faithfulness(collected: HatexscoreCollected) -> float | None:
     """Eq. 3; None where a probability is missing or the label unknown."""
     parsed = collected.parsed
+    if collected.no_probability is not None:
+        return None
     if not parsed.quoting.counts:
         return 0.0
     if parsed.label is None or collected.original is None or collected.masked is None:
@@ -133,11 +148,52 @@ def _faithfulness(collected: HatexscoreCollected) -> float | None:
 
 
 def _score(request: HatexscoreRequest, components: HatexscoreComponents) -> float | None:
-    weights = request.weights
-    return kernel.weighted_mean(
-        (components.htc, components.qf, components.tgi, components.cc),
-        (weights.htc, weights.qf, weights.tgi, weights.cc),
-    )
+    weights = _weights(request)
+    values = [getattr(components, part) for part in weights]
+    return kernel.weighted_mean(values, list(weights.values()))
+
+
+def _weights(request: HatexscoreRequest) -> dict[Part, float]:
+    own = request.weights
+    return {"htc": own.htc, "qf": own.qf, "tgi": own.tgi, "cc": own.cc}
+
+
+def _partial(request: HatexscoreRequest, components: HatexscoreComponents) -> dict[str, Any]:
+    """The mean over the parts with weight that are defined."""
+    defined = {
+        part: weight
+        for part, weight in _weights(request).items()
+        if weight > 0 and getattr(components, part) is not None
+    }
+    if not defined:
+        return {}
+    values = [getattr(components, part) for part in defined]
+    mean = kernel.weighted_mean(values, list(defined.values()))
+    return {"partial_score": mean, "partial_parts": tuple(defined)}
+
+
+def _reasons(
+    request: HatexscoreRequest, collected: HatexscoreCollected, components: HatexscoreComponents
+) -> Iterator[HatexscoreReason]:
+    """Of every part that is null, and of the score through the parts that have weight in it."""
+    unread, unknown = collected.parsed.languages.no_rules, Obstacle("label-unknown", LABEL_UNKNOWN)
+    faithful = collected.no_probability or (unknown if components.qf is None else None)
+    coherent = (unread, faithful) if unread or faithful else (unknown,)
+    obstacles: dict[Part, tuple[Obstacle | None, ...]] = {
+        "htc": (unread,),
+        "qf": (faithful,),
+        "tgi": (unread,),
+        "cc": coherent,
+    }
+    null = [part for part in obstacles if getattr(components, part) is None]
+    weights = _weights(request)
+    every = {
+        **{part: obstacles[part] for part in null},
+        "score": tuple(one for part in null if weights[part] > 0 for one in obstacles[part]),
+    }
+    for component, found in every.items():
+        for obstacle in dict.fromkeys(filter(None, found)):
+            yield HatexscoreReason(component=component, code=obstacle.code, detail=obstacle.detail)
 
 
 def _conclusion(request: HatexscoreRequest, parsed: ParsedExplanation) -> Conclusion | None:
@@ -175,6 +231,7 @@ def _outcome(
         variant=other.provenance.variant,
         score=other.score,
         components=other.components,
+        reasons=other.reasons,
         tau=in_force["tau"],
         consistency_rule=in_force["consistency_rule"],
         warnings=tuple(warnings),

@@ -17,13 +17,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from services.hatexscore.contract import DEFAULT_MODEL, HatexscoreRequest
-from services.hatexscore.explanation import ParsedExplanation
+from services.hatexscore.explanation import Obstacle, ParsedExplanation
 from services.hatexscore.kernel import Floats
 from services.hatexscore.quotes import count_units, mask_spans, touched_words
 from services.hatexscore.variants import VARIANTS
 from services.hatexscore.words import Span
 from shared.errors import BadInput
 from shared.job_context import check, checking
+from shared.language import UNDECIDED, is_covered
 from shared.metric import Collected
 from shared.models.ports import models
 from shared.statistics.seeds import generator_1_0
@@ -35,12 +36,15 @@ UNAVAILABLE = "probability unavailable: QF needs P(hateful) of the text and of t
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HatexscoreCollected(Collected):
-    """P(hateful) with and without the quotes. control: of the control texts, (R,), or None."""
+    """P(hateful) with and without the quotes. control: of the control texts, (R,), or None.
+
+    no_probability: why there is none, though QF needs it."""
 
     parsed: ParsedExplanation
     original: float | None
     masked: float | None
     control: Floats | None = None
+    no_probability: Obstacle | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,15 +66,45 @@ def ask_classifiers(
     requests: Sequence[HatexscoreRequest], parsed: Sequence[ParsedExplanation]
 ) -> list[HatexscoreCollected]:
     """The probabilities of every request. Raises BadInput for a model without the label."""
-    texts = [_classifier_texts(*pair) for pair in zip(requests, parsed, strict=True)]
+    pairs = list(zip(requests, parsed, strict=True))
+    obstacles = [_untrained(*pair) for pair in pairs]
+    texts = [
+        _classifier_texts(*pair) if obstacle is None else None
+        for pair, obstacle in zip(pairs, obstacles, strict=True)
+    ]
     answers = {
         name: _Probabilities(name, [each for each in texts if each and each.model == name])
         for name in dict.fromkeys(each.model for each in texts if each)
     }
     return [
-        answers[own.model].collected(own, explanation) if own else _sent(request, explanation)
-        for request, explanation, own in zip(requests, parsed, texts, strict=True)
+        answers[own.model].collected(own, explanation)
+        if own
+        else _not_asked(request, explanation, obstacle)
+        for request, explanation, own, obstacle in zip(
+            requests, parsed, texts, obstacles, strict=True
+        )
     ]
+
+
+def _untrained(request: HatexscoreRequest, parsed: ParsedExplanation) -> Obstacle | None:
+    """Why the model must not be asked about this text, even where nothing is quoted: a part that is
+    0 for some texts of a language and null for the others has a mean that says nothing."""
+    if request.probabilities is not None or request.accept_untrained_languages:
+        return None
+    name = request.model or DEFAULT_MODEL
+    found, languages = parsed.languages.found_text, models().classifier(name).languages
+    if not languages or is_covered(found, languages):
+        return None
+    if found.code == UNDECIDED:
+        return Obstacle("language-undecided", _not_learned(found.code, name, languages))
+    return Obstacle("untrained-language", _not_learned(found.code, name, languages))
+
+
+def _not_learned(code: str, model: str, languages: Sequence[str]) -> str:
+    known = ", ".join(languages)
+    if code == UNDECIDED:
+        return f"the text's language is undecided; {model} learned {known}; send `language`"
+    return f"the text's language is {code}; {model} learned {known}"
 
 
 def _classifier_texts(
@@ -93,25 +127,33 @@ def _classifier_texts(
     return ClassifierTexts(name, request.text, quoting.masked, control)
 
 
-def _sent(request: HatexscoreRequest, parsed: ParsedExplanation) -> HatexscoreCollected:
-    """What the caller measured, or nothing where nothing is needed."""
+def _not_asked(
+    request: HatexscoreRequest, parsed: ParsedExplanation, obstacle: Obstacle | None
+) -> HatexscoreCollected:
+    """What the caller measured, or nothing where nothing is needed or the model cannot tell."""
     sent = request.probabilities
     original = sent.original if sent else None
     masked = sent.masked if sent else None
-    if parsed.quoting.trivial:
+    if obstacle is not None:
+        why = "the model was not asked"
+    elif parsed.quoting.trivial:
         why = "the quotation is the text itself"
     elif parsed.quoting.masked is None:
         why = "nothing is quoted"
     else:
         why = "the probabilities were sent, no model was asked"
     warnings = [f"{NO_CONTROL}{why}"]
-    if parsed.quoting.counts and (original is None or masked is None):
+    if obstacle is not None:
+        warnings.append(obstacle.detail)
+    elif parsed.quoting.counts and (original is None or masked is None):
+        obstacle = Obstacle("probability-missing", UNAVAILABLE)
         warnings.append(UNAVAILABLE)
     return HatexscoreCollected(
         parsed=parsed,
         original=original,
         masked=masked,
         warnings=(*parsed.warnings, *warnings),
+        no_probability=obstacle,
     )
 
 
@@ -142,10 +184,11 @@ class _Probabilities:
 
     def _doubts(self, texts: ClassifierTexts, parsed: ParsedExplanation) -> Iterator[str]:
         """Why the probabilities may mean less than they seem to."""
-        language = parsed.languages.text
-        if language not in self._model.languages:
-            known = ", ".join(self._model.languages)
-            yield f"the text's language is {language}; {texts.model} learned {known}"
+        found, languages = parsed.languages.found_text, self._model.languages
+        if not languages:
+            yield f"languages-not-stated: {texts.model} does not say which languages it learned"
+        elif not is_covered(found, languages):
+            yield _not_learned(found.code, texts.model, languages)
         if self._truncated[texts.text] or self._truncated[texts.masked]:
             yield f"{texts.model} read only the beginning: the text is too long for it"
 

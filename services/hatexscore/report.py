@@ -9,19 +9,36 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from shared.contracts import BatchReport, Evidence, Interval, Message, Report, Variant, Word
+from shared.contracts import (
+    BatchReport,
+    Evidence,
+    Interval,
+    LanguageFound,
+    Message,
+    Report,
+    Variant,
+    Word,
+)
 
 MOST_NAMED = 100  # results with a label conflict
 
 Label = Literal["hateful", "non-hateful"]
-Language = Literal["en", "zh", "ko"]
+Language = Literal["en", "zh", "ko"]  # that the rules read
+Part = Literal["htc", "qf", "tgi", "cc", "score"]
+ReasonCode = Literal[
+    "no-rules",
+    "language-undecided",
+    "untrained-language",
+    "probability-missing",
+    "label-unknown",
+]
 ConsistencyRule = Literal["causal", "eq5", "reference"]
 Probability = Annotated[float, Field(ge=0, le=1)]
 Offset = Annotated[int, Field(ge=0, description="character offset (Unicode code points)")]
 
 
 class HatexscoreComponents(Message):
-    """The four parts of the score; null where undefined, with the reason in `warnings`."""
+    """The four parts of the score; null where undefined: `reasons` says why."""
 
     htc: float | None = Field(ge=0, le=1, description="1: the explanation states a conclusion")
     qf: float | None = Field(
@@ -31,6 +48,21 @@ class HatexscoreComponents(Message):
     )
     tgi: float | None = Field(ge=0, le=1, description="1: it names a protected group as the target")
     cc: float | None = Field(ge=0, le=1, description="1: decision, QF and TGI cohere")
+
+
+class HatexscoreReason(Message):
+    """Why a part, or the score, is null."""
+
+    component: Part
+    code: ReasonCode
+    detail: Annotated[str, Word]
+
+
+class HatexscoreLanguages(Message):
+    """The explanation may be in another language than the text."""
+
+    text: LanguageFound
+    explanation: LanguageFound
 
 
 class QuoteEvidence(Evidence):
@@ -96,8 +128,9 @@ class VariantOutcome(Message):
     """What another variant says of the same request; the control is of the report's own alone."""
 
     variant: Variant
-    score: float | None = Field(ge=0, le=1, description="null where undefined; see `warnings`")
+    score: float | None = Field(ge=0, le=1, description="null where undefined; see `reasons`")
     components: HatexscoreComponents
+    reasons: tuple[HatexscoreReason, ...] = Field(default=(), description="why something is null")
     tau: Probability = Field(description="in force: that of `reference` is fixed")
     consistency_rule: ConsistencyRule = Field(
         description="in force: as sent, else the variant's own"
@@ -112,6 +145,21 @@ class HatexscoreReport(Report):
 
     range: tuple[float, float] = (0.0, 1.0)
     components: HatexscoreComponents
+    reasons: tuple[HatexscoreReason, ...] = Field(
+        default=(),
+        description="why each part that is null, and the score, is; sentences beside "
+        "them stand in `warnings`",
+    )
+    partial_score: float | None = Field(
+        default=None,
+        ge=0,
+        le=1,
+        description="weighted mean over `partial_parts`; no substitute for the score, which it "
+        "equals where that is defined",
+    )
+    partial_parts: tuple[Part, ...] = Field(
+        default=(), description="parts with weight that are defined"
+    )
     evidence: tuple[Annotated[QuoteEvidence | GroupEvidence, Field(discriminator="kind")], ...]
     hallucinated_quotes: tuple[HallucinatedQuote, ...]
     masked_text: str | None = Field(description="null where nothing is quoted")
@@ -127,8 +175,13 @@ class HatexscoreReport(Report):
         description="whether the stated label is the one sent; null where either is absent"
     )
     conclusion: Conclusion | None
-    language: Language = Field(description="of the text")
-    explanation_language: Language
+    language: Annotated[str, Word] = Field(description="of the text: `languages.text.code`")
+    explanation_language: Annotated[str, Word] = Field(
+        description="`languages.explanation.code`; of one without words, the text's"
+    )
+    languages: HatexscoreLanguages | None = Field(
+        default=None, description="and what told them; null in results before version 1.1"
+    )
     groups: tuple[Annotated[str, Word], ...] = Field(
         description="groups that count as identified, sorted"
     )

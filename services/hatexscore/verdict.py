@@ -5,9 +5,16 @@ Sentences hold our own words and numbers only; texts, quotes and group names sta
 
 from __future__ import annotations
 
-from services.hatexscore.report import GroupEvidence, HatexscoreReport, QuoteEvidence
+from services.hatexscore.report import (
+    GroupEvidence,
+    HatexscoreReport,
+    Part,
+    QuoteEvidence,
+    ReasonCode,
+)
 from shared.page_text import Tone, Verdict, significant
 
+LANGUAGE_CODES: set[ReasonCode] = {"no-rules", "language-undecided", "untrained-language"}
 EVEN = 0.5  # share of random spans beaten, by chance
 CONSISTENT = {
     1.0: "and is consistent",
@@ -100,6 +107,8 @@ def moved(report: HatexscoreReport) -> float | None:
 
 def conclusion(report: HatexscoreReport) -> str:
     """Why HTC is what it is."""
+    if report.components.htc is None:
+        return _undefined(report, "htc")
     if report.components.htc != 1:
         return "Nothing in the explanation states whether the text is hateful."
     if report.stated_label is None:
@@ -116,6 +125,8 @@ def conclusion(report: HatexscoreReport) -> str:
 def faithfulness(report: HatexscoreReport) -> str:
     """Why QF is what it is."""
     qf, drop = report.components.qf, moved(report)
+    if qf is None and _codes(report, "qf") & LANGUAGE_CODES:
+        return _undefined(report, "qf")
     if not quotes(report):
         return "The explanation quotes nothing of the text, so QF is 0."
     if qf is None and report.predicted_label is None:
@@ -139,6 +150,8 @@ def faithfulness(report: HatexscoreReport) -> str:
 
 def identification(report: HatexscoreReport) -> str:
     """Why TGI is what it is."""
+    if report.components.tgi is None:
+        return _undefined(report, "tgi")
     named = mentions(report)
     counting = sum(mention.counts for mention in named)
     if not named:
@@ -153,6 +166,8 @@ def coherence(report: HatexscoreReport) -> str:
     parts = report.components
     if parts.qf is None:
         return "Undefined, because QF is."
+    if parts.tgi is None:
+        return "Undefined, because TGI is."
     if parts.cc is None:
         return "Undefined: the decision is unknown, and the two decisions give different answers."
     if report.predicted_label is None:
@@ -166,6 +181,16 @@ def coherence(report: HatexscoreReport) -> str:
         f"{shown} {'holds' if holds else 'does not hold'}, and "
         f"{'a' if parts.tgi == 1 else 'no'} group is named."
     )
+
+
+def _codes(report: HatexscoreReport, part: Part) -> set[ReasonCode]:
+    return {reason.code for reason in report.reasons if reason.component == part}
+
+
+def _undefined(report: HatexscoreReport, part: Part) -> str:
+    """Which languages stand in the way. No reason holds words of the text."""
+    details = [reason.detail for reason in report.reasons if reason.component == part]
+    return f"Undefined: {'; '.join(details)}."
 
 
 def _condition(report: HatexscoreReport, qf: float, rule: str) -> tuple[str, str, bool]:

@@ -151,7 +151,7 @@ HANGUL_PER_WORD = 3
 
 
 def detect_language(text: str) -> Language:
-    """Korean, Chinese, or else English, by script; on a tie the rarer script wins.
+    """The analyser for this script: Korean, Chinese, or else English; on a tie the rarer wins.
 
     A Latin word counts 1, two Han characters count 1, three Hangul syllables count 1 (rough word
     lengths), because a Chinese explanation may quote English words. Every other script falls

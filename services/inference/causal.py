@@ -66,7 +66,7 @@ class LocalLanguageModel(LocalWriter):
 
     @property
     def languages(self) -> tuple[str, ...]:
-        """ISO 639-1 codes of the languages that it was trained on."""
+        """BCP 47 tags of the languages that it was trained on."""
         return self._weights.languages
 
     @property

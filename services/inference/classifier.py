@@ -70,7 +70,7 @@ class LocalClassifier:
 
     @property
     def languages(self) -> tuple[str, ...]:
-        """ISO 639-1 codes of the languages that it was trained on."""
+        """BCP 47 tags of the languages that it was trained on."""
         return self._weights.languages
 
     @property

@@ -133,7 +133,7 @@ def evidence(result: Json) -> str:
     parts = []
     if result["label_match"] is False:
         parts.append("conclusion contradicts the label")
-    if result["conclusion"] is None:
+    if result["components"]["htc"] == 0:
         parts.append("no conclusion")
     if result["hallucinated_quotes"]:
         parts.append(f"not in the text: “{result['hallucinated_quotes'][0]['text']}”")
@@ -141,6 +141,8 @@ def evidence(result: Json) -> str:
     if quotes and result["probability_masked"] is not None:
         before, after = result["probability_original"], result["probability_masked"]
         parts.append(f"“{quotes[0]}” masked: p {before:.2f} → {after:.2f}")
-    parts.append(f"names {', '.join(result['groups'])}" if result["groups"] else "names no group")
+    if result["components"]["tgi"] is not None:  # else a warning says why
+        named = ", ".join(result["groups"])
+        parts.append(f"names {named}" if named else "names no group")
     parts += [warning for warning in result["warnings"] if not warning.startswith("no control")]
     return "; ".join(parts)

@@ -49,7 +49,9 @@ BEHIND_HTTP = ("judge", "generate", "score")  # what an OpenAI-compatible server
 Dtype = Literal["float32", "bfloat16", "float16"]
 Scheme = Literal["embedded", "hf", "path", "openai"]
 Label = Annotated[str, StringConstraints(min_length=1, max_length=64)]
-Language = Annotated[str, StringConstraints(pattern=r"^[a-z]{2}$")]
+Language = Annotated[  # BCP 47; `*`: all
+    str, StringConstraints(max_length=35, pattern=r"^(\*|[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8})*)$")
+]
 Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
 
 
@@ -82,7 +84,9 @@ class ModelEntry(Message):
     labels: tuple[Label, ...] | None = Field(
         default=None, min_length=2, description="in the order of the model's outputs; else its own"
     )
-    languages: tuple[Language, ...] | None = Field(default=None, description="ISO 639-1")
+    languages: tuple[Language, ...] | None = Field(
+        default=None, description="BCP 47; `*`: every language"
+    )
     sha256: Sha256 | None = Field(
         default=None, description="of the weights; others are refused. As `folder_sha256` says"
     )

@@ -50,7 +50,7 @@ class Judge(Protocol):
 
     @property
     def languages(self) -> tuple[str, ...]:
-        """ISO 639-1 codes of the languages that it was trained on; empty: not stated."""
+        """BCP 47 tags of the languages that it was trained on, `*`: all; empty: not stated."""
 
     def labels_of(self, example: Example) -> tuple[str, ...]:
         """The labels, in the order of the columns of every answer about this example."""

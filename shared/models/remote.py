@@ -375,7 +375,7 @@ class RemoteJudge(RemoteModel):
 
     @property
     def languages(self) -> tuple[str, ...]:
-        """ISO 639-1 codes of the languages that it was trained on; empty: not stated."""
+        """BCP 47 tags of the languages that it was trained on, `*`: all; empty: not stated."""
         return self._description.languages
 
     def labels_of(self, example: Example) -> tuple[str, ...]:

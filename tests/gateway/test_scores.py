@@ -57,7 +57,7 @@ def test_a_job_is_committed_and_the_queue_gets_a_hint(client: httpx.Client) -> N
         ({"text": "x" * 20_001}, "#/text"),
         ({"explanation": "x" * 20_001}, "#/explanation"),
         ({"explanation": None}, "#/explanation"),
-        ({"language": "xx"}, "#/language"),
+        ({"language": "not a tag"}, "#/language"),
         ({"policy": {"group": []}}, "#/policy"),
         ({"policy": {}}, "#/policy"),
         ({"policy": "nobody"}, "#/policy"),

@@ -132,21 +132,26 @@ def test_brought_probabilities_need_no_model() -> None:
 
 
 def test_nothing_quoted_needs_no_model_and_earns_no_faithfulness() -> None:
-    report = score(ask(explanation="Conclusion: hateful."))
+    with bound(FakeClassifier()) as model:
+        report = score(ask(explanation="Conclusion: hateful."))
+    assert model.calls == []  # its languages are asked, no probability is
+    assert report.provenance.models == ()
     assert report.components.qf == 0
     assert report.probability_original is None
 
 
 def test_an_empty_explanation_scores_zero() -> None:
-    for label in ("hateful", "non-hateful", None):
-        assert score(ask(explanation="", predicted_label=label)).score == 0
+    with bound(FakeClassifier()):
+        for label in ("hateful", "non-hateful", None):
+            assert score(ask(explanation="", predicted_label=label)).score == 0
 
 
 def test_a_text_may_be_explained_in_another_language() -> None:
     with bound(FakeClassifier()):
         report = score(
             ask(
-                text="이민자들은 돌아가라", explanation='It says "이민자들은", immigrants. Hateful.'
+                text="이민자들은 돌아가라",
+                explanation='It says "이민자들은" and attacks immigrants. The text is hateful.',
             )
         )
     assert (report.language, report.explanation_language) == ("ko", "en")
@@ -168,7 +173,7 @@ def test_quotations_that_the_text_does_not_hold_are_listed() -> None:
 
 def test_doubts_about_the_probabilities_are_said() -> None:
     with bound(FakeClassifier(languages=("de",), max_length=10)):
-        warnings = score(ask()).warnings
+        warnings = score(ask(accept_untrained_languages=True)).warnings
     assert any("language is en" in warning for warning in warnings)
     assert any("too long" in warning for warning in warnings)
 

@@ -31,6 +31,7 @@ from services.hatexscore.variant_paper import SharedRuns
 from services.hatexscore.variants import VARIANTS
 from services.hatexscore.words import detect_language
 from services.hlv import prompts as answers
+from shared.language import find_language
 from shared.models.openai.text import spans
 from shared.page_text import changes
 from shared.problems import read_strictly
@@ -69,6 +70,7 @@ def parsers() -> dict[str, Parser]:
         "hatexscore folding": fold,
         "hatexscore units": count_units,
         "hatexscore runs": lambda text: SharedRuns(text).maximal(text[::-1]),
+        "language identified": find_language,
         "page changes": lambda text: changes(text, text[::-1]),
         "request repeated in a warning": lambda text: repeats(text, [text[::-1] + "x"]),
         "server tokens": server_tokens,

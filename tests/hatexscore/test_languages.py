@@ -1,0 +1,212 @@
+"""A number only where rules read the explanation and the model learned the text's language."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+
+from bench.language import DATA, FILES, foreign, labelled
+from services.bindings import local
+from services.hatexscore.contract import CONTRACT, HatexscoreRequest
+from services.hatexscore.metric import SERVICE
+from services.hatexscore.page import view
+from services.hatexscore.report import HatexscoreReport
+from shared.contracts import Variant
+from shared.models.catalogue import load_catalogue
+from shared.models.ports import bind
+from tests.hatexscore.fake import FakeClassifier, bound
+
+score = SERVICE.score
+VARIANTS: tuple[Variant, ...] = get_args(Variant)
+ROOT = Path(__file__).parents[2]
+
+GERMAN = {
+    "text": "Die Ausländer machen unsere schöne alte Stadt kaputt, sage ich euch.",
+    "explanation": 'Der Beitrag sagt "machen unsere schöne alte Stadt kaputt" und greift damit '
+    "Ausländer als Gruppe an. Fazit: Der Text ist Hassrede.",
+    "predicted_label": "hateful",
+}
+ENGLISH = {
+    "text": "The old bridge near our village was closed by lazy tourists again",
+    "explanation": 'It says "lazy tourists", blaming foreigners for it. Conclusion: hateful.',
+    "predicted_label": "hateful",
+}
+
+EXPLAINED = {
+    "text": GERMAN["text"],
+    "explanation": 'It says "schöne alte Stadt", blaming foreigners for it. Conclusion: hateful.',
+    "predicted_label": "hateful",
+}
+
+
+def ask(kind: dict[str, Any], **more: Any) -> HatexscoreRequest:
+    return HatexscoreRequest.model_validate({**kind, **more})
+
+
+def codes(report: HatexscoreReport) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for reason in report.reasons:
+        found.setdefault(reason.component, []).append(reason.code)
+    return found
+
+
+def english(**more: Any) -> FakeClassifier:
+    return FakeClassifier(**{"languages": ("en",), **more})
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_a_german_post_with_a_german_explanation_has_no_number(variant: Variant) -> None:
+    with bound(english()) as model:
+        report = score(ask(GERMAN, variant=variant))
+    assert model.calls == []
+    parts = report.components
+    assert (report.score, parts.htc, parts.qf, parts.tgi, parts.cc) == (None,) * 5
+    both = ["no-rules", "untrained-language"]
+    assert codes(report) == {
+        "htc": ["no-rules"],
+        "qf": ["untrained-language"],
+        "tgi": ["no-rules"],
+        "cc": both,
+        "score": both,
+    }
+    assert (report.partial_score, report.partial_parts) == (None, ())
+    assert (report.language, report.explanation_language) == ("de", "de")
+    assert report.languages is not None
+    assert report.languages.text.by == report.languages.explanation.by == "model"
+    assert {reason.detail for reason in report.reasons} <= set(report.warnings)
+    assert (report.conclusion, report.stated_label, report.groups) == (None, None, ())
+
+
+def test_a_model_that_learned_it_is_asked() -> None:
+    with bound(english(languages=("de", "en"))) as model:
+        report = score(ask(GERMAN))
+    assert model.calls
+    assert report.components.qf is not None
+    assert report.partial_parts == ("qf",)
+    assert report.partial_score == report.components.qf
+    assert codes(report)["score"] == ["no-rules"]
+
+
+def test_an_english_explanation_of_a_german_post_is_read() -> None:
+    with bound(english()):
+        report = score(ask(EXPLAINED))
+    assert report.components.htc == 1
+    assert codes(report) == {name: ["untrained-language"] for name in ("qf", "cc", "score")}
+    assert report.partial_parts == ("htc", "tgi")
+
+
+def test_accepting_computes_with_a_warning_and_a_mark() -> None:
+    with bound(english()):
+        report = score(ask(EXPLAINED, accept_untrained_languages=True))
+    assert report.score is not None
+    assert report.reasons == ()
+    assert any("language is de" in warning for warning in report.warnings)
+    assert report.provenance.parameters["accept_untrained_languages"] is True
+
+
+def test_a_model_that_states_nothing_is_asked_with_a_warning() -> None:
+    with bound(english(languages=())):
+        report = score(ask(EXPLAINED))
+    assert report.components.qf is not None
+    assert any(warning.startswith("languages-not-stated") for warning in report.warnings)
+
+
+@pytest.mark.parametrize(("languages", "asked"), [(("en",), False), (("*",), True), ((), True)])
+def test_an_undecided_text_is_untrained(languages: tuple[str, ...], asked: bool) -> None:
+    with bound(english(languages=languages)):
+        report = score(ask(ENGLISH, text="lazy tourists"))
+    assert report.language == "und"
+    assert report.components.htc == 1
+    assert (report.components.qf is not None) is asked
+    assert codes(report).get("qf") == (None if asked else ["language-undecided"])
+
+
+def test_a_short_explanation_follows_its_text_and_no_text_nothing() -> None:
+    with bound(english()):
+        followed = score(ask(ENGLISH, explanation="Conclusion: hateful."))
+        alone = score(ask(ENGLISH, text="Go home", explanation="Conclusion: hateful."))
+        told = score(ask(ENGLISH, text="Go home", explanation="It is hateful.", language="en-GB"))
+    assert (followed.components.htc, followed.explanation_language) == (1, "en")
+    assert codes(alone)["htc"] == ["language-undecided"]
+    assert (told.components.htc, told.language, told.score is None) == (1, "en", False)
+
+
+def test_probabilities_that_are_sent_are_believed_in_any_language() -> None:
+    sent = {"original": 0.9, "masked": 0.1}
+    report = score(ask(GERMAN, probabilities=sent))
+    assert report.components.qf == pytest.approx(0.8)
+    assert codes(report)["score"] == ["no-rules"]
+
+
+def test_a_part_without_weight_has_no_say_in_the_score() -> None:
+    weights = {"htc": 0, "tgi": 0, "cc": 0}
+    with bound(english(languages=("de",))):
+        report = score(ask(GERMAN, weights=weights))
+    assert report.score == report.partial_score == report.components.qf
+    assert "score" not in codes(report)
+
+
+def test_every_null_has_a_reason_and_nothing_else_has_one() -> None:
+    with bound(english()):
+        changes: tuple[dict[str, Any], ...] = (
+            {}, GERMAN, {"predicted_label": None}, {"explanation": "Nobody knows."}
+        )  # fmt: skip
+        for change in changes:
+            report = score(ask({**ENGLISH, **change}))
+            values = {**dict(report.components), "score": report.score}
+            assert set(codes(report)) == {name for name, value in values.items() if value is None}
+
+
+@pytest.mark.parametrize("change", [{}, {"predicted_label": "non-hateful"}])
+def test_where_all_is_defined_the_partial_score_is_the_score(change: dict[str, str]) -> None:
+    with bound(english()):
+        report = score(ask(ENGLISH, **change))
+    assert report.score == report.partial_score
+    assert report.partial_parts == ("htc", "qf", "tgi", "cc")
+
+
+def test_the_page_says_which_language_stands_in_the_way() -> None:
+    request = ask(GERMAN)
+    with bound(english()):
+        shown = view(request, score(request))
+    assert ["language is de" in part.why for part in shown.parts] == [True, True, True, False]
+
+
+def test_a_result_of_an_earlier_version_can_still_be_read() -> None:
+    with bound(english()):
+        stored = score(ask(ENGLISH)).model_dump(mode="json")
+    for name in ("languages", "reasons", "partial_score", "partial_parts"):
+        del stored[name]
+    assert HatexscoreReport.model_validate(stored).languages is None
+
+
+@pytest.fixture
+def embedded() -> Iterator[None]:
+    bind(local(load_catalogue(ROOT / "models.toml")))
+    yield
+    bind(None)
+
+
+@pytest.mark.usefixtures("embedded")
+@pytest.mark.skipif(
+    not all((DATA / file).exists() for file in FILES), reason="../shared/data is absent"
+)
+def test_the_embedded_model_gives_no_number_to_foreign_posts() -> None:
+    texts = [text for _, text in labelled()][::39]  # 60 of 2,321; no text is ever printed
+    reports = foreign(texts)
+    assert len(reports) == 60
+    for report in reports:
+        parts = report.components
+        assert (report.score, parts.qf, parts.cc) == (None, None, None)
+        assert codes(report)["qf"][0] in ("untrained-language", "language-undecided")
+
+
+@pytest.mark.usefixtures("embedded")
+@pytest.mark.parametrize("name", ["in Chinese", "in Korean"])
+def test_the_examples_in_other_languages_say_why_they_have_no_score(name: str) -> None:
+    report = score(HatexscoreRequest.model_validate(CONTRACT.examples[name]))
+    assert report.components.htc == 1
+    assert codes(report)["score"] == ["untrained-language"]

@@ -1,0 +1,181 @@
+"""No text is ever printed: the data holds real abuse."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from functools import lru_cache
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bench.language import DATA, FILES, measure
+from shared.contracts import LanguageFound
+from shared.language import MACROLANGUAGES, UNDECIDED, canonical, find_language, is_covered
+
+SENTENCES = {
+    "en": (
+        "The old bridge near our village was closed again this winter.",
+        "My sister has bought a small house beside the river.",
+        "We shall meet in front of the library after lunch.",
+    ),
+    "de": (
+        "Die alte Brücke bei unserem Dorf wurde in diesem Winter wieder gesperrt.",
+        "Meine Schwester hat ein kleines Haus am Fluss gekauft.",
+        "Wir treffen uns nach dem Mittagessen vor der Bücherei.",
+    ),
+    "fr": (
+        "Le vieux pont près de notre village a encore été fermé cet hiver.",
+        "Ma sœur a acheté une petite maison au bord de la rivière.",
+        "Nous nous retrouvons devant la bibliothèque après le déjeuner.",
+    ),
+    "pl": (
+        "Stary most w pobliżu naszej wsi znów został tej zimy zamknięty.",
+        "Moja siostra kupiła mały dom nad rzeką.",
+        "Spotkamy się przed biblioteką po obiedzie.",
+    ),
+    "ru": (
+        "Старый мост возле нашей деревни этой зимой снова закрыли.",
+        "Вчера мы вместе посмотрели очень хороший фильм.",
+        "Мы встретимся перед библиотекой после обеда.",
+    ),
+    "ar": (
+        "أُغلق الجسر القديم قرب قريتنا مرة أخرى هذا الشتاء.",
+        "اشترت أختي بيتا صغيرا بجانب النهر.",
+        "سنلتقي أمام المكتبة بعد الغداء.",
+    ),
+    "hi": (
+        "हमारे गाँव के पास का पुराना पुल इस सर्दी में फिर बंद कर दिया गया।",
+        "मेरी बहन ने नदी के किनारे एक छोटा घर खरीदा है।",
+        "हम दोपहर के खाने के बाद पुस्तकालय के सामने मिलेंगे।",
+    ),
+    "zh": ("今天和同事一起看了一场很好的电影。", "我姐姐在河边买了一所小房子。"),
+    "ko": ("오늘 도서관에서 좋은 책을 빌렸다.", "누나가 강가에 작은 집을 샀다."),
+    "ja": ("今日は図書館で良い本を借りました。", "姉が川のそばに小さな家を買った。"),
+    "el": ("Η παλιά γέφυρα κοντά στο χωριό μας έκλεισε πάλι.",),
+    "th": ("สะพานเก่าใกล้หมู่บ้านของเราปิดอีกแล้ว",),
+    "he": ("הגשר הישן ליד הכפר שלנו נסגר שוב החורף.",),
+}
+EACH = [(code, text) for code, texts in SENTENCES.items() for text in texts]
+each = pytest.mark.parametrize(("code", "text"), EACH, ids=[code for code, _ in EACH])
+texts = st.text(st.characters(), max_size=300) | st.sampled_from([text for _, text in EACH])
+
+
+@each
+def test_a_sentence_is_known(code: str, text: str) -> None:
+    assert find_language(text).code == code
+
+
+@each
+def test_case_blanks_repetition_and_trimmings_change_nothing(code: str, text: str) -> None:
+    found = find_language(text)
+    for other in (
+        text.upper(),
+        text.title(),
+        "\n\n" + text.replace(" ", " \t "),
+        " ".join([text] * 50),
+        f"@someone_else {text} https://example.org/some/english/path 😀 🇩🇪 \U0001f600",
+        f"www.example.org {text} ❤️",
+    ):
+        assert find_language(other) == found
+
+
+@pytest.mark.parametrize("code", SENTENCES)
+def test_a_longer_text_of_a_language_keeps_it(code: str) -> None:
+    said = SENTENCES[code]
+    for length in range(1, len(said) + 1):
+        assert find_language(" ".join(said[:length])).code == code
+
+
+@each
+def test_a_quotation_does_not_speak_for_the_text(code: str, text: str) -> None:
+    quoted = SENTENCES["en" if code != "en" else "de"][0]
+    for opening, closing in ('""', "“”", "„“", "«»", "「」"):
+        assert find_language(f"{text} {opening}{quoted}{closing} {text}").code == code
+
+
+def test_a_text_that_is_one_quotation_is_read() -> None:
+    assert find_language(f'"{SENTENCES["de"][0]}"').code == "de"
+
+
+@given(texts)
+def test_no_text_is_too_strange(text: str) -> None:
+    found = find_language(text)
+    assert (found.code == UNDECIDED) == (found.by == "undecided")
+    assert found.by == "undecided" or found.confidence >= 0.5
+    assert find_language(f"{text} {text}") == found
+
+
+@given(texts, st.sampled_from(["de", "en-GB", "arz", "zh-Hant-TW", "hi-Latn", "und"]))
+def test_what_is_sent_wins(text: str, tag: str) -> None:
+    found = find_language(text, tag)
+    assert (found.by, found.code) == ("request", canonical(tag))
+
+
+@pytest.mark.parametrize(
+    "text", ["", " ", "!?!", "12 34", "ok", "so what", "Hm. Na?", "😀😀😀", "\ud800"]
+)
+def test_too_little_is_undecided(text: str) -> None:
+    assert find_language(text) == LanguageFound(code="und", confidence=0, by="undecided")
+
+
+@pytest.mark.parametrize(
+    ("tag", "code"),
+    [("de", "de"), ("DE-at", "de"), ("arz", "ar"), ("yue-Hant", "zh"), ("nb", "no"),
+     ("hi-Latn", "hi-Latn"), ("hi-Deva", "hi"), ("sr-Latn", "sr"), ("id", "id"), ("und", "und")],
+)  # fmt: skip
+def test_tags_are_folded(tag: str, code: str) -> None:
+    assert canonical(tag) == code
+    assert canonical(code) == code
+
+
+def test_no_macrolanguage_is_folded_again() -> None:
+    assert not set(MACROLANGUAGES) & set(MACROLANGUAGES.values())
+
+
+@pytest.mark.parametrize(
+    ("code", "languages", "covered"),
+    [("de", ("en",), False), ("zh", ("yue",), True), ("en", ("en-GB", "fr"), True),
+     ("und", ("en",), False), ("und", ("*",), True), ("hi", ("hi-Latn",), False),
+     ("de", (), False)],
+)  # fmt: skip
+def test_what_a_model_states_covers(code: str, languages: tuple[str, ...], covered: bool) -> None:
+    assert is_covered(LanguageFound(code=code, confidence=1, by="model"), languages) is covered
+
+
+def test_threads_agree() -> None:
+    asked = [text for _, text in EACH] * 5
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(find_language, asked)) == [find_language(text) for text in asked]
+
+
+def test_the_gateway_and_the_scheduler_do_not_load_it() -> None:
+    script = "import sys, services.gateway.app, services.scheduler.__main__; print(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert not {"shared.language", "py3langid", "numpy"} & set(done.stdout.split())
+
+
+@lru_cache(maxsize=1)
+def figures() -> dict[str, Any]:
+    return measure()
+
+
+@pytest.mark.skipif(
+    not all((DATA / file).exists() for file in FILES), reason="../shared/data is absent"
+)
+class TestMeasured:
+    def test_nothing_foreign_is_called_english(self) -> None:
+        assert figures()["texts"] == 2_321
+        assert figures()["called_en"] == 0
+
+    def test_what_is_decided_is_right(self) -> None:
+        assert figures()["right_of_decided"] >= 0.97
+        assert figures()["decided"] >= 0.9
+
+    def test_a_language_in_an_unusual_script_is_mostly_undecided(self) -> None:
+        assert figures()["romanised_undecided"] >= 0.9 * figures()["romanised"]
