@@ -1,5 +1,5 @@
 # One image for every process; the command chooses which:
-#   python -m services.gateway | services.scheduler | services.worker ROOM ... | shared.ledger.migrate
+#   python -m services.gateway | services.scheduler | services.worker SERVICE ... | shared.ledger.migrate
 FROM python:3.11-slim@sha256:9c900dea9e8fb7e16277c179b555cc72d29a352dbc33cff48ad5a0412fd5bfc7 AS build
 WORKDIR /app
 RUN python -m venv /venv

@@ -62,7 +62,7 @@ class Ftc(Metric[FtcRequest, FtcCollected, FtcReport, FtcVariant]):
 
     def in_force(self, request: FtcRequest, collected: FtcCollected) -> Mapping[str, Any]:
         # the phrases themselves are inputs; how many there were is a parameter
-        return {"substitutes": len(request.substitutes) or "the room's own"}
+        return {"substitutes": len(request.substitutes) or "the service's own"}
 
     def summarize(
         self,

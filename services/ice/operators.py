@@ -120,7 +120,7 @@ class Pool:
     ids: NDArray[np.int64]
 
     def fill(self, random: np.random.Generator, count: int) -> tuple[int, ...]:
-        """(count,) tokens, without replacement_token where the pool is large enough."""
+        """(count,) tokens, without replacement where the pool is large enough."""
         drawn = random.choice(self.ids, size=count, replace=self.ids.size < count)
         return tuple(drawn.tolist())
 

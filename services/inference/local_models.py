@@ -31,7 +31,7 @@ class LocalModels:
         states: ModelStates | None = None,
         patience: float | None = None,
     ) -> None:
-        """`similarity`: where similarity models come from: another room has them.
+        """`similarity`: where similarity models come from: another service has them.
 
         `budget`: padded tokens of one forward pass; found from the free memory if absent.
         `states`: where it is told how the models are. `patience`: seconds to wait for another

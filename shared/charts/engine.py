@@ -19,6 +19,7 @@ import math
 import re
 import subprocess
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from multiprocessing import Pipe
@@ -31,6 +32,8 @@ from markupsafe import Markup
 
 from shared import telemetry
 from shared.contracts import Plot
+
+NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 INK, MUTED, LINE = "var(--ink)", "var(--muted)", "var(--line)"
 BLUE, ORANGE, GREY = "var(--blue)", "var(--orange)", "var(--grey)"  # Okabe and Ito's
@@ -105,8 +108,8 @@ def plotted(
 ) -> Plot | None:
     """A picture of exactly this width and height, in both formats; None where drawing fails."""
     try:
-        svg = _standing_alone(painter().draw(_whole(spec, background="white")), inches)
-        png = painter().rasterize(svg)
+        svg = _standing_alone(report_painter().draw(_whole(spec, background="white")), inches)
+        png = report_painter().rasterize(svg)
     except NotDrawn as error:
         logger.warning("chart.not_drawn", detail=str(error))
         return None
@@ -116,8 +119,17 @@ def plotted(
 def _whole(spec: dict[str, Any], **config: Any) -> str:
     schema = f"https://vega.github.io/schema/vega-lite/v{VEGA_LITE}.json"
     configured = CONFIG | config | spec.get("config", {})
-    whole = {"$schema": schema, **spec, "config": configured}
+    whole = {"$schema": schema, **drawable(spec), "config": configured}
     return json.dumps(whole, sort_keys=True, separators=(",", ":"))
+
+
+def drawable(value: Any) -> Any:
+    """The same with no character that XML forbids: it would abort the process that draws."""
+    if isinstance(value, str):
+        return NOT_XML.sub("\ufffd", value)
+    if isinstance(value, Mapping):
+        return {key: drawable(one) for key, one in value.items()}
+    return [drawable(one) for one in value] if isinstance(value, list | tuple) else value
 
 
 def _standing_alone(svg: str, inches: tuple[float, float]) -> str:
@@ -137,7 +149,8 @@ def _shrinking(svg: str) -> str:
 
 PROGRAM = Path(__file__).with_name("process.py")
 VEGA_LITE = "5.21"  # of those that vl-convert carries
-SECONDS = 10.0  # for a picture; the first one takes about one
+SECONDS = 10.0  # for a picture of a page; the first one takes about one
+REPORT_SECONDS = 300.0  # of a report that is stored: beside a load the first one takes ten
 GRACE_SECONDS = 2  # then an orphan ends by itself
 TRIES = 2  # a process may have died since the last picture
 KEPT_BYTES = 8_000_000  # some hundred pictures
@@ -264,3 +277,9 @@ class Painter:
 def painter() -> Painter:
     """This process's painter."""
     return Painter()
+
+
+@lru_cache(maxsize=1)
+def report_painter() -> Painter:
+    """The painter of a worker's batch reports: nobody waits at a page, a busy machine has time."""
+    return Painter(seconds=REPORT_SECONDS)

@@ -22,6 +22,7 @@ from shared.charts.engine import (
     POINTS_PER_INCH,
     Caption,
     Chart,
+    drawable,
     drawn,
     plotted,
 )
@@ -494,7 +495,7 @@ def _panel_axes(rows: Sequence[IntervalRow], unit: str | None, *, named: bool) -
     }
     if unit is not None:
         along["axis"]["labelExpr"] = "round(100 * datum.value)"
-    labels = f"{json.dumps([row.name for row in rows])}[datum.value]" if named else "''"
+    labels = f"{json.dumps([drawable(row.name) for row in rows])}[datum.value]" if named else "''"
     down: Part = {
         "field": "place",
         "type": "ordinal",

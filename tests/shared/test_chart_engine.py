@@ -15,6 +15,8 @@ import pytest
 from services.gateway.pages.templates import environment
 from shared.charts import engine
 from shared.charts.engine import NotDrawn, Painter, drawn
+from shared.charts.shapes import IntervalRow, interval_plot
+from shared.contracts import Interval
 from tests.end_to_end.service import ROOT
 from tests.patience import SECONDS, busy, eventually
 
@@ -147,3 +149,13 @@ def test_who_draws_dies_with_a_gateway_that_is_killed() -> None:
         assert runs(number)
         process.kill()
         assert gone(number)
+
+
+def test_a_name_that_xml_forbids_is_drawn_in_a_report() -> None:
+    """The engine would abort: such characters come in the metadata of a caller's request."""
+    row = IntervalRow("a\x00\x01\ufffe b", Interval(value=0.5, low=0.4, high=0.6, of=9), "#000000")
+    made = interval_plot(
+        [row], name="rates", titles=("Rates", "Rates"), unit="%", chance=0.5, inches=(4, 2)
+    )
+    assert made is not None
+    assert "a\ufffd\ufffd\ufffd b" in made.svg

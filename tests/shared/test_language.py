@@ -101,12 +101,16 @@ def test_a_text_that_is_one_quotation_is_read() -> None:
     assert find_language(f'"{SENTENCES["de"][0]}"').code == "de"
 
 
+QUOTATION_MARKS = set('"＂“”„«»「」『』《》')
+
+
 @given(texts)
 def test_no_text_is_too_strange(text: str) -> None:
     found = find_language(text)
     assert (found.code == UNDECIDED) == (found.by == "undecided")
     assert found.by == "undecided" or found.confidence >= 0.5
-    assert find_language(f"{text} {text}") == found
+    if not QUOTATION_MARKS & set(text):  # one that opens meets one of the second half
+        assert find_language(f"{text} {text}") == found
 
 
 @given(texts, st.sampled_from(["de", "en-GB", "arz", "zh-Hant-TW", "hi-Latn", "und"]))
