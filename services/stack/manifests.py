@@ -43,9 +43,14 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("command", choices=("write", "check"))
     parser.add_argument("--root", type=Path, default=ROOT, help="of the checkout")
     asked = parser.parse_args(arguments)
+    try:
+        wanted = manifests(asked.root)
+    except ValueError as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
     stale = {
         file: text
-        for file, text in manifests(asked.root).items()
+        for file, text in wanted.items()
         if not file.exists() or file.read_text("utf-8") != text
     }
     for file, text in stale.items():
@@ -114,8 +119,9 @@ def metrics_table() -> Iterator[str]:
 
 def question(name: str) -> str:
     """What stands behind the metric's name in `# Name: question`."""
-    card = files(f"services.{name}").joinpath("README.md").read_text("utf-8")
-    asked = card.partition("\n")[0].partition(": ")[2]
+    card = files(f"services.{name}").joinpath("README.md")
+    first = card.read_text("utf-8").partition("\n")[0] if card.is_file() else ""
+    asked = first.partition(": ")[2]
     if not asked:
         raise ValueError(f"services/{name}/README.md must begin with `# Name: question`")
     return asked[0].upper() + asked[1:]
