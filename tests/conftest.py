@@ -11,6 +11,7 @@ import redis
 from sqlalchemy import Engine, text
 
 from services.stack.servers import Postgres
+from shared import queue
 from shared.encryption import new_key
 from shared.ledger.engine import connect, ledger
 from shared.ledger.migrate import migrate
@@ -63,11 +64,21 @@ def _settings(
         patch.setenv("TOUCHSTONE_FILES_URL", str(tmp_path_factory.mktemp("files")))
         settings.cache_clear()
         ledger.cache_clear()
+        _use_this_broker()
         migrate(ledger())
         yield settings()
         ledger().dispose()
         settings.cache_clear()
         ledger.cache_clear()
+
+
+def _use_this_broker() -> None:
+    """The queue reads its settings once a process: a test that asked it before these servers were
+    there, in whatever order the tests run, must not leave it with another broker."""
+    queue.app.conf.update(queue.options())
+    queue.app._after_fork()  # forgets the pools of connections
+    for clients in (queue._redis, queue._prompt_redis):
+        clients.cache_clear()
 
 
 @pytest.fixture
