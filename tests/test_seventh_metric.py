@@ -384,6 +384,7 @@ def test_the_cluster_runs_it_and_watches_both_queues(checkout: Path, overlay: st
 def test_it_keeps_every_law(toy: AnyMetric) -> None:
     metric_laws.batches_change_nothing(toy)
     metric_laws.parameters_are_in_the_provenance(toy)
+    metric_laws.added_fields_are_in_the_provenance(toy)
     metric_laws.strings_are_marked(toy.contract)
     metric_laws.no_text_stays(toy)
 

@@ -95,9 +95,7 @@ class FtcRequest(ScoreRequest):
         max_length=2_000,
         description="phrases of other examples to draw from; absent: the service's own list",
     )
-    study: Annotated[Study | None, Input] = Field(
-        default=None, description="for the batch report; never scored"
-    )
+    study: Study | None = Field(default=None, description="for the batch report; never scored")
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:

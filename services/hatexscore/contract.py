@@ -89,7 +89,7 @@ class HatexscoreRequest(ScoreRequest):
     explanation: Annotated[str, Input] = Field(
         max_length=MAX_TEXT, description="of the decision; an empty one is legal and earns nothing"
     )
-    predicted_label: Annotated[Label | None, Input] = Field(
+    predicted_label: Label | None = Field(
         default=None,
         description="the explained decision; if absent, the one that the explanation states",
     )
