@@ -121,14 +121,13 @@ def added_fields_are_in_the_provenance(metric: AnyMetric) -> None:
 @contextmanager
 def with_a_field(metric: AnyMetric, base: type[JobRequest], kind: Any) -> Iterator[AnyMetric]:
     """The metric as if `base` had one more required field of this type."""
-    own: Any = metric.contract.request
-    grown: Any
-    request: Any
+    own = metric.contract.request
+    create: Any = create_model  # a class that mypy need not know
     with pytest.MonkeyPatch.context() as patch:
-        grown = request = create_model(base.__name__, __base__=base, added=(kind, ...))
+        grown = request = create(base.__name__, __base__=base, added=(kind, ...))
         if base is not own:
             patch.setattr(contracts, base.__name__, grown)
-            request = create_model(own.__name__, __base__=(own, grown))
+            request = create(own.__name__, __base__=(own, grown))
         contract = replace(metric.contract, request=request)
         yield type("Grown", (type(metric),), {"contract": contract})()
 
