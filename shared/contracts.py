@@ -141,8 +141,8 @@ class ModelUse(Message):
     numerics: Numerics = Field(
         default="tolerance",
         description="`bytes`: on one kind of processor the same request has the same bytes, "
-        "whatever is computed beside it; `tolerance`: probabilities may move by 1e-5 in float32, "
-        "by 0.02 in bfloat16, float16 and behind a server",
+        "whatever is computed at the same time; `tolerance`: probabilities may move by 1e-5 in "
+        "float32, by 0.02 in bfloat16, float16 and behind a server",
     )
 
 

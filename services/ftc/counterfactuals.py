@@ -178,7 +178,7 @@ def fill_slot(kind: Kind, slot: Slot, phrase: Phrase) -> MadeHypothesis | str:
         return "the replacement is too long for the hypothesis"
     text = slot.fill(phrase)
     if text is None:
-        return f"a {phrase.type} phrase cannot stand there"
+        return f"a {phrase.type} phrase does not fit there"
     if same_words(text, like.text):
         return "the hypothesis stays the same"
     if slot.move in {"swap", "predicate"} and repeats(text, like.text):

@@ -136,11 +136,11 @@ def _located(explanation: str, text: str) -> Phrase | None:
 
 def _with_null(request: FtcRequest, made: MadeHypothesis) -> Hypothesis:
     if request.draws == 0:
-        return Hypothesis(made.kind, made.text, (), "no draws were asked for")
+        return Hypothesis(made.kind, made.text, (), "no draws were requested")
     if made.slot is None:
         return Hypothesis(made.kind, made.text, (), "no place for a random phrase is known")
     null = random_hypotheses(made.slot, made.text, request.substitutes, request.seed, request.draws)
-    doubt = None if null else f"too few phrases that can stand there ({made.slot.takes})"
+    doubt = None if null else f"too few phrases that fit there ({made.slot.takes})"
     return Hypothesis(made.kind, made.text, tuple(null), doubt)
 
 

@@ -176,7 +176,7 @@ class Sessions:
         try:
             return await command
         except (RedisError, OSError, TimeoutError) as error:
-            raise Unavailable("the log-in cannot be checked: the broker is away") from error
+            raise Unavailable("the log-in cannot be checked: the broker is unavailable") from error
 
 
 def _session_name(token: str) -> str:

@@ -113,7 +113,7 @@ class HatexscoreRequest(ScoreRequest):
     )
     consistency_rule: ConsistencyRule | None = Field(
         default=None,
-        description="what coherence asks of a non-hateful decision without a group: `causal` "
+        description="what coherence requires of a non-hateful decision without a group: `causal` "
         "|dp| < tau, `eq5` QF < tau, `reference` QF >= tau; absent: the variant's own",
     )
     weights: HatexscoreWeights = Field(default_factory=HatexscoreWeights)

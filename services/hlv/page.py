@@ -79,9 +79,9 @@ def _controls(report: HlvReport) -> tuple[Control, ...]:
 
 
 METHODS: dict[Method, str] = {
-    "rank": "Asked for a ranking",
+    "rank": "Prompted for a ranking",
     "logits": "Read from the first token",
-    "score": "Asked to rate each option",
+    "score": "Prompted to rate each option",
 }
 COMPARABLE = {("distribution", "logits"): "probability", ("scores", "score"): "rating"}
 WITH, WITHOUT = "with explanations", "without"

@@ -151,7 +151,7 @@ def test_the_worker_refuses_what_came_past_the_door(
         size = Size("characters of `text`", len(request.text), "/text")
         return [Work((size,), "characters", seconds_each=0.1)]
 
-    room = type(ECHO)(**{**vars(ECHO), "cost": cost})
+    contract = type(ECHO)(**{**vars(ECHO), "cost": cost})
     ends = []
     for content in ("short", "much too long"):
         request = EchoRequest(text=content).model_dump(mode="json")
@@ -159,7 +159,7 @@ def test_the_worker_refuses_what_came_past_the_door(
             accepted = jobs.accept(
                 connection, "echo", request, key=None, resend_after=timedelta(minutes=1)
             )
-        carry(accepted.job.id, room, score)
+        carry(accepted.job.id, contract, score)
         with engine.begin() as connection:
             ends.append(jobs.find(connection, accepted.job.id))
     assert [end.status for end in ends] == ["succeeded", "failed"]

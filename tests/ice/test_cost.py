@@ -1,4 +1,4 @@
-"""What the door counts is never more than what the worker counts after tokenizing."""
+"""What the gateway counts is never more than what the worker counts after tokenizing."""
 
 from __future__ import annotations
 

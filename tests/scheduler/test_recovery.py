@@ -121,7 +121,7 @@ def claimed(engine: Engine, job_id: str) -> bool:
 
 
 def sent(engine: Engine, chosen: Settings, broker: redis.Redis) -> list[str]:
-    """What a round of promises sends, taken out of the lane: the jobs' ids."""
+    """What a round of recovery sends, taken out of the queue: the jobs' ids."""
     recovery.keep(engine, chosen)
     messages: Any = broker.lrange("score.echo", 0, -1)
     broker.delete("score.echo")

@@ -24,7 +24,7 @@ from tests.soak.story import Plan, Soaked, soak
 
 PAGE = ROOT / "docs" / "operations.md"
 BEGIN, END = "<!-- soak: rewritten by `make soak` -->", "<!-- end of soak -->"
-ROOMS = ("hatexscore", "hatexscore", "inference")  # two workers: the death of one is no silence
+SERVED = ("hatexscore", "hatexscore", "inference")  # two workers: the death of one is no silence
 THREADS = {"TOUCHSTONE_WORKER_THREADS": "8"}  # jobs that only compute: more would queue inside
 MOST_GROWTH = 0.10
 MOST_DELAY = 3.0
@@ -51,7 +51,7 @@ def main() -> int:
     )
     with (
         tempfile.TemporaryDirectory() as folder,
-        serving(Path(folder), "--apart", "--rooms", *ROOMS, **THREADS) as service,
+        serving(Path(folder), "--apart", "--rooms", *SERVED, **THREADS) as service,
     ):
         audit.install(service)
         with Memory.of(service).watching() as memory:
@@ -65,8 +65,8 @@ def main() -> int:
 
 def _said(soaked: Soaked, plan: Plan) -> Json:
     found, growth = soaked.findings, soaked.memory.growth
-    alone, beside = soaked.alone, soaked.beside
-    delay = beside.p95 / alone.p95
+    alone, during = soaked.alone, soaked.during
+    delay = during.p95 / alone.p95
     return {
         "accepted": found.accepted,
         "succeeded": found.succeeded,
@@ -80,7 +80,7 @@ def _said(soaked: Soaked, plan: Plan) -> Json:
         "rss_mib": soaked.memory.mebibytes,
         "rss_growth": {name: round(value, 4) for name, value in growth.items()},
         "interactive_alone": alone.figures,
-        "interactive_beside": beside.figures,
+        "interactive_during": during.figures,
         "p95_ratio": round(delay, 2),
         "holds": {
             "nothing lost": found.succeeded == found.accepted and not soaked.wrong,
@@ -88,9 +88,9 @@ def _said(soaked: Soaked, plan: Plan) -> Json:
             "workers were killed": soaked.deaths > 0,
             "memory flat": all(value < MOST_GROWTH for value in growth.values()),
             "interactive jobs all answered": not sum(
-                one.refused + one.failed for one in (alone, beside)
+                one.refused + one.failed for one in (alone, during)
             ),
-            "interactive p95 beside batches": delay < MOST_DELAY,
+            "interactive p95 during batches": delay < MOST_DELAY,
         },
     }
 
@@ -109,7 +109,7 @@ def _write(page: Path, said: Json, plan: Plan) -> None:
         ("RSS in MiB after warm-up and highest after that", said["rss_mib"]),
         ("its growth, below 0.1", said["rss_growth"]),
         ("interactive jobs alone, ms", said["interactive_alone"]),
-        ("beside the batches, ms", said["interactive_beside"]),
+        ("interactive jobs during the batches, ms", said["interactive_during"]),
         ("ratio of their p95, below 3", said["p95_ratio"]),
         ("does not hold", ", ".join(k for k, held in said["holds"].items() if not held) or "-"),
     ]

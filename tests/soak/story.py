@@ -1,4 +1,4 @@
-"""The soak from beginning to end: warm up, ask alone, then ask beside batches among deaths."""
+"""The soak: interactive jobs alone, then during batches while workers are killed."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Soaked:
     findings: Findings
     memory: Memory
     alone: Interactive
-    beside: Interactive
+    during: Interactive
     wrong: int  # lines that are missing, failed, or differ between batches
     deaths: int
     seconds: float  # from the first batch to the last download
@@ -88,7 +88,7 @@ def soak(service: Service, plan: Plan, memory: Memory, console: Console) -> Soak
     """Do it all, and look at what is left."""
     reaper = Reaper(service, plan.kill_seconds, random.Random(plan.seed))  # noqa: S311 - seeded
     body = OWN | {"text": "Muslims are kind, says the interactive user"}
-    alone, beside = Interactive(), Interactive()
+    alone, during = Interactive(), Interactive()
     with ExitStack() as stack:
         clients = [
             stack.enter_context(opened(service, tenant, "score", "batch")) for tenant in TENANTS
@@ -101,13 +101,13 @@ def soak(service: Service, plan: Plan, memory: Memory, console: Console) -> Soak
         memory.warmed_up()
         console.print(f"{plan.jobs} jobs in {plan.batches} batches")
         begun = time.monotonic()
-        with beside.asking(clients[0], body), reaper.reaping():
+        with during.asking(clients[0], body), reaper.reaping():
             ends = through(clients, [lines(plan.jobs // plan.batches)] * plan.batches)
         seconds = time.monotonic() - begun
     ids = [job_id for end in (*warm, *ends) for job_id in end.job_ids]
-    found = audited(service, [*ids, *alone.ids, *beside.ids])
+    found = audited(service, [*ids, *alone.ids, *during.ids])
     wrong = sum(faults(end, plan.jobs // plan.batches) for end in ends) + differing(ends)
-    return Soaked(found, memory, alone, beside, wrong, reaper.deaths, seconds)
+    return Soaked(found, memory, alone, during, wrong, reaper.deaths, seconds)
 
 
 def lines(number: int) -> list[Json]:

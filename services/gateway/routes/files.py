@@ -174,7 +174,7 @@ async def get_file(file_id: str, gateway: Gateway, caller: Batcher) -> JSONRespo
 @router.get(
     "/{file_id}/content",
     operation_id="get_file_content",
-    summary="What stands in a file",
+    summary="The content of a file",
     response_model=None,
     responses={
         200: {"content": {"application/jsonl": {"schema": {"type": "string"}}}},

@@ -46,7 +46,7 @@ async def readyz(gateway: Gateway) -> JSONResponse:
     ]
     if away:
         detail = f"cannot be reached: {', '.join(away)}"
-        return answer(make("unavailable", "A part of the service is away", 503, detail))
+        return answer(make("unavailable", "A part of the service is unavailable", 503, detail))
     return JSONResponse({"status": "ok", "ledger": "ok", "broker": "ok"})
 
 

@@ -78,7 +78,7 @@ class RotationRequest(Message):
     """A new secret."""
 
     overlap_seconds: int = Field(
-        default=DAY, ge=0, le=WEEK, description="how long the secret of before signs beside it"
+        default=DAY, ge=0, le=WEEK, description="how long the previous secret signs as well"
     )
 
 
@@ -295,7 +295,7 @@ async def delete(endpoint_id: str, gateway: Gateway, caller: Administrator) -> R
 @router.post(
     "/{endpoint_id}/rotate-secret",
     operation_id="rotate_webhook_secret",
-    summary="A new secret, shown this once; the one before signs beside it for a while",
+    summary="A new secret, shown this once; the previous one signs as well for a while",
     response_model=None,
     responses={200: WITH_SECRET, **views.problems(403, 404, 413, 415, 422)},
     openapi_extra=takes(RotationRequest),
