@@ -14,6 +14,7 @@ from typing import Any
 from sqlalchemy import (
     ColumnElement,
     Connection,
+    Row,
     and_,
     exists,
     func,
@@ -102,8 +103,10 @@ def _claimed(
             jobs.c.batch_id,
         )
     ).one_or_none()
-    if row is None:
-        return None
+    return None if row is None else _claim_of(row)
+
+
+def _claim_of(row: Row[Any]) -> Claim:
     return Claim(
         job_id=row.id,
         attempt=row.attempts,
