@@ -79,7 +79,7 @@ def ask_classifiers(
     return [
         answers[own.model].collected(own, explanation)
         if own
-        else _not_asked(request, explanation, obstacle)
+        else _without_model(request, explanation, obstacle)
         for request, explanation, own, obstacle in zip(
             requests, parsed, texts, obstacles, strict=True
         )
@@ -127,7 +127,7 @@ def _classifier_texts(
     return ClassifierTexts(name, request.text, quoting.masked, control)
 
 
-def _not_asked(
+def _without_model(
     request: HatexscoreRequest, parsed: ParsedExplanation, obstacle: Obstacle | None
 ) -> HatexscoreCollected:
     """What the caller measured, or nothing where nothing is needed or the model cannot tell."""

@@ -22,7 +22,7 @@ from pydantic import AfterValidator, Field, JsonValue, StringConstraints, Valida
 from pydantic_core import PydanticCustomError
 from sqlalchemy import Connection, Engine
 
-from services.gateway.views import shown
+from services.gateway.views import job_view
 from services.registry import contracts
 from services.scheduler.steps import Boundary, Rotation, Steps
 from shared import telemetry
@@ -35,7 +35,7 @@ from shared.ledger.batches import Batch, DueBatch, Fault, Kind, LineAnswer
 from shared.ledger.engine import transaction
 from shared.ledger.files import NewFile
 from shared.ledger.jobs import fingerprint
-from shared.ledger.private_requests import demand_key
+from shared.ledger.private_requests import require_encryption_key
 from shared.models.catalogue import Catalogue
 from shared.problems import pointer, read_strictly, validation_problem
 from shared.settings import Settings
@@ -341,7 +341,7 @@ class Reader:
             body = json.dumps(line.body, ensure_ascii=False, allow_nan=False)
             asked = read_strictly(self.contract.request, body, line.body)
             self.catalogue.demand(self.contract, asked.model)
-            demand_key(asked)
+            require_encryption_key(asked)
         except ValidationError as error:
             raise InvalidLine.of(validation_problem(error, line.body), "/body") from None
         except BadInput as error:
@@ -414,7 +414,7 @@ def _response(answer: LineAnswer) -> dict[str, Any] | None:
     job = answer.job
     if job is None or job.status not in ("succeeded", "failed"):
         return None
-    body = shown(job) | {"metadata": {}, "context": None} | (answer.caller or {})
+    body = job_view(job) | {"metadata": {}, "context": None} | (answer.caller or {})
     status = 200 if job.error is None else job.error.get("status", 500)
     return {"status_code": status, "request_id": job.id, "body": body}
 

@@ -26,22 +26,22 @@ logger = telemetry.logger(__name__)
 MOST_AT_ONCE = 1_000  # messages re-sent for a metric in one round
 
 
-def keep(engine: Engine, chosen: Settings) -> None:
+def recover(engine: Engine, chosen: Settings) -> None:
     """One round. Raises Unavailable where the ledger or the broker is away.
 
     What goes wrong in one queue keeps no other from its messages.
     """
-    with alone("exhausted"):
+    with isolated("exhausted"):
         end_exhausted(engine, chosen)
     with transaction(engine) as connection:
         metric_queues = recovery.open_queues(connection)
     for metric_queue in metric_queues:
-        with alone(queue.queue_of(metric_queue.metric, batch=metric_queue.batch)):
+        with isolated(queue.queue_of(metric_queue.metric, batch=metric_queue.batch)):
             resend(engine, metric_queue, chosen)
 
 
 @contextmanager
-def alone(duty: str) -> Iterator[None]:
+def isolated(duty: str) -> Iterator[None]:
     """An unexpected error in here is logged, and what follows goes on. Raises Unavailable."""
     try:
         yield

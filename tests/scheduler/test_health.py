@@ -40,7 +40,7 @@ def test_a_duty_that_hangs_is_named_and_one_that_goes_on_is_well_again(
             hung.set()
             free.wait()
 
-    thread = threading.Thread(target=Duty("filing", work, 0.01).keep_doing, args=(stop, rounds))
+    thread = threading.Thread(target=Duty("filing", work, 0.01).run_until, args=(stop, rounds))
     thread.start()
     try:
         eventually(lambda: probes.get("/healthz").status_code == 503)
