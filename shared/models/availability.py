@@ -163,7 +163,7 @@ class ModelStates:
                 self.changed.set()
 
     def get(self, name: str) -> ModelState | None:
-        """How it is; None: no job has used it yet."""
+        """How it is; None: nobody has asked for it yet."""
         with self._lock:
             return self._states.get(name)
 

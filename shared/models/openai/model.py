@@ -128,7 +128,7 @@ class ServedLanguageModel:
 
     def judge_rows(self, asked: Sequence[Rows]) -> list[Floats]:
         """Refused."""
-        self._refuse("rows with tokens removed or masked")
+        self._refuse("rows with tokens taken away or masked")
 
     def attributions(
         self, examples: Sequence[Example], targets: Sequence[str], method: AttributionMethod
@@ -179,7 +179,7 @@ class ServedLanguageModel:
         way = self._chosen_way()
         if way is None:
             raise BadInput(
-                f"the server of {self._entry.name!r} gives no log-probabilities of a given text: "
+                f"the server of {self._entry.name!r} tells no log-probabilities of a given text: "
                 "neither prompt_logprobs nor echo, nor can its tokens be forced; our own inference "
                 "worker can",
                 pointer="/model",
