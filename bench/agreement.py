@@ -1,4 +1,4 @@
-"""Whether two answers to one request are the same, as far as their models promise it.
+"""Whether two answers to one request are the same, as far as their models guarantee it.
 
 An answer is JSON; every model in it says in its use entry whether bytes are promised, or numbers
 within the tolerance of its dtype (`shared.numerics`). An answer without models comes of sums in one
@@ -17,7 +17,7 @@ BYTES = 0.0
 
 
 def agree(one: Any, other: Any) -> bool:
-    """Whether the two are the same, as far as both promise it."""
+    """Whether the two are the same, as far as both guarantee it."""
     return difference(one, other) is None
 
 

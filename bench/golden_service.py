@@ -1,6 +1,6 @@
 """What the service answers, section by section: each entry a name and JSON that must not change.
 
-Public doors alone: `python -m services.stack serve`, HTTP, files that stand in the repository.
+The public interfaces alone: `python -m services.stack serve`, HTTP, files of the repository.
 """
 
 from __future__ import annotations

@@ -54,6 +54,7 @@ def service(name: str) -> Service:
     return found
 
 
+@lru_cache(maxsize=64)
 def page(name: str) -> ModuleType | None:
     """The module that shows a result of this service: its `page.py`; None where it has none."""
     module = f"services.{name}.page"
@@ -61,6 +62,7 @@ def page(name: str) -> ModuleType | None:
     return importlib.import_module(module) if known else None
 
 
+@lru_cache(maxsize=256)  # a name may come from an address
 def page_file(name: str, file: str) -> Path | None:
     """A file of this service's page (`page.html`, `page.css`); None where there is none."""
     package = importlib.util.find_spec(f"services.{name}") if name in contracts() else None

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Generic, Literal, Self, TypeVar
+from functools import cached_property
+from typing import Annotated, Any, Generic, Literal, Self, TypeVar, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
+from pydantic.fields import FieldInfo
 
 from shared.work import FEWEST_READ, Cost, Size, Work
 
@@ -39,12 +41,35 @@ class Word:
 
 
 class Input:
-    """Marks a request's field as data to be scored, as in `text: Annotated[str, Input]`: it is no
-    parameter, and stays out of the provenance."""
+    """Marks a request's field as data to be scored, as in `text: Annotated[str, Input]`: texts,
+    and places in them, are no parameters and stay out of the provenance. A number, a choice or a
+    truth value is in it all the same."""
 
 
 class Parameter:
     """Marks a parameter that may hold the caller's own words: a policy, a list of terms."""
+
+
+def hint_of(field: FieldInfo) -> Any:
+    """The type of a field, with its marks."""
+    return Annotated[field.annotation, *field.metadata] if field.metadata else field.annotation
+
+
+def holds_text(field: FieldInfo) -> bool:
+    """Whether a field of a request may hold a string of the caller's, or a place in a text."""
+    return _may_hold_text(hint_of(field))
+
+
+def _may_hold_text(hint: Any) -> bool:
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin is Annotated:
+        return _may_hold_text(arguments[0])
+    if isinstance(hint, type) and issubclass(hint, BaseModel):
+        fields = hint.model_fields
+        return {"start", "end"} <= fields.keys() or any(map(holds_text, fields.values()))
+    if origin is Literal:
+        return False
+    return hint in (str, Any) or any(map(_may_hold_text, arguments))
 
 
 class Message(BaseModel):
@@ -101,6 +126,10 @@ class ScoreRequest(JobRequest):
     seed: int = Field(default=0, ge=0, le=2**63 - 1, description="of every random draw")
 
 
+TRANSPORT = frozenset({"metadata", "context", "webhook", "do_not_store_text"})  # change no score
+OF_PROVENANCE = frozenset({"model", "variant", "seed"})  # it has fields of its own for these
+
+
 class ModelUse(Message):
     """Which weights answered: enough to ask the same model again."""
 
@@ -112,8 +141,8 @@ class ModelUse(Message):
     numerics: Numerics = Field(
         default="tolerance",
         description="`bytes`: on one kind of processor the same request has the same bytes, "
-        "whatever is computed beside it; `tolerance`: probabilities may move by 1e-5 in float32, "
-        "by 0.02 in bfloat16, float16 and behind a server",
+        "whatever is computed at the same time; `tolerance`: probabilities may move by 1e-5 in "
+        "float32, by 0.02 in bfloat16, float16 and behind a server",
     )
 
 
@@ -346,13 +375,14 @@ class MetricContract(ServiceContract):
     def path(self) -> str:
         return f"/v1/scores/{self.name}"
 
-    @property
+    @cached_property
     def not_parameters(self) -> frozenset[str]:
-        """The fields of every request, and those marked `Input`: all others are parameters."""
-        inputs = (n for n, found in self.request.model_fields.items() if Input in found.metadata)
-        return frozenset((*ScoreRequest.model_fields, *inputs))
+        """`TRANSPORT`, `OF_PROVENANCE`, and the texts marked `Input`: all others are parameters."""
+        fields = self.request.model_fields.items()
+        texts = (name for name, field in fields if Input in field.metadata and holds_text(field))
+        return frozenset((*TRANSPORT, *OF_PROVENANCE, *texts))
 
-    @property
+    @cached_property
     def batch(self) -> BatchReportContract:
         """What its batch reports pass through."""
         general = f"Counts and mean score over many results of {self.name}"

@@ -129,7 +129,7 @@ class Unavailable(ScoringError):
 
     status = 503
     slug = "unavailable"
-    title = "A part of the service is away"
+    title = "A part of the service is unavailable"
     retry_after = 5
 
 

@@ -23,7 +23,7 @@ Passage = Annotated[str, StringConstraints(min_length=1, max_length=MAX_TEXT)]
 class Option(Message):
     """One answer that can be chosen."""
 
-    key: Key = Field(description="the letter that stands before it")
+    key: Key = Field(description="the letter that is put before it")
     text: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=500)]
 
 

@@ -13,9 +13,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel
-from pydantic.fields import FieldInfo
 
-from shared.contracts import BatchReport, JobRequest, ModelUse, Provenance, Word
+from shared.contracts import BatchReport, JobRequest, ModelUse, Provenance, Word, hint_of
 from shared.problems import Problem
 
 RUN = 12  # characters of the request in a row that count as a repetition
@@ -83,11 +82,6 @@ def _strings(value: Any, hint: Any, names: bool) -> Iterator[str]:
     elif isinstance(value, Mapping | list | tuple | set | frozenset):
         for item in value.values() if isinstance(value, Mapping) else value:
             yield from _strings(item, last_argument(hint), names)
-
-
-def hint_of(field: FieldInfo) -> Any:
-    """The type of a field, with its marks."""
-    return Annotated[field.annotation, *field.metadata] if field.metadata else field.annotation
 
 
 def last_argument(hint: Any) -> Any:

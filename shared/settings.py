@@ -41,7 +41,7 @@ class Settings(BaseSettings):
     connections: int = Field(default=1_000, ge=1, description="open ones, of one gateway")
     connections_per_address: int = Field(default=250, ge=1)
     proxies: tuple[IPvAnyNetwork, ...] = Field(
-        default=(), description="networks whose addresses stand for many clients"
+        default=(), description="networks whose addresses are shared by many clients"
     )
     concurrent_requests: int = Field(
         default=500, ge=1, description="in one gateway at a time, but for event streams and probes"
@@ -57,11 +57,11 @@ class Settings(BaseSettings):
 
     authentication: Literal["auto", "keys", "none"] = Field(
         default="auto",
-        description="`auto`: keys are asked for as soon as one was made, and without any the "
+        description="`auto`: keys are required as soon as one was made, and without any the "
         "gateway listens on loopback only; `keys`: always; `none`: never, on any host",
     )
     requests_per_minute: int = Field(
-        default=600, ge=1, description="of one key, where the key says nothing else"
+        default=600, ge=1, description="of one key, where the key has no limit of its own"
     )
     open_jobs: int = Field(default=10_000, ge=1, description="queued and running, of one tenant")
     open_batches: int = Field(default=100, ge=1, description="that have not ended, of one tenant")
@@ -76,7 +76,7 @@ class Settings(BaseSettings):
     )
     spool_folder: Path | None = Field(
         default=None,
-        description="where uploads lie until they are whole; none: the system's temporary folder",
+        description="where uploads are kept until complete; none: the system's temporary folder",
     )
     spool_bytes: int = Field(
         default=1_000_000_000,
@@ -112,8 +112,8 @@ class Settings(BaseSettings):
 
     files_url: str = Field(
         default="var/files",
-        description="where files of batches lie: a folder, or any place that fsspec knows, as in "
-        "s3://bucket/folder; the same for gateway and scheduler",
+        description="where files of batches are kept: a folder, or any place that fsspec knows, as "
+        "in s3://bucket/folder; the same for gateway and scheduler",
     )
     max_file_bytes: int = Field(default=200_000_000, ge=1)
     max_batch_lines: int = Field(default=50_000, ge=1)
@@ -122,7 +122,7 @@ class Settings(BaseSettings):
     )
     batch_hours: float = Field(default=24, gt=0, description="a batch expires after this time")
     job_retention_hours: float = Field(
-        default=720, gt=0, description="ended jobs and batches are forgotten after this time"
+        default=720, gt=0, description="ended jobs and batches are deleted after this time"
     )
     file_retention_hours: float = Field(
         default=720, gt=0, description="files are deleted after this time, unless they say sooner"
@@ -154,7 +154,9 @@ class Settings(BaseSettings):
         "of the embedded ones on two cores; raise it where a GPU reads",
     )
     retry_seconds: float = Field(
-        default=5, gt=0, description="back-off after a model was away, doubled for each attempt"
+        default=5,
+        gt=0,
+        description="back-off after a model was unavailable, doubled for each attempt",
     )
     model_wait_hours: float = Field(
         default=24, gt=0, description="after its acceptance a job waits so long for its model"
@@ -193,8 +195,8 @@ class Settings(BaseSettings):
         default=None,
         ge=1,
         le=256,
-        description="jobs of batches in one worker at a time, beside the interactive ones; none: "
-        "half as many as `worker_threads`",
+        description="jobs of batches in one worker at a time, in addition to the interactive ones; "
+        "none: half as many as `worker_threads`",
     )
     batch_share: float = Field(
         default=0.4,

@@ -71,6 +71,15 @@ Cost = Callable[[Any, int], Sequence[Work]]  # request, tokens that its model su
 
 
 @dataclass(frozen=True)
+class Excess:
+    """Work above a limit. share: of it that may stay, if the others stay as they are."""
+
+    work: Work
+    share: float
+    limit: str  # as the caller reads it
+
+
+@dataclass(frozen=True)
 class WorkLimit:
     """What one request may ask for: seconds, at a model's speed."""
 
@@ -83,22 +92,33 @@ class WorkLimit:
 
     def check(self, works: Sequence[Work]) -> None:
         """Raises TooCostly where the certain work is more than the limit."""
+        excess = self._excess(works)
+        if excess is not None:
+            raise self._refusal(excess, [work for work in works if work.certain])
+
+    def passes(self, works: Sequence[Work]) -> bool:
+        """Whether `check` accepts them."""
+        return self._excess(works) is None
+
+    def _excess(self, works: Sequence[Work]) -> Excess | None:
         certain = [work for work in works if work.certain]
         for work in certain:
             if work.most is not None and work.amount > work.most * (1 + ROUNDING):
                 share = min(work.most / work.amount, self._share(work, certain))
-                raise self._refusal(work, share, _number(work.most), certain)
+                return Excess(work, share, _number(work.most))
         total = self.likely_seconds(certain)
         if total > self.seconds * (1 + ROUNDING):
             largest = max(certain, key=lambda work: work.seconds(self.tokens_per_second))
             limit = f"{_number(self.seconds)} seconds of work (this is about {_number(total)})"
-            raise self._refusal(largest, self._share(largest, certain), limit, certain)
+            return Excess(largest, self._share(largest, certain), limit)
+        return None
 
-    def _refusal(self, largest: Work, share: float, limit: str, works: Sequence[Work]) -> TooCostly:
+    def _refusal(self, excess: Excess, works: Sequence[Work]) -> TooCostly:
         """The request's work, the limit, and how far each number alone has to come down."""
+        largest = excess.work
         product = " × ".join(f"{_number(size.value)} {size.name}" for size in largest.sizes)
         lower = [(one.name, self._passing(one), 1) for one in largest.lowerings] or [
-            (size.name, floor(size.value * share), size.least)
+            (size.name, floor(size.value * excess.share), size.least)
             for size in largest.sizes
             if size.pointer is not None
         ]
@@ -110,19 +130,14 @@ class WorkLimit:
         pointers = dict.fromkeys(one.pointer for one in fields if one.pointer)
         return TooCostly(
             f"{product} make {_number(largest.amount)} {largest.unit}, and one request may ask for "
-            f"{limit}: {advice}",
+            f"{excess.limit}: {advice}",
             pointers=tuple(pointers),
         )
 
     def _passing(self, one: Lowering) -> int:
         """The largest value that this limit lets pass; 0: there is none."""
         values = range(1, one.value)
-        return bisect_left(values, True, key=lambda value: not self._passes(one.works(value)))
-
-    def _passes(self, works: Sequence[Work]) -> bool:
-        certain = [work for work in works if work.certain]
-        small = all(work.most is None or work.amount <= work.most for work in certain)
-        return small and self.likely_seconds(certain) <= self.seconds
+        return bisect_left(values, True, key=lambda value: not self.passes(one.works(value)))
 
     def _share(self, work: Work, works: Sequence[Work]) -> float:
         """How much of a product may stay, if the others stay as they are."""

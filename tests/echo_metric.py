@@ -1,4 +1,4 @@
-"""A room for tests: it echoes, or fails in whatever way the text asks for."""
+"""A metric for tests: it echoes, or fails in whatever way the text asks for."""
 
 from __future__ import annotations
 

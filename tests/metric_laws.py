@@ -4,16 +4,30 @@ from __future__ import annotations
 
 import types
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import annotated_types
-from pydantic import BaseModel, StringConstraints, ValidationError
+import pytest
+from pydantic import BaseModel, StringConstraints, ValidationError, create_model
 from pydantic.fields import FieldInfo
 
-from shared.contracts import Input, MetricContract, ModelName, Parameter, Report, ScoreRequest
+from shared import contracts
+from shared.contracts import (
+    TRANSPORT,
+    Input,
+    JobRequest,
+    MetricContract,
+    ModelName,
+    Parameter,
+    Report,
+    ScoreRequest,
+    hint_of,
+)
 from shared.errors import BadInput
 from shared.metric import Metric
-from shared.redaction import RUN, are_ours, hint_of, repeats, without_text
+from shared.redaction import RUN, are_ours, repeats, without_text
 
 AnyMetric = Metric[Any, Any, Any, Any]
 Json = dict[str, Any]
@@ -75,6 +89,47 @@ def parameters_are_in_the_provenance(metric: AnyMetric) -> None:
                 assert value == request.model_dump(mode="json")[name]
     free = {name for name in names if not needs_a_model(metric.contract, name)}
     assert free <= changed, f"no other value was found for {free - changed}"
+
+
+ADDED: list[tuple[Any, Any, bool]] = [  # type, value, whether it is a parameter
+    (int, 4, True),
+    (Annotated[int, Input], 4, True),
+    (Annotated[tuple[float, ...], Input], [0.5], True),
+    (Annotated[Literal["a", "b"] | None, Input], "b", True),
+    (Annotated[dict[Literal["a"], bool], Input], {"a": True}, True),
+    (Annotated[str, Parameter], "words", True),
+    (Annotated[str | None, Input], "words", False),
+    (Annotated[tuple[str, ...], Input], ["words"], False),
+    (Annotated[dict[str, float], Input], {"words": 0.5}, False),
+]
+
+
+def added_fields_are_in_the_provenance(metric: AnyMetric) -> None:
+    """A field more in this request, or in what all requests have in common: only texts that are
+    marked as data are left out."""
+    body = next(iter(metric.contract.examples.values()))
+    collected = metric.collect([metric.contract.request.model_validate(body)])[0]
+    for base in (JobRequest, ScoreRequest, metric.contract.request):
+        for kind, value, is_parameter in ADDED:
+            with with_a_field(metric, base, kind) as grown:
+                sent = grown.contract.request.model_validate(body | {"added": value})
+                found = grown.parameters(sent, collected)
+            assert ("added" in found) is is_parameter, (base, kind)
+            assert not is_parameter or found["added"] == value
+
+
+@contextmanager
+def with_a_field(metric: AnyMetric, base: type[JobRequest], kind: Any) -> Iterator[AnyMetric]:
+    """The metric as if `base` had one more required field of this type."""
+    own = metric.contract.request
+    create: Any = create_model  # a class that mypy need not know
+    with pytest.MonkeyPatch.context() as patch:
+        grown = request = create(base.__name__, __base__=base, added=(kind, ...))
+        if base is not own:
+            patch.setattr(contracts, base.__name__, grown)
+            request = create(own.__name__, __base__=(own, grown))
+        contract = replace(metric.contract, request=request)
+        yield type("Grown", (type(metric),), {"contract": contract})()
 
 
 def needs_a_model(contract: MetricContract, name: str) -> bool:
@@ -149,7 +204,7 @@ def strings_are_marked(contract: MetricContract) -> None:
     """Every field that may hold the caller's words is an `Input`, a `Parameter` or a model's
     name."""
     for name, field in contract.request.model_fields.items():
-        if name in ScoreRequest.model_fields or {Input, Parameter} & marks_of(field):
+        if name in TRANSPORT or {Input, Parameter} & marks_of(field):
             continue
         assert not holds_text(hint_of(field)), f"{contract.name}: {name} is not marked"
 

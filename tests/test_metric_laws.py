@@ -12,7 +12,7 @@ import pytest
 
 from services.bindings import local
 from services.registry import contracts, metrics, service
-from shared.contracts import Variant
+from shared.contracts import OF_PROVENANCE, TRANSPORT, Provenance, ScoreRequest, Variant
 from shared.metric import Metric
 from shared.models import ports
 from shared.models.catalogue import load_catalogue
@@ -45,6 +45,17 @@ def test_a_batch_changes_nothing(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_each_parameter_is_in_the_provenance(name: str) -> None:
     metric_laws.parameters_are_in_the_provenance(metric_of(name))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_added_field_is_in_the_provenance(name: str) -> None:
+    metric_laws.added_fields_are_in_the_provenance(metric_of(name))
+
+
+def test_what_is_no_parameter_is_a_field_of_every_request() -> None:
+    assert not TRANSPORT & OF_PROVENANCE
+    assert ScoreRequest.model_fields.keys() == TRANSPORT | OF_PROVENANCE
+    assert OF_PROVENANCE - Provenance.model_fields.keys() == {"model"}  # `models` has it
 
 
 @pytest.mark.parametrize("name", NAMES)

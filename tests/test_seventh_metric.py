@@ -21,7 +21,7 @@ from sqlalchemy import Engine, select
 
 import services
 from bench.capacity import _cost, size, table
-from services import worker
+from services import registry, worker
 from services.command.__main__ import main
 from services.gateway.app import create_app
 from services.registry import contracts, every_contract, metrics, service
@@ -210,8 +210,8 @@ def forget() -> None:
         del sys.modules[module]
     vars(services).pop("toy", None)
     importlib.invalidate_caches()
-    contracts.cache_clear()
-    every_contract.cache_clear()
+    for cached in (contracts, every_contract, registry.page, registry.page_file):
+        cached.cache_clear()
 
 
 @pytest.fixture
@@ -384,6 +384,7 @@ def test_the_cluster_runs_it_and_watches_both_queues(checkout: Path, overlay: st
 def test_it_keeps_every_law(toy: AnyMetric) -> None:
     metric_laws.batches_change_nothing(toy)
     metric_laws.parameters_are_in_the_provenance(toy)
+    metric_laws.added_fields_are_in_the_provenance(toy)
     metric_laws.strings_are_marked(toy.contract)
     metric_laws.no_text_stays(toy)
 

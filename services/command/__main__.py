@@ -20,7 +20,7 @@ KEYS = "services.gateway.keys"
 EPILOG = """\
 environment:
   TOUCHSTONE_URL      where the service is (default http://127.0.0.1:8000)
-  TOUCHSTONE_API_KEY  a key of it, where it asks for one
+  TOUCHSTONE_API_KEY  a key of it, where it requires one
 
 examples:
   touchstone submit posts.jsonl --metric hatexscore --wait --output scores.jsonl
@@ -128,7 +128,7 @@ def main(arguments: list[str] | None = None) -> int:
         for line in wrong_settings(error):
             said.print(f"touchstone: {line}", markup=False, highlight=False, soft_wrap=True)
     except KeyboardInterrupt:
-        said.print("interrupted; a batch that was made goes on without us")
+        said.print("interrupted; a batch that was made continues")
         return 130
     return 1
 

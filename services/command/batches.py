@@ -32,7 +32,7 @@ def submit(api: Api, asked: Namespace, console: Console, said: Console) -> int:
     batch = _create_batch(api, asked)
     if not asked.wait:
         console.print(batch["id"], soft_wrap=True, highlight=False)
-        said.print(f"batch {batch['status']}; `touchstone get {batch['id']}` tells how it goes")
+        said.print(f"batch {batch['status']}; `touchstone get {batch['id']}` shows its progress")
         return 0
     said.print(f"{batch['id']} {batch['status']}", highlight=False, soft_wrap=True)
     batch = _waited(api, batch, said)
@@ -182,7 +182,7 @@ def report(api: Api, asked: Namespace, console: Console, said: Console) -> int:
     if asked.plot is None:
         _write(json.dumps(answer.json(), ensure_ascii=False, indent=2), asked)
     elif asked.output is None and asked.format == "png":
-        raise Refused("a png goes into a file: say --output FILE.png")
+        raise Refused("a png goes into a file: give --output FILE.png")
     else:
         _write(answer.content, asked)
     return 0

@@ -42,7 +42,7 @@ class UnitSpan(Message):
     @model_validator(mode="after")
     def _not_empty(self) -> Self:
         if self.end <= self.start:
-            raise ValueError("`end` must lie behind `start`")
+            raise ValueError("`end` must be greater than `start`")
         return self
 
 
@@ -54,7 +54,7 @@ class Writing(Message):
     max_tokens: int = Field(default=4_096, ge=16, le=8_192, description="of each answer")
     source: Literal["reasoning", "answer_text"] = Field(
         default="reasoning",
-        description="`reasoning`: only what stands between <think> and </think>; `answer_text`: "
+        description="`reasoning`: only what is between <think> and </think>; `answer_text`: "
         "the whole answer, for a model that was not trained to reason first",
     )
     structuring_model: ModelName | None = Field(
@@ -104,7 +104,7 @@ class Cot2elRequest(ScoreRequest):
         default=None,
         description="compares with `human_pairs` by meaning; absent: no semantic similarity",
     )
-    writing: Writing | None = Field(default=None, description="how `model` is asked")
+    writing: Writing | None = Field(default=None, description="how `model` is prompted")
     control_draws: int = Field(
         default=3, ge=0, le=50, description="explanations with shuffled words, to measure chance"
     )

@@ -174,7 +174,7 @@ def _warnings(collected: Cot2elCollected) -> Iterator[str]:
     if refinement.refined and not refinement.units:
         yield "the reasoning has no discourse units: nothing can be aligned"
     if refinement.chance is None:
-        why = "no draws were asked for" if request.control_draws == 0 else "nothing to align"
+        why = "no draws were requested" if request.control_draws == 0 else "nothing to align"
         yield f"no control: {why}"
     for key, count in collected.draft.unplaced:
         yield f"the parse's key {key!r} is no option: {count} statements left out"

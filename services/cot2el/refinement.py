@@ -14,9 +14,9 @@ from services.cot2el import kernel
 from services.cot2el.contract import MOST_COMPARED, Cot2elRequest
 from services.cot2el.kernel import MOST_STEPS, Alignment
 from services.cot2el.segmentation import (
-    GivenUnits,
     Granularity,
     Language,
+    ProvidedUnits,
     Segmenter,
     Unit,
     UnitRules,
@@ -37,7 +37,7 @@ def refine_draft(draft: ReasoningDraft) -> RefinedReasoning:
     granularity = request.granularity or VARIANTS[request.variant].granularity
     segmenter: Segmenter = UnitRules(granularity)
     if request.units is not None:
-        segmenter = GivenUnits(tuple((unit.start, unit.end) for unit in request.units))
+        segmenter = ProvidedUnits(tuple((unit.start, unit.end) for unit in request.units))
     units = segmenter(text, language)
     return RefinedReasoning(
         text=text,

@@ -63,7 +63,7 @@ class UnitRules:
 
 
 @dataclass(frozen=True)
-class GivenUnits:
+class ProvidedUnits:
     """A segmenter that was run elsewhere, as a trained one: it has these spans."""
 
     spans: tuple[Span, ...]

@@ -66,7 +66,7 @@ class FtcRequest(ScoreRequest):
         default=None, description="the explained label; if absent, the model's own (faithfulness)"
     )
     extractor: Literal["rules", "llm"] = Field(
-        default="rules", description="who makes the counterfactuals; not asked if they are sent"
+        default="rules", description="what makes the counterfactuals; not used if they are sent"
     )
     writer: ModelName | None = Field(
         default=None, description="the configured language model of the extractor `llm`"
@@ -95,9 +95,7 @@ class FtcRequest(ScoreRequest):
         max_length=2_000,
         description="phrases of other examples to draw from; absent: the service's own list",
     )
-    study: Annotated[Study | None, Input] = Field(
-        default=None, description="for the batch report; never scored"
-    )
+    study: Study | None = Field(default=None, description="for the batch report; never scored")
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:

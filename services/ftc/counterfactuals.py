@@ -161,7 +161,7 @@ def predicate_slot(shape: Shape, given: Phrase, other: Phrase) -> Slot | None:
 
 
 @dataclass(frozen=True, slots=True)
-class MadeHypothesis:
+class EditedHypothesis:
     """A counterfactual hypothesis, the slot it was made in and the phrase that fills it."""
 
     kind: Kind
@@ -171,21 +171,21 @@ class MadeHypothesis:
     phrase: Phrase | None
 
 
-def fill_slot(kind: Kind, slot: Slot, phrase: Phrase) -> MadeHypothesis | str:
+def fill_slot(kind: Kind, slot: Slot, phrase: Phrase) -> EditedHypothesis | str:
     """The counterfactual, past the gates; else the reason why there is none."""
     like = slot.shape
     if len(phrase.words) > MOST_GROWTH * len(like.words) + GRACE:
         return "the replacement is too long for the hypothesis"
     text = slot.fill(phrase)
     if text is None:
-        return f"a {phrase.type} phrase cannot stand there"
+        return f"a {phrase.type} phrase does not fit there"
     if same_words(text, like.text):
         return "the hypothesis stays the same"
     if slot.move in {"swap", "predicate"} and repeats(text, like.text):
         return "the new hypothesis repeats itself"
     if not is_sentence(text):
         return "the new hypothesis does not parse as a sentence"
-    return MadeHypothesis(kind, text, slot.move, slot, phrase)
+    return EditedHypothesis(kind, text, slot.move, slot, phrase)
 
 
 def same_words(one: str, other: str) -> bool:
@@ -194,7 +194,7 @@ def same_words(one: str, other: str) -> bool:
     return bare[0].split() == bare[1].split()
 
 
-def substitute(shape: Shape, a: Phrase, b: Phrase) -> MadeHypothesis | str:
+def substitute(shape: Shape, a: Phrase, b: Phrase) -> EditedHypothesis | str:
     """x[other \\ matched]: of A and B the one that the hypothesis holds gives way (tie: A)."""
     whole = stems(shape.words)
     shares = [(coverage(a.stems, whole), a, b), (coverage(b.stems, whole), b, a)]
@@ -213,13 +213,13 @@ def substitute(shape: Shape, a: Phrase, b: Phrase) -> MadeHypothesis | str:
             made = (
                 fill_slot("substituted", slot, other) if slot else "no window of the other's type"
             )
-        if isinstance(made, MadeHypothesis):
+        if isinstance(made, EditedHypothesis):
             return made
         reason = made
     return reason
 
 
-def restate(shape: Shape, who: Phrase | None, predicate: Phrase) -> MadeHypothesis | str:
+def restate(shape: Shape, who: Phrase | None, predicate: Phrase) -> EditedHypothesis | str:
     """For "A is B" where B is a predicate: the hypothesis' subject with B for its predicate."""
     if shape.subject is None:
         return "the hypothesis has no subject"
@@ -231,7 +231,7 @@ def restate(shape: Shape, who: Phrase | None, predicate: Phrase) -> MadeHypothes
 
 def neutral_pair(
     shape: Shape, a: Phrase | None, b: Phrase
-) -> tuple[MadeHypothesis, MadeHypothesis] | str:
+) -> tuple[EditedHypothesis, EditedHypothesis] | str:
     """x[A] and x[B], or the reason why not."""
     claimed = _claim(b)
     if coverage(claimed, stems(shape.words)) < FOUND:
@@ -263,18 +263,18 @@ def subject_of(clause: Phrase) -> Phrase | None:
     return None
 
 
-def _stating_b(shape: Shape, a: Phrase | None, b: Phrase) -> MadeHypothesis:
+def _stating_b(shape: Shape, a: Phrase | None, b: Phrase) -> EditedHypothesis:
     """B of the hypothesis' subject; the hypothesis itself, which holds B, where B covers what it
     says, or where that is no sentence."""
     first = shape.subject[1] if shape.subject else 0
     claims = stems(shape.words[first:])
-    whole = MadeHypothesis("b", shape.text, "whole", own_slot(shape, b), b)
+    whole = EditedHypothesis("b", shape.text, "whole", own_slot(shape, b), b)
     if coverage(claims, b.stems) >= SAME:
         return whole
     if b.type == "noun" or not _of_the_subject(shape, a, b):
         return whole
     made = fill_slot("b", Slot(shape, "clause" if b.type == "clause" else "predicate"), b)
-    return made if isinstance(made, MadeHypothesis) else whole
+    return made if isinstance(made, EditedHypothesis) else whole
 
 
 def _of_the_subject(shape: Shape, a: Phrase | None, b: Phrase) -> bool:
@@ -286,7 +286,7 @@ def _of_the_subject(shape: Shape, a: Phrase | None, b: Phrase) -> bool:
     return bool(a.stems & stems(shape.words[shape.subject[0] : shape.subject[1]]))
 
 
-def _stating_a(shape: Shape, a: Phrase | None, b: Phrase) -> MadeHypothesis | str:
+def _stating_a(shape: Shape, a: Phrase | None, b: Phrase) -> EditedHypothesis | str:
     if a is None or is_pronoun(a.words):
         return _existing(shape, b)
     if a.type == "clause":
@@ -295,10 +295,12 @@ def _stating_a(shape: Shape, a: Phrase | None, b: Phrase) -> MadeHypothesis | st
         return fill_slot("a", Slot(shape, "predicate"), a)
     slot = best_slot(shape, b, a) if b.type == "noun" else None
     made = fill_slot("a", slot, a) if slot else "no window"
-    return made if isinstance(made, MadeHypothesis) else fill_slot("a", Slot(shape, "existence"), a)
+    return (
+        made if isinstance(made, EditedHypothesis) else fill_slot("a", Slot(shape, "existence"), a)
+    )
 
 
-def _existing(shape: Shape, b: Phrase) -> MadeHypothesis | str:
+def _existing(shape: Shape, b: Phrase) -> EditedHypothesis | str:
     """Where no A is named, it is that of which B is not known."""
     who = subject_of(b) or (phrase(shape.who) if shape.who else None)
     if who is None or grammar.existence(who) is None:

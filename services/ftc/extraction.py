@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from services.ftc import counterfactuals
-from services.ftc.counterfactuals import PREDICATES, MadeHypothesis, Slot
+from services.ftc.counterfactuals import PREDICATES, EditedHypothesis, Slot
 from services.ftc.phrases import (
     APOSTROPHES,
     MOST_CHARACTERS,
@@ -44,7 +44,7 @@ class Extracted:
     rule: str | None
     a: Phrase | None
     b: Phrase | None
-    made: tuple[MadeHypothesis, ...]
+    made: tuple[EditedHypothesis, ...]
     reason: str | None  # why nothing was made
 
 
@@ -121,23 +121,23 @@ def _there(span: tuple[int, int], places: list[int]) -> tuple[int, int]:
 
 def _transformed(
     label: NliLabel, built: Shape, a: Phrase | None, b: Phrase
-) -> tuple[MadeHypothesis, ...] | str:
+) -> tuple[EditedHypothesis, ...] | str:
     if label == "neutral":
         return counterfactuals.neutral_pair(built, a, b)
     if any(negated(side.words) for side in (a, b) if side is not None):
         return "a span is negated"
     made = _one(label, built, a, b)
-    return (made,) if isinstance(made, MadeHypothesis) else made
+    return (made,) if isinstance(made, EditedHypothesis) else made
 
 
-def _one(label: NliLabel, built: Shape, a: Phrase | None, b: Phrase) -> MadeHypothesis | str:
+def _one(label: NliLabel, built: Shape, a: Phrase | None, b: Phrase) -> EditedHypothesis | str:
     if a is None:  # a whole sentence: it must speak of the same as the hypothesis
         held = stems(built.words)
         if b.type != "clause" or max(coverage(held, b.stems), coverage(b.stems, held)) < RESTATED:
             return "the sentence does not restate the hypothesis"
         return counterfactuals.fill_slot("substituted", Slot(built, "clause"), b)
     made = counterfactuals.substitute(built, a, b)
-    if isinstance(made, MadeHypothesis) or label == "contradiction":
+    if isinstance(made, EditedHypothesis) or label == "contradiction":
         return made
     if a.type == "noun" and b.type in PREDICATES:
         return counterfactuals.restate(built, a, b)

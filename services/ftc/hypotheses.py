@@ -16,7 +16,7 @@ from pathlib import Path
 
 from services.ftc import llm_extraction
 from services.ftc.contract import FtcRequest
-from services.ftc.counterfactuals import MadeHypothesis, Slot, Window, same_words, windows
+from services.ftc.counterfactuals import EditedHypothesis, Slot, Window, same_words, windows
 from services.ftc.extraction import extract
 from services.ftc.phrases import MOST_CHARACTERS, Phrase, Shape, phrase, shape
 from services.ftc.report import Extraction, Kind, NliLabel, PhraseType, SpanEvidence
@@ -96,7 +96,7 @@ def _from_rules(request: FtcRequest, label: NliLabel) -> FtcHypotheses:
 def _from_caller(request: FtcRequest, label: NliLabel) -> FtcHypotheses:
     given = {one.kind: one.text for one in request.counterfactuals or ()}
     made = [
-        MadeHypothesis(
+        EditedHypothesis(
             kind, given[kind], "supplied", edited_slot(given[kind], request.hypothesis), None
         )
         for kind in TARGETS[label]
@@ -111,7 +111,7 @@ def _from_language_model(
     request: FtcRequest, label: NliLabel, written: llm_extraction.WrittenCounterfactual
 ) -> FtcHypotheses:
     made = [
-        MadeHypothesis(kind, text, "llm", edited_slot(text, request.hypothesis), None)
+        EditedHypothesis(kind, text, "llm", edited_slot(text, request.hypothesis), None)
         for kind, text in written.texts
     ]
     extraction = Extraction(
@@ -134,18 +134,21 @@ def _located(explanation: str, text: str) -> Phrase | None:
     return phrase(explanation, start, start + len(text)) if start >= 0 and text else None
 
 
-def _with_null(request: FtcRequest, made: MadeHypothesis) -> Hypothesis:
+def _with_null(request: FtcRequest, made: EditedHypothesis) -> Hypothesis:
     if request.draws == 0:
-        return Hypothesis(made.kind, made.text, (), "no draws were asked for")
+        return Hypothesis(made.kind, made.text, (), "no draws were requested")
     if made.slot is None:
         return Hypothesis(made.kind, made.text, (), "no place for a random phrase is known")
     null = random_hypotheses(made.slot, made.text, request.substitutes, request.seed, request.draws)
-    doubt = None if null else f"too few phrases that can stand there ({made.slot.takes})"
+    doubt = None if null else f"too few phrases that fit there ({made.slot.takes})"
     return Hypothesis(made.kind, made.text, tuple(null), doubt)
 
 
 def _evidence(
-    request: FtcRequest, a: Phrase | None, b: Phrase | None, made: Sequence[MadeHypothesis]
+    request: FtcRequest,
+    a: Phrase | None,
+    b: Phrase | None,
+    made: Sequence[EditedHypothesis],
 ) -> tuple[SpanEvidence, ...]:
     spans = [
         SpanEvidence(

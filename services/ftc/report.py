@@ -132,7 +132,7 @@ class FtcBaselines(Message):
     always_entailment: Satisfaction = Field(description="a model that always says entailment")
     uniform: Satisfaction = Field(description="a model that says one third each")
     unedited: Satisfaction | None = Field(
-        description="the model's answer to the hypothesis as sent; null where it was not asked"
+        description="the model's answer to the hypothesis as sent; null where no model was called"
     )
     blank_premise: Satisfaction | None = Field(
         description="the model's answer to the counterfactuals without the premise"
@@ -170,7 +170,7 @@ class FtcReport(Report):
     label: NliLabel = Field(description="the explained label: as sent, else the model's own")
     label_source: Literal["request", "model"]
     original: Distribution | None = Field(
-        description="the model's answer to the hypothesis as sent; null where it was not asked"
+        description="the model's answer to the hypothesis as sent; null where no model was called"
     )
     abstained: Annotated[str, Word] | None = Field(
         description="why there is no score; null where there is one"

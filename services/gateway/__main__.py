@@ -17,8 +17,8 @@ from shared import telemetry
 from shared.settings import Settings, settings_or_exit
 
 OPEN = {
-    None: "no API key is asked for until one is made; only this machine can reach the service",
-    False: "no API key is asked for: whoever reaches the service can use it",
+    None: "no API key is required until one is made; only this machine can reach the service",
+    False: "no API key is required: everybody who reaches the service can use it",
 }
 
 logger = telemetry.logger(__name__)

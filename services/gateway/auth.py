@@ -19,7 +19,7 @@ from sqlalchemy import Connection
 from services.gateway.caller import ANYBODY, Caller
 from services.gateway.pages.templates import SESSION_COOKIE, held
 from services.gateway.refusals import Forbidden, Unauthenticated
-from services.gateway.state import Gateway, State, keys_are_asked_for
+from services.gateway.state import Gateway, State, requires_key
 from shared.contracts import BatchReportRequest, JobRequest
 from shared.errors import BadInput
 from shared.ledger import batch_lines, keys, webhooks
@@ -47,11 +47,11 @@ def needs(*scopes: Scope) -> Callable[..., Awaitable[Caller]]:
     """
 
     async def caller_of(request: Request, gateway: Gateway, credentials: Credentials) -> Caller:
-        if not await keys_are_asked_for(gateway):
+        if not await requires_key(gateway):
             return ANYBODY
         if credentials is None:
             raise Unauthenticated("send your API key as Authorization: Bearer tsk_…")
-        caller = await known(gateway, credentials.credentials)
+        caller = await authenticate(gateway, credentials.credentials)
         if caller.key is not None:
             grant = await gateway.limiter.take(caller.key)
             request.state.rate_limit = grant
@@ -63,7 +63,7 @@ def needs(*scopes: Scope) -> Callable[..., Awaitable[Caller]]:
     return caller_of
 
 
-async def known(gateway: State, secret: str) -> Caller:
+async def authenticate(gateway: State, secret: str) -> Caller:
     """The caller with this key. Raises Unauthenticated, Unavailable."""
     if not keys.FORM.fullmatch(secret):
         raise Unauthenticated("this is not an API key", wrong=True)
@@ -80,7 +80,7 @@ async def known(gateway: State, secret: str) -> Caller:
     return gateway.keyring.remember(secret, key)
 
 
-def while_known(caller: Caller, gateway: State, look: Look[T]) -> Look[T]:
+def while_authorized(caller: Caller, gateway: State, look: Look[T]) -> Look[T]:
     """The same look for a stream that lasts; the ledger is asked for the key again now and then.
 
     It raises Unauthenticated once the key is revoked or has expired, or where keys are asked for
@@ -91,7 +91,7 @@ def while_known(caller: Caller, gateway: State, look: Look[T]) -> Look[T]:
     async def again() -> T:
         nonlocal asked
         if time.monotonic() - asked >= ASKED_AGAIN_SECONDS:
-            if not await _is_still_known(caller, gateway):
+            if not await _is_still_valid(caller, gateway):
                 raise Unauthenticated("this API key is expired or revoked", wrong=True)
             asked = time.monotonic()
         return await look()
@@ -99,10 +99,10 @@ def while_known(caller: Caller, gateway: State, look: Look[T]) -> Look[T]:
     return again
 
 
-async def _is_still_known(caller: Caller, gateway: State) -> bool:
+async def _is_still_valid(caller: Caller, gateway: State) -> bool:
     key = caller.key
     if key is None:
-        return not await keys_are_asked_for(gateway)
+        return not await requires_key(gateway)
     return await gateway.in_ledger(lambda connection: keys.valid(connection, key.id)) is not None
 
 
@@ -112,7 +112,7 @@ Batcher = Annotated[Caller, Depends(needs("batch"))]
 Administrator = Annotated[Caller, Depends(needs("admin"))]
 
 
-def demand_owned(connection: Connection, asked: JobRequest, tenant: str) -> None:
+def require_owned(connection: Connection, asked: JobRequest, tenant: str) -> None:
     """Raises BadInput where it names what this tenant does not have: as if it were not there."""
     if asked.webhook is not None:
         try:
@@ -120,7 +120,7 @@ def demand_owned(connection: Connection, asked: JobRequest, tenant: str) -> None
         except UnknownEndpoint as error:
             raise BadInput(error.detail, pointer="/webhook") from None
     if isinstance(asked, BatchReportRequest):
-        batch_lines.demand_owned(connection, tenant, asked.batch, asked.jobs or ())
+        batch_lines.require_owned(connection, tenant, asked.batch, asked.jobs or ())
 
 
 async def viewer(request: Request, gateway: Gateway) -> Caller:
@@ -141,7 +141,7 @@ async def _known(request: Request, gateway: State) -> Caller:
 
 async def _key_of_session(request: Request, gateway: State) -> Key | None:
     """None where keys are not asked for."""
-    if not await keys_are_asked_for(gateway):
+    if not await requires_key(gateway):
         return None
     token = held(request, SESSION_COOKIE)
     key_id = None if token is None else await gateway.sessions.key_of(token)
@@ -170,7 +170,7 @@ def while_viewing(request: Request, gateway: State, look: Look[T]) -> Look[T]:
     return again
 
 
-def demand_scope(caller: Caller, *scopes: Scope) -> None:
+def require_scope(caller: Caller, *scopes: Scope) -> None:
     """Raises Forbidden where the viewer's key lacks all of these."""
     if not caller.may(*scopes):
         raise Forbidden(f"your key lacks the scope {' or '.join(scopes)}")

@@ -149,13 +149,13 @@ class Sessions:
         token = secrets.token_urlsafe(32)
         name = _session_name(token)
         signed = self._sealer.seal(f"{name} {key.id}")
-        await self._asked(self._redis.set(name, signed, ex=SESSION_SECONDS))
+        await self._answer(self._redis.set(name, signed, ex=SESSION_SECONDS))
         return token
 
     async def key_of(self, token: str) -> str | None:
         """The id of the key that opened this session, if it is open. Raises Unavailable."""
         name = _session_name(token)
-        found: str | None = await self._asked(self._redis.get(name))
+        found: str | None = await self._answer(self._redis.get(name))
         if found is None:
             return None
         try:
@@ -166,17 +166,17 @@ class Sessions:
 
     async def end(self, token: str) -> None:
         """Log out; a second time changes nothing. Raises Unavailable."""
-        await self._asked(self._redis.delete(_session_name(token)))
+        await self._answer(self._redis.delete(_session_name(token)))
 
     async def close(self) -> None:
         await self._redis.aclose()
 
     @staticmethod
-    async def _asked(command: Any) -> Any:
+    async def _answer(command: Any) -> Any:
         try:
             return await command
         except (RedisError, OSError, TimeoutError) as error:
-            raise Unavailable("the log-in cannot be checked: the broker is away") from error
+            raise Unavailable("the log-in cannot be checked: the broker is unavailable") from error
 
 
 def _session_name(token: str) -> str:

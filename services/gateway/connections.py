@@ -40,7 +40,7 @@ LOGGER.setLevel(logging.ERROR)  # a line for each request that is no HTTP would 
 
 @dataclass(frozen=True)
 class Limits:
-    """proxies: networks whose addresses stand for many clients and are not counted one by one."""
+    """proxies: networks whose addresses many clients share; they are not counted one by one."""
 
     connections: int
     connections_per_address: int

@@ -201,7 +201,7 @@ def methods_of(request: Request) -> list[str]:
     )
 
 
-def gone(_request: Request, _error: Exception) -> JSONResponse:
+def client_disconnected(_request: Request, _error: Exception) -> JSONResponse:
     """The client hung up while it was sending; nobody reads this."""
     return answer(make("http", "The body broke off", 400, "the client disconnected"))
 
@@ -218,5 +218,5 @@ def install(app: FastAPI) -> None:
     app.add_exception_handler(ScoringError, scoring_error)
     app.add_exception_handler(RequestValidationError, invalid_parameters)
     app.add_exception_handler(HTTPException, http_error)
-    app.add_exception_handler(ClientDisconnect, gone)
+    app.add_exception_handler(ClientDisconnect, client_disconnected)
     app.add_exception_handler(Exception, unexpected)

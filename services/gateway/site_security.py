@@ -17,7 +17,7 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from services.gateway.refusals import ForeignSite, MisdirectedRequest, scoring_error
-from services.gateway.state import State, keys_are_asked_for
+from services.gateway.state import State, requires_key
 from shared.errors import ScoringError, Unavailable
 from shared.ledger import keys
 from shared.ledger.engine import transaction
@@ -48,7 +48,7 @@ class SameSite:
     async def _check(self, scope: Scope) -> None:
         headers = Headers(scope=scope)
         error = foreign(scope["method"], headers, self._gateway.settings)
-        if error is not None and not await keys_are_asked_for(self._gateway):
+        if error is not None and not await requires_key(self._gateway):
             HTTP_REFUSED.labels("site").inc()
             raise error
 

@@ -89,7 +89,7 @@ def state_of(request: Request) -> State:
 Gateway = Annotated[State, Depends(state_of)]
 
 
-async def keys_are_asked_for(gateway: State) -> bool:
+async def requires_key(gateway: State) -> bool:
     """Whether this request needs a key. Raises Unavailable where the ledger must say and cannot."""
     demanded = gateway.keyring.demanded
     if demanded is None:
@@ -193,13 +193,13 @@ class Finishes:
     async def _listen(self) -> None:
         while True:
             try:
-                await self._hear()
+                await self._receive()
             except (psycopg.Error, OSError) as error:
                 logger.warning("listener.lost", error=type(error).__name__)
                 self._wake_all()
                 await asyncio.sleep(RECONNECT_SECONDS)
 
-    async def _hear(self) -> None:
+    async def _receive(self) -> None:
         connection = await psycopg.AsyncConnection.connect(self._url, autocommit=True)
         async with connection:
             await connection.execute(f"LISTEN {FINISHED_CHANNEL}")

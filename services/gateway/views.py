@@ -104,7 +104,7 @@ def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
     return dict(sorted(listed.items()))
 
 
-def shown(job: Job) -> dict[str, Any]:
+def job_view(job: Job) -> dict[str, Any]:
     """A job's JSON. The result goes out as the worker wrote it, byte for byte."""
     return {
         "id": job.id,
@@ -153,7 +153,7 @@ def of_job(job: Job) -> list[Happening]:
 
 def of_batch(batch: Batch) -> list[Happening]:
     """The batch as it is now; its revision grows with every change."""
-    return [Happening(batch.revision, f"batch.{batch.status}", batch_shown(batch))]
+    return [Happening(batch.revision, f"batch.{batch.status}", batch_view(batch))]
 
 
 def _job(number: int, job: Job, status: str, *, attempts: int, at: float | None) -> Happening:
@@ -252,7 +252,7 @@ class BatchList(BaseModel):
     has_more: bool
 
 
-def file_shown(file: File) -> dict[str, Any]:
+def file_view(file: File) -> dict[str, Any]:
     return {
         "id": file.id,
         "object": "file",
@@ -265,7 +265,7 @@ def file_shown(file: File) -> dict[str, Any]:
     }
 
 
-def batch_shown(batch: Batch) -> dict[str, Any]:
+def batch_view(batch: Batch) -> dict[str, Any]:
     errors = None if batch.errors is None else {"object": "list", "data": batch.errors}
     return {
         "id": batch.id,

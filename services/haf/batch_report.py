@@ -28,7 +28,7 @@ from services.haf.report import (
     StanceScores,
 )
 from shared.charts.engine import NOT_DRAWN
-from shared.charts.shapes import IntervalRow, interval_panels
+from shared.charts.intervals import IntervalRow, interval_panels
 from shared.contracts import Interval, Plot, Scored
 from shared.statistics.intervals import BatchStatistics
 

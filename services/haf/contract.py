@@ -147,7 +147,7 @@ class Response(Message):
             raise ValueError(MISSING)
         for token in self.tokens or ():
             if not token.start <= token.end <= len(self.text):
-                raise ValueError("a token's offsets lie outside the text")
+                raise ValueError("a token's offsets are outside the text")
         return self
 
 
@@ -183,7 +183,7 @@ class HafRequest(ScoreRequest):
     )
     decision_model: ModelName | None = Field(
         default=None,
-        description="who reads decisions that the rules cannot: a classifier of pairs with the "
+        description="what reads decisions that the rules cannot: a classifier of pairs with the "
         "label `entailment`, or a similarity; absent: `similarity`",
     )
     generation: Generation = Field(default_factory=Generation)

@@ -127,7 +127,7 @@ def _warnings(
     if request.permute_reasons and not transcript.orders:
         found.append("permutation: there is no other order of the reasons to ask about")
     if transcript.stance == "maybe":
-        found.append("the stance is `maybe`, which the paper asks about as if it were toxic")
+        found.append("the stance is `maybe`, which the paper treats as if it were toxic")
     return found
 
 
@@ -226,7 +226,7 @@ def _why(name: str, transcript: Transcript) -> str:
         return f"it is defined for {SIDES[stage]} stances, and the stance is {transcript.stance}"
     exchanges = [exchange for exchange in transcript.later if exchange.stage == stage]
     if not exchanges:
-        return transcript.absent.get(name, "its stage was not asked")
+        return transcript.absent.get(name, "its stage was not run")
     if all(each.parsed.refusal for each in exchanges):
         return "the model refuses the stage's task"
     if stage in SIDES:

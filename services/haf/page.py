@@ -217,7 +217,7 @@ def _individual(report: HafReport) -> Stage:
 def _step(stage: Stage, responses: Sequence[ResponseCards], whys: dict[str, str]) -> StageStep:
     own = [each for each in responses if each.part.stage == stage]
     leads_to = tuple(each for each in words.METRICS if each.name in words.LEADS_TO[stage])
-    absent = "" if own else whys.get(leads_to[0].name, "it was not asked")
+    absent = "" if own else whys.get(leads_to[0].name, "it was not run")
     said = tuple(map(_response_card, own))
     return StageStep(stage, words.TITLES[stage], words.QUESTIONS[stage], leads_to, said, absent)
 
@@ -244,7 +244,7 @@ def _decided(stage: Stage, part: DecisionPart, statement: StatementCard) -> Deci
 
 TEMPLATE = "haf/page.html"
 DETAILS = {"token_values": True}  # fields of a request that only the page needs
-BELOW = "Its numbers stand in the table below."
+BELOW = "Its numbers are in the table below."
 
 Matrix = Sequence[Sequence[float]]
 
@@ -316,11 +316,11 @@ def _statements(responses: Sequence[ResponseCards]) -> list[StatementCard]:
 
 
 def _question(report: HafReport) -> str:
-    """Who asked for the responses, and for how many."""
+    """Where the responses come from, and how many there are."""
     count = counted(report.counts.responses, "response")
     if report.provenance.parameters.get("generation") is None:
-        return f"The request brought {count}: nothing was asked here."
-    return f"The model was asked for {count}, each in a conversation of its own."
+        return f"The request holds {count}: no model was prompted."
+    return f"The model was prompted for {count}, each in a conversation of its own."
 
 
 def _row(metric: words.MetricWords, report: HafReport, whys: dict[str, str]) -> MetricRow:

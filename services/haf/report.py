@@ -87,7 +87,7 @@ class ReasonPart(Message):
     """A reason of a stage."""
 
     text: str
-    start: Offset | None = Field(description="null where it does not stand there as such")
+    start: Offset | None = Field(description="null where it does not occur there as such")
     end: Offset | None
     tokens: int = Field(ge=0, description="that count for its confidence")
     confidence: Share | None = Field(description="C (Eq. 4), (0, 1]")
@@ -114,7 +114,7 @@ class DecisionPart(Message):
     confidence: Share | None = Field(description="C(Y) (Eq. 4), (0, 1]")
     confidence_uniform: Share | None
     answer: Answer | None = Field(description="of later stages: what it says about the reasons")
-    judge: DecidedBy | None = Field(description="who read the answer off the sentence")
+    judge: DecidedBy | None = Field(description="what read the answer off the sentence")
     certainty: Share | None = Field(
         description="rules: share of the cues that agree; nli: its probability; similarity: the "
         "winning side's share of both"
@@ -128,7 +128,9 @@ class StagePart(Message):
     """One response and what was found in it."""
 
     stage: Stage
-    reason: int | None = Field(description="the JUSTIFY reason asked about, 0-based; else null")
+    reason: int | None = Field(
+        description="the JUSTIFY reason that it is about, 0-based; else null"
+    )
     response: str
     refusal: bool
     irrelevant: bool = Field(description="a decision that does not answer the question (Table 5)")
@@ -147,7 +149,7 @@ class Counts(Message):
     refusals: int = Field(ge=0)
     irrelevant: int = Field(ge=0, description="decisions that do not answer their question")
     tokens: int = Field(ge=0, description="of all responses")
-    pairs: int = Field(ge=0, description="distinct pairs whose similarity was asked for")
+    pairs: int = Field(ge=0, description="distinct pairs whose similarity was computed")
 
 
 class Controls(Message):
@@ -194,7 +196,7 @@ class Permutation(Message):
 
     orders: tuple[tuple[int, ...], ...] = Field(description="of the JUSTIFY reasons, 0-based")
     dis: HafChange = Field(description="the JUSTIFY response rewritten in each order and scored")
-    uii: HafChange = Field(description="the internal stage asked again with each order")
+    uii: HafChange = Field(description="the internal stage prompted again with each order")
 
 
 class HafReport(Report):
@@ -207,14 +209,14 @@ class HafReport(Report):
     control: Controls | None
     stance: Stance
     refusal: bool = Field(description="the JUSTIFY response refuses the task")
-    stages: tuple[StagePart, ...] = Field(description="in the order in which they were asked")
+    stages: tuple[StagePart, ...] = Field(description="in the order of the prompts")
     counts: Counts
     extras: Extras | None
     repetition: Repetition | None
     permutation: Permutation | None
     similarities: tuple[tuple[Share, ...], ...] = Field(
         default=(),
-        description="(R, R) g of the JUSTIFY reasons as DiS uses it: asked once a pair, the "
+        description="(R, R) g of the JUSTIFY reasons as DiS uses it: computed once a pair, the "
         "earlier reason first, and mirrored; 1 on the diagonal. Empty for more than 64 reasons",
     )
 
@@ -223,7 +225,7 @@ class HafBatchReportRequest(BatchReportRequest):
     """Which results, and which of their `metadata` say where they come from."""
 
     model_key: MetadataKey = Field(
-        default="model", description="metadata that names the model of brought responses"
+        default="model", description="metadata that names the model of sent responses"
     )
     dataset_key: MetadataKey = Field(
         default="dataset", description="metadata that names the data set"

@@ -32,8 +32,8 @@ from shared.models.calls import Completion
 UNCLEAR = "the JUSTIFY response takes no clear stance, so that later stages cannot ask about it"
 REFUSED = "the JUSTIFY response refuses the task"
 NO_REASONS = "no reasons were found in the JUSTIFY response"
-TOO_MANY = f"the JUSTIFY response gives more than {MOST_REASONS} reasons, too many to ask about"
-NOT_PROVIDED = "its response was not brought"
+TOO_MANY = f"the JUSTIFY response gives more than {MOST_REASONS} reasons, too many to prompt about"
+NOT_PROVIDED = "its response was not sent"
 SINGLE = "there is one reason only, and nothing is left when it is left out"
 
 

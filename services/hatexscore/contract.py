@@ -89,7 +89,7 @@ class HatexscoreRequest(ScoreRequest):
     explanation: Annotated[str, Input] = Field(
         max_length=MAX_TEXT, description="of the decision; an empty one is legal and earns nothing"
     )
-    predicted_label: Annotated[Label | None, Input] = Field(
+    predicted_label: Label | None = Field(
         default=None,
         description="the explained decision; if absent, the one that the explanation states",
     )
@@ -113,7 +113,7 @@ class HatexscoreRequest(ScoreRequest):
     )
     consistency_rule: ConsistencyRule | None = Field(
         default=None,
-        description="what coherence asks of a non-hateful decision without a group: `causal` "
+        description="what coherence requires of a non-hateful decision without a group: `causal` "
         "|dp| < tau, `eq5` QF < tau, `reference` QF >= tau; absent: the variant's own",
     )
     weights: HatexscoreWeights = Field(default_factory=HatexscoreWeights)

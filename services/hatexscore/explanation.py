@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import get_args
+from typing import Protocol, get_args
 
 from services.hatexscore.conclusion import ConclusionStatement
 from services.hatexscore.contract import HatexscoreRequest
 from services.hatexscore.group_terms import GroupMention
+from services.hatexscore.groups import target_group_identified
 from services.hatexscore.lexicon import Lexicon, custom_lexicon, load_lexicon
-from services.hatexscore.quotes import Quotation, Quote
+from services.hatexscore.quotes import Quotation, Quote, quoted_spans
 from services.hatexscore.report import GroupEvidence, Label, QuoteEvidence, ReasonCode
 from services.hatexscore.words import Language, Span, detect_language
 from shared.contracts import LanguageFound
@@ -93,6 +94,52 @@ class ParsedExplanation:
     groups: tuple[GroupEvidence, ...]
     tgi: float | None
     warnings: tuple[str, ...]
+
+
+class FindMentions(Protocol):
+    """As `groups.find_mentions`."""
+
+    def __call__(
+        self,
+        explanation: str,
+        language: Language,
+        lexicon: Lexicon,
+        *,
+        hateful: bool,
+        quotations: Sequence[Span],
+    ) -> list[GroupMention]: ...
+
+
+def parse_explanation(
+    request: HatexscoreRequest,
+    *,
+    conclusion: Callable[[str, Language], ConclusionStatement | None],
+    mentions: FindMentions,
+    quoted: Callable[[HatexscoreRequest, Language], QuotedSpans],
+) -> ParsedExplanation:
+    """Parsed with a variant's own search for conclusion, group mentions and quotations."""
+    languages = detect_languages(request)
+    statement = conclusion(request.explanation, languages.explanation)
+    stated = statement.label if statement else None
+    label = request.predicted_label or stated
+    found = mentions(
+        request.explanation,
+        languages.explanation,
+        lexicon_of(request, languages.explanation),
+        hateful=label != "non-hateful",  # section 3.3; an unknown decision: the stricter test
+        quotations=quoted_spans(request.explanation),
+    )
+    return ParsedExplanation(
+        languages=languages,
+        statement=statement,
+        htc=float(statement is not None),
+        label=label,
+        stated_label=stated,
+        quoting=quoted(request, languages.text),
+        groups=group_evidence(found),
+        tgi=float(target_group_identified(found)),
+        warnings=() if label else (LABEL_UNKNOWN,),
+    )
 
 
 def detect_languages(request: HatexscoreRequest) -> DetectedLanguages:

@@ -36,7 +36,7 @@ IN_SENTENCE = "in a sentence with an attack predicate"
 IN_NEXT = "the next sentence refers to it with an attack predicate"
 WITH_QUOTE = "linked to a quote in the same sentence"
 NO_LINK = "no link to the hateful content"
-EQUATION_4 = "named, and the text is judged non-hateful: Eq. 4 asks for no link"
+EQUATION_4 = "named, and the text is judged non-hateful: Eq. 4 requires no link"
 
 WINDOW = 80  # characters looked at on either side of a mention
 REACH_AFTER = 8  # words between a mention and its denial

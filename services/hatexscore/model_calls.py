@@ -79,7 +79,7 @@ def ask_classifiers(
     return [
         answers[own.model].collected(own, explanation)
         if own
-        else _not_asked(request, explanation, obstacle)
+        else _without_model(request, explanation, obstacle)
         for request, explanation, own, obstacle in zip(
             requests, parsed, texts, obstacles, strict=True
         )
@@ -117,7 +117,7 @@ def _classifier_texts(
     name = request.model or DEFAULT_MODEL
     why = VARIANTS[request.variant].why_no_control
     if why is None and request.control_draws == 0:
-        why = "no draws were asked for"
+        why = "no draws were requested"
     why = why or why_no_control(request.text, quoting.spans)
     if why is not None:
         warnings = (f"{NO_CONTROL}{why}",)
@@ -127,7 +127,7 @@ def _classifier_texts(
     return ClassifierTexts(name, request.text, quoting.masked, control)
 
 
-def _not_asked(
+def _without_model(
     request: HatexscoreRequest, parsed: ParsedExplanation, obstacle: Obstacle | None
 ) -> HatexscoreCollected:
     """What the caller measured, or nothing where nothing is needed or the model cannot tell."""
@@ -135,13 +135,13 @@ def _not_asked(
     original = sent.original if sent else None
     masked = sent.masked if sent else None
     if obstacle is not None:
-        why = "the model was not asked"
+        why = "the model was not called"
     elif parsed.quoting.trivial:
         why = "the quotation is the text itself"
     elif parsed.quoting.masked is None:
         why = "nothing is quoted"
     else:
-        why = "the probabilities were sent, no model was asked"
+        why = "the probabilities were sent, no model was called"
     warnings = [f"{NO_CONTROL}{why}"]
     if obstacle is not None:
         warnings.append(obstacle.detail)

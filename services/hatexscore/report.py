@@ -147,8 +147,8 @@ class HatexscoreReport(Report):
     components: HatexscoreComponents
     reasons: tuple[HatexscoreReason, ...] = Field(
         default=(),
-        description="why each part that is null, and the score, is; sentences beside "
-        "them stand in `warnings`",
+        description="why each part that is null, and the score, is null; `warnings` "
+        "has more in sentences",
     )
     partial_score: float | None = Field(
         default=None,
@@ -180,7 +180,7 @@ class HatexscoreReport(Report):
         description="`languages.explanation.code`; of one without words, the text's"
     )
     languages: HatexscoreLanguages | None = Field(
-        default=None, description="and what told them; null in results before version 1.1"
+        default=None, description="and how they were identified; null in results before version 1.1"
     )
     groups: tuple[Annotated[str, Word], ...] = Field(
         description="groups that count as identified, sorted"
@@ -189,7 +189,7 @@ class HatexscoreReport(Report):
     other_variants: tuple[VariantOutcome, ...] = Field(
         default=(),
         exclude_if=lambda outcomes: not outcomes,
-        description="what the other two variants say; absent unless asked for",
+        description="what the other two variants give; absent unless requested",
     )
 
 

@@ -22,12 +22,9 @@ from itertools import pairwise
 from services.hatexscore.conclusion import statement_anywhere
 from services.hatexscore.contract import HatexscoreRequest
 from services.hatexscore.explanation import (
-    LABEL_UNKNOWN,
     ParsedExplanation,
     QuotedSpans,
-    detect_languages,
-    group_evidence,
-    lexicon_of,
+    parse_explanation,
     quote_evidence,
 )
 from services.hatexscore.group_terms import FoundAs, GroupMention, Passage, TermMatch, read_passage
@@ -37,7 +34,6 @@ from services.hatexscore.groups import (
     link,
     read_context,
     reported,
-    target_group_identified,
 )
 from services.hatexscore.lexicon import Lexicon, LexiconEntry
 from services.hatexscore.quotes import (
@@ -47,7 +43,6 @@ from services.hatexscore.quotes import (
     mask_spans,
     merge_spans,
     quotations,
-    quoted_spans,
     word_spans,
 )
 from services.hatexscore.words import Language, Span, TextWord, words
@@ -60,28 +55,8 @@ Gram = tuple[str, ...]
 
 
 def read_as_printed(request: HatexscoreRequest) -> ParsedExplanation:
-    languages = detect_languages(request)
-    statement = statement_anywhere(request.explanation, languages.explanation)
-    stated = statement.label if statement else None
-    label = request.predicted_label or stated
-    lexicon = lexicon_of(request, languages.explanation)
-    found = mentions_as_printed(
-        request.explanation,
-        languages.explanation,
-        lexicon,
-        hateful=label != "non-hateful",  # section 3.3: tied to hateful context, or no target
-        quotations=quoted_spans(request.explanation),
-    )
-    return ParsedExplanation(
-        languages=languages,
-        statement=statement,
-        htc=float(statement is not None),
-        label=label,
-        stated_label=stated,
-        quoting=_quoted(request, languages.text),
-        groups=group_evidence(found),
-        tgi=float(target_group_identified(found)),
-        warnings=() if label else (LABEL_UNKNOWN,),
+    return parse_explanation(
+        request, conclusion=statement_anywhere, mentions=mentions_as_printed, quoted=_quoted
     )
 
 

@@ -13,22 +13,18 @@ from services.hatexscore import variant_paper, variant_reference
 from services.hatexscore.conclusion import find_conclusion, names_label
 from services.hatexscore.contract import HatexscoreRequest
 from services.hatexscore.explanation import (
-    LABEL_UNKNOWN,
     ParsedExplanation,
     QuotedSpans,
-    detect_languages,
-    group_evidence,
-    lexicon_of,
+    parse_explanation,
     quote_evidence,
 )
-from services.hatexscore.groups import find_mentions, target_group_identified
+from services.hatexscore.groups import find_mentions
 from services.hatexscore.quotes import (
     is_trivial,
     locate,
     mask_spans,
     merge_spans,
     quotations,
-    quoted_spans,
     touched_words,
     word_spans,
 )
@@ -40,27 +36,8 @@ COVERAGE = 0.9  # of the text's words: who quotes more, quotes the text (Eq. 3, 
 
 
 def read_robust(request: HatexscoreRequest) -> ParsedExplanation:
-    languages = detect_languages(request)
-    statement = find_conclusion(request.explanation, languages.explanation)
-    stated = statement.label if statement else None
-    label = request.predicted_label or stated
-    found = find_mentions(
-        request.explanation,
-        languages.explanation,
-        lexicon_of(request, languages.explanation),
-        hateful=label != "non-hateful",  # an unknown decision is held to the stricter test
-        quotations=quoted_spans(request.explanation),
-    )
-    return ParsedExplanation(
-        languages=languages,
-        statement=statement,
-        htc=float(statement is not None),
-        label=label,
-        stated_label=stated,
-        quoting=_quoted(request, languages.text),
-        groups=group_evidence(found),
-        tgi=float(target_group_identified(found)),
-        warnings=() if label else (LABEL_UNKNOWN,),
+    return parse_explanation(
+        request, conclusion=find_conclusion, mentions=find_mentions, quoted=_quoted
     )
 
 

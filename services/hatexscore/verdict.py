@@ -112,7 +112,7 @@ def conclusion(report: HatexscoreReport) -> str:
     if report.components.htc != 1:
         return "Nothing in the explanation states whether the text is hateful."
     if report.stated_label is None:
-        return "One of the released code's keywords occurs, though none that stands for a label."
+        return "One of the released code's keywords occurs, though none that names a label."
     keyword = report.provenance.variant == "reference"
     said = "The last keyword of the explanation reads as" if keyword else "It concludes:"
     if report.label_match is None:
@@ -177,7 +177,7 @@ def coherence(report: HatexscoreReport) -> str:
         return "The rule in force was not kept with the result."
     asked, shown, holds = _condition(report, parts.qf, str(rule))
     return (
-        f"For a {report.predicted_label} decision CC asks for {asked}: "
+        f"For a {report.predicted_label} decision CC requires {asked}: "
         f"{shown} {'holds' if holds else 'does not hold'}, and "
         f"{'a' if parts.tgi == 1 else 'no'} group is named."
     )

@@ -71,7 +71,7 @@ class Scale(Message):
     @model_validator(mode="after")
     def _upwards(self) -> Self:
         if not self.low < self.high:
-            raise ValueError("`low` must lie below `high`")
+            raise ValueError("`low` must be below `high`")
         return self
 
 
@@ -115,7 +115,7 @@ class Human(Message):
         low, high = self.scale.low, self.scale.high
         for source in self.sources if self.ratings is not None else ():
             if not all(low <= value <= high for value in source.values()):
-                raise ValueError(f"a rating lies outside the scale, {low:g} to {high:g}")
+                raise ValueError(f"a rating is outside the scale, {low:g} to {high:g}")
         return self
 
     @property
@@ -188,7 +188,7 @@ class HlvRequest(ScoreRequest):
     )
     human: Annotated[Human, Input]
     judge: HlvJudge | None = Field(
-        default=None, description="how `model` is asked; absent: defaults"
+        default=None, description="how `model` is prompted; absent: defaults"
     )
     predictions: Annotated[Predictions | None, Input] = Field(
         default=None, description="bring your own: no model is called"
@@ -223,7 +223,7 @@ class HlvRequest(ScoreRequest):
         if (self.model is None) == (self.predictions is None):
             raise ValueError("give either `model`, who judges, or `predictions`")
         if self.predictions is not None and self.judge is not None:
-            raise ValueError("`judge` says how `model` is asked; `predictions` need none")
+            raise ValueError("`judge` says how `model` is prompted; `predictions` need none")
         return self
 
 

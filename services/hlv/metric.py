@@ -139,7 +139,7 @@ def _human_doubts(request: HlvRequest, gold: HumanGold) -> Iterator[str]:
     if gold.kind == "distribution" and gold.values is not None and epsilon(request) > 0:
         unchosen = [key for key, value in by_key(request, gold.values).items() if value == 0]
         if unchosen:
-            yield f"nobody chose {', '.join(unchosen)}: D(model ‖ gold) hangs on epsilon"
+            yield f"nobody chose {', '.join(unchosen)}: D(model ‖ gold) depends on epsilon"
 
 
 def _warnings(gold: HumanGold, components: HlvComponents, *, gains: bool) -> Iterator[str]:

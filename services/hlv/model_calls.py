@@ -74,7 +74,7 @@ def _conditions(place: int, request: HlvRequest) -> Iterator[Condition]:
     settings = request.judge or HlvJudge()
     if kind == "classifier":
         if request.judge is not None and settings.methods != ("logits",):
-            raise BadInput("a classifier can only be asked for logits", pointer="/judge/methods")
+            raise BadInput("a classifier gives only logits", pointer="/judge/methods")
         settings = settings.model_copy(update={"methods": ("logits",)})
     if "logits" in settings.methods and normalisation(request) != "softmax":
         raise BadInput(

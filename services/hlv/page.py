@@ -74,14 +74,14 @@ def _controls(report: HlvReport) -> tuple[Control, ...]:
     return tuple(
         Control(measure.name, measure.of(uniform), measure.of(majority))
         for measure in MEASURES
-        if measure.stands_in((uniform, majority))
+        if measure.is_measured_in((uniform, majority))
     )
 
 
 METHODS: dict[Method, str] = {
-    "rank": "Asked for a ranking",
+    "rank": "Prompted for a ranking",
     "logits": "Read from the first token",
-    "score": "Asked to rate each option",
+    "score": "Prompted to rate each option",
 }
 COMPARABLE = {("distribution", "logits"): "probability", ("scores", "score"): "rating"}
 WITH, WITHOUT = "with explanations", "without"
@@ -102,7 +102,7 @@ class Measure:
         found: float | None = getattr(held, self.field, None)
         return found
 
-    def stands_in(self, sides: Sequence[HlvMeasured | None]) -> bool:
+    def is_measured_in(self, sides: Sequence[HlvMeasured | None]) -> bool:
         """Whether one of these has the block that it stands in."""
         return self.block is None or any(getattr(side, self.block, None) for side in sides)
 
@@ -174,7 +174,7 @@ def _ranks(gold: Gold, keys: Sequence[str], one: MethodResult) -> Chart | None:
         columns.insert(0, (WITHOUT, _ordered(one.baseline.ranks, keys)))
     if len(columns) == 1:
         return None
-    return slope(columns, title="Ranks", summary=_spoken(columns))
+    return slope(columns, title="Ranks", summary=_in_words(columns))
 
 
 def _values(gold: Gold, keys: Sequence[str], one: MethodResult, unit: str) -> Chart | None:
@@ -184,7 +184,7 @@ def _values(gold: Gold, keys: Sequence[str], one: MethodResult, unit: str) -> Ch
             series.append((name, _ordered(side.values, keys)))
     if len(series) == 1:
         return None
-    caption = Caption("Humans and the judge", _spoken(series), unit)
+    caption = Caption("Humans and the judge", _in_words(series), unit)
     return bars(series, caption, top=1 if unit == "probability" else None)
 
 
@@ -192,7 +192,7 @@ def _ordered(values: Mapping[str, float], keys: Sequence[str]) -> dict[str, floa
     return {key: values[key] for key in keys if key in values}
 
 
-def _spoken(rows: Sequence[tuple[str, Mapping[str, float]]]) -> str:
+def _in_words(rows: Sequence[tuple[str, Mapping[str, float]]]) -> str:
     said = [
         f"{name}: " + ", ".join(f"{key} {round(value, 2):g}" for key, value in values.items())
         for name, values in rows
@@ -203,7 +203,7 @@ def _spoken(rows: Sequence[tuple[str, Mapping[str, float]]]) -> str:
 def _lines(one: MethodResult) -> Iterator[MeasureLine]:
     sides = one.explained, one.baseline
     for measure in MEASURES:
-        if measure.stands_in(sides):
+        if measure.is_measured_in(sides):
             gain: float | None = getattr(one.gain, measure.field, None)
             values = measure.of(one.explained), measure.of(one.baseline)
             word = _word(gain) if measure.field in Gain.model_fields else ""

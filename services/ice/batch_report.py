@@ -34,7 +34,7 @@ from services.ice.report import (
     Test,
 )
 from shared.charts.engine import BLUE, GREY, NOT_DRAWN, ORANGE
-from shared.charts.shapes import IntervalRow, interval_plot
+from shared.charts.intervals import IntervalRow, interval_plot
 from shared.contracts import Interval, Plot
 from shared.statistics.intervals import BatchStatistics
 

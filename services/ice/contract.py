@@ -101,7 +101,8 @@ class IceRequest(ScoreRequest):
         default=(), max_length=8, description="more explanations of your own, by name"
     )
     human: Annotated[Spans | None, Input] = Field(
-        default=None, description="spans that people marked: plausibility beside faithfulness"
+        default=None,
+        description="spans that people marked: for plausibility, in addition to faithfulness",
     )
     rank_by: Literal["value", "magnitude"] = Field(
         default="value", description="whether a strongly negative value ranks low or high"
@@ -132,7 +133,7 @@ class IceRequest(ScoreRequest):
     )
     token_values: bool = Field(
         default=False,
-        description="whether the report tells each token and its value by every explanation, as a "
+        description="whether the report lists each token and its value by every explanation, as a "
         "heat map needs it",
     )
 

@@ -217,9 +217,11 @@ class IceReport(Report):
     probabilities: dict[str, float] = Field(description="of the whole text, by label")
     eligible_tokens: int = Field(ge=1, description="tokens that a rationale may hold")
     characters_read: tuple[int, int] = Field(description="of text and pair, by the model")
-    forward_rows: int = Field(ge=0, description="rows that the model was asked about")
+    forward_rows: int = Field(ge=0, description="rows that the model was called with")
     tokens: tuple[IceToken, ...] = Field(
-        default=(), exclude_if=_none, description="in reading order; where `token_values` was asked"
+        default=(),
+        exclude_if=_none,
+        description="in reading order; where `token_values` was requested",
     )
     token_values: tuple[TokenValues, ...] = Field(
         default=(), exclude_if=_none, description="one an explanation; likewise"

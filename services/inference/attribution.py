@@ -263,7 +263,7 @@ def by_lime(
     """(T,) LIME's coefficients: probability of the label in column `place`; 0 outside the text."""
     places = eligible(tokens)
     if not places:
-        raise DegenerateInput("no token of the text is left to take away", pointer="/text")
+        raise DegenerateInput("no token of the text is left to remove", pointer="/text")
     masks = draws(method.samples, len(places), method.seed)
     rows = Rows(example=example, rows=masked_rows(masks, tokens))
     probabilities = judge.judge_rows([rows])[0][:, place]

@@ -29,7 +29,7 @@ from services.inference.causal_pass import CausalPass, CausalRow, sharing
 from services.inference.classifier import softmax
 from services.inference.generation import LocalWriter
 from services.inference.tokenization import CausalReader, CausalReading, Encoder, Ids
-from services.weights.batcher import Device, MicroBatcher, device_lock, padded_tokens, timed
+from services.weights.batcher import Device, MicroBatcher, device_run, padded_tokens, timed
 from services.weights.loader import LoadedModel
 from shared.contracts import ModelUse
 from shared.job_context import awaited
@@ -125,7 +125,7 @@ class LocalLanguageModel(LocalWriter):
             reading.verbalizers[column(reading.labels, target)][0]
             for reading, target in zip(readings, targets, strict=True)
         ]
-        with device_lock(self.use.name):
+        with device_run(self.use.name):
             found = Together(self._causal, readings, tokens).values(method, self._budget)
         return [answer(values) for values in found]
 
@@ -135,7 +135,7 @@ class LocalLanguageModel(LocalWriter):
         if method.name == "lime":
             return by_lime(self, example, reading.tokens, place, method)
         inside = CausalInside(self._causal, reading, place)
-        with device_lock(self.use.name):
+        with device_run(self.use.name):
             return attribute(AttributionInput(inside, reading.tokens, self._budget), method)
 
 

@@ -25,7 +25,7 @@ from services.weights.batcher import (
     Device,
     MicroBatcher,
     classifier_row_kind,
-    device_lock,
+    device_run,
     padded_tokens,
     timed,
 )
@@ -121,7 +121,7 @@ class LocalClassifier:
         if method.name == "lime":
             return by_lime(self, example, reading.tokens, place, method)
         inside = EncoderInside(self._weights.model, self._lock, reading, place)
-        with device_lock(self.use.name):
+        with device_run(self.use.name):
             return attribute(AttributionInput(inside, reading.tokens, self._budget), method)
 
     def probabilities(self, texts: Sequence[str]) -> Floats:

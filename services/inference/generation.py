@@ -16,7 +16,7 @@ from torch import Tensor
 
 from services.inference.causal_pass import CausalPass, CausalRow, sharing
 from services.inference.tokenization import Encoder, Ids, PlacedToken
-from services.weights.batcher import MicroBatcher, device_lock
+from services.weights.batcher import MicroBatcher, device_run
 from services.weights.loader import LoadedModel
 from shared.errors import BadInput
 from shared.job_context import awaited, check
@@ -238,7 +238,7 @@ class LocalWriter:
             )
             for place, prompt in enumerate(prompts)
         ]
-        with device_lock(self._causal.name):
+        with device_run(self._causal.name):
             generate(self._causal, drafts, sampling, self._longest)
         return [draft.completion() for draft in drafts]
 

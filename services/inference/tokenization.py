@@ -373,6 +373,6 @@ def _cut(placed: list[Placed], room: int) -> list[Placed]:
     excess = len(placed) - room
     of_text = [place for place, (_, part, _, _) in enumerate(placed) if part == "text"]
     if excess > len(of_text):
-        raise BadInput(f"the template leaves no room: {room} tokens are read", pointer="/template")
+        raise BadInput(f"the template is too long: {room} tokens are read", pointer="/template")
     gone = set(of_text[len(of_text) - max(0, excess) :])
     return [one for place, one in enumerate(placed) if place not in gone]

@@ -39,7 +39,7 @@ class Duty:
     work: Callable[[], int | None]  # how much was done: a duty that has more to do does not rest
     every_seconds: float
 
-    def keep_doing(self, stop: threading.Event, rounds: Rounds) -> None:
+    def run_until(self, stop: threading.Event, rounds: Rounds) -> None:
         """Until `stop` is set; what is away is asked again next round, and so is what crashed."""
         rest = min(self.every_seconds, FIRST_SECONDS)
         rounds.begin(self.name)
@@ -62,7 +62,7 @@ def duties(chosen: Settings) -> list[Duty]:
     filing = Filing(engine, chosen, catalogue, boundary=boundary)
     tick = chosen.tick_seconds
     return [
-        Duty("promises", lambda: recovery.keep(engine, chosen), tick),
+        Duty("promises", lambda: recovery.recover(engine, chosen), tick),
         Duty("wakeups", Wakeups(engine).round, tick),
         Duty("feeding", lambda: feeder.round() and None, tick),
         Duty("filing", filing.round, tick),
@@ -74,7 +74,7 @@ def duties(chosen: Settings) -> list[Duty]:
 def run(stop: threading.Event, chosen: Settings, rounds: Rounds) -> None:
     """Do all duties until `stop` is set."""
     threads = [
-        threading.Thread(target=duty.keep_doing, args=(stop, rounds), name=duty.name)
+        threading.Thread(target=duty.run_until, args=(stop, rounds), name=duty.name)
         for duty in duties(chosen)
     ]
     for thread in threads:

@@ -14,7 +14,7 @@ import json
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import IO, Annotated, Any, Literal
 
@@ -22,7 +22,7 @@ from pydantic import AfterValidator, Field, JsonValue, StringConstraints, Valida
 from pydantic_core import PydanticCustomError
 from sqlalchemy import Connection, Engine
 
-from services.gateway.views import shown
+from services.gateway.views import job_view
 from services.registry import contracts
 from services.scheduler.steps import Boundary, Rotation, Steps
 from shared import telemetry
@@ -35,7 +35,7 @@ from shared.ledger.batches import Batch, DueBatch, Fault, Kind, LineAnswer
 from shared.ledger.engine import transaction
 from shared.ledger.files import NewFile
 from shared.ledger.jobs import fingerprint
-from shared.ledger.private_requests import demand_key
+from shared.ledger.private_requests import require_encryption_key
 from shared.models.catalogue import Catalogue
 from shared.problems import pointer, read_strictly, validation_problem
 from shared.settings import Settings
@@ -225,6 +225,37 @@ class BatchLine(Message):
     body: dict[str, JsonValue] = Field(description="a request to that endpoint")
 
 
+@dataclass
+class PartRead:
+    """What was read of a file since the step began; the place counts from the file's beginning."""
+
+    read_bytes: int
+    read_lines: int
+    lines: list[StoredLine] = field(default_factory=list)
+    faults: list[Fault] = field(default_factory=list)
+    keeps_text: bool = True
+
+    def add(self, found: StoredLine | Fault | None, *, private: bool) -> None:
+        """One line. private: whether a faulty one may say that its text must not stay."""
+        if isinstance(found, Fault):
+            self.faults.append(found)
+            self.keeps_text &= not private
+        elif found is not None:
+            self.lines.append(found)
+            self.keeps_text &= found.keeps_text
+
+    def step(self, *, at_end: bool, fatal: bool = False) -> ValidationStep:
+        return ValidationStep(
+            self.lines,
+            self.faults,
+            self.read_bytes,
+            self.read_lines,
+            at_end=at_end,
+            fatal=fatal,
+            keeps_text=self.keeps_text,
+        )
+
+
 @dataclass(frozen=True)
 class Reader:
     """What a batch's lines are measured against."""
@@ -238,36 +269,24 @@ class Reader:
 
     def step(self, stream: IO[bytes], batch: Batch) -> ValidationStep:
         """Read on from where the batch stands: some lines, not the whole file."""
-        lines: list[StoredLine] = []
-        faults: list[Fault] = []
-        keeps_text = True
-        start, number = batch.read_bytes, batch.read_lines
+        part = PartRead(batch.read_bytes, batch.read_lines)
         until = time.monotonic() + SECONDS_AT_ONCE
         for raw, length in self._raw(stream):
-            number += 1
-            if number > self.most_lines:
-                fault = Fault("too_many_lines", f"at most {self.most_lines} lines", number)
-                done = ValidationStep(
-                    lines, [*faults, fault], start, number, at_end=True, fatal=True
-                )
-                return replace(done, keeps_text=keeps_text)
-            found = self.line(raw, number, start, length)
-            if isinstance(found, Fault):
-                faults.append(found)
-                keeps_text &= PRIVATE not in raw and len(raw) == length
-            elif found is not None:
-                lines.append(found)
-                keeps_text &= found.keeps_text
-            start += length
+            part.read_lines += 1
+            if part.read_lines > self.most_lines:
+                limit = f"at most {self.most_lines} lines"
+                part.faults.append(Fault("too_many_lines", limit, part.read_lines))
+                return part.step(at_end=True, fatal=True)
+            found = self.line(raw, part.read_lines, part.read_bytes, length)
+            part.add(found, private=PRIVATE in raw or len(raw) != length)
+            part.read_bytes += length
             if (
-                number - batch.read_lines >= LINES_AT_ONCE
-                or start - batch.read_bytes > BYTES_AT_ONCE
+                part.read_lines - batch.read_lines >= LINES_AT_ONCE
+                or part.read_bytes - batch.read_bytes > BYTES_AT_ONCE
                 or time.monotonic() > until
             ):
-                return ValidationStep(
-                    lines, faults, start, number, at_end=False, keeps_text=keeps_text
-                )
-        return ValidationStep(lines, faults, start, number, at_end=True, keeps_text=keeps_text)
+                return part.step(at_end=False)
+        return part.step(at_end=True)
 
     def _raw(self, stream: IO[bytes]) -> Iterator[tuple[bytes, int]]:
         """Each line, cut off where it is too long, and its true length in bytes."""
@@ -322,7 +341,7 @@ class Reader:
             body = json.dumps(line.body, ensure_ascii=False, allow_nan=False)
             asked = read_strictly(self.contract.request, body, line.body)
             self.catalogue.demand(self.contract, asked.model)
-            demand_key(asked)
+            require_encryption_key(asked)
         except ValidationError as error:
             raise InvalidLine.of(validation_problem(error, line.body), "/body") from None
         except BadInput as error:
@@ -395,7 +414,7 @@ def _response(answer: LineAnswer) -> dict[str, Any] | None:
     job = answer.job
     if job is None or job.status not in ("succeeded", "failed"):
         return None
-    body = shown(job) | {"metadata": {}, "context": None} | (answer.caller or {})
+    body = job_view(job) | {"metadata": {}, "context": None} | (answer.caller or {})
     status = 200 if job.error is None else job.error.get("status", 500)
     return {"status_code": status, "request_id": job.id, "body": body}
 

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from datetime import timedelta
 from functools import partial
 
-from sqlalchemy import Engine
+from sqlalchemy import Connection, Engine
 
 from shared import queue, telemetry
 from shared.errors import Unavailable
@@ -26,22 +26,22 @@ logger = telemetry.logger(__name__)
 MOST_AT_ONCE = 1_000  # messages re-sent for a metric in one round
 
 
-def keep(engine: Engine, chosen: Settings) -> None:
+def recover(engine: Engine, chosen: Settings) -> None:
     """One round. Raises Unavailable where the ledger or the broker is away.
 
     What goes wrong in one queue keeps no other from its messages.
     """
-    with alone("exhausted"):
+    with isolated("exhausted"):
         end_exhausted(engine, chosen)
     with transaction(engine) as connection:
         metric_queues = recovery.open_queues(connection)
     for metric_queue in metric_queues:
-        with alone(queue.queue_of(metric_queue.metric, batch=metric_queue.batch)):
+        with isolated(queue.queue_of(metric_queue.metric, batch=metric_queue.batch)):
             resend(engine, metric_queue, chosen)
 
 
 @contextmanager
-def alone(duty: str) -> Iterator[None]:
+def isolated(duty: str) -> Iterator[None]:
     """An unexpected error in here is logged, and what follows goes on. Raises Unavailable."""
     try:
         yield
@@ -72,23 +72,9 @@ def resend(engine: Engine, metric_queue: MetricQueue, chosen: Settings) -> int:
     no more are sent than the queue is short of: a long one does not breed duplicates. Jobs that
     may have killed their workers are sent one at a time.
     """
-    again_after = timedelta(seconds=chosen.resend_seconds)
     in_queue = queue.waiting(metric_queue.metric, batch=metric_queue.batch)
     with transaction(engine) as connection:
-        missing = recovery.queued_count(connection, metric_queue) - in_queue
-        orphans = partial(recovery.take_orphans, limit=MOST_AT_ONCE)
-        lost = recovery.take_waiting(
-            connection, metric_queue, limit=MOST_AT_ONCE, again_after=again_after
-        )
-        for take in (orphans, recovery.take_suspect):
-            lost += take(
-                connection, metric_queue, again_after=again_after, max_attempts=chosen.max_attempts
-            )
-        if missing > 0:
-            limit = min(missing, MOST_AT_ONCE)
-            lost += recovery.take_unclaimed(
-                connection, metric_queue, limit=limit, again_after=again_after
-            )
+        lost = _take_lost(connection, metric_queue, in_queue, chosen)
     for job_id in lost:
         queue.send(metric_queue.metric, job_id, batch=metric_queue.batch, again=True)
         telemetry.JOBS_RESENT.labels(metric_queue.metric).inc()
@@ -97,3 +83,25 @@ def resend(engine: Engine, metric_queue: MetricQueue, chosen: Settings) -> int:
             "jobs.resent", metric=metric_queue.metric, batch=metric_queue.batch, count=len(lost)
         )
     return len(lost)
+
+
+def _take_lost(
+    connection: Connection, metric_queue: MetricQueue, in_queue: int, chosen: Settings
+) -> list[str]:
+    """The ids of the jobs whose message is lost, or that may be tried again."""
+    again_after = timedelta(seconds=chosen.resend_seconds)
+    missing = recovery.queued_count(connection, metric_queue) - in_queue
+    orphans = partial(recovery.take_orphans, limit=MOST_AT_ONCE)
+    lost = recovery.take_waiting(
+        connection, metric_queue, limit=MOST_AT_ONCE, again_after=again_after
+    )
+    for take in (orphans, recovery.take_suspect):
+        lost += take(
+            connection, metric_queue, again_after=again_after, max_attempts=chosen.max_attempts
+        )
+    if missing > 0:
+        limit = min(missing, MOST_AT_ONCE)
+        lost += recovery.take_unclaimed(
+            connection, metric_queue, limit=limit, again_after=again_after
+        )
+    return lost

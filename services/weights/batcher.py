@@ -415,9 +415,9 @@ def fitting(free: float, bytes_per_token: float) -> int:
 
 
 @contextmanager
-def device_lock(model: str) -> Iterator[None]:
-    """Attributions and generation use the device without the batcher: observe how long it takes;
-    a device that is full now may have memory on another try."""
+def device_run(model: str) -> Iterator[None]:
+    """A run of attributions or generation, which use the device without the batcher: observe how
+    long it takes; raises Unavailable where the device is full, for it may have memory later."""
     try:
         with timed(model, "run"):
             yield

@@ -69,6 +69,16 @@ CONFIG: dict[str, Any] = {
 }
 SIZE = re.compile(r'^<svg ([^>]*?) width="([\d.]+)" height="([\d.]+)"')
 
+PROGRAM = Path(__file__).with_name("process.py")
+VEGA_LITE = "5.21"  # of those that vl-convert carries
+SECONDS = 10.0  # for a picture of a page; the first one takes about one
+REPORT_SECONDS = 300.0  # of a report that is stored: beside a load the first one takes ten
+GRACE_SECONDS = 2  # then an orphan ends by itself
+TRIES = 2  # a process may have died since the last picture
+KEPT_BYTES = 8_000_000  # some hundred pictures
+KEPT_SECONDS = 3_600.0  # no text that is purged stays longer, not even a name on an axis
+DRAWN = b"+"
+
 logger = telemetry.logger(__name__)
 
 
@@ -145,17 +155,6 @@ def _shrinking(svg: str) -> str:
     """The picture hidden from readers that get its summary, no wider than its place."""
     whole = SIZE.sub(r'<svg aria-hidden="true" \1 width="\2"', svg, count=1)
     return whole.replace('class="marks"', 'class="chart"', 1)
-
-
-PROGRAM = Path(__file__).with_name("process.py")
-VEGA_LITE = "5.21"  # of those that vl-convert carries
-SECONDS = 10.0  # for a picture of a page; the first one takes about one
-REPORT_SECONDS = 300.0  # of a report that is stored: beside a load the first one takes ten
-GRACE_SECONDS = 2  # then an orphan ends by itself
-TRIES = 2  # a process may have died since the last picture
-KEPT_BYTES = 8_000_000  # some hundred pictures
-KEPT_SECONDS = 3_600.0  # no text that is purged stays longer, not even a name on an axis
-DRAWN = b"+"
 
 
 class NotDrawn(Exception):

@@ -285,7 +285,7 @@ def answered(connection: Connection, batch_id: str) -> int:
     return connection.execute(counted).scalar_one_or_none() or 0
 
 
-def demand_owned(
+def require_owned(
     connection: Connection, tenant: str, batch_id: str | None, ids: Sequence[str]
 ) -> None:
     """Raises BadInput where the batch or one of these jobs is another tenant's.

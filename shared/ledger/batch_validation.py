@@ -73,6 +73,20 @@ def advance(connection: Connection, batch: Batch, step: ValidationStep) -> None:
     if connection.execute(locked).one_or_none() is None:
         return
     repeated = _insert(connection, batch.id, step.lines)
+    values = _values_after(batch, step, repeated)
+    failed = values.get("status") == "failed"
+    if failed:
+        connection.execute(delete(batch_lines).where(batch_lines.c.batch_id == batch.id))
+    connection.execute(
+        update(batches).where(batches.c.id == batch.id).values(values).returning(NOTICE)
+    )
+    if failed:
+        nothing = {"total": 0, "completed": 0, "failed": 0}
+        batch_changed(connection, batch.id, batch.tenant, "failed", nothing)
+
+
+def _values_after(batch: Batch, step: ValidationStep, repeated: Sequence[Fault]) -> dict[str, Any]:
+    """The columns of the batch after this step, its status among them where it has ended."""
     faults = sorted([*step.faults, *repeated], key=lambda fault: fault.line or 0)
     errors = [*(batch.errors or []), *(vars(fault) for fault in faults)][:MOST_FAULTS]
     total = batch.total + len(step.lines) - len(repeated)
@@ -88,16 +102,10 @@ def advance(connection: Connection, batch: Batch, step: ValidationStep) -> None:
         "revision": batch.revision + 1,
     }
     if over and errors:
-        connection.execute(delete(batch_lines).where(batch_lines.c.batch_id == batch.id))
         values |= {"status": "failed", "failed_at": func.now(), "total": 0}
     elif over:
         values |= {"status": "in_progress", "in_progress_at": func.now()}
-    connection.execute(
-        update(batches).where(batches.c.id == batch.id).values(values).returning(NOTICE)
-    )
-    if values.get("status") == "failed":
-        nothing = {"total": 0, "completed": 0, "failed": 0}
-        batch_changed(connection, batch.id, batch.tenant, "failed", nothing)
+    return values
 
 
 def _insert(connection: Connection, batch_id: str, lines: Sequence[StoredLine]) -> list[Fault]:

@@ -113,14 +113,14 @@ def transaction(engine: Engine) -> Iterator[Connection]:
     except PoolTimeoutError as error:
         raise Unavailable("the database cannot be reached") from error
     except DBAPIError as error:
-        if not _is_away(error):
+        if not _is_unavailable(error):
             raise
         reached = not isinstance(error, OperationalError | InterfaceError)
         detail = f"the database cannot be {'written to' if reached else 'reached'}"
         raise Unavailable(detail) from error
 
 
-def _is_away(error: DBAPIError) -> bool:
+def _is_unavailable(error: DBAPIError) -> bool:
     """Whether the server is to blame, not the statement: the same one may succeed later."""
     state = str(getattr(error.orig, "sqlstate", None) or "")[:2]
     if isinstance(error, OperationalError | InterfaceError):

@@ -14,6 +14,7 @@ from typing import Any
 from sqlalchemy import (
     ColumnElement,
     Connection,
+    Row,
     and_,
     exists,
     func,
@@ -102,8 +103,10 @@ def _claimed(
             jobs.c.batch_id,
         )
     ).one_or_none()
-    if row is None:
-        return None
+    return None if row is None else _claim_of(row)
+
+
+def _claim_of(row: Row[Any]) -> Claim:
     return Claim(
         job_id=row.id,
         attempt=row.attempts,
@@ -142,7 +145,7 @@ def renew(connection: Connection, claims: Collection[Claim], *, lease: timedelta
     return {row.id for row in rows}
 
 
-def still_ours(connection: Connection, claims: Collection[Claim]) -> set[str]:
+def still_claimed(connection: Connection, claims: Collection[Claim]) -> set[str]:
     """The ids of those that are still ours (not cancelled, not taken over)."""
     rows = connection.execute(select(jobs.c.id).where(*_among(claims)))
     return {row.id for row in rows}
@@ -160,7 +163,7 @@ def fail(connection: Connection, claim: Claim, error: Mapping[str, Any]) -> bool
 
 def release(connection: Connection, claim: Claim, *, resend_after: timedelta) -> bool:
     """Give the job back to the queue; the scheduler sends it again after this time."""
-    return _given_back(connection, claim, resend_after, {})
+    return _requeue(connection, claim, resend_after, {})
 
 
 def wait(
@@ -171,15 +174,15 @@ def wait(
     model: `model` and `detail`. The number of the attempt is used up all the same: it is the fence.
     """
     waiting = {"waiting_for": dict(model), "waits": jobs.c.waits + 1}
-    return _given_back(connection, claim, resend_after, waiting)
+    return _requeue(connection, claim, resend_after, waiting)
 
 
-def _given_back(
+def _requeue(
     connection: Connection, claim: Claim, resend_after: timedelta, more: Mapping[str, Any]
 ) -> bool:
     row = connection.execute(
         update(jobs)
-        .where(*_ours(claim))
+        .where(*_fence(claim))
         .values(status="queued", lease_expires_at=None, resend_at=func.now() + resend_after, **more)
         .returning(jobs.c.id)
     ).one_or_none()
@@ -191,7 +194,7 @@ def _among(claims: Collection[Claim]) -> tuple[ColumnElement[bool], ...]:
     return (tuple_(jobs.c.id, jobs.c.attempts).in_(mine), jobs.c.status == "running")
 
 
-def _ours(claim: Claim) -> tuple[Any, ...]:
+def _fence(claim: Claim) -> tuple[Any, ...]:
     return (
         jobs.c.id == claim.job_id,
         jobs.c.attempts == claim.attempt,
@@ -202,7 +205,7 @@ def _ours(claim: Claim) -> tuple[Any, ...]:
 def _finish(connection: Connection, claim: Claim, final: Mapping[str, Any]) -> bool:
     row = connection.execute(
         update(jobs)
-        .where(*_ours(claim))
+        .where(*_fence(claim))
         .values(finished_at=func.now(), lease_expires_at=None, **final)
         .returning(*EVENT_COLUMNS, func.pg_notify(FINISHED_CHANNEL, jobs.c.id))
     ).one_or_none()

@@ -48,7 +48,7 @@ def counts(connection: Connection, tenant: str) -> dict[tuple[str, str], int]:
 def signs(connection: Connection, tenant: str) -> Signs:
     """Of this tenant's models. Looks into results: to be kept for some seconds."""
     own = (jobs.c.tenant == tenant, jobs.c.id > _oldest())
-    return Signs(_answered(connection, own), _away(connection, own))
+    return Signs(_answered(connection, own), _unavailable(connection, own))
 
 
 def _counts(connection: Connection, *which: ColumnElement[bool]) -> dict[tuple[str, str], int]:
@@ -85,7 +85,7 @@ def _answered(connection: Connection, own: tuple[Any, ...]) -> dict[str, Answere
     return found
 
 
-def _away(connection: Connection, own: tuple[Any, ...]) -> dict[tuple[str, str | None], int]:
+def _unavailable(connection: Connection, own: tuple[Any, ...]) -> dict[tuple[str, str | None], int]:
     named = jobs.c.request["model"].as_string()
     rows = connection.execute(
         select(jobs.c.metric, named, func.count())

@@ -54,7 +54,7 @@ def encrypted(request: Mapping[str, Any]) -> Mapping[str, Any]:
     return kept | {ENCRYPTED: sealer.seal(json.dumps(dict(request)))}
 
 
-def demand_key(asked: JobRequest) -> None:
+def require_encryption_key(asked: JobRequest) -> None:
     """Raises BadInput where this request cannot be kept as it asks to be."""
     if asked.do_not_store_text and secret_sealer(settings()) is None:
         raise BadInput(

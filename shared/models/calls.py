@@ -63,7 +63,7 @@ class Tokens(Message):
     )
     ends: tuple[int | None, ...] = Field(description="character offset, exclusive; null likewise")
     truncated: bool = Field(description="whether the model reads only the beginning")
-    mask_id: TokenId | None = Field(description="what stands for a masked token, if there is one")
+    mask_id: TokenId | None = Field(description="the text of a masked token, if there is one")
     unk_id: TokenId | None
     pad_id: TokenId | None
 
@@ -137,7 +137,7 @@ class Prompt(Message):
         default=None,
         ge=0,
         le=2**31 - 1,
-        description="which of the seed's draws: stands for the place in the call, so that a prompt "
+        description="which of the seed's draws: replaces the place in the call, so that a prompt "
         "is drawn alike alone and among others; absent: the place",
     )
 

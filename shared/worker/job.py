@@ -353,7 +353,7 @@ class Heartbeat:
         """Let go the claims that are lost."""
         mine = self._copy()
         try:
-            self._let_go(mine, lambda connection: leases.still_ours(connection, mine))
+            self._let_go(mine, lambda connection: leases.still_claimed(connection, mine))
         except Unavailable:
             logger.debug("heartbeat.looked_in_vain", claims=len(mine))
 

@@ -1,6 +1,6 @@
 """A browser, a gateway, and jobs of every metric in every state.
 
-Scores are the rooms' own, made in this process from the examples of their contracts.
+Scores are the metrics' own, made in this process from the examples of their contracts.
 """
 
 from __future__ import annotations
@@ -104,8 +104,8 @@ def results() -> dict[str, dict[str, Any]]:
 
 def example(metric: str) -> dict[str, Any]:
     """The metric's first example, asked for all the detail that its page shows."""
-    room = metrics()[metric]
-    return next(iter(room.examples.values())) | details_of(metric)
+    contract = metrics()[metric]
+    return next(iter(contract.examples.values())) | details_of(metric)
 
 
 @dataclass(frozen=True)

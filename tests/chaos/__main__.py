@@ -79,7 +79,7 @@ def _apart(scenario: Scenario, jobs: int, calm: dict[int, Json], console: Consol
     with (
         tempfile.TemporaryDirectory() as folder,
         scenario.place(Path(folder)) as more,
-        trying(Path(folder), *OPTIONS, *scenario.rooms, **scenario.settings, **more) as service,
+        trying(Path(folder), *OPTIONS, *scenario.services, **scenario.settings, **more) as service,
     ):
         return _one(scenario, service, jobs, calm, console)
 

@@ -38,7 +38,7 @@ def anywhere(_folder: Path) -> AbstractContextManager[dict[str, str]]:
 @dataclass(frozen=True)
 class Scenario:
     """One fault. `sends`: how the jobs get in. `settings`: environment of the service. `place`:
-    prepares its folder, and gives settings, too. `rooms`: of the chaos suite's own. `failures`:
+    prepares its folder, and gives settings, too. `services`: of the chaos suite's own. `failures`:
     jobs that have to fail."""
 
     number: str
@@ -47,14 +47,14 @@ class Scenario:
     sends: Callable[[Trial, int], Sent] = send_all
     settings: dict[str, str] = field(default_factory=dict)
     place: Place = anywhere
-    rooms: tuple[str, ...] = ()
+    services: tuple[str, ...] = ()
     failures: int = 0
     skipped: str = ""
 
     @property
     def shares(self) -> bool:
         """Whether the service with the usual settings will do."""
-        return not (self.settings or self.rooms or self.place is not anywhere)
+        return not (self.settings or self.services or self.place is not anywhere)
 
 
 @dataclass(frozen=True)

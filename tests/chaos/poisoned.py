@@ -10,8 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx
 
 from tests.batches import URL
-from tests.chaos.rooms.poison.contract import ASKS, ENDLESS, LOOPS, POISON, SLEEPS, UNREADABLE
 from tests.chaos.sending import CLIENTS, Json, Sent, bodies
+from tests.chaos.services.poison.contract import ASKS, ENDLESS, LOOPS, POISON, SLEEPS, UNREADABLE
 from tests.chaos.trial import Trial
 from tests.end_to_end.batch import Ended, ended, patiently, started
 from tests.end_to_end.load import submit

@@ -59,7 +59,7 @@ SCENARIOS = (
         "a line of a batch kills every worker that takes it (leases of 12 s)",
         sends=poisoned.send_poison,
         settings=PREPARED | SOON,
-        rooms=("poison",),
+        services=("poison",),
         failures=1,
     ),
     Scenario(
@@ -92,7 +92,7 @@ SCENARIOS = (
         "a line of a batch never ends and holds the interpreter's lock (leases of 12 s)",
         sends=poisoned.send_endless,
         settings=PREPARED | SOON,
-        rooms=("poison",),
+        services=("poison",),
         failures=1,
     ),
     Scenario(
@@ -100,7 +100,7 @@ SCENARIOS = (
         "3 requests never end: one asks, one loops, one stands in compiled code (20 s allowed)",
         sends=poisoned.send_endless_requests,
         settings=PREPARED | SOON | _seconds(**poisoned.RUN),
-        rooms=("poison",),
+        services=("poison",),
         failures=len(poisoned.NEVER_END),
     ),
     Scenario(
@@ -108,7 +108,7 @@ SCENARIOS = (
         "lines that the database refuses, or that crash their reader, each in a batch of its own",
         sends=poisoned.send_strange_lines,
         settings=PREPARED,
-        rooms=("poison",),
+        services=("poison",),
     ),
     Scenario("19", "forms that never end, from strangers", strangers.flood_of_forms),
     Scenario("20", "half-sent heads, from strangers", strangers.half_sent_heads),
@@ -142,6 +142,6 @@ SCENARIOS = (
         stopped.stop_beyond_the_lease,
         sends=stopped.send_late,
         settings=PREPARED | _seconds(**stopped.SETTINGS),
-        rooms=("poison", "poison"),
+        services=("poison", "poison"),
     ),
 )

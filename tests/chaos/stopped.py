@@ -12,8 +12,8 @@ from sqlalchemy import text
 from shared.ledger.engine import connect
 from tests.chaos.faults import frozen
 from tests.chaos.poisoned import ENDPOINT
-from tests.chaos.rooms.poison.contract import LATE
 from tests.chaos.sending import CLIENTS, Sent, bodies
+from tests.chaos.services.poison.contract import LATE
 from tests.chaos.trial import Trial
 from tests.end_to_end.load import submit
 from tests.end_to_end.service import Service

@@ -1,4 +1,4 @@
-"""The whole room: pairs that were sent, pairs that a model writes, an annotator's pairs."""
+"""The whole metric: pairs that were sent, pairs that a model writes, an annotator's pairs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""CoT2EL's page, of reports that the room made."""
+"""CoT2EL's page, of reports that the metric made."""
 
 from __future__ import annotations
 

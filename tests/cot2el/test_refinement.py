@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from services.cot2el import kernel
 from services.cot2el.kernel import MOST_STEPS
 from services.cot2el.refinement import RefinementRule, refine, shuffle_words, shuffled_baseline
-from services.cot2el.segmentation import GivenUnits, UnitRules, sentences
+from services.cot2el.segmentation import ProvidedUnits, UnitRules, sentences
 from shared.errors import BadInput
 from shared.questions import Explanation
 from tests.cot2el.writers import THOUGHT
@@ -125,7 +125,7 @@ def test_two_texts_that_take_hours_to_compare_are_refused_in_seconds(
     repeated: tuple[str, str],
 ) -> None:
     text, said = (piece * (1_500 // len(piece)) for piece in repeated)
-    units = GivenUnits(((0, len(text)),))(text, "en")
+    units = ProvidedUnits(((0, len(text)),))(text, "en")
     with pytest.raises(BadInput, match="too long to compare") as caught:
         refine([pair(said)], text, units, RefinementRule(0.6, most_steps=1_000_000))
     assert caught.value.pointer == "/pairs"

@@ -59,11 +59,11 @@ def test_every_room_has_its_worker_and_watches_its_lanes(overlay: str) -> None:
     scaled = {
         found["spec"]["scaleTargetRef"]["name"]: found for found in of_kind(overlay, *OPERATED)
     }
-    for room in workers:
-        triggers = scaled[f"worker-{room}"]["spec"]["triggers"]
+    for service in workers:
+        triggers = scaled[f"worker-{service}"]["spec"]["triggers"]
         watched = [trigger["metadata"]["listName"] for trigger in triggers]
-        calls = [f"model.{room}", f"model.{room}.batch"] if room in MODEL_SERVICES else []
-        assert watched == [*queue.queues_of([room]), *calls]
+        calls = [f"model.{service}", f"model.{service}.batch"] if service in MODEL_SERVICES else []
+        assert watched == [*queue.queues_of([service]), *calls]
 
 
 def test_pods_keep_to_the_restricted_profile(overlay: str) -> None:
@@ -162,6 +162,6 @@ def test_webhooks_leave_for_public_addresses_only(overlay: str) -> None:
 def test_the_gpu_overlay_gives_model_rooms_a_device(overlay: str) -> None:
     for found in of_kind(overlay, "Deployment"):
         container = found["spec"]["template"]["spec"]["containers"][0]
-        room = found["metadata"]["name"].removeprefix("worker-")
+        service = found["metadata"]["name"].removeprefix("worker-")
         has_device = "nvidia.com/gpu" in container["resources"]["limits"]
-        assert has_device is (overlay == "gpu" and room in MODEL_SERVICES)
+        assert has_device is (overlay == "gpu" and service in MODEL_SERVICES)

@@ -49,8 +49,8 @@ def test_it_is_valid_by_the_compose_specification(tmp_path: Path) -> None:
 
 
 def test_every_room_has_a_worker() -> None:
-    rooms = [service["command"][-1] for service in ours().values() if _module(service) == "worker"]
-    assert sorted(rooms) == list(contracts())
+    served = [service["command"][-1] for service in ours().values() if _module(service) == "worker"]
+    assert sorted(served) == list(contracts())
 
 
 def _module(service: Json) -> str:

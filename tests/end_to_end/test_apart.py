@@ -1,4 +1,4 @@
-"""A worker for each room, models asked over the queue: the same results, and nothing is lost."""
+"""A worker for each service, models over the queue: the same results, and nothing is lost."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ pytestmark = pytest.mark.end_to_end
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     """Workers apart; a lost call is asked again after five seconds."""
     folder: Path = tmp_path_factory.mktemp("apart")
-    rooms = ("--rooms", "hatexscore", "inference", "similarity")
-    with serving(folder, "--apart", *rooms, TOUCHSTONE_CALL_SECONDS="5") as running:
+    options = ("--rooms", "hatexscore", "inference", "similarity")
+    with serving(folder, "--apart", *options, TOUCHSTONE_CALL_SECONDS="5") as running:
         yield running
 
 

@@ -36,11 +36,11 @@ TWICE = 2
 
 @pytest.fixture(scope="module")
 def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
-    """A worker for each room."""
+    """A worker for each service."""
     folder: Path = tmp_path_factory.mktemp("every")
-    rooms = (*SCORED_BY_EMBEDDED, "inference", "similarity")
+    served = (*SCORED_BY_EMBEDDED, "inference", "similarity")
     with (
-        serving(folder, "--apart", "--rooms", *rooms) as service,
+        serving(folder, "--apart", "--rooms", *served) as service,
         httpx.Client(base_url=service.url, timeout=120) as made,
     ):
         yield made

@@ -1,4 +1,4 @@
-"""CoT2EL and HLV through the whole service: pairs from one room are explanations in the other."""
+"""CoT2EL and HLV through the whole service: pairs from one metric are explanations in the other."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.inference.shapes import save_llama
 pytestmark = pytest.mark.end_to_end
 
 CAUSAL = '\n[[models]]\nname = "tiny"\nkind = "causal"\nsource = "path:weights"\ndevice = "cpu"\n'
-ROOMS = ("--rooms", "hlv", "cot2el", "inference", "similarity")
+OPTIONS = ("--rooms", "hlv", "cot2el", "inference", "similarity")
 VOTES = HLV.examples["your own distributions"]
 
 
@@ -31,7 +31,7 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
     (folder / "models.toml").write_text(configured, encoding="utf-8")
     with (
         serving(
-            folder / "var", *ROOMS, TOUCHSTONE_MODELS_FILE=str(folder / "models.toml")
+            folder / "var", *OPTIONS, TOUCHSTONE_MODELS_FILE=str(folder / "models.toml")
         ) as service,
         httpx.Client(base_url=service.url, timeout=90) as made,
     ):
@@ -44,7 +44,7 @@ def result(client: httpx.Client, metric: str, body: dict[str, Any]) -> dict[str,
 
 
 @pytest.mark.parametrize("name", COT2EL.examples)
-def test_pairs_are_brought_back_to_the_reasoning(client: httpx.Client, name: str) -> None:
+def test_pairs_are_mapped_back_to_the_reasoning(client: httpx.Client, name: str) -> None:
     body = COT2EL.examples[name]
     found = result(client, "cot2el", body)
     assert found["score"] == 0.8

@@ -43,11 +43,11 @@ WORK = text(
 
 @dataclass
 class Watch:
-    """The highest resident memory of each process, and the longest lane, from a thread."""
+    """The highest resident memory of each process, and the longest queue, from a thread."""
 
     processes: dict[str, psutil.Process]
     highest: dict[str, int] = field(default_factory=dict)
-    longest_lane: int = 0
+    longest_queue: int = 0
 
     @contextmanager
     def watching(self) -> Iterator[None]:
@@ -62,7 +62,7 @@ class Watch:
 
     def _look(self, stop: threading.Event) -> None:
         while not stop.wait(0.05):
-            self.longest_lane = max(self.longest_lane, queue.waiting("hatexscore", batch=True))
+            self.longest_queue = max(self.longest_queue, queue.waiting("hatexscore", batch=True))
             for name, process in self.processes.items():
                 self.highest[name] = max(self.highest.get(name, 0), process.memory_info().rss)
 
@@ -143,7 +143,7 @@ def test_fifty_thousand_lines_leave_memory_flat(
         seconds = time.monotonic() - started
         cpu = {name: sum(one.cpu_times()[:2]) for name, one in watch.processes.items()}
     growth = {name: watch.highest[name] - before[name] for name in before}
-    print({"growth": growth, "seconds": seconds, "cpu": cpu, "lane": watch.longest_lane})  # noqa: T201
+    print({"growth": growth, "seconds": seconds, "cpu": cpu, "queue": watch.longest_queue})  # noqa: T201
     assert counts == {"total": LINES, "completed": LINES, "failed": 0}
-    assert watch.longest_lane <= WINDOW
+    assert watch.longest_queue <= WINDOW
     assert max(growth.values()) < MOST_GROWTH, growth

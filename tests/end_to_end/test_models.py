@@ -62,9 +62,9 @@ def client(tmp_path: Path) -> Iterator[httpx.Client]:
     hate = entry("embedded-hate", "classifier", "path:hate")
     file.write_text(hate + entry("embedded-nli", "classifier", "embedded:nli"), "utf-8")
     told = {"TOUCHSTONE_MODELS_FILE": str(file), "TOUCHSTONE_MODEL_WAIT_SECONDS": "1"}
-    rooms = ("--rooms", "hatexscore", "inference")
+    options = ("--rooms", "hatexscore", "inference")
     with (
-        serving(tmp_path / "var", *rooms, **told) as service,
+        serving(tmp_path / "var", *options, **told) as service,
         httpx.Client(base_url=service.url, timeout=60) as made,
     ):
         yield made

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.end_to_end
 
 @pytest.fixture(scope="module")
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A service with two rooms."""
+    """A service with two metrics."""
     folder: Path = tmp_path_factory.mktemp("pages")
     with serving(folder, "--rooms", "hatexscore", "ice") as service:
         yield service.url

@@ -25,8 +25,8 @@ pytestmark = [pytest.mark.end_to_end, pytest.mark.timeout(600)]
 
 PATIENCE_SECONDS = 180
 OPEN_SECONDS = 8  # of the batch that expires
-ROOMS = ("--rooms", "hatexscore", "inference", "similarity")
-APART, TOGETHER = ("--apart", *ROOMS), ROOMS
+SERVED = ("--rooms", "hatexscore", "inference", "similarity")
+APART, TOGETHER = ("--apart", *SERVED), SERVED
 
 
 @pytest.fixture(scope="module", params=[TOGETHER, APART], ids=["together", "apart"])

@@ -23,8 +23,8 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     """Whoever is silent for some seconds is given up."""
     folder: Path = tmp_path_factory.mktemp("silence")
     patience = {"TOUCHSTONE_SILENT_SECONDS": str(4 * min(busy(), 4))}
-    rooms = ("--rooms", "hatexscore", "inference")
-    with serving(folder, *rooms, **patience, TOUCHSTONE_LEASE_SECONDS="20") as running:
+    options = ("--rooms", "hatexscore", "inference")
+    with serving(folder, *options, **patience, TOUCHSTONE_LEASE_SECONDS="20") as running:
         yield running
 
 

@@ -56,9 +56,9 @@ def test_a_job_is_one_trace_and_holds_no_text(tmp_path: Path, collector: tuple[s
     url, spans = collector
     settings = {"TOUCHSTONE_OTLP_ENDPOINT": url, "OTEL_BSP_SCHEDULE_DELAY": "200"}
     body = {"text": "We lost the match", "explanation": '"lost the match" is no hate speech.'}
-    rooms = ("--apart", "--rooms", "hatexscore", "inference")
+    options = ("--apart", "--rooms", "hatexscore", "inference")
     with (
-        serving(tmp_path, *rooms, **settings) as service,
+        serving(tmp_path, *options, **settings) as service,
         httpx.Client(base_url=service.url, timeout=SECONDS) as client,
     ):
         job = finished(client, "/v1/scores/hatexscore", body)

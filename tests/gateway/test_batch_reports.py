@@ -109,10 +109,10 @@ def test_an_open_batch_has_no_report_yet(scene: Scene) -> None:
 
 
 def test_every_metric_takes_report_jobs(scene: Scene) -> None:
-    for metric, room in ((name, one.batch) for name, one in metrics().items()):
+    for metric, contract in ((name, one.batch) for name, one in metrics().items()):
         answer = scene.client.post(f"/v1/reports/{metric}", json={"jobs": ["job_1"]})
         assert answer.status_code == 202, answer.text
-        assert answer.json()["metric"] == room.name
+        assert answer.json()["metric"] == contract.name
     assert scene.client.post("/v1/reports/astrology", json={}).status_code == 404
     assert scene.client.post("/v1/reports/hatexscore", json={}).status_code == 422
 

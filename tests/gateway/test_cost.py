@@ -3,6 +3,7 @@ lower: over HTTP, in a batch's line, and in the worker."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -135,7 +136,7 @@ def test_a_report_over_a_batch_counts_its_results(scene: Scene) -> None:
     assert scene.client.post("/v1/reports/ice", json=asked).status_code == 202
 
 
-def test_the_worker_refuses_what_came_past_the_door(
+def test_the_worker_refuses_what_the_gateway_let_pass(
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An older gateway, or another limit, may have accepted it."""
@@ -151,7 +152,7 @@ def test_the_worker_refuses_what_came_past_the_door(
         size = Size("characters of `text`", len(request.text), "/text")
         return [Work((size,), "characters", seconds_each=0.1)]
 
-    room = type(ECHO)(**{**vars(ECHO), "cost": cost})
+    contract = replace(ECHO, cost=cost)
     ends = []
     for content in ("short", "much too long"):
         request = EchoRequest(text=content).model_dump(mode="json")
@@ -159,7 +160,7 @@ def test_the_worker_refuses_what_came_past_the_door(
             accepted = jobs.accept(
                 connection, "echo", request, key=None, resend_after=timedelta(minutes=1)
             )
-        carry(accepted.job.id, room, score)
+        carry(accepted.job.id, contract, score)
         with engine.begin() as connection:
             ends.append(jobs.find(connection, accepted.job.id))
     assert [end.status for end in ends] == ["succeeded", "failed"]

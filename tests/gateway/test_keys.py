@@ -1,4 +1,4 @@
-"""The command that makes keys, and the door that stays shut to others until there is one."""
+"""The command that makes keys, and the gateway that refuses others until there is one."""
 
 from __future__ import annotations
 

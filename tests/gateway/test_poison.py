@@ -34,9 +34,9 @@ def bodies() -> dict[str, dict[str, Any]]:
     """path → a body that it takes, with every field that a caller may choose."""
     shared = {"metadata": {"a": "b"}, "context": {"puid": "p"}, "webhook": f"we_{NO_ID}"}
     found = {
-        room.path: next(iter(room.examples.values())) | shared
-        for room in every_contract().values()
-        if room.examples
+        contract.path: next(iter(contract.examples.values())) | shared
+        for contract in every_contract().values()
+        if contract.examples
     }
     return found | {
         "/v1/batches": {

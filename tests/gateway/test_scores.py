@@ -33,9 +33,9 @@ def nothing_happened(engine: Engine) -> bool:
     return rows == 0 and queue.waiting("hatexscore") == 0
 
 
-def hinted(room: str) -> int:
-    """Messages in this room's lane, once the gateway's thread has sent what it had."""
-    return eventually(lambda: queue.waiting(room), f"nothing came into the lane of {room}")
+def messages_of(service: str) -> int:
+    """Messages in this service's queue, once the gateway's thread has sent what it had."""
+    return eventually(lambda: queue.waiting(service), f"nothing came into the queue of {service}")
 
 
 def test_a_job_is_committed_and_the_queue_gets_a_hint(client: httpx.Client) -> None:
@@ -46,7 +46,7 @@ def test_a_job_is_committed_and_the_queue_gets_a_hint(client: httpx.Client) -> N
     assert int(answer.headers["Retry-After"]) >= 1
     assert (job["status"], job["metadata"], job["context"]["puid"]) == ("queued", {"a": "b"}, "p1")
     assert client.get(answer.headers["Location"]).json() == job
-    assert hinted("hatexscore") == 1
+    assert messages_of("hatexscore") == 1
 
 
 @pytest.mark.parametrize(
@@ -171,7 +171,7 @@ def test_the_same_key_and_body_is_the_same_job(client: httpx.Client, engine: Eng
     second = client.post(URL, json=GOOD, headers={"Idempotency-Key": "one"})
     assert first.json()["id"] == second.json()["id"]
     assert second.headers["Idempotent-Replayed"] == "true"
-    assert hinted("hatexscore") == 1
+    assert messages_of("hatexscore") == 1
 
 
 def test_the_same_key_with_another_body_is_refused(client: httpx.Client) -> None:
@@ -228,8 +228,8 @@ def test_without_a_broker_the_job_is_accepted_all_the_same(
 
 
 def test_every_example_of_every_room_is_accepted(client: httpx.Client) -> None:
-    for room in contracts().values():
-        assert room.examples
-        for example in room.examples.values():
-            answer = client.post(room.path, json=example)
+    for contract in contracts().values():
+        assert contract.examples
+        for example in contract.examples.values():
+            answer = client.post(contract.path, json=example)
             assert answer.status_code == 202

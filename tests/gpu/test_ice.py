@@ -1,4 +1,4 @@
-"""On a GPU the room says what it says on the CPU: closely in float32."""
+"""On a GPU the metric reports what it reports on the CPU: closely in float32."""
 
 from __future__ import annotations
 

@@ -174,8 +174,8 @@ def test_missing_stages_are_null_with_the_reason() -> None:
         report = score(bring(internal=MORE))
     assert report.components.uii is not None
     assert report.components.uei is None
-    assert "uei: its response was not brought" in report.warnings
-    assert "rs: its response was not brought" in report.warnings
+    assert "uei: its response was not sent" in report.warnings
+    assert "rs: its response was not sent" in report.warnings
 
 
 def test_a_sure_sufficient_decision_without_new_reasons_is_worth_its_confidence() -> None:

@@ -157,9 +157,9 @@ def test_every_part_of_the_report_appears() -> None:
 
 def test_what_is_undefined_is_a_dash_with_its_reason() -> None:
     _, page, _ = looked_at(bring(internal=MORE))
-    assert "its response was not brought" in page.words
+    assert "its response was not sent" in page.words
     assert "– undefined" in page.words
-    assert "Not there: its response was not brought." in page.words
+    assert "Not there: its response was not sent." in page.words
 
 
 def test_the_path_has_its_stages_in_order_and_says_who_read_the_decision() -> None:
@@ -175,7 +175,7 @@ def test_the_path_has_its_stages_in_order_and_says_who_read_the_decision() -> No
     assert (internal.answer, internal.tone) == ("more reasons are needed", "bad")
     assert (external.answer, external.tone) == ("no more reasons are needed", "good")
     assert "our rules" in page.words
-    assert view.verdict.endswith("It stands by them in 2 of 4 later answers.")
+    assert view.verdict.endswith("It upholds them in 2 of 4 later answers.")
 
 
 def test_a_reason_that_is_missed_upholds_a_non_toxic_stance() -> None:
@@ -199,7 +199,7 @@ def test_refusals_and_irrelevant_answers_are_named() -> None:
     [
         ("I cannot help with that.", "refuses to judge"),
         ("The text is toxic.", "gives no reason"),
-        (TOXIC, "Nothing was asked about them"),
+        (TOXIC, "No later stage was run on them"),
     ],
 )
 def test_where_little_was_said_the_verdict_says_so(justify: str, verdict: str) -> None:
@@ -313,8 +313,8 @@ def test_without_any_relevance_nothing_is_shaded() -> None:
 
 def test_the_page_says_how_often_the_model_was_asked() -> None:
     brought, asked = bring(**WHOLE), ask(model="lm")
-    assert "The request brought 5 responses: nothing was asked here." in looked_at(brought)[1].words
-    assert "The model was asked for 5 responses" in looked_at(asked)[1].words
+    assert "The request holds 5 responses: no model was prompted." in looked_at(brought)[1].words
+    assert "The model was prompted for 5 responses" in looked_at(asked)[1].words
 
 
 def test_the_legend_knows_what_a_decision_is_held_against() -> None:

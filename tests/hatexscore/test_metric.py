@@ -117,7 +117,7 @@ def test_few_draws_are_reported_as_few() -> None:
     with bound(FakeClassifier()) as model:
         none, one = score_batch([ask(control_draws=0), ask(control_draws=1)])
     assert none.control is None
-    assert "no control: no draws were asked for" in none.warnings
+    assert "no control: no draws were requested" in none.warnings
     assert one.control is not None
     assert (one.control.draws, one.control.sd_drop) == (1, None)
     assert len(model.calls[0]) == 3

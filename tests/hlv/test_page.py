@@ -1,4 +1,4 @@
-"""HLV's page, of reports that the room made."""
+"""HLV's page, of reports that the metric made."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the door counts is never more than what the worker counts after tokenizing."""
+"""What the gateway counts is never more than what the worker counts after tokenizing."""
 
 from __future__ import annotations
 
@@ -169,7 +169,7 @@ def test_every_number_that_is_named_passes_and_one_more_does_not(
         for count, fine in ((value, True), (value + 1, False)):
             options = [count] if isinstance(given, int) else combinations(given, count)
             others = (asked.model_copy(update={field: option}) for option in options)
-            assert all(limit._passes(CONTRACT.work(other, READS)) for other in others) is fine
+            assert all(limit.passes(CONTRACT.work(other, READS)) for other in others) is fine
 
 
 def test_the_limits_are_the_worker_s() -> None:

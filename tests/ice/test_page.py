@@ -1,4 +1,4 @@
-"""The page of an ICE job, from reports that the room made."""
+"""The page of an ICE job, from reports that the metric made."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The laws of the whole room, on planted judges: what chance does, and what signal does."""
+"""The laws of the whole metric, on planted judges: what chance does, and what signal does."""
 
 from __future__ import annotations
 

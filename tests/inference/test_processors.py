@@ -51,28 +51,30 @@ def test_a_row_keeps_what_is_promised_of_it(processor: str) -> None:
     if MODE in PROCESSORS[processor] and vendor_of(CPUINFO.read_text()) != "intel":
         pytest.skip("MKL obeys its modes on Intel's processors only")
     found = company(PROCESSORS[processor])
-    for room in ("classifier", "similarity"):
-        most = 0.0 if found[room]["numerics"] == "bytes" else TOLERANCES["float32"]
-        assert found[room]["apart"] <= most, (room, found)
+    for service in ("classifier", "similarity"):
+        most = 0.0 if found[service]["numerics"] == "bytes" else TOLERANCES["float32"]
+        assert found[service]["apart"] <= most, (service, found)
 
 
 def test_in_bfloat16_a_row_keeps_its_tolerance() -> None:
     found = company({}, "bfloat16")
-    for room in ("classifier", "similarity"):
-        assert found[room]["numerics"] == "tolerance"
-        assert found[room]["apart"] <= TOLERANCES["bfloat16"], (room, found)
+    for service in ("classifier", "similarity"):
+        assert found[service]["numerics"] == "tolerance"
+        assert found[service]["apart"] <= TOLERANCES["bfloat16"], (service, found)
 
 
 @on_intel
 def test_on_intel_the_mode_is_chosen_and_it_is_what_holds_the_bits() -> None:
     chosen, weaker = company({}), company({MODE: "AUTO"})
     assert chosen["mode"].endswith(",STRICT")
-    assert [chosen[room] for room in ("classifier", "similarity")] == [
+    assert [chosen[service] for service in ("classifier", "similarity")] == [
         {"numerics": "bytes", "apart": 0.0}
     ] * 2
     assert weaker["mode"] == "AUTO"  # the user's own choice
-    assert max(weaker[room]["apart"] for room in ("classifier", "similarity")) > 0
-    assert {weaker[room]["numerics"] for room in ("classifier", "similarity")} == {"tolerance"}
+    assert max(weaker[service]["apart"] for service in ("classifier", "similarity")) > 0
+    assert {weaker[service]["numerics"] for service in ("classifier", "similarity")} == {
+        "tolerance"
+    }
 
 
 @on_intel

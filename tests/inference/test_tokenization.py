@@ -1,6 +1,6 @@
 """Networks whose positions begin after the padding row read their longest text, and no more.
 
-Tiny ones of each shape, with a tokenizer that states no limit; in both rooms.
+Tiny ones of each shape, with a tokenizer that states no limit; in both services.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ def rounds() -> Rounds:
 
 
 @pytest.fixture
-def door(rounds: Rounds) -> Iterator[httpx.Client]:
+def probes(rounds: Rounds) -> Iterator[httpx.Client]:
     port = free_port()
     server = serve(rounds, HOST, port)
     with httpx.Client(base_url=f"http://{HOST}:{port}", timeout=SECONDS) as client:
@@ -31,7 +31,7 @@ def door(rounds: Rounds) -> Iterator[httpx.Client]:
 
 
 def test_a_duty_that_hangs_is_named_and_one_that_goes_on_is_well_again(
-    rounds: Rounds, door: httpx.Client
+    rounds: Rounds, probes: httpx.Client
 ) -> None:
     stop, hung, free = threading.Event(), threading.Event(), threading.Event()
 
@@ -40,24 +40,24 @@ def test_a_duty_that_hangs_is_named_and_one_that_goes_on_is_well_again(
             hung.set()
             free.wait()
 
-    thread = threading.Thread(target=Duty("filing", work, 0.01).keep_doing, args=(stop, rounds))
+    thread = threading.Thread(target=Duty("filing", work, 0.01).run_until, args=(stop, rounds))
     thread.start()
     try:
-        eventually(lambda: door.get("/healthz").status_code == 503)
-        assert list(door.get("/readyz").json()) == ["filing"]
+        eventually(lambda: probes.get("/healthz").status_code == 503)
+        assert list(probes.get("/readyz").json()) == ["filing"]
         free.set()
-        eventually(lambda: door.get("/healthz").status_code == 200)
+        eventually(lambda: probes.get("/healthz").status_code == 200)
     finally:
         free.set()
         stop.set()
         thread.join()
 
 
-def test_a_thread_that_ended_is_late(rounds: Rounds, door: httpx.Client) -> None:
+def test_a_thread_that_ended_is_late(rounds: Rounds, probes: httpx.Client) -> None:
     rounds.begin("promises")
-    eventually(lambda: door.get("/healthz").status_code == 503)
+    eventually(lambda: probes.get("/healthz").status_code == 503)
 
 
-def test_counters_are_there_too(door: httpx.Client) -> None:
-    assert door.get("/healthz").json() == {"status": "ok"}
-    assert "touchstone_jobs_finished_total" in door.get("/metrics").text
+def test_counters_are_there_too(probes: httpx.Client) -> None:
+    assert probes.get("/healthz").json() == {"status": "ok"}
+    assert "touchstone_jobs_finished_total" in probes.get("/metrics").text

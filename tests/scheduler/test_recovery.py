@@ -34,15 +34,15 @@ def claim(engine: Engine, job_id: str, lease: timedelta) -> None:
 
 def test_a_lost_message_is_sent_again_once(engine: Engine, chosen: Settings) -> None:
     accept(engine)
-    recovery.keep(engine, chosen)
+    recovery.recover(engine, chosen)
     assert queue.waiting("echo") == 1
-    recovery.keep(engine, chosen)  # its time has not come again
+    recovery.recover(engine, chosen)  # its time has not come again
     assert queue.waiting("echo") == 1
 
 
 def test_a_young_job_is_left_alone(engine: Engine, chosen: Settings) -> None:
     accept(engine, resend_after=timedelta(minutes=1))
-    recovery.keep(engine, chosen)
+    recovery.recover(engine, chosen)
     assert queue.waiting("echo") == 0
 
 
@@ -51,7 +51,7 @@ def test_a_long_queue_does_not_breed_duplicates(engine: Engine, chosen: Settings
     for _ in range(10):
         queue.send("echo", accept(engine))
     for _ in range(5):
-        recovery.keep(engine, impatient)
+        recovery.recover(engine, impatient)
     assert queue.waiting("echo") == 10
 
 
@@ -59,7 +59,7 @@ def test_only_as_many_are_sent_as_the_lane_is_short_of(engine: Engine, chosen: S
     made = [accept(engine) for _ in range(10)]
     for job_id in made[:7]:
         queue.send("echo", job_id)
-    recovery.keep(engine, chosen)
+    recovery.recover(engine, chosen)
     assert queue.waiting("echo") == 10
 
 
@@ -72,15 +72,15 @@ def test_a_job_that_waits_for_a_model_is_sent_when_its_time_has_come(
             claimed = leases.claim(connection, accept(engine), lease=minute, max_attempts=3)
             assert claimed is not None
             leases.wait(connection, claimed, model=model, resend_after=resend_after)
-        recovery.keep(engine, chosen)
-        recovery.keep(engine, chosen)  # its time has not come again
+        recovery.recover(engine, chosen)
+        recovery.recover(engine, chosen)  # its time has not come again
         assert queue.waiting("echo") == sent
 
 
 def test_an_orphan_is_sent_again_and_a_working_job_is_not(engine: Engine, chosen: Settings) -> None:
     claim(engine, accept(engine), lease=timedelta(seconds=-1))
     claim(engine, accept(engine), lease=timedelta(minutes=1))
-    recovery.keep(engine, chosen)
+    recovery.recover(engine, chosen)
     assert queue.waiting("echo") == 1
 
 
@@ -88,7 +88,7 @@ def test_an_orphan_without_attempts_left_fails(engine: Engine, chosen: Settings)
     job_id = accept(engine)
     for _ in range(chosen.max_attempts):
         claim(engine, job_id, lease=timedelta(seconds=-1))
-    recovery.keep(engine, chosen)
+    recovery.recover(engine, chosen)
     with engine.begin() as connection:
         job = jobs.find(connection, job_id)
     assert job.status == "failed"
@@ -108,8 +108,8 @@ def test_without_a_broker_the_promise_stands(
     with monkeypatch.context() as patch:
         patch.setattr(queue, "send", away)
         with pytest.raises(Unavailable):
-            recovery.keep(engine, again)
-    recovery.keep(engine, again)
+            recovery.recover(engine, again)
+    recovery.recover(engine, again)
     assert queue.waiting("echo") == 1
 
 
@@ -121,8 +121,8 @@ def claimed(engine: Engine, job_id: str) -> bool:
 
 
 def sent(engine: Engine, chosen: Settings, broker: redis.Redis) -> list[str]:
-    """What a round of promises sends, taken out of the lane: the jobs' ids."""
-    recovery.keep(engine, chosen)
+    """What a round of recovery sends, taken out of the queue: the jobs' ids."""
+    recovery.recover(engine, chosen)
     messages: Any = broker.lrange("score.echo", 0, -1)
     broker.delete("score.echo")
     return [json.loads(b64decode(json.loads(raw)["body"]))[0][0] for raw in messages]

@@ -17,7 +17,7 @@ from services.scheduler.retention import Retention
 from services.scheduler.steps import Boundary
 from shared.errors import FileStoreAway, Unavailable
 from shared.file_store import FileStore
-from shared.ledger import batch_feed as lanes
+from shared.ledger import batch_feed as feed
 from shared.ledger import batch_validation, batches, retention
 from tests.batches import FINAL, Json, Scene, line
 
@@ -77,8 +77,8 @@ def poisoned(scene: Scene, batch: Json, statement: str) -> Iterator[None]:
 
 STEPS: list[tuple[str, Any, str, int]] = [
     ("validating", batch_validation, "advance", 1),
-    ("feeding", lanes, "take", 1),
-    ("feeding", lanes, "feed", 1),
+    ("feeding", feed, "take", 1),
+    ("feeding", feed, "feed", 1),
     ("writing", batches, "take_unwritten", 1),
     ("writing", batches, "answers", 1),
     ("writing", batches, "close", 1),

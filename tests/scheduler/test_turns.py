@@ -141,7 +141,7 @@ def test_a_tenant_alone_has_the_whole_window(alone: Scene) -> None:
         fed.append(feeder.round())
         alone.work()
     assert fed[0] == LEAST_WAITING
-    assert fed[1] >= 2 * fed[0]  # the lane was found empty
+    assert fed[1] >= 2 * fed[0]  # the queue was found empty
     assert sum(fed) == 400
 
 
@@ -205,7 +205,7 @@ def test_the_pace_follows_what_ends() -> None:
         slow = pace.bound("m", 40, 40, at=float(second))
     assert slow == 16  # nothing ends
     bounds = []
-    for second in range(20, 27):  # many workers that take long: the lane is empty, nothing ends
+    for second in range(20, 27):  # many workers that take long: the queue is empty, nothing ends
         pace.fed("m", 16)
         bounds.append(pace.bound("m", 40 + 16 * (second - 19), 0, at=float(second)))
     assert bounds == [32, 64, 128, 256, 500, 500, 500]

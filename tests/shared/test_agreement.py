@@ -1,4 +1,4 @@
-"""Two answers agree as far as their models promise it, and not a digit further."""
+"""Two answers agree as far as their models guarantee it, and not a digit further."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The file store keeps its promises in a folder and in a store without folders alike."""
+"""The file store behaves the same in a folder and in a store without folders."""
 
 from __future__ import annotations
 

@@ -141,7 +141,8 @@ def test_a_text_says_its_language_or_that_it_is_not_known() -> None:
 def test_marks_are_shown_without_white_space_of_the_template() -> None:
     said = pieces("ab c d", [Mark(0, 2, "a", "first"), Mark(3, 4, "b")])
     assert shown("ui.marked(said)", said=said) == (
-        '<mark class="mark-a" title="first">ab<span class="spoken" lang="en"> [first] </span>'
+        '<mark class="mark-a" title="first">ab'
+        '<span class="visually-hidden" lang="en"> [first] </span>'
         "</mark> "
         '<mark class="mark-b">c</mark> d'
     )

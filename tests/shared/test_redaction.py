@@ -1,4 +1,4 @@
-"""`do_not_store_text`: whatever the room reports, no text of the request outlives the job."""
+"""`do_not_store_text`: whatever the metric reports, no text of the request outlives the job."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ def test_a_refusal_says_which_number_to_lower_and_how_far() -> None:
     st.floats(1, 10_000),
 )
 @such_as([1_027], 0, 1.0259999999999998)
-def test_who_lowers_a_number_as_told_is_accepted(
+def test_who_lowers_a_number_as_advised_is_accepted(
     values: list[int], which: int, seconds: float
 ) -> None:
     limit = WorkLimit(seconds, tokens_per_second=1_000)
@@ -103,12 +103,14 @@ def test_words_are_counted_as_no_tokenizer_joins_them(first: str, second: str) -
 
 @pytest.mark.parametrize("name", sorted(every_contract()))
 def test_every_example_is_far_from_the_limit(name: str) -> None:
-    room = every_contract()[name]
-    for example in room.examples.values():
-        works = room.work(room.request.model_validate(example), FEWEST_READ)
+    contract = every_contract()[name]
+    for example in contract.examples.values():
+        works = contract.work(contract.request.model_validate(example), FEWEST_READ)
         LIMIT.check(works)
         assert LIMIT.likely_seconds(works) < 5
 
 
-def test_every_room_says_what_it_costs() -> None:
-    assert all(room.cost is not None or "report" in name for name, room in every_contract().items())
+def test_every_service_says_what_it_costs() -> None:
+    assert all(
+        contract.cost is not None or "report" in name for name, contract in every_contract().items()
+    )

@@ -1,4 +1,4 @@
-"""The room's own jobs: the default model, the order of the pairs, the provenance."""
+"""The service's own jobs: the default model, the order of the pairs, the provenance."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ from tests.soak.story import Plan, Soaked, soak
 
 PAGE = ROOT / "docs" / "operations.md"
 BEGIN, END = "<!-- soak: rewritten by `make soak` -->", "<!-- end of soak -->"
-ROOMS = ("hatexscore", "hatexscore", "inference")  # two workers: the death of one is no silence
+SERVED = ("hatexscore", "hatexscore", "inference")  # two workers: the death of one is no silence
 THREADS = {"TOUCHSTONE_WORKER_THREADS": "8"}  # jobs that only compute: more would queue inside
 MOST_GROWTH = 0.10
 MOST_DELAY = 3.0
@@ -51,7 +51,7 @@ def main() -> int:
     )
     with (
         tempfile.TemporaryDirectory() as folder,
-        serving(Path(folder), "--apart", "--rooms", *ROOMS, **THREADS) as service,
+        serving(Path(folder), "--apart", "--rooms", *SERVED, **THREADS) as service,
     ):
         audit.install(service)
         with Memory.of(service).watching() as memory:
@@ -65,8 +65,8 @@ def main() -> int:
 
 def _said(soaked: Soaked, plan: Plan) -> Json:
     found, growth = soaked.findings, soaked.memory.growth
-    alone, beside, dying = soaked.alone, soaked.beside, soaked.dying
-    delay = beside.p95 / alone.p95
+    alone, during, during_deaths = soaked.alone, soaked.during, soaked.during_deaths
+    delay = during.p95 / alone.p95
     return {
         "accepted": found.accepted,
         "succeeded": found.succeeded,
@@ -80,19 +80,19 @@ def _said(soaked: Soaked, plan: Plan) -> Json:
         "rss_mib": soaked.memory.mebibytes,
         "rss_growth": {name: round(value, 4) for name, value in growth.items()},
         "interactive_alone": alone.figures,
-        "interactive_beside": beside.figures,
-        "interactive_dying": dying.figures,
+        "interactive_during": during.figures,
+        "interactive_during_deaths": during_deaths.figures,
         "p95_ratio": round(delay, 2),
-        "p95_ratio_dying": round(dying.p95 / alone.p95, 2),
+        "p95_ratio_during_deaths": round(during_deaths.p95 / alone.p95, 2),
         "holds": {
             "nothing lost": found.succeeded == found.accepted and not soaked.wrong,
             "every job ended once": found.ended_twice == found.changed_after_the_end == 0,
             "workers were killed": soaked.deaths > 0,
             "memory flat": all(value < MOST_GROWTH for value in growth.values()),
             "interactive jobs all answered": not sum(
-                one.refused + one.failed for one in (alone, beside, dying)
+                one.refused + one.failed for one in (alone, during, during_deaths)
             ),
-            "interactive p95 beside batches": delay < MOST_DELAY,
+            "interactive p95 during batches": delay < MOST_DELAY,
         },
     }
 
@@ -111,10 +111,10 @@ def _write(page: Path, said: Json, plan: Plan) -> None:
         ("RSS in MiB after warm-up and highest after that", said["rss_mib"]),
         ("its growth, below 0.1", said["rss_growth"]),
         ("interactive jobs alone, ms", said["interactive_alone"]),
-        ("beside the first half of the batches, ms", said["interactive_beside"]),
+        ("during the first half of the batches, ms", said["interactive_during"]),
         ("ratio of their p95, below 3", said["p95_ratio"]),
-        ("beside the second half, while workers are killed, ms", said["interactive_dying"]),
-        ("ratio of its p95 to alone", said["p95_ratio_dying"]),
+        ("during the second half, while workers are killed, ms", said["interactive_during_deaths"]),
+        ("ratio of its p95 to alone", said["p95_ratio_during_deaths"]),
         ("does not hold", ", ".join(k for k, held in said["holds"].items() if not held) or "-"),
     ]
     head = [

@@ -1,5 +1,4 @@
-"""The soak from beginning to end: warm up, ask alone, ask beside batches, ask beside batches while
-workers die."""
+"""The soak: interactive jobs alone, then during batches, then during batches while workers die."""
 
 from __future__ import annotations
 
@@ -50,8 +49,8 @@ class Soaked:
     findings: Findings
     memory: Memory
     alone: Interactive
-    beside: Interactive  # half of the batches, nobody dies
-    dying: Interactive  # the other half, while workers are killed
+    during: Interactive  # half of the batches, nobody dies
+    during_deaths: Interactive  # the other half, while workers are killed
     wrong: int  # lines that are missing, failed, or differ between batches
     deaths: int
     seconds: float  # from the first batch to the last download
@@ -90,7 +89,7 @@ def soak(service: Service, plan: Plan, memory: Memory, console: Console) -> Soak
     """Do it all, and look at what is left."""
     reaper = Reaper(service, plan.kill_seconds, random.Random(plan.seed))  # noqa: S311 - seeded
     body = OWN | {"text": "Muslims are kind, says the interactive user"}
-    alone, beside, dying = Interactive(), Interactive(), Interactive()
+    alone, during, during_deaths = Interactive(), Interactive(), Interactive()
     with ExitStack() as stack:
         clients = [
             stack.enter_context(opened(service, tenant, "score", "batch")) for tenant in TENANTS
@@ -104,16 +103,16 @@ def soak(service: Service, plan: Plan, memory: Memory, console: Console) -> Soak
         console.print(f"{plan.jobs} jobs in {plan.batches} batches")
         batches = [lines(plan.jobs // plan.batches)] * (plan.batches // 2)
         begun = time.monotonic()
-        with beside.asking(clients[0], body):
+        with during.asking(clients[0], body):
             ends = through(clients, batches)
         console.print("the second half, while workers die")
-        with dying.asking(clients[0], body), reaper.reaping():
+        with during_deaths.asking(clients[0], body), reaper.reaping():
             ends += through(clients, batches)
         seconds = time.monotonic() - begun
     ids = [job_id for end in (*warm, *ends) for job_id in end.job_ids]
-    found = audited(service, [*ids, *alone.ids, *beside.ids, *dying.ids])
+    found = audited(service, [*ids, *alone.ids, *during.ids, *during_deaths.ids])
     wrong = sum(faults(end, plan.jobs // plan.batches) for end in ends) + differing(ends)
-    return Soaked(found, memory, alone, beside, dying, wrong, reaper.deaths, seconds)
+    return Soaked(found, memory, alone, during, during_deaths, wrong, reaper.deaths, seconds)
 
 
 def lines(number: int) -> list[Json]:

@@ -16,7 +16,7 @@ from pydantic import ValidationError
 
 from services.gateway.pages.result_tables import Table, is_interval
 from services.gateway.pages.templates import STATIC, rendered
-from services.gateway.views import batch_shown
+from services.gateway.views import batch_view
 from services.registry import metrics, surprising_words
 from shared.contracts import Interval, Message
 from shared.ledger.batch_lines import LineSummary
@@ -218,7 +218,7 @@ def file_of(
     sheets = "\n".join((STATIC / name).read_text("utf-8") for name in SHEETS)
     return rendered(
         "batch_file.html",
-        batch=batch_shown(batch),
+        batch=batch_view(batch),
         contract=metrics().get(batch.metric),
         summary=summary_of(batch, report, inside=True),
         items=items,

@@ -14,7 +14,7 @@ from fastapi.sse import EventSourceResponse
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import RedirectResponse, Response
 
-from services.gateway.auth import Viewer, demand_scope, stream_held, while_viewing
+from services.gateway.auth import Viewer, require_scope, stream_held, while_viewing
 from services.gateway.caller import Caller
 from services.gateway.pages import templates
 from services.gateway.pages.batch_report import ReportSummary, summary_of
@@ -27,7 +27,7 @@ from services.gateway.routes.batches import BATCH_ID, found, known
 from services.gateway.routes.events import stream
 from services.gateway.routes.files import get_file_content
 from services.gateway.state import Gateway, State
-from services.gateway.views import batch_shown
+from services.gateway.views import batch_view
 from services.registry import contracts, surprising_rules, surprising_words
 from shared.errors import UnknownFile
 from shared.ledger import batches
@@ -49,13 +49,13 @@ async def batch_list(
     after: Annotated[str | None, Query(pattern=f"^{BATCH_ID.pattern}$")] = None,
 ) -> Response:
     """A page of them."""
-    demand_scope(caller, "batch")
+    require_scope(caller, "batch")
     wanted = Slice(ON_A_PAGE, after=after, tenant=caller.tenant)
     found, more = await gateway.in_ledger(lambda connection: batches.page_of(connection, wanted))
     return page(
         request,
         "batches.html",
-        batches=[batch_shown(batch) for batch in found],
+        batches=[batch_view(batch) for batch in found],
         older=f"/batches?after={found[-1].id}" if more else None,
         first=after is None,
     )
@@ -76,7 +76,7 @@ class BatchReportState:
     why_not: str = ""
 
     @property
-    def is_being_made(self) -> bool:
+    def is_pending(self) -> bool:
         """Whether it is worth waiting for."""
         return self.job is not None and not self.job.is_final
 
@@ -111,7 +111,7 @@ async def batch_page(
     return page(
         request,
         "batch.html",
-        batch=batch_shown(batch),
+        batch=batch_view(batch),
         contract=contracts().get(batch.metric),
         report=await _report(batch, gateway) if ended else None,
         lines=await _lines(batch, gateway, filters, place) if ended else None,
@@ -142,7 +142,7 @@ async def batch_cancel(
     request: Request, batch_id: str, gateway: Gateway, caller: Viewer
 ) -> Response:
     """Cancel it; one that has ended meanwhile stays as it is."""
-    demand_scope(caller, "batch")
+    require_scope(caller, "batch")
     templates.demand(request, await form_of(request))
     await gateway.in_ledger(
         lambda connection: batches.cancel(connection, known(batch_id), tenant=caller.tenant)
@@ -236,7 +236,7 @@ async def batch_jsonl(
 
 async def owned(batch_id: str, gateway: State, caller: Caller) -> Batch:
     """The viewer's batch. Raises UnknownBatch, Forbidden."""
-    demand_scope(caller, "batch")
+    require_scope(caller, "batch")
     return await found(batch_id, gateway, caller.tenant)
 
 

@@ -19,7 +19,7 @@ from services.gateway.pages import page_route
 from services.gateway.pages.page_route import pages
 from services.gateway.pages.templates import page
 from services.gateway.state import Gateway, State
-from services.gateway.views import batch_shown
+from services.gateway.views import batch_view
 from services.registry import every_contract
 from shared import queue
 from shared.errors import Unavailable
@@ -126,7 +126,7 @@ async def look(gateway: State, caller: Caller) -> Overview:
             known or overview.signs(connection, caller.tenant),
             queues,
             recent,
-            [batch_shown(batch) for batch in newest],
+            [batch_view(batch) for batch in newest],
             statuses,
         )
 

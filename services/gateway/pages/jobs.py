@@ -31,7 +31,7 @@ from services.gateway.pages.templates import base_url, form_of, page, rendered
 from services.gateway.routes.events import stream
 from services.gateway.routes.jobs import BATCH_ID, JOB_ID, known
 from services.gateway.state import Gateway, State
-from services.gateway.views import shown
+from services.gateway.views import job_view
 from services.registry import every_contract
 from shared.contracts import JobRequest, ServiceContract
 from shared.ledger import jobs
@@ -97,7 +97,7 @@ async def job_json(job_id: str, gateway: Gateway, caller: Viewer) -> Response:
     """The job as the API gives it."""
     job = await _found(job_id, gateway, caller)
     name = f'attachment; filename="{job.id}.json"'
-    return JSONResponse(shown(job), headers={"Content-Disposition": name})
+    return JSONResponse(job_view(job), headers={"Content-Disposition": name})
 
 
 @router.get("/jobs/{job_id}/live", dependencies=[Depends(stream_held)])
@@ -132,7 +132,7 @@ async def _found(job_id: str, gateway: State, caller: Caller) -> Job:
 def _context(job: Job, request: Request, *, with_key: bool) -> dict[str, Any]:
     """What the template shows. Waits for pictures: not for the event loop."""
     return {
-        "job": shown(job),
+        "job": job_view(job),
         "contract": every_contract().get(job.metric),
         "steps": views.of_job(job),
         "seconds": _seconds(job),

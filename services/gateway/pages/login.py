@@ -7,7 +7,7 @@ from typing import Annotated
 from fastapi import Query, Request
 from starlette.responses import RedirectResponse, Response
 
-from services.gateway.auth import known
+from services.gateway.auth import authenticate
 from services.gateway.caller import SESSION_SECONDS
 from services.gateway.pages import templates
 from services.gateway.pages.page_route import pages
@@ -19,7 +19,7 @@ from services.gateway.pages.templates import (
     page,
 )
 from services.gateway.refusals import Unauthenticated
-from services.gateway.state import Gateway, keys_are_asked_for
+from services.gateway.state import Gateway, requires_key
 
 YEAR = 365 * 86_400
 
@@ -31,7 +31,7 @@ async def login_form(
     request: Request, gateway: Gateway, next: Annotated[str, Query(max_length=2_000)] = "/"
 ) -> Response:
     """Ask for a key; where none is needed there is nothing to ask."""
-    if not await keys_are_asked_for(gateway):
+    if not await requires_key(gateway):
         return RedirectResponse(local(next), 303)
     return page(request, "login.html", next=local(next), wrong=None)
 
@@ -43,7 +43,7 @@ async def login(request: Request, gateway: Gateway) -> Response:
     templates.demand(request, form)
     secret, target = form.get("key", "").strip(), local(form.get("next", "/"))
     try:
-        caller = await known(gateway, secret)
+        caller = await authenticate(gateway, secret)
     except Unauthenticated as error:
         return page(request, "login.html", 401, next=target, wrong=error.detail)
     response = RedirectResponse(target, 303)

@@ -53,7 +53,7 @@ class PageRoute(APIRoute):
                 response = RedirectResponse(f"/login?next={quote(_address(request))}", 303)
             except RequestValidationError:
                 response = _problem(
-                    request, 422, "There is no such page", "The address is not ours."
+                    request, 422, "There is no such page", "No page has this address."
                 )
             except HTTPException as error:
                 response = _problem(request, error.status_code, str(error.detail), "")

@@ -16,7 +16,7 @@ from starlette.responses import RedirectResponse, Response
 
 from services import registry
 from services.gateway import incoming
-from services.gateway.auth import Viewer, demand_scope
+from services.gateway.auth import Viewer, require_scope
 from services.gateway.caller import Caller
 from services.gateway.pages import templates
 from services.gateway.pages.jobs import Snippets, snippets
@@ -111,7 +111,7 @@ async def try_form(
 @router.post("/try")
 async def try_it(request: Request, gateway: Gateway, caller: Viewer) -> Response:
     """Commit a job and go to its page; or say what is wrong, or what the request would be."""
-    demand_scope(caller, "score")
+    require_scope(caller, "score")
     form = await form_of(request, limit=ENCODED * gateway.settings.max_body_bytes)
     templates.demand(request, form)
     chosen = _chosen(form.get("metric", ""))

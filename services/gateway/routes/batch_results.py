@@ -147,7 +147,7 @@ def unfinished(job: Job) -> JSONResponse:
     if job.error is not None:
         return answer(job.error)
     headers = {"Location": f"/v1/jobs/{job.id}", "Retry-After": "1"}
-    return JSONResponse(views.shown(job), 202, headers)
+    return JSONResponse(views.job_view(job), 202, headers)
 
 
 def picture(report: dict[str, Any], name: str, format: Format) -> Response:
@@ -174,7 +174,7 @@ async def as_html(batch: Batch, report: dict[str, Any], gateway: State) -> Respo
 
 async def as_csv(batch: Batch, gateway: State) -> Response:
     """The file, as it is read from the ledger. Raises NothingToReport, Unavailable."""
-    demand_ended(batch)
+    require_ended(batch)
     pieces = batch_csv.written(gateway.engine, batch, metrics().get(batch.metric))
     first = await run_in_threadpool(lambda: [next(pieces, b""), next(pieces, b"")])
     return StreamingResponse(
@@ -193,7 +193,7 @@ class Look:
     reasons: dict[str, int]
 
 
-def demand_ended(batch: Batch) -> None:
+def require_ended(batch: Batch) -> None:
     """Raises NothingToReport while something can still change."""
     if not batch.is_final:
         raise NothingToReport(f"the batch is {batch.status}; its results are not all there yet")

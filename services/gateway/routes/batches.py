@@ -18,7 +18,7 @@ from services.gateway.incoming import ById, Limit, key_header, key_of, listed, p
 from services.gateway.refusals import AlreadyFinal
 from services.gateway.routes.files import FILE_ID
 from services.gateway.state import Gateway, State
-from services.gateway.views import BatchList, BatchView, batch_shown
+from services.gateway.views import BatchList, BatchView, batch_view
 from services.registry import contracts
 from shared.contracts import Message, MetadataKey, MetadataValue, ServiceContract
 from shared.errors import BadInput, UnknownBatch, UnknownFile
@@ -84,14 +84,14 @@ async def create_batch(
     key, owner = key_of(idempotency_key), caller.owner(gateway.settings)
 
     def work(connection: Connection) -> tuple[Batch, bool]:
-        _demand_input(connection, new.input_file_id, new.tenant)
+        _require_input(connection, new.input_file_id, new.tenant)
         return batches.make(connection, new, key=key, owner=owner)
 
     batch, replayed = await gateway.in_ledger(work)
     headers = {"Location": f"/v1/batches/{batch.id}"}
     if replayed:
         headers["Idempotent-Replayed"] = "true"
-    return JSONResponse(batch_shown(batch), headers=headers)
+    return JSONResponse(batch_view(batch), headers=headers)
 
 
 def contract_at(endpoint: str) -> ServiceContract:
@@ -116,7 +116,7 @@ def _new(asked: BatchRequest, contract: ServiceContract, gateway: State, tenant:
     )
 
 
-def _demand_input(connection: Connection, file_id: str, tenant: str) -> None:
+def _require_input(connection: Connection, file_id: str, tenant: str) -> None:
     """Raises BadInput unless this is the input of a batch. It stays until the batch has ended."""
     try:
         file = files.hold(connection, file_id, tenant=tenant)
@@ -144,7 +144,7 @@ async def list_batches(
     """A page of batches."""
     page = replace(slice_of(request, limit, after, order), tenant=caller.tenant)
     found, more = await gateway.in_ledger(lambda connection: batches.page_of(connection, page))
-    return JSONResponse(listed([batch_shown(batch) for batch in found], has_more=more))
+    return JSONResponse(listed([batch_view(batch) for batch in found], has_more=more))
 
 
 @router.get(
@@ -157,7 +157,7 @@ async def list_batches(
 async def get_batch(batch_id: str, gateway: Gateway, caller: Batcher) -> JSONResponse:
     """The batch with this id."""
     batch = await found(batch_id, gateway, caller.tenant)
-    return JSONResponse(batch_shown(batch), headers={} if batch.is_final else {"Retry-After": "2"})
+    return JSONResponse(batch_view(batch), headers={} if batch.is_final else {"Retry-After": "2"})
 
 
 @router.post(
@@ -174,7 +174,7 @@ async def cancel_batch(batch_id: str, gateway: Gateway, caller: Batcher) -> JSON
     )
     if batch.status not in ("cancelling", "cancelled"):
         raise AlreadyFinal(f"the batch is {batch.status}")
-    return JSONResponse(batch_shown(batch))
+    return JSONResponse(batch_view(batch))
 
 
 async def found(batch_id: str, gateway: State, tenant: str) -> Batch:

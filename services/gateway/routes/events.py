@@ -15,7 +15,7 @@ from fastapi import APIRouter, Depends, Header
 from fastapi.sse import EventSourceResponse, format_sse_event
 
 from services.gateway import views
-from services.gateway.auth import Batcher, Reader, while_known
+from services.gateway.auth import Batcher, Reader, while_authorized
 from services.gateway.refusals import Unauthenticated
 from services.gateway.routes import batches as batch_routes
 from services.gateway.routes import jobs as job_routes
@@ -56,12 +56,12 @@ RESPONSES: dict[int | str, dict[str, Any]] = {
 router = APIRouter()
 
 
-async def _held_to_read(gateway: Gateway, caller: Reader) -> AsyncIterator[None]:
+async def _stream_of_reader(gateway: Gateway, caller: Reader) -> AsyncIterator[None]:
     with gateway.streams.another(caller):
         yield
 
 
-async def _held_by_batcher(gateway: Gateway, caller: Batcher) -> AsyncIterator[None]:
+async def _stream_of_batcher(gateway: Gateway, caller: Batcher) -> AsyncIterator[None]:
     with gateway.streams.another(caller):
         yield
 
@@ -72,7 +72,7 @@ async def _held_by_batcher(gateway: Gateway, caller: Batcher) -> AsyncIterator[N
     summary="A job's progress until it has ended: job.queued, job.running, job.succeeded …, end",
     tags=["jobs"],
     response_model=None,
-    dependencies=[Depends(_held_to_read)],
+    dependencies=[Depends(_stream_of_reader)],
     responses=RESPONSES,
 )
 async def job_events(
@@ -85,7 +85,7 @@ async def job_events(
             lambda connection: jobs.find(connection, job_routes.known(job_id), tenant=caller.tenant)
         )
 
-    return await stream(while_known(caller, gateway, look), job_id, gateway, last_event_id)
+    return await stream(while_authorized(caller, gateway, look), job_id, gateway, last_event_id)
 
 
 @router.get(
@@ -94,7 +94,7 @@ async def job_events(
     summary="A batch's progress until it has ended: batch.in_progress … with its counts, end",
     tags=["batches"],
     response_model=None,
-    dependencies=[Depends(_held_by_batcher)],
+    dependencies=[Depends(_stream_of_batcher)],
     responses=RESPONSES | views.problems(403),
 )
 async def batch_events(
@@ -109,7 +109,7 @@ async def batch_events(
             )
         )
 
-    return await stream(while_known(caller, gateway, look), batch_id, gateway, last_event_id)
+    return await stream(while_authorized(caller, gateway, look), batch_id, gateway, last_event_id)
 
 
 async def stream(

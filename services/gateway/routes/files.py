@@ -32,7 +32,7 @@ from services.gateway.incoming import (
 from services.gateway.refusals import StillInUse
 from services.gateway.spool import FORM_BYTES
 from services.gateway.state import Gateway, State
-from services.gateway.views import DeletedFile, FileList, FileView, file_shown
+from services.gateway.views import DeletedFile, FileList, FileView, file_view
 from shared.errors import QuotaExceeded, UnknownFile
 from shared.ledger import files
 from shared.ledger.files import File, NewFile, Purpose
@@ -86,7 +86,7 @@ async def create_file(request: Request, gateway: Gateway, caller: Batcher) -> JS
             file = await _kept(form, gateway, owner, limit)
         finally:
             await form.close()
-    return JSONResponse(file_shown(file))
+    return JSONResponse(file_view(file))
 
 
 def most_bytes(gateway: State, caller: Caller) -> int:
@@ -156,7 +156,7 @@ async def list_files(
     found, more = await gateway.in_ledger(
         lambda connection: files.page_of(connection, page, purpose=purpose)
     )
-    return JSONResponse(listed([file_shown(file) for file in found], has_more=more))
+    return JSONResponse(listed([file_view(file) for file in found], has_more=more))
 
 
 @router.get(
@@ -168,13 +168,13 @@ async def list_files(
 )
 async def get_file(file_id: str, gateway: Gateway, caller: Batcher) -> JSONResponse:
     """The file with this id."""
-    return JSONResponse(file_shown(await _found(file_id, gateway, caller.tenant)))
+    return JSONResponse(file_view(await _found(file_id, gateway, caller.tenant)))
 
 
 @router.get(
     "/{file_id}/content",
     operation_id="get_file_content",
-    summary="What stands in a file",
+    summary="The content of a file",
     response_model=None,
     responses={
         200: {"content": {"application/jsonl": {"schema": {"type": "string"}}}},

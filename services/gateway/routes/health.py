@@ -13,7 +13,7 @@ from starlette.concurrency import run_in_threadpool
 from services.gateway.auth import Reader
 from services.gateway.refusals import answer
 from services.gateway.server import measurements
-from services.gateway.state import Gateway, State, keys_are_asked_for
+from services.gateway.state import Gateway, State, requires_key
 from services.gateway.views import ProblemView, problems
 from shared import queue
 from shared.errors import NotThere, Unavailable
@@ -46,7 +46,7 @@ async def readyz(gateway: Gateway) -> JSONResponse:
     ]
     if away:
         detail = f"cannot be reached: {', '.join(away)}"
-        return answer(make("unavailable", "A part of the service is away", 503, detail))
+        return answer(make("unavailable", "A part of the service is unavailable", 503, detail))
     return JSONResponse({"status": "ok", "ledger": "ok", "broker": "ok"})
 
 
@@ -74,7 +74,7 @@ async def metrics(gateway: Gateway) -> Response:
     """
     chosen = gateway.settings
     is_here = chosen.metrics_public or (
-        chosen.metrics_port is None and not await keys_are_asked_for(gateway)
+        chosen.metrics_port is None and not await requires_key(gateway)
     )
     if not is_here:
         raise NotThere("TOUCHSTONE_METRICS_PORT or TOUCHSTONE_METRICS_PUBLIC says where it is")

@@ -44,7 +44,7 @@ async def get_job(job_id: str, gateway: Gateway, caller: Reader) -> JSONResponse
     job = await gateway.in_ledger(
         lambda connection: jobs.find(connection, known(job_id), tenant=caller.tenant)
     )
-    return JSONResponse(views.shown(job), headers={} if job.is_final else {"Retry-After": "1"})
+    return JSONResponse(views.job_view(job), headers={} if job.is_final else {"Retry-After": "1"})
 
 
 @router.get(
@@ -82,7 +82,7 @@ async def list_jobs(
     return JSONResponse(
         {
             "object": "list",
-            "data": [views.shown(job) for job in found],
+            "data": [views.job_view(job) for job in found],
             "first_id": found[0].id if found else None,
             "last_id": found[-1].id if found else None,
             "has_more": has_more,
@@ -104,4 +104,4 @@ async def cancel_job(job_id: str, gateway: Gateway, caller: Reader) -> JSONRespo
     )
     if job.status != "cancelled":
         raise AlreadyFinal(f"the job has {job.status}")
-    return JSONResponse(views.shown(job))
+    return JSONResponse(views.job_view(job))

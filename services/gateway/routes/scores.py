@@ -12,7 +12,7 @@ from fastapi.responses import JSONResponse
 from sqlalchemy import Connection
 
 from services.gateway import incoming, views
-from services.gateway.auth import Scorer, demand_owned
+from services.gateway.auth import Scorer, require_owned
 from services.gateway.incoming import key_header, key_of, wait_seconds
 from services.gateway.refusals import UnknownMetric
 from services.gateway.state import Gateway, State
@@ -26,7 +26,7 @@ from shared.contracts import (
 )
 from shared.ledger import batch_lines, jobs
 from shared.ledger.jobs import Accepted, Owner
-from shared.ledger.private_requests import demand_key
+from shared.ledger.private_requests import require_encryption_key
 from shared.telemetry import JOBS_ACCEPTED
 
 LOOK_AGAIN_SECONDS = 2.0  # a notice may be lost; the ledger is asked at this pace
@@ -58,8 +58,8 @@ async def take(
         headers["Preference-Applied"] = f"wait={seconds}"
     job = await ended(accepted, gateway, seconds)
     if seconds and job.is_final:
-        return JSONResponse(views.shown(job), 200, headers)
-    return JSONResponse(views.shown(job), 202, headers | {"Retry-After": "1"})
+        return JSONResponse(views.job_view(job), 200, headers)
+    return JSONResponse(views.job_view(job), 202, headers | {"Retry-After": "1"})
 
 
 def most_bytes(contract: ServiceContract, gateway: State) -> int:
@@ -79,14 +79,14 @@ async def commit(
 
     Raises BadInput where it names what is not the owner's, TooCostly, QuotaExceeded.
     """
-    demand_key(asked)
+    require_encryption_key(asked)
     limit = gateway.settings.work_limit
     limit.check(gateway.catalogue.work(contract, asked))
     request = asked.model_dump(mode="json")
     resend_after = timedelta(seconds=gateway.settings.resend_seconds)
 
     def write(connection: Connection) -> Accepted:
-        demand_owned(connection, asked, owner.tenant)
+        require_owned(connection, asked, owner.tenant)
         if (
             isinstance(contract, BatchReportContract)
             and isinstance(asked, BatchReportRequest)

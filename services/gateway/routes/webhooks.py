@@ -78,7 +78,7 @@ class RotationRequest(Message):
     """A new secret."""
 
     overlap_seconds: int = Field(
-        default=DAY, ge=0, le=WEEK, description="how long the secret of before signs beside it"
+        default=DAY, ge=0, le=WEEK, description="how long the previous secret signs as well"
     )
 
 
@@ -144,7 +144,7 @@ class Replayed(BaseModel):
     replayed: int
 
 
-def endpoint_shown(endpoint: Endpoint) -> dict[str, Any]:
+def endpoint_view(endpoint: Endpoint) -> dict[str, Any]:
     return {
         "id": endpoint.id,
         "object": "webhook_endpoint",
@@ -159,7 +159,7 @@ def endpoint_shown(endpoint: Endpoint) -> dict[str, Any]:
     }
 
 
-def delivery_shown(record: DeliveryRecord) -> dict[str, Any]:
+def delivery_view(record: DeliveryRecord) -> dict[str, Any]:
     return {
         "id": record.id,
         "object": "webhook_delivery",
@@ -214,7 +214,7 @@ async def create(request: Request, gateway: Gateway, caller: Administrator) -> J
         lambda connection: webhooks.make_endpoint(connection, caller.tenant, values)
     )
     headers = {"Location": f"/v1/webhook-endpoints/{made.id}"} | NO_STORE
-    return JSONResponse(endpoint_shown(made) | {"secret": secret}, 201, headers)
+    return JSONResponse(endpoint_view(made) | {"secret": secret}, 201, headers)
 
 
 @router.get(
@@ -229,7 +229,7 @@ async def list_all(gateway: Gateway, caller: Administrator) -> JSONResponse:
     found = await gateway.in_ledger(
         lambda connection: webhooks.endpoints_of(connection, caller.tenant)
     )
-    data = [endpoint_shown(endpoint) for endpoint in found]
+    data = [endpoint_view(endpoint) for endpoint in found]
     return JSONResponse({"object": "list", "data": data, "has_more": False})
 
 
@@ -245,7 +245,7 @@ async def get(endpoint_id: str, gateway: Gateway, caller: Administrator) -> JSON
     found = await gateway.in_ledger(
         lambda connection: webhooks.find_endpoint(connection, known(endpoint_id), caller.tenant)
     )
-    return JSONResponse(endpoint_shown(found))
+    return JSONResponse(endpoint_view(found))
 
 
 @router.patch(
@@ -273,7 +273,7 @@ async def change(
             webhooks.disable_endpoint(connection, endpoint_id, "by request")
         return webhooks.find_endpoint(connection, endpoint_id, caller.tenant)
 
-    return JSONResponse(endpoint_shown(await gateway.in_ledger(write)))
+    return JSONResponse(endpoint_view(await gateway.in_ledger(write)))
 
 
 @router.delete(
@@ -295,7 +295,7 @@ async def delete(endpoint_id: str, gateway: Gateway, caller: Administrator) -> R
 @router.post(
     "/{endpoint_id}/rotate-secret",
     operation_id="rotate_webhook_secret",
-    summary="A new secret, shown this once; the one before signs beside it for a while",
+    summary="A new secret, shown this once; the previous one signs as well for a while",
     response_model=None,
     responses={200: WITH_SECRET, **views.problems(403, 404, 413, 415, 422)},
     openapi_extra=takes(RotationRequest),
@@ -312,7 +312,7 @@ async def rotate(
             connection, known(endpoint_id), caller.tenant, sealed, overlap
         )
     )
-    shown = endpoint_shown(found) | {"secret": secret}
+    shown = endpoint_view(found) | {"secret": secret}
     return JSONResponse(shown, headers=NO_STORE)
 
 
@@ -366,7 +366,7 @@ async def list_deliveries(
     return JSONResponse(
         {
             "object": "list",
-            "data": [delivery_shown(record) for record in found],
+            "data": [delivery_view(record) for record in found],
             "first_id": found[0].id if found else None,
             "last_id": found[-1].id if found else None,
             "has_more": has_more,
@@ -393,7 +393,7 @@ async def replay(
             connection, known(endpoint_id), caller.tenant, delivery_id
         )
     )
-    return JSONResponse(delivery_shown(record), 202)
+    return JSONResponse(delivery_view(record), 202)
 
 
 @deliveries_router.post(

@@ -131,7 +131,7 @@ class Forced:
             if place in asked.parts and content:
                 entries = [entry for entry in content[0].top_logprobs if entry.id == token]
             if not entries or entries[0].id != token:
-                raise ScoringError("the server does not write the tokens that it is told to write")
+                raise ScoringError("the server does not write the tokens that are forced")
             made.append(entries[0].piece)
         return made
 
@@ -219,7 +219,7 @@ def _of(found: ServerChoice, words: Sequence[str]) -> list[float]:
     missing = [word for word, value in zip(words, values, strict=True) if value is None]
     if missing:
         raise BadInput(
-            f"the server tells the {len(likely)} most likely next tokens only, and "
+            f"the server gives the {len(likely)} most likely next tokens only, and "
             f"{', '.join(map(repr, missing))} are not among them: our own inference worker can",
             pointer="/template/verbalizers",
         )

@@ -1,6 +1,6 @@
-"""What a Python process does first where this folder and the root are on its PYTHONPATH: the rooms
-of the chaos suite stand beside the service's own, one name of the DNS changes its mind, and where a
-scenario says so, the clock is another one."""
+"""Run first by a Python process where this folder and the root are on its PYTHONPATH: the services
+of the chaos suite are added, one name of the DNS changes its address, and where a scenario says so,
+the clock is another one."""
 
 import os
 import random
@@ -21,7 +21,7 @@ if "CHAOS_CLOCK" in os.environ and "LD_PRELOAD" not in os.environ and SHIFTED & 
     }
     os.execve(sys.executable, sys.orig_argv, os.environ | shift)  # noqa: S606 - ourselves again
 
-services.__path__.append(str(Path(__file__).parents[1] / "rooms"))
+services.__path__.append(str(Path(__file__).parents[1] / "services"))
 
 _asked = socket.getaddrinfo
 

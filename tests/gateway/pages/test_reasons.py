@@ -56,7 +56,7 @@ def test_what_is_ours_by_its_type_is_plain_without_a_look_at_the_request() -> No
 
 def test_without_the_request_nobody_can_tell() -> None:
     assert told("no control", request={"gone": 1}) == [False]
-    assert told("no control", metric="no-such-room") == [False]
+    assert told("no control", metric="no-such-metric") == [False]
 
 
 def test_what_the_worker_has_screened_is_plain() -> None:

@@ -113,11 +113,11 @@ def test_what_a_model_wrote_is_blurred() -> None:
     assert is_only_blurred(page, HOSTILE)
 
 
-@pytest.mark.parametrize("room", ["ftc", "hlv"])
-def test_a_batch_report_is_shown_whole(room: str) -> None:
+@pytest.mark.parametrize("metric", ["ftc", "hlv"])
+def test_a_batch_report_is_shown_whole(metric: str) -> None:
     report: BatchReport = (
         ftc_report(ftc_rows(), FTC_ASKED)
-        if room == "ftc"
+        if metric == "ftc"
         else hlv_report(distributions(12), HLV_ASKED)
     )
     page = shown(BatchReportRequest(batch="batch_1"), report)

@@ -1,4 +1,4 @@
-"""Through the real door: a job's end becomes a signed request, once, whatever the receivers do."""
+"""Over real HTTP: a job's end becomes a signed request, once, whatever the receivers do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The ledger's promises: one claim, one end, one job a key; a constraint for each."""
+"""The ledger's guarantees: one claim, one end, one job a key; a constraint for each."""
 
 from __future__ import annotations
 

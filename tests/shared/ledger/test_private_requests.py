@@ -16,9 +16,9 @@ from shared.ledger import jobs, leases
 from shared.ledger.private_requests import (
     KEPT,
     decrypted,
-    demand_key,
     demand_readable,
     encrypted,
+    require_encryption_key,
 )
 from shared.settings import settings
 from tests.echo_metric import EchoRequest
@@ -57,13 +57,13 @@ def test_without_a_key_it_is_refused_where_the_flag_stands(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     asked = EchoRequest(text="a", do_not_store_text=True)
-    demand_key(asked)
+    require_encryption_key(asked)
     monkeypatch.delenv("TOUCHSTONE_SECRET_KEYS")
     settings.cache_clear()
     with pytest.raises(BadInput) as refused:
-        demand_key(asked)
+        require_encryption_key(asked)
     assert refused.value.pointer == "/do_not_store_text"
-    demand_key(EchoRequest(text="a"))
+    require_encryption_key(EchoRequest(text="a"))
     with pytest.raises(Unavailable):
         encrypted(asked.model_dump(mode="json"))
 

@@ -1,4 +1,4 @@
-"""Turns in a lane: by tenant, then by age; nobody is taken twice and nobody is left behind."""
+"""Turns in a queue: by tenant, then by age; nobody is taken twice and nobody is left behind."""
 
 from __future__ import annotations
 

@@ -33,8 +33,8 @@ def test_no_more_is_taken_than_threads_are_free(chosen: Settings) -> None:
     @app.task(name=queue.task_name("slow"), bind=True)  # type: ignore[untyped-decorator]
     def task(self: object, job_id: str) -> None:
         request = self.request  # type: ignore[attr-defined]
-        lane = request.delivery_info["routing_key"]
-        seen.append((job_id, lane, queue.AGAIN in (request.headers or {})))
+        queue_name = request.delivery_info["routing_key"]
+        seen.append((job_id, queue_name, queue.AGAIN in (request.headers or {})))
         entered.release()
         free.wait(10)
 

@@ -18,7 +18,7 @@ from tests.patience import SECONDS
 
 @contextmanager
 def probes(health: Health) -> Iterator[str]:
-    """The door's address."""
+    """The address of the probes."""
     port = free_port()
     server = serve(health, HOST, port)
     try:

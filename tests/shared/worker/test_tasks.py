@@ -1,4 +1,4 @@
-"""Batch reports: the door finds the results in order, names what it left out, and asks the room."""
+"""Batch reports: results come in order, what is left out is named, the metric sums up."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from shared.worker.tasks import gathered
 from tests.echo_metric import ECHO, Echo, EchoReport, EchoRequest, echo
 
 MINUTE = timedelta(minutes=1)
-ROOM = ECHO.batch
+CONTRACT = ECHO.batch
 
 seen: list[Sequence[Scored[Any, Any]]] = []
 
@@ -52,7 +52,7 @@ def accept(engine: Engine, metric: str, request: dict[str, Any]) -> str:
 
 
 def echoed(engine: Engine, content: str) -> str:
-    """A job of the echo room that has ended."""
+    """A job of the echo metric that has ended."""
     job_id = accept(engine, "echo", EchoRequest(text=content).model_dump(mode="json"))
     carry(job_id, ECHO, echo)
     return job_id
@@ -60,8 +60,8 @@ def echoed(engine: Engine, content: str) -> str:
 
 def reported(engine: Engine, **asked: Any) -> Job:
     """The report's job, ended."""
-    job_id = accept(engine, ROOM.name, BatchReportRequest(**asked).model_dump(mode="json"))
-    carry(job_id, ROOM, registered[ROOM.name].score)
+    job_id = accept(engine, CONTRACT.name, BatchReportRequest(**asked).model_dump(mode="json"))
+    carry(job_id, CONTRACT, registered[CONTRACT.name].score)
     with engine.begin() as connection:
         return jobs.find(connection, job_id)
 
@@ -126,8 +126,8 @@ def test_results_without_text_count_where_no_text_is_needed(
         engine, "echo", EchoRequest(text="a", do_not_store_text=True).model_dump(mode="json")
     )
     carry(job_id, ECHO, echo)
-    room = replace(ROOM, needs_text=needs_text)
-    rows, left_out = gathered(room, ECHO, request(jobs=(job_id,)))
+    contract = replace(CONTRACT, needs_text=needs_text)
+    rows, left_out = gathered(contract, ECHO, request(jobs=(job_id,)))
     assert [row.report.score for row in rows] == ([] if needs_text else [1.0])
     assert left_out == ({"text_not_kept": 1} if needs_text else {})
 

@@ -117,7 +117,7 @@ def keep_running(
     """The world around the worker, until this holds."""
     while not until():
         worker.ensure_running()
-        recovery.keep(engine, hasty)
+        recovery.recover(engine, hasty)
         time.sleep(0.2)
 
 

@@ -1,1 +1,0 @@
-"""HateXScore with a text that kills: only the chaos suite serves this room."""
