@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 import jinja2
 
-from services.inference.encoder_input import OUTSIDE, Side, Sides
+from services.inference.encoder_input import OUTSIDE, EncoderInput, Side
 from services.weights.loader import LoadedModel
 from shared.errors import BadInput
 from shared.models.calls import Example, Part, Prompt, Row, Template, Tokens
@@ -92,7 +92,7 @@ class EncoderReader:
         self._tokenizer = weights.tokenizer
         self._longest = weights.longest
         self._vocabulary = int(weights.model.config.vocab_size)
-        self._sides = Sides(weights.input)
+        self._sides = EncoderInput(weights.input)
         self._name = weights.use.name
         self._refuses = weights.overlong == "refuse"
         self._alone = Lock()
