@@ -21,8 +21,8 @@ from typing import Any, NamedTuple
 
 import jinja2
 
-from services.inference.encoder_input import OUTSIDE, EncoderInput, Side
-from services.inference.judge_prompt import Inserted, JudgePrompt
+from services.inference.encoder_input import OUTSIDE, EncoderTexts, Side
+from services.inference.label_prompt import Inserted, LabelPrompt
 from services.weights.loader import LoadedModel
 from shared.errors import BadInput
 from shared.models.calls import Example, Part, Prompt, Row, Tokens
@@ -93,7 +93,7 @@ class EncoderReader:
         self._tokenizer = weights.tokenizer
         self._longest = weights.longest
         self._vocabulary = int(weights.model.config.vocab_size)
-        self._sides = EncoderInput(weights.input)
+        self._sides = EncoderTexts(weights.input)
         self._name = weights.use.name
         self._refuses = weights.overlong == "refuse"
         self._alone = Lock()
@@ -337,7 +337,7 @@ class CausalReader:
         self.prompt = (
             None
             if weights.prompt is None
-            else JudgePrompt(weights.prompt, weights.tokenizer, weights.task)
+            else LabelPrompt(weights.prompt, weights.tokenizer, weights.task)
         )
         self._read_before: OrderedDict[Hashable, CausalReading] = OrderedDict()
         self._alone = Lock()

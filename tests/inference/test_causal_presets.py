@@ -92,7 +92,8 @@ def brute_force(model: LocalLanguageModel, example: Example, folder: Path) -> np
         )
         for several in table.verbalizers.values()
     ]
-    return np.exp(np.array(scores) - logsumexp(scores))
+    shares: np.ndarray = np.exp(np.array(scores) - logsumexp(scores))
+    return shares
 
 
 def test_every_preset_of_a_causal_model_is_tested() -> None:

@@ -43,7 +43,7 @@ class RenderedPrompt:
     special: bool
 
 
-class JudgePrompt:
+class LabelPrompt:
     """One model's prompt. Raises ValueError for one that cannot be rendered."""
 
     def __init__(self, table: PromptTable, tokenizer: Any, task: Task) -> None:
