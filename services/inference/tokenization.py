@@ -13,17 +13,19 @@ the positions of what is left from 0. Source: shared.models.calls.Row.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from threading import Lock
 from typing import Any, NamedTuple
 
 import jinja2
 
+from services.inference.encoder_input import OUTSIDE, EncoderTexts, Side
+from services.inference.label_prompt import Inserted, LabelPrompt
 from services.weights.loader import LoadedModel
 from shared.errors import BadInput
-from shared.models.calls import Example, Part, Prompt, Row, Template, Tokens
+from shared.models.calls import Example, Part, Prompt, Row, Tokens
 
 Ids = tuple[int, ...]
 
@@ -56,9 +58,6 @@ def varied(ids: Sequence[int], row: Row, vocabulary: int) -> Ids:
     """(K,) the tokens of one row: replaced, then kept."""
     changed = replaced_ids(ids, row, vocabulary)
     return tuple(changed[position] for position in kept_positions(row, len(ids)))
-
-
-PARTS: dict[int | None, Part] = {None: "special", 0: "text", 1: "text_pair"}
 
 
 @dataclass(frozen=True)
@@ -94,6 +93,9 @@ class EncoderReader:
         self._tokenizer = weights.tokenizer
         self._longest = weights.longest
         self._vocabulary = int(weights.model.config.vocab_size)
+        self._sides = EncoderTexts(weights.input)
+        self._name = weights.use.name
+        self._refuses = weights.overlong == "refuse"
         self._alone = Lock()
 
     def ids(self, texts: Sequence[str], *, cut: bool) -> list[list[int]]:
@@ -101,55 +103,67 @@ class EncoderReader:
         if not texts:
             return []
         limit = {"truncation": True, "max_length": self._longest} if cut else {}
+        written = [self._sides.of(Example(text=text))[0] for text in texts]
         with self._alone:
-            rows: list[list[int]] = self._tokenizer(list(texts), verbose=False, **limit)[
-                "input_ids"
-            ]
+            encoded = self._tokenizer([side.text for side in written], verbose=False, **limit)
+        if cut:
+            self._demand_whole(encoded.encodings or ())
+        rows: list[list[int]] = encoded["input_ids"]
         return rows
+
+    def _demand_whole(self, encodings: Sequence[Any]) -> None:
+        """Raises BadInput for a text that would be cut, where the model's entry says so."""
+        if self._refuses and any(encoding.overflowing for encoding in encodings):
+            raise BadInput(
+                f"text-too-long: {self._name} reads {self._longest} tokens, special ones included",
+                pointer="/text",
+            )
 
     def read(self, examples: Sequence[Example]) -> list[EncoderReading]:
         """(N,) examples as read, cut to what the model reads. BadInput where one has a template."""
         if any(example.template is not None for example in examples):
             raise BadInput("an encoder takes no template", pointer="/template")
+        sides = [self._sides.of(example) for example in examples]
         found: dict[int, EncoderReading] = {}
         for paired in (False, True):  # one call of the tokenizer each
-            places = [i for i, one in enumerate(examples) if (one.text_pair is not None) is paired]
-            encodings = self._encodings([examples[place] for place in places], paired=paired)
-            found |= zip(places, map(self._reading, encodings), strict=True)
+            places = [place for place, one in enumerate(sides) if (len(one) > 1) is paired]
+            own = [sides[place] for place in places]
+            encodings = self._encodings(own)
+            readings = map(self._reading, encodings, own)
+            found |= zip(places, readings, strict=True)
         return [found[place] for place in range(len(examples))]
 
-    def _encodings(self, examples: Sequence[Example], *, paired: bool) -> list[Any]:
-        if not examples:
+    def _encodings(self, sides: Sequence[tuple[Side, ...]]) -> list[Any]:
+        if not sides:
             return []
-        texts = [example.text for example in examples]
+        columns = [[side.text for side in column] for column in zip(*sides, strict=True)]
         with self._alone:
             encoded = self._tokenizer(
-                texts,
-                [example.text_pair for example in examples] if paired else None,
+                *columns,
                 verbose=False,
                 truncation=True,
                 max_length=self._longest,
             )
         if not encoded.encodings:
             raise BadInput("the model's tokenizer gives no offsets", pointer="/model")
+        self._demand_whole(encoded.encodings)
         return list(encoded.encodings)
 
-    def _reading(self, encoding: Any) -> EncoderReading:
+    def _reading(self, encoding: Any, sides: Sequence[Side]) -> EncoderReading:
         has_segments = "token_type_ids" in self._tokenizer.model_input_names
         segments = tuple(encoding.type_ids) if has_segments and any(encoding.type_ids) else ()
-        return EncoderReading(self._tokens(encoding), segments, self._vocabulary)
+        return EncoderReading(self._tokens(encoding, sides), segments, self._vocabulary)
 
-    def _tokens(self, encoding: Any) -> Tokens:
-        parts = tuple(PARTS[part] for part in encoding.sequence_ids)
-        spans = [
-            (None, None) if part == "special" else span
-            for part, span in zip(parts, encoding.offsets, strict=True)
+    def _tokens(self, encoding: Any, sides: Sequence[Side]) -> Tokens:
+        placed = [
+            OUTSIDE if side is None else sides[side].placed(*span)
+            for side, span in zip(encoding.sequence_ids, encoding.offsets, strict=True)
         ]
         return Tokens(
             ids=tuple(encoding.ids),
-            parts=parts,
-            starts=tuple(start for start, _ in spans),
-            ends=tuple(end for _, end in spans),
+            parts=tuple(part for part, _, _ in placed),
+            starts=tuple(start for _, start, _ in placed),
+            ends=tuple(end for _, _, end in placed),
             truncated=bool(encoding.overflowing),
             mask_id=self._tokenizer.mask_token_id,
             unk_id=self._tokenizer.unk_token_id,
@@ -172,6 +186,7 @@ class TokenContext:
 
     text: str
     special: bool = True
+    inserted: tuple[Inserted, ...] = ()  # what users sent: special tokens in it are plain text
 
 
 class Encoder:
@@ -182,27 +197,54 @@ class Encoder:
         self._alone = Lock()
         begins = [tokenizer.bos_token_id, tokenizer.eos_token_id]
         self.first: Ids = tuple(token for token in begins if token is not None)[:1]
+        self._special_tokens = tuple(
+            token for token in tokenizer.get_added_vocab() if len(token) > 1
+        )
 
     def tokens(self, context: TokenContext) -> list[PlacedToken]:
         """The string's tokens. One that the tokenizer would add at the end is left away.
 
         Nothing at all becomes the token that begins (else: ends) a text, if there is one.
         """
-        with self._alone:
-            encoded = self._tokenizer(
-                context.text, add_special_tokens=context.special, verbose=False
-            ).encodings[0]
-        made = [
-            PlacedToken(id_, start, end, bool(special))
-            for id_, (start, end), special in zip(
-                encoded.ids, encoded.offsets, encoded.special_tokens_mask, strict=True
-            )
-        ]
+        made: list[PlacedToken] = []
+        cuts = [0, *self._cuts(context), len(context.text)]
+        for start, end in pairwise(cuts):
+            read = self._encoded(context.text[start:end], start, context.special and start == 0)
+            while end < len(context.text) and read[-1].special:  # it ends no text here
+                read.pop()
+            made += read
         while len(made) > 1 and made[-1].special:
             made.pop()
         if not made and not self.first:
             raise BadInput("the model cannot read an empty text", pointer="/text")
         return made or [PlacedToken(self.first[0], 0, 0, special=True)]
+
+    def _encoded(self, text: str, begin: int, special: bool) -> list[PlacedToken]:
+        with self._alone:
+            encoded = self._tokenizer(text, add_special_tokens=special, verbose=False).encodings[0]
+        return [
+            PlacedToken(id_, begin + start, begin + end, bool(special))
+            for id_, (start, end), special in zip(
+                encoded.ids, encoded.offsets, encoded.special_tokens_mask, strict=True
+            )
+        ]
+
+    def _cuts(self, context: TokenContext) -> list[int]:
+        """Places inside every special token that touches what a user sent: it is read in pieces
+        there, so that nobody can close a turn by writing so."""
+        found = {
+            place + 1
+            for one in context.inserted
+            for place in self._special_places(context.text, one)
+        }
+        return sorted(found)
+
+    def _special_places(self, text: str, within: Inserted) -> Iterator[int]:
+        for token in self._special_tokens:
+            place = text.find(token, max(0, within.start - len(token) + 1))
+            while 0 <= place < within.end:
+                yield place
+                place = text.find(token, place + 1)
 
     def continuation(self, context: TokenContext, written: str) -> list[PlacedToken]:
         """The tokens that `written` adds after the context; offsets into `written`.
@@ -211,7 +253,7 @@ class Encoder:
         model was asked with the context's own tokens.
         """
         before = self.tokens(context)
-        whole = self.tokens(TokenContext(context.text + written, context.special))
+        whole = self.tokens(replace(context, text=context.text + written))
         if [token.id for token in whole[: len(before)]] == [token.id for token in before]:
             shift, added = len(context.text), whole[len(before) :]
         elif len(context.text) == 0:  # the context is the first token alone
@@ -259,14 +301,24 @@ class CausalReading:
 
     tokens: Tokens
     labels: tuple[str, ...]
-    verbalizers: tuple[Ids, ...]  # (L,) tokens of each label's verbalizer, at least one
+    strings: tuple[tuple[Ids, ...], ...]  # (L,) of each label its verbalizers' tokens
     vocabulary: int
     first: Ids  # what stands for a row without tokens
 
     @property
+    def verbalizers(self) -> tuple[Ids, ...]:
+        """(L,) tokens of each label's first verbalizer, at least one: what attributions explain."""
+        return tuple(own[0] for own in self.strings)
+
+    @property
+    def every(self) -> tuple[Ids, ...]:
+        """(S,) tokens of every verbalizer, label by label."""
+        return tuple(tokens for own in self.strings for tokens in own)
+
+    @property
     def single(self) -> bool:
         """Whether every verbalizer is one token: then labels are read off one position."""
-        return all(len(tokens) == 1 for tokens in self.verbalizers)
+        return all(len(tokens) == 1 for tokens in self.every)
 
     def row(self, row: Row) -> Ids:
         """(K,) one variation's tokens; the beginning token alone where nothing is kept."""
@@ -282,6 +334,11 @@ class CausalReader:
     def __init__(self, weights: LoadedModel, encoder: Encoder) -> None:
         self._encoder = encoder
         self._weights = weights
+        self.prompt = (
+            None
+            if weights.prompt is None
+            else LabelPrompt(weights.prompt, weights.tokenizer, weights.task)
+        )
         self._read_before: OrderedDict[Hashable, CausalReading] = OrderedDict()
         self._alone = Lock()
 
@@ -303,39 +360,65 @@ class CausalReader:
         return found
 
     def _read(self, example: Example) -> CausalReading:
-        if example.template is None:
-            raise BadInput("a causal model needs a template", pointer="/template")
-        if example.text_pair is not None:
-            raise BadInput(
-                "a causal model reads one text: put the other into the template",
-                pointer="/text_pair",
-            )
-        template = example.template
-        context = TokenContext(template.prefix + example.text + template.suffix)
+        context, verbalizers = self._asked(example)
         read = self._encoder.tokens(context)
-        verbalizers = self._verbalizers(context, template)
-        room = self._weights.longest - max(map(len, verbalizers)) + 1
-        placed = [_placed(token, template, example.text, context.text) for token in read]
+        strings = self._strings(context, verbalizers)
+        room = self._weights.longest - max(len(one) for own in strings for one in own) + 1
+        placed = [_placed(token, context) for token in read]
         fitting = _cut(placed, room)
+        if len(fitting) < len(placed) and self._weights.overlong == "refuse":
+            raise BadInput(
+                f"text-too-long: {self._weights.use.name} reads {room} tokens, its prompt included",
+                pointer="/text",
+            )
         return CausalReading(
             tokens=self._tokens(fitting, truncated=len(fitting) < len(placed)),
-            labels=tuple(template.verbalizers),
-            verbalizers=verbalizers,
+            labels=tuple(verbalizers),
+            strings=strings,
             vocabulary=int(self._weights.model.get_input_embeddings().weight.shape[0]),
             first=self._encoder.first,
         )
 
-    def _verbalizers(self, context: TokenContext, template: Template) -> tuple[Ids, ...]:
+    def _asked(self, example: Example) -> tuple[TokenContext, Mapping[str, tuple[str, ...]]]:
+        """The prompt around the example, of the request or else of the model."""
+        template = example.template
+        if template is None and self.prompt is None:
+            raise BadInput("a causal model needs a template", pointer="/template")
+        if template is None and self.prompt is not None:
+            made = self.prompt.around(example)
+            context = TokenContext(made.text, made.special, made.inserted)
+            return context, self.prompt.verbalizers
+        if example.text_pair is not None or template is None:
+            raise BadInput(
+                "a causal model reads one text: put the other into the template",
+                pointer="/text_pair",
+            )
+        begin = len(template.prefix)
+        inserted = Inserted("text", begin, begin + len(example.text))
+        whole = template.prefix + example.text + template.suffix
+        verbalizers = {label: (written,) for label, written in template.verbalizers.items()}
+        return TokenContext(whole, inserted=(inserted,)), verbalizers
+
+    def _strings(
+        self, context: TokenContext, verbalizers: Mapping[str, tuple[str, ...]]
+    ) -> tuple[tuple[Ids, ...], ...]:
+        """(L,) of each label its verbalizers' tokens. Raises BadInput where the model cannot tell
+        two labels apart."""
         found: dict[Ids, str] = {}
-        for label, written in template.verbalizers.items():
-            ids = tuple(token.id for token in self._encoder.continuation(context, written))
-            if not ids or ids in found:
-                other = f"the same tokens as for {found[ids]!r}" if ids else "no tokens"
-                raise BadInput(
-                    f"the verbalizer of {label!r} has {other}", pointer="/template/verbalizers"
-                )
-            found[ids] = label
-        return tuple(found)
+        for label, several in verbalizers.items():
+            for written in several:
+                ids = tuple(token.id for token in self._encoder.continuation(context, written))
+                other = found.get(ids)
+                if not ids or other not in (None, label):
+                    has = f"the same tokens as for {other!r}" if ids else "no tokens"
+                    raise BadInput(
+                        f"the verbalizer of {label!r} has {has}", pointer="/template/verbalizers"
+                    )
+                found[ids] = label
+        _demand_no_beginning(found)
+        return tuple(
+            tuple(ids for ids, owner in found.items() if owner == label) for label in verbalizers
+        )
 
     def _tokens(self, placed: Sequence[Placed], *, truncated: bool) -> Tokens:
         words: Any = self._weights.tokenizer
@@ -357,21 +440,33 @@ def _content(example: Example) -> Hashable:
     return example.text, example.text_pair, asked
 
 
-def _placed(token: PlacedToken, template: Template, text: str, whole: str) -> Placed:
+def _demand_no_beginning(found: Mapping[Ids, str]) -> None:
+    """Raises BadInput where what is read for one label is the beginning of another's."""
+    for ids, label in found.items():
+        for longer, other in found.items():
+            if label != other and len(longer) > len(ids) and longer[: len(ids)] == ids:
+                raise BadInput(
+                    f"label-tokens-clash: the verbalizer of {label!r} begins that of {other!r}",
+                    pointer="/template/verbalizers",
+                )
+
+
+def _placed(token: PlacedToken, context: TokenContext) -> Placed:
     if token.special:
         return token, "special", None, None
-    begin = len(template.prefix)
-    inked = [place for place in range(token.start, token.end) if not whole[place].isspace()]
-    first = inked[0] if inked else token.start
-    if not begin <= first < begin + len(text):
-        return token, "template", None, None
-    return token, "text", max(0, token.start - begin), min(len(text), token.end - begin)
+    inked = (place for place in range(token.start, token.end) if not context.text[place].isspace())
+    first = next(inked, token.start)
+    for one in context.inserted:
+        if one.start <= first < one.end:
+            start, end = max(token.start, one.start), min(token.end, one.end)
+            return token, one.part, start - one.start, end - one.start
+    return token, "template", None, None
 
 
 def _cut(placed: list[Placed], room: int) -> list[Placed]:
     """Without as many of the text's last tokens as are too many."""
     excess = len(placed) - room
-    of_text = [place for place, (_, part, _, _) in enumerate(placed) if part == "text"]
+    of_text = [n for n, (_, part, _, _) in enumerate(placed) if part in ("text", "text_pair")]
     if excess > len(of_text):
         raise BadInput(f"the template is too long: {room} tokens are read", pointer="/template")
     gone = set(of_text[len(of_text) - max(0, excess) :])

@@ -7,7 +7,7 @@ changed on the way (an adapter, shortened layers) is handed in as a function.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,17 +24,25 @@ from transformers import (
     logging,
 )
 
+from services.weights.placement import device_of, dtype_of
 from shared.contracts import ModelKind, ModelUse
 from shared.errors import ScoringError, Unavailable
 from shared.models.availability import unloadable
-from shared.models.catalogue import (
-    BASE,
-    Catalogue,
-    EmbeddedNote,
-    ModelEntry,
-    base_folder,
-    folder_sha256,
+from shared.models.catalogue import Catalogue
+from shared.models.checkpoint import read_checkpoint
+from shared.models.embedded import BASE, EmbeddedNote, base_folder
+from shared.models.entry import InputTable, ModelEntry
+from shared.models.hashes import folder_sha256
+from shared.models.labels import (
+    CANONICAL,
+    Head,
+    LabelMapping,
+    Task,
+    first_label,
+    label_mapping,
+    thresholds,
 )
+from shared.models.prompt_table import PromptTable
 from shared.numerics import promised
 
 _ENCODER_FILES = ["*.json", "*.safetensors", "*.txt"]  # settings, weights, vocabulary
@@ -50,6 +58,9 @@ POSITIONS = "position_embeddings"  # what networks with learned positions call t
 LONGEST_PROOF = 8_192  # tokens
 NO_LIMIT = 100_000_000  # a tokenizer without a length limit states some 1e30
 
+HEADS = ("classifier.", "pre_classifier.", "score.", "bert.pooler.", "pooler.")
+SERVE_IT = "serve it, and name it as openai:"
+
 Adapt = Callable[[Path, EmbeddedNote], Any]  # the base with the adapter of this folder
 Shorten = Callable[[Any], None]  # changes a cross-encoder's network in place
 
@@ -61,10 +72,14 @@ class LoadedModel:
     model: Any
     tokenizer: Any
     longest: int  # tokens, special ones included
-    labels: tuple[str, ...]  # empty for causal models: a template names them
+    mapping: LabelMapping | None  # None for causal models: a template names their labels
     languages: tuple[str, ...]
     temperature: float
     use: ModelUse
+    input: InputTable | None = None  # how an encoder is given an example
+    overlong: Literal["cut", "refuse"] = "cut"
+    prompt: PromptTable | None = None  # of a causal model
+    task: Task = "hate"
 
 
 @dataclass(frozen=True)
@@ -93,17 +108,21 @@ def load_classifier(catalogue: Catalogue, entry: ModelEntry, adapt: Adapt) -> Lo
         tokenizer = _tokenizer(words)
         if tokenizer.pad_token_id is None:
             raise ValueError("its tokenizer has no padding token")
-        labels = _labels(entry.labels or (note.labels if note else None), model.config)
-        model, longest = _placed(model, use), _longest(model, tokenizer)
-        _prove(model, longest, tokenizer.pad_token_id)
+        mapping = label_mapping(entry, _head(note, model.config))
+        model, longest = _placed(model, use), _longest(entry, model, tokenizer)
+        _prove(model, longest, _padding(model, tokenizer), len(mapping.outputs))
         return LoadedModel(
             model=model,
             tokenizer=tokenizer,
             longest=longest,
-            labels=labels,
-            languages=entry.languages or (note.languages if note else ()),
-            temperature=note.temperature if note else 1.0,
-            use=use,
+            mapping=mapping,
+            languages=catalogue.languages(entry) or (),
+            temperature=entry.temperature or (note.temperature if note else 1.0),
+            use=use.model_copy(
+                update={"warnings": mapping.warnings, "thresholds": mapping.thresholds}
+            ),
+            input=entry.input,
+            overlong=entry.overlong,
         )
 
 
@@ -114,16 +133,44 @@ def load_causal(catalogue: Catalogue, entry: ModelEntry) -> LoadedModel:
         tokenizer = _tokenizer(folder)
         if not tokenizer.is_fast:
             raise ValueError("its tokenizer gives no character offsets")
-        model = _from_folder(folder, AutoModelForCausalLM)
+        model = _placed(_from_folder(folder, AutoModelForCausalLM), use)
+        longest = _longest(entry, model, tokenizer)
+        if _counts_positions(model):
+            _prove(model.base_model, longest, _padding(model, tokenizer))
         return LoadedModel(
-            model=_placed(model, use),
+            model=model,
             tokenizer=tokenizer,
-            longest=_longest(model, tokenizer),
-            labels=(),
-            languages=entry.languages or (),
-            temperature=1.0,
-            use=use,
+            longest=longest,
+            mapping=None,
+            languages=catalogue.languages(entry) or (),
+            temperature=entry.temperature or 1.0,
+            use=_of_causal(catalogue, entry, use),
+            prompt=_with_policy(catalogue, entry.prompt),
+            task=entry.task or "hate",
+            overlong=entry.overlong,
         )
+
+
+def _of_causal(catalogue: Catalogue, entry: ModelEntry, use: ModelUse) -> ModelUse:
+    """What the provenance says of its labels, which its prompt names."""
+    task = entry.task or "hate"
+    verbalizers = entry.prompt.verbalizers if entry.prompt else None
+    first = first_label(task, tuple(verbalizers or CANONICAL[task] or CANONICAL["hate"]))
+    return use.model_copy(
+        update={
+            "warnings": catalogue.warnings(entry),
+            "thresholds": thresholds(entry.threshold, first),
+        }
+    )
+
+
+def _with_policy(catalogue: Catalogue, table: PromptTable | None) -> PromptTable | None:
+    """The table with the policy that its file holds."""
+    if table is None or table.policy_file is None:
+        return table
+    written = (catalogue.root / table.policy_file).read_text("utf-8")
+    stated = table.model_dump(exclude_unset=True, exclude={"policy_file"})
+    return PromptTable.model_validate({**stated, "policy": written})
 
 
 def load_encoder(catalogue: Catalogue, entry: ModelEntry, shorten: Shorten) -> LoadedEncoder:
@@ -156,30 +203,38 @@ def _explained(entry: ModelEntry) -> Iterator[None]:
 
 def _verified(catalogue: Catalogue, entry: ModelEntry) -> tuple[Path, ModelUse]:
     """The folder of the model's files, which are those configured, and what the provenance says."""
-    device = str(_device(entry.device))
+    device = device_of(entry)
     folder = _folder(catalogue, entry)
+    _demand_plain(folder)
     sha256 = folder_sha256(folder)
     if sha256 is None:
         raise ValueError(f"there are no safetensors files in {folder}")
     if entry.sha256 not in (None, sha256):
         raise ValueError(f"its weights have SHA-256 {sha256}, configured is {entry.sha256}")
+    dtype = dtype_of(entry, device, folder)
     return folder, ModelUse(
         name=entry.name,
         revision=catalogue.revision(entry),
         sha256=sha256,
-        device=device,
-        dtype=entry.dtype,
+        device=str(device),
+        dtype=dtype,
         # a classifier's rows have 16 tokens and more (`padded_width`); of others any number
-        numerics=promised(device, entry.dtype, small_products=entry.kind != "classifier"),
+        numerics=promised(str(device), dtype, small_products=entry.kind != "classifier"),
     )
 
 
-def _device(name: str) -> torch.device:
-    if name == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    if name != "cpu" and not torch.cuda.is_available():
-        raise ValueError(f"it is configured for {name}, and this machine has no GPU")
-    return torch.device(name)
+def _demand_plain(folder: Path) -> None:
+    """Raises ValueError for weights that are quantised and for models that need their own code."""
+    if any(folder.glob("*.gguf")) and not any(folder.glob("*.safetensors")):
+        raise ValueError(f"its weights are quantised (gguf): {SERVE_IT}")
+    if (found := read_checkpoint(folder)) is None:
+        return
+    if found.quantised is not None:
+        raise ValueError(f"its weights are quantised ({found.quantised}): {SERVE_IT}")
+    if found.own_code:
+        raise ValueError(
+            f"needs-own-code: it runs on {', '.join(found.own_code)} of its repository"
+        )
 
 
 def _folder(catalogue: Catalogue, entry: ModelEntry) -> Path:
@@ -215,8 +270,11 @@ def _from_folder(folder: Path, kind: Any) -> Any:
             output_loading_info=True,
             ignore_mismatched_sizes=True,  # they are in the report, by name
         )
-    if report["missing_keys"]:  # they would be filled with random numbers
-        raise ValueError(f"its files lack the weights {sorted(report['missing_keys'])}")
+    if missing := sorted(report["missing_keys"]):  # they would be filled with random numbers
+        if all(name.startswith(HEADS) for name in missing):
+            head = ", ".join(missing)
+            raise ValueError(f"its files lack the classifier's weights ({head}): fine-tune it")
+        raise ValueError(f"its files lack the weights {missing}")
     if report["mismatched_keys"]:  # so would these
         names = sorted(name for name, *_ in report["mismatched_keys"])
         raise ValueError(f"its weights {names} have other sizes than its configuration says")
@@ -227,11 +285,11 @@ def _tokenizer(folder: Path) -> Any:
     return AutoTokenizer.from_pretrained(folder, trust_remote_code=False, local_files_only=True)
 
 
-def _labels(configured: tuple[str, ...] | None, config: Any) -> tuple[str, ...]:
-    labels = configured or tuple(config.id2label[place] for place in range(config.num_labels))
-    if len(labels) != config.num_labels or config.num_labels < 2:
-        raise ValueError(f"it has {config.num_labels} outputs, and {len(labels)} labels are named")
-    return labels
+def _head(note: EmbeddedNote | None, config: Any) -> Head:
+    if note is not None:
+        return Head(note.labels, "single_label_classification")
+    names = tuple(config.id2label[place] for place in range(config.num_labels))
+    return Head(names, config.problem_type)
 
 
 def _placed(model: Any, use: ModelUse) -> Any:
@@ -240,9 +298,9 @@ def _placed(model: Any, use: ModelUse) -> Any:
     return model.eval().requires_grad_(requires_grad=False)
 
 
-def _longest(model: Any, tokenizer: Any) -> int:
-    """Tokens that the model reads. Raises ValueError where nothing says so."""
-    limits = [tokenizer.model_max_length, usable_positions(model)]
+def _longest(entry: ModelEntry, model: Any, tokenizer: Any) -> int:
+    """Tokens that the model is given. Raises ValueError where nothing says so."""
+    limits = [tokenizer.model_max_length, usable_positions(model), entry.max_length]
     longest = min(limit for limit in limits if limit is not None)
     if longest >= NO_LIMIT:
         raise ValueError("neither its tokenizer nor its configuration says how much it reads")
@@ -266,18 +324,34 @@ def usable_positions(network: Any) -> int | None:
     return min(limits, default=None)
 
 
+def _counts_positions(model: Any) -> bool:
+    """Whether it looks anything but words up in a table: then a text may be longer than that."""
+    words = model.get_input_embeddings()
+    tables = (one for one in model.modules() if isinstance(one, torch.nn.Embedding))
+    return any(table is not words for table in tables)
+
+
+def _padding(model: Any, tokenizer: Any) -> set[int]:
+    """Tokens that some networks count no position for."""
+    return {tokenizer.pad_token_id, model.config.pad_token_id} - {None}
+
+
 @torch.inference_mode()
-def _prove(model: Any, longest: int, padding: int) -> None:
-    """One pass of the longest text. Raises ValueError where the model reads less than it states."""
-    if longest > LONGEST_PROOF:  # no table of positions is so long
-        return
-    word = (padding + 1) % model.config.vocab_size
+def _prove(model: Any, longest: int, padding: Collection[int], outputs: int | None = None) -> None:
+    """One pass of the longest text. Raises ValueError where the model reads less than it states, or
+    its head has another number of outputs."""
+    length = longest if longest <= LONGEST_PROOF else 8  # no table of positions is so long
+    word = next(token for token in range(model.config.vocab_size) if token not in padding)
     try:
-        model(input_ids=torch.full((1, longest), word, device=model.device))
+        found = model(input_ids=torch.full((1, length), word, device=model.device))
     except torch.OutOfMemoryError:
         raise
     except (IndexError, RuntimeError) as error:
-        raise ValueError(f"it reads fewer than the {longest} tokens that it states") from error
+        raise ValueError(
+            f"reads fewer tokens than it states: a text of {length} tokens fails"
+        ) from error
+    if outputs is not None and found.logits.shape[-1] != outputs:
+        raise ValueError(f"its head has {found.logits.shape[-1]} outputs, not {outputs}")
 
 
 def _bi_encoder(folder: Path, use: ModelUse) -> Any:

@@ -32,7 +32,9 @@ from services.inference.local_models import LocalModels
 from services.similarity.encoders import LocalSimilarities
 from shared.errors import ScoringError
 from shared.models.calls import Pair
-from shared.models.catalogue import Catalogue, ModelEntry, base_folder
+from shared.models.catalogue import Catalogue
+from shared.models.embedded import base_folder
+from shared.models.entry import ModelEntry
 
 WORDS = " ".join(["sun", "sea", "tea", "oak", "ice"] * 1_000)  # 5,000 of one token each
 SHAPES: dict[str, tuple[Any, Any, int, int, int]] = {  # … rows of positions, padding id, usable
@@ -116,5 +118,5 @@ def test_a_model_that_reads_less_than_it_states_is_refused(
     folder = saved(tmp_path / "m", "roberta", outputs=2)
     stated: Callable[[Any], int] = lambda _network: 514  # noqa: E731 - as its configuration says
     monkeypatch.setattr("services.weights.loader.usable_positions", stated)
-    with pytest.raises(ScoringError, match="reads fewer than the 514 tokens"):
+    with pytest.raises(ScoringError, match="a text of 514 tokens fails"):
         LocalModels(catalogue(folder, "classifier")).classifier("m")
