@@ -94,6 +94,7 @@ class EncoderReader:
         self._longest = weights.longest
         self._vocabulary = int(weights.model.config.vocab_size)
         self._sides = EncoderTexts(weights.input)
+        self._has_input = weights.input is not None
         self._name = weights.use.name
         self._refuses = weights.overlong == "refuse"
         self._alone = Lock()
@@ -103,9 +104,11 @@ class EncoderReader:
         if not texts:
             return []
         limit = {"truncation": True, "max_length": self._longest} if cut else {}
-        written = [self._sides.of(Example(text=text))[0] for text in texts]
+        written = list(texts)
+        if self._has_input:
+            written = [self._sides.of(Example(text=text))[0].text for text in texts]
         with self._alone:
-            encoded = self._tokenizer([side.text for side in written], verbose=False, **limit)
+            encoded = self._tokenizer(written, verbose=False, **limit)
         if cut:
             self._demand_whole(encoded.encodings or ())
         rows: list[list[int]] = encoded["input_ids"]
