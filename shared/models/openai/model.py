@@ -23,7 +23,6 @@ from shared.models.calls import (
     WrittenToken,
 )
 from shared.models.catalogue import SERVER, ModelEntry
-from shared.models.openai.connection import Connection
 from shared.models.openai.scoring import (
     PROBE,
     Question,
@@ -44,6 +43,7 @@ from shared.models.openai.text import (
     written_tokens,
 )
 from shared.models.ports import Floats
+from shared.models.server_connection import Connection
 
 
 @lru_cache(maxsize=64)

@@ -19,16 +19,10 @@ import numpy as np
 
 from shared.errors import BadInput, ScoringError, Unavailable
 from shared.models.calls import Example
-from shared.models.openai.connection import (
-    Connection,
-    Json,
-    ServerChoice,
-    ServerToken,
-    choice,
-    encoded,
-)
+from shared.models.openai.answers import ServerChoice, ServerToken, choice, encoded
 from shared.models.openai.text import TokenizedPrompt, spans
 from shared.models.ports import Floats
+from shared.models.server_connection import Connection, Json
 
 PATH = "/completions"
 VOCABULARY = 1_000_000  # log-probabilities asked for: more than any vocabulary has

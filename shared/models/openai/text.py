@@ -19,7 +19,8 @@ from pydantic import BaseModel, ValidationError
 
 from shared.errors import BadInput, ScoringError, Unavailable
 from shared.models.calls import Completion, Prompt, Sampling, WrittenToken
-from shared.models.openai.connection import Connection, Json, ServerChoice, ServerToken, choice
+from shared.models.openai.answers import ServerChoice, ServerToken, choice
+from shared.models.server_connection import Connection, Json
 
 Ids = tuple[int, ...]
 

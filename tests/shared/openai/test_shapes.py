@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from shared.errors import BadInput, ScoringError, Unavailable
+from shared.models import server_connection
 from shared.models.calls import Example, Prompt, Sampling, Template, Turn
 from shared.models.catalogue import ModelEntry
-from shared.models.openai import connection
 from shared.models.openai.model import ServedLanguageModel
 from shared.models.openai.scoring import Echo, PromptLogprobs
 from shared.models.openai.text import seed_of
@@ -209,7 +209,7 @@ def test_the_key_is_sent_and_never_told(
 
 
 def test_a_server_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection, "_pause", lambda _: 0.0)
+    monkeypatch.setattr(server_connection, "_pause", lambda _: 0.0)
     away = ServedLanguageModel(
         ModelEntry(name="away", kind="causal", source="openai:http://127.0.0.1:1/v1")
     )
