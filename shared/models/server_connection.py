@@ -32,7 +32,7 @@ from tenacity import (
 
 from shared.errors import BadInput, ScoringError, TextTooLong, Unavailable
 from shared.job_context import awaited, check, pause
-from shared.models.catalogue import ModelEntry
+from shared.models.entry import ModelEntry
 from shared.settings import secret, settings
 
 LONGEST_PAUSE = 60.0  # seconds, whatever Retry-After says
@@ -81,7 +81,8 @@ class Address:
     @classmethod
     def of(cls, entry: ModelEntry) -> Address:
         """As `models.toml` has it."""
-        return cls(entry.name, entry.location.rstrip("/"), entry.api_key_env, "bearer", {}, {})
+        base = entry.location.rstrip("/")
+        return cls(entry.name, base, entry.api_key_env, entry.auth, entry.headers, entry.query)
 
     def sent_headers(self) -> dict[str, str]:
         """With the key. Raises Unavailable where a variable of the environment is not set."""
@@ -140,7 +141,11 @@ class Connection:
         self._address = Address.of(entry)
         self._root = self._address.base.removesuffix("/v1")
         self._attempts = chosen.openai_attempts
-        seconds, at_once = chosen.openai_seconds, chosen.openai_connections
+        stated = entry.model_fields_set
+        seconds = entry.timeout_seconds if "timeout_seconds" in stated else chosen.openai_seconds
+        at_once = (
+            entry.requests_at_once if "requests_at_once" in stated else chosen.openai_connections
+        )
         self._client = httpx.Client(
             timeout=httpx.Timeout(seconds, connect=chosen.openai_connect_seconds),
             limits=httpx.Limits(max_connections=at_once, max_keepalive_connections=KEPT),

@@ -15,7 +15,7 @@ import pytest
 
 from shared.errors import BadInput, ScoringError, TextTooLong, Unavailable
 from shared.models import server_connection
-from shared.models.catalogue import ModelEntry
+from shared.models.entry import ModelEntry
 from shared.models.openai.dialect import CHAT, Dialect
 from shared.models.server_connection import Address, Connection
 from shared.problems import problem
