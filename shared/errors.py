@@ -5,6 +5,7 @@ ScoringError
 │   ├── DegenerateInput  422  valid shape, but the metric is undefined on it
 │   ├── TooCostly        422  more work than one job may ask for
 │   ├── TextTooLong      422  a model server reads no text of this length
+│   ├── AnswerCut        422  a model was cut while it reasoned, before it came to its answer
 │   └── ModelCannot      422  the model has not the ability that is asked for
 ├── NotThere             404
 │   ├── UnknownJob
@@ -74,6 +75,13 @@ class TextTooLong(BadInput):
 
     slug = "text-too-long"
     title = "The text is longer than the model reads"
+
+
+class AnswerCut(BadInput):
+    """A model used up its tokens for reasoning and gave no answer."""
+
+    slug = "answer-cut-by-reasoning"
+    title = "The model reasoned until its tokens were used up"
 
 
 class ModelCannot(BadInput):

@@ -38,6 +38,7 @@ from shared.settings import secret, settings
 LONGEST_PAUSE = 60.0  # seconds, whatever Retry-After says
 KEPT = 4  # idle connections: llama.cpp gives each one of its few threads, for seconds
 SHOWN = 300  # characters of a server's own message
+NOT_IMPLEMENTED = 501  # llama.cpp, of what it was not started for
 USED_UP = "insufficient_quota"  # OpenAI's code of a 429 that no waiting mends
 TOO_LONG = re.compile(  # OpenAI, vLLM, SGLang, llama.cpp, text-embeddings-inference
     r"context_length_exceeded|exceed_context_size|context (length|size|window)|"
@@ -207,7 +208,8 @@ class Connection:
             name, kind = self._address.name, type(error).__name__
             raise Unavailable(f"the server of {name!r} did not answer ({kind})") from error
         status = response.status_code
-        if (status == 429 and not _used_up(response)) or status >= 500:
+        heals = status >= 500 and status != NOT_IMPLEMENTED
+        if heals or (status == 429 and not _used_up(response)):
             raise _Again(f"status {status}", _retry_after(response))
         if status >= 300:
             raise self._refusal(response)
@@ -232,7 +234,7 @@ class Connection:
         detail = f"{server} refuses it (status {status}): {words[:SHOWN]}"
         if status in (400, 413, 422) and TOO_LONG.search(_code(response) + " " + words):
             return TextTooLong(detail)
-        pointer = "/model" if status in (404, 405) else None
+        pointer = "/model" if status in (404, 405, NOT_IMPLEMENTED) else None
         return FieldRefused(detail, pointer=pointer, words=f"{_parameter(response)} {words}")
 
     def _read(self, response: httpx.Response) -> Any:

@@ -118,7 +118,7 @@ class ServerChoice(BaseModel):
     @property
     def cut_by_reasoning(self) -> bool:
         """Whether a chat was cut before it came to its answer."""
-        unsaid = self.message is not None and not self.written.strip()
+        unsaid = self.message is not None and not self.written
         return unsaid and self.finish_reason == "length"
 
     @property

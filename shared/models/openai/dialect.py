@@ -99,8 +99,12 @@ class Dialect:
         made = {"model": self._served, **body}
         if path == CHAT and OLDER in made:
             made[self._limit] = made.pop(OLDER)
-        if made.get("logprobs") is True:
+        if made.get("top_logprobs") is True:
             made["top_logprobs"] = self.listed
+            if path != CHAT:
+                made["logprobs"] = made.pop("top_logprobs")
+        elif path != CHAT and made.get("logprobs") is True:
+            made["logprobs"] = 1
         left_out = set(self._left_out)
         if {"logprobs", "top_logprobs"} & left_out:
             left_out |= {"logprobs", "top_logprobs"}
@@ -116,7 +120,7 @@ class Dialect:
         named = next((name for name in LEFT_OUT if name in asked and _names(error, name)), None)
         if named is None:
             return False
-        if named == "top_logprobs" and self._tops[1:]:
+        if named in ("top_logprobs", "logprobs") and self._tops[1:]:
             self._tops = self._tops[1:]
             return True
         self._left_out.add(named)

@@ -32,6 +32,7 @@ class Listed:
     shares: dict[str, float]
     missing: tuple[str, ...]
     smallest: float  # of the listed probabilities: what is not listed has at most this
+    tokens: Mapping[str, float]  # listed token → probability
 
     @property
     def uncertainty(self) -> float:
@@ -84,7 +85,8 @@ def find_listed(
         blank = not before[border:].strip()
         if sum(shares.values()) >= NO_MASS or (not blank and any(shares.values())):
             missing = tuple(label for label, share in shares.items() if not share)
-            return Listed(place, shares, missing, min(map(exp, tops.values())))
+            tokens = {token: exp(logprob) for token, logprob in tops.items()}
+            return Listed(place, shares, missing, min(tokens.values()), tokens)
         if not blank:
             break
     detail = f"no label's token is listed where the answer begins, with {before.strip()[:40]!r}"

@@ -39,7 +39,7 @@ def model(stub: Stub, monkeypatch: pytest.MonkeyPatch) -> Iterator[ServedLanguag
             ModelEntry(name="m", kind="causal", source=f"openai:{url}", api_key_env="STUB_KEY")
         )
         yield made
-        made._connection._client.close()
+        made.server.connection._client.close()
 
 
 every_style = pytest.mark.parametrize("style", ["vllm", "openai"])
@@ -52,7 +52,7 @@ def test_a_given_text_is_scored_in_the_servers_way(
     model: ServedLanguageModel, stub: Stub, style: Style
 ) -> None:
     done = model.score([*PROMPTS, PROMPTS[0]], [*WRITTEN, ""])
-    assert isinstance(model._way, PromptLogprobs if style == "vllm" else Echo)
+    assert isinstance(model.server.way, PromptLogprobs if style == "vllm" else Echo)
     for prompt, text, one in zip(PROMPTS, WRITTEN, done[:2], strict=True):
         ids = [0, *stub.ids((prompt.text or "") + text)]
         wanted = [stub.logprob(ids, place) for place in range(1, len(ids))]
