@@ -22,7 +22,8 @@ class InferenceRequest(JobRequest):
     model: ModelName = Field(description="a configured classifier or causal model")
     ask: InferenceOperation = Field(
         description="`judge` and `judge_rows` (label probabilities of examples and of variations "
-        "of them), `tokens`, `attributions`, `generate`, `score` (token log-probabilities), "
+        "of them), `judgements` (with mass and uncertainty), `tokens`, `attributions`, "
+        "`generate`, `score` (token log-probabilities), "
         "`describe`; `probabilities` and `truncated` for plain texts"
     )
 
@@ -130,6 +131,7 @@ def _of_prompt(prompt: Prompt) -> int:
 
 COUNTS: dict[str, Callable[[Any, int], Sequence[Work]]] = {
     "judge": _examples,
+    "judgements": _examples,
     "judge_rows": _rows,
     "attributions": _attributions,
     "probabilities": _texts,

@@ -7,11 +7,10 @@ from a guess. Source: specs "models" §4.1, §4.3.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal, Self
 
-import numpy as np
-from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from shared.contracts import Message
@@ -37,7 +36,8 @@ class Judgement(Message):
 
     labels: tuple[str, ...] = Field(min_length=1)
     probabilities: tuple[Share, ...] | None = Field(
-        description="(L,) of sum 1, in the order of `labels`; null: `unread` says why"
+        description="(L,) in the order of `labels`, of sum 1 unless the model has outputs that "
+        "stand for no label; null: `unread` says why"
     )
     mass: float | None = Field(
         default=None,
@@ -69,12 +69,12 @@ class Judgement(Message):
         """Whether the model would rather have said something else (warning `low-mass`)."""
         return self.mass is not None and self.mass < LOW_MASS
 
-    def demand(self) -> NDArray[np.float64]:
+    def demand(self) -> tuple[float, ...]:
         """(L,) probabilities. Raises DegenerateInput with the reason where there are none."""
         if self.probabilities is None:
             unread = self.unread
             raise DegenerateInput(f"{unread.code}: {unread.detail}" if unread else "not read")
-        return np.array(self.probabilities, dtype=np.float64)
+        return self.probabilities
 
 
 def unread(
@@ -140,4 +140,4 @@ def voted(counts: Mapping[str, int], draws: int) -> Judgement:
 def half_wilson(share: float, count: int, z: float = 1.959963984540054) -> float:
     """Half the width of a share's 95 % score interval, [0, 0.5]."""
     spread = share * (1 - share) / count + z * z / (4 * count * count)
-    return float(z * np.sqrt(spread) / (1 + z * z / count))
+    return z * math.sqrt(spread) / (1 + z * z / count)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,7 @@ from shared.models.calls import (
     Sampling,
     Tokens,
 )
+from shared.models.judgement import Judgement
 
 Floats = NDArray[np.float64]
 
@@ -68,6 +69,14 @@ class Judge(Protocol):
         self, examples: Sequence[Example], targets: Sequence[str], method: AttributionMethod
     ) -> list[Attributions]:
         """For each example the importance of its tokens for the logit of its target label."""
+
+
+@runtime_checkable
+class JudgesInFull(Protocol):
+    """A judge that says how it read P, and with which mass and uncertainty."""
+
+    def judgements(self, examples: Sequence[Example]) -> list[Judgement]:
+        """For each example its labels' P, or why there is none."""
 
 
 class Classifier(Judge, Protocol):
@@ -187,6 +196,8 @@ def _judged(operation: Message, model: Judge) -> Any:
             return tuple(model.tokens(operation.examples))
         case op.JudgeExamples():
             return [row.tolist() for row in model.judge(operation.examples)]
+        case op.ReadLabels():
+            return tuple(judgements(model, operation.examples))
         case op.JudgeRows():
             return [rows.tolist() for rows in model.judge_rows(operation.asked)]
         case op.Attribute():
@@ -200,6 +211,33 @@ def judge(models: Models, name: str) -> Judge:
     if models.kind(name) == "causal":
         return models.language_model(name)
     return models.classifier(name)
+
+
+def judgements(model: Judge, examples: Sequence[Example]) -> list[Judgement]:
+    """For each example P and how it was read; by the model's head or verbalizers where the model
+    does not say."""
+    if isinstance(model, JudgesInFull):
+        return model.judgements(examples)
+    return [
+        Judgement(
+            labels=model.labels_of(example),
+            probabilities=tuple(row.tolist()),
+            reading="head" if example.template is None else "verbalizers",
+        )
+        for example, row in zip(examples, model.judge(examples), strict=True)
+    ]
+
+
+def read_share(example: Example, tokens: Tokens) -> float:
+    """Share of an example's characters that the model reads, [0, 1]."""
+    whole = len(example.text) + len(example.text_pair or "")
+    if not tokens.truncated or not whole:
+        return 1.0
+    ends = dict.fromkeys(("text", "text_pair"), 0)
+    for part, end in zip(tokens.parts, tokens.ends, strict=True):
+        if end is not None and part in ends:
+            ends[part] = max(ends[part], end)
+    return min(1.0, sum(ends.values()) / whole)
 
 
 def describe(models: Models, name: str) -> op.Description:

@@ -100,7 +100,7 @@ class ServedLanguageModel:
         verbalizer's tokens after `prefix + text + suffix`. With the entry's prompt: `judgements`.
         """
         if any(example.template is None for example in examples):
-            return [one.demand() for one in self.judgements(examples)]
+            return [np.array(one.demand()) for one in self.judgements(examples)]
         questions = [question(example) for example in examples]
         if self.server.way is None:
             texts = [one.prompt.text or "" for one in questions]
