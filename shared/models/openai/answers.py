@@ -116,6 +116,15 @@ class ServerChoice(BaseModel):
         return self.message.parts[0] if self.message else ""
 
     @property
+    def reasoning_field(self) -> str | None:
+        """Where the server puts reasoning; None: there was none."""
+        if self.message is None or not self.reasoning:
+            return None
+        if self.message.reasoning:
+            return "reasoning"
+        return "reasoning_content" if self.message.reasoning_content else THINK
+
+    @property
     def cut_by_reasoning(self) -> bool:
         """Whether a chat was cut before it came to its answer."""
         unsaid = self.message is not None and not self.written
