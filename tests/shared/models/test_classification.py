@@ -1,4 +1,4 @@
-"""P from classification servers is that of the same weights here, whoever applies the activation."""
+"""P from classification servers is that of the same weights here, whoever activates."""
 
 from __future__ import annotations
 
