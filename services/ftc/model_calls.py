@@ -19,7 +19,8 @@ from services.ftc.report import LABELS, NliLabel
 from shared.contracts import ModelUse
 from shared.errors import BadInput, DegenerateInput
 from shared.metric import Collected
-from shared.models.calls import Example
+from shared.models.calls import Example, text_cut
+from shared.models.labels import decided
 from shared.models.ports import Judge, models
 
 Pair = tuple[str, str]  # premise, hypothesis
@@ -46,8 +47,7 @@ def explained_labels(requests: Sequence[FtcRequest]) -> list[NliLabel]:
         for name in dict.fromkeys(map(_model, unlabelled))
     }
     return [
-        request.label
-        or _likeliest(answers[_model(request)].of(request.premise, request.hypothesis))
+        request.label or answers[_model(request)].label_of(request.premise, request.hypothesis)
         for request in requests
     ]
 
@@ -125,7 +125,7 @@ class NliAnswers:
         order = _columns(self._model.labels_of(_example(("", ""))), name)
         rows = self._model.judge(examples) if examples else []
         self._rows = {pair: row[order] for pair, row in zip(distinct, rows, strict=True)}
-        self._truncated: set[Pair] = set()
+        self._share_read: dict[Pair, float] = {}
 
     @property
     def use(self) -> ModelUse:
@@ -134,6 +134,13 @@ class NliAnswers:
     def of(self, premise: str, hypothesis: str) -> Floats:
         """(3,) probabilities of entailment, neutral, contradiction."""
         return self._rows[premise, hypothesis]
+
+    def label_of(self, premise: str, hypothesis: str) -> NliLabel:
+        """The model's own label. Raises DegenerateInput where two tie."""
+        row, least = self.of(premise, hypothesis), self.use.thresholds
+        if not least:
+            return _likeliest(row)
+        return LABELS[LABELS.index(decided(LABELS, row.tolist(), least))]
 
     def check(self, some: Sequence[Pair]) -> None:
         """Note which of these the model does not read to the end: one call, if any is long."""
@@ -144,15 +151,16 @@ class NliAnswers:
         ]
         if long:
             tokenized = self._model.tokens([_example(pair) for pair in long])
-            self._truncated = {
-                pair for pair, found in zip(long, tokenized, strict=True) if found.truncated
+            self._share_read = {
+                pair: found.read_share(_example(pair))
+                for pair, found in zip(long, tokenized, strict=True)
+                if found.truncated
             }
 
     def doubts(self, some: Sequence[Pair]) -> tuple[str, ...]:
         """Whether the model read less than it was sent."""
-        if self._truncated.isdisjoint(some):
-            return ()
-        return (f"{self._name} read only the beginning: premise and hypothesis are too long",)
+        shares = [self._share_read[pair] for pair in some if pair in self._share_read]
+        return (text_cut(self._name, min(shares)),) if shares else ()
 
 
 def _example(pair: Pair) -> Example:

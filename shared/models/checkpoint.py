@@ -23,6 +23,7 @@ from shared.settings import environment_value
 KINDS: dict[str, ModelKind] = {
     "ForSequenceClassification": "classifier",
     "ForCausalLM": "causal",
+    "LMHeadModel": "causal",  # GPT-2
 }
 FRONT_MATTER = re.compile(r"\A---\s*\n(.*?)\n---\s*(\n|\Z)", re.DOTALL)
 MOST_CARD = 1_000_000  # characters of a card that are read

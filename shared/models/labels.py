@@ -53,6 +53,7 @@ WIDER = {  # folded; of task `hate`
     **dict.fromkeys(("neutral", "nontoxic", "safe", "unharmful"), "non-hateful"),
 }
 OF_A_POLICY = {"yes": "hateful", "no": "non-hateful"}  # where the task is stated
+REST = "*"  # of `ignore`
 EXCLUSIVE_NOWHERE = frozenset({"obscene", "insult", "threat"})  # the Jigsaw columns, together
 
 
@@ -66,7 +67,9 @@ class LabelKeys(Message):
     labels: dict[Label, tuple[Output, ...]] | None = Field(
         default=None, min_length=1, description="canonical label → outputs"
     )
-    ignore: tuple[Output, ...] = Field(default=(), description="outputs in no canonical label")
+    ignore: tuple[Output, ...] = Field(
+        default=(), description="outputs in no canonical label; `*`: all that are left over"
+    )
     activation: Literal["auto"] | Activation = "auto"
     combine: Combine | None = Field(
         default=None, description="several outputs of one label; softmax: `sum`, else `max`"
@@ -148,20 +151,29 @@ class LabelMapping:
             if (WIDER | OF_A_POLICY).get(folded(output)) == label
         )
 
-    def decided(self, row: Sequence[float]) -> str:
-        """The label that a row of (L,) probabilities decides, by `threshold` or as the likeliest.
+    @property
+    def thresholds(self) -> dict[str, float]:
+        """Label → P from which it is decided."""
+        return thresholds(self.threshold, self.first)
 
-        Several over their thresholds: the likeliest of them. None: the likeliest of those that
-        have no threshold.
-        """
-        by_label = dict(zip(self.labels, row, strict=True))
-        if self.threshold is None:
-            return max(by_label, key=by_label.__getitem__)
-        stated = self.threshold
-        least = stated if isinstance(stated, Mapping) else {self.first: stated}
-        over = [label for label, low in least.items() if by_label[label] >= low]
-        free = [label for label in by_label if label not in least]
-        return max(over or free or by_label, key=by_label.__getitem__)
+
+def thresholds(stated: float | Mapping[str, float] | None, first: str) -> dict[str, float]:
+    """`threshold` of an entry by label; a number is `first`'s."""
+    if stated is None:
+        return {}
+    return dict(stated) if isinstance(stated, Mapping) else {first: stated}
+
+
+def decided(labels: Sequence[str], row: Sequence[float], least: Mapping[str, float]) -> str:
+    """The label that (L,) probabilities decide; without thresholds the first of the likeliest.
+
+    Several over their thresholds: the likeliest of them. None: the likeliest of those that have no
+    threshold.
+    """
+    by_label = dict(zip(labels, row, strict=True))
+    over = [label for label in labels if label in least and by_label[label] >= least[label]]
+    free = [label for label in labels if label not in least]
+    return max(over or free or labels, key=by_label.__getitem__)
 
 
 def folded(name: str) -> str:
@@ -292,6 +304,8 @@ def _demand_no_rest(
 ) -> None:
     """Every output belongs to a label or is ignored, and nothing else is named."""
     ignored = set(map(folded, ignore))
+    if REST in ignored:
+        return
     if unknown := sorted(ignored - set(map(folded, outputs))):
         raise ValueError(
             f"`ignore` names {', '.join(unknown)}; the outputs are {', '.join(outputs)}"
