@@ -37,7 +37,7 @@ from shared.models.calls import AttributionMethod, Attributions, Example, Row, R
 from shared.models.judgement import Judgement
 from shared.models.label_readout import of_head, read_labels
 from shared.models.labels import LabelMapping
-from shared.models.ports import Floats, read_share
+from shared.models.ports import Floats
 from shared.priority_lock import PriorityLock
 
 __all__ = ["LoadedModel", "LocalClassifier"]
@@ -105,7 +105,7 @@ class LocalClassifier:
         found = read_labels(logits, self._mapping, self._weights.temperature)
         judged = of_head(found.probabilities, found.mass, self.labels)
         return [
-            one.model_copy(update={"read_share": read_share(example, reading.tokens)})
+            one.model_copy(update={"read_share": reading.tokens.read_share(example)})
             for one, example, reading in zip(judged, examples, readings, strict=True)
         ]
 

@@ -53,6 +53,12 @@ def cost(request: InferenceRequest, reads: int) -> Sequence[Work]:
     return () if count is None else count(request.ask, reads)
 
 
+def needs(request: InferenceRequest) -> tuple[str, ...]:
+    """The ability that the operation is."""
+    ability = NEEDED.get(request.ask.operation)
+    return () if ability is None else (ability,)
+
+
 CONTRACT = ServiceContract(
     name="inference",
     summary="Label probabilities, attributions, log-probabilities and generation of one model",
@@ -61,6 +67,7 @@ CONTRACT = ServiceContract(
     model_kinds=("classifier", "causal"),
     default_model=None,
     cost=cost,
+    needs=needs,
     examples={"label probabilities": _JUDGE},
 )
 
@@ -137,4 +144,17 @@ COUNTS: dict[str, Callable[[Any, int], Sequence[Work]]] = {
     "probabilities": _texts,
     "generate": _prompts,
     "score": _prompts,
+}
+
+
+NEEDED = {  # `describe` any model can
+    "tokens": "token_rows",
+    "judge": "judge",
+    "judgements": "judge",
+    "probabilities": "judge",
+    "truncated": "truncated",
+    "judge_rows": "token_rows",
+    "attributions": "attributions",
+    "generate": "generate",
+    "score": "score",
 }

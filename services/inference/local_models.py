@@ -52,8 +52,11 @@ class LocalModels:
     def classifier(self, name: str) -> Classifier:
         """The classifier of this name; one behind a server refuses what servers do not show."""
         entry = self._entry(name, "classifier")
-        if entry.scheme == "classify":
-            return served_classifier(entry)
+        return served_classifier(entry) if entry.is_served else self.local_classifier(name)
+
+    def local_classifier(self, name: str) -> LocalClassifier:
+        """The classifier of this name, whose weights are here."""
+        entry = self._entry(name, "classifier")
         return self._classifiers.get(
             name,
             lambda: LocalClassifier(

@@ -21,10 +21,10 @@ from typing import Any, NamedTuple
 
 import jinja2
 
-from services.inference.encoder_input import OUTSIDE, EncoderInput, Side
 from services.weights.loader import LoadedModel
 from shared.errors import BadInput
 from shared.models.calls import Example, Part, Prompt, Row, Template, Tokens
+from shared.models.encoder_input import OUTSIDE, EncoderInput, Side
 
 Ids = tuple[int, ...]
 

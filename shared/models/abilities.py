@@ -5,6 +5,7 @@ Source: specs "models" §4.5.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Literal
 
 from shared.errors import ModelCannot
@@ -34,6 +35,14 @@ def abilities(entry: ModelEntry) -> tuple[Ability, ...]:
     if entry.kind == "classifier":
         return (*HERE, "truncated")
     return (*HERE, "generate", "score") if entry.kind == "causal" else ()
+
+
+def demand_abilities(entry: ModelEntry, needed: Iterable[str]) -> None:
+    """Raises ModelCannot for the first ability that the model has not."""
+    missing = set(needed) - set(abilities(entry))
+    for ability in WORDS_OF:
+        if ability in missing:
+            raise cannot(entry, ability)
 
 
 def cannot(entry: ModelEntry, ability: Ability) -> ModelCannot:

@@ -29,11 +29,11 @@ from shared.models.classification_protocols import (
     find_protocol,
     names_of_tei,
 )
+from shared.models.encoder_input import EncoderInput
 from shared.models.entry import ModelEntry
 from shared.models.judgement import Judgement, unread
 from shared.models.label_readout import LabelReadout, of_head, read_labels
 from shared.models.labels import Head, LabelMapping, folded, label_mapping
-from shared.models.prompt_table import filled
 from shared.models.server_connection import Connection
 
 AT_ONCE = 32  # texts of a request: TEI's default limit
@@ -143,21 +143,14 @@ class ServedClassifier:
         """As the entry's `input` says. Raises BadInput for what the server cannot read."""
         if example.template is not None:
             raise BadInput("a classifier takes no template", pointer="/template")
-        if example.text_pair is None:
-            return example.text
+        sides = EncoderInput(self._entry.input).of(example)
+        if len(sides) == 1:
+            return sides[0].text
         if not reads_pairs:
             raise BadInput(
                 f"the server of {self._entry.name!r} reads no pairs of texts", pointer="/text_pair"
             )
-        values = {"premise": example.text, "hypothesis": example.text_pair}
-        table = self._entry.input
-        if table is None or table.pair is None:
-            return example.text, example.text_pair
-        first, second = (
-            "".join(piece.text for piece in filled(part, values))
-            for part in (table.text, table.pair)
-        )
-        return first, second
+        return sides[0].text, sides[1].text
 
 
 class _ServedHead:

@@ -36,8 +36,13 @@ class Answered:
 class ClassificationProtocol(Protocol):
     """One kind of server. Raises ScoringError for an answer of another shape."""
 
-    reads_pairs: bool
-    has_raw: bool  # whether it knows a way to say logits at all
+    @property
+    def reads_pairs(self) -> bool:
+        """Whether it reads two texts as a pair."""
+
+    @property
+    def has_raw(self) -> bool:
+        """Whether it knows a way to say logits at all."""
 
     def ask(
         self, connection: Connection, served: str, texts: Sequence[Text], *, raw: bool
@@ -152,10 +157,9 @@ BY_NAME: Mapping[str, ClassificationProtocol] = {
 
 def find_protocol(connection: Connection) -> str:
     """The server's kind, by what it says of itself. Raises BadInput where it says nothing."""
-    for ask in (lambda: connection.get_beside("/info"), lambda: connection.get_beside("/models"),
-                lambda: connection.get_beside("/v1/models")):  # fmt: skip
+    for path in ("/info", "/models", "/v1/models"):
         try:
-            said = ask()
+            said = connection.get_beside(path)
         except BadInput:
             continue
         if isinstance(said, dict) and "classifier" in (said.get("model_type") or {}):

@@ -228,18 +228,6 @@ def judgements(model: Judge, examples: Sequence[Example]) -> list[Judgement]:
     ]
 
 
-def read_share(example: Example, tokens: Tokens) -> float:
-    """Share of an example's characters that the model reads, [0, 1]."""
-    whole = len(example.text) + len(example.text_pair or "")
-    if not tokens.truncated or not whole:
-        return 1.0
-    ends = dict.fromkeys(("text", "text_pair"), 0)
-    for part, end in zip(tokens.parts, tokens.ends, strict=True):
-        if end is not None and part in ends:
-            ends[part] = max(ends[part], end)
-    return min(1.0, sum(ends.values()) / whole)
-
-
 def describe(models: Models, name: str) -> op.Description:
     """Load the model and say what it is."""
     kind = models.kind(name)

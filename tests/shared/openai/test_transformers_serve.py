@@ -34,8 +34,8 @@ def entry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModelEntry]:
     weights, port = save_llama(folder / "weights"), free_port()
     (folder / "home" / "hub").mkdir(parents=True)
     environment = {**os.environ, "HF_HOME": str(folder / "home"), "HF_HUB_OFFLINE": "1"}
-    command = [Path(sys.executable).parent / "transformers", "serve", weights, "--host", HOST]
-    asked = ["--port", str(port), "--device", "cpu", "--dtype", "float32"]
+    command = [str(Path(sys.executable).parent / "transformers"), "serve", str(weights)]
+    asked = ["--host", HOST, "--port", str(port), "--device", "cpu", "--dtype", "float32"]
     with (folder / "server.log").open("w") as log:
         process = subprocess.Popen([*command, *asked], stdout=log, stderr=log, env=environment)
     try:
