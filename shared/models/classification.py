@@ -21,7 +21,7 @@ from shared.models.calls import AttributionMethod, Attributions, Example, Rows, 
 from shared.models.catalogue import SERVER
 from shared.models.classification_protocols import (
     BY_NAME,
-    Answered,
+    ServedOutputs,
     ClassificationProtocol,
     Floats,
     KserveInfer,
@@ -179,10 +179,10 @@ class _ServedHead:
         values = self._ask(texts, raw=True).values[:, self._columns]
         return self._inverted(values) if self.activates else values
 
-    def _ask(self, texts: Sequence[Text], *, raw: bool) -> Answered:
+    def _ask(self, texts: Sequence[Text], *, raw: bool) -> ServedOutputs:
         return self.protocol.ask(self._connection, self._served, texts, raw=raw)
 
-    def _mapping(self, entry: ModelEntry, answered: Answered) -> LabelMapping:
+    def _mapping(self, entry: ModelEntry, answered: ServedOutputs) -> LabelMapping:
         count = answered.values.shape[1]
         names = self._own if self._own is not None else entry.outputs
         if names is None:

@@ -26,7 +26,7 @@ Text = str | tuple[str, str]  # a pair where the model reads pairs
 
 
 @dataclass(frozen=True)
-class Answered:
+class ServedOutputs:
     """names: (K,) of the outputs, where the answer has them; values: (N, K) in their order."""
 
     names: tuple[str, ...] | None
@@ -46,7 +46,7 @@ class ClassificationProtocol(Protocol):
 
     def ask(
         self, connection: Connection, served: str, texts: Sequence[Text], *, raw: bool
-    ) -> Answered:
+    ) -> ServedOutputs:
         """The outputs for each text."""
 
 
@@ -86,13 +86,13 @@ class VllmClassify:
 
     def ask(
         self, connection: Connection, served: str, texts: Sequence[Text], *, raw: bool
-    ) -> Answered:
+    ) -> ServedOutputs:
         body: Json = {"model": served, "input": list(texts)}
         if self.has_raw:
             body |= {"use_activation": not raw, "activation": not raw}  # before 0.12: the second
         [answer] = connection.post_beside(self.path, [body])
         found = _read(_Data, answer).data
-        return Answered(None, _rows([one.probs for one in found], len(texts)))
+        return ServedOutputs(None, _rows([one.probs for one in found], len(texts)))
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ class TeiPredict:
 
     def ask(
         self, connection: Connection, served: str, texts: Sequence[Text], *, raw: bool
-    ) -> Answered:
+    ) -> ServedOutputs:
         inputs = [[text] if isinstance(text, str) else list(text) for text in texts]
         body = {"inputs": inputs, "raw_scores": raw, "truncate": False}
         [answer] = connection.post_beside("/predict", [body])
@@ -120,7 +120,7 @@ class InfinityClassify:
 
     def ask(
         self, connection: Connection, served: str, texts: Sequence[Text], *, raw: bool
-    ) -> Answered:
+    ) -> ServedOutputs:
         body = {"model": served, "input": list(texts), "raw_scores": raw}
         [answer] = connection.post_beside("/classify", [body])
         rows = answer.get("data") if isinstance(answer, dict) else None
@@ -137,13 +137,13 @@ class KserveInfer:
 
     def ask(
         self, connection: Connection, served: str, texts: Sequence[Text], *, raw: bool
-    ) -> Answered:
+    ) -> ServedOutputs:
         tensor = {"shape": [len(texts), 1], "datatype": "BYTES", "data": list(texts)}
         body = {"inputs": [{"name": self.tensors.input, **tensor}]}
         [answer] = connection.post_beside(f"/v2/models/{served}/infer", [body])
         for output in _read(_Outputs, answer).outputs:
             if output.name == self.tensors.output and len(output.data) % len(texts) == 0:
-                return Answered(None, np.array(output.data).reshape(len(texts), -1))
+                return ServedOutputs(None, np.array(output.data).reshape(len(texts), -1))
         raise ScoringError(f"the server's answer has no tensor {self.tensors.output!r} of logits")
 
 
@@ -180,12 +180,12 @@ def names_of_tei(connection: Connection) -> tuple[str, ...] | None:
         return None
 
 
-def _named(rows: Sequence[Sequence[_Named]], count: int) -> Answered:
+def _named(rows: Sequence[Sequence[_Named]], count: int) -> ServedOutputs:
     names = tuple(sorted({one.label for row in rows for one in row}))
     by_name = [{one.label: one.score for one in row} for row in rows]
     if any(len(row) != len(names) for row in by_name):
         raise ScoringError("the server does not answer all outputs")
-    return Answered(names, _rows([[row[name] for name in names] for row in by_name], count))
+    return ServedOutputs(names, _rows([[row[name] for name in names] for row in by_name], count))
 
 
 def _rows(values: Sequence[Sequence[float]], count: int) -> Floats:
