@@ -21,10 +21,10 @@ from shared.models.calls import AttributionMethod, Attributions, Example, Rows, 
 from shared.models.catalogue import SERVER
 from shared.models.classification_protocols import (
     BY_NAME,
-    ServedOutputs,
     ClassificationProtocol,
     Floats,
     KserveInfer,
+    ServedOutputs,
     Text,
     find_protocol,
     names_of_tei,
