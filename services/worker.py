@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import argparse
 import sys
+import threading
+import time
 from functools import partial
 
 from celery import signals
@@ -15,15 +17,20 @@ from services.bindings import MODEL_SERVICES, holds_models, models_for
 from services.registry import contracts, service
 from shared import queue, telemetry
 from shared.errors import ScoringError
+from shared.job_context import acting_for
 from shared.models import ports
 from shared.models.availability import ModelStates, StatusSender
 from shared.models.catalogue import Catalogue, load_catalogue
 from shared.models.ports import describe
+from shared.priority import Party
 from shared.settings import Settings, settings_or_exit
+from shared.stop_signal import setting
 from shared.worker import register, registered
+from shared.worker.batch_pace import BatchPace
 from shared.worker.batch_queues import BatchQueues, stopping
 from shared.worker.process import Health, preload
 from shared.worker.process import serve as serve_health
+from shared.worker.tasks import RegisteredTask
 from shared.worker.watchdog import watchdog
 
 SWITCH_SECONDS = 0.0005  # a thread that wakes waits no longer for one that computes
@@ -51,13 +58,38 @@ def needed(names: list[str], catalogue: Catalogue) -> list[str]:
     return list(dict.fromkeys([*(name for name in default if name in known), *held]))
 
 
-def warm_up() -> None:
-    """Score every registered service's examples, so that no caller waits for what loads lazily."""
+def warm_up() -> threading.Thread:
+    """Score each service's first example, and the others beside the work: those of further
+    languages, whose analysers take seconds to load, hold up no start. Returns the thread that does.
+    """
     for task in registered.values():
-        try:
-            task.warm_up()
-        except ScoringError as error:  # an example's model may be away, or not configured at all
-            logger.warning("service.cold", service=task.contract.name, detail=error.detail)
+        _score_examples(task, list(task.contract.examples)[:1])
+
+    def others() -> None:
+        with acting_for(Party(batch=True, tenant="")):
+            for task in registered.values():
+                _score_examples(task, list(task.contract.examples)[1:])
+
+    thread = threading.Thread(target=others, name="warming up", daemon=True)
+    thread.start()
+    return thread
+
+
+def _score_examples(task: RegisteredTask, names: list[str]) -> None:
+    started = time.perf_counter()
+    try:
+        task.score_examples(names)
+    except ScoringError as error:  # an example's model may be away, or not configured at all
+        logger.warning("service.cold", service=task.contract.name, detail=error.detail)
+        return
+    seconds = round(time.perf_counter() - started, 2)
+    logger.info("service.warm", service=task.contract.name, examples=len(names), seconds=seconds)
+
+
+def refuse_torch() -> None:
+    """A worker that holds no models computes without torch, installed or not: spaCy would import it
+    because it is there, which takes seconds of every start and 150 MB."""
+    sys.modules.setdefault("torch", None)  # type: ignore[arg-type]  # "not to be imported"
 
 
 def parse(arguments: list[str] | None) -> list[str]:
@@ -76,19 +108,17 @@ def serve(names: list[str], chosen: Settings) -> None:
     """Take jobs and calls of models until SIGTERM; those of batches on threads of their own."""
     calls = [f"model.{name}" for name in names if name in MODEL_SERVICES]
     queues = [*calls, *map(queue.task_name, registered)]
-    batches = BatchQueues([queue.batch_queue(name) for name in queues], chosen.threads_for_batches)
-    signals.worker_shutting_down.connect(stop_taking)
+    pace = BatchPace(chosen.batch_share)
+    threads = chosen.threads_for_batches
+    batches = BatchQueues([queue.batch_queue(name) for name in queues], threads, pace)
+    signals.task_received.connect(lambda **_: pace.saw_interactive(), weak=False)
+    signals.worker_shutting_down.connect(setting(stopping), weak=False)
     sys.setswitchinterval(SWITCH_SECONDS)
     batches.start()
     try:
         consume(queues, chosen)
     finally:
         batches.stop()
-
-
-def stop_taking(**_: object) -> None:
-    """The other consumer stops with Celery's."""
-    stopping.set()
 
 
 def consume(queues: list[str], chosen: Settings) -> None:
@@ -116,9 +146,11 @@ def main(arguments: list[str] | None = None) -> None:
     ports.bind(models_for(names, catalogue, chosen, states))
     if holds_models(names, chosen):
         StatusSender(states).start()
+    else:
+        refuse_torch()
     register_all(names)
     preload(partial(describe, ports.models()), needed(names, catalogue), health)
-    health.obstruct("worker", "is warming up: it scores the examples of its services once")
+    health.obstruct("worker", "is warming up: it scores an example of each of its services")
     warm_up()
     watchdog.start()
     health.ailment = watchdog.ailment

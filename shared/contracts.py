@@ -115,6 +115,11 @@ class ModelUse(Message):
         "whatever is computed beside it; `tolerance`: probabilities may move by 1e-5 in float32, "
         "by 0.02 in bfloat16, float16 and behind a server",
     )
+    prompt_sha256: str | None = Field(
+        default=None,
+        exclude_if=lambda sha256: sha256 is None,
+        description="of the prompt that a causal model judges by, around an empty text",
+    )
     warnings: tuple[Annotated[str, Word], ...] = Field(
         default=(),
         exclude_if=lambda warnings: not warnings,

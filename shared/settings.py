@@ -196,6 +196,13 @@ class Settings(BaseSettings):
         description="jobs of batches in one worker at a time, beside the interactive ones; none: "
         "half as many as `worker_threads`",
     )
+    batch_share: float = Field(
+        default=0.4,
+        gt=0,
+        le=1,
+        description="of one processor that a worker's jobs of batches take while somebody asks "
+        "interactively: more ends batches sooner and lets interactive jobs wait longer",
+    )
     tenant_share: float = Field(
         default=0.75, gt=0, le=1, description="the most that one tenant's jobs take of the threads"
     )

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 import numpy as np
 import torch
@@ -72,10 +73,16 @@ class LocalLanguageModel(LocalWriter):
     @property
     def use(self) -> ModelUse:
         """Name, revision, hash, device and dtype, for the provenance."""
-        return self._weights.use
+        prompt = self._reader.prompt
+        if prompt is None:
+            return self._weights.use
+        return self._weights.use.model_copy(update={"prompt_sha256": prompt.sha256})
 
     def labels_of(self, example: Example) -> tuple[str, ...]:
-        """The labels of its template. Raises BadInput where the model cannot tell them apart."""
+        """The labels of its template, else of the model's prompt.
+
+        Raises BadInput where the model cannot tell them apart.
+        """
         return self._reader.read([example])[0].labels
 
     def tokens(self, examples: Sequence[Example]) -> list[Tokens]:
@@ -140,20 +147,27 @@ class LocalLanguageModel(LocalWriter):
 
 
 def _rows_of(reading: CausalReading, rows: Iterable[Ids]) -> Iterable[CausalRow]:
-    """One row each, or one a label where verbalizers have several tokens."""
+    """One row each, or one a verbalizer where some have several tokens."""
     for ids in rows:
         if reading.single:
-            yield CausalRow((), ids, candidates=tuple(ids for (ids,) in reading.verbalizers))
+            yield CausalRow((), ids, candidates=tuple(ids for (ids,) in reading.every))
         else:
-            for verbalizer in reading.verbalizers:
+            for verbalizer in reading.every:
                 yield CausalRow((), ids + verbalizer[:-1], followed=verbalizer)
 
 
 def _probabilities(reading: CausalReading, answers: list[Floats]) -> Floats:
-    """(R, L) from (L,) logits a row, or from a label's log-probabilities a row."""
+    """(R, L) from (S,) logits a row, or from a verbalizer's log-probabilities a row.
+
+    Of a label with several verbalizers their probabilities are summed.
+    """
     if not reading.single:
         answers = [np.array(answer.sum()) for answer in answers]
-    scores = np.array(answers, dtype=np.float64).reshape(-1, len(reading.labels))
+    scores = np.array(answers, dtype=np.float64).reshape(-1, len(reading.every))
+    if len(reading.every) > len(reading.labels):
+        ends = list(accumulate(map(len, reading.strings)))
+        own = np.split(scores, ends[:-1], axis=1)
+        scores = np.stack([np.logaddexp.reduce(several, axis=1) for several in own], axis=1)
     return softmax(scores)
 
 

@@ -55,6 +55,7 @@ class LocalClassifier:
         if weights.mapping is None:
             raise ValueError(f"{weights.use.name!r} has no labels")
         self._mapping = weights.mapping
+        self._labels = weights.mapping.labels
         self._device = torch.device(weights.use.device)
         self._reader = EncoderReader(weights)
         self._lock = PriorityLock()  # one pass at a time: attributions do not queue in the batcher
@@ -73,7 +74,7 @@ class LocalClassifier:
     @property
     def labels(self) -> tuple[str, ...]:
         """The canonical labels, in the order of the columns of `probabilities`."""
-        return self._mapping.labels
+        return self._labels
 
     @property
     def languages(self) -> tuple[str, ...]:

@@ -13,18 +13,19 @@ the positions of what is left from 0. Source: shared.models.calls.Row.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from threading import Lock
 from typing import Any, NamedTuple
 
 import jinja2
 
+from services.inference.label_prompt import Inserted, LabelPrompt
 from services.weights.loader import LoadedModel
 from shared.errors import BadInput
-from shared.models.calls import Example, Part, Prompt, Row, Template, Tokens
-from shared.models.encoder_input import OUTSIDE, EncoderInput, Side
+from shared.models.calls import Example, Part, Prompt, Row, Tokens
+from shared.models.encoder_input import OUTSIDE, EncoderTexts, Side
 
 Ids = tuple[int, ...]
 
@@ -92,7 +93,8 @@ class EncoderReader:
         self._tokenizer = weights.tokenizer
         self._longest = weights.longest
         self._vocabulary = int(weights.model.config.vocab_size)
-        self._sides = EncoderInput(weights.input)
+        self._sides = EncoderTexts(weights.input)
+        self._has_input = weights.input is not None
         self._name = weights.use.name
         self._refuses = weights.overlong == "refuse"
         self._alone = Lock()
@@ -102,9 +104,11 @@ class EncoderReader:
         if not texts:
             return []
         limit = {"truncation": True, "max_length": self._longest} if cut else {}
-        written = [self._sides.of(Example(text=text))[0] for text in texts]
+        written = list(texts)
+        if self._has_input:
+            written = [self._sides.of(Example(text=text))[0].text for text in texts]
         with self._alone:
-            encoded = self._tokenizer([side.text for side in written], verbose=False, **limit)
+            encoded = self._tokenizer(written, verbose=False, **limit)
         if cut:
             self._demand_whole(encoded.encodings or ())
         rows: list[list[int]] = encoded["input_ids"]
@@ -185,6 +189,7 @@ class TokenContext:
 
     text: str
     special: bool = True
+    inserted: tuple[Inserted, ...] = ()  # what users sent: special tokens in it are plain text
 
 
 class Encoder:
@@ -195,27 +200,54 @@ class Encoder:
         self._alone = Lock()
         begins = [tokenizer.bos_token_id, tokenizer.eos_token_id]
         self.first: Ids = tuple(token for token in begins if token is not None)[:1]
+        self._special_tokens = tuple(
+            token for token in tokenizer.get_added_vocab() if len(token) > 1
+        )
 
     def tokens(self, context: TokenContext) -> list[PlacedToken]:
         """The string's tokens. One that the tokenizer would add at the end is left away.
 
         Nothing at all becomes the token that begins (else: ends) a text, if there is one.
         """
-        with self._alone:
-            encoded = self._tokenizer(
-                context.text, add_special_tokens=context.special, verbose=False
-            ).encodings[0]
-        made = [
-            PlacedToken(id_, start, end, bool(special))
-            for id_, (start, end), special in zip(
-                encoded.ids, encoded.offsets, encoded.special_tokens_mask, strict=True
-            )
-        ]
+        made: list[PlacedToken] = []
+        cuts = [0, *self._cuts(context), len(context.text)]
+        for start, end in pairwise(cuts):
+            read = self._encoded(context.text[start:end], start, context.special and start == 0)
+            while end < len(context.text) and read[-1].special:  # it ends no text here
+                read.pop()
+            made += read
         while len(made) > 1 and made[-1].special:
             made.pop()
         if not made and not self.first:
             raise BadInput("the model cannot read an empty text", pointer="/text")
         return made or [PlacedToken(self.first[0], 0, 0, special=True)]
+
+    def _encoded(self, text: str, begin: int, special: bool) -> list[PlacedToken]:
+        with self._alone:
+            encoded = self._tokenizer(text, add_special_tokens=special, verbose=False).encodings[0]
+        return [
+            PlacedToken(id_, begin + start, begin + end, bool(special))
+            for id_, (start, end), special in zip(
+                encoded.ids, encoded.offsets, encoded.special_tokens_mask, strict=True
+            )
+        ]
+
+    def _cuts(self, context: TokenContext) -> list[int]:
+        """Places inside every special token that touches what a user sent: it is read in pieces
+        there, so that nobody can close a turn by writing so."""
+        found = {
+            place + 1
+            for one in context.inserted
+            for place in self._special_places(context.text, one)
+        }
+        return sorted(found)
+
+    def _special_places(self, text: str, within: Inserted) -> Iterator[int]:
+        for token in self._special_tokens:
+            place = text.find(token, max(0, within.start - len(token) + 1))
+            while 0 <= place < within.end:
+                yield place
+                place = text.find(token, place + 1)
 
     def continuation(self, context: TokenContext, written: str) -> list[PlacedToken]:
         """The tokens that `written` adds after the context; offsets into `written`.
@@ -224,7 +256,7 @@ class Encoder:
         model was asked with the context's own tokens.
         """
         before = self.tokens(context)
-        whole = self.tokens(TokenContext(context.text + written, context.special))
+        whole = self.tokens(replace(context, text=context.text + written))
         if [token.id for token in whole[: len(before)]] == [token.id for token in before]:
             shift, added = len(context.text), whole[len(before) :]
         elif len(context.text) == 0:  # the context is the first token alone
@@ -272,14 +304,24 @@ class CausalReading:
 
     tokens: Tokens
     labels: tuple[str, ...]
-    verbalizers: tuple[Ids, ...]  # (L,) tokens of each label's verbalizer, at least one
+    strings: tuple[tuple[Ids, ...], ...]  # (L,) of each label its verbalizers' tokens
     vocabulary: int
     first: Ids  # what stands for a row without tokens
 
     @property
+    def verbalizers(self) -> tuple[Ids, ...]:
+        """(L,) tokens of each label's first verbalizer, at least one: what attributions explain."""
+        return tuple(own[0] for own in self.strings)
+
+    @property
+    def every(self) -> tuple[Ids, ...]:
+        """(S,) tokens of every verbalizer, label by label."""
+        return tuple(tokens for own in self.strings for tokens in own)
+
+    @property
     def single(self) -> bool:
         """Whether every verbalizer is one token: then labels are read off one position."""
-        return all(len(tokens) == 1 for tokens in self.verbalizers)
+        return all(len(tokens) == 1 for tokens in self.every)
 
     def row(self, row: Row) -> Ids:
         """(K,) one variation's tokens; the beginning token alone where nothing is kept."""
@@ -295,6 +337,11 @@ class CausalReader:
     def __init__(self, weights: LoadedModel, encoder: Encoder) -> None:
         self._encoder = encoder
         self._weights = weights
+        self.prompt = (
+            None
+            if weights.prompt is None
+            else LabelPrompt(weights.prompt, weights.tokenizer, weights.task)
+        )
         self._read_before: OrderedDict[Hashable, CausalReading] = OrderedDict()
         self._alone = Lock()
 
@@ -316,39 +363,65 @@ class CausalReader:
         return found
 
     def _read(self, example: Example) -> CausalReading:
-        if example.template is None:
-            raise BadInput("a causal model needs a template", pointer="/template")
-        if example.text_pair is not None:
-            raise BadInput(
-                "a causal model reads one text: put the other into the template",
-                pointer="/text_pair",
-            )
-        template = example.template
-        context = TokenContext(template.prefix + example.text + template.suffix)
+        context, verbalizers = self._asked(example)
         read = self._encoder.tokens(context)
-        verbalizers = self._verbalizers(context, template)
-        room = self._weights.longest - max(map(len, verbalizers)) + 1
-        placed = [_placed(token, template, example.text, context.text) for token in read]
+        strings = self._strings(context, verbalizers)
+        room = self._weights.longest - max(len(one) for own in strings for one in own) + 1
+        placed = [_placed(token, context) for token in read]
         fitting = _cut(placed, room)
+        if len(fitting) < len(placed) and self._weights.overlong == "refuse":
+            raise BadInput(
+                f"text-too-long: {self._weights.use.name} reads {room} tokens, its prompt included",
+                pointer="/text",
+            )
         return CausalReading(
             tokens=self._tokens(fitting, truncated=len(fitting) < len(placed)),
-            labels=tuple(template.verbalizers),
-            verbalizers=verbalizers,
+            labels=tuple(verbalizers),
+            strings=strings,
             vocabulary=int(self._weights.model.get_input_embeddings().weight.shape[0]),
             first=self._encoder.first,
         )
 
-    def _verbalizers(self, context: TokenContext, template: Template) -> tuple[Ids, ...]:
+    def _asked(self, example: Example) -> tuple[TokenContext, Mapping[str, tuple[str, ...]]]:
+        """The prompt around the example, of the request or else of the model."""
+        template = example.template
+        if template is None and self.prompt is None:
+            raise BadInput("a causal model needs a template", pointer="/template")
+        if template is None and self.prompt is not None:
+            made = self.prompt.around(example)
+            context = TokenContext(made.text, made.special, made.inserted)
+            return context, self.prompt.verbalizers
+        if example.text_pair is not None or template is None:
+            raise BadInput(
+                "a causal model reads one text: put the other into the template",
+                pointer="/text_pair",
+            )
+        begin = len(template.prefix)
+        inserted = Inserted("text", begin, begin + len(example.text))
+        whole = template.prefix + example.text + template.suffix
+        verbalizers = {label: (written,) for label, written in template.verbalizers.items()}
+        return TokenContext(whole, inserted=(inserted,)), verbalizers
+
+    def _strings(
+        self, context: TokenContext, verbalizers: Mapping[str, tuple[str, ...]]
+    ) -> tuple[tuple[Ids, ...], ...]:
+        """(L,) of each label its verbalizers' tokens. Raises BadInput where the model cannot tell
+        two labels apart."""
         found: dict[Ids, str] = {}
-        for label, written in template.verbalizers.items():
-            ids = tuple(token.id for token in self._encoder.continuation(context, written))
-            if not ids or ids in found:
-                other = f"the same tokens as for {found[ids]!r}" if ids else "no tokens"
-                raise BadInput(
-                    f"the verbalizer of {label!r} has {other}", pointer="/template/verbalizers"
-                )
-            found[ids] = label
-        return tuple(found)
+        for label, several in verbalizers.items():
+            for written in several:
+                ids = tuple(token.id for token in self._encoder.continuation(context, written))
+                other = found.get(ids)
+                if not ids or other not in (None, label):
+                    has = f"the same tokens as for {other!r}" if ids else "no tokens"
+                    raise BadInput(
+                        f"the verbalizer of {label!r} has {has}", pointer="/template/verbalizers"
+                    )
+                found[ids] = label
+        _demand_no_beginning(found)
+        return tuple(
+            tuple(ids for ids, owner in found.items() if owner == label) for label in verbalizers
+        )
 
     def _tokens(self, placed: Sequence[Placed], *, truncated: bool) -> Tokens:
         words: Any = self._weights.tokenizer
@@ -370,21 +443,33 @@ def _content(example: Example) -> Hashable:
     return example.text, example.text_pair, asked
 
 
-def _placed(token: PlacedToken, template: Template, text: str, whole: str) -> Placed:
+def _demand_no_beginning(found: Mapping[Ids, str]) -> None:
+    """Raises BadInput where what is read for one label is the beginning of another's."""
+    for ids, label in found.items():
+        for longer, other in found.items():
+            if label != other and len(longer) > len(ids) and longer[: len(ids)] == ids:
+                raise BadInput(
+                    f"label-tokens-clash: the verbalizer of {label!r} begins that of {other!r}",
+                    pointer="/template/verbalizers",
+                )
+
+
+def _placed(token: PlacedToken, context: TokenContext) -> Placed:
     if token.special:
         return token, "special", None, None
-    begin = len(template.prefix)
-    inked = [place for place in range(token.start, token.end) if not whole[place].isspace()]
-    first = inked[0] if inked else token.start
-    if not begin <= first < begin + len(text):
-        return token, "template", None, None
-    return token, "text", max(0, token.start - begin), min(len(text), token.end - begin)
+    inked = (place for place in range(token.start, token.end) if not context.text[place].isspace())
+    first = next(inked, token.start)
+    for one in context.inserted:
+        if one.start <= first < one.end:
+            start, end = max(token.start, one.start), min(token.end, one.end)
+            return token, one.part, start - one.start, end - one.start
+    return token, "template", None, None
 
 
 def _cut(placed: list[Placed], room: int) -> list[Placed]:
     """Without as many of the text's last tokens as are too many."""
     excess = len(placed) - room
-    of_text = [place for place, (_, part, _, _) in enumerate(placed) if part == "text"]
+    of_text = [n for n, (_, part, _, _) in enumerate(placed) if part in ("text", "text_pair")]
     if excess > len(of_text):
         raise BadInput(f"the template leaves no room: {room} tokens are read", pointer="/template")
     gone = set(of_text[len(of_text) - max(0, excess) :])

@@ -37,10 +37,12 @@ from shared.models.labels import (
     CANONICAL,
     Head,
     LabelMapping,
+    Task,
     first_label,
     label_mapping,
     thresholds,
 )
+from shared.models.prompt_table import PromptTable
 from shared.numerics import promised
 
 _ENCODER_FILES = ["*.json", "*.safetensors", "*.txt"]  # settings, weights, vocabulary
@@ -76,6 +78,8 @@ class LoadedModel:
     use: ModelUse
     input: InputTable | None = None  # how an encoder is given an example
     overlong: Literal["cut", "refuse"] = "cut"
+    prompt: PromptTable | None = None  # of a causal model
+    task: Task = "hate"
 
 
 @dataclass(frozen=True)
@@ -141,6 +145,8 @@ def load_causal(catalogue: Catalogue, entry: ModelEntry) -> LoadedModel:
             languages=catalogue.languages(entry) or (),
             temperature=entry.temperature or 1.0,
             use=_of_causal(catalogue, entry, use),
+            prompt=_with_policy(catalogue, entry.prompt),
+            task=entry.task or "hate",
             overlong=entry.overlong,
         )
 
@@ -156,6 +162,15 @@ def _of_causal(catalogue: Catalogue, entry: ModelEntry, use: ModelUse) -> ModelU
             "thresholds": thresholds(entry.threshold, first),
         }
     )
+
+
+def _with_policy(catalogue: Catalogue, table: PromptTable | None) -> PromptTable | None:
+    """The table with the policy that its file holds."""
+    if table is None or table.policy_file is None:
+        return table
+    written = (catalogue.root / table.policy_file).read_text("utf-8")
+    stated = table.model_dump(exclude_unset=True, exclude={"policy_file"})
+    return PromptTable.model_validate({**stated, "policy": written})
 
 
 def load_encoder(catalogue: Catalogue, entry: ModelEntry, shorten: Shorten) -> LoadedEncoder:

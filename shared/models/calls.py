@@ -202,7 +202,9 @@ class Description(Message):
 
     kind: ModelKind
     use: ModelUse
-    labels: tuple[str, ...] = Field(description="of a classifier; else empty")
+    labels: tuple[str, ...] = Field(
+        description="of a classifier, or of a causal model's own prompt; else empty"
+    )
     languages: tuple[str, ...]
 
 

@@ -134,7 +134,11 @@ class Catalogue:
         """How much work this request asks for, as far as its sizes tell; see `shared.work`."""
         name = request.model or contract.default_model
         entry = next((one for one in self.entries if one.name == name), None)
-        embedded = entry is not None and entry.scheme == "embedded" and entry.kind == "classifier"
+        embedded = (
+            entry is not None
+            and entry.source.startswith("embedded:")
+            and entry.kind == "classifier"
+        )
         return contract.work(request, EMBEDDED_READS if embedded else FEWEST_READ)
 
     def folder(self, entry: ModelEntry) -> Path | None:

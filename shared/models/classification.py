@@ -29,7 +29,7 @@ from shared.models.classification_protocols import (
     find_protocol,
     names_of_tei,
 )
-from shared.models.encoder_input import EncoderInput
+from shared.models.encoder_input import EncoderTexts
 from shared.models.entry import ModelEntry
 from shared.models.judgement import Judgement, unread
 from shared.models.label_readout import LabelReadout, of_head, read_labels
@@ -143,7 +143,7 @@ class ServedClassifier:
         """As the entry's `input` says. Raises BadInput for what the server cannot read."""
         if example.template is not None:
             raise BadInput("a classifier takes no template", pointer="/template")
-        sides = EncoderInput(self._entry.input).of(example)
+        sides = EncoderTexts(self._entry.input).of(example)
         if len(sides) == 1:
             return sides[0].text
         if not reads_pairs:

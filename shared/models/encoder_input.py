@@ -44,7 +44,7 @@ class Side:
         return PARTS[piece.inserted], start - begin, min(end - begin, len(piece.text))
 
 
-class EncoderInput:
+class EncoderTexts:
     """From examples to sequences."""
 
     def __init__(self, table: InputTable | None) -> None:

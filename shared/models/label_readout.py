@@ -50,7 +50,7 @@ def read_labels(logits: Floats, mapping: LabelMapping, temperature: float = 1.0)
         else:
             sums = [shares[:, list(columns)].sum(axis=1) for columns in mapping.columns.values()]
             summed = np.minimum(np.stack(sums, axis=1), 1.0)  # rounding
-        return LabelReadout(summed, summed.sum(axis=1) if mapping.ignored else np.ones(len(logits)))
+        return LabelReadout(summed, summed.sum(axis=1))
     values = _independent(np.clip(scaled, -STEEPEST, STEEPEST), mapping)
     if _complement(mapping) is not None:
         return LabelReadout(values, None)

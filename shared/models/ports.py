@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
@@ -234,9 +235,17 @@ def describe(models: Models, name: str) -> op.Description:
     if kind in ("similarity", "cross-encoder"):
         use = models.similarity(name).use
         return op.Description(kind=kind, use=use, labels=(), languages=())
-    labels = models.classifier(name).labels if kind == "classifier" else ()
     model = judge(models, name)
+    labels = models.classifier(name).labels if kind == "classifier" else _of_prompt(model)
     return op.Description(kind=kind, use=model.use, labels=labels, languages=model.languages)
+
+
+def _of_prompt(model: Judge) -> tuple[str, ...]:
+    """The labels that a causal model's own prompt asks for; none where requests bring theirs."""
+    for example in (op.Example(text=""), op.Example(text="", text_pair="")):
+        with suppress(BadInput):
+            return model.labels_of(example)
+    return ()
 
 
 @dataclass(frozen=True)

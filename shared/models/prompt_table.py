@@ -24,6 +24,22 @@ FROM_USERS = frozenset({"text", "premise", "hypothesis"})
 _FIELD = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
 
 
+QUESTIONS = {
+    "hate": "Post: {text}\n\nDoes this post attack or demean people because of who they are: their "
+    "origin, religion, sex, sexual orientation or disability? Answer yes or no.\nAnswer:",
+    "nli": "Premise: {premise}\nHypothesis: {hypothesis}\n\nDoes the premise entail the "
+    "hypothesis, contradict it, or neither? Answer entailment, contradiction or neutral.\nAnswer:",
+    "sentiment": "Text: {text}\n\nIs its sentiment positive, negative or neutral?\nAnswer:",
+}
+
+
+def questions(task: str) -> str:
+    """The task's own question. Raises ValueError for `free`, which has none."""
+    if task not in QUESTIONS:
+        raise ValueError("prompt.user: say what is asked")
+    return QUESTIONS[task]
+
+
 @dataclass(frozen=True)
 class Piece:
     """A stretch of a template: its own words, or (`inserted`) the value of this placeholder."""

@@ -28,6 +28,7 @@ from shared import telemetry
 from shared.errors import Unavailable
 from shared.ledger.leases import Claim
 from shared.queue import app, calls_first, pop
+from shared.worker.batch_pace import BatchPace
 
 BLOCK_SECONDS = 1.0
 AWAY_SECONDS = 1.0  # before a broker that is away is asked again
@@ -62,10 +63,11 @@ class TaskMessage:
 
 
 class BatchQueues:
-    """The consumer of these queues, with so many threads."""
+    """The consumer of these queues, with so many threads, at this pace."""
 
-    def __init__(self, queues: Sequence[str], threads: int) -> None:
+    def __init__(self, queues: Sequence[str], threads: int, pace: BatchPace | None = None) -> None:
         self._queues = list(queues)
+        self._pace = pace or BatchPace(share=1.0)
         self._free = threading.Semaphore(threads)
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="batch")
         self._consumer = threading.Thread(target=self._consume, name="batch-queues", daemon=True)
@@ -82,12 +84,16 @@ class BatchQueues:
 
     def _consume(self) -> None:
         while not stopping.is_set():
+            if (rest := self._pace.rest()) > 0:
+                stopping.wait(min(rest, BLOCK_SECONDS))
+                continue
             if not self._free.acquire(timeout=BLOCK_SECONDS):
                 continue
             task = self._next()
             if task is None:
                 self._free.release()
             else:
+                self._pace.started()
                 self._pool.submit(self._run, task)
 
     def _next(self) -> TaskMessage | None:
@@ -109,11 +115,13 @@ class BatchQueues:
             return None
 
     def _run(self, task: TaskMessage) -> None:
+        begun = time.thread_time()
         try:
             task.run()
         except Exception:
             logger.exception("batch_queues.crashed", task=task.name)
         finally:
+            self._pace.ended(time.thread_time() - begun)
             self._free.release()
 
 

@@ -7,7 +7,6 @@ order of the batch's file or of the listed ids.
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -45,13 +44,10 @@ class RegisteredTask:
     contract: ServiceContract
     score: Score
 
-    def warm_up(self) -> None:
-        """Score the contract's examples once, so that no caller waits for what loads lazily."""
-        started = time.perf_counter()
-        for example in self.contract.examples.values():
-            self.score(self.contract.request.model_validate(example))
-        seconds = round(time.perf_counter() - started, 2)
-        logger.info("service.warm", service=self.contract.name, seconds=seconds)
+    def score_examples(self, names: Iterable[str]) -> None:
+        """Score these examples of the contract, so that no caller waits for what loads lazily."""
+        for name in names:
+            self.score(self.contract.request.model_validate(self.contract.examples[name]))
 
 
 registered: dict[str, RegisteredTask] = {}

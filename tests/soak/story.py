@@ -1,4 +1,5 @@
-"""The soak from beginning to end: warm up, ask alone, then ask beside batches among deaths."""
+"""The soak from beginning to end: warm up, ask alone, ask beside batches, ask beside batches while
+workers die."""
 
 from __future__ import annotations
 
@@ -49,7 +50,8 @@ class Soaked:
     findings: Findings
     memory: Memory
     alone: Interactive
-    beside: Interactive
+    beside: Interactive  # half of the batches, nobody dies
+    dying: Interactive  # the other half, while workers are killed
     wrong: int  # lines that are missing, failed, or differ between batches
     deaths: int
     seconds: float  # from the first batch to the last download
@@ -88,7 +90,7 @@ def soak(service: Service, plan: Plan, memory: Memory, console: Console) -> Soak
     """Do it all, and look at what is left."""
     reaper = Reaper(service, plan.kill_seconds, random.Random(plan.seed))  # noqa: S311 - seeded
     body = OWN | {"text": "Muslims are kind, says the interactive user"}
-    alone, beside = Interactive(), Interactive()
+    alone, beside, dying = Interactive(), Interactive(), Interactive()
     with ExitStack() as stack:
         clients = [
             stack.enter_context(opened(service, tenant, "score", "batch")) for tenant in TENANTS
@@ -100,14 +102,18 @@ def soak(service: Service, plan: Plan, memory: Memory, console: Console) -> Soak
             time.sleep(plan.alone_seconds)
         memory.warmed_up()
         console.print(f"{plan.jobs} jobs in {plan.batches} batches")
+        batches = [lines(plan.jobs // plan.batches)] * (plan.batches // 2)
         begun = time.monotonic()
-        with beside.asking(clients[0], body), reaper.reaping():
-            ends = through(clients, [lines(plan.jobs // plan.batches)] * plan.batches)
+        with beside.asking(clients[0], body):
+            ends = through(clients, batches)
+        console.print("the second half, while workers die")
+        with dying.asking(clients[0], body), reaper.reaping():
+            ends += through(clients, batches)
         seconds = time.monotonic() - begun
     ids = [job_id for end in (*warm, *ends) for job_id in end.job_ids]
-    found = audited(service, [*ids, *alone.ids, *beside.ids])
+    found = audited(service, [*ids, *alone.ids, *beside.ids, *dying.ids])
     wrong = sum(faults(end, plan.jobs // plan.batches) for end in ends) + differing(ends)
-    return Soaked(found, memory, alone, beside, wrong, reaper.deaths, seconds)
+    return Soaked(found, memory, alone, beside, dying, wrong, reaper.deaths, seconds)
 
 
 def lines(number: int) -> list[Json]:
