@@ -53,7 +53,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5, help="after a warm-up (default 5)")
     rounds = parser.parse_args().rounds
     torch.manual_seed(0)
-    hate = LocalModels(load_catalogue(Path("models.toml"))).classifier("embedded-hate")
+    hate = LocalModels(load_catalogue(Path("models.toml"))).local_classifier("embedded-hate")
     model = random_gpt2()
     pairs = {
         "concurrent_vs_offline": (concurrent(hate), offline(hate)),

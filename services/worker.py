@@ -53,7 +53,7 @@ def needed(names: list[str], catalogue: Catalogue) -> list[str]:
         for name in MODEL_SERVICES & set(names)
         for entry in catalogue.entries
         if entry.kind in registered[name].contract.model_kinds
-        and entry.scheme != "openai"  # another server's pause must not stop what is held here
+        and not entry.is_served  # another server's pause must not stop what is held here
     ]
     return list(dict.fromkeys([*(name for name in default if name in known), *held]))
 

@@ -7,7 +7,7 @@ Pydantic only: whoever imports this loads no model code.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Annotated, Any, Generic, Literal, Self, TypeVar, get_args, get_origin
@@ -328,6 +328,8 @@ class ServiceContract:
     model_optional: bool = False  # whether some requests need none: the contract tells which
     examples: dict[str, dict[str, Any]] = field(default_factory=dict)
     cost: Cost | None = None  # how much work a request asks for; see `shared.work`
+    needs: Callable[[Any], tuple[str, ...]] | None = None  # abilities of its model that a request
+    # needs; see `shared.models.abilities`
 
     @property
     def path(self) -> str:

@@ -3,7 +3,10 @@
 ScoringError
 ├── BadInput             422  the caller must change the request; never retried
 │   ├── DegenerateInput  422  valid shape, but the metric is undefined on it
-│   └── TooCostly        422  more work than one job may ask for
+│   ├── TooCostly        422  more work than one job may ask for
+│   ├── TextTooLong      422  a model server reads no text of this length
+│   ├── AnswerCut        422  a model was cut while it reasoned, before it came to its answer
+│   └── ModelCannot      422  the model has not the ability that is asked for
 ├── NotThere             404
 │   ├── UnknownJob
 │   ├── UnknownFile
@@ -65,6 +68,35 @@ class TooCostly(BadInput):
         """pointers: every field that could be lowered, the best one first."""
         super().__init__(detail, pointer=pointer or (pointers[0] if pointers else None))
         self.pointers = pointers
+
+
+class TextTooLong(BadInput):
+    """A model server refuses a text for its length."""
+
+    slug = "text-too-long"
+    title = "The text is longer than the model reads"
+
+
+class AnswerCut(BadInput):
+    """A model used up its tokens for reasoning and gave no answer."""
+
+    slug = "answer-cut-by-reasoning"
+    title = "The model reasoned until its tokens were used up"
+
+
+class ModelCannot(BadInput):
+    """The model has not the ability that the request needs; `abilities`: those that it has."""
+
+    slug = "model-cannot"
+    title = "The model cannot do this"
+
+    def __init__(
+        self, detail: str, *, model: str, ability: str, abilities: tuple[str, ...] = ()
+    ) -> None:
+        super().__init__(detail, pointer="/model")
+        self.model = model
+        self.ability = ability
+        self.abilities = abilities
 
 
 class JobStopped(ScoringError):

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from shared.contracts import Message
-from shared.errors import BadInput, QuotaExceeded, ScoringError, TooCostly
+from shared.errors import BadInput, ModelCannot, QuotaExceeded, ScoringError, TooCostly
 
 Problem = dict[str, Any]
 
@@ -31,6 +31,8 @@ def problem(error: ScoringError) -> Problem:
     made = make(error.slug, error.title, error.status, error.detail)
     if isinstance(error, QuotaExceeded):
         made |= {"type": QUOTA_EXCEEDED, "violated-policies": [error.policy]}
+    if isinstance(error, ModelCannot):
+        made |= {"model": error.model, "ability": error.ability, "abilities": list(error.abilities)}
     if error.pointer is not None:
         pointers = getattr(error, "pointers", ()) or (error.pointer,)
         made["errors"] = [{"detail": error.detail, "pointer": "#" + one} for one in pointers]

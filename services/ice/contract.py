@@ -210,6 +210,12 @@ _COMPARED = {
     "infill_pool": ["The garden was green after the rain", "We lost the match and went home"],
 }
 
+
+def needs(request: IceRequest) -> tuple[str, ...]:
+    """Rows of tokens, and the model's own attribution where one is asked for."""
+    return ("token_rows", "attributions") if request.attribution is not None else ("token_rows",)
+
+
 CONTRACT = MetricContract(
     name="ice",
     version="1.0",
@@ -219,6 +225,7 @@ CONTRACT = MetricContract(
     model_kinds=("classifier", "causal"),
     default_model=DEFAULT_MODEL,
     cost=cost,
+    needs=needs,
     examples={
         "the model's attention": _ATTENTION,
         "a quotation": _QUOTED,

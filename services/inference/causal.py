@@ -28,13 +28,13 @@ from services.inference.attribution import (
 )
 from services.inference.causal_pass import CausalPass, CausalRow, sharing
 from services.inference.generation import LocalWriter
-from services.inference.label_readout import softmax
 from services.inference.tokenization import CausalReader, CausalReading, Encoder, Ids
 from services.weights.batcher import Device, MicroBatcher, device_run, padded_tokens, timed
 from services.weights.loader import LoadedModel
 from shared.contracts import ModelUse
 from shared.job_context import awaited
 from shared.models.calls import AttributionMethod, Attributions, Example, Row, Rows, Tokens
+from shared.models.label_readout import softmax
 from shared.models.ports import Floats
 from shared.priority_lock import PriorityLock
 

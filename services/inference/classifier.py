@@ -19,7 +19,7 @@ from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
 from services.inference.attribution import AttributionInput, attribute, by_lime, column, eager
-from services.inference.label_readout import label_logit, read_labels
+from services.inference.label_readout import label_logit
 from services.inference.tokenization import EncoderReader, EncoderReading, EncoderRow
 from services.weights.batcher import (
     PADDED_SHARE,
@@ -34,6 +34,8 @@ from services.weights.loader import LoadedModel
 from shared.contracts import ModelUse
 from shared.job_context import awaited
 from shared.models.calls import AttributionMethod, Attributions, Example, Row, Rows, Tokens
+from shared.models.judgement import Judgement
+from shared.models.label_readout import of_head, read_labels
 from shared.models.labels import LabelMapping
 from shared.models.ports import Floats
 from shared.priority_lock import PriorityLock
@@ -96,6 +98,17 @@ class LocalClassifier:
         """For each example (L,) calibrated probabilities in [0, 1], of sum 1."""
         asked = [Rows(example=example, rows=(Row(),)) for example in examples]
         return [rows[0] for rows in self.judge_rows(asked)]
+
+    def judgements(self, examples: Sequence[Example]) -> list[Judgement]:
+        """For each example P with its mass, and the share of the text that was read."""
+        readings = self._reader.read(examples)
+        logits = self._logits([reading.row(Row()) for reading in readings])
+        found = read_labels(logits, self._mapping, self._weights.temperature)
+        judged = of_head(found.probabilities, found.mass, self.labels)
+        return [
+            one.model_copy(update={"read_share": reading.tokens.read_share(example)})
+            for one, example, reading in zip(judged, examples, readings, strict=True)
+        ]
 
     def judge_rows(self, asked: Sequence[Rows]) -> list[Floats]:
         """For each example (R, L) calibrated probabilities of its variations."""

@@ -22,7 +22,8 @@ class InferenceRequest(JobRequest):
     model: ModelName = Field(description="a configured classifier or causal model")
     ask: InferenceOperation = Field(
         description="`judge` and `judge_rows` (label probabilities of examples and of variations "
-        "of them), `tokens`, `attributions`, `generate`, `score` (token log-probabilities), "
+        "of them), `judgements` (with mass and uncertainty), `tokens`, `attributions`, "
+        "`generate`, `score` (token log-probabilities), "
         "`describe`; `probabilities` and `truncated` for plain texts"
     )
 
@@ -52,6 +53,12 @@ def cost(request: InferenceRequest, reads: int) -> Sequence[Work]:
     return () if count is None else count(request.ask, reads)
 
 
+def needs(request: InferenceRequest) -> tuple[str, ...]:
+    """The ability that the operation is."""
+    ability = NEEDED.get(request.ask.operation)
+    return () if ability is None else (ability,)
+
+
 CONTRACT = ServiceContract(
     name="inference",
     summary="Label probabilities, attributions, log-probabilities and generation of one model",
@@ -60,6 +67,7 @@ CONTRACT = ServiceContract(
     model_kinds=("classifier", "causal"),
     default_model=None,
     cost=cost,
+    needs=needs,
     examples={"label probabilities": _JUDGE},
 )
 
@@ -130,9 +138,23 @@ def _of_prompt(prompt: Prompt) -> int:
 
 COUNTS: dict[str, Callable[[Any, int], Sequence[Work]]] = {
     "judge": _examples,
+    "judgements": _examples,
     "judge_rows": _rows,
     "attributions": _attributions,
     "probabilities": _texts,
     "generate": _prompts,
     "score": _prompts,
+}
+
+
+NEEDED = {  # `describe` any model can
+    "tokens": "token_rows",
+    "judge": "judge",
+    "judgements": "judge",
+    "probabilities": "judge",
+    "truncated": "truncated",
+    "judge_rows": "token_rows",
+    "attributions": "attributions",
+    "generate": "generate",
+    "score": "score",
 }

@@ -12,9 +12,10 @@ from shared.contracts import ModelKind
 from shared.errors import BadInput
 from shared.models.availability import LoadedModels, ModelStates
 from shared.models.catalogue import Catalogue
+from shared.models.classification import served_classifier
 from shared.models.entry import ModelEntry
 from shared.models.openai.model import served
-from shared.models.ports import LanguageModel, Similarity, Writer
+from shared.models.ports import Classifier, LanguageModel, Similarity, Writer
 
 
 class LocalModels:
@@ -48,8 +49,13 @@ class LocalModels:
         """What is configured under this name."""
         return self._catalogue.entry(name).kind
 
-    def classifier(self, name: str) -> LocalClassifier:
-        """The classifier of this name."""
+    def classifier(self, name: str) -> Classifier:
+        """The classifier of this name; one behind a server refuses what servers do not show."""
+        entry = self._entry(name, "classifier")
+        return served_classifier(entry) if entry.is_served else self.local_classifier(name)
+
+    def local_classifier(self, name: str) -> LocalClassifier:
+        """The classifier of this name, whose weights are here."""
         entry = self._entry(name, "classifier")
         return self._classifiers.get(
             name,

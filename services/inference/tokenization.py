@@ -21,11 +21,11 @@ from typing import Any, NamedTuple
 
 import jinja2
 
-from services.inference.encoder_input import OUTSIDE, EncoderTexts, Side
 from services.inference.label_prompt import Inserted, LabelPrompt
 from services.weights.loader import LoadedModel
 from shared.errors import BadInput
 from shared.models.calls import Example, Part, Prompt, Row, Tokens
+from shared.models.encoder_input import OUTSIDE, EncoderTexts, Side
 
 Ids = tuple[int, ...]
 

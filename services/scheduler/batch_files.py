@@ -340,7 +340,7 @@ class Reader:
         try:
             body = json.dumps(line.body, ensure_ascii=False, allow_nan=False)
             asked = read_strictly(self.contract.request, body, line.body)
-            self.catalogue.demand(self.contract, asked.model)
+            self.catalogue.demand(self.contract, asked.model, asked)
             require_encryption_key(asked)
         except ValidationError as error:
             raise InvalidLine.of(validation_problem(error, line.body), "/body") from None

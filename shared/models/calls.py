@@ -13,6 +13,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import Field, StringConstraints, TypeAdapter, model_validator
 
 from shared.contracts import MAX_TEXT, Message, ModelKind, ModelUse
+from shared.models.judgement import Judgement
 
 Text = Annotated[str, StringConstraints(max_length=MAX_TEXT)]
 Label = Annotated[str, StringConstraints(min_length=1, max_length=64)]
@@ -230,6 +231,14 @@ class JudgeExamples(Message):
     examples: Examples
 
 
+class ReadLabels(Message):
+    """Label probabilities of examples, with their mass, uncertainty and how they were read."""
+
+    answer: ClassVar[Any] = TypeAdapter(tuple[Judgement, ...])
+    operation: Literal["judgements"] = "judgements"
+    examples: Examples
+
+
 class JudgeRows(Message):
     """Label probabilities of variations of examples: (R, L) for each example."""
 
@@ -306,6 +315,7 @@ InferenceOperation = Annotated[
     Describe
     | Tokenize
     | JudgeExamples
+    | ReadLabels
     | JudgeRows
     | Probabilities
     | Truncated
@@ -323,6 +333,7 @@ Operation = Annotated[
     Describe
     | Tokenize
     | JudgeExamples
+    | ReadLabels
     | JudgeRows
     | Probabilities
     | Truncated

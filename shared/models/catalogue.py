@@ -20,6 +20,7 @@ from pydantic import Field, ValidationError
 
 from shared.contracts import JobRequest, Message, ModelKind, ServiceContract
 from shared.errors import BadInput
+from shared.models.abilities import demand_abilities
 from shared.models.checkpoint import Checkpoint, hub_folder, read_checkpoint
 from shared.models.embedded import (
     BASE,
@@ -108,8 +109,11 @@ class Catalogue:
         known = ", ".join(sorted(entry.name for entry in self.entries)) or "none"
         raise BadInput(f"no model {name!r} is configured; configured: {known}", pointer="/model")
 
-    def demand(self, contract: ServiceContract, name: str | None) -> None:
-        """Raises BadInput unless the named model, or the service's own, is configured and fits."""
+    def demand(
+        self, contract: ServiceContract, name: str | None, request: JobRequest | None = None
+    ) -> None:
+        """Raises BadInput unless the named model, or the service's own, is configured and fits,
+        ModelCannot where it is behind a server that cannot do what the request needs."""
         if not contract.model_kinds:
             return
         if (name := name or contract.default_model) is None:
@@ -123,6 +127,8 @@ class Catalogue:
                 f"{contract.name} needs a {needed}; {entry.name} is a {entry.kind}",
                 pointer="/model",
             )
+        if contract.needs is not None and request is not None and entry.is_served:
+            demand_abilities(entry, contract.needs(request))
 
     def work(self, contract: ServiceContract, request: JobRequest) -> Sequence[Work]:
         """How much work this request asks for, as far as its sizes tell; see `shared.work`."""

@@ -2,7 +2,7 @@
 
 A canonical label is what metrics ask for (`hateful`); an output is what the model has
 (`LABEL_1`, `toxic`). Names are compared after case, `_`, `-` and blanks are folded. No numbers
-here: `services.inference.label_readout` computes them. Source: specs "models" §1.1, §1.2.
+here: `shared.models.label_readout` computes them. Source: specs "models" §1.1, §1.2.
 
 Beyond that page: models of outputs that are all canonical labels of `nli` or `sentiment`, however
 they are spelled, are of that task without being told; else nobody could ask `ENTAILMENT`.

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +33,7 @@ from shared.models.calls import (
     Sampling,
     Tokens,
 )
+from shared.models.judgement import Judgement
 
 Floats = NDArray[np.float64]
 
@@ -69,6 +70,14 @@ class Judge(Protocol):
         self, examples: Sequence[Example], targets: Sequence[str], method: AttributionMethod
     ) -> list[Attributions]:
         """For each example the importance of its tokens for the logit of its target label."""
+
+
+@runtime_checkable
+class JudgesInFull(Protocol):
+    """A judge that says how it read P, and with which mass and uncertainty."""
+
+    def judgements(self, examples: Sequence[Example]) -> list[Judgement]:
+        """For each example its labels' P, or why there is none."""
 
 
 class Classifier(Judge, Protocol):
@@ -188,6 +197,8 @@ def _judged(operation: Message, model: Judge) -> Any:
             return tuple(model.tokens(operation.examples))
         case op.JudgeExamples():
             return [row.tolist() for row in model.judge(operation.examples)]
+        case op.ReadLabels():
+            return tuple(judgements(model, operation.examples))
         case op.JudgeRows():
             return [rows.tolist() for rows in model.judge_rows(operation.asked)]
         case op.Attribute():
@@ -201,6 +212,21 @@ def judge(models: Models, name: str) -> Judge:
     if models.kind(name) == "causal":
         return models.language_model(name)
     return models.classifier(name)
+
+
+def judgements(model: Judge, examples: Sequence[Example]) -> list[Judgement]:
+    """For each example P and how it was read; by the model's head or verbalizers where the model
+    does not say."""
+    if isinstance(model, JudgesInFull):
+        return model.judgements(examples)
+    return [
+        Judgement(
+            labels=model.labels_of(example),
+            probabilities=tuple(row.tolist()),
+            reading="head" if example.template is None else "verbalizers",
+        )
+        for example, row in zip(examples, model.judge(examples), strict=True)
+    ]
 
 
 def describe(models: Models, name: str) -> op.Description:

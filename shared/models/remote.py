@@ -49,7 +49,9 @@ from shared.models.calls import (
     Tokens,
 )
 from shared.models.catalogue import Catalogue
+from shared.models.classification import served_classifier
 from shared.models.entry import ModelEntry
+from shared.models.judgement import Judgement
 from shared.models.openai.model import served
 from shared.models.ports import (
     Classifier,
@@ -393,6 +395,9 @@ class RemoteJudge(RemoteModel):
             return []
         return [np.array(row) for row in self._ask(op.JudgeExamples(examples=tuple(examples)))]
 
+    def judgements(self, examples: Sequence[Example]) -> list[Judgement]:
+        return list(self._ask(op.ReadLabels(examples=tuple(examples)))) if examples else []
+
     def judge_rows(self, asked: Sequence[Rows]) -> list[Floats]:
         if not asked:
             return []
@@ -468,7 +473,8 @@ class QueueModels:
         return self._catalogue.entry(name).kind
 
     def classifier(self, name: str) -> Classifier:
-        return RemoteClassifier(self._entry(name, "classifier"))
+        entry = self._entry(name, "classifier")
+        return served_classifier(entry) if entry.is_served else RemoteClassifier(entry)
 
     def language_model(self, name: str) -> LanguageModel:
         entry = self._entry(name, "causal")

@@ -24,7 +24,7 @@ def classifier(folder: Path, device: str, dtype: str) -> LocalClassifier:
     lines = ["[[models]]", 'name = "m"', 'kind = "classifier"', 'source = "embedded:hate"']
     lines += [f'device = "{device}"', f'dtype = "{dtype}"']
     (folder / "models.toml").write_text("\n".join(lines), encoding="utf-8")
-    return LocalModels(load_catalogue(folder / "models.toml")).classifier("m")
+    return LocalModels(load_catalogue(folder / "models.toml")).local_classifier("m")
 
 
 @pytest.mark.parametrize(("dtype", "apart"), [("float32", 1e-4), ("bfloat16", 0.05)])

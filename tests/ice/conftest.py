@@ -37,5 +37,5 @@ def encoder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalClassifie
     (folder / "models.toml").write_text(entry, "utf-8")
     local = LocalModels(load_catalogue(folder / "models.toml"))
     ports.bind(local)
-    yield local.classifier("m")
+    yield local.local_classifier("m")
     ports.bind(None)

@@ -25,7 +25,7 @@ ROOT = Path(__file__).parents[2]
 @pytest.fixture(scope="session")
 def hate() -> LocalClassifier:
     """The shipped `embedded-hate`."""
-    return LocalModels(load_catalogue(ROOT / "models.toml")).classifier("embedded-hate")
+    return LocalModels(load_catalogue(ROOT / "models.toml")).local_classifier("embedded-hate")
 
 
 @pytest.fixture
@@ -95,4 +95,4 @@ def bert(tmp_path_factory: pytest.TempPathFactory) -> LocalClassifier:
     """A random BERT of three labels that reads pairs."""
     folder = tmp_path_factory.mktemp("bert")
     save_bert(folder / "weights", AutoTokenizer.from_pretrained(base_folder()))
-    return _only(folder, "weights", "classifier").classifier("m")
+    return _only(folder, "weights", "classifier").local_classifier("m")

@@ -16,7 +16,7 @@ from services.inference.embedded.evaluation import (
     macro_f1,
     wilson,
 )
-from services.inference.label_readout import softmax
+from shared.models.label_readout import softmax
 
 DRAWS = np.random.default_rng(5)
 LOGITS = DRAWS.normal(size=(20_000, 2)) * 2

@@ -16,13 +16,13 @@ from hypothesis import strategies as st
 from transformers import AutoTokenizer
 
 from services.inference.classifier import LocalClassifier
-from services.inference.label_readout import softmax
 from services.inference.local_models import LocalModels
 from services.weights import loader
 from services.weights.loader import silent_loading
 from shared.errors import BadInput, ScoringError, Unavailable
 from shared.models.embedded import base_folder
 from shared.models.hashes import folder_sha256
+from shared.models.label_readout import softmax
 
 WORDS = ["the", "a", "garden", "people", "walk", "rain", "slowly", "under", "green", "windows"]
 SHORT = [" ".join(WORDS[n % 7 : n % 7 + 1 + n % 8]) for n in range(60)]

@@ -107,7 +107,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Made:
         tiny_models(["make", str(folder), "--like", name])
         found = catalogue(folder, name)
         [card] = found.describe()
-        return folder, LocalModels(found).classifier("m"), card
+        return folder, LocalModels(found).local_classifier("m"), card
 
     return make
 
@@ -174,14 +174,14 @@ def test_outputs_of_another_number_are_refused_by_name(name: str, made: Made) ->
     count = len(ENCODERS[name].outputs)
     wrong = catalogue(folder, name, 'outputs = ["one", "two", "three", "four"]')
     with pytest.raises(ScoringError, match=f"it has {count} outputs, and 4 are named under `outp"):
-        LocalModels(wrong).classifier("m")
+        LocalModels(wrong).local_classifier("m")
     assert "4 are named" in (wrong.describe()[0].fault or "")
 
 
 def test_the_multilingual_model_may_have_one_output(tmp_path: Path) -> None:
     known = replace(ENCODERS["detoxify-multilingual"], outputs=("toxicity",))
     folder = save_encoder(tmp_path / "m", known)
-    model = LocalModels(catalogue(folder, "detoxify-multilingual")).classifier("m")
+    model = LocalModels(catalogue(folder, "detoxify-multilingual")).local_classifier("m")
     found = model.probabilities(TEXTS)[:, model.labels.index("hateful")]
     assert found == pytest.approx(expit(raw_logits(folder, TEXTS)[:, 0]), abs=1e-6)
 
@@ -189,7 +189,7 @@ def test_the_multilingual_model_may_have_one_output(tmp_path: Path) -> None:
 def test_a_presets_labels_can_be_changed(made: Made) -> None:
     folder, _, _ = made("toxic-bert")
     stated = catalogue(folder, "toxic-bert", 'labels = { hateful = ["toxic"] }')
-    model = LocalModels(stated).classifier("m")
+    model = LocalModels(stated).local_classifier("m")
     found = model.probabilities(TEXTS)[:, 0]
     assert found == pytest.approx(expit(raw_logits(folder, TEXTS)[:, 0]), abs=1e-6)
     assert model.use.warnings == ("wider-label: P(toxic) stands for P(hateful)",)

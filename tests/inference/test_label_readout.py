@@ -13,7 +13,8 @@ from hypothesis.extra.numpy import arrays
 from scipy.special import expit, logit
 from scipy.special import softmax as scipy_softmax
 
-from services.inference.label_readout import label_logit, read_labels
+from services.inference.label_readout import label_logit
+from shared.models.label_readout import read_labels
 from shared.models.labels import Head, LabelKeys, LabelMapping, label_mapping
 
 MULTI = "multi_label_classification"

@@ -79,7 +79,7 @@ def catalogue(folder: Path, kind: str) -> Catalogue:
 def test_a_classifier_reads_as_much_as_it_has_positions_for(shape: str, tmp_path: Path) -> None:
     usable = SHAPES[shape][-1]
     folder = saved(tmp_path / "m", shape, outputs=2)
-    model = LocalModels(catalogue(folder, "classifier")).classifier("m")
+    model = LocalModels(catalogue(folder, "classifier")).local_classifier("m")
     assert model._weights.longest == usable
     texts = [" ".join(WORDS.split()[: usable - 2 + more]) for more in (-1, 0, 1)]
     assert model.truncated([*texts, WORDS]) == [False, False, True, True]

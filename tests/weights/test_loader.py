@@ -51,15 +51,15 @@ def dynabench(tmp_path: Path) -> Path:
 
 @pytest.mark.usefixtures("dynabench")
 def test_max_length_only_lowers(models: Models) -> None:
-    assert models().classifier("m")._weights.longest == 512
-    low = models("max_length = 16").classifier("m")
+    assert models().local_classifier("m")._weights.longest == 512
+    low = models("max_length = 16").local_classifier("m")
     assert len(low.tokens([Example(text=LONG)])[0].ids) == 16
-    assert models("max_length = 4096").classifier("m")._weights.longest == 512
+    assert models("max_length = 4096").local_classifier("m")._weights.longest == 512
 
 
 @pytest.mark.usefixtures("dynabench")
 def test_a_text_that_is_too_long_is_refused_where_the_entry_says_so(models: Models) -> None:
-    model = models('max_length = 16\noverlong = "refuse"').classifier("m")
+    model = models('max_length = 16\noverlong = "refuse"').local_classifier("m")
     assert model.probabilities(["short"]).shape == (1, 2)
     for ask in (
         lambda: model.probabilities([LONG]),
@@ -75,7 +75,7 @@ def test_a_text_that_is_too_long_is_refused_where_the_entry_says_so(models: Mode
 
 @pytest.mark.usefixtures("dynabench")
 def test_the_share_that_was_read_ends_where_the_last_token_does(models: Models) -> None:
-    model = models("max_length = 16").classifier("m")
+    model = models("max_length = 16").local_classifier("m")
     example = Example(text=LONG)
     [tokens] = model.tokens([example])
     last = max(end for end in tokens.ends if end is not None)
@@ -107,13 +107,13 @@ def test_what_cannot_run_here_is_refused_with_advice(
 ) -> None:
     altered(dynabench, "config.json", **keys)
     with pytest.raises(ScoringError, match=reason):
-        models().classifier("m")
+        models().local_classifier("m")
 
 
 def test_a_gguf_is_refused_with_advice(models: Models, dynabench: Path) -> None:
     (dynabench / "model.safetensors").rename(dynabench / "model.gguf")
     with pytest.raises(ScoringError, match=r"quantised \(gguf\): serve it, and name it as openai:"):
-        models().classifier("m")
+        models().local_classifier("m")
 
 
 def test_a_model_without_a_head_is_refused(models: Models, tmp_path: Path) -> None:
@@ -124,14 +124,14 @@ def test_a_model_without_a_head_is_refused(models: Models, tmp_path: Path) -> No
     ).save_pretrained(tmp_path / "m")
     words.save_pretrained(tmp_path / "m")
     with pytest.raises(ScoringError, match="its files lack the classifier's weights"):
-        models('kind = "classifier"').classifier("m")
+        models('kind = "classifier"').local_classifier("m")
 
 
 def test_a_head_of_another_size_than_stated_is_refused(models: Models, dynabench: Path) -> None:
     names = {str(place): f"LABEL_{place}" for place in range(3)}
     altered(dynabench, "config.json", id2label=names, label2id={})
     with pytest.raises(ScoringError, match="other sizes than its configuration says"):
-        models().classifier("m")
+        models().local_classifier("m")
 
 
 def test_a_causal_model_with_fewer_positions_than_it_states_is_refused(
@@ -181,7 +181,7 @@ def test_dtype_auto_on_a_gpu(
 
 
 def test_parameters_are_counted_from_the_headers(dynabench: Path, models: Models) -> None:
-    network = models().classifier("m")._weights.model
+    network = models().local_classifier("m")._weights.model
     assert parameters(dynabench) == sum(weight.numel() for weight in network.parameters())
 
 
@@ -199,9 +199,9 @@ SWAPPED = Example(text=PAIR.text_pair or "", text_pair=PAIR.text)
 
 def test_the_order_of_a_pair_is_the_models_affair(models: Models, tmp_path: Path) -> None:
     nli(tmp_path / "m")
-    usual = models().classifier("m")
+    usual = models().local_classifier("m")
     assert usual.labels == ("entailment", "neutral", "contradiction")
-    other = models('input = { text = "{hypothesis}", pair = "{premise}" }').classifier("m")
+    other = models('input = { text = "{hypothesis}", pair = "{premise}" }').local_classifier("m")
     assert np.array_equal(other.judge([PAIR])[0], usual.judge([SWAPPED])[0])
     assert not np.array_equal(other.judge([PAIR])[0], usual.judge([PAIR])[0])
     assert offsets(other, PAIR) == offsets(usual, PAIR)
@@ -216,8 +216,8 @@ def offsets(model: LocalClassifier, example: Example) -> set[tuple[str, int | No
 
 @pytest.mark.usefixtures("dynabench")
 def test_words_around_a_text_are_the_templates(models: Models) -> None:
-    plain = models().classifier("m")
-    around = models('input = { text = "post: {text} end" }').classifier("m")
+    plain = models().local_classifier("m")
+    around = models('input = { text = "post: {text} end" }').local_classifier("m")
     text = "People {text} walk."
     [tokens] = around.tokens([Example(text=text)])
     own = [
@@ -234,7 +234,7 @@ def test_words_around_a_text_are_the_templates(models: Models) -> None:
 
 @pytest.mark.usefixtures("dynabench")
 def test_temperature_divides_the_logits(models: Models) -> None:
-    plain, warm = models().classifier("m"), models("temperature = 2.5").classifier("m")
+    plain, warm = models().local_classifier("m"), models("temperature = 2.5").local_classifier("m")
     logits = plain.logits(["the garden"])
     p = warm.probabilities(["the garden"])
     assert np.log(p[0, 1] / p[0, 0]) == pytest.approx((logits[0, 1] - logits[0, 0]) / 2.5)

@@ -118,7 +118,7 @@ async def try_it(request: Request, gateway: Gateway, caller: Viewer) -> Response
     entered, only_show = sent(chosen, form), form.get("action") == "show"
     try:
         asked = _request_of(chosen, entered, limit=gateway.settings.max_body_bytes)
-        gateway.catalogue.demand(chosen, asked.model)
+        gateway.catalogue.demand(chosen, asked.model, asked)
         if only_show:
             return _shown(request, gateway, caller, TryForm(chosen, entered))
         owner = caller.owner(gateway.settings)

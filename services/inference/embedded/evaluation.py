@@ -28,9 +28,9 @@ from scipy.special import logsumexp
 from services.inference.classifier import RowByRow
 from services.inference.embedded.adapter import padded, tokenized
 from services.inference.embedded.examples import Split, TrainingExample
-from services.inference.label_readout import softmax
 from services.weights.batcher import classifier_row_kind
 from shared.contracts import Message
+from shared.models.label_readout import softmax
 from shared.models.ports import Floats
 
 

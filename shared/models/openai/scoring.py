@@ -18,17 +18,10 @@ from typing import Protocol
 import numpy as np
 
 from shared.errors import BadInput, ScoringError, Unavailable
-from shared.models.calls import Example
-from shared.models.openai.connection import (
-    Connection,
-    Json,
-    ServerChoice,
-    ServerToken,
-    choice,
-    encoded,
-)
+from shared.models.openai.answers import ServerChoice, ServerToken, choice, encoded
 from shared.models.openai.text import TokenizedPrompt, spans
 from shared.models.ports import Floats
+from shared.models.server_connection import Connection, Json
 
 PATH = "/completions"
 VOCABULARY = 1_000_000  # log-probabilities asked for: more than any vocabulary has
@@ -237,19 +230,6 @@ def _likely(found: ServerChoice) -> list[ServerToken]:
 
 def _pieces(tops: dict[str, float]) -> list[ServerToken]:
     return [ServerToken(token.encode(), logprob) for token, logprob in tops.items()]
-
-
-Question = tuple[str, dict[str, str]]  # a text, and what would be written for each label
-
-
-def question(example: Example) -> Question:
-    """An example as a text, and what would be written for each label."""
-    if example.template is None:
-        raise BadInput("a causal model needs a template", pointer="/template")
-    if example.text_pair is not None:
-        raise BadInput("a causal model reads no pairs: use the template", pointer="/text_pair")
-    template = example.template
-    return template.prefix + example.text + template.suffix, template.verbalizers
 
 
 def softmax(scores: Floats) -> Floats:

@@ -17,9 +17,11 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from pydantic import BaseModel, ValidationError
 
-from shared.errors import BadInput, ScoringError, Unavailable
+from shared.errors import AnswerCut, BadInput, ScoringError, Unavailable
 from shared.models.calls import Completion, Prompt, Sampling, WrittenToken
-from shared.models.openai.connection import Connection, Json, ServerChoice, ServerToken, choice
+from shared.models.openai.answers import ServerChoice, ServerToken
+from shared.models.openai.dialect import CHAT, Dialect
+from shared.models.server_connection import Connection, Json
 
 Ids = tuple[int, ...]
 
@@ -54,9 +56,11 @@ class _Tokens(BaseModel):
 class ServerTokenizer:
     """Texts to token ids, or nothing where the server does not tell."""
 
-    def __init__(self, connection: Connection, served: str) -> None:
+    def __init__(self, connection: Connection, served: str, chat_keys: Json | None = None) -> None:
+        """chat_keys: what conversations are asked with besides, for their template."""
         self._connection = connection
         self._served = served
+        self._chat_keys = chat_keys or {}
         self._offered: bool | None = None
 
     @property
@@ -108,7 +112,7 @@ class ServerTokenizer:
         if prompt.turns is None:
             return prompt.text or ""
         turns = [turn.model_dump() for turn in prompt.turns]
-        body = {"model": self._served, "messages": turns}
+        body = {"model": self._served, "messages": turns, **self._chat_keys}
         try:
             [answer] = self._connection.post_beside("/apply-template", [body])
         except BadInput:
@@ -117,7 +121,8 @@ class ServerTokenizer:
 
     def _turns(self, prompt: Prompt) -> Json:
         turns = [turn.model_dump() for turn in prompt.turns or ()]
-        return {"model": self._served, "messages": turns, "add_generation_prompt": True}
+        asked = {"model": self._served, "messages": turns, "add_generation_prompt": True}
+        return {**asked, **self._chat_keys}
 
     def _text(self, text: str, *, special: bool) -> Json:
         vllm = {"model": self._served, "prompt": text, "add_special_tokens": special}
@@ -171,12 +176,13 @@ def neutral(owner: str) -> Json:
 
 
 def generate(
-    connection: Connection, prompts: Sequence[Prompt], sampling: Sampling, extra: Json
+    dialect: Dialect, prompts: Sequence[Prompt], sampling: Sampling, extra: Json
 ) -> list[Completion]:
     """A completion of each prompt; conversations go through the server's chat template.
 
     `finish` is the server's. Tokens are none where it did not tell those of the whole text: servers
-    refuse or leave out log-probabilities, and llama.cpp those of parts of characters.
+    refuse or leave out log-probabilities, and llama.cpp those of parts of characters. Reasoning is
+    no part of the text. Raises AnswerCut where a chat was cut before it came to its answer.
     """
     bodies = [
         {**extra, **_sampling(sampling, _draw(prompt, place)), **_prompt_body(prompt)}
@@ -185,10 +191,10 @@ def generate(
     chats = [place for place, prompt in enumerate(prompts) if prompt.turns is not None]
     texts = [place for place, prompt in enumerate(prompts) if prompt.turns is None]
     done: dict[int, Completion] = {}
-    for path, places in (("/chat/completions", chats), ("/completions", texts)):
-        answers = connection.post(path, [bodies[place] for place in places])
+    for path, places in ((CHAT, chats), ("/completions", texts)):
+        answers = dialect.ask(path, [bodies[place] for place in places])
         for place, answer in zip(places, answers, strict=True):
-            done[place] = _read_completion(choice(answer))
+            done[place] = _read_completion(answer)
     return [done[place] for place in range(len(prompts))]
 
 
@@ -241,12 +247,14 @@ def _sampling(sampling: Sampling, place: int) -> Json:
 
 def _prompt_body(prompt: Prompt) -> Json:
     if prompt.turns is None:
-        return {"prompt": prompt.text, "logprobs": 1}
+        return {"prompt": prompt.text, "logprobs": True}
     return {"messages": [turn.model_dump() for turn in prompt.turns], "logprobs": True}
 
 
 def _read_completion(found: ServerChoice) -> Completion:
     text, finish = found.written, found.finish
+    if found.cut_by_reasoning:
+        raise AnswerCut("the model was still reasoning when its tokens were used up: allow more")
     try:
         return completion(text, written_tokens(found.pieces or [], text), finish)
     except Unavailable:

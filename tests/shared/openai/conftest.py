@@ -47,7 +47,7 @@ def tiny_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalModel
     with (folder / "server.log").open("w") as log:
         process = subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=log, env=dict(os.environ))
     try:
-        _await(process, f"http://{HOST}:{port}/health")
+        await_health(process, f"http://{HOST}:{port}/health")
         (folder / "models.toml").write_text(ENTRIES.format(address=f"{HOST}:{port}"), "utf-8")
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("TINY_SERVER_KEY", KEY)
@@ -65,7 +65,8 @@ def tiny_served(tiny_server: LocalModels) -> ServedLanguageModel:
     return found
 
 
-def _await(process: subprocess.Popen[bytes], url: str) -> None:
+def await_health(process: subprocess.Popen[bytes], url: str) -> None:
+    """Until it answers. Raises where the process ends."""
     for _ in looks(every=0.1):
         assert process.poll() is None, "the server ended"
         try:

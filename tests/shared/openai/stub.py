@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 from tests.fakes import share
 
@@ -20,6 +20,13 @@ Style = Literal["vllm", "openai", "newer", "bare"]  # newer: neither echo nor id
 Reply = tuple[int, dict[str, str], Any]
 LIKELY = (" yes", " no", " maybe", " it", " so")
 WORD = re.compile(r"\s?\S+|\s")
+
+
+class Answering(Protocol):
+    """What a server says."""
+
+    def answer(self, path: str, body: dict[str, Any], headers: dict[str, str]) -> Reply:
+        """To this request; the body is empty for a GET."""
 
 
 class Stub:
@@ -107,7 +114,7 @@ class Stub:
 
 
 @contextmanager
-def listening(stub: Stub) -> Iterator[str]:
+def listening(stub: Answering) -> Iterator[str]:
     """Its base URL."""
 
     class Handler(BaseHTTPRequestHandler):
@@ -121,10 +128,11 @@ def listening(stub: Stub) -> Iterator[str]:
             status, headers, said = stub.answer(self.path, body, dict(self.headers))
             raw = said if isinstance(said, bytes) else json.dumps(said).encode()
             self.send_response(status)
-            for name, value in {**headers, "Content-Length": str(len(raw))}.items():
+            for name, value in {"Content-Length": str(len(raw)), **headers}.items():
                 self.send_header(name, value)
             self.end_headers()
             self.wfile.write(raw)
+            self.close_connection = self.close_connection or "Content-Length" in headers
 
         def log_message(self, *_: object) -> None:
             """Quiet."""

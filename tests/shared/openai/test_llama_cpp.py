@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import subprocess
 import sys
 from pathlib import Path
@@ -24,8 +25,9 @@ from shared.models.calls import (
 )
 from shared.models.openai.model import ServedLanguageModel, served
 from shared.models.openai.scoring import Forced
-from shared.models.ports import LanguageModel, describe
+from shared.models.ports import LanguageModel, describe, judgements
 from shared.models.remote import QueueModels
+from shared.models.server_check import ServerAbilities, probe, render
 
 ROOT = Path(__file__).parents[3]
 TEXTS = ["The garden was", "Is the weather good or bad today? It", "café", "Yes, the answer is"]
@@ -58,7 +60,7 @@ def test_scores_are_those_of_the_same_weights_in_this_process(
         assert (there.text, there.finish) == (here.text, "given")
         assert [token.id for token in there.tokens] == [token.id for token in here.tokens]
         assert logprobs(there) == pytest.approx(logprobs(here), abs=1e-4)
-    assert isinstance(tiny_served._way, Forced)  # llama.cpp has no echo
+    assert isinstance(tiny_served.server.way, Forced)  # llama.cpp has no echo
 
 
 def test_label_probabilities_are_those_of_the_same_weights_in_this_process(
@@ -220,3 +222,36 @@ def test_a_server_is_asked_without_torch() -> None:
         [sys.executable, "-c", script], cwd=ROOT, capture_output=True, check=True, text=True
     )
     assert not {"torch", "transformers"} & set(done.stdout.split())
+
+
+def test_what_the_server_can_do_is_found_by_asking_it(
+    tiny_served: ServedLanguageModel, own: LanguageModel
+) -> None:
+    record = probe(tiny_served.server.entry)
+    assert record.error is None
+    assert (record.lists_models, record.completions, record.chat) == (True, True, True)
+    assert record.given_text == "forced, a request a token"
+    assert record.top_logprobs == 20
+    assert record.label_endpoint is None
+    assert record.seed_repeats == 3
+    assert record.owner == "llamacpp"
+    shown = render(record)
+    assert "score given text  forced" in shown
+    assert "judge reads by" in shown
+    assert ServerAbilities.model_validate_json(record.model_dump_json()) == record
+
+
+def test_judgements_are_scored_with_their_mass(
+    tiny_served: ServedLanguageModel, own: LanguageModel
+) -> None:
+    [likely] = own.generate(
+        [Prompt(text="The garden was")], GREEDY.model_copy(update={"max_tokens": 1})
+    )
+    template = Template(verbalizers={"this": likely.text, "that": " not"})
+    example = Example(text="The garden was", template=template)
+    [found], [here] = judgements(tiny_served, [example]), own.judge([example])
+    assert found.reading == "scored"
+    assert found.probabilities == pytest.approx(here.tolist(), abs=1e-4)
+    shares = own.score([Prompt(text=example.text)] * 2, list(template.verbalizers.values()))
+    mass = sum(math.exp(sum(logprobs(one))) for one in shares)
+    assert found.mass == pytest.approx(mass, abs=1e-4)

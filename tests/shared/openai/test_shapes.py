@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from shared.errors import BadInput, ScoringError, Unavailable
+from shared.models import server_connection
 from shared.models.calls import Example, Prompt, Sampling, Template, Turn
 from shared.models.entry import ModelEntry
-from shared.models.openai import connection
 from shared.models.openai.model import ServedLanguageModel
 from shared.models.openai.scoring import Echo, PromptLogprobs
 from shared.models.openai.text import seed_of
@@ -39,7 +39,7 @@ def model(stub: Stub, monkeypatch: pytest.MonkeyPatch) -> Iterator[ServedLanguag
             ModelEntry(name="m", kind="causal", source=f"openai:{url}", api_key_env="STUB_KEY")
         )
         yield made
-        made._connection._client.close()
+        made.server.connection._client.close()
 
 
 every_style = pytest.mark.parametrize("style", ["vllm", "openai"])
@@ -52,7 +52,7 @@ def test_a_given_text_is_scored_in_the_servers_way(
     model: ServedLanguageModel, stub: Stub, style: Style
 ) -> None:
     done = model.score([*PROMPTS, PROMPTS[0]], [*WRITTEN, ""])
-    assert isinstance(model._way, PromptLogprobs if style == "vllm" else Echo)
+    assert isinstance(model.server.way, PromptLogprobs if style == "vllm" else Echo)
     for prompt, text, one in zip(PROMPTS, WRITTEN, done[:2], strict=True):
         ids = [0, *stub.ids((prompt.text or "") + text)]
         wanted = [stub.logprob(ids, place) for place in range(1, len(ids))]
@@ -209,7 +209,7 @@ def test_the_key_is_sent_and_never_told(
 
 
 def test_a_server_that_is_not_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection, "_pause", lambda _: 0.0)
+    monkeypatch.setattr(server_connection, "_pause", lambda _: 0.0)
     away = ServedLanguageModel(
         ModelEntry(name="away", kind="causal", source="openai:http://127.0.0.1:1/v1")
     )

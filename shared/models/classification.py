@@ -1,0 +1,262 @@
+"""The ports over a classification server, `source = "classify:URL"`: judge and word rows.
+
+Outputs become labels by the entry's mapping and by our own activation, as in process. A server that
+activates is believed only where its values fit the mapping: rows of sum 1 for a softmax, each in
+[0, 1] for sigmoids. Length is the server's affair: it refuses, and never cuts. Source: specs
+"models" §4.4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from threading import Lock
+
+import numpy as np
+
+from shared.contracts import ModelUse
+from shared.errors import BadInput, TextTooLong
+from shared.models.abilities import cannot
+from shared.models.calls import AttributionMethod, Attributions, Example, Rows, Tokens
+from shared.models.catalogue import SERVER
+from shared.models.classification_protocols import (
+    BY_NAME,
+    ClassificationProtocol,
+    Floats,
+    KserveInfer,
+    ServedOutputs,
+    Text,
+    find_protocol,
+    names_of_tei,
+)
+from shared.models.encoder_input import EncoderTexts
+from shared.models.entry import ModelEntry
+from shared.models.judgement import Judgement, unread
+from shared.models.label_readout import LabelReadout, of_head, read_labels
+from shared.models.labels import Head, LabelMapping, folded, label_mapping
+from shared.models.server_connection import Connection
+
+AT_ONCE = 32  # texts of a request: TEI's default limit
+PROBES = ("The weather in the old town was lovely today", "no", "We lost the match again!")
+ROUNDING = 1e-3  # of a sum of probabilities in half precision
+
+
+def served_classifier(entry: ModelEntry) -> ServedClassifier:
+    """The model of a `classify:` entry; one for all that ask, so that they share connections."""
+    return _served(entry.model_dump_json(exclude_unset=True))
+
+
+@lru_cache(maxsize=64)
+def _served(entry: str) -> ServedClassifier:
+    return ServedClassifier(ModelEntry.model_validate_json(entry))
+
+
+class ServedClassifier:
+    """The port `shared.models.ports.Classifier`, as far as a server goes.
+
+    Raises Unavailable where the server is away, TextTooLong for a text that it refuses for its
+    length, ModelCannot for what it does not show, BadInput where its outputs fit no mapping.
+    """
+
+    def __init__(self, entry: ModelEntry) -> None:
+        self._entry = entry
+        self.served = entry.served_name or entry.name
+        self.connection = Connection(entry)
+        self._head: _ServedHead | None = None
+        self._trying = Lock()
+
+    @property
+    def head(self) -> _ServedHead:
+        """What the server turned out to be; asked once."""
+        with self._trying:
+            if self._head is None:
+                self._head = _ServedHead(self._entry, self.connection, self.served)
+            return self._head
+
+    @property
+    def use(self) -> ModelUse:
+        """For the provenance; the weights' hash, device and dtype are the server's affair."""
+        name, revision = self._entry.name, self.served
+        return ModelUse(name=name, revision=revision, sha256=None, device=SERVER, dtype=SERVER)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        return self.head.mapping.labels
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        return self._entry.languages or ()
+
+    def labels_of(self, example: Example) -> tuple[str, ...]:
+        """The same labels for every example."""
+        return self.labels
+
+    def probabilities(self, texts: Sequence[str]) -> Floats:
+        """(N, L) probabilities in [0, 1]."""
+        return self._read([Example(text=text) for text in texts]).probabilities
+
+    def truncated(self, texts: Sequence[str]) -> list[bool]:
+        """(N,) none: what is too long is refused."""
+        return [False] * len(texts)
+
+    def judge(self, examples: Sequence[Example]) -> list[Floats]:
+        """For each example (L,) probabilities."""
+        return list(self._read(examples).probabilities)
+
+    def judgements(self, examples: Sequence[Example]) -> list[Judgement]:
+        """For each example P; a text that is too long is unread by itself."""
+        if not examples:
+            return []
+        try:
+            found = self._read(examples)
+        except TextTooLong as error:
+            if len(examples) == 1:
+                return [unread(self.labels, "text-too-long", error.detail, reading="head")]
+            half = len(examples) // 2
+            return [*self.judgements(examples[:half]), *self.judgements(examples[half:])]
+        return of_head(found.probabilities, found.mass, self.labels)
+
+    def tokens(self, examples: Sequence[Example]) -> list[Tokens]:
+        """Refused."""
+        raise cannot(self._entry, "token_rows")
+
+    def judge_rows(self, asked: Sequence[Rows]) -> list[Floats]:
+        """Refused."""
+        raise cannot(self._entry, "token_rows")
+
+    def attributions(
+        self, examples: Sequence[Example], targets: Sequence[str], method: AttributionMethod
+    ) -> list[Attributions]:
+        """Refused."""
+        raise cannot(self._entry, "attributions")
+
+    def _read(self, examples: Sequence[Example]) -> LabelReadout:
+        head = self.head
+        texts = [self._text(one, head.protocol.reads_pairs) for one in examples]
+        rows = [
+            head.logits(texts[first : first + AT_ONCE]) for first in range(0, len(texts), AT_ONCE)
+        ]
+        logits = np.concatenate(rows) if rows else np.empty((0, len(head.mapping.outputs)))
+        return read_labels(logits, head.mapping, self._entry.temperature or 1.0)
+
+    def _text(self, example: Example, reads_pairs: bool) -> Text:
+        """As the entry's `input` says. Raises BadInput for what the server cannot read."""
+        if example.template is not None:
+            raise BadInput("a classifier takes no template", pointer="/template")
+        sides = EncoderTexts(self._entry.input).of(example)
+        if len(sides) == 1:
+            return sides[0].text
+        if not reads_pairs:
+            raise BadInput(
+                f"the server of {self._entry.name!r} reads no pairs of texts", pointer="/text_pair"
+            )
+        return sides[0].text, sides[1].text
+
+
+class _ServedHead:
+    """A server's outputs: its protocol, their order, whether they are logits."""
+
+    def __init__(self, entry: ModelEntry, connection: Connection, served: str) -> None:
+        self._connection, self._served, self._name = connection, served, entry.name
+        kind = entry.protocol if entry.protocol != "auto" else find_protocol(connection)
+        self.kind = kind
+        self.protocol: ClassificationProtocol = (
+            KserveInfer(entry.kserve) if entry.kserve else BY_NAME[kind]
+        )
+        raw = self._ask(PROBES, raw=True)
+        self.activates = not self.protocol.has_raw or (
+            not entry.kserve and np.allclose(raw.values, self._ask(PROBES, raw=False).values)
+        )
+        self._softmaxes = raw.values.shape[1] > 1 and _sums_to_one(raw.values)
+        self._own = raw.names
+        if kind == "tei":
+            self._own = names_of_tei(connection) or raw.names
+        self.mapping = self._mapping(entry, raw)
+        self._columns = _order(self.mapping, self._own, raw.names)
+
+    def logits(self, texts: Sequence[Text]) -> Floats:
+        """(N, K) in the mapping's order. Raises BadInput where activated values fit no mapping."""
+        values = self._ask(texts, raw=True).values[:, self._columns]
+        return self._inverted(values) if self.activates else values
+
+    def _ask(self, texts: Sequence[Text], *, raw: bool) -> ServedOutputs:
+        return self.protocol.ask(self._connection, self._served, texts, raw=raw)
+
+    def _mapping(self, entry: ModelEntry, answered: ServedOutputs) -> LabelMapping:
+        count = answered.values.shape[1]
+        names = self._own if self._own is not None else entry.outputs
+        if names is None:
+            raise BadInput(
+                f"the server of {entry.name!r} does not name its {count} outputs: set `outputs`",
+                pointer="/model",
+            )
+        if len(names) != count:
+            raise BadInput(
+                f"the server of {entry.name!r} has {count} outputs, and {len(names)} are named",
+                pointer="/model",
+            )
+        try:
+            return label_mapping(entry, Head(_in_order(entry, names)))
+        except ValueError as error:
+            raise BadInput(f"{entry.name!r}: {error}", pointer="/model") from error
+
+    def _inverted(self, values: Floats) -> Floats:
+        """The logits of activated values: exact but for a constant, which a softmax ignores."""
+        exclusive = self.mapping.activation == "softmax"
+        inside = bool(np.all((values >= -ROUNDING) & (values <= 1 + ROUNDING)))
+        if not inside or (exclusive and not _sums_to_one(values)):
+            raise BadInput(
+                f"the server of {self._name!r} applies an activation of its own, and its values "
+                f"are no {'softmax' if exclusive else 'sigmoids'}: set `activation` as it does",
+                pointer="/model",
+            )
+        if not exclusive and self._softmaxes:
+            raise BadInput(
+                f"the server of {self._name!r} applies a softmax where its model has sigmoids, "
+                "and does not tell raw scores",
+                pointer="/model",
+            )
+        shares = np.clip(values, 0.0, 1.0)
+        with np.errstate(divide="ignore"):
+            logs: Floats = np.log(shares)
+            return logs if exclusive else logs - np.log1p(-shares)
+
+
+def _sums_to_one(values: Floats) -> bool:
+    return bool(np.all(np.abs(values.sum(axis=1) - 1) < ROUNDING))
+
+
+def _in_order(entry: ModelEntry, names: Sequence[str]) -> tuple[str, ...]:
+    """The names that the mapping knows: the entry's own where they are the same ones."""
+    own = entry.outputs
+    same = own is not None and set(map(folded, own)) == set(map(folded, names))
+    return own if own is not None and same else tuple(names)
+
+
+def _order(
+    mapping: LabelMapping, own: Sequence[str] | None, answered: Sequence[str] | None
+) -> list[int]:
+    """For each output of the mapping its column in an answer.
+
+    By name; where the entry renames what the server calls LABEL_0, ..., by those numbers.
+    """
+    count = len(mapping.outputs)
+    if answered is None:
+        return list(range(count))
+    places = {folded(name): place for place, name in enumerate(answered)}
+    wanted = [folded(name) for name in mapping.outputs]
+    if set(wanted) == set(places):
+        return [places[name] for name in wanted]
+    ordered = own if own is not None and own != answered else _numbered(answered)
+    return [places[folded(name)] for name in ordered]
+
+
+def _numbered(names: Sequence[str]) -> list[str]:
+    """LABEL_0, LABEL_1, ... in order of their numbers. Raises BadInput for other names."""
+    ends = {name: name.rpartition("_")[2] for name in names}
+    if not all(end.isdecimal() for end in ends.values()):
+        raise BadInput(
+            f"the server names its outputs {', '.join(names)}: name them so under `outputs`",
+            pointer="/model",
+        )
+    return sorted(names, key=lambda name: int(ends[name]))

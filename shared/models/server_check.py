@@ -1,0 +1,273 @@
+"""What a model server can do, asked of the server itself: one record, and its text.
+
+`probe` sends a dozen short requests; `render` writes the record for a person, `model_dump_json` for
+machines. A server that is away has a record too, with the reason. Source: specs "models" §5.2.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from pydantic import Field
+
+from shared.contracts import Message
+from shared.errors import BadInput, ScoringError, Unavailable
+from shared.models.calls import Example, Template
+from shared.models.classification import ServedClassifier
+from shared.models.entry import ModelEntry
+from shared.models.judgement import Judgement, Reading
+from shared.models.openai.answers import ServerChoice
+from shared.models.openai.dialect import CHAT, TOPS
+from shared.models.openai.label_ways import judgements
+from shared.models.openai.questions import question
+from shared.models.openai.scoring import PATH, Echo, Forced, PromptLogprobs
+from shared.models.openai.server import LanguageServer
+
+SENTENCE = "The weather in the old town was lovely today"
+FRIENDLY = Template(
+    prefix="Is this friendly?\n", suffix="\nAnswer:", verbalizers={"yes": " yes", "no": " no"}
+)
+REPEATS = 3
+GIVEN_TEXT = {PromptLogprobs: "prompt_logprobs", Echo: "echo", Forced: "forced, a request a token"}
+NONE = "no"
+
+
+class ServerAbilities(Message):
+    """What a server was found to do. Null: it was not asked, since it made no sense."""
+
+    name: str
+    source: str = Field(description="the scheme; addresses are not repeated")
+    served: str
+    owner: str | None = Field(default=None, description="as the server says")
+    milliseconds: float | None = Field(default=None, description="of one short answer")
+    error: str | None = Field(default=None, description="why it cannot be used")
+    lists_models: bool | None = None
+    completions: bool | None = None
+    chat: bool | None = None
+    given_text: str | None = Field(default=None, description="how it scores a given text")
+    tells_tokens: bool | None = None
+    top_logprobs: int | None = Field(default=None, description="tokens listed; 0: none")
+    asked_logprobs: int | None = None
+    label_endpoint: str | None = None
+    prefill_continues: bool | None = None
+    reasoning_field: str | None = None
+    limit_field: str | None = None
+    left_out: tuple[str, ...] = Field(default=(), description="fields that it refuses")
+    seed_repeats: int | None = Field(default=None, description=f"of {REPEATS}")
+    length: int | None = Field(default=None, description="tokens, as the server states")
+    protocol: str | None = Field(default=None, description="of a classification server")
+    activation: str | None = None
+    outputs: tuple[str, ...] | None = None
+    labels: tuple[str, ...] | None = None
+    reading: Reading | None = None
+    mass: float | None = None
+    unread: str | None = Field(default=None, description="why P could not be read on the probe")
+    metrics: dict[str, str] = Field(default_factory=dict)
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether it answers at all."""
+        return self.error is None
+
+
+def probe(entry: ModelEntry) -> ServerAbilities:
+    """Ask the server of an `openai:` or `classify:` entry. Raises ValueError for another entry."""
+    if not entry.is_served:
+        raise ValueError(f"{entry.name!r} is behind no server")
+    base: dict[str, Any] = {
+        "name": entry.name,
+        "source": f"{entry.scheme}:",
+        "served": entry.served_name or entry.name,
+    }
+    ask = _language_model if entry.scheme == "openai" else _classifier
+    try:
+        return ServerAbilities(**base, **ask(entry))
+    except ScoringError as error:
+        return ServerAbilities(**base, error=error.detail)
+
+
+def render(record: ServerAbilities) -> str:
+    """The record in lines, two columns of abilities, as `touchstone models check` prints it."""
+    owner = f"  owned by {record.owner}" if record.owner else ""
+    if record.error is not None:
+        return f"{record.name}  {record.source}  {record.served}{owner}\n  unusable: {record.error}"
+    answers = f", answers in {record.milliseconds:.0f} ms" if record.milliseconds else ""
+    head = f"{record.name}  {record.source}  {record.served}{owner}{answers}"
+    cells = [(name, value) for name, value in _cells(record) if value is not None]
+    width = max(len(value) for _, value in cells[::2]) + 2
+    lines = []
+    for at in range(0, len(cells), 2):
+        (left, value), *more = cells[at : at + 2]
+        second = "".join(f"{name:<18}{said}" for name, said in more)
+        lines.append(f"  {left:<18}{value:<{width}}{second}".rstrip())
+    lines.append(f"  {'judge reads by':<18}{_judge(record)}")
+    said = " · ".join(f"{metric} {how}" for metric, how in record.metrics.items())
+    return "\n".join([head, *lines, f"  {'metrics':<18}{said}"])
+
+
+def _language_model(entry: ModelEntry) -> dict[str, Any]:
+    server = LanguageServer(entry)
+    owner, names = server.owner, server.listed()
+    started = time.perf_counter()
+    chats, completes = _chat(server), server.completes
+    if chats is None and not completes:
+        raise BadInput("it neither chats nor completes text")
+    milliseconds = 1000 * (time.perf_counter() - started) / (1 + completes)
+    way, told = server.way, _judged(server)
+    listed = _listed(server, CHAT if chats is not None else PATH)
+    found: dict[str, Any] = {
+        "owner": owner or None,
+        "milliseconds": milliseconds,
+        "lists_models": bool(names),
+        "completions": completes,
+        "chat": chats is not None,
+        "given_text": GIVEN_TEXT.get(type(way)) if way is not None else None,
+        "tells_tokens": server.tokenizer.offered,
+        "top_logprobs": listed,
+        "asked_logprobs": TOPS[0],
+        "label_endpoint": server.endpoint.path if server.endpoint else None,
+        "prefill_continues": server.continues if chats is not None else None,
+        "reasoning_field": chats.reasoning_field if chats else None,
+        "limit_field": server.dialect.limit_field if chats is not None else None,
+        "left_out": tuple(sorted(server.dialect.left_out)),
+        "seed_repeats": _repeats(server, CHAT if chats is not None else PATH),
+        "length": _length(server),
+        **_told(told),
+    }
+    return {**found, "metrics": _metrics(told, tells=bool(way) or listed > 0)}
+
+
+def _classifier(entry: ModelEntry) -> dict[str, Any]:
+    model = ServedClassifier(entry)
+    head = model.head
+    started = time.perf_counter()
+    [told] = model.judgements([Example(text=SENTENCE)])
+    milliseconds = 1000 * (time.perf_counter() - started)
+    can = told.probabilities is not None
+    return {
+        "milliseconds": milliseconds,
+        "protocol": head.kind,
+        "activation": "the server's, turned back" if head.activates else "ours, of raw scores",
+        "outputs": head.mapping.outputs,
+        "labels": head.mapping.labels,
+        **_told(told),
+        "metrics": {
+            "HateXScore": "yes" if can and "hateful" in head.mapping.labels else NONE,
+            "ICE": "words" if can else NONE,
+            "FTC": "yes" if can and head.mapping.task == "nli" else NONE,
+        },
+    }
+
+
+def _chat(server: LanguageServer) -> ServerChoice | None:
+    """One short conversation; None where the server has none."""
+    body = {"messages": [{"role": "user", "content": "Say yes."}], "max_tokens": 64}
+    try:
+        return server.dialect.chats([{**body, "temperature": 0}])[0]
+    except Unavailable:
+        raise
+    except ScoringError:
+        return None
+
+
+def _asked(path: str, **more: Any) -> dict[str, Any]:
+    asked = {"messages": [{"role": "user", "content": "Say one word."}]}
+    return {**(asked if path == CHAT else {"prompt": "The weather is"}), **more}
+
+
+def _listed(server: LanguageServer, path: str) -> int:
+    """Tokens that it truly lists at a position: servers ignore the field too."""
+    body = _asked(path, max_tokens=4, temperature=0, logprobs=True, top_logprobs=True)
+    [found] = server.dialect.ask(path, [body])
+    positions = found.logprobs.positions if found.logprobs else []
+    return max((len(one.top_logprobs) for one in positions), default=0)
+
+
+def _repeats(server: LanguageServer, path: str) -> int:
+    """How many of three draws with one seed are the first again."""
+    body = _asked(path, max_tokens=8, temperature=1, seed=7)
+    if "seed" in server.dialect.left_out:
+        return 0
+    texts = [found.written for found in server.dialect.ask(path, [body] * REPEATS)]
+    return texts.count(texts[0])
+
+
+def _length(server: LanguageServer) -> int | None:
+    """Of vLLM and SGLang `max_model_len`, of llama.cpp `meta.n_ctx_train`."""
+    try:
+        listed = server.connection.get("/models").get("data") or []
+    except (BadInput, AttributeError):
+        return None
+    for one in listed:
+        if isinstance(one, dict) and one.get("id") == server.served:
+            length = one.get("max_model_len") or (one.get("meta") or {}).get("n_ctx_train")
+            return int(length) if isinstance(length, int) else None
+    return None
+
+
+def _judged(server: LanguageServer) -> Judgement:
+    table = server.entry.prompt
+    own = table is not None and table.verbalizers is not None
+    pair = SENTENCE if server.entry.task == "nli" else None
+    example = (
+        Example(text=SENTENCE, text_pair=pair) if own else Example(text=SENTENCE, template=FRIENDLY)
+    )
+    return judgements(server, [question(example, server.entry)])[0]
+
+
+def _told(told: Judgement) -> dict[str, Any]:
+    said = f"{told.unread.code}: {told.unread.detail}" if told.unread else None
+    return {"reading": told.reading, "mass": told.mass, "unread": said}
+
+
+def _metrics(told: Judgement, *, tells: bool) -> dict[str, str]:
+    """Which metrics a language model behind this server can serve."""
+    by_votes = told.reading == "votes"
+    silent = told.unread is not None and told.unread.code == "no-logprobs"
+    p = "no (no-logprobs)" if silent else "decisions only (votes)" if by_votes else "yes"
+    words = "words" if p == "yes" else p
+    return {
+        "HateXScore": p,
+        "ICE": words,
+        "FTC": p,
+        "HAF": "yes" if tells else "no (no-logprobs)",
+        "HLV": "yes" if tells else p,
+        "CoT2EL": "yes",
+    }
+
+
+def _judge(record: ServerAbilities) -> str:
+    if record.reading is None:
+        return "votes (off)"
+    mass = "" if record.mass is None else f", mass {record.mass:.2f} on the probe"
+    return f"{record.reading}{mass}" + (f"; {record.unread}" if record.unread else "")
+
+
+def _cells(record: ServerAbilities) -> Sequence[tuple[str, str | None]]:
+    """(name, value) in the order of the two columns; None: not shown."""
+    yes = {True: "yes", False: NONE, None: None}
+    of_language_models = [
+        ("list models", yes[record.lists_models]),
+        ("score given text", record.given_text or NONE),
+        ("completions", yes[record.completions]),
+        ("tells tokens", yes[record.tells_tokens]),
+        ("chat", yes[record.chat]),
+        ("top_logprobs", f"{record.top_logprobs} (asked {record.asked_logprobs})"),
+        ("label endpoint", record.label_endpoint or NONE),
+        ("prefill continues", yes[record.prefill_continues]),
+        ("reasoning field", record.reasoning_field or "none seen"),
+        ("token limit field", record.limit_field),
+        ("seed repeats", f"{record.seed_repeats} of {REPEATS}"),
+        ("length", "not stated" if record.length is None else str(record.length)),
+        ("refuses", ", ".join(record.left_out) or None),
+    ]
+    if record.protocol is None:
+        return of_language_models
+    return [
+        ("protocol", record.protocol),
+        ("activation", record.activation),
+        ("outputs", ", ".join(record.outputs or ())),
+        ("labels", ", ".join(record.labels or ())),
+    ]

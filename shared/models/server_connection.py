@@ -1,0 +1,324 @@
+"""The wire to one model server: pooled connections, bounded requests, retries, its refusals.
+
+Sent again: a connection that fails, 429 and 5xx, after what `Retry-After` says or a growing pause.
+Not sent again: every other 4xx, a quota or credit that is used up, and a request that the server
+took but did not answer in time: it works on it, and a second one would double its load. Redirects
+are not followed: they would carry texts and keys to somebody else. Keys are in no message and no
+log. Source: specs "models" §5.1.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import re
+import time
+import weakref
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextvars import copy_context
+from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+import httpx
+from tenacity import (
+    RetryCallState,
+    Retrying,
+    retry_if_exception_type,
+    stop_after_attempt,
+    wait_random_exponential,
+)
+
+from shared.errors import BadInput, ScoringError, TextTooLong, Unavailable
+from shared.job_context import awaited, check, pause
+from shared.models.entry import ModelEntry
+from shared.settings import secret, settings
+
+LONGEST_PAUSE = 60.0  # seconds, whatever Retry-After says
+KEPT = 4  # idle connections: llama.cpp gives each one of its few threads, for seconds
+SHOWN = 300  # characters of a server's own message
+NOT_IMPLEMENTED = 501  # llama.cpp, of what it was not started for
+USED_UP = "insufficient_quota"  # OpenAI's code of a 429 that no waiting mends
+TOO_LONG = re.compile(  # OpenAI, vLLM, SGLang, llama.cpp, text-embeddings-inference
+    r"context_length_exceeded|exceed_context_size|context (length|size|window)|"
+    r"maximum (input|model|sequence) length|max_model_len|must have less than \d+ tokens|"
+    r"(prompt|input|text|sequence)\b[^.]{0,40}too (long|many tokens)",
+    re.IGNORECASE,
+)
+VARIABLE = re.compile(r"\$([A-Z][A-Z0-9_]*)")
+READ_FOR_REASON = 2_000  # characters of a server's message
+
+Json = dict[str, Any]
+
+
+class _Again(Exception):
+    """A failure that may heal. `after`: seconds that the server asks for."""
+
+    def __init__(self, detail: str, after: float | None = None) -> None:
+        super().__init__(detail)
+        self.after = after
+
+
+class FieldRefused(BadInput):
+    """The server refuses a request for what it is made of; `words`: all that it says about it."""
+
+    def __init__(self, detail: str, *, pointer: str | None, words: str) -> None:
+        super().__init__(detail, pointer=pointer)
+        self.words = words
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where a server is and how it is asked. `$NAME` in headers and query: from the environment."""
+
+    name: str  # the model's, for messages
+    base: str
+    key_name: str | None
+    auth: str
+    headers: Mapping[str, str]
+    query: Mapping[str, str]
+
+    @classmethod
+    def of(cls, entry: ModelEntry) -> Address:
+        """As `models.toml` has it."""
+        base = entry.location.rstrip("/")
+        return cls(entry.name, base, entry.api_key_env, entry.auth, entry.headers, entry.query)
+
+    def sent_headers(self) -> dict[str, str]:
+        """With the key. Raises Unavailable where a variable of the environment is not set."""
+        headers = self._expanded(self.headers)
+        if self.key_name is None or self.auth == "none":
+            return headers
+        key = self._variable(self.key_name)
+        name, value = ("api-key", key) if self.auth == "api-key" else _bearer(key)
+        return {**headers, name: value}
+
+    def sent_query(self) -> dict[str, str]:
+        """Raises Unavailable where a variable of the environment is not set."""
+        return self._expanded(self.query)
+
+    def redacted(self, words: str) -> str:
+        """A server's words without the secrets that we sent it."""
+        for name in self._secrets():
+            found = secret(name)
+            if found is not None and found.get_secret_value():
+                words = words.replace(found.get_secret_value(), "[redacted]")
+        return words
+
+    def _secrets(self) -> Iterator[str]:
+        if self.key_name is not None:
+            yield self.key_name
+        for value in (*self.headers.values(), *self.query.values()):
+            yield from VARIABLE.findall(value)
+
+    def _expanded(self, values: Mapping[str, str]) -> dict[str, str]:
+        return {
+            name: VARIABLE.sub(lambda found: self._variable(found[1]), value)
+            for name, value in values.items()
+        }
+
+    def _variable(self, name: str) -> str:
+        found = secret(name)
+        if found is None:
+            raise Unavailable(f"{self.name!r} needs its key in the environment variable {name}")
+        return found.get_secret_value()
+
+
+def _bearer(key: str) -> tuple[str, str]:
+    return "Authorization", f"Bearer {key}"
+
+
+class Connection:
+    """To the server of one entry, for any number of threads.
+
+    Raises Unavailable where the server is away, too busy or refuses our key, TextTooLong where it
+    reads no text of this length, BadInput where it refuses the request (its own words are
+    repeated), ScoringError where it answers no JSON.
+    """
+
+    def __init__(self, entry: ModelEntry) -> None:
+        chosen = settings()
+        self._address = Address.of(entry)
+        self._root = self._address.base.removesuffix("/v1")
+        self._attempts = chosen.openai_attempts
+        stated = entry.model_fields_set
+        seconds = entry.timeout_seconds if "timeout_seconds" in stated else chosen.openai_seconds
+        at_once = (
+            entry.requests_at_once if "requests_at_once" in stated else chosen.openai_connections
+        )
+        self._client = httpx.Client(
+            timeout=httpx.Timeout(seconds, connect=chosen.openai_connect_seconds),
+            limits=httpx.Limits(max_connections=at_once, max_keepalive_connections=KEPT),
+            follow_redirects=False,
+        )
+        weakref.finalize(self, self._client.close)
+        self._pool = ThreadPoolExecutor(at_once, thread_name_prefix="server")
+
+    def get(self, path: str) -> Any:
+        """The answer to a GET below `/v1`."""
+        return self._one("GET", self._address.base + path)
+
+    def get_beside(self, path: str) -> Any:
+        """The same beside `/v1`, where servers keep what OpenAI has not."""
+        return self._one("GET", self._root + path)
+
+    def post(self, path: str, bodies: Sequence[Json]) -> list[Any]:
+        """The answers to requests below `/v1`, in order; they are sent side by side."""
+        return self._side_by_side(self._address.base + path, bodies)
+
+    def post_beside(self, path: str, bodies: Sequence[Json]) -> list[Any]:
+        """The same beside `/v1`."""
+        return self._side_by_side(self._root + path, bodies)
+
+    def _one(self, method: str, url: str) -> Any:
+        [answer] = awaited([self._submit(method, url, None)])
+        return answer
+
+    def _side_by_side(self, url: str, bodies: Sequence[Json]) -> list[Any]:
+        return awaited([self._submit("POST", url, body) for body in bodies])
+
+    def _submit(self, method: str, url: str, body: Json | None) -> Future[Any]:
+        """To be sent by a thread of the pool, for the job of this one."""
+        return self._pool.submit(copy_context().run, self._retried, method, url, body)
+
+    def _retried(self, method: str, url: str, body: Json | None) -> Any:
+        retrying = Retrying(
+            stop=stop_after_attempt(self._attempts),
+            wait=_pause,
+            retry=retry_if_exception_type(_Again),
+            sleep=pause,
+            reraise=True,
+        )
+        try:
+            return retrying(self._once, method, url, body)
+        except _Again as error:
+            raise Unavailable(f"the server of {self._address.name!r}: {error}") from error
+
+    def _once(self, method: str, url: str, body: Json | None) -> Any:
+        check()
+        headers, query = self._address.sent_headers(), self._address.sent_query()
+        try:
+            response = self._client.request(method, url, json=body, headers=headers, params=query)
+        except (httpx.ConnectError, httpx.ConnectTimeout, httpx.NetworkError) as error:
+            raise _Again(f"no connection ({type(error).__name__})") from error
+        except httpx.RemoteProtocolError as error:
+            raise _Again("it broke the connection off") from error
+        except httpx.HTTPError as error:
+            name, kind = self._address.name, type(error).__name__
+            raise Unavailable(f"the server of {name!r} did not answer ({kind})") from error
+        status = response.status_code
+        heals = status >= 500 and status != NOT_IMPLEMENTED
+        if heals or (status == 429 and not _used_up(response)):
+            raise _Again(f"status {status}", _retry_after(response))
+        if status >= 300:
+            raise self._refusal(response)
+        return self._read(response)
+
+    def _refusal(self, response: httpx.Response) -> ScoringError:
+        status, server = response.status_code, f"the server of {self._address.name!r}"
+        if status < 400:
+            return BadInput(
+                f"{server} answers with a redirect (status {status}), which is not followed: name "
+                "the address where it truly is",
+                pointer="/model",
+            )
+        if status in (401, 403):  # its words may repeat the key
+            return Unavailable(f"{server} refuses our key (status {status})")
+        if status in (402, 429):
+            return BadInput(
+                f"{server} says that its quota or credit is used up (status {status})",
+                pointer="/model",
+            )
+        words = self._address.redacted(_message(response)[:READ_FOR_REASON])
+        detail = f"{server} refuses it (status {status}): {words[:SHOWN]}"
+        if status in (400, 413, 422) and TOO_LONG.search(_code(response) + " " + words):
+            return TextTooLong(detail)
+        pointer = "/model" if status in (404, 405, NOT_IMPLEMENTED) else None
+        return FieldRefused(detail, pointer=pointer, words=f"{_parameter(response)} {words}")
+
+    def _read(self, response: httpx.Response) -> Any:
+        """A JSON object, or the list of text-embeddings-inference."""
+        try:
+            answer = response.json()
+        except ValueError as error:
+            raise ScoringError(f"the server of {self._address.name!r} answers no JSON") from error
+        if not isinstance(answer, dict | list):
+            raise ScoringError(f"the server of {self._address.name!r} answers something else")
+        return answer
+
+
+def _error(response: httpx.Response) -> Json:
+    """The `error` object of an answer, as far as there is one."""
+    try:
+        body = response.json()
+    except ValueError:
+        return {}
+    error = body.get("error") if isinstance(body, dict) else None
+    return error if isinstance(error, dict) else {}
+
+
+def _used_up(response: httpx.Response) -> bool:
+    return USED_UP in _code(response)
+
+
+def _code(response: httpx.Response) -> str:
+    """OpenAI's `error.code` and `error.type`."""
+    error = _error(response)
+    return f"{error.get('code') or ''} {error.get('type') or ''}"
+
+
+def _parameter(response: httpx.Response) -> str:
+    return str(_error(response).get("param") or "")
+
+
+def _message(response: httpx.Response) -> str:
+    """The server's reason: OpenAI's `error.message`, older vLLM's `message`, FastAPI's `detail`."""
+    try:
+        body = response.json()
+    except ValueError:
+        return response.text
+    if not isinstance(body, dict):
+        return response.text
+    error = body.get("error")
+    words = error.get("message") if isinstance(error, dict) else error
+    return str(words or body.get("message") or body.get("detail") or response.text)
+
+
+def _retry_after(response: httpx.Response) -> float | None:
+    """Seconds, from a number of them or from a date (RFC 9110, 10.2.3); None: nothing usable."""
+    said = response.headers.get("Retry-After", "")
+    try:
+        seconds = float(said)
+    except ValueError:
+        try:
+            seconds = parsedate_to_datetime(said).timestamp() - time.time()
+        except (ValueError, TypeError):
+            return None
+    return max(0.0, seconds) if math.isfinite(seconds) else None
+
+
+_growing = wait_random_exponential(multiplier=0.5, max=8)
+
+
+def _pause(state: RetryCallState) -> float:
+    """Seconds until the next attempt."""
+    error = state.outcome.exception() if state.outcome else None
+    if isinstance(error, _Again) and error.after is not None:
+        return min(error.after, LONGEST_PAUSE)
+    return _growing(state)
+
+
+class _NoQuery(logging.Filter):
+    """httpx logs the address of every request; a query may hold a key."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if isinstance(record.args, tuple):
+            record.args = tuple(
+                one.copy_with(query=None) if isinstance(one, httpx.URL) else one
+                for one in record.args
+            )
+        return True
+
+
+logging.getLogger("httpx").addFilter(_NoQuery())

@@ -1,0 +1,124 @@
+"""Row 13 of the acceptance: the same tiny weights, the same P, however a label is read."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import torch
+
+from services.inference.local_models import LocalModels
+from shared.errors import BadInput
+from shared.models.calls import Example, Template
+from shared.models.catalogue import load_catalogue
+from shared.models.entry import ModelEntry
+from shared.models.openai.label_reading import labels_begun
+from shared.models.openai.model import ServedLanguageModel
+from shared.models.ports import judgements
+from tests.inference.shapes import save_llama
+from tests.shared.openai.computing import LanguageModelDouble, Style
+from tests.shared.openai.stub import listening
+
+TEXTS = ("The garden was", "Is the weather good", "Yes, the answer", "We lost", "A small café by")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return save_llama(tmp_path_factory.mktemp("weights") / "llama")
+
+
+@pytest.fixture(scope="module")
+def examples(folder: Path) -> list[Example]:
+    """Texts with two of their own likeliest next tokens as verbalizers, which no other listed
+    token begins: there the listed tokens are the verbalizers' own."""
+    double = LanguageModelDouble(folder, "chat")
+    found = []
+    for text in TEXTS:
+        tops = torch.topk(double.logprobs(double.ids(text))[-1], 20).indices.tolist()
+        listed = {double.words.decode([token]): token for token in tops}
+        pairs = itertools.combinations(listed, 2)
+        one, other = next(pair for pair in pairs if _are_alone(double, text, listed, pair))
+        verbalizers = {"hateful": one, "non-hateful": other}
+        found.append(Example(text=text, template=Template(verbalizers=verbalizers)))
+    return found
+
+
+def _are_alone(
+    double: LanguageModelDouble, text: str, listed: dict[str, int], pair: tuple[str, str]
+) -> bool:
+    words = {token: (token,) for token in pair}
+    begun = {token for token in listed if labels_begun(token, words)}
+    ids = double.ids(text)
+    return begun == set(pair) and all(
+        token.strip() and double.ids(text + token) == [*ids, listed[token]] for token in pair
+    )
+
+
+@pytest.fixture(scope="module")
+def own(folder: Path) -> LocalModels:
+    (folder.parent / "models.toml").write_text(
+        'schema = 2\n[[models]]\nname = "own"\nkind = "causal"\nsource = "path:llama"\n'
+        'device = "cpu"\ndtype = "float32"\n', "utf-8"
+    )  # fmt: skip
+    return LocalModels(load_catalogue(folder.parent / "models.toml"))
+
+
+@pytest.fixture
+def double(folder: Path, style: Style) -> LanguageModelDouble:
+    return LanguageModelDouble(folder, style)
+
+
+@pytest.fixture
+def model(double: LanguageModelDouble) -> Iterator[ServedLanguageModel]:
+    with listening(double) as url:
+        yield ServedLanguageModel(ModelEntry(name="m", kind="causal", source=f"openai:{url}"))
+
+
+@pytest.mark.parametrize(
+    ("style", "reading"),
+    [
+        ("vllm", "label-endpoint"),
+        ("sglang", "label-endpoint"),
+        ("vllm-prompt", "scored"),
+        ("chat", "top-logprobs"),
+    ],
+)
+def test_every_reading_finds_the_same_p(
+    model: ServedLanguageModel, own: LocalModels, examples: list[Example], reading: str
+) -> None:
+    here = judgements(own.language_model("own"), examples)
+    there = judgements(model, examples)
+    for one, other in zip(there, here, strict=True):
+        assert one.reading == reading
+        assert other.reading == "verbalizers"
+        assert one.probabilities == pytest.approx(other.probabilities, abs=1e-4)
+        assert 0.01 <= (one.mass or 0) <= 1
+        assert one.uncertainty == 0
+
+
+@pytest.mark.parametrize("style", ["silent"])
+def test_a_server_that_lists_nothing_has_no_p(
+    model: ServedLanguageModel, examples: list[Example]
+) -> None:
+    found = judgements(model, examples)
+    assert [one.probabilities for one in found] == [None] * len(examples)
+    assert {one.unread.code for one in found if one.unread} == {"no-logprobs"}
+    with pytest.raises(BadInput):
+        model.judge(examples)
+
+
+@pytest.mark.parametrize("style", ["silent"])
+def test_votes_are_drawn_where_the_entry_asks_for_them(
+    double: LanguageModelDouble, examples: list[Example]
+) -> None:
+    with listening(double) as url:
+        entry = ModelEntry(name="m", kind="causal", source=f"openai:{url}", votes=20)
+        [found] = judgements(ServedLanguageModel(entry), examples[:1])
+    assert found.reading == "votes"
+    drawn = [body for path, body, _ in double.asked if path.endswith("chat/completions")][-20:]
+    assert len({body["seed"] for body in drawn}) == 20
+    assert {body["temperature"] for body in drawn} == {1}
+    if found.probabilities is not None:
+        assert found.uncertainty > 0.05
