@@ -3,6 +3,7 @@
 ScoringError
 ├── BadInput             422  the caller must change the request; never retried
 │   ├── DegenerateInput  422  valid shape, but the metric is undefined on it
+│   ├── ModelUnusable    422  the model's entry or files must be mended first
 │   └── TooCostly        422  more work than one job may ask for
 ├── NotThere             404
 │   ├── UnknownJob
@@ -22,6 +23,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
+from typing import Literal
+
+ModelState = Literal["absent", "downloading", "waiting", "loading", "ready", "failed", "away"]
 
 
 class ScoringError(Exception):
@@ -51,6 +55,13 @@ class DegenerateInput(BadInput):
 
     slug = "degenerate-input"
     title = "The metric is undefined on this input"
+
+
+class ModelUnusable(BadInput):
+    """The model is configured, and cannot be used until somebody mends it."""
+
+    slug = "model-unusable"
+    title = "The model cannot be used"
 
 
 class TooCostly(BadInput):
@@ -152,9 +163,12 @@ class ModelNotReady(Unavailable):
     slug = "model-not-ready"
     title = "The model is not ready"
 
-    def __init__(self, detail: str, *, model: str, pointer: str | None = None) -> None:
+    def __init__(
+        self, detail: str, *, model: str, state: ModelState = "loading", pointer: str | None = None
+    ) -> None:
         super().__init__(detail, pointer=pointer)
         self.model = model
+        self.state = state
 
 
 @contextmanager

@@ -31,6 +31,7 @@ from shared.errors import (
     DegenerateInput,
     JobStopped,
     ModelNotReady,
+    ModelState,
     ScoringError,
     Unavailable,
 )
@@ -96,6 +97,7 @@ class RemoteRefusal(Message):
     error: Literal["BadInput", "DegenerateInput", "ModelNotReady", "Unavailable", "ScoringError"]
     detail: str
     pointer: str | None = None
+    state: ModelState = "loading"  # of the model, where it is not ready
 
 
 class Reply(Message):
@@ -182,7 +184,7 @@ def ask(service: ModelService, model: str, operation: Any) -> Any:
 def _error(refusal: RemoteRefusal, model: str) -> ScoringError:
     """What the model's worker raised."""
     if refusal.error == ModelNotReady.__name__:
-        return ModelNotReady(refusal.detail, model=model)
+        return ModelNotReady(refusal.detail, model=model, state=refusal.state)
     return ERRORS[refusal.error](refusal.detail, pointer=refusal.pointer)
 
 
