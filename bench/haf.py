@@ -44,7 +44,9 @@ from services.similarity.encoders import LocalSimilarities
 from services.weights.loader import silent_loading
 from shared.contracts import ModelUse
 from shared.models.calls import Pair
-from shared.models.catalogue import BASE, Catalogue, ModelEntry
+from shared.models.catalogue import Catalogue
+from shared.models.embedded import BASE
+from shared.models.entry import ModelEntry
 from shared.models.ports import Floats, Models, Similarity, bind
 
 score_batch = SERVICE.score_batch

@@ -187,7 +187,7 @@ def behind_the_port(model: Any, words: Any, device: str = "cpu", dtype: str = "f
         model=model.requires_grad_(requires_grad=False),
         tokenizer=words,
         longest=READS,
-        labels=(),
+        mapping=None,
         languages=(),
         temperature=1.0,
         use=use,

@@ -32,7 +32,9 @@ from services.similarity.encoders import CrossEncoder
 from services.similarity.layers import shorten
 from services.weights.loader import load_encoder, silent_loading
 from shared.models.calls import Pair
-from shared.models.catalogue import Catalogue, ModelEntry, base_folder
+from shared.models.catalogue import Catalogue
+from shared.models.embedded import base_folder
+from shared.models.entry import ModelEntry
 from shared.numerics import tolerance
 
 REASONS, WORDS, PAIRS = 16, 14, 20

@@ -110,6 +110,9 @@ def main(arguments: list[str] | None = None) -> None:
     if chosen.metrics_port is not None:
         serve_health(health, chosen.metrics_host, chosen.metrics_port)
     catalogue = load_catalogue(chosen.models_file)
+    for fault in catalogue.faults:
+        logger.error("model.misconfigured", model=fault.name, detail=fault.reason)
+        states.set(fault.name, "failed", fault.reason)
     ports.bind(models_for(names, catalogue, chosen, states))
     if holds_models(names, chosen):
         StatusSender(states).start()

@@ -57,6 +57,11 @@ def vendor_of(cpuinfo: str) -> Vendor:
     return VENDORS.get(_field(cpuinfo, "vendor_id"), "other")
 
 
+def computes_bfloat16() -> bool:
+    """Whether the processor multiplies matrices of bfloat16 in hardware."""
+    return bool({"amx_bf16", "avx512_bf16"} & set(_field(_cpuinfo(), "flags").split()))
+
+
 def promised(device: str, dtype: str, *, small_products: bool) -> Numerics:
     """Whether a row's answer has the same bytes in any company, or moves by the dtype's tolerance.
 

@@ -26,8 +26,8 @@ from services.inference.attribution import (
     eager,
 )
 from services.inference.causal_pass import CausalPass, CausalRow, sharing
-from services.inference.classifier import softmax
 from services.inference.generation import LocalWriter
+from services.inference.label_readout import softmax
 from services.inference.tokenization import CausalReader, CausalReading, Encoder, Ids
 from services.weights.batcher import Device, MicroBatcher, device_lock, padded_tokens, timed
 from services.weights.loader import LoadedModel

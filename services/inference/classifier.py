@@ -19,6 +19,7 @@ from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
 from services.inference.attribution import AttributionInput, attribute, by_lime, column, eager
+from services.inference.label_readout import label_logit, read_labels
 from services.inference.tokenization import EncoderReader, EncoderReading, EncoderRow
 from services.weights.batcher import (
     PADDED_SHARE,
@@ -33,10 +34,11 @@ from services.weights.loader import LoadedModel
 from shared.contracts import ModelUse
 from shared.job_context import awaited
 from shared.models.calls import AttributionMethod, Attributions, Example, Row, Rows, Tokens
+from shared.models.labels import LabelMapping
 from shared.models.ports import Floats
 from shared.priority_lock import PriorityLock
 
-__all__ = ["LoadedModel", "LocalClassifier", "softmax"]
+__all__ = ["LoadedModel", "LocalClassifier"]
 
 
 class LocalClassifier:
@@ -48,6 +50,9 @@ class LocalClassifier:
     def __init__(self, weights: LoadedModel, budget: int | None = None) -> None:
         """`budget`: padded tokens of one forward pass; found from the free memory if absent."""
         self._weights = weights
+        if weights.mapping is None:
+            raise ValueError(f"{weights.use.name!r} has no labels")
+        self._mapping = weights.mapping
         self._device = torch.device(weights.use.device)
         self._reader = EncoderReader(weights)
         self._lock = PriorityLock()  # one pass at a time: attributions do not queue in the batcher
@@ -65,8 +70,8 @@ class LocalClassifier:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The labels, in the order of the columns of `probabilities`."""
-        return self._weights.labels
+        """The canonical labels, in the order of the columns of `probabilities`."""
+        return self._mapping.labels
 
     @property
     def languages(self) -> tuple[str, ...]:
@@ -107,7 +112,7 @@ class LocalClassifier:
     def attributions(
         self, examples: Sequence[Example], targets: Sequence[str], method: AttributionMethod
     ) -> list[Attributions]:
-        """For each example (T,) the importance of its tokens for its target's raw logit.
+        """For each example (T,) the importance of its tokens for its target's `label_logit`.
 
         Attention is [CLS]'s. LIME explains the calibrated probability instead.
         """
@@ -120,16 +125,20 @@ class LocalClassifier:
         reading = self._reader.read([example])[0]
         if method.name == "lime":
             return by_lime(self, example, reading.tokens, place, method)
-        inside = EncoderInside(self._weights.model, self._lock, reading, place)
+        score = LabelScore(self._mapping, place)
+        inside = EncoderInside(self._weights.model, self._lock, reading, score)
         with device_lock(self.use.name):
             return attribute(AttributionInput(inside, reading.tokens, self._budget), method)
 
     def probabilities(self, texts: Sequence[str]) -> Floats:
-        """(N, L) calibrated probabilities in [0, 1], rows sum to 1; long texts are cut."""
-        return softmax(self.logits(texts) / self._weights.temperature)
+        """(N, L) calibrated probabilities in [0, 1]; long texts are cut.
+
+        Rows sum to 1, or where outputs are ignored to what those leave.
+        """
+        return self._labelled(self.logits(texts))
 
     def logits(self, texts: Sequence[str]) -> Floats:
-        """(N, L) raw outputs of the head, before the temperature."""
+        """(N, K) raw outputs of the head, before the temperature."""
         with timed(self.use.name, "tokenize"):
             rows = [EncoderRow(ids) for ids in self._reader.ids(texts, cut=True)]
         return self._logits(rows)
@@ -139,11 +148,14 @@ class LocalClassifier:
         return [len(row) > self._weights.longest for row in self._reader.ids(texts, cut=False)]
 
     def _judged(self, rows: list[EncoderRow]) -> Floats:
-        return softmax(self._logits(rows) / self._weights.temperature)
+        return self._labelled(self._logits(rows))
+
+    def _labelled(self, logits: Floats) -> Floats:
+        return read_labels(logits, self._mapping, self._weights.temperature).probabilities
 
     def _logits(self, rows: list[EncoderRow]) -> Floats:
         [answers] = awaited([self._batcher.submit(rows)])
-        return np.array(answers, dtype=np.float64).reshape(len(rows), len(self.labels))
+        return np.array(answers, dtype=np.float64).reshape(len(rows), len(self._mapping.outputs))
 
     def _kind(self, row: EncoderRow) -> tuple[int, bool]:
         return classifier_row_kind(len(row.ids), self._weights.longest, self._device.type)
@@ -154,7 +166,7 @@ class LocalClassifier:
 
     @torch.inference_mode()
     def _forward(self, rows: list[EncoderRow]) -> Floats:
-        """(N, L) logits of rows of one kind."""
+        """(N, K) logits of rows of one kind."""
         width, _ = self._kind(rows[0])
         padding = self._weights.tokenizer.pad_token_id
         tokens = torch.tensor([[*row.ids, *[padding] * (width - len(row.ids))] for row in rows])
@@ -177,13 +189,6 @@ def _paired(rows: Sequence[EncoderRow]) -> bool:
 def _segments(rows: Sequence[EncoderRow], width: int) -> torch.Tensor:
     """(N, width) 0 for the text, 1 for its pair."""
     return torch.tensor([[*row.segments, *[0] * (width - len(row.segments))] for row in rows])
-
-
-def softmax(logits: Floats) -> Floats:
-    """(N, L) logits to probabilities, rows sum to 1."""
-    raised: Floats = np.exp(logits - logits.max(axis=1, keepdims=True))
-    shares: Floats = raised / raised.sum(axis=1, keepdims=True)
-    return shares
 
 
 class RowByRow(TorchFunctionMode):
@@ -215,13 +220,25 @@ class RowByRow(TorchFunctionMode):
 
 
 @dataclass(frozen=True)
+class LabelScore:
+    """What of the head's outputs is explained."""
+
+    mapping: LabelMapping
+    place: int  # of the label
+
+    def of(self, logits: Tensor) -> Tensor:
+        """(N,) from (N, K) logits, in float32."""
+        return label_logit(logits, self.mapping, self.place)
+
+
+@dataclass(frozen=True)
 class EncoderInside:
-    """The inside of an encoder with a head, for one example and the column of its target label."""
+    """The inside of an encoder with a head, for one example and its target label."""
 
     model: Any
     lock: PriorityLock
     reading: EncoderReading
-    column: int
+    score: LabelScore
     attending: int = 0  # the pooled token, [CLS]
 
     def embed(self, ids: Sequence[int]) -> Tensor:
@@ -232,10 +249,10 @@ class EncoderInside:
         return found
 
     def target(self, embeddings: Tensor) -> Tensor:
-        """(N,) the label's logit in float32, before the temperature."""
+        """(N,) the label's score in float32, before the temperature."""
         more = self._more(len(embeddings))
         logits: Tensor = self.model(inputs_embeds=embeddings, **more).logits
-        return logits[:, self.column].float()
+        return self.score.of(logits)
 
     @torch.no_grad()
     def attentions(self) -> Sequence[Tensor] | None:

@@ -11,7 +11,8 @@ from services.weights.loader import load_causal, load_classifier
 from shared.contracts import ModelKind
 from shared.errors import BadInput
 from shared.models.availability import LoadedModels, ModelStates
-from shared.models.catalogue import Catalogue, ModelEntry
+from shared.models.catalogue import Catalogue
+from shared.models.entry import ModelEntry
 from shared.models.openai.model import served
 from shared.models.ports import LanguageModel, Similarity, Writer
 

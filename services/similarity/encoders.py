@@ -27,7 +27,8 @@ from shared.errors import BadInput, ScoringError
 from shared.job_context import checking
 from shared.models.availability import LoadedModels, ModelStates
 from shared.models.calls import Pair
-from shared.models.catalogue import Catalogue, ModelEntry
+from shared.models.catalogue import Catalogue
+from shared.models.entry import ModelEntry
 from shared.models.ports import Floats, Similarity
 
 KINDS: tuple[ModelKind, ...] = ("similarity", "cross-encoder")

@@ -24,17 +24,16 @@ from transformers import (
     logging,
 )
 
+from services.weights.placement import device_of, dtype_of
 from shared.contracts import ModelKind, ModelUse
 from shared.errors import ScoringError, Unavailable
 from shared.models.availability import unloadable
-from shared.models.catalogue import (
-    BASE,
-    Catalogue,
-    EmbeddedNote,
-    ModelEntry,
-    base_folder,
-    folder_sha256,
-)
+from shared.models.catalogue import Catalogue
+from shared.models.checkpoint import read_checkpoint
+from shared.models.embedded import BASE, EmbeddedNote, base_folder
+from shared.models.entry import ModelEntry
+from shared.models.hashes import folder_sha256
+from shared.models.labels import Head, LabelMapping, label_mapping
 from shared.numerics import promised
 
 _ENCODER_FILES = ["*.json", "*.safetensors", "*.txt"]  # settings, weights, vocabulary
@@ -50,6 +49,8 @@ POSITIONS = "position_embeddings"  # what networks with learned positions call t
 LONGEST_PROOF = 8_192  # tokens
 NO_LIMIT = 100_000_000  # a tokenizer without a length limit states some 1e30
 
+SERVE_IT = "serve it, and name it as openai:"
+
 Adapt = Callable[[Path, EmbeddedNote], Any]  # the base with the adapter of this folder
 Shorten = Callable[[Any], None]  # changes a cross-encoder's network in place
 
@@ -61,10 +62,11 @@ class LoadedModel:
     model: Any
     tokenizer: Any
     longest: int  # tokens, special ones included
-    labels: tuple[str, ...]  # empty for causal models: a template names them
+    mapping: LabelMapping | None  # None for causal models: a template names their labels
     languages: tuple[str, ...]
     temperature: float
     use: ModelUse
+    warnings: tuple[str, ...] = ()  # standing doubts, for every report
 
 
 @dataclass(frozen=True)
@@ -93,17 +95,18 @@ def load_classifier(catalogue: Catalogue, entry: ModelEntry, adapt: Adapt) -> Lo
         tokenizer = _tokenizer(words)
         if tokenizer.pad_token_id is None:
             raise ValueError("its tokenizer has no padding token")
-        labels = _labels(entry.labels or (note.labels if note else None), model.config)
+        mapping = label_mapping(entry, _head(note, model.config))
         model, longest = _placed(model, use), _longest(model, tokenizer)
         _prove(model, longest, tokenizer.pad_token_id)
         return LoadedModel(
             model=model,
             tokenizer=tokenizer,
             longest=longest,
-            labels=labels,
-            languages=entry.languages or (note.languages if note else ()),
-            temperature=note.temperature if note else 1.0,
+            mapping=mapping,
+            languages=catalogue.languages(entry) or (),
+            temperature=entry.temperature or (note.temperature if note else 1.0),
             use=use,
+            warnings=mapping.warnings,
         )
 
 
@@ -119,9 +122,9 @@ def load_causal(catalogue: Catalogue, entry: ModelEntry) -> LoadedModel:
             model=_placed(model, use),
             tokenizer=tokenizer,
             longest=_longest(model, tokenizer),
-            labels=(),
-            languages=entry.languages or (),
-            temperature=1.0,
+            mapping=None,
+            languages=catalogue.languages(entry) or (),
+            temperature=entry.temperature or 1.0,
             use=use,
         )
 
@@ -156,30 +159,38 @@ def _explained(entry: ModelEntry) -> Iterator[None]:
 
 def _verified(catalogue: Catalogue, entry: ModelEntry) -> tuple[Path, ModelUse]:
     """The folder of the model's files, which are those configured, and what the provenance says."""
-    device = str(_device(entry.device))
+    device = device_of(entry)
     folder = _folder(catalogue, entry)
+    _demand_plain(folder)
     sha256 = folder_sha256(folder)
     if sha256 is None:
         raise ValueError(f"there are no safetensors files in {folder}")
     if entry.sha256 not in (None, sha256):
         raise ValueError(f"its weights have SHA-256 {sha256}, configured is {entry.sha256}")
+    dtype = dtype_of(entry, device, folder)
     return folder, ModelUse(
         name=entry.name,
         revision=catalogue.revision(entry),
         sha256=sha256,
-        device=device,
-        dtype=entry.dtype,
+        device=str(device),
+        dtype=dtype,
         # a classifier's rows have 16 tokens and more (`padded_width`); of others any number
-        numerics=promised(device, entry.dtype, small_products=entry.kind != "classifier"),
+        numerics=promised(str(device), dtype, small_products=entry.kind != "classifier"),
     )
 
 
-def _device(name: str) -> torch.device:
-    if name == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    if name != "cpu" and not torch.cuda.is_available():
-        raise ValueError(f"it is configured for {name}, and this machine has no GPU")
-    return torch.device(name)
+def _demand_plain(folder: Path) -> None:
+    """Raises ValueError for weights that are quantised and for models that need their own code."""
+    if any(folder.glob("*.gguf")) and not any(folder.glob("*.safetensors")):
+        raise ValueError(f"its weights are quantised (gguf): {SERVE_IT}")
+    if (found := read_checkpoint(folder)) is None:
+        return
+    if found.quantised is not None:
+        raise ValueError(f"its weights are quantised ({found.quantised}): {SERVE_IT}")
+    if found.own_code:
+        raise ValueError(
+            f"needs-own-code: it runs on {', '.join(found.own_code)} of its repository"
+        )
 
 
 def _folder(catalogue: Catalogue, entry: ModelEntry) -> Path:
@@ -227,11 +238,11 @@ def _tokenizer(folder: Path) -> Any:
     return AutoTokenizer.from_pretrained(folder, trust_remote_code=False, local_files_only=True)
 
 
-def _labels(configured: tuple[str, ...] | None, config: Any) -> tuple[str, ...]:
-    labels = configured or tuple(config.id2label[place] for place in range(config.num_labels))
-    if len(labels) != config.num_labels or config.num_labels < 2:
-        raise ValueError(f"it has {config.num_labels} outputs, and {len(labels)} labels are named")
-    return labels
+def _head(note: EmbeddedNote | None, config: Any) -> Head:
+    if note is not None:
+        return Head(note.labels, "single_label_classification")
+    names = tuple(config.id2label[place] for place in range(config.num_labels))
+    return Head(names, config.problem_type)
 
 
 def _placed(model: Any, use: ModelUse) -> Any:

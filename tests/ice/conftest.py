@@ -9,7 +9,8 @@ from transformers import AutoTokenizer, BertConfig, BertForSequenceClassificatio
 from services.inference.classifier import LocalClassifier
 from services.inference.local_models import LocalModels
 from shared.models import ports
-from shared.models.catalogue import base_folder, load_catalogue
+from shared.models.catalogue import load_catalogue
+from shared.models.embedded import base_folder
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,8 @@ from services.inference.local_models import LocalModels
 from services.similarity.cache import Cache
 from services.similarity.encoders import LocalSimilarities
 from shared.models.calls import Pair
-from shared.models.catalogue import Catalogue, ModelEntry
+from shared.models.catalogue import Catalogue
+from shared.models.entry import ModelEntry
 from shared.models.ports import Floats
 from shared.numerics import MODE
 from shared.settings import environment_value

@@ -9,7 +9,6 @@ from sklearn.metrics import (  # type: ignore[import-untyped]
     f1_score,
 )
 
-from services.inference.classifier import softmax
 from services.inference.embedded.evaluation import (
     best_temperature,
     brier_score,
@@ -17,6 +16,7 @@ from services.inference.embedded.evaluation import (
     macro_f1,
     wilson,
 )
+from services.inference.label_readout import softmax
 
 DRAWS = np.random.default_rng(5)
 LOGITS = DRAWS.normal(size=(20_000, 2)) * 2

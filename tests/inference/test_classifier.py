@@ -15,12 +15,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from transformers import AutoTokenizer
 
-from services.inference.classifier import LocalClassifier, softmax
+from services.inference.classifier import LocalClassifier
+from services.inference.label_readout import softmax
 from services.inference.local_models import LocalModels
 from services.weights import loader
 from services.weights.loader import silent_loading
 from shared.errors import BadInput, ScoringError, Unavailable
-from shared.models.catalogue import base_folder, folder_sha256
+from shared.models.embedded import base_folder
+from shared.models.hashes import folder_sha256
 
 WORDS = ["the", "a", "garden", "people", "walk", "rain", "slowly", "under", "green", "windows"]
 SHORT = [" ".join(WORDS[n % 7 : n % 7 + 1 + n % 8]) for n in range(60)]
@@ -149,7 +151,7 @@ def test_an_unknown_model_and_one_of_another_kind_are_the_callers_fault(
     [
         ({"sha256": "0" * 64}, "configured is 000"),
         ({"device": "cuda:7"}, "no GPU"),
-        ({"labels": ["no", "yes"]}, "3 outputs, and 2 labels"),
+        ({"labels": ["no", "yes"]}, "3 outputs, and 2 are named"),
     ],
 )
 def test_weights_that_cannot_be_used_are_refused(

@@ -15,7 +15,7 @@ from services.inference.embedded.evaluation import logits
 from services.inference.embedded.examples import Split, TrainingExample
 from services.inference.embedded.hate import FILES, HateMetrics, evaluate, read, render, split
 from services.inference.embedded.train import METRICS
-from shared.models.catalogue import EMBEDDED, NOTE, EmbeddedNote, base_folder, checked
+from shared.models.embedded import EMBEDDED, NOTE, EmbeddedNote, base_folder, checked
 
 SHIPPED = EMBEDDED / "hate"
 DATA = Path(__file__).parents[3] / "shared" / "data"

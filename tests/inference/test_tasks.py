@@ -24,7 +24,7 @@ from services.inference.embedded.nli import NLI, NliMetrics
 from services.inference.embedded.sentiment import SENTIMENT, SentimentMetrics
 from services.inference.embedded.train import METRICS, main, make
 from services.inference.embedded.training import Recipe, TrainingTask
-from shared.models.catalogue import EMBEDDED, NOTE, EmbeddedNote, base_folder
+from shared.models.embedded import EMBEDDED, NOTE, EmbeddedNote, base_folder
 
 DATA = Path(__file__).parents[3] / "shared" / "data"
 needs_data = pytest.mark.skipif(

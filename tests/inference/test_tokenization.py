@@ -32,7 +32,9 @@ from services.inference.local_models import LocalModels
 from services.similarity.encoders import LocalSimilarities
 from shared.errors import ScoringError
 from shared.models.calls import Pair
-from shared.models.catalogue import Catalogue, ModelEntry, base_folder
+from shared.models.catalogue import Catalogue
+from shared.models.embedded import base_folder
+from shared.models.entry import ModelEntry
 
 WORDS = " ".join(["sun", "sea", "tea", "oak", "ice"] * 1_000)  # 5,000 of one token each
 SHAPES: dict[str, tuple[Any, Any, int, int, int]] = {  # … rows of positions, padding id, usable

@@ -15,7 +15,9 @@ from transformers import AutoTokenizer, BertConfig, BertForSequenceClassificatio
 from services.similarity.cache import Cache
 from services.similarity.encoders import LocalSimilarities
 from shared.contracts import ModelKind
-from shared.models.catalogue import BASE, Catalogue, ModelEntry, base_folder
+from shared.models.catalogue import Catalogue
+from shared.models.embedded import BASE, base_folder
+from shared.models.entry import ModelEntry
 from shared.models.ports import Similarity
 
 LONGEST = 64  # tokens that the tiny models read

@@ -17,7 +17,8 @@ from services.similarity.encoders import LocalSimilarities
 from services.weights import loader
 from shared.errors import BadInput, ScoringError, Unavailable
 from shared.models.calls import Pair
-from shared.models.catalogue import BASE_REVISION, BASE_SHA256, file_sha256
+from shared.models.embedded import BASE_REVISION, BASE_SHA256
+from shared.models.hashes import file_sha256
 from shared.models.ports import Similarity
 from tests.similarity.conftest import Make, catalogue, config, with_tokenizer
 from tests.similarity.rows import network

@@ -19,6 +19,7 @@ from shared import queue
 from shared.errors import NotThere, Unavailable
 from shared.models import availability
 from shared.models.availability import Status
+from shared.models.catalogue import ModelCard
 from shared.problems import make
 
 router = APIRouter(tags=["health"])
@@ -93,16 +94,21 @@ def list_models(gateway: Gateway, _caller: Reader) -> JSONResponse:
 
     `state`: `ready`, `loading` or `failed`, of the best worker that holds it, with `error` and
     `since` (unix seconds); null where no worker reports it, as for servers and idle workers.
+    `labels` are what requests name, `mapping` says which of the model's `outputs` each stands for
+    (none: 1 minus the other label), `activation` how the outputs become probabilities; null where
+    the model's files are not on this disk. `warnings` stand in every report that it serves.
     """
     states = availability.read()
     cards = [
-        card.model_dump(mode="json") | _state(states.get(card.name))
+        card.model_dump(mode="json", exclude={"fault"}) | _state(card, states.get(card.name))
         for card in gateway.catalogue.describe()
     ]
     return JSONResponse({"object": "list", "data": cards})
 
 
-def _state(status: Status | None) -> dict[str, Any]:
+def _state(card: ModelCard, status: Status | None) -> dict[str, Any]:
+    if card.fault is not None:  # no worker will ever load it
+        return {"state": "failed", "error": card.fault, "since": None}
     if status is None:
         return {"state": None, "error": None, "since": None}
     return {

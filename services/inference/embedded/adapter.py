@@ -29,7 +29,8 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from services.inference.embedded.examples import TrainingExample
 from services.weights.loader import silent_loading
-from shared.models.catalogue import BASE_NAME, BASE_SHA256, EmbeddedNote, base_folder, file_sha256
+from shared.models.embedded import BASE_NAME, BASE_SHA256, EmbeddedNote, base_folder
+from shared.models.hashes import file_sha256
 
 WEIGHTS = "adapter_model.safetensors"
 CONFIG = "adapter_config.json"

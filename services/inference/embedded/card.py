@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from services.inference.embedded.evaluation import HitShare, LabelMetrics
 from services.inference.embedded.training import Recipe
-from shared.models.catalogue import EmbeddedNote
+from shared.models.embedded import EmbeddedNote
 
 FRAME = """\
 # embedded-{name}

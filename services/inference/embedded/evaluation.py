@@ -25,9 +25,10 @@ from pydantic import Field
 from scipy.optimize import minimize_scalar
 from scipy.special import logsumexp
 
-from services.inference.classifier import RowByRow, softmax
+from services.inference.classifier import RowByRow
 from services.inference.embedded.adapter import padded, tokenized
 from services.inference.embedded.examples import Split, TrainingExample
+from services.inference.label_readout import softmax
 from services.weights.batcher import classifier_row_kind
 from shared.contracts import Message
 from shared.models.ports import Floats

@@ -34,7 +34,7 @@ from services.inference.embedded.evaluation import (
 from services.inference.embedded.examples import Split, TrainingExample, certain
 from services.inference.embedded.training import TrainingTask
 from shared.contracts import Message
-from shared.models.catalogue import EmbeddedNote
+from shared.models.embedded import EmbeddedNote
 from shared.models.ports import Floats
 
 BODY = """\

@@ -29,7 +29,7 @@ from services.inference.embedded.examples import (
     wording,
 )
 from services.inference.embedded.training import Recipe, TrainingTask
-from shared.models.catalogue import EmbeddedNote
+from shared.models.embedded import EmbeddedNote
 
 LABELS = ("entailment", "neutral", "contradiction")
 FILES = ("esnli_train.jsonl", "esnli.jsonl")

@@ -28,7 +28,7 @@ from services.inference.embedded.examples import (
     wording,
 )
 from services.inference.embedded.training import Recipe, TrainingTask
-from shared.models.catalogue import EmbeddedNote
+from shared.models.embedded import EmbeddedNote
 
 LABELS = ("negative", "positive")
 FILES = ("uci_sentiment_amazon.jsonl",)

@@ -24,7 +24,7 @@ from services.inference.embedded.hate import HATE
 from services.inference.embedded.nli import NLI
 from services.inference.embedded.sentiment import SENTIMENT
 from services.inference.embedded.training import Measured, Recipe, TrainingTask, train
-from shared.models.catalogue import BASE_SHA256, EMBEDDED, NOTE, EmbeddedNote
+from shared.models.embedded import BASE_SHA256, EMBEDDED, NOTE, EmbeddedNote
 
 THREADS = 2  # sums are taken in another order with another number of threads
 METRICS = "metrics.json"

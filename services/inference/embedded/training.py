@@ -18,7 +18,7 @@ from peft import LoraConfig
 from services.inference.embedded.adapter import TokenRow, fresh_adapter, padded, tokenized
 from services.inference.embedded.evaluation import Ask, Metrics
 from services.inference.embedded.examples import Split, TrainingExample, split
-from shared.models.catalogue import EmbeddedNote
+from shared.models.embedded import EmbeddedNote
 
 MATRICES = ["query", "key", "value", "dense"]  # attention, feed-forward and pooler
 POOL = 16  # batches whose rows are sorted by length together

@@ -29,7 +29,7 @@ from tenacity import (
 
 from shared.errors import BadInput, ScoringError, Unavailable
 from shared.job_context import awaited, check, pause
-from shared.models.catalogue import ModelEntry
+from shared.models.entry import ModelEntry
 from shared.settings import secret, settings
 
 LONGEST_PAUSE = 30.0  # seconds, whatever Retry-After says

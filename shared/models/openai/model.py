@@ -22,7 +22,8 @@ from shared.models.calls import (
     Tokens,
     WrittenToken,
 )
-from shared.models.catalogue import SERVER, ModelEntry
+from shared.models.catalogue import SERVER
+from shared.models.entry import ModelEntry
 from shared.models.openai.connection import Connection
 from shared.models.openai.scoring import (
     PROBE,

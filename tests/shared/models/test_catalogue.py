@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import subprocess
 import sys
+import tomllib
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from shared.errors import BadInput
-from shared.models.catalogue import (
-    BASE_REVISION,
-    BASE_SHA256,
-    Catalogue,
-    file_sha256,
-    folder_sha256,
-    load_catalogue,
-)
+from shared.models.catalogue import Catalogue, load_catalogue
+from shared.models.embedded import BASE_REVISION, BASE_SHA256
+from shared.models.hashes import file_sha256, folder_sha256
 from tests.echo_metric import ECHO
 
 ROOT = Path(__file__).parents[3]
@@ -69,6 +66,10 @@ def test_a_pinned_hub_model_is_shown_with_its_commit_and_no_hash(tmp_path: Path)
     assert catalogue.entry("m").location == "org/repo"
 
 
+GOOD = '[[models]]\nname = "good"\nsource = "embedded:hate"\nkind = "classifier"\n'
+SERVER = "openai:http://v:1/v1"
+
+
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
@@ -81,23 +82,139 @@ def test_a_pinned_hub_model_is_shown_with_its_commit_and_no_hash(tmp_path: Path)
         (model("pickle:model.bin"), "models.0.source: .*must be embedded:NAME"),
         (model("path:"), "must be embedded:NAME"),
         (model("openai:vllm:8000", kind="causal"), "http"),
-        (model("openai:http://vllm:8000/v1"), "only be of kind causal"),
-        (model("embedded:hate", more='served_name = "x"'), "belong to an openai: source"),
-        (model("path:x", more='api_key_env = "KEY"'), "belong to an openai: source"),
-        (model("openai:http://v:1/v1", "causal", 'api_key_env = "sk-123"'), "api_key_env"),
-        (model("openai:http://v:1/v1", "causal", f'sha256 = "{"0" * 64}"'), "no sha256"),
+        (model("openai:http://vllm:8000/v1"), "an openai: source can only be of kind causal"),
+        (model("classify:http://v:1", "causal"), "a classify: source can only be of kind class"),
+        (model("embedded:hate", more='served_name = "x"'), "belong to an openai: or classify:"),
+        (model("path:x", more='api_key_env = "KEY"'), "belong to an openai: or classify:"),
+        (model(SERVER, "causal", 'api_key_env = "sk-123"'), "api_key_env"),
+        (model(SERVER, "causal", f'sha256 = "{"0" * 64}"'), "no sha256"),
+        (model(SERVER, "causal", 'headers = { Authorization = "Bearer x" }'), r"holds it, \$NAME"),
+        (model(SERVER, "causal", 'protocol = "tei"'), "belong to a classify:"),
+        (model("classify:http://v:1", more='protocol = "kserve-v2"'), "need each other"),
+        (model("path:x", "causal", 'activation = "sigmoid"'), "belong to a classifier"),
+        (model("path:x", "similarity", "temperature = 2"), "belong to a model that tells labels"),
+        (model("path:x", more='prompt = { user = "{text}" }'), "belong to a causal model"),
+        (model("path:x", more="max_length = 7"), "models.0.max_length"),
+        (model("path:x", more='input = { text = "{premise}" }'), "both {premise} and {hypothesis}"),
+        (model("path:x", more='task = "irony"'), "'hate', 'nli', 'sentiment' or 'free'"),
+        (model("path:x", more='preset = "nosuch"'), "preset: there is no 'nosuch'; there are"),
         (model("embedded:hate", more="trust_remote_code = true"), "models.0.trust_remote_code"),
-        (model("embedded:hate", more='dtype = "int4"'), "models.0.dtype"),
+        (model("embedded:hate", more='dtype = "int4"'), "'auto', 'float32', 'bfloat16'"),
         (model("embedded:hate", more='device = "tpu"'), "models.0.device"),
         (model("embedded:hate") * 2, "'m' is configured 2 times"),
-        ("[[models]", "not TOML"),
-        ("", "models: Field required"),
+        ('[[models]]\nname = "m"\nsource = "path:nowhere"\n', "kind: its files do not say"),
     ],
 )
-def test_a_mistake_is_named_with_its_place(tmp_path: Path, text: str, reason: str) -> None:
+def test_a_mistake_takes_its_own_entry_out_and_says_why(
+    tmp_path: Path, text: str, reason: str
+) -> None:
+    catalogue = loaded(tmp_path, text + GOOD)
+    assert [entry.name for entry in catalogue.entries] == ["good"]
+    with pytest.raises(BadInput, match=reason) as caught:
+        catalogue.entry("m")
+    assert caught.value.pointer == "/model"
+    assert "models.toml" in caught.value.detail
+    card = catalogue.describe()[-1]
+    assert (card.name, card.fault) == ("m", catalogue.faults[0].reason)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("[[models]", "not TOML"),
+        ("", "models: must be tables"),
+        ("models = 3", "models: must be tables"),
+        ("schema = 3", "schema: must be one of 1, 2"),
+        ("[[model]]", "model: only schema and"),
+    ],
+)
+def test_a_file_that_cannot_be_understood_stops_the_start(
+    tmp_path: Path, text: str, reason: str
+) -> None:
     with pytest.raises(ValueError, match=reason) as caught:
         loaded(tmp_path, text)
     assert "models.toml" in str(caught.value)
+
+
+def test_an_entry_without_a_name_is_named_by_its_place(tmp_path: Path) -> None:
+    catalogue = loaded(tmp_path, GOOD + '[[models]]\nsource = "embedded:hate"\n')
+    assert catalogue.faults[0].name == "models.1"
+    assert "name: Field required" in catalogue.faults[0].reason
+
+
+def described(folder: Path, config: dict[str, object], card: str = "") -> None:
+    folder.mkdir(exist_ok=True)
+    (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    (folder / "README.md").write_text(card, encoding="utf-8")
+
+
+HATE: dict[str, object] = {
+    "architectures": ["RobertaForSequenceClassification"],
+    "id2label": {"0": "normal", "1": "hate speech", "2": "offensive"},
+}
+V2 = 'schema = 2\n[[models]]\nname = "m"\nsource = "path:model"\n'
+
+
+def test_a_card_shows_what_the_files_say(tmp_path: Path) -> None:
+    card = "---\nlanguage:\n- en\n- no\n- multilingual\n---\n# It\n"
+    described(tmp_path / "model", HATE, card)
+    labels = 'labels = { hateful = ["hate speech", "offensive"], "non-hateful" = ["normal"] }\n'
+    [found] = loaded(tmp_path, V2 + labels).describe()
+    assert found.kind == "classifier"
+    assert found.outputs == ("normal", "hate speech", "offensive")
+    assert found.labels == ("hateful", "non-hateful")
+    assert found.mapping == {"hateful": ("hate speech", "offensive"), "non-hateful": ("normal",)}
+    assert found.activation == "softmax"
+    assert found.languages == ("en", "no")
+
+
+def test_a_card_says_what_is_wrong_with_the_labels(tmp_path: Path) -> None:
+    described(tmp_path / "model", HATE)
+    [card] = loaded(tmp_path, V2).describe()
+    assert card.labels is None
+    assert "offensive belong to no label" in (card.fault or "")
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"id2label": 3}', "\xff"])
+def test_a_strange_config_is_a_fault_of_its_own_model(tmp_path: Path, text: str) -> None:
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "config.json").write_bytes(text.encode("latin-1"))
+    [card] = loaded(tmp_path, V2 + 'kind = "classifier"\n').describe()
+    assert "its config.json" in (card.fault or "")
+
+
+def test_a_fetched_hub_model_is_described_from_the_cache(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    snapshots = tmp_path / "hub" / "models--org--repo" / "snapshots"
+    snapshots.mkdir(parents=True)
+    described(snapshots / COMMIT, {**HATE, "id2label": {"0": "nothate", "1": "hate"}})
+    monkeypatch.setenv("HF_HOME", str(tmp_path))
+    monkeypatch.delenv("HF_HUB_CACHE", raising=False)
+    text = f'schema = 2\n[[models]]\nname = "m"\nsource = "hf:org/repo@{COMMIT}"\n'
+    [card] = loaded(tmp_path, text).describe()
+    assert card.labels == ("non-hateful", "hateful")
+    assert card.outputs == ("nothate", "hate")
+
+
+def test_a_file_of_version_1_means_what_it_meant(tmp_path: Path) -> None:
+    described(tmp_path / "model", HATE)
+    [card] = loaded(tmp_path, model("path:model")).describe()
+    assert card.labels == card.outputs == ("normal", "hate speech", "offensive")
+    assert (card.dtype, card.warnings) == ("float32", ())
+    named = loaded(tmp_path, model("path:model", more='labels = ["a", "b", "c"]'))
+    assert named.describe()[0].labels == ("a", "b", "c")
+
+
+def test_an_array_of_labels_is_of_version_1(tmp_path: Path) -> None:
+    catalogue = loaded(tmp_path, V2 + 'kind = "classifier"\nlabels = ["a", "b"]\n')
+    assert "`outputs` names the outputs" in catalogue.faults[0].reason
+
+
+def test_the_shipped_file_is_of_version_2_and_has_no_fault() -> None:
+    assert tomllib.loads((ROOT / "models.toml").read_text("utf-8"))["schema"] == 2
+    cards = load_catalogue(ROOT / "models.toml").describe()
+    assert [card.fault for card in cards] == [None] * len(cards)
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:

@@ -34,7 +34,8 @@ from shared.models.calls import (
     Sampling,
     Template,
 )
-from shared.models.catalogue import Catalogue, ModelEntry
+from shared.models.catalogue import Catalogue
+from shared.models.entry import ModelEntry
 from shared.models.ports import Floats
 from shared.models.remote import (
     QueueModels,

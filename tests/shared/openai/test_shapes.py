@@ -13,7 +13,7 @@ import pytest
 
 from shared.errors import BadInput, ScoringError, Unavailable
 from shared.models.calls import Example, Prompt, Sampling, Template, Turn
-from shared.models.catalogue import ModelEntry
+from shared.models.entry import ModelEntry
 from shared.models.openai import connection
 from shared.models.openai.model import ServedLanguageModel
 from shared.models.openai.scoring import Echo, PromptLogprobs

@@ -1,0 +1,103 @@
+"""From a head's raw logits to probabilities of canonical labels.
+
+Symbols: N rows, K outputs, L labels; z logits, T temperature. Source: specs "models" §1.1, §1.2;
+the activations are those of the Transformers pipeline (`TextClassificationPipeline`).
+
+- softmax: p = softmax(z / T) over all K outputs; P(label) = sum of its outputs'. Ignored outputs
+  keep their share: P is not renormalised, and `mass` says what it sums to.
+- sigmoid: p = 1 / (1 + exp(-z / T)); of several outputs the greatest (`max`), or 1 - prod(1 - p)
+  (`any`). With a complement, P(other) = 1 - P(label), and there is no mass. Without one, the
+  labels' values are divided by their sum, which is the mass.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from shared.models.labels import LabelMapping
+
+Floats = NDArray[np.float64]
+STEEPEST = 700.0  # exp of more overflows; a sigmoid there is 1e-304 from its end
+
+
+@dataclass(frozen=True)
+class LabelReadout:
+    """What a head said of the labels."""
+
+    probabilities: Floats  # (N, L), in [0, 1]
+    mass: Floats | None  # (N,) what all labels had together; None: not defined
+
+
+def softmax(logits: Floats) -> Floats:
+    """(N, K) logits to probabilities, rows sum to 1."""
+    raised: Floats = np.exp(logits - logits.max(axis=1, keepdims=True))
+    shares: Floats = raised / raised.sum(axis=1, keepdims=True)
+    return shares
+
+
+def read_labels(logits: Floats, mapping: LabelMapping, temperature: float = 1.0) -> LabelReadout:
+    """(N, K) raw logits to (N, L) probabilities."""
+    scaled = logits / temperature
+    if mapping.activation == "softmax":
+        shares = softmax(scaled)
+        if all(len(columns) == 1 for columns in mapping.columns.values()):
+            summed = shares[:, [column for (column,) in mapping.columns.values()]]
+        else:
+            sums = [shares[:, list(columns)].sum(axis=1) for columns in mapping.columns.values()]
+            summed = np.minimum(np.stack(sums, axis=1), 1.0)  # rounding
+        return LabelReadout(summed, summed.sum(axis=1) if mapping.ignored else np.ones(len(logits)))
+    values = _independent(np.clip(scaled, -STEEPEST, STEEPEST), mapping)
+    if _complement(mapping) is not None:
+        return LabelReadout(values, None)
+    mass = values.sum(axis=1)
+    return LabelReadout(values / mass[:, None], mass)
+
+
+def _complement(mapping: LabelMapping) -> int | None:
+    empty = [place for place, columns in enumerate(mapping.columns.values()) if not columns]
+    return empty[0] if empty else None
+
+
+def _independent(scaled: Floats, mapping: LabelMapping) -> Floats:
+    """(N, L) sigmoids of each label's outputs, combined."""
+    answers = np.empty((len(scaled), len(mapping.columns)))
+    empty = _complement(mapping)
+    for place, columns in enumerate(mapping.columns.values()):
+        if columns:
+            answers[:, place] = _combined(scaled[:, list(columns)], mapping)
+    if empty is not None:
+        answers[:, empty] = 1.0 - answers[:, 1 - empty]
+    return answers
+
+
+def _combined(scaled: Floats, mapping: LabelMapping) -> Floats:
+    if mapping.combine == "max":
+        largest: Floats = 1 / (1 + np.exp(-scaled.max(axis=1)))
+        return largest
+    together: Floats = 1 - np.prod(1 / (1 + np.exp(scaled)), axis=1)
+    return together
+
+
+def label_logit(logits: Tensor, mapping: LabelMapping, place: int) -> Tensor:
+    """(N,) the score of a label that attributions explain, from (N, K) raw logits.
+
+    softmax: logsumexp of its outputs, so that of a single one its raw logit; sigmoid: the logit of
+    its combined probability; of a complement the negative of the other's.
+    """
+    columns = list(mapping.columns.values())[place]
+    if not columns:
+        return -label_logit(logits, mapping, 1 - place)
+    own = logits[:, list(columns)].float()
+    if len(columns) == 1:
+        return own[:, 0]
+    if mapping.activation == "softmax":
+        return torch.logsumexp(own, dim=1)
+    if mapping.combine == "max":
+        return own.max(dim=1).values
+    none = -torch.nn.functional.softplus(own).sum(dim=1)  # log prod(1 - p)
+    return torch.log(-torch.expm1(none)) - none

@@ -1,0 +1,197 @@
+"""An entry of `models.toml`: its keys, and what of them fits together.
+
+Source: specs "models" §1.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, StringConstraints, field_validator, model_validator
+
+from shared.contracts import Message, ModelKind, ModelName
+from shared.models.embedded import BASE, Language, Sha256, embedded_adapters
+from shared.models.labels import LabelKeys
+from shared.models.prompt_table import FROM_USERS, PromptTable, placeholders
+
+COMMIT = re.compile(r"[0-9a-f]{40}")
+Scheme = Literal["embedded", "hf", "path", "openai", "classify"]
+SERVED: frozenset[Scheme] = frozenset({"openai", "classify"})
+SOURCES = "embedded:NAME, hf:REPO@COMMIT, path:FOLDER, openai:URL or classify:URL"
+Dtype = Literal["auto", "float32", "bfloat16", "float16"]
+HeaderValue = Annotated[str, StringConstraints(max_length=2_000)]
+SECRET_HEADERS = frozenset({"authorization", "api-key", "x-api-key", "proxy-authorization"})
+
+
+class InputTable(Message):
+    """How an encoder is given an example; the order of a pair is the model's affair."""
+
+    text: str = Field(min_length=1, description="`{text}`, or `{premise}` or `{hypothesis}`")
+    pair: str | None = Field(default=None, min_length=1)
+
+    @model_validator(mode="after")
+    def _holds_the_text(self) -> Self:
+        both = placeholders(self.text) | placeholders(self.pair)
+        if not both & FROM_USERS:
+            raise ValueError("must hold {text}, or {premise} and {hypothesis}")
+        if strange := sorted(both - FROM_USERS):
+            raise ValueError(f"an encoder's input has no {{{strange[0]}}}")
+        if both not in ({"text"}, {"premise", "hypothesis"}):
+            raise ValueError("must hold {text} alone, or both {premise} and {hypothesis}")
+        return self
+
+
+class KserveTensors(Message):
+    """Names of a KServe v2 model's tensors."""
+
+    input: str = Field(min_length=1, description="BYTES, the texts")
+    output: str = Field(min_length=1, description="FP32, logits")
+
+
+class ServerKeys(Message):
+    """The keys of models that another server holds."""
+
+    served_name: str | None = Field(
+        default=None, min_length=1, max_length=200, description="the server's name for it"
+    )
+    api_key_env: str | None = Field(
+        default=None,
+        pattern=r"^[A-Z][A-Z0-9_]*$",
+        description="the environment variable that holds the server's key",
+    )
+    auth: Literal["bearer", "api-key", "none"] = "bearer"
+    headers: dict[str, HeaderValue] = Field(
+        default_factory=dict, description="no secrets: `$NAME` is an environment variable"
+    )
+    query: dict[str, HeaderValue] = Field(default_factory=dict, description="likewise")
+    timeout_seconds: float = Field(default=120, gt=0, le=86_400)
+    requests_at_once: int = Field(default=16, ge=1, le=1_024)
+    requests_per_minute: int | None = Field(default=None, ge=1)
+    protocol: Literal["auto", "vllm", "sglang", "tei", "infinity", "kserve-v2"] = Field(
+        default="auto", description="of a classify: server"
+    )
+    kserve: KserveTensors | None = None
+    votes: int = Field(
+        default=0, ge=0, le=10_000, description="draws where a server tells no log-probabilities"
+    )
+
+    @field_validator("headers")
+    @classmethod
+    def _no_secret_stands_here(cls, headers: dict[str, str]) -> dict[str, str]:
+        for name, value in headers.items():
+            if name.casefold() in SECRET_HEADERS and "$" not in value:
+                raise ValueError(f"{name}: write the environment variable that holds it, $NAME")
+        return headers
+
+
+class ModelEntry(LabelKeys, ServerKeys):
+    """One configured model."""
+
+    name: ModelName
+    kind: ModelKind
+    source: str = Field(description=SOURCES)
+    preset: str | None = Field(default=None, description="a named bundle of these keys")
+    dtype: Dtype = "auto"
+    device: str = Field(default="auto", pattern=r"^(auto|cpu|cuda(:\d+)?)$")
+    input: InputTable | None = None
+    prompt: PromptTable | None = None
+    allow_request_prompt: bool = True
+    mask_text: str | None = Field(default=None, min_length=1, max_length=64)
+    languages: tuple[Language, ...] | None = Field(
+        default=None, description="BCP 47; `*`: every language; else its card's"
+    )
+    max_length: int | None = Field(default=None, ge=8, description="tokens; only lowers")
+    overlong: Literal["cut", "refuse"] = "cut"
+    revision: str | None = Field(default=None, description="for readers: what `source` was called")
+    sha256: Sha256 | None = Field(
+        default=None, description="of the weights; others are refused. As `folder_sha256` says"
+    )
+    load: Literal["start", "first-use"] = "start"
+    idle_minutes: float = Field(default=30, gt=0, description="then `first-use` may be unloaded")
+    licence: str | None = Field(default=None, max_length=500)
+    card: str | None = Field(default=None, max_length=2_000)
+
+    @field_validator("source")
+    @classmethod
+    def _source_is_readable(cls, source: str) -> str:
+        scheme, _, rest = source.partition(":")
+        if scheme not in ("embedded", "hf", "path", *SERVED) or not rest:
+            raise ValueError(f"must be {SOURCES}")
+        if scheme == "hf" and not COMMIT.fullmatch(rest.partition("@")[2]):
+            raise ValueError("must pin a full commit of 40 hex digits, as in hf:org/repo@<commit>")
+        if scheme in SERVED and not rest.startswith(("http://", "https://")):
+            raise ValueError(f"must name an http(s) address, as in {scheme}:http://vllm:8000/v1")
+        if scheme == "embedded" and rest not in (shipped := ["base", *embedded_adapters()]):
+            raise ValueError(f"must be an embedded model: {', '.join(shipped)}")
+        return source
+
+    @model_validator(mode="after")
+    def _kind_fits_source(self) -> Self:
+        if (needed := fixed_kind(self.source)) is not None and self.kind != needed:
+            raise ValueError(f"{self.described_source} can only be of kind {needed}")
+        if self.is_served and self.sha256 is not None:
+            raise ValueError(
+                f"the weights of an {self.scheme}: source cannot be checked: no sha256"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _keys_fit_source(self) -> Self:
+        stated = self.model_fields_set
+        if not self.is_served and (keys := sorted(stated & ServerKeys.model_fields.keys())):
+            raise ValueError(f"{' and '.join(keys)} belong to an openai: or classify: source")
+        if self.scheme != "classify" and (keys := sorted(stated & {"protocol", "kserve"})):
+            raise ValueError(f"{' and '.join(keys)} belong to a classify: source")
+        if (self.protocol == "kserve-v2") != (self.kserve is not None):
+            raise ValueError('protocol "kserve-v2" and the table `kserve` need each other')
+        return self
+
+    @model_validator(mode="after")
+    def _keys_fit_kind(self) -> Self:
+        stated = self.model_fields_set
+        if self.kind != "causal" and (keys := sorted(stated & {"prompt", "allow_request_prompt"})):
+            raise ValueError(f"{' and '.join(keys)} belong to a causal model")
+        of_heads = {"outputs", "labels", "input", "activation", "combine"}
+        if self.kind != "classifier" and (keys := sorted(stated & of_heads)):
+            raise ValueError(f"{' and '.join(keys)} belong to a classifier")
+        of_judges = LabelKeys.model_fields.keys() | {"overlong"}
+        if self.kind not in ("classifier", "causal") and (keys := sorted(stated & of_judges)):
+            raise ValueError(f"{' and '.join(keys)} belong to a model that tells labels")
+        return self
+
+    @property
+    def scheme(self) -> Scheme:
+        """Where the weights come from."""
+        return self.source.partition(":")[0]  # type: ignore[return-value]  # validated above
+
+    @property
+    def is_served(self) -> bool:
+        """Whether another server holds the weights."""
+        return self.scheme in SERVED
+
+    @property
+    def described_source(self) -> str:
+        """The source in a sentence: servers by their scheme alone."""
+        if self.is_served:
+            return f"{'an' if self.scheme == 'openai' else 'a'} {self.scheme}: source"
+        return self.source
+
+    @property
+    def location(self) -> str:
+        """What stands after the scheme, without the commit."""
+        rest = self.source.partition(":")[2]
+        return rest.partition("@")[0] if self.scheme == "hf" else rest
+
+    @property
+    def commit(self) -> str | None:
+        """The pinned commit of a hub model."""
+        return self.source.partition("@")[2] if self.scheme == "hf" else None
+
+
+def fixed_kind(source: str) -> ModelKind | None:
+    """The only kind that a source can be of, if there is but one."""
+    scheme = source.partition(":")[0]
+    if scheme == "embedded":
+        return "similarity" if source == BASE else "classifier"
+    return {"openai": "causal", "classify": "classifier"}.get(scheme)  # type: ignore[return-value]
