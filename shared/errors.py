@@ -8,6 +8,7 @@ ScoringError
 ├── NotThere             404
 │   ├── UnknownJob
 │   ├── UnknownFile
+│   ├── UnknownModel
 │   └── UnknownBatch
 ├── QuotaExceeded        429  the caller has used up what it may; later the same request may pass
 ├── JobStopped           500  nobody wants the result any more: the computation ends where it is
@@ -99,6 +100,13 @@ class NotThere(ScoringError):
     status = 404
     slug = "not-found"
     title = "Not found"
+
+
+class UnknownModel(NotThere):
+    """No model is configured under this name."""
+
+    slug = "unknown-model"
+    title = "No such model"
 
 
 class UnknownFile(NotThere):

@@ -14,8 +14,6 @@ from pathlib import Path
 from typing import Any, Literal
 
 import torch
-from huggingface_hub import snapshot_download
-from huggingface_hub.errors import LocalEntryNotFoundError
 from safetensors import SafetensorError, safe_open
 from transformers import (
     AutoModelForCausalLM,
@@ -24,26 +22,20 @@ from transformers import (
     logging,
 )
 
-from services.weights.placement import device_of, dtype_of
-from shared.contracts import ModelKind, ModelUse
-from shared.errors import ScoringError, Unavailable
-from shared.models.availability import unloadable
+from services.weights.folder import weights_folder
+from services.weights.memory import demand_room, need
+from services.weights.placement import device_of, dtype_of, parameters
+from shared.contracts import ModelUse
+from shared.errors import ScoringError
+from shared.models.availability import LoadingError, Placement, placed, unloadable
 from shared.models.catalogue import Catalogue
 from shared.models.checkpoint import read_checkpoint
-from shared.models.embedded import BASE, EmbeddedNote, base_folder
+from shared.models.embedded import EmbeddedNote, base_folder
 from shared.models.entry import ModelEntry
 from shared.models.hashes import folder_sha256
 from shared.models.labels import Head, LabelMapping, label_mapping
 from shared.numerics import promised
 
-_ENCODER_FILES = ["*.json", "*.safetensors", "*.txt"]  # settings, weights, vocabulary
-_MODEL_FILES = ["*.json", "*.jinja", "*.safetensors", "*.txt", "*.model"]
-FILES: dict[ModelKind, list[str]] = {  # of a hub model, by its kind
-    "classifier": _MODEL_FILES,
-    "causal": _MODEL_FILES,
-    "similarity": _ENCODER_FILES,
-    "cross-encoder": _ENCODER_FILES,
-}
 PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt")
 POSITIONS = "position_embeddings"  # what networks with learned positions call their table
 LONGEST_PROOF = 8_192  # tokens
@@ -81,9 +73,9 @@ class LoadedEncoder:
 def load_classifier(catalogue: Catalogue, entry: ModelEntry, adapt: Adapt) -> LoadedModel:
     """A sequence classifier; of an embedded one, what `adapt` makes of the base.
 
-    This and the other loaders raise Unavailable where the hub is out of reach or the device is full
-    (a retry can help), ScoringError where the files are missing, altered, damaged or of another
-    kind. What libraries raise besides is for `LoadedModels` to refuse: one model fails, no other.
+    This and the other loaders raise LoadingError where the files are not there or the device is
+    full, ScoringError where they are altered, damaged or of another kind. What libraries raise
+    besides is for `LoadedModels` to refuse: one model fails, no other.
     """
     with _explained(entry):
         folder, use = _verified(catalogue, entry)
@@ -151,8 +143,9 @@ def _explained(entry: ModelEntry) -> Iterator[None]:
     """The errors of a model that cannot be loaded, as `load_classifier` names them."""
     try:
         yield
-    except (LocalEntryNotFoundError, torch.OutOfMemoryError, MemoryError) as error:
-        raise Unavailable(f"the model {entry.name!r} cannot be loaded now: {error}") from error
+    except (torch.OutOfMemoryError, MemoryError) as error:
+        said = f"the model {entry.name!r} finds no memory: {error}"
+        raise LoadingError(said, "waiting") from error
     except (OSError, ValueError, RuntimeError, SafetensorError) as error:
         raise ScoringError(unloadable(entry.name, error)) from error
 
@@ -160,7 +153,7 @@ def _explained(entry: ModelEntry) -> Iterator[None]:
 def _verified(catalogue: Catalogue, entry: ModelEntry) -> tuple[Path, ModelUse]:
     """The folder of the model's files, which are those configured, and what the provenance says."""
     device = device_of(entry)
-    folder = _folder(catalogue, entry)
+    folder = weights_folder(catalogue, entry)
     _demand_plain(folder)
     sha256 = folder_sha256(folder)
     if sha256 is None:
@@ -168,6 +161,9 @@ def _verified(catalogue: Catalogue, entry: ModelEntry) -> tuple[Path, ModelUse]:
     if entry.sha256 not in (None, sha256):
         raise ValueError(f"its weights have SHA-256 {sha256}, configured is {entry.sha256}")
     dtype = dtype_of(entry, device, folder)
+    needed = need(folder, dtype, parameters(folder))
+    placed(Placement(size=needed.size, memory=needed.memory, device=str(device), dtype=dtype))
+    demand_room(entry.name, needed.memory, str(device))
     return folder, ModelUse(
         name=entry.name,
         revision=catalogue.revision(entry),
@@ -191,15 +187,6 @@ def _demand_plain(folder: Path) -> None:
         raise ValueError(
             f"needs-own-code: it runs on {', '.join(found.own_code)} of its repository"
         )
-
-
-def _folder(catalogue: Catalogue, entry: ModelEntry) -> Path:
-    """Where the files lie; a hub model's are fetched if they are not in the cache."""
-    if entry.source == BASE:
-        return base_folder()
-    return catalogue.folder(entry) or Path(
-        snapshot_download(entry.location, revision=entry.commit, allow_patterns=FILES[entry.kind])
-    )
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from time import monotonic
-from typing import Generic, Literal, TypeVar
+from typing import Generic, TypeVar
 
 from shared import telemetry
 from shared.contracts import Message
@@ -60,6 +60,7 @@ class LoadedModels(Generic[Model]):
     def __init__(self, states: ModelStates | None = None, patience: float | None = None) -> None:
         """patience: seconds to wait for another thread that loads; None: as long as it takes."""
         self._states = states or ModelStates()
+        self._states.when_forgotten(self._forget)
         self._patience = patience
         self._models: dict[str, Model] = {}
         self._loading: dict[str, threading.Event] = {}
@@ -82,7 +83,7 @@ class LoadedModels(Generic[Model]):
                 detail = f"the model {name!r} is being loaded"
                 raise ModelNotReady(detail, model=name, state="loading")
 
-    def forget(self, name: str) -> None:
+    def _forget(self, name: str) -> None:
         """Let go of this model: who uses it now keeps it for so long; the next one loads it."""
         with self._lock:
             self._models.pop(name, None)
@@ -198,6 +199,7 @@ class ModelStates:
 
     def __init__(self) -> None:
         self._states: dict[str, StateSince] = {}
+        self._forgetters: list[Callable[[str], None]] = []
         self._lock = threading.Lock()
         self.changed = threading.Event()  # whoever tells others waits for it, and clears it
 
@@ -219,12 +221,18 @@ class ModelStates:
                 self._states[name] = replace(found, placement=placement)
                 self.changed.set()
 
+    def when_forgotten(self, forget: Callable[[str], None]) -> None:
+        """Whoever holds models is told which to let go of."""
+        self._forgetters.append(forget)
+
     def forget(self, name: str) -> None:
-        """It is not configured any more."""
+        """It is configured in another way now, or not any more."""
+        for forget in self._forgetters:
+            forget(name)
         with self._lock:
             if self._states.pop(name, None) is not None:
                 self.changed.set()
-        telemetry.MODEL_READY.remove(name)
+                telemetry.MODEL_READY.remove(name)
 
     def get(self, name: str) -> StateSince | None:
         """How it is; None: nobody has asked for it yet."""

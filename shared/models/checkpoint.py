@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 from shared.contracts import ModelKind
 from shared.models.embedded import Language
 from shared.models.labels import Head
-from shared.settings import environment_value
+from shared.settings import settings
 
 KINDS: dict[str, ModelKind] = {
     "ForSequenceClassification": "classifier",
@@ -114,8 +114,9 @@ def _is_tag(said: object) -> bool:
 
 def hub_folder(repository: str, commit: str) -> Path:
     """Where the hub client keeps this commit's files, whether they are there or not."""
-    cache = environment_value("HF_HUB_CACHE") or environment_value("HUGGINGFACE_HUB_CACHE")
-    home = environment_value("HF_HOME")
-    base = Path(home) if home else Path.home() / ".cache" / "huggingface"
-    hub = Path(cache) if cache else base / "hub"
-    return hub / f"models--{repository.replace('/', '--')}" / "snapshots" / commit
+    return hub_cache() / f"models--{repository.replace('/', '--')}" / "snapshots" / commit
+
+
+def hub_cache() -> Path:
+    """The hub client's cache: in one folder for every way to run the service."""
+    return settings().models_dir.absolute() / "hub"

@@ -327,6 +327,8 @@ def _refused(error: ScoringError) -> Reply:
     """The error under the nearest name that the wire knows."""
     name = next(kind.__name__ for kind in type(error).__mro__ if kind.__name__ in ERRORS)
     refusal = {"error": name, "detail": error.detail, "pointer": error.pointer}
+    if isinstance(error, ModelNotReady):
+        refusal["state"] = error.state
     return Reply(refusal=RemoteRefusal.model_validate(refusal))
 
 

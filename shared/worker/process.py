@@ -28,7 +28,7 @@ from shared.errors import ScoringError
 from shared.models.availability import ModelStates
 
 RELOAD_SECONDS = 10.0
-FIRST_TRIES_SECONDS = 20.0  # for models that take long
+FIRST_TRIES_SECONDS = 15.0  # for models that take long
 Load = Callable[[str], object]  # a model's name → it is loaded, or an exception
 
 logger = telemetry.logger(__name__)
@@ -102,7 +102,11 @@ def _answer(path: str, health: Health) -> tuple[int, str, bytes]:
 def _readiness(health: Health, asked: list[str] | None) -> tuple[bool, dict[str, Any]]:
     """Whether the worker is, or the model that is asked for; and why not."""
     models = {
-        name: {"state": one.state, "reason": one.reason, "seconds": round(one.seconds, 1)}
+        name: {
+            "state": one.state,
+            "reason": one.reason or str(one.placement or ""),
+            "seconds": round(one.seconds, 1),
+        }
         for name, one in sorted(health.models.all().items())
     }
     if asked:
@@ -121,13 +125,20 @@ def preload(load: Load, names: Sequence[str], health: Health) -> threading.Threa
     for name in names:
         health.obstruct(name, "is not loaded yet")
     tried = threading.Event()
-    thread = threading.Thread(
-        target=_load_all, args=(load, list(names), health, tried), name="preloading", daemon=True
-    )
-    thread.start()
+    thread = load_beside(load, names, health, tried)
     tried.wait(FIRST_TRIES_SECONDS)
     for name in names:
         health.clear(name)
+    return thread
+
+
+def load_beside(
+    load: Load, names: Sequence[str], health: Health, tried: threading.Event | None = None
+) -> threading.Thread:
+    """Load these models beside the work. tried: is set when each was tried once."""
+    given = (load, list(names), health, tried or threading.Event())
+    thread = threading.Thread(target=_load_all, args=given, name="preloading", daemon=True)
+    thread.start()
     return thread
 
 
