@@ -115,6 +115,11 @@ class ModelUse(Message):
         "whatever is computed beside it; `tolerance`: probabilities may move by 1e-5 in float32, "
         "by 0.02 in bfloat16, float16 and behind a server",
     )
+    warnings: tuple[Annotated[str, Word], ...] = Field(
+        default=(),
+        exclude_if=lambda warnings: not warnings,
+        description="standing doubts about its labels; they stand in every report that it serves",
+    )
 
 
 class Provenance(Message):

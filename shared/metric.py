@@ -119,9 +119,10 @@ class Metric(Service, Generic[Request, Answers, Result, Choices]):
         self, request: Request, collected: Answers, warnings: Iterable[str] = ()
     ) -> dict[str, Any]:
         """What every report has: metric, warnings (collected ones first) and provenance."""
+        standing = dict.fromkeys(each for use in collected.models for each in use.warnings)
         return {
             "metric": self.contract.name,
-            "warnings": (*collected.warnings, *warnings),
+            "warnings": (*collected.warnings, *standing, *warnings),
             "provenance": Provenance(
                 metric_version=self.contract.version,
                 variant=request.variant,

@@ -90,7 +90,9 @@ def look(source: str, chosen: Settings) -> Found:
         return _repository(rest, chosen)
     if REPOSITORY.fullmatch(source):
         return _repository(source, chosen)
-    raise Refused(f"{source!r} is no source: hf:REPO[@BRANCH], path:FOLDER, openai:URL, classify:URL")
+    raise Refused(
+        f"{source!r} is no source: hf:REPO[@BRANCH], path:FOLDER, openai:URL, classify:URL"
+    )
 
 
 def _folder(written: str, beside: Path) -> Found:
@@ -150,15 +152,15 @@ def _loadable(folder: Path, name: str) -> Checkpoint:
     if found is None:
         raise Refused(f"{name}: there is no config.json: it is no model of Transformers")
     if found.own_code:
-        files = sorted({f"{one.rpartition('--')[2].partition('.')[0]}.py" for one in found.own_code})
+        files = sorted(
+            {f"{one.rpartition('--')[2].partition('.')[0]}.py" for one in found.own_code}
+        )
         raise Refused(
             f"{name} needs its own code ({', '.join(files)}), and a model's own code is never run: "
             "serve it elsewhere, and name it as openai: or classify:"
         )
     if found.quantised:
-        raise Refused(
-            f"{name} is quantised ({found.quantised}): serve it, and name it as openai:"
-        )
+        raise Refused(f"{name} is quantised ({found.quantised}): serve it, and name it as openai:")
     return found
 
 

@@ -65,9 +65,14 @@ def _place(lines: list[str], name: str) -> tuple[int, int]:
         end = next(tables, after)
         said = [lines[number] for number in range(start, end) if _key(lines[number]) == "name"]
         sources = [number for number in range(start, end) if _key(lines[number]) == "source"]
-        if sources and said and said[0].partition("=")[2].partition("#")[0].strip() in (
-            toml(name),
-            f"'{name}'",
+        if (
+            sources
+            and said
+            and said[0].partition("=")[2].partition("#")[0].strip()
+            in (
+                toml(name),
+                f"'{name}'",
+            )
         ):
             return start, end
     raise ValueError(f"the block of {name!r} is not found")

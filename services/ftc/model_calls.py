@@ -19,7 +19,7 @@ from services.ftc.report import LABELS, NliLabel
 from shared.contracts import ModelUse
 from shared.errors import BadInput, DegenerateInput
 from shared.metric import Collected
-from shared.models.calls import Example
+from shared.models.calls import Example, text_cut
 from shared.models.ports import Judge, models
 
 Pair = tuple[str, str]  # premise, hypothesis
@@ -125,7 +125,7 @@ class NliAnswers:
         order = _columns(self._model.labels_of(_example(("", ""))), name)
         rows = self._model.judge(examples) if examples else []
         self._rows = {pair: row[order] for pair, row in zip(distinct, rows, strict=True)}
-        self._truncated: set[Pair] = set()
+        self._share_read: dict[Pair, float] = {}
 
     @property
     def use(self) -> ModelUse:
@@ -144,15 +144,16 @@ class NliAnswers:
         ]
         if long:
             tokenized = self._model.tokens([_example(pair) for pair in long])
-            self._truncated = {
-                pair for pair, found in zip(long, tokenized, strict=True) if found.truncated
+            self._share_read = {
+                pair: found.read_share(_example(pair))
+                for pair, found in zip(long, tokenized, strict=True)
+                if found.truncated
             }
 
     def doubts(self, some: Sequence[Pair]) -> tuple[str, ...]:
         """Whether the model read less than it was sent."""
-        if self._truncated.isdisjoint(some):
-            return ()
-        return (f"{self._name} read only the beginning: premise and hypothesis are too long",)
+        shares = [self._share_read[pair] for pair in some if pair in self._share_read]
+        return (text_cut(self._name, min(shares)),) if shares else ()
 
 
 def _example(pair: Pair) -> Example:

@@ -26,6 +26,7 @@ from shared.errors import BadInput
 from shared.job_context import check, checking
 from shared.language import UNDECIDED, is_covered
 from shared.metric import Collected
+from shared.models.calls import Example, text_cut
 from shared.models.ports import models
 from shared.statistics.seeds import generator_1_0
 
@@ -189,8 +190,11 @@ class _Probabilities:
             yield f"languages-not-stated: {texts.model} does not say which languages it learned"
         elif not is_covered(found, languages):
             yield _not_learned(found.code, texts.model, languages)
-        if self._truncated[texts.text] or self._truncated[texts.masked]:
-            yield f"{texts.model} read only the beginning: the text is too long for it"
+        cut = [text for text in (texts.text, texts.masked) if self._truncated[text]]
+        if cut:
+            example = Example(text=cut[0])
+            share = self._model.tokens([example])[0].read_share(example)
+            yield text_cut(texts.model, share)
 
 
 def why_no_control(text: str, quoted: Sequence[Span]) -> str | None:

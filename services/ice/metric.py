@@ -144,7 +144,7 @@ def _truncation(experiment: Experiment) -> Iterator[str]:
         if read < length:
             name = "the text" if of == "text" else "the text pair"
             yield (
-                f"truncated: the model reads the first {read} of {length} characters of {name}; "
+                f"text-cut: the model reads the first {read} of {length} characters of {name}; "
                 f"{length - read} were cut and count for nothing"
             )
 

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 
 import jinja2
 
+from services.inference.encoder_input import OUTSIDE, Side, Sides
 from services.weights.loader import LoadedModel
 from shared.errors import BadInput
 from shared.models.calls import Example, Part, Prompt, Row, Template, Tokens
@@ -58,9 +59,6 @@ def varied(ids: Sequence[int], row: Row, vocabulary: int) -> Ids:
     return tuple(changed[position] for position in kept_positions(row, len(ids)))
 
 
-PARTS: dict[int | None, Part] = {None: "special", 0: "text", 1: "text_pair"}
-
-
 @dataclass(frozen=True)
 class EncoderRow:
     """What goes through an encoder: (T,) token ids, and (T,) segments where they are not all 0."""
@@ -94,6 +92,9 @@ class EncoderReader:
         self._tokenizer = weights.tokenizer
         self._longest = weights.longest
         self._vocabulary = int(weights.model.config.vocab_size)
+        self._sides = Sides(weights.input)
+        self._name = weights.use.name
+        self._refuses = weights.overlong == "refuse"
         self._alone = Lock()
 
     def ids(self, texts: Sequence[str], *, cut: bool) -> list[list[int]]:
@@ -101,55 +102,67 @@ class EncoderReader:
         if not texts:
             return []
         limit = {"truncation": True, "max_length": self._longest} if cut else {}
+        written = [self._sides.of(Example(text=text))[0] for text in texts]
         with self._alone:
-            rows: list[list[int]] = self._tokenizer(list(texts), verbose=False, **limit)[
-                "input_ids"
-            ]
+            encoded = self._tokenizer([side.text for side in written], verbose=False, **limit)
+        if cut:
+            self._demand_whole(encoded.encodings or ())
+        rows: list[list[int]] = encoded["input_ids"]
         return rows
+
+    def _demand_whole(self, encodings: Sequence[Any]) -> None:
+        """Raises BadInput for a text that would be cut, where the model's entry says so."""
+        if self._refuses and any(encoding.overflowing for encoding in encodings):
+            raise BadInput(
+                f"text-too-long: {self._name} reads {self._longest} tokens, special ones included",
+                pointer="/text",
+            )
 
     def read(self, examples: Sequence[Example]) -> list[EncoderReading]:
         """(N,) examples as read, cut to what the model reads. BadInput where one has a template."""
         if any(example.template is not None for example in examples):
             raise BadInput("an encoder takes no template", pointer="/template")
+        sides = [self._sides.of(example) for example in examples]
         found: dict[int, EncoderReading] = {}
         for paired in (False, True):  # one call of the tokenizer each
-            places = [i for i, one in enumerate(examples) if (one.text_pair is not None) is paired]
-            encodings = self._encodings([examples[place] for place in places], paired=paired)
-            found |= zip(places, map(self._reading, encodings), strict=True)
+            places = [place for place, one in enumerate(sides) if (len(one) > 1) is paired]
+            own = [sides[place] for place in places]
+            encodings = self._encodings(own)
+            readings = map(self._reading, encodings, own)
+            found |= zip(places, readings, strict=True)
         return [found[place] for place in range(len(examples))]
 
-    def _encodings(self, examples: Sequence[Example], *, paired: bool) -> list[Any]:
-        if not examples:
+    def _encodings(self, sides: Sequence[tuple[Side, ...]]) -> list[Any]:
+        if not sides:
             return []
-        texts = [example.text for example in examples]
+        columns = [[side.text for side in column] for column in zip(*sides, strict=True)]
         with self._alone:
             encoded = self._tokenizer(
-                texts,
-                [example.text_pair for example in examples] if paired else None,
+                *columns,
                 verbose=False,
                 truncation=True,
                 max_length=self._longest,
             )
         if not encoded.encodings:
             raise BadInput("the model's tokenizer gives no offsets", pointer="/model")
+        self._demand_whole(encoded.encodings)
         return list(encoded.encodings)
 
-    def _reading(self, encoding: Any) -> EncoderReading:
+    def _reading(self, encoding: Any, sides: Sequence[Side]) -> EncoderReading:
         has_segments = "token_type_ids" in self._tokenizer.model_input_names
         segments = tuple(encoding.type_ids) if has_segments and any(encoding.type_ids) else ()
-        return EncoderReading(self._tokens(encoding), segments, self._vocabulary)
+        return EncoderReading(self._tokens(encoding, sides), segments, self._vocabulary)
 
-    def _tokens(self, encoding: Any) -> Tokens:
-        parts = tuple(PARTS[part] for part in encoding.sequence_ids)
-        spans = [
-            (None, None) if part == "special" else span
-            for part, span in zip(parts, encoding.offsets, strict=True)
+    def _tokens(self, encoding: Any, sides: Sequence[Side]) -> Tokens:
+        placed = [
+            OUTSIDE if side is None else sides[side].placed(*span)
+            for side, span in zip(encoding.sequence_ids, encoding.offsets, strict=True)
         ]
         return Tokens(
             ids=tuple(encoding.ids),
-            parts=parts,
-            starts=tuple(start for start, _ in spans),
-            ends=tuple(end for _, end in spans),
+            parts=tuple(part for part, _, _ in placed),
+            starts=tuple(start for _, start, _ in placed),
+            ends=tuple(end for _, _, end in placed),
             truncated=bool(encoding.overflowing),
             mask_id=self._tokenizer.mask_token_id,
             unk_id=self._tokenizer.unk_token_id,

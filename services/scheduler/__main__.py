@@ -22,6 +22,7 @@ from shared.ledger.engine import ledger
 from shared.models.catalogue import load_catalogue
 from shared.models.reload import CatalogueReload
 from shared.settings import Settings, settings_or_exit
+from shared.stop_signal import setting
 
 PURGE_EVERY_SECONDS = 600
 PRIVATE_EVERY_SECONDS = 5.0
@@ -94,8 +95,9 @@ def main() -> None:
     if chosen.metrics_port is not None:
         serve(rounds, chosen.metrics_host, chosen.metrics_port)
     stop = threading.Event()
+    end = setting(stop)
     for name in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(name, lambda *_: stop.set())
+        signal.signal(name, end)
     logger.info("scheduler.started")
     with delivering(ledger(), chosen, stop):
         run(stop, chosen, rounds)

@@ -7,7 +7,7 @@ changed on the way (an adapter, shortened layers) is handed in as a function.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,7 +31,7 @@ from shared.models.availability import LoadingError, Placement, placed, unloadab
 from shared.models.catalogue import Catalogue
 from shared.models.checkpoint import read_checkpoint
 from shared.models.embedded import EmbeddedNote, base_folder
-from shared.models.entry import ModelEntry
+from shared.models.entry import InputTable, ModelEntry
 from shared.models.hashes import folder_sha256
 from shared.models.labels import Head, LabelMapping, label_mapping
 from shared.numerics import promised
@@ -41,6 +41,7 @@ POSITIONS = "position_embeddings"  # what networks with learned positions call t
 LONGEST_PROOF = 8_192  # tokens
 NO_LIMIT = 100_000_000  # a tokenizer without a length limit states some 1e30
 
+HEADS = ("classifier.", "pre_classifier.", "score.", "bert.pooler.", "pooler.")
 SERVE_IT = "serve it, and name it as openai:"
 
 Adapt = Callable[[Path, EmbeddedNote], Any]  # the base with the adapter of this folder
@@ -58,7 +59,8 @@ class LoadedModel:
     languages: tuple[str, ...]
     temperature: float
     use: ModelUse
-    warnings: tuple[str, ...] = ()  # standing doubts, for every report
+    input: InputTable | None = None  # how an encoder is given an example
+    overlong: Literal["cut", "refuse"] = "cut"
 
 
 @dataclass(frozen=True)
@@ -88,8 +90,8 @@ def load_classifier(catalogue: Catalogue, entry: ModelEntry, adapt: Adapt) -> Lo
         if tokenizer.pad_token_id is None:
             raise ValueError("its tokenizer has no padding token")
         mapping = label_mapping(entry, _head(note, model.config))
-        model, longest = _placed(model, use), _longest(model, tokenizer)
-        _prove(model, longest, tokenizer.pad_token_id)
+        model, longest = _placed(model, use), _longest(entry, model, tokenizer)
+        _prove(model, longest, _padding(model, tokenizer), len(mapping.outputs))
         return LoadedModel(
             model=model,
             tokenizer=tokenizer,
@@ -97,8 +99,9 @@ def load_classifier(catalogue: Catalogue, entry: ModelEntry, adapt: Adapt) -> Lo
             mapping=mapping,
             languages=catalogue.languages(entry) or (),
             temperature=entry.temperature or (note.temperature if note else 1.0),
-            use=use,
-            warnings=mapping.warnings,
+            use=use.model_copy(update={"warnings": mapping.warnings}),
+            input=entry.input,
+            overlong=entry.overlong,
         )
 
 
@@ -109,15 +112,19 @@ def load_causal(catalogue: Catalogue, entry: ModelEntry) -> LoadedModel:
         tokenizer = _tokenizer(folder)
         if not tokenizer.is_fast:
             raise ValueError("its tokenizer gives no character offsets")
-        model = _from_folder(folder, AutoModelForCausalLM)
+        model = _placed(_from_folder(folder, AutoModelForCausalLM), use)
+        longest = _longest(entry, model, tokenizer)
+        if _counts_positions(model):
+            _prove(model.base_model, longest, _padding(model, tokenizer))
         return LoadedModel(
-            model=_placed(model, use),
+            model=model,
             tokenizer=tokenizer,
-            longest=_longest(model, tokenizer),
+            longest=longest,
             mapping=None,
             languages=catalogue.languages(entry) or (),
             temperature=entry.temperature or 1.0,
-            use=use,
+            use=use.model_copy(update={"warnings": catalogue.warnings(entry)}),
+            overlong=entry.overlong,
         )
 
 
@@ -213,8 +220,11 @@ def _from_folder(folder: Path, kind: Any) -> Any:
             output_loading_info=True,
             ignore_mismatched_sizes=True,  # they are in the report, by name
         )
-    if report["missing_keys"]:  # they would be filled with random numbers
-        raise ValueError(f"its files lack the weights {sorted(report['missing_keys'])}")
+    if missing := sorted(report["missing_keys"]):  # they would be filled with random numbers
+        if all(name.startswith(HEADS) for name in missing):
+            head = ", ".join(missing)
+            raise ValueError(f"its files lack the classifier's weights ({head}): fine-tune it")
+        raise ValueError(f"its files lack the weights {missing}")
     if report["mismatched_keys"]:  # so would these
         names = sorted(name for name, *_ in report["mismatched_keys"])
         raise ValueError(f"its weights {names} have other sizes than its configuration says")
@@ -238,9 +248,9 @@ def _placed(model: Any, use: ModelUse) -> Any:
     return model.eval().requires_grad_(requires_grad=False)
 
 
-def _longest(model: Any, tokenizer: Any) -> int:
-    """Tokens that the model reads. Raises ValueError where nothing says so."""
-    limits = [tokenizer.model_max_length, usable_positions(model)]
+def _longest(entry: ModelEntry, model: Any, tokenizer: Any) -> int:
+    """Tokens that the model is given. Raises ValueError where nothing says so."""
+    limits = [tokenizer.model_max_length, usable_positions(model), entry.max_length]
     longest = min(limit for limit in limits if limit is not None)
     if longest >= NO_LIMIT:
         raise ValueError("neither its tokenizer nor its configuration says how much it reads")
@@ -264,18 +274,34 @@ def usable_positions(network: Any) -> int | None:
     return min(limits, default=None)
 
 
+def _counts_positions(model: Any) -> bool:
+    """Whether it looks anything but words up in a table: then a text may be longer than that."""
+    words = model.get_input_embeddings()
+    tables = (one for one in model.modules() if isinstance(one, torch.nn.Embedding))
+    return any(table is not words for table in tables)
+
+
+def _padding(model: Any, tokenizer: Any) -> set[int]:
+    """Tokens that some networks count no position for."""
+    return {tokenizer.pad_token_id, model.config.pad_token_id} - {None}
+
+
 @torch.inference_mode()
-def _prove(model: Any, longest: int, padding: int) -> None:
-    """One pass of the longest text. Raises ValueError where the model reads less than it states."""
-    if longest > LONGEST_PROOF:  # no table of positions is so long
-        return
-    word = (padding + 1) % model.config.vocab_size
+def _prove(model: Any, longest: int, padding: Collection[int], outputs: int | None = None) -> None:
+    """One pass of the longest text. Raises ValueError where the model reads less than it states, or
+    its head has another number of outputs."""
+    length = longest if longest <= LONGEST_PROOF else 8  # no table of positions is so long
+    word = next(token for token in range(model.config.vocab_size) if token not in padding)
     try:
-        model(input_ids=torch.full((1, longest), word, device=model.device))
+        found = model(input_ids=torch.full((1, length), word, device=model.device))
     except torch.OutOfMemoryError:
         raise
     except (IndexError, RuntimeError) as error:
-        raise ValueError(f"it reads fewer than the {longest} tokens that it states") from error
+        raise ValueError(
+            f"reads fewer tokens than it states: a text of {length} tokens fails"
+        ) from error
+    if outputs is not None and found.logits.shape[-1] != outputs:
+        raise ValueError(f"its head has {found.logits.shape[-1]} outputs, not {outputs}")
 
 
 def _bi_encoder(folder: Path, use: ModelUse) -> Any:

@@ -67,6 +67,22 @@ class Tokens(Message):
     unk_id: TokenId | None
     pad_id: TokenId | None
 
+    def read_share(self, example: Example) -> float:
+        """Share of the example's characters that the model reads, [0, 1]; 1: nothing was cut."""
+        if not self.truncated:
+            return 1.0
+        spans = list(zip(self.parts, self.ends, strict=True))
+        read = sum(
+            max((end for part, end in spans if part == of and end is not None), default=0)
+            for of in ("text", "text_pair")
+        )
+        return read / max(1, len(example.text.rstrip()) + len((example.text_pair or "").rstrip()))
+
+
+def text_cut(model: str, share: float) -> str:
+    """The warning of a text that was too long. share: of its characters, as `Tokens.read_share`."""
+    return f"text-cut: {model} reads the first {share:.1%} of the text"
+
 
 class Row(Message):
     """One variation of an example. First `replaced`, then everything but `kept` is deleted."""

@@ -290,9 +290,9 @@ def load_catalogue(path: Path) -> Catalogue:
         try:
             entries.append(_entry(table, schema, root))
         except ValidationError as error:
-            faults.append(FaultyEntry(name, f"{path}: models.{place}.{_reasons(error)}"))
+            faults.append(FaultyEntry(name, f"{path.name}: models.{place}.{_reasons(error)}"))
         except ValueError as error:
-            faults.append(FaultyEntry(name, f"{path}: models.{place}: {error}"))
+            faults.append(FaultyEntry(name, f"{path.name}: models.{place}: {error}"))
     changed = int(path.stat().st_mtime)
     return _each_name_once(Catalogue(tuple(entries), root, tuple(faults), changed), path)
 
@@ -358,7 +358,7 @@ def _each_name_once(catalogue: Catalogue, path: Path) -> Catalogue:
     names = Counter(entry.name for entry in catalogue.entries)
     twice = {name: count for name, count in names.items() if count > 1}
     again = tuple(
-        FaultyEntry(name, f"{path}: the model {name!r} is configured {count} times")
+        FaultyEntry(name, f"{path.name}: the model {name!r} is configured {count} times")
         for name, count in twice.items()
     )
     kept = tuple(entry for entry in catalogue.entries if entry.name not in twice)

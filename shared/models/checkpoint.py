@@ -23,6 +23,7 @@ from shared.settings import settings
 KINDS: dict[str, ModelKind] = {
     "ForSequenceClassification": "classifier",
     "ForCausalLM": "causal",
+    "LMHeadModel": "causal",  # GPT-2
 }
 FRONT_MATTER = re.compile(r"\A---\s*\n(.*?)\n---\s*(\n|\Z)", re.DOTALL)
 MOST_CARD = 1_000_000  # characters of a card that are read
@@ -90,16 +91,21 @@ def _outputs(config: _Config) -> tuple[str, ...]:
     return tuple(f"LABEL_{place}" for place in range(config.num_labels or 2))
 
 
-def _languages(folder: Path) -> tuple[str, ...] | None:
-    """`language` of the card's front matter; what is no language tag is left out."""
+def front_matter(folder: Path) -> dict[str, Any]:
+    """What the model card says before its text, every scalar a string; {} where it says nothing."""
     try:
         with (folder / "README.md").open(encoding="utf-8", errors="replace") as file:
             found = FRONT_MATTER.match(file.read(MOST_CARD))
         # every scalar a string: YAML calls Norwegian false
         said = yaml.load(found[1], Loader=yaml.BaseLoader) if found else None  # noqa: S506
     except (OSError, yaml.YAMLError, RecursionError):
-        return None
-    tags = said.get("language") if isinstance(said, dict) else None
+        return {}
+    return said if isinstance(said, dict) else {}
+
+
+def _languages(folder: Path) -> tuple[str, ...] | None:
+    """`language` of the card; what is no language tag is left out."""
+    tags = front_matter(folder).get("language")
     listed = [tags] if isinstance(tags, str) else tags if isinstance(tags, list) else []
     return tuple(filter(_is_tag, listed)) or None
 

@@ -53,6 +53,7 @@ WIDER = {  # folded; of task `hate`
     **dict.fromkeys(("neutral", "nontoxic", "safe", "unharmful"), "non-hateful"),
 }
 OF_A_POLICY = {"yes": "hateful", "no": "non-hateful"}  # where the task is stated
+REST = "*"  # of `ignore`
 EXCLUSIVE_NOWHERE = frozenset({"obscene", "insult", "threat"})  # the Jigsaw columns, together
 
 
@@ -66,7 +67,9 @@ class LabelKeys(Message):
     labels: dict[Label, tuple[Output, ...]] | None = Field(
         default=None, min_length=1, description="canonical label → outputs"
     )
-    ignore: tuple[Output, ...] = Field(default=(), description="outputs in no canonical label")
+    ignore: tuple[Output, ...] = Field(
+        default=(), description="outputs in no canonical label; `*`: all that are left over"
+    )
     activation: Literal["auto"] | Activation = "auto"
     combine: Combine | None = Field(
         default=None, description="several outputs of one label; softmax: `sum`, else `max`"
@@ -292,6 +295,8 @@ def _demand_no_rest(
 ) -> None:
     """Every output belongs to a label or is ignored, and nothing else is named."""
     ignored = set(map(folded, ignore))
+    if REST in ignored:
+        return
     if unknown := sorted(ignored - set(map(folded, outputs))):
         raise ValueError(
             f"`ignore` names {', '.join(unknown)}; the outputs are {', '.join(outputs)}"

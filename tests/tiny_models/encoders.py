@@ -1,0 +1,102 @@
+"""Encoders with a head: as many outputs, called and activated as the known model's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from transformers import (
+    BertConfig,
+    BertForSequenceClassification,
+    RobertaConfig,
+    RobertaForSequenceClassification,
+    XLMRobertaConfig,
+    XLMRobertaForSequenceClassification,
+)
+
+from tests.tiny_models.vocabulary import byte_level, unigram, wordpiece
+
+MULTI = "multi_label_classification"
+JIGSAW = ("toxic", "severe_toxic", "obscene", "threat", "insult", "identity_hate")
+UNBIASED = (
+    "toxicity", "severe_toxicity", "obscene", "identity_attack", "insult", "threat",
+    "sexual_explicit", "male", "female", "homosexual_gay_or_lesbian", "christian", "jewish",
+    "muslim", "black", "white", "psychiatric_or_mental_illness",
+)  # fmt: skip
+UNNAMED = ("LABEL_0", "LABEL_1")
+WIDTH = {"hidden_size": 32, "num_attention_heads": 2, "num_hidden_layers": 2} | {
+    "intermediate_size": 64
+}
+STEEP = 8  # weights are that much larger than at birth: random models are else nearly uniform
+
+
+@dataclass(frozen=True)
+class Encoder:
+    """What a known model is, as far as its weights are left out. rows: of its position table."""
+
+    architecture: Callable[[Any], Any]
+    config: Callable[..., Any]
+    words: Callable[[], Any]
+    outputs: tuple[str, ...]
+    problem_type: str | None = None
+    rows: int = 514
+    segments: int = 1
+
+
+def _bert(outputs: tuple[str, ...], problem_type: str | None = None) -> Encoder:
+    kind = BertForSequenceClassification, BertConfig, wordpiece
+    return Encoder(*kind, outputs, problem_type, rows=512, segments=2)
+
+
+def _roberta(outputs: tuple[str, ...], problem_type: str | None = None) -> Encoder:
+    kind = RobertaForSequenceClassification, RobertaConfig, byte_level
+    return Encoder(*kind, outputs, problem_type)
+
+
+def _xlmr(outputs: tuple[str, ...], problem_type: str | None = None) -> Encoder:
+    kind = XLMRobertaForSequenceClassification, XLMRobertaConfig, unigram
+    return Encoder(*kind, outputs, problem_type)
+
+
+ENCODERS: dict[str, Encoder] = {
+    "toxic-bert": _bert(JIGSAW, MULTI),
+    "detoxify-unbiased": _roberta(UNBIASED, MULTI),
+    "detoxify-multilingual": _xlmr(UNBIASED, MULTI),
+    "hatexplain": _bert(("hate speech", "normal", "offensive")),
+    "cardiff-hate": Encoder(
+        RobertaForSequenceClassification,
+        RobertaConfig,
+        lambda: byte_level(stated_limit=None),
+        ("NOT-HATE", "HATE"),
+    ),
+    "dynabench": _roberta(("nothate", "hate")),
+    "textdetox": _xlmr(UNNAMED),
+    "granite-hap": _roberta(UNNAMED),
+}
+
+
+def save_encoder(folder: Path, known: Encoder, seed: int = 0) -> Path:
+    """Write it as a hub repository would hold it."""
+    torch.manual_seed(seed)
+    words = known.words()
+    config = known.config(
+        vocab_size=len(words),
+        max_position_embeddings=known.rows,
+        type_vocab_size=known.segments,
+        pad_token_id=words.pad_token_id,
+        id2label=dict(enumerate(known.outputs)),
+        label2id={name: place for place, name in enumerate(known.outputs)},
+        problem_type=known.problem_type,
+        **WIDTH,
+    )
+    model = known.architecture(config)
+    with torch.no_grad():
+        for weight in model.parameters():
+            if weight.dim() > 1:
+                weight.mul_(STEEP)
+    model.save_pretrained(folder)
+    words.save_pretrained(folder)
+    return folder

@@ -1,0 +1,240 @@
+"""What the loader makes of an entry: limits, dtype, refusals; and that one fault is one model's."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from transformers import (
+    BertConfig,
+    BertForMaskedLM,
+    GPT2Config,
+    GPT2LMHeadModel,
+)
+
+from services.inference.classifier import LocalClassifier
+from services.inference.local_models import LocalModels
+from services.weights.placement import dtype_of, parameters
+from shared.errors import BadInput, ScoringError
+from shared.models.calls import AttributionMethod, Example
+from shared.models.catalogue import load_catalogue
+from shared.models.entry import ModelEntry
+from tests.inference.shapes import byte_tokenizer
+from tests.tiny_models.encoders import ENCODERS, Encoder, save_encoder
+from tests.tiny_models.vocabulary import wordpiece
+
+LONG = "the garden was green " * 200
+Models = Callable[..., LocalModels]
+
+
+@pytest.fixture
+def models(tmp_path: Path) -> Models:
+    """Models over one entry of version 2, `m`, of the files in `m`."""
+
+    def make(text: str = "") -> LocalModels:
+        file = tmp_path / "models.toml"
+        file.write_text(f'schema = 2\n[[models]]\nname = "m"\nsource = "path:m"\n{text}\n', "utf-8")
+        return LocalModels(load_catalogue(file))
+
+    return make
+
+
+@pytest.fixture
+def dynabench(tmp_path: Path) -> Path:
+    return save_encoder(tmp_path / "m", ENCODERS["dynabench"])
+
+
+@pytest.mark.usefixtures("dynabench")
+def test_max_length_only_lowers(models: Models) -> None:
+    assert models().classifier("m")._weights.longest == 512
+    low = models("max_length = 16").classifier("m")
+    assert len(low.tokens([Example(text=LONG)])[0].ids) == 16
+    assert models("max_length = 4096").classifier("m")._weights.longest == 512
+
+
+@pytest.mark.usefixtures("dynabench")
+def test_a_text_that_is_too_long_is_refused_where_the_entry_says_so(models: Models) -> None:
+    model = models('max_length = 16\noverlong = "refuse"').classifier("m")
+    assert model.probabilities(["short"]).shape == (1, 2)
+    for ask in (
+        lambda: model.probabilities([LONG]),
+        lambda: model.judge([Example(text=LONG)]),
+        lambda: model.attributions(
+            [Example(text=LONG)], ["hateful"], AttributionMethod(name="gradient")
+        ),
+    ):
+        with pytest.raises(BadInput, match="text-too-long: m reads 16 tokens") as caught:
+            ask()
+        assert caught.value.pointer == "/text"
+
+
+@pytest.mark.usefixtures("dynabench")
+def test_the_share_that_was_read_ends_where_the_last_token_does(models: Models) -> None:
+    model = models("max_length = 16").classifier("m")
+    example = Example(text=LONG)
+    [tokens] = model.tokens([example])
+    last = max(end for end in tokens.ends if end is not None)
+    assert tokens.read_share(example) == pytest.approx(last / len(LONG.rstrip()))
+    short = Example(text="the garden ")
+    assert model.tokens([short])[0].read_share(short) == 1
+
+
+def altered(folder: Path, name: str, **keys: Any) -> None:
+    file = folder / name
+    file.write_text(json.dumps(json.loads(file.read_text("utf-8")) | keys), "utf-8")
+
+
+@pytest.mark.parametrize(
+    ("keys", "reason"),
+    [
+        (
+            {"quantization_config": {"quant_method": "gptq", "bits": 4}},
+            r"quantised \(gptq\): serve",
+        ),
+        (
+            {"auto_map": {"AutoModel": "modeling_own.Own"}},
+            "needs-own-code: it runs on modeling_own",
+        ),
+    ],
+)
+def test_what_cannot_run_here_is_refused_with_advice(
+    models: Models, dynabench: Path, keys: dict[str, Any], reason: str
+) -> None:
+    altered(dynabench, "config.json", **keys)
+    with pytest.raises(ScoringError, match=reason):
+        models().classifier("m")
+
+
+def test_a_gguf_is_refused_with_advice(models: Models, dynabench: Path) -> None:
+    (dynabench / "model.safetensors").rename(dynabench / "model.gguf")
+    with pytest.raises(ScoringError, match=r"quantised \(gguf\): serve it, and name it as openai:"):
+        models().classifier("m")
+
+
+def test_a_model_without_a_head_is_refused(models: Models, tmp_path: Path) -> None:
+    words = wordpiece()
+    sizes = {"hidden_size": 32, "num_attention_heads": 2, "intermediate_size": 64}
+    BertForMaskedLM(
+        BertConfig(vocab_size=len(words), num_hidden_layers=2, **sizes)
+    ).save_pretrained(tmp_path / "m")
+    words.save_pretrained(tmp_path / "m")
+    with pytest.raises(ScoringError, match="its files lack the classifier's weights"):
+        models('kind = "classifier"').classifier("m")
+
+
+def test_a_head_of_another_size_than_stated_is_refused(models: Models, dynabench: Path) -> None:
+    names = {str(place): f"LABEL_{place}" for place in range(3)}
+    altered(dynabench, "config.json", id2label=names, label2id={})
+    with pytest.raises(ScoringError, match="other sizes than its configuration says"):
+        models().classifier("m")
+
+
+def test_a_causal_model_with_fewer_positions_than_it_states_is_refused(
+    models: Models, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = byte_tokenizer(begins=False, reads=64)
+    config = GPT2Config(vocab_size=len(words), n_positions=32, n_embd=32, n_layer=2, n_head=4)
+    GPT2LMHeadModel(config).save_pretrained(tmp_path / "m")
+    words.save_pretrained(tmp_path / "m")
+    stated: Callable[[Any], int] = lambda _network: 64  # noqa: E731 - as its configuration says
+    monkeypatch.setattr("services.weights.loader.usable_positions", stated)
+    with pytest.raises(ScoringError, match="reads fewer tokens than it states"):
+        models().language_model("m")
+
+
+def entry(kind: str, dtype: str = "auto") -> ModelEntry:
+    fields = {"name": "m", "kind": kind, "source": "path:m", "dtype": dtype}
+    return ModelEntry.model_validate(fields)
+
+
+@pytest.mark.parametrize(
+    ("kind", "size", "hardware", "dtype"),
+    [
+        ("classifier", 2_000_000_000, True, "float32"),
+        ("similarity", 2_000_000_000, True, "float32"),
+        ("causal", 2_000_000_000, True, "bfloat16"),
+        ("causal", 2_000_000_000, False, "float32"),
+        ("causal", 1_000_000_000, True, "float32"),
+    ],
+)
+def test_dtype_auto_on_a_processor(
+    monkeypatch: pytest.MonkeyPatch, kind: str, size: int, hardware: bool, dtype: str
+) -> None:
+    monkeypatch.setattr("services.weights.placement.parameters", lambda _folder: size)
+    monkeypatch.setattr("services.weights.placement.computes_bfloat16", lambda: hardware)
+    cpu = torch.device("cpu")
+    assert dtype_of(entry(kind), cpu, Path()) == dtype
+    assert dtype_of(entry(kind, "float16"), cpu, Path()) == "float16"
+
+
+@pytest.mark.parametrize(("capability", "dtype"), [((8, 0), "bfloat16"), ((7, 5), "float32")])
+def test_dtype_auto_on_a_gpu(
+    monkeypatch: pytest.MonkeyPatch, capability: tuple[int, int], dtype: str
+) -> None:
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda _device: capability)
+    assert dtype_of(entry("classifier"), torch.device("cuda"), Path()) == dtype
+
+
+def test_parameters_are_counted_from_the_headers(dynabench: Path, models: Models) -> None:
+    network = models().classifier("m")._weights.model
+    assert parameters(dynabench) == sum(weight.numel() for weight in network.parameters())
+
+
+def nli(folder: Path) -> Path:
+    bert = ENCODERS["hatexplain"]
+    outputs = ("ENTAILMENT", "NEUTRAL", "CONTRADICTION")
+    return save_encoder(
+        folder, Encoder(bert.architecture, bert.config, bert.words, outputs, rows=128, segments=2)
+    )
+
+
+PAIR = Example(text="The garden was green.", text_pair="It was warm by the river.")
+SWAPPED = Example(text=PAIR.text_pair or "", text_pair=PAIR.text)
+
+
+def test_the_order_of_a_pair_is_the_models_affair(models: Models, tmp_path: Path) -> None:
+    nli(tmp_path / "m")
+    usual = models().classifier("m")
+    assert usual.labels == ("entailment", "neutral", "contradiction")
+    other = models('input = { text = "{hypothesis}", pair = "{premise}" }').classifier("m")
+    assert np.array_equal(other.judge([PAIR])[0], usual.judge([SWAPPED])[0])
+    assert not np.array_equal(other.judge([PAIR])[0], usual.judge([PAIR])[0])
+    assert offsets(other, PAIR) == offsets(usual, PAIR)
+    with pytest.raises(BadInput, match="reads pairs"):
+        other.judge([Example(text="alone")])
+
+
+def offsets(model: LocalClassifier, example: Example) -> set[tuple[str, int | None, int | None]]:
+    [tokens] = model.tokens([example])
+    return set(zip(tokens.parts, tokens.starts, tokens.ends, strict=True))
+
+
+@pytest.mark.usefixtures("dynabench")
+def test_words_around_a_text_are_the_templates(models: Models) -> None:
+    plain = models().classifier("m")
+    around = models('input = { text = "post: {text} end" }').classifier("m")
+    text = "People {text} walk."
+    [tokens] = around.tokens([Example(text=text)])
+    own = [
+        text[start:end]
+        for part, start, end in zip(tokens.parts, tokens.starts, tokens.ends, strict=True)
+        if part == "text" and start is not None
+    ]
+    assert "".join(own).replace(" ", "") == text.replace(" ", "")
+    assert "template" in tokens.parts
+    expected = plain.probabilities([f"post: {text} end"])
+    assert around.probabilities([text]) == pytest.approx(expected, abs=1e-6)
+    assert around.judge([Example(text=text)])[0] == pytest.approx(expected[0], abs=1e-6)
+
+
+@pytest.mark.usefixtures("dynabench")
+def test_temperature_divides_the_logits(models: Models) -> None:
+    plain, warm = models().classifier("m"), models("temperature = 2.5").classifier("m")
+    logits = plain.logits(["the garden"])
+    p = warm.probabilities(["the garden"])
+    assert np.log(p[0, 1] / p[0, 0]) == pytest.approx((logits[0, 1] - logits[0, 0]) / 2.5)
