@@ -60,7 +60,10 @@ def running(
         if chosen.secret_keys is None:
             servers["TOUCHSTONE_SECRET_KEYS"] = own_key(folder, "secret")
         port = chosen.port or free_port()
-        places = servers | {"TOUCHSTONE_FILES_URL": _files_url(folder, chosen)}
+        places = servers | {
+            "TOUCHSTONE_FILES_URL": _files_url(folder, chosen),
+            "TOUCHSTONE_MODELS_FILE": str(chosen.models_file.absolute()),
+        }
         supervisor.start(*ours(places, chosen, port, served))
         stack = Stack(
             url=f"http://{chosen.host}:{port}",

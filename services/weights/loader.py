@@ -22,7 +22,7 @@ from transformers import (
     logging,
 )
 
-from services.weights.folder import weights_folder
+from services.weights.folder import configured_folder, weights_folder
 from services.weights.memory import demand_room, need
 from services.weights.placement import device_of, dtype_of, parameters
 from shared.contracts import ModelUse
@@ -159,26 +159,36 @@ def _explained(entry: ModelEntry) -> Iterator[None]:
 
 def _verified(catalogue: Catalogue, entry: ModelEntry) -> tuple[Path, ModelUse]:
     """The folder of the model's files, which are those configured, and what the provenance says."""
-    device = device_of(entry)
-    folder = weights_folder(catalogue, entry)
+    folder, placement = planned(catalogue, entry)
+    device, dtype = placement.device, placement.dtype
+    weights_folder(catalogue, entry)  # it is whole
     _demand_plain(folder)
     sha256 = folder_sha256(folder)
     if sha256 is None:
         raise ValueError(f"there are no safetensors files in {folder}")
     if entry.sha256 not in (None, sha256):
         raise ValueError(f"its weights have SHA-256 {sha256}, configured is {entry.sha256}")
-    dtype = dtype_of(entry, device, folder)
-    needed = need(folder, dtype, parameters(folder))
-    placed(Placement(size=needed.size, memory=needed.memory, device=str(device), dtype=dtype))
-    demand_room(entry.name, needed.memory, str(device))
+    placed(placement)
+    demand_room(entry.name, placement.memory, device)
     return folder, ModelUse(
         name=entry.name,
         revision=catalogue.revision(entry),
         sha256=sha256,
-        device=str(device),
+        device=device,
         dtype=dtype,
         # a classifier's rows have 16 tokens and more (`padded_width`); of others any number
-        numerics=promised(str(device), dtype, small_products=entry.kind != "classifier"),
+        numerics=promised(device, dtype, small_products=entry.kind != "classifier"),
+    )
+
+
+def planned(catalogue: Catalogue, entry: ModelEntry) -> tuple[Path, Placement]:
+    """Where its files are, and how they would be loaded. Raises ValueError."""
+    folder, device = configured_folder(catalogue, entry), device_of(entry)
+    dtype = dtype_of(entry, device, folder)
+    needed = need(folder, dtype, parameters(folder))
+    device_name = str(device)
+    return folder, Placement(
+        size=needed.size, memory=needed.memory, device=device_name, dtype=dtype
     )
 
 
