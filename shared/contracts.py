@@ -120,6 +120,11 @@ class ModelUse(Message):
         exclude_if=lambda warnings: not warnings,
         description="standing doubts about its labels; they stand in every report that it serves",
     )
+    thresholds: dict[Annotated[str, Word], Annotated[float, Field(ge=0, le=1)]] = Field(
+        default_factory=dict,
+        exclude_if=lambda thresholds: not thresholds,
+        description="label → probability from which it is decided; absent: the likeliest is",
+    )
 
 
 class Provenance(Message):

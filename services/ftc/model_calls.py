@@ -20,6 +20,7 @@ from shared.contracts import ModelUse
 from shared.errors import BadInput, DegenerateInput
 from shared.metric import Collected
 from shared.models.calls import Example, text_cut
+from shared.models.labels import decided
 from shared.models.ports import Judge, models
 
 Pair = tuple[str, str]  # premise, hypothesis
@@ -46,8 +47,7 @@ def explained_labels(requests: Sequence[FtcRequest]) -> list[NliLabel]:
         for name in dict.fromkeys(map(_model, unlabelled))
     }
     return [
-        request.label
-        or _likeliest(answers[_model(request)].of(request.premise, request.hypothesis))
+        request.label or answers[_model(request)].label_of(request.premise, request.hypothesis)
         for request in requests
     ]
 
@@ -134,6 +134,13 @@ class NliAnswers:
     def of(self, premise: str, hypothesis: str) -> Floats:
         """(3,) probabilities of entailment, neutral, contradiction."""
         return self._rows[premise, hypothesis]
+
+    def label_of(self, premise: str, hypothesis: str) -> NliLabel:
+        """The model's own label. Raises DegenerateInput where two tie."""
+        row, least = self.of(premise, hypothesis), self.use.thresholds
+        if not least:
+            return _likeliest(row)
+        return LABELS[LABELS.index(decided(LABELS, row.tolist(), least))]
 
     def check(self, some: Sequence[Pair]) -> None:
         """Note which of these the model does not read to the end: one call, if any is long."""

@@ -170,7 +170,17 @@ class _Probabilities:
         column = self._model.labels.index(HATEFUL)
         self._probability = dict(zip(texts, rows[:, column].tolist(), strict=True))
         pairs = list(dict.fromkeys(text for each in requested for text in (each.text, each.masked)))
-        self._truncated = dict(zip(pairs, self._model.truncated(pairs), strict=True))
+        self._share_read = self._shares(pairs)
+
+    def _shares(self, texts: Sequence[str]) -> dict[str, float]:
+        """Of the texts that are too long, the share that the model reads."""
+        long = zip(texts, self._model.truncated(texts), strict=True)
+        cut = [Example(text=text) for text, is_cut in long if is_cut]
+        tokens = self._model.tokens(cut) if cut else []
+        return {
+            example.text: read.read_share(example)
+            for example, read in zip(cut, tokens, strict=True)
+        }
 
     def collected(self, texts: ClassifierTexts, parsed: ParsedExplanation) -> HatexscoreCollected:
         null = [self._probability[text] for text in texts.control]
@@ -190,11 +200,9 @@ class _Probabilities:
             yield f"languages-not-stated: {texts.model} does not say which languages it learned"
         elif not is_covered(found, languages):
             yield _not_learned(found.code, texts.model, languages)
-        cut = [text for text in (texts.text, texts.masked) if self._truncated[text]]
-        if cut:
-            example = Example(text=cut[0])
-            share = self._model.tokens([example])[0].read_share(example)
-            yield text_cut(texts.model, share)
+        shares = [self._share_read.get(text, 1.0) for text in (texts.text, texts.masked)]
+        if min(shares) < 1:
+            yield text_cut(texts.model, min(shares))
 
 
 def why_no_control(text: str, quoted: Sequence[Span]) -> str | None:

@@ -164,12 +164,12 @@ def eligible_tokens(request: IceRequest, tokens: Tokens) -> Positions:
     return found
 
 
-def target_column(request: IceRequest, labels: Sequence[str], probabilities: Floats) -> int:
+def target_column(request: IceRequest, labels: Sequence[str], predicted: str) -> int:
     """The column of the target label. Raises BadInput for one that the model does not have."""
     if request.target in labels:
         return labels.index(request.target)
     if request.target == PREDICTED:
-        return int(np.argmax(probabilities))
+        return labels.index(predicted)
     known = ", ".join(labels)
     raise BadInput(f"no label {request.target!r}; there are: {known}", pointer="/target")
 

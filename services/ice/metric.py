@@ -34,6 +34,7 @@ from services.ice.report import (
 from services.ice.variants import VARIANTS, IceVariant
 from shared.contracts import Scored
 from shared.metric import Collected, Metric
+from shared.models.labels import decided
 from shared.statistics.intervals import BatchStatistics
 
 
@@ -74,7 +75,7 @@ class Ice(Metric[IceRequest, IceCollected, IceReport, IceVariant]):
             evidence=evidence(experiment),
             control=_chance(tests[0]),
             target=labels[tokenized.target],
-            predicted_label=labels[int(np.argmax(probabilities))],
+            predicted_label=decided(labels, probabilities, collected.models[0].thresholds),
             probabilities=dict(zip(labels, probabilities, strict=True)),
             eligible_tokens=len(tokenized.eligible),
             characters_read=tuple(map(tokenized.characters_read, TEXTS)),

@@ -33,6 +33,7 @@ from shared.contracts import ModelUse
 from shared.errors import DegenerateInput, TooCostly
 from shared.job_context import checking
 from shared.models.calls import AttributionMethod, Attributions, Row, Rows
+from shared.models.labels import decided
 from shared.models.ports import Judge, judge, models
 from shared.work import Work, WorkLimit
 
@@ -80,7 +81,8 @@ def _tokenize(requests: Sequence[IceRequest], model: Judge, name: str) -> list[T
     ):
         labels = model.labels_of(example)
         _check_numbers(probabilities)
-        target = target_column(request, labels, probabilities)
+        predicted = decided(labels, probabilities.tolist(), model.use.thresholds)
+        target = target_column(request, labels, predicted)
         eligible = eligible_tokens(request, tokens)
         inputs.append(
             TokenizedInput(request, kind, tokens, eligible, labels, probabilities, target)

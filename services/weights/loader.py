@@ -33,7 +33,14 @@ from shared.models.checkpoint import read_checkpoint
 from shared.models.embedded import EmbeddedNote, base_folder
 from shared.models.entry import InputTable, ModelEntry
 from shared.models.hashes import folder_sha256
-from shared.models.labels import Head, LabelMapping, label_mapping
+from shared.models.labels import (
+    CANONICAL,
+    Head,
+    LabelMapping,
+    first_label,
+    label_mapping,
+    thresholds,
+)
 from shared.numerics import promised
 
 PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt")
@@ -99,7 +106,9 @@ def load_classifier(catalogue: Catalogue, entry: ModelEntry, adapt: Adapt) -> Lo
             mapping=mapping,
             languages=catalogue.languages(entry) or (),
             temperature=entry.temperature or (note.temperature if note else 1.0),
-            use=use.model_copy(update={"warnings": mapping.warnings}),
+            use=use.model_copy(
+                update={"warnings": mapping.warnings, "thresholds": mapping.thresholds}
+            ),
             input=entry.input,
             overlong=entry.overlong,
         )
@@ -123,9 +132,22 @@ def load_causal(catalogue: Catalogue, entry: ModelEntry) -> LoadedModel:
             mapping=None,
             languages=catalogue.languages(entry) or (),
             temperature=entry.temperature or 1.0,
-            use=use.model_copy(update={"warnings": catalogue.warnings(entry)}),
+            use=_of_causal(catalogue, entry, use),
             overlong=entry.overlong,
         )
+
+
+def _of_causal(catalogue: Catalogue, entry: ModelEntry, use: ModelUse) -> ModelUse:
+    """What the provenance says of its labels, which its prompt names."""
+    task = entry.task or "hate"
+    verbalizers = entry.prompt.verbalizers if entry.prompt else None
+    first = first_label(task, tuple(verbalizers or CANONICAL[task] or CANONICAL["hate"]))
+    return use.model_copy(
+        update={
+            "warnings": catalogue.warnings(entry),
+            "thresholds": thresholds(entry.threshold, first),
+        }
+    )
 
 
 def load_encoder(catalogue: Catalogue, entry: ModelEntry, shorten: Shorten) -> LoadedEncoder:

@@ -151,20 +151,29 @@ class LabelMapping:
             if (WIDER | OF_A_POLICY).get(folded(output)) == label
         )
 
-    def decided(self, row: Sequence[float]) -> str:
-        """The label that a row of (L,) probabilities decides, by `threshold` or as the likeliest.
+    @property
+    def thresholds(self) -> dict[str, float]:
+        """Label → P from which it is decided."""
+        return thresholds(self.threshold, self.first)
 
-        Several over their thresholds: the likeliest of them. None: the likeliest of those that
-        have no threshold.
-        """
-        by_label = dict(zip(self.labels, row, strict=True))
-        if self.threshold is None:
-            return max(by_label, key=by_label.__getitem__)
-        stated = self.threshold
-        least = stated if isinstance(stated, Mapping) else {self.first: stated}
-        over = [label for label, low in least.items() if by_label[label] >= low]
-        free = [label for label in by_label if label not in least]
-        return max(over or free or by_label, key=by_label.__getitem__)
+
+def thresholds(stated: float | Mapping[str, float] | None, first: str) -> dict[str, float]:
+    """`threshold` of an entry by label; a number is `first`'s."""
+    if stated is None:
+        return {}
+    return dict(stated) if isinstance(stated, Mapping) else {first: stated}
+
+
+def decided(labels: Sequence[str], row: Sequence[float], least: Mapping[str, float]) -> str:
+    """The label that (L,) probabilities decide; without thresholds the first of the likeliest.
+
+    Several over their thresholds: the likeliest of them. None: the likeliest of those that have no
+    threshold.
+    """
+    by_label = dict(zip(labels, row, strict=True))
+    over = [label for label in labels if label in least and by_label[label] >= least[label]]
+    free = [label for label in labels if label not in least]
+    return max(over or free or labels, key=by_label.__getitem__)
 
 
 def folded(name: str) -> str:

@@ -164,3 +164,12 @@ def test_the_gateway_starts_and_shows_every_page_without_model_code() -> None:
 )
 def test_prefer_wait(prefer: str | None, seconds: int) -> None:
     assert wait_seconds(prefer, most=30) == seconds
+
+
+def test_models_say_what_their_outputs_stand_for(client: httpx.Client) -> None:
+    data = client.get("/v1/models").json()["data"]
+    hate = next(card for card in data if card["name"] == "embedded-hate")
+    assert hate["outputs"] == hate["labels"] == ["non-hateful", "hateful"]
+    assert hate["mapping"] == {"non-hateful": ["non-hateful"], "hateful": ["hateful"]}
+    assert (hate["activation"], hate["warnings"]) == ("softmax", [])
+    assert "fault" not in hate

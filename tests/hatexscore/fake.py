@@ -12,6 +12,7 @@ import numpy as np
 
 from shared.contracts import ModelUse
 from shared.errors import BadInput
+from shared.models.calls import Example, Tokens
 from shared.models.ports import Floats, Models, bind
 
 
@@ -42,6 +43,23 @@ class FakeClassifier:
 
     def truncated(self, texts: Sequence[str]) -> list[bool]:
         return [len(text) > self.max_length for text in texts]
+
+    def tokens(self, examples: Sequence[Example]) -> list[Tokens]:
+        """A token a character."""
+        return [self._tokens(example.text) for example in examples]
+
+    def _tokens(self, text: str) -> Tokens:
+        places = range(min(len(text), self.max_length))
+        return Tokens(
+            ids=tuple(places),
+            parts=("text",) * len(places),
+            starts=tuple(places),
+            ends=tuple(place + 1 for place in places),
+            truncated=len(text) > self.max_length,
+            mask_id=None,
+            unk_id=None,
+            pad_id=None,
+        )
 
 
 @dataclass

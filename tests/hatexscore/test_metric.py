@@ -173,9 +173,11 @@ def test_quotations_that_the_text_does_not_hold_are_listed() -> None:
 
 def test_doubts_about_the_probabilities_are_said() -> None:
     with bound(FakeClassifier(languages=("de",), max_length=10)):
-        warnings = score(ask(accept_untrained_languages=True)).warnings
+        request = ask(accept_untrained_languages=True)
+        warnings = score(request).warnings
     assert any("language is en" in warning for warning in warnings)
-    assert any("too long" in warning for warning in warnings)
+    share = 10 / len(request.text)
+    assert f"text-cut: embedded-hate reads the first {share:.1%} of the text" in warnings
 
 
 def test_a_model_without_the_label_is_the_callers_mistake() -> None:

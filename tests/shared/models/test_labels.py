@@ -9,7 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from shared.models.labels import CANONICAL, Head, LabelKeys, LabelMapping, label_mapping
+from shared.models.labels import (
+    CANONICAL,
+    Head,
+    LabelKeys,
+    LabelMapping,
+    decided,
+    label_mapping,
+)
 
 MULTI = "multi_label_classification"
 JIGSAW = ("toxic", "severe_toxic", "obscene", "threat", "insult", "identity_hate")
@@ -174,13 +181,17 @@ def test_keys_that_contradict_each_other_are_refused(keys: dict[str, Any], reaso
 @given(p=st.floats(0, 1))
 def test_a_threshold_decides_and_none_is_the_likeliest(p: float) -> None:
     row = [1 - p, p]
-    assert mapped(("nothate", "hate")).decided(row) == ("hateful" if p > 0.5 else "non-hateful")
-    low = mapped(("nothate", "hate"), threshold=0.2)
-    assert low.decided(row) == ("hateful" if p >= 0.2 else "non-hateful")
+    labels = ("non-hateful", "hateful")
+    assert decided(labels, row, {}) == labels[p > 0.5]
+    least = mapped(("nothate", "hate"), threshold=0.2).thresholds
+    assert decided(labels, row, least) == labels[p >= 0.2]
 
 
 def test_thresholds_of_several_labels() -> None:
-    found = mapped(CANONICAL["nli"], threshold={"contradiction": 0.2, "entailment": 0.5})
-    assert found.decided([0.4, 0.35, 0.25]) == "contradiction"
-    assert found.decided([0.6, 0.1, 0.3]) == "entailment"
-    assert found.decided([0.45, 0.4, 0.15]) == "neutral"
+    labels = CANONICAL["nli"]
+    least = mapped(labels, threshold={"contradiction": 0.2, "entailment": 0.5}).thresholds
+    assert decided(labels, [0.4, 0.35, 0.25], least) == "contradiction"
+    assert decided(labels, [0.6, 0.1, 0.3], least) == "entailment"
+    assert decided(labels, [0.45, 0.4, 0.15], least) == "neutral"
+    assert decided(labels, [0.5, 0.4, 0.1], {"neutral": 0.6, "entailment": 0.6}) == "contradiction"
+    assert decided(labels, [0.5, 0.4, 0.1], dict.fromkeys(labels, 0.9)) == "entailment"
