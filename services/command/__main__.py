@@ -120,7 +120,9 @@ def main(arguments: list[str] | None = None) -> int:
     if given[:1] == ["models"]:
         return models.main(given[1:])
     asked = parser().parse_args(given)
-    if importlib.util.find_spec("rich") is None:
+    try:
+        import rich  # noqa: F401 - not in the bare package
+    except ModuleNotFoundError:
         _say(f"{asked.command} needs more: pip install 'touchstone[command]'")
         return 1
     return _asked(asked)

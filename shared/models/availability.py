@@ -234,6 +234,12 @@ class ModelStates:
                 self.changed.set()
                 telemetry.MODEL_READY.remove(name)
 
+    def demand_reached(self, name: str) -> None:
+        """Raises ModelNotReady where the model's server is known to be away."""
+        found = self.get(name)
+        if found is not None and found.state == "away":
+            raise ModelNotReady(found.reason, model=name, state="away")
+
     def get(self, name: str) -> StateSince | None:
         """How it is; None: nobody has asked for it yet."""
         with self._lock:

@@ -305,7 +305,8 @@ def _tables(path: Path) -> tuple[list[dict[str, Any]], int]:
         raise ValueError(f"{path}: cannot be read: {error.strerror}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ValueError(f"{path}: not TOML: {error}") from error
-    schema, tables = written.pop("schema", 1), written.pop("models", None)
+    none: list[Any] | None = [] if "schema" in written else None  # a new file has no model yet
+    schema, tables = written.pop("schema", 1), written.pop("models", none)
     if type(schema) is not int or schema not in SCHEMAS:
         raise ValueError(f"{path}: schema: must be one of {', '.join(map(str, SCHEMAS))}")
     if written:

@@ -37,6 +37,7 @@ from shared.errors import (
 )
 from shared.job_context import SLICE_SECONDS, JobContext, computing, current, pause, waiting
 from shared.models import calls as op
+from shared.models.availability import ModelStates
 from shared.models.calls import (
     AttributionMethod,
     Attributions,
@@ -456,8 +457,10 @@ class RemoteSimilarity(RemoteModel):
 class QueueModels:
     """The port `shared.models.ports.Models` over Redis."""
 
-    def __init__(self, catalogue: Catalogue) -> None:
+    def __init__(self, catalogue: Catalogue, states: ModelStates | None = None) -> None:
+        """states: where it is said which servers are away."""
         self._catalogue = catalogue
+        self._states = states or ModelStates()
 
     def _entry(self, name: str, *kinds: ModelKind) -> ModelEntry:
         entry = self._catalogue.entry(name)
@@ -476,7 +479,10 @@ class QueueModels:
 
     def language_model(self, name: str) -> LanguageModel:
         entry = self._entry(name, "causal")
-        return served(entry) if entry.scheme == "openai" else RemoteLanguageModel(entry)
+        if not entry.is_served:
+            return RemoteLanguageModel(entry)
+        self._states.demand_reached(name)
+        return served(entry)
 
     def writer(self, name: str) -> Writer:
         return self.language_model(name)

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 import httpx
 import psutil
@@ -65,14 +66,16 @@ def environment() -> dict[str, str]:
 
 
 @contextmanager
-def serving(folder: Path, *options: str, **settings: str) -> Iterator[Service]:
-    """`python -m services.stack serve`, ready."""
+def serving(
+    folder: Path, *options: str, said: IO[bytes] | int = subprocess.DEVNULL, **settings: str
+) -> Iterator[Service]:
+    """`python -m services.stack serve`, ready. said: where its words go."""
     command = [sys.executable, "-m", "services.stack", "serve", "--var", str(folder), "--port", "0"]
     process = subprocess.Popen(
         [*command, *options],
         cwd=ROOT,
         env=environment() | settings,
-        stdout=subprocess.DEVNULL,
+        stdout=said,
     )
     try:
         yield _ready(process, folder)
