@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from threading import RLock
 from typing import Any, Literal
 
 import torch
@@ -23,7 +24,7 @@ from transformers import (
 )
 
 from services.weights.folder import configured_folder, weights_folder
-from services.weights.memory import demand_room, need
+from services.weights.memory import demand_room, loaded, need
 from services.weights.placement import device_of, dtype_of, parameters
 from shared.contracts import ModelUse
 from shared.errors import ScoringError
@@ -177,6 +178,8 @@ def _explained(entry: ModelEntry) -> Iterator[None]:
         raise LoadingError(said, "waiting") from error
     except (OSError, ValueError, RuntimeError, SafetensorError) as error:
         raise ScoringError(unloadable(entry.name, error)) from error
+    finally:
+        loaded(entry.name)
 
 
 def _verified(catalogue: Catalogue, entry: ModelEntry) -> tuple[Path, ModelUse]:
@@ -228,18 +231,25 @@ def _demand_plain(folder: Path) -> None:
         )
 
 
+_library = RLock()
+
+
 @contextmanager
 def silent_loading() -> Iterator[None]:
-    """Without transformers' load report and bars: we check what matters ourselves."""
-    verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
-    logging.set_verbosity_error()
-    logging.disable_progress_bar()
-    try:
-        yield
-    finally:
-        logging.set_verbosity(verbosity)
-        if bars:
-            logging.enable_progress_bar()
+    """Without transformers' load report and bars: we check what matters ourselves.
+
+    One at a time: the library loads with settings of the whole process (dtype, initialisers).
+    """
+    with _library:
+        verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+        logging.set_verbosity_error()
+        logging.disable_progress_bar()
+        try:
+            yield
+        finally:
+            logging.set_verbosity(verbosity)
+            if bars:
+                logging.enable_progress_bar()
 
 
 def _from_folder(folder: Path, kind: Any) -> Any:

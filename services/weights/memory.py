@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Lock
 
 from shared.models.availability import LoadingError
 
@@ -47,14 +48,30 @@ def _width(folder: Path) -> int:
 
 def demand_room(name: str, needed: int, device: str) -> None:
     """Raises LoadingError, state `waiting`, where it would take over 90 % of what is free."""
-    free = free_bytes(device)
-    if free is not None and needed > MOST_SHARE * free:
+    with _lock:
+        promised = sum(size for other, size in _loading.items() if other[1] == device)
+        free = free_bytes(device)
+        fits = free is None or needed <= MOST_SHARE * (free - promised)
+        if fits:
+            _loading[name, device] = needed
+    if not fits and free is not None:
         where = "this machine" if device == "cpu" else device
         raise LoadingError(
             f"the model {name!r} needs {needed / 1e9:.1f} GB, and {where} has "
-            f"{free / 1e9:.1f} GB free: it waits for memory",
+            f"{max(0, free - promised) / 1e9:.1f} GB free: it waits for memory",
             "waiting",
         )
+
+
+def loaded(name: str) -> None:
+    """Its memory is taken, or it gave up: it is promised none any more."""
+    with _lock:
+        for place in [one for one in _loading if one[0] == name]:
+            del _loading[place]
+
+
+_loading: dict[tuple[str, str], int] = {}  # (model, device) → bytes, of those on their way
+_lock = Lock()
 
 
 def free_bytes(device: str) -> int | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -30,6 +31,7 @@ from tests.deployment.manifests import COMPOSE_FILE, ROOT, Json, compose, ours
 from tests.end_to_end.load import examples, finished
 from tests.end_to_end.service import environment
 from tests.patience import SECONDS, busy, eventually
+from tests.tiny_models.encoders import ENCODERS, save_encoder
 
 READY_SECONDS = 300  # of an idle machine, all workers at once
 SECRETS = {
@@ -180,6 +182,26 @@ def test_redis_takes_its_password_from_its_environment(tmp_path: Path) -> None:
         child.stop()
 
 
+def own_model(folder: Path) -> Path:
+    """The shipped models.toml with `mine` besides, whose weights lie in the folder of weights; as
+    the service `models` says with its own command."""
+    save_encoder(folder / "models" / "mine", ENCODERS["dynabench"], 0)
+    file = folder / "models.toml"
+    shutil.copyfile(ROOT / "models.toml", file)
+    tools = compose()["services"]["models"]
+    entry = [sys.executable, *tools["entrypoint"][1:]]
+    told = {
+        "TOUCHSTONE_MODELS_FILE": str(file),
+        "TOUCHSTONE_MODELS_DIR": str(folder / "models"),
+        "HF_HUB_OFFLINE": "1",
+    }
+    for arguments in (["add", f"path:{folder / 'models' / 'mine'}"], tools["command"]):
+        subprocess.run([*entry, *arguments], env=_bare() | told, cwd=ROOT, check=True)
+    for path in [*(folder / "models").rglob("*"), folder / "models", file]:
+        path.chmod(0o555 if path.is_dir() else 0o444)  # as the workers see them
+    return file
+
+
 @pytest.fixture
 def started(chosen: Settings, tmp_path: Path) -> Iterator[str]:
     """Every command of the project's image as a process with its environment; the gateway's URL."""
@@ -190,7 +212,7 @@ def started(chosen: Settings, tmp_path: Path) -> Iterator[str]:
         "TOUCHSTONE_SECRET_KEYS": new_key(),
         "TOUCHSTONE_FILES_URL": str(tmp_path / "files"),
         "HOME": str(tmp_path),
-        "TOUCHSTONE_MODELS_FILE": str(ROOT / "models.toml"),
+        "TOUCHSTONE_MODELS_FILE": str(own_model(tmp_path)),
         "TOUCHSTONE_MODELS_DIR": str(tmp_path / "models"),
     }
     with ExitStack() as held:
@@ -253,3 +275,6 @@ def test_every_command_works_and_together_they_score(started: str, chosen: Setti
     with httpx.Client(base_url=started, headers=bearer, timeout=SECONDS) as client:
         for body in examples():
             finished(client, "/v1/scores/hatexscore", body)
+        job = finished(client, "/v1/scores/hatexscore", next(iter(examples())) | {"model": "mine"})
+        assert [use["name"] for use in job["result"]["provenance"]["models"]] == ["mine"]
+        assert client.get("/v1/models/mine").json()["state"] == "ready"

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import re
 import subprocess
 import sys
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,7 +17,7 @@ import pytest
 
 from services.hatexscore.contract import CONTRACT
 from shared.models.hashes import folder_sha256
-from tests.end_to_end.service import ROOT, Service, environment, serving
+from tests.end_to_end.service import ROOT, Service, environment, said_by, serving
 from tests.patience import SECONDS, eventually
 from tests.tiny_models.encoders import ENCODERS, save_encoder
 
@@ -67,7 +69,6 @@ class Place:
     service: Service
     client: httpx.Client
     file: Path
-    output: Path
     go_on: Path
 
     def model(self, name: str) -> Any:
@@ -113,7 +114,7 @@ def place(file: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plac
     folder = tmp_path_factory.mktemp("serve")
     several = file.with_name("several.toml")
     several.write_text(file.read_text("utf-8") + OTHERS, "utf-8")
-    go_on, output = folder / "go-on", folder / "said.txt"
+    go_on = folder / "go-on"
     told = {
         "PYTHONPATH": str(SLOW),
         "SLOW_UNTIL": str(go_on),
@@ -121,11 +122,10 @@ def place(file: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plac
         "TOUCHSTONE_MODELS_DIR": str(folder / "weights"),
     }
     with (
-        output.open("wb") as said,
-        serving(folder / "var", "--models", str(several), *ROOMS, said=said, **told) as service,
+        serving(folder / "var", "--models", str(several), *ROOMS, **told) as service,
         httpx.Client(base_url=service.url, timeout=SECONDS) as client,
     ):
-        yield Place(service, client, several, output, go_on)
+        yield Place(service, client, several, go_on)
 
 
 def answer_of(place: Place, model: str) -> dict[str, Any]:
@@ -140,8 +140,12 @@ def answer_of(place: Place, model: str) -> dict[str, Any]:
 
 def test_the_service_is_up_without_a_slow_model_and_goes_on_naming_it(place: Place) -> None:
     assert place.model("slow")["state"] == "loading"
-    lines = lambda: place.output.read_text("utf-8").count("loading slow")  # noqa: E731
-    eventually(lambda: lines() >= 2, "the slow model is named again", every=0.5)
+    said = said_by(place.service.folder)
+
+    def is_named_again() -> bool:
+        return said.read_text("utf-8").count("loading slow") >= 2
+
+    eventually(is_named_again, "the slow model is named again", every=0.5)
 
 
 def test_an_own_model_scores_and_is_shown(place: Place, file: Path) -> None:
@@ -180,9 +184,8 @@ def test_jobs_of_a_server_that_is_away_wait_and_lose_no_attempt(place: Place) ->
     accepted = place.client.post("/v1/inference", json=asked)
     assert accepted.status_code == 202, accepted.text
     job_id = accepted.json()["id"]
-    waits: Callable[[], Any] = lambda: place.job(job_id)["waiting_for"]  # noqa: E731
-    eventually(lambda: waits() is not None, "it waits", every=0.2)
-    assert (waits()["model"], waits()["state"]) == ("down", "away")
+    waits = eventually(lambda: place.job(job_id)["waiting_for"], "it waits", every=0.2)
+    assert (waits["model"], waits["state"]) == ("down", "away")
     assert place.job(job_id)["attempts"] == 0
     place.client.post(f"/v1/jobs/{job_id}/cancel")
 
@@ -224,5 +227,36 @@ def test_workers_apart_give_the_same_bytes(
         serving(folder, "--apart", "--wait-models", "--models", str(file), *ROOMS) as service,
         httpx.Client(base_url=service.url, timeout=SECONDS) as client,
     ):
-        apart = Place(service, client, file, folder, folder)
+        apart = Place(service, client, file, folder)
         assert answer_of(apart, "mine") == answer_of(place, "mine")
+
+
+def test_the_page_is_true(place: Place, file: Path, tmp_path: Path) -> None:
+    """The commands of docs/your-own-model.md, on this service and with a new name."""
+    page = (ROOT / "docs" / "your-own-model.md").read_text("utf-8")
+    _, _, rest = page.partition("<!-- run by tests/end_to_end/test_own_model.py -->")
+    blocks = re.findall(r"```sh\n(.*?)```", rest.partition("<!-- end of what is run -->")[0], re.S)
+    place.file.write_text(place.file.read_text("utf-8").replace('name = "mine"', 'name = "first"'))
+    (tmp_path / "var").symlink_to(place.service.folder)
+    told = {
+        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+        "TOUCHSTONE_MODELS_FILE": str(place.file),
+    }
+
+    def typed(block: str) -> str:
+        script = block.replace("/path/to/your/model", str(file.parent / "mine"))
+        script = script.replace("http://127.0.0.1:8000", place.service.url)
+        ran = subprocess.run(
+            ["bash", "-euc", script], cwd=tmp_path, env=environment() | told,
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert ran.returncode == 0, ran.stderr
+        return ran.stdout
+
+    assert len(blocks) == 2
+    assert "mine  ready" in typed(blocks[0])
+    eventually(lambda: place.model("mine").get("state") == "ready", "it is ready", every=0.3)
+    shown, _, scored = typed(blocks[1]).partition("}{")
+    assert '"state":"ready"' in shown
+    assert '"name":"mine"' in scored
+    assert '"succeeded"' in scored
