@@ -83,7 +83,7 @@ def _lines(label: str) -> Any:
     """What the hub's client takes for a progress bar: a line of its own for each file."""
     from tqdm.auto import tqdm  # it comes with the hub's client
 
-    class Lines(tqdm):  # type: ignore[misc]  # it has no types
+    class ProgressLines(tqdm):  # type: ignore[misc]  # it has no types
         """How far it is: bytes, rate, time left; on one line in a terminal."""
 
         def __init__(self, *arguments: Any, **more: Any) -> None:
@@ -104,7 +104,7 @@ def _lines(label: str) -> Any:
             """Nothing is left to wipe."""
             self.disable = True
 
-    return Lines
+    return ProgressLines
 
 
 def progress(label: str, done: int, total: int | None, seconds: float) -> str:

@@ -12,12 +12,15 @@ import sys
 import time
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from shared import telemetry
 from shared.models.catalogue import Catalogue, ModelCard, load_catalogue
 from shared.models.entry import ModelEntry
 from shared.settings import settings_or_exit, stay_offline
+
+if TYPE_CHECKING:
+    from services.inference.model_probes import ModelAnswers
 
 Report = dict[str, Any]
 RUNTIME_BYTES = 700_000_000  # of a process with the model libraries, measured
@@ -25,13 +28,7 @@ RUNTIME_BYTES = 700_000_000  # of a process with the model libraries, measured
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """The command; 0 if every model that was asked for can be used."""
-    parser = argparse.ArgumentParser(prog="touchstone models check", description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="NAME", help="none: all that are configured")
-    parser.add_argument("--json", action="store_true", help="for machines")
-    parser.add_argument(
-        "--memory", action="store_true", help="only the bytes that a worker with all of them needs"
-    )
-    asked = parser.parse_args(arguments)
+    asked = _parser().parse_args(arguments)
     stay_offline()  # before a model library is imported
     chosen = settings_or_exit()
     telemetry.configure_logging("error", "console")
@@ -56,6 +53,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if asked.json:
         sys.stdout.write(json.dumps(reports, indent=1) + "\n")
     return 0 if all(one["state"] == "ready" for one in reports) else 1
+
+
+def _parser() -> argparse.ArgumentParser:
+    made = argparse.ArgumentParser(prog="touchstone models check", description=__doc__)
+    made.add_argument("names", nargs="*", metavar="NAME", help="none: all that are configured")
+    made.add_argument("--json", action="store_true", help="for machines")
+    made.add_argument(
+        "--memory", action="store_true", help="only the bytes that a worker with all of them needs"
+    )
+    return made
 
 
 def memory(catalogue: Catalogue) -> int:
@@ -119,16 +126,21 @@ def _of_weights(catalogue: Catalogue, entry: ModelEntry) -> Report:
         state = error.state if isinstance(error, ModelNotReady) else "failed"
         return {"state": state, "error": error.detail}
     known = states.get(entry.name)
-    placement = known.placement if known else None
     return {
         "state": "ready",
         "error": None,
         "sha256": use.sha256,
         "device": use.device,
         "dtype": use.dtype,
-        "memory_needed": placement.memory if placement else None,
+        "memory_needed": known.placement.memory if known and known.placement else None,
         "memory_free": free_bytes(str(use.device)),
         "loaded_seconds": round(seconds, 1),
+        **_answers(answered),
+    }
+
+
+def _answers(answered: ModelAnswers) -> Report:
+    return {
         "limit": answered.limit,
         "answer": answered.answer,
         "answer_milliseconds": round(answered.milliseconds, 1),

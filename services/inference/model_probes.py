@@ -25,6 +25,7 @@ YES_OR_NO = Template(
 )
 TOLERANCE = {"float32": 1e-5}  # of probabilities, between batches; other dtypes:
 COARSE = 0.02
+Rows = Callable[..., list[Floats]]  # of texts
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ class Probed:
 
 
 @dataclass(frozen=True)
-class Answered:
+class ModelAnswers:
     """A model's answers in this process. limit: tokens that it reads."""
 
     answer: str
@@ -45,7 +46,7 @@ class Answered:
     probes: dict[str, Probed]
 
 
-def asked(models: Models, name: str, dtype: str, languages: Sequence[str] | None) -> Answered:
+def asked(models: Models, name: str, dtype: str, languages: Sequence[str] | None) -> ModelAnswers:
     """One answer with its time, and the probes. Raises ScoringError where the answer fails."""
     if models.kind(name) in ("similarity", "cross-encoder"):
         return _similarity(models, name, TOLERANCE.get(dtype, COARSE))
@@ -63,26 +64,24 @@ def asked(models: Models, name: str, dtype: str, languages: Sequence[str] | None
     said = ", ".join(f"{label} {p:.3f}" for label, p in zip(labels, row, strict=True))
     [read] = model.tokens([Example(text=LONG, template=template)])
     states = "every language" if languages and "*" in languages else ", ".join(languages or ())
-    return Answered(
-        said,
-        1_000 * seconds,
-        len(read.ids),
-        {
-            "batch invariance": _probe(lambda: _steady(rows, TOLERANCE.get(dtype, COARSE))),
-            "longer than it reads": _probe(lambda: _believable(rows(LONG)[0])),
-            "an empty text": _probe(lambda: _believable(rows("")[0])),
-            "special tokens": _probe(lambda: _believable(rows(SPECIAL)[0])),
-            "another language": _probe(
-                lambda: Probed(
-                    _believable(rows(FOREIGN)[0]).good,
-                    f"it answers; its entry states {states or 'no languages: add `languages`'}",
-                )
-            ),
-        },
-    )
+    probes = _of_texts(rows, TOLERANCE.get(dtype, COARSE))
+    foreign = _probe(lambda: _believable(rows(FOREIGN)[0]))
+    said_of_it = f"it answers; its entry states {states or 'no languages: add `languages`'}"
+    probes["another language"] = Probed(foreign.good, said_of_it) if foreign.good else foreign
+    return ModelAnswers(said, 1_000 * seconds, len(read.ids), probes)
 
 
-def _similarity(models: Models, name: str, tolerance: float) -> Answered:
+def _of_texts(rows: Rows, tolerance: float) -> dict[str, Probed]:
+    """The probes that every kind of model has."""
+    return {
+        "batch invariance": _probe(lambda: _steady(rows, tolerance)),
+        "longer than it reads": _probe(lambda: _believable(rows(LONG)[0])),
+        "an empty text": _probe(lambda: _believable(rows("")[0])),
+        "special tokens": _probe(lambda: _believable(rows(SPECIAL)[0])),
+    }
+
+
+def _similarity(models: Models, name: str, tolerance: float) -> ModelAnswers:
     model = models.similarity(name)
 
     def values(*pairs: tuple[str, str]) -> Floats:
@@ -95,17 +94,8 @@ def _similarity(models: Models, name: str, tolerance: float) -> Answered:
     def rows(*texts: str) -> list[Floats]:
         return [np.atleast_1d(one) for one in values(*((SENTENCE, text) for text in texts))]
 
-    return Answered(
-        f"two sentences {value:.3f}",
-        1_000 * seconds,
-        None,
-        {
-            "batch invariance": _probe(lambda: _steady(rows, tolerance)),
-            "longer than it reads": _probe(lambda: _believable(rows(LONG)[0])),
-            "an empty text": _probe(lambda: _believable(rows("")[0])),
-            "special tokens": _probe(lambda: _believable(rows(SPECIAL)[0])),
-        },
-    )
+    said = f"two sentences {value:.3f}"
+    return ModelAnswers(said, 1_000 * seconds, None, _of_texts(rows, tolerance))
 
 
 def _probe(look: Callable[[], Probed]) -> Probed:
@@ -115,7 +105,7 @@ def _probe(look: Callable[[], Probed]) -> Probed:
         return Probed(False, f"{type(error).__name__}: {error}")
 
 
-def _steady(rows: Callable[..., list[Floats]], tolerance: float) -> Probed:
+def _steady(rows: Rows, tolerance: float) -> Probed:
     """Whether a text is judged the same beside others."""
     [alone] = rows(SENTENCE)
     beside = rows(LONG[:600], SENTENCE, "short", FOREIGN)[1]

@@ -26,7 +26,7 @@ NOTE = "CONVERTED.json"
 COPIED = ("*.json", "*.txt", "*.model", "*.jinja", "README.md")
 
 
-class Forbidden(Exception):
+class WayOut(Exception):
     """The weights tried to reach the network, or to start something."""
 
 
@@ -66,7 +66,7 @@ def confine(size: int) -> None:
 
 def _refuse(event: str, _arguments: tuple[Any, ...]) -> None:
     if event.startswith(("socket.", "subprocess.", "os.exec", "os.system", "os.posix_spawn")):
-        raise Forbidden(event)
+        raise WayOut(event)
 
 
 def convert(folder: Path, target: Path, commit: str) -> None:
