@@ -301,7 +301,7 @@ def load_catalogue(path: Path) -> Catalogue:
             entries.append(_entry(table, schema, root))
         except ValidationError as error:
             faults.append(FaultyEntry(name, f"{path.name}: models.{place}.{_reasons(error)}"))
-        except ValueError as error:
+        except (ValueError, TypeError, AttributeError) as error:  # of shapes that no key has
             faults.append(FaultyEntry(name, f"{path.name}: models.{place}: {error}"))
     changed = int(path.stat().st_mtime)
     return _each_name_once(Catalogue(tuple(entries), root, tuple(faults), changed), path)
@@ -313,7 +313,7 @@ def _tables(path: Path) -> tuple[list[dict[str, Any]], int]:
         written = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise ValueError(f"{path}: cannot be read: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:  # TOMLDecodeError; numbers, nesting without end
         raise ValueError(f"{path}: not TOML: {error}") from error
     none: list[Any] | None = [] if "schema" in written else None  # a new file has no model yet
     schema, tables = written.pop("schema", 1), written.pop("models", none)
@@ -366,14 +366,15 @@ def _kind(source: Any, root: Path) -> ModelKind | None:
 
 def _each_name_once(catalogue: Catalogue, path: Path) -> Catalogue:
     """Of entries that share a name none is left: nobody knows which one a request means."""
-    names = Counter(entry.name for entry in catalogue.entries)
+    names = Counter(one.name for one in (*catalogue.entries, *catalogue.faults))
     twice = {name: count for name, count in names.items() if count > 1}
     again = tuple(
         FaultyEntry(name, f"{path.name}: the model {name!r} is configured {count} times")
         for name, count in twice.items()
     )
     kept = tuple(entry for entry in catalogue.entries if entry.name not in twice)
-    return Catalogue(kept, catalogue.root, (*catalogue.faults, *again), catalogue.changed)
+    faults = tuple(fault for fault in catalogue.faults if fault.name not in twice)
+    return Catalogue(kept, catalogue.root, (*faults, *again), catalogue.changed)
 
 
 def _reasons(error: ValidationError) -> str:
