@@ -158,6 +158,14 @@ def consume(queues: list[str], chosen: Settings) -> None:
     queue.app.worker_main(["worker", *threads, *quiet, "--queues", ",".join(queues), *level])
 
 
+def make_ready(names: list[str], catalogue: Catalogue, health: Health) -> None:
+    """Register the services, load the models, and score an example of each service."""
+    register_all(names)
+    preload(partial(describe, ports.models()), needed(names, catalogue), health)
+    health.obstruct("worker", "is warming up: it scores an example of each of its services")
+    warm_up()
+
+
 def main(arguments: list[str] | None = None) -> None:
     """The command."""
     names = parse(arguments)
@@ -177,10 +185,7 @@ def main(arguments: list[str] | None = None) -> None:
         StatusSender(states).start()
     else:
         refuse_torch()
-    register_all(names)
-    preload(partial(describe, ports.models()), needed(names, catalogue), health)
-    health.obstruct("worker", "is warming up: it scores an example of each of its services")
-    warm_up()
+    make_ready(names, catalogue, health)
     watchdog.start()
     health.ailment = watchdog.ailment
     health.clear("worker")

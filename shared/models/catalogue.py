@@ -366,7 +366,8 @@ def _kind(source: Any, root: Path) -> ModelKind | None:
 
 def _each_name_once(catalogue: Catalogue, path: Path) -> Catalogue:
     """Of entries that share a name none is left: nobody knows which one a request means."""
-    names = Counter(one.name for one in (*catalogue.entries, *catalogue.faults))
+    names = Counter(entry.name for entry in catalogue.entries)
+    names.update(fault.name for fault in catalogue.faults)
     twice = {name: count for name, count in names.items() if count > 1}
     again = tuple(
         FaultyEntry(name, f"{path.name}: the model {name!r} is configured {count} times")
