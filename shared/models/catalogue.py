@@ -13,10 +13,12 @@ import tomllib
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import Field, ValidationError
+from pydantic_core import ErrorDetails
 
 from shared.contracts import JobRequest, Message, ModelKind, ServiceContract
 from shared.errors import BadInput, ModelUnusable
@@ -380,6 +382,13 @@ def _each_name_once(catalogue: Catalogue, path: Path) -> Catalogue:
 
 def _reasons(error: ValidationError) -> str:
     return "; ".join(
-        f"{'.'.join(str(step) for step in found['loc'])}: {found['msg']}"
+        f"{'.'.join(str(step) for step in found['loc'])}: {_said(found)}"
         for found in error.errors()
     )
+
+
+def _said(found: ErrorDetails) -> str:
+    if found["type"] != "extra_forbidden":
+        return found["msg"]
+    alike = get_close_matches(str(found["loc"][-1]), ModelEntry.model_fields, n=1)
+    return "there is no such key" + (f"; did you mean {alike[0]}?" if alike else "")
