@@ -5,9 +5,8 @@ The service is up before they are; a large one takes what it takes, and nobody g
 
 from __future__ import annotations
 
-import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -32,9 +31,10 @@ class ModelWatch:
         self._answers: dict[str, Mapping[str, ModelReport]] = {}  # of each worker, its last one
         self._last = 0.0
 
-    def watch(self, stopping: threading.Event) -> None:
-        """Say what is not ready until told to stop."""
-        while not stopping.wait(LOOK_SECONDS):
+    def watch(self, until: Callable[[], bool]) -> None:
+        """Say what is not ready."""
+        while not until():
+            time.sleep(LOOK_SECONDS)
             self.look()
 
     def wait(self) -> None:

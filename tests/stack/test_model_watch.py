@@ -79,3 +79,9 @@ def test_waiting_for_all_models_needs_an_answer(watch: ModelWatch) -> None:
     Worker.states = {"mine": "ready"}
     waiting.join(60)
     assert not waiting.is_alive()
+
+
+def test_watching_ends_when_it_is_told(watch: ModelWatch) -> None:
+    Worker.states = {"mine": "ready"}
+    looks = iter([False, False, True])
+    watch.watch(until=lambda: next(looks))
