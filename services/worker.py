@@ -192,6 +192,7 @@ def main(arguments: list[str] | None = None) -> None:
     reread = CatalogueReload(
         catalogue, chosen.models_file, partial(renew, names, catalogue, health)
     )
+    reread.follow()
     reread.start()
     # Celery takes the signal for itself when it starts
     signals.worker_ready.connect(lambda **_: reread.on_hangup(), weak=False)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import tomllib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -101,9 +101,12 @@ class Catalogue:
     root: Path
     faults: tuple[FaultyEntry, ...] = ()
     changed: int = 0  # unix seconds: when the file was
+    renew: Callable[[], object] | None = None  # is called before a name is said to be unknown
 
     def entry(self, name: str) -> ModelEntry:
         """The model configured under this name. Raises BadInput for an unknown or a faulty one."""
+        if self.renew is not None and name not in self._by_name():
+            self.renew()
         for entry in self.entries:
             if entry.name == name:
                 return entry
