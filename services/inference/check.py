@@ -14,7 +14,7 @@ from services.bindings import local
 from shared.errors import ScoringError
 from shared.models.calls import Example, Template
 from shared.models.catalogue import Catalogue, load_catalogue
-from shared.models.ports import Models, describe, judge
+from shared.models.ports import Models, describe
 from shared.settings import settings
 
 SENTENCE = "The weather in the old town was lovely today"
@@ -61,7 +61,7 @@ def report(catalogue: Catalogue, name: str) -> Table:
 
 def _one_answer(models: Models, name: str, *, causal: bool) -> dict[str, str]:
     example = Example(text=SENTENCE, template=YES_OR_NO if causal else None)
-    model = judge(models, name)
+    model = models.judge(name)
     started = time.perf_counter()
     [row] = model.judge([example])
     seconds = time.perf_counter() - started

@@ -16,6 +16,9 @@ from shared.contracts import MAX_TEXT, Message, ModelKind, ModelUse
 from shared.models.judgement import Judgement
 
 Text = Annotated[str, StringConstraints(max_length=MAX_TEXT)]
+JudgedText = Annotated[
+    str, StringConstraints(max_length=4 * MAX_TEXT)  # masked, a text is longer: `a.b` is `[MASK].b`
+]
 Label = Annotated[str, StringConstraints(min_length=1, max_length=64)]
 Position = Annotated[int, Field(ge=0, description="of a token in the example, 0-based")]
 TokenId = Annotated[int, Field(ge=0)]
@@ -49,7 +52,7 @@ class Template(Message):
 class Example(Message):
     """What a model judges: a text, a pair of texts, or a text in a template."""
 
-    text: Text
+    text: JudgedText
     text_pair: Text | None = None
     template: Template | None = Field(default=None, description="for causal models, and only those")
 

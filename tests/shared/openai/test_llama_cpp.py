@@ -25,7 +25,7 @@ from shared.models.calls import (
 )
 from shared.models.openai.model import ServedLanguageModel, served
 from shared.models.openai.scoring import Forced
-from shared.models.ports import LanguageModel, describe, judgements
+from shared.models.ports import LanguageModel, describe
 from shared.models.remote import QueueModels
 from shared.models.server_check import ServerAbilities, probe, render
 
@@ -249,7 +249,7 @@ def test_judgements_are_scored_with_their_mass(
     )
     template = Template(verbalizers={"this": likely.text, "that": " not"})
     example = Example(text="The garden was", template=template)
-    [found], [here] = judgements(tiny_served, [example]), own.judge([example])
+    [found], [here] = tiny_served.judgements([example]), own.judge([example])
     assert found.reading == "scored"
     assert found.probabilities == pytest.approx(here.tolist(), abs=1e-4)
     shares = own.score([Prompt(text=example.text)] * 2, list(template.verbalizers.values()))
