@@ -79,7 +79,6 @@ def of_head(judges: TinyJudges, text: str) -> float:
         ("served-head", None, of_head),
         ("causal", "verbalizers", of_verbalizers),
         ("scored", "scored", of_verbalizers),
-        ("chat", "top-logprobs", of_verbalizers),
     ],
 )
 def test_the_same_request_by_every_kind_of_judge(
@@ -105,6 +104,22 @@ def test_the_same_request_by_every_kind_of_judge(
     assert (told and told.reading) == reading
     if told is not None:
         assert 0.01 < (told.mass or 0) <= 1
+
+
+def test_a_server_that_lists_some_tokens_is_as_sure_as_its_list(judges: TinyJudges) -> None:
+    judge = judges.models.judge("chat")
+    [text], [masked] = (judge.judgements([Example(text=one)]) for one in (TEXT, MASKED))
+    report = SERVICE.score(asking("chat"))
+    told = report.probability_reading
+    unlisted = [one.unread.code for one in (text, masked) if one.unread]
+    if unlisted:
+        assert codes(report)["qf"] == unlisted[0]
+        return
+    assert told is not None
+    assert told.reading == "top-logprobs"
+    assert told.uncertainty == max(text.uncertainty, masked.uncertainty) <= 0.01
+    dp = text.demand()[0] - masked.demand()[0]
+    assert report.components.qf == pytest.approx(abs(dp), abs=1e-5)
 
 
 def test_requests_of_several_judges_in_a_batch_score_as_alone(judges: TinyJudges) -> None:
