@@ -303,11 +303,12 @@ def classifier_runs(conditions: Sequence[Condition]) -> RunsOfConditions:
     for model in dict.fromkeys(condition.model for condition in own):
         same = [condition for condition in own if condition.model == model]
         judge = models().judge(model)
-        examples = [_example(condition) for condition in same]
-        found = judge.judgements(examples)
+        labels = judge.labels_of(_example(same[0]))
+        columns = [_columns(labels, condition) for condition in same]
+        found = judge.judgements([_example(condition) for condition in same])
         runs |= group_runs(
-            (condition, "logits", _classifier_run(one, _columns(one.labels, condition)))
-            for condition, one in zip(same, found, strict=True)
+            (condition, "logits", _classifier_run(one, column))
+            for condition, one, column in zip(same, found, columns, strict=True)
         )
     return runs
 

@@ -132,10 +132,10 @@ class Catalogue:
             )
         if contract.needs is None or request is None:
             return
-        needed = contract.needs(request)
+        abilities = contract.needs(request)
         if entry.is_served:
-            demand_abilities(entry, needed)
-        if "judge" in needed:
+            demand_abilities(entry, abilities)
+        if "judge" in abilities:
             self._demand_labels(contract, entry)
 
     def _demand_labels(self, contract: ServiceContract, entry: ModelEntry) -> None:

@@ -31,7 +31,7 @@ from shared.models.classification_protocols import (
 )
 from shared.models.encoder_input import EncoderTexts
 from shared.models.entry import ModelEntry
-from shared.models.judgement import Judgement, unread
+from shared.models.judgement import TOO_LONG, Judgement, unread
 from shared.models.label_readout import LabelReadout, of_head, read_labels
 from shared.models.labels import Head, LabelMapping, folded, label_mapping
 from shared.models.server_connection import Connection
@@ -109,9 +109,9 @@ class ServedClassifier:
             return []
         try:
             found = self._read(examples)
-        except TextTooLong as error:
+        except TextTooLong:
             if len(examples) == 1:
-                return [unread(self.labels, "text-too-long", error.detail, reading="head")]
+                return [unread(self.labels, "text-too-long", TOO_LONG, reading="head")]
             half = len(examples) // 2
             return [*self.judgements(examples[:half]), *self.judgements(examples[half:])]
         return of_head(found.probabilities, found.mass, self.labels)

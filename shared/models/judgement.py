@@ -27,6 +27,7 @@ UnreadCode = Literal[
 ]
 LOW_MASS, NO_MASS = 0.5, 0.01  # the model would rather say, or says, something else
 ROUNDING = 1e-9  # of a sum of probabilities
+TOO_LONG = "the model's server reads no text that long"  # its own words may repeat the text
 FEWEST_VOTES = 200  # of which a difference between two P is read
 Share = Annotated[float, Field(ge=0, le=1)]
 
