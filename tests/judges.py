@@ -23,6 +23,7 @@ from tests.shared.openai.computing import ClassifierDouble, LanguageModelDouble,
 from tests.shared.openai.stub import listening
 
 STYLES: dict[str, Style] = {"scored": "vllm-prompt", "chat": "chat", "silent": "silent"}
+STRINGS = 5  # for a label: so many that they have some mass together
 NAMES = ("no", "perhaps", "yes")
 HEAD = """
 [[models]]
@@ -49,14 +50,14 @@ verbalizers = {{ {verbalizers} }}
 
 @dataclass(frozen=True)
 class TinyPrompt:
-    """How the causal ones are asked. verbalizers: label → token that is read as one by itself."""
+    """How the causal ones are asked. verbalizers: label → strings of one token each."""
 
     task: str
     user: str
-    verbalizers: dict[str, str]
+    verbalizers: dict[str, list[str]]
 
     def entry(self, name: str, source: str, more: str = "") -> str:
-        words = ", ".join(f'"{k}" = [{json.dumps(v)}]' for k, v in self.verbalizers.items())
+        words = ", ".join(f'"{k}" = {json.dumps(v)}' for k, v in self.verbalizers.items())
         return CAUSAL.format(
             name=name, source=source, task=self.task, user=json.dumps(self.user),
             verbalizers=words, more=more,
@@ -70,6 +71,15 @@ class TinyJudges:
     models: LocalModels
     network: LanguageModelDouble
     prompt: TinyPrompt
+
+    def shares(self, prompt: str) -> list[float]:
+        """(L,) P of each label: its verbalizers' next-token probabilities, from the raw network."""
+        table = self.network.logprobs(self.network.ids(prompt))[-1].exp()
+        sums = [
+            sum(float(table[self.network.ids(prompt + word)[-1]]) for word in words)
+            for words in self.prompt.verbalizers.values()
+        ]
+        return [one / sum(sums) for one in sums]
 
 
 def likely_words(network: LanguageModelDouble, prompts: Sequence[str], count: int) -> list[str]:
@@ -98,8 +108,9 @@ def tiny_judges(
     head: the keys of the encoder's labels."""
     save_bert(folder / "bert", byte_tokenizer(begins=False, reads=64))
     network = LanguageModelDouble(save_llama(folder / "llama", reads=512), "chat", listed=400)
-    words = likely_words(network, texts, len(labels))
-    prompt = TinyPrompt(task, user, dict(zip(labels, words, strict=True)))
+    words = likely_words(network, texts, STRINGS * len(labels))
+    by_label = {label: words[place :: len(labels)] for place, label in enumerate(labels)}
+    prompt = TinyPrompt(task, user, by_label)
     here = 'device = "cpu"\ndtype = "float32"'
     written = [
         "schema = 2",

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 
 from services.ftc.contract import CONTRACT, FtcRequest
 from services.ftc.metric import SERVICE
@@ -57,12 +56,8 @@ def judges(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TinyJudges]:
 
 
 def of_verbalizers(judges: TinyJudges, hypothesis: str) -> list[float]:
-    """(3,) the next token's, after the prompt, from the raw network."""
-    network = judges.network
-    table = network.logprobs(network.ids(prompt(PREMISE, hypothesis)))[-1]
-    ids = [network.ids(USER + word)[-1] for word in judges.prompt.verbalizers.values()]
-    found: list[float] = torch.softmax(table[ids], dim=0).tolist()
-    return found
+    """(3,) in the order of the labels."""
+    return judges.shares(prompt(PREMISE, hypothesis))
 
 
 def of_head(judges: TinyJudges, hypothesis: str) -> list[float]:

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 
 from services.hatexscore.contract import CONTRACT, HatexscoreRequest
 from services.hatexscore.metric import SERVICE
@@ -51,18 +50,16 @@ def asking(model: str = "embedded-hate", **more: object) -> HatexscoreRequest:
 
 @pytest.fixture(scope="module")
 def judges(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TinyJudges]:
-    texts = [USER.replace("{text}", text) for text in (TEXT, MASKED)]
+    drawn = [mask_spans(TEXT, spans) for spans in random_placements(TEXT, [QUOTED], 0, 20)]
+    texts = [USER.replace("{text}", text) for text in (TEXT, MASKED, *drawn)]
     folder = tmp_path_factory.mktemp("judges")
     with tiny_judges(folder, "hate", USER, texts, LABELS, HEAD) as made:
         yield made
 
 
 def of_verbalizers(judges: TinyJudges, text: str) -> float:
-    """P(hateful): the next token's, after the prompt, from the raw network."""
-    network = judges.network
-    table = network.logprobs(network.ids(USER.replace("{text}", text)))[-1]
-    ids = [network.ids(USER + word)[-1] for word in judges.prompt.verbalizers.values()]
-    return float(torch.softmax(table[ids], dim=0)[0])
+    """P(hateful)."""
+    return judges.shares(USER.replace("{text}", text))[0]
 
 
 def of_head(judges: TinyJudges, text: str) -> float:
