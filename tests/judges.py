@@ -72,6 +72,15 @@ class TinyJudges:
     network: LanguageModelDouble
     prompt: TinyPrompt
 
+    @contextmanager
+    def bound(self) -> Iterator[TinyJudges]:
+        """Bind them for a while."""
+        bind(self.models)
+        try:
+            yield self
+        finally:
+            bind(None)
+
     def shares(self, prompt: str) -> list[float]:
         """(L,) P of each label: its verbalizers' next-token probabilities, from the raw network."""
         table = self.network.logprobs(self.network.ids(prompt))[-1].exp()
@@ -104,7 +113,7 @@ def likely_words(network: LanguageModelDouble, prompts: Sequence[str], count: in
 def tiny_judges(
     folder: Path, task: str, user: str, texts: Sequence[str], labels: Sequence[str], head: str
 ) -> Iterator[TinyJudges]:
-    """Bound while the block runs. texts: some filled prompts, after which labels shall be likely;
+    """While the block runs. texts: some filled prompts, after which labels shall be likely;
     head: the keys of the encoder's labels."""
     save_bert(folder / "bert", byte_tokenizer(begins=False, reads=64))
     network = LanguageModelDouble(save_llama(folder / "llama", reads=512), "chat", listed=400)
@@ -130,9 +139,4 @@ def tiny_judges(
         source = f"classify:{url.removesuffix('/v1')}"
         written.append(HEAD.format(name="served-head", source=source, more=more))
         file.write_text("\n".join(written), "utf-8")
-        models = LocalModels(load_catalogue(file))
-        bind(models)
-        try:
-            yield TinyJudges(models, network, prompt)
-        finally:
-            bind(None)
+        yield TinyJudges(LocalModels(load_catalogue(file)), network, prompt)

@@ -201,7 +201,7 @@ class _Judgements:
         if unread:
             why = f"{len(unread)} of {len(found)} random texts were not read: {unread[0].detail}"
             return None, (f"{NO_CONTROL}{why}",)
-        null = [_hateful(one) for one in found]
+        null = [p for p in map(_hateful, found) if p is not None]
         return (np.array(null, dtype=np.float64) if null else None), ()
 
     def _doubts(self, texts: ClassifierTexts, parsed: ParsedExplanation) -> Iterator[str]:

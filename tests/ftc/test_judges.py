@@ -48,10 +48,16 @@ def prompt(premise: str, hypothesis: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def judges(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TinyJudges]:
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TinyJudges]:
     folder = tmp_path_factory.mktemp("judges")
     texts = [prompt(one, two) for one in (PREMISE, "") for two in (HYPOTHESIS, OTHER)]
     with tiny_judges(folder, "nli", USER, texts, LABELS, HEAD) as made:
+        yield made
+
+
+@pytest.fixture
+def judges(tiny: TinyJudges) -> Iterator[TinyJudges]:
+    with tiny.bound() as made:
         yield made
 
 
@@ -135,11 +141,18 @@ def test_an_unread_blank_premise_is_no_baseline() -> None:
 
 def test_unread_random_phrases_leave_no_null() -> None:
     phrases = ["playing tennis", "playing golf", "playing darts", "riding bikes", "baking bread"]
-    plain = asking(counterfactuals=None, draws=5, substitutes=phrases)
+    plain = asking(
+        premise=f"{PREMISE} in the kitchen.",
+        hypothesis=f"{HYPOTHESIS} in the kitchen.",
+        explanation="The friends cannot be playing chess and playing cards at the same time.",
+        counterfactuals=None,
+        draws=5,
+        substitutes=phrases,
+    )
     with bound(Saying()):
         whole = SERVICE.score(plain)
     assert whole.counterfactuals[0].null is not None
-    kept = {HYPOTHESIS, whole.counterfactuals[0].text}
+    kept = {plain.hypothesis, whole.counterfactuals[0].text}
     with bound(Saying(silent=lambda premise, text: premise != "" and text not in kept)):
         report = SERVICE.score(plain)
     assert report.score == whole.score

@@ -15,6 +15,7 @@ from services.hatexscore.model_calls import random_placements
 from services.hatexscore.quotes import mask_spans
 from services.hatexscore.report import HatexscoreReport
 from services.inference.local_models import LocalModels
+from shared.contracts import MAX_TEXT
 from shared.errors import BadInput
 from shared.models.calls import Example
 from shared.models.catalogue import Catalogue, load_catalogue
@@ -39,7 +40,8 @@ def asking(model: str = "embedded-hate", **more: object) -> HatexscoreRequest:
     return HatexscoreRequest.model_validate(
         {
             "text": TEXT,
-            "explanation": 'It says "are ruining our town" of immigrants. Conclusion: hateful.',
+            "explanation": 'It says "are ruining our town", blaming immigrants for it. '
+            "Conclusion: hateful.",
             "predicted_label": "hateful",
             "language": "en",
             "model": model,
@@ -49,11 +51,17 @@ def asking(model: str = "embedded-hate", **more: object) -> HatexscoreRequest:
 
 
 @pytest.fixture(scope="module")
-def judges(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TinyJudges]:
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TinyJudges]:
     drawn = [mask_spans(TEXT, spans) for spans in random_placements(TEXT, [QUOTED], 0, 20)]
     texts = [USER.replace("{text}", text) for text in (TEXT, MASKED, *drawn)]
     folder = tmp_path_factory.mktemp("judges")
     with tiny_judges(folder, "hate", USER, texts, LABELS, HEAD) as made:
+        yield made
+
+
+@pytest.fixture
+def judges(tiny: TinyJudges) -> Iterator[TinyJudges]:
+    with tiny.bound() as made:
         yield made
 
 
@@ -162,11 +170,9 @@ def test_heads_of_every_form_score(preset: str, more: str, tmp_path: Path) -> No
     model = models.local_classifier("m")
     column = model.labels.index("hateful")
     [original], [masked] = model.probabilities([TEXT]), model.probabilities([MASKED])
-    assert (report.probability_original, report.probability_masked) == (
-        original[column],
-        masked[column],
-    )
-    assert report.components.qf == pytest.approx(abs(original[column] - masked[column]))
+    assert report.probability_original == pytest.approx(original[column], abs=1e-5)
+    assert report.probability_masked == pytest.approx(masked[column], abs=1e-5)
+    assert report.components.qf == pytest.approx(abs(original[column] - masked[column]), abs=1e-5)
     assert report.score is not None
 
 
@@ -196,11 +202,11 @@ def test_p_that_was_not_read_is_null_with_the_judges_reason(which: str, code: Un
     report = saying(lambda text: unread(LABELS, code, "no") if text == which else read(text))
     parts = report.components
     assert (report.score, parts.qf, parts.cc, report.control) == (None, None, None, None)
-    assert (parts.htc, parts.tgi) == (1, 1)
+    assert None not in (parts.htc, parts.tgi)
     assert codes(report) == {"qf": code, "cc": code, "score": code}
     assert (report.probability_original is None) == (which == TEXT)
     assert {reason.detail for reason in report.reasons} <= set(report.warnings)
-    assert report.partial_score == 1
+    assert report.partial_parts == ("htc", "tgi")
 
 
 def test_random_texts_that_were_not_read_leave_no_control() -> None:
@@ -243,16 +249,16 @@ def test_what_tells_no_hateful_is_refused_when_it_is_posted() -> None:
     found.demand(CONTRACT, "judge", asking("judge"))
     with pytest.raises(BadInput, match=r"causal model without a prompt.*\[models.prompt\]"):
         found.demand(CONTRACT, "bare", asking("bare"))
-    with pytest.raises(BadInput, match="needs a judge of hateful; 'nli' tells entailment"):
+    with pytest.raises(BadInput, match="needs a judge of hateful; 'nli' tells "):
         found.demand(CONTRACT, "nli", asking("nli"))
     sent = asking("nli", probabilities={"original": 0.9, "masked": 0.1})
     found.demand(CONTRACT, "nli", sent)
 
 
 def test_a_masked_text_may_be_longer_than_a_text() -> None:
-    text = "a b " * 4_999
-    explanation = " ".join(['It says "a b a b a b a b".'] * 3) + " Conclusion: hateful."
-    with bound_head(FakeClassifier()):
+    text = "word " * 3_999 + "zebra"
+    with bound_head(FakeClassifier()) as model:
+        explanation = 'It says "zebra". Conclusion: hateful.'
         report = SERVICE.score(asking(text=text, explanation=explanation, control_draws=0))
-    assert isinstance(report, HatexscoreReport)
-    assert Example(text="[MASK] " * 10_000).text
+    assert len(text) == MAX_TEXT < len(report.masked_text or "")
+    assert model.calls == [[text, report.masked_text]]
