@@ -231,8 +231,10 @@ def test_a_judge_that_was_not_read_gives_no_number() -> None:
     with bound(Silent()):
         report = score(request(model="nli"))
     assert report.score is None
-    assert report.components.methods[0].baseline is None
-    assert report.warnings
+    found = report.components.methods[0].baseline
+    assert found is not None
+    assert (found.runs, found.tau_b, found.distribution) == (0, None, None)
+    assert any("no readable answer" in warning for warning in report.warnings)
 
 
 @pytest.mark.parametrize(
