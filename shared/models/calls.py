@@ -15,10 +15,8 @@ from pydantic import Field, StringConstraints, TypeAdapter, model_validator
 from shared.contracts import MAX_TEXT, Message, ModelKind, ModelUse
 from shared.models.judgement import Judgement
 
-Text = Annotated[str, StringConstraints(max_length=MAX_TEXT)]
-JudgedText = Annotated[
-    str, StringConstraints(max_length=4 * MAX_TEXT)  # masked, a text is longer: `a.b` is `[MASK].b`
-]
+MOST_CHARACTERS = 8 * MAX_TEXT  # of a text that is masked or in a template: longer than as sent
+Text = Annotated[str, StringConstraints(max_length=MOST_CHARACTERS)]
 Label = Annotated[str, StringConstraints(min_length=1, max_length=64)]
 Position = Annotated[int, Field(ge=0, description="of a token in the example, 0-based")]
 TokenId = Annotated[int, Field(ge=0)]
@@ -52,7 +50,7 @@ class Template(Message):
 class Example(Message):
     """What a model judges: a text, a pair of texts, or a text in a template."""
 
-    text: JudgedText
+    text: Text
     text_pair: Text | None = None
     template: Template | None = Field(default=None, description="for causal models, and only those")
 

@@ -11,17 +11,19 @@ from __future__ import annotations
 
 import tomllib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import Field, ValidationError
+from pydantic_core import ErrorDetails
 
 from shared.cached import cached_property
 from shared.contracts import JobRequest, Message, ModelKind, ServiceContract
-from shared.errors import BadInput
+from shared.errors import BadInput, ModelUnusable
 from shared.models.abilities import demand_abilities
 from shared.models.checkpoint import Checkpoint, hub_folder, read_checkpoint
 from shared.models.embedded import (
@@ -90,26 +92,45 @@ class FaultyEntry:
     reason: str
 
 
-@dataclass(frozen=True)
+@dataclass
 class Catalogue:
-    """The configured models. `root`: folder that relative `path:` sources start from."""
+    """The configured models. `root`: folder that relative `path:` sources start from.
+
+    One object in a process: who holds it sees what was read again.
+    """
 
     entries: tuple[ModelEntry, ...]
     root: Path
     faults: tuple[FaultyEntry, ...] = ()
+    changed: int = 0  # unix seconds: when the file was
+    renew: Callable[[], object] | None = None  # is called before a name is said to be unknown
 
     def entry(self, name: str) -> ModelEntry:
         """The model configured under this name. Raises BadInput for an unknown or a faulty one."""
+        if self.renew is not None and name not in self._by_name():
+            self.renew()
         for entry in self.entries:
             if entry.name == name:
                 return entry
         for fault in self.faults:
             if fault.name == name:
-                raise BadInput(
+                raise ModelUnusable(
                     f"the model {name!r} cannot be used: {fault.reason}", pointer="/model"
                 )
         known = ", ".join(sorted(entry.name for entry in self.entries)) or "none"
         raise BadInput(f"no model {name!r} is configured; configured: {known}", pointer="/model")
+
+    def take(self, newer: Catalogue) -> list[str]:
+        """Become this one; the names of the models that came, went or are configured anew."""
+        before, after = self._by_name(), newer._by_name()
+        self.entries, self.faults, self.root = newer.entries, newer.faults, newer.root
+        self.changed = newer.changed
+        self.__dict__.pop("_labels_known", None)  # files may have changed even where names did not
+        return [name for name in {**before, **after} if before.get(name) != after.get(name)]
+
+    def _by_name(self) -> dict[str, ModelEntry | FaultyEntry]:
+        entries: dict[str, ModelEntry | FaultyEntry] = {one.name: one for one in self.entries}
+        return entries | {fault.name: fault for fault in self.faults}
 
     def demand(
         self, contract: ServiceContract, name: str | None, request: JobRequest | None = None
@@ -327,9 +348,10 @@ def load_catalogue(path: Path) -> Catalogue:
             entries.append(_entry(table, schema, root))
         except ValidationError as error:
             faults.append(FaultyEntry(name, f"{path.name}: models.{place}.{_reasons(error)}"))
-        except ValueError as error:
+        except (ValueError, TypeError, AttributeError) as error:  # of shapes that no key has
             faults.append(FaultyEntry(name, f"{path.name}: models.{place}: {error}"))
-    return _each_name_once(Catalogue(tuple(entries), root, tuple(faults)), path)
+    changed = int(path.stat().st_mtime)
+    return _each_name_once(Catalogue(tuple(entries), root, tuple(faults), changed), path)
 
 
 def _tables(path: Path) -> tuple[list[dict[str, Any]], int]:
@@ -338,9 +360,10 @@ def _tables(path: Path) -> tuple[list[dict[str, Any]], int]:
         written = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise ValueError(f"{path}: cannot be read: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:  # TOMLDecodeError; numbers, nesting without end
         raise ValueError(f"{path}: not TOML: {error}") from error
-    schema, tables = written.pop("schema", 1), written.pop("models", None)
+    none: list[Any] | None = [] if "schema" in written else None  # a new file has no model yet
+    schema, tables = written.pop("schema", 1), written.pop("models", none)
     if type(schema) is not int or schema not in SCHEMAS:
         raise ValueError(f"{path}: schema: must be one of {', '.join(map(str, SCHEMAS))}")
     if written:
@@ -391,17 +414,26 @@ def _kind(source: Any, root: Path) -> ModelKind | None:
 def _each_name_once(catalogue: Catalogue, path: Path) -> Catalogue:
     """Of entries that share a name none is left: nobody knows which one a request means."""
     names = Counter(entry.name for entry in catalogue.entries)
+    names.update(fault.name for fault in catalogue.faults)
     twice = {name: count for name, count in names.items() if count > 1}
     again = tuple(
         FaultyEntry(name, f"{path.name}: the model {name!r} is configured {count} times")
         for name, count in twice.items()
     )
     kept = tuple(entry for entry in catalogue.entries if entry.name not in twice)
-    return Catalogue(kept, catalogue.root, (*catalogue.faults, *again))
+    faults = tuple(fault for fault in catalogue.faults if fault.name not in twice)
+    return Catalogue(kept, catalogue.root, (*faults, *again), catalogue.changed)
 
 
 def _reasons(error: ValidationError) -> str:
     return "; ".join(
-        f"{'.'.join(str(step) for step in found['loc'])}: {found['msg']}"
+        f"{'.'.join(str(step) for step in found['loc'])}: {_said(found)}"
         for found in error.errors()
     )
+
+
+def _said(found: ErrorDetails) -> str:
+    if found["type"] != "extra_forbidden":
+        return found["msg"]
+    alike = get_close_matches(str(found["loc"][-1]), ModelEntry.model_fields, n=1)
+    return "there is no such key" + (f"; did you mean {alike[0]}?" if alike else "")
