@@ -20,7 +20,7 @@ from shared.contracts import ModelUse
 from shared.errors import BadInput, DegenerateInput, pointing_to
 from shared.metric import Collected
 from shared.models.calls import Example, text_cut
-from shared.models.judgement import low_mass
+from shared.models.judgement import Judgement, low_mass
 from shared.models.labels import decided
 from shared.models.ports import Judge, models
 
@@ -147,18 +147,20 @@ class NliAnswers:
 
     def of(self, premise: str, hypothesis: str) -> Floats:
         """(3,) probabilities of entailment, neutral, contradiction. Raises DegenerateInput where
-        they were not read."""
-        row = self._found[premise, hypothesis].among_labels()
-        return np.array(row, dtype=np.float64)[self._order]
+        they were not read, or are shares of too few votes."""
+        return self._row(self._found[premise, hypothesis].fine())
+
+    def _row(self, found: Judgement) -> Floats:
+        return np.array(found.among_labels(), dtype=np.float64)[self._order]
 
     def unread(self, some: Iterable[Pair]) -> str | None:
         """Why the first of these that was not read was not; None where all were."""
-        reasons = (self._found[pair].unread for pair in some)
+        reasons = (self._found[pair].fine().unread for pair in some)
         return next((f"{one.code}: {one.detail}" for one in reasons if one), None)
 
     def label_of(self, premise: str, hypothesis: str) -> NliLabel:
         """The model's own label. Raises DegenerateInput where two tie, or it was not read."""
-        row, least = self.of(premise, hypothesis), self.use.thresholds
+        row, least = self._row(self._found[premise, hypothesis]), self.use.thresholds
         if not least:
             return _likeliest(row)
         return LABELS[LABELS.index(decided(LABELS, row.tolist(), least))]

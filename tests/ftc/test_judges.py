@@ -16,7 +16,7 @@ from shared.errors import BadInput, DegenerateInput
 from shared.models.calls import Example
 from shared.models.catalogue import Catalogue
 from shared.models.entry import ModelEntry
-from shared.models.judgement import Judgement, unread, with_mass
+from shared.models.judgement import Judgement, unread, voted, with_mass
 from tests.ftc.fake import FakeJudge, bound
 from tests.judges import TinyJudges, tiny_judges
 
@@ -164,6 +164,18 @@ def test_little_mass_is_told() -> None:
     with bound(Saying(mass=0.25)):
         report = SERVICE.score(asking())
     assert any(one.startswith("low-mass: embedded-nli gives") for one in report.warnings)
+
+
+@pytest.mark.parametrize("draws", [40, 400])
+def test_few_votes_tell_the_label_and_no_score(draws: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    counts = {"entailment": draws // 10, "neutral": draws // 10, "contradiction": draws}
+    with bound(FakeJudge()) as model:
+        said = voted({label: counts[label] for label in model.labels}, draws)
+        monkeypatch.setattr(FakeJudge, "judgements", lambda _, asked: [said] * len(asked))
+        report = SERVICE.score(asking(label=None))
+    assert (report.label, report.label_source) == ("contradiction", "model")
+    assert (report.score is None) == (draws < 200)
+    assert (report.abstained or "votes-too-coarse").count("votes-too-coarse") == 1
 
 
 def test_what_tells_other_labels_is_refused_when_it_is_posted() -> None:

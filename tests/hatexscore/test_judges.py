@@ -15,13 +15,15 @@ from services.hatexscore.model_calls import random_placements
 from services.hatexscore.quotes import mask_spans
 from services.hatexscore.report import HatexscoreReport
 from services.inference.local_models import LocalModels
+from services.registry import contracts
 from shared.contracts import MAX_TEXT
-from shared.errors import BadInput
+from shared.errors import BadInput, ModelCannot
 from shared.models.calls import Example
 from shared.models.catalogue import Catalogue, load_catalogue
 from shared.models.entry import ModelEntry
 from shared.models.judgement import Judgement, Reading, UnreadCode, unread, voted, with_mass
 from shared.models.ports import bind
+from shared.models.server_check import probe
 from tests.hatexscore.fake import FakeClassifier, by_hash
 from tests.hatexscore.fake import bound as bound_head
 from tests.judges import TinyJudges, tiny_judges
@@ -230,6 +232,22 @@ def test_little_mass_is_told() -> None:
 
 
 @pytest.mark.parametrize(("draws", "code"), [(199, "votes-too-coarse"), (200, None)])
+@pytest.mark.parametrize(
+    ("model", "said"), [("scored", "yes"), ("served-head", "yes"), ("silent", "no (no-logprobs)")]
+)
+def test_models_check_claims_what_holds(judges: TinyJudges, model: str, said: str) -> None:
+    catalogue = judges.models._catalogue
+    claimed = probe(catalogue.entry(model)).metrics
+    assert claimed["HateXScore"] == said
+    assert (SERVICE.score(asking(model)).components.qf is not None) == (said == "yes")
+    assert claimed["FTC"] == (said if said != "yes" else "no (tells no entailment)")
+    assert claimed["ICE"] == "no (shows no tokens)"
+    ice = contracts()["ice"]
+    asked = ice.request.model_validate({**next(iter(ice.examples.values())), "model": model})
+    with pytest.raises(ModelCannot, match="it shows no tokens"):
+        catalogue.demand(ice, model, asked)
+
+
 def test_few_votes_are_too_coarse_for_a_difference(draws: int, code: str | None) -> None:
     report = saying(lambda _: voted({"hateful": draws - 20, "non-hateful": 20}, draws))
     assert codes(report).get("qf") == code
