@@ -231,7 +231,6 @@ def test_little_mass_is_told() -> None:
     assert report.probability_reading.mass == 0.2
 
 
-@pytest.mark.parametrize(("draws", "code"), [(199, "votes-too-coarse"), (200, None)])
 @pytest.mark.parametrize(
     ("model", "said"), [("scored", "yes"), ("served-head", "yes"), ("silent", "no (no-logprobs)")]
 )
@@ -248,6 +247,7 @@ def test_models_check_claims_what_holds(judges: TinyJudges, model: str, said: st
         catalogue.demand(ice, model, asked)
 
 
+@pytest.mark.parametrize(("draws", "code"), [(199, "votes-too-coarse"), (200, None)])
 def test_few_votes_are_too_coarse_for_a_difference(draws: int, code: str | None) -> None:
     report = saying(lambda _: voted({"hateful": draws - 20, "non-hateful": 20}, draws))
     assert codes(report).get("qf") == code
