@@ -78,7 +78,7 @@ def filled(template: str, values: Mapping[str, str]) -> tuple[Piece, ...]:
     value yet. Raises ValueError where another one has none."""
     found = []
     for piece in pieces(template):
-        if piece.inserted in values:
+        if piece.inserted is not None and piece.inserted in values:
             found.append(Piece(values[piece.inserted], piece.inserted))
         elif piece.inserted is None or piece.is_foreign:
             found.append(piece)

@@ -124,11 +124,12 @@ def test_a_temperature_divides_the_logits(serving: Making, own: LocalClassifier)
 
 def test_what_no_classification_server_shows(serving: Making) -> None:
     model, example = serving("tei", **KEYS), Example(text="A text")
-    for asked in (
+    refused: tuple[Callable[[], object], ...] = (
         lambda: model.judge_rows([Rows(example=example, rows=(Row(),))]),
         lambda: model.attributions([example], ["hateful"], AttributionMethod(name="gradient")),
         lambda: model.tokens([example]),
-    ):
+    )
+    for asked in refused:
         with pytest.raises(ModelCannot) as caught:
             asked()
     said = problem(caught.value)

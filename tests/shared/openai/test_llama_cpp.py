@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -136,11 +137,12 @@ def test_a_stop_string_ends_the_text_before_it(tiny_served: ServedLanguageModel)
 
 def test_what_a_server_does_not_show_is_refused(tiny_served: ServedLanguageModel) -> None:
     example = Example(text="a", template=TEMPLATE)
-    for ask in (
+    refused: tuple[Callable[[], object], ...] = (
         lambda: tiny_served.tokens([example]),
         lambda: tiny_served.judge_rows([Rows(example=example, rows=())]),
         lambda: tiny_served.attributions([example], ["yes"], AttributionMethod(name="attention")),
-    ):
+    )
+    for ask in refused:
         with pytest.raises(BadInput, match=r"neither attention nor gradients.*our own") as caught:
             ask()
         assert caught.value.pointer == "/model"
