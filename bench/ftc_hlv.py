@@ -28,7 +28,8 @@ from services.ftc.report import FtcReport
 from shared.models import ports
 from shared.models.calls import Example
 from shared.models.catalogue import load_catalogue
-from shared.models.ports import Classifier, Floats, Models
+from shared.models.judgement import Judgement
+from shared.models.ports import Judge, Models
 from shared.settings import settings
 
 score = SERVICE.score
@@ -82,23 +83,23 @@ class OneAtATime:
     def __init__(self, inner: Models) -> None:
         self._inner = inner
 
-    def classifier(self, name: str) -> Any:
-        """The classifier behind a loop."""
-        return Loop(self._inner.classifier(name))
+    def judge(self, name: str) -> Any:
+        """The judge behind a loop."""
+        return Loop(self._inner.judge(name))
 
 
 class Loop:
-    """A classifier that is asked one example at a time."""
+    """A judge that is asked one example at a time."""
 
-    def __init__(self, inner: Classifier) -> None:
+    def __init__(self, inner: Judge) -> None:
         self._inner = inner
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._inner, name)
 
-    def judge(self, examples: Sequence[Example]) -> list[Floats]:
+    def judgements(self, examples: Sequence[Example]) -> list[Judgement]:
         """One forward pass an example."""
-        return [self._inner.judge([example])[0] for example in examples]
+        return [self._inner.judgements([example])[0] for example in examples]
 
 
 def timed(work: Callable[[], list[FtcReport]]) -> tuple[float, list[FtcReport]]:

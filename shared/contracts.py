@@ -334,6 +334,7 @@ class ServiceContract:
     cost: Cost | None = None  # how much work a request asks for; see `shared.work`
     needs: Callable[[Any], tuple[str, ...]] | None = None  # abilities of its model that a request
     # needs; see `shared.models.abilities`
+    labels: tuple[str, ...] = ()  # canonical labels that a model must tell where "judge" is needed
 
     @property
     def path(self) -> str:

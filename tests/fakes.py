@@ -21,6 +21,8 @@ from shared.models.calls import (
     Tokens,
     WrittenToken,
 )
+from shared.models.judgement import Judgement
+from shared.models.label_readout import of_head
 from shared.models.ports import Floats
 
 USE = ModelUse(name="fake", revision="1", sha256="0" * 64, device="cpu", dtype="float32")
@@ -59,6 +61,10 @@ class FakeModel:
 
     def judge(self, examples: Sequence[Example]) -> list[Floats]:
         return [self.probabilities([example.text])[0] for example in examples]
+
+    def judgements(self, examples: Sequence[Example]) -> list[Judgement]:
+        rows = np.array(self.judge(examples)).reshape(len(examples), len(self.labels))
+        return of_head(rows, None, self.labels)
 
     def judge_rows(self, asked: Sequence[Rows]) -> list[Floats]:
         return [
@@ -114,4 +120,4 @@ class FakeModels:
     def classifier(self, name: str) -> FakeModel:
         return self.model
 
-    language_model = writer = similarity = classifier
+    judge = language_model = writer = similarity = classifier

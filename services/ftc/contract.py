@@ -11,6 +11,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, StringConstraints, model_validator
 
 from services.ftc.report import (
+    LABELS,
     Distribution,
     FtcBatchReport,
     FtcBatchReportRequest,
@@ -166,9 +167,11 @@ CONTRACT = MetricContract(
     summary="Does the logic of an explanation hold in a hypothesis that is built from it?",
     request=FtcRequest,
     report=FtcReport,
-    model_kinds=("classifier",),
+    model_kinds=("classifier", "causal"),
     default_model=DEFAULT_MODEL,
     cost=cost,
+    needs=lambda _: ("judge",),
+    labels=LABELS,
     examples={
         "entailment": _ENTAILMENT,
         "contradiction": _CONTRADICTION,

@@ -54,7 +54,7 @@ class Ftc(Metric[FtcRequest, FtcCollected, FtcReport, FtcVariant]):
             control=baselines(request, collected, targets) if made else None,
             label=derived.label,
             label_source="model" if request.label is None else "request",
-            original=distribution(collected.original),
+            original=None if collected.original is None else distribution(collected.original),
             abstained=derived.abstained,
             extraction=derived.extraction,
             counterfactuals=made,

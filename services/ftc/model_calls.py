@@ -7,8 +7,8 @@ and in a batch.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -17,15 +17,14 @@ from services.ftc.hypotheses import FtcHypotheses
 from services.ftc.kernel import TIE, Floats
 from services.ftc.report import LABELS, NliLabel
 from shared.contracts import ModelUse
-from shared.errors import BadInput, DegenerateInput
+from shared.errors import BadInput, DegenerateInput, pointing_to
 from shared.metric import Collected
 from shared.models.calls import Example, text_cut
+from shared.models.judgement import Judgement, low_mass
 from shared.models.labels import decided
 from shared.models.ports import Judge, models
 
 Pair = tuple[str, str]  # premise, hypothesis
-
-SHORT = 200  # bytes of premise and hypothesis that every model reads to the end
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,9 +32,9 @@ class FtcCollected(Collected):
     """Hypotheses and their probabilities; columns are entailment, neutral, contradiction."""
 
     derived: FtcHypotheses
-    original: Floats  # (3,) of the hypothesis as sent
+    original: Floats | None  # (3,) of the hypothesis as sent; None: not read
     answers: Floats  # (N, 3), one row a counterfactual
-    blank: Floats  # (N, 3), the same without the premise
+    blank: Floats | None  # (N, 3), the same without the premise; None: one was not read
     nulls: tuple[Floats, ...]  # N of (M, 3)
 
 
@@ -68,8 +67,6 @@ def ask_models(
     for request, own in both:
         requested.setdefault(_model(request), []).extend(pairs(request, own))
     answers = {name: NliAnswers(name, some) for name, some in requested.items()}
-    for name, found in answers.items():
-        found.check([p for r, own in both if _model(r) == name for p in _scored_pairs(r, own)])
     return [_collected(answers[_model(request)], request, own) for request, own in both]
 
 
@@ -90,20 +87,37 @@ def pairs(request: FtcRequest, derived: FtcHypotheses) -> list[Pair]:
 
 def _collected(answers: NliAnswers, request: FtcRequest, derived: FtcHypotheses) -> FtcCollected:
     premise = request.premise
+    scored = _scored_pairs(request, derived)
+    derived = _as_read(answers, request, derived)
     texts = [hypothesis.text for hypothesis in derived.hypotheses]
     writers = tuple(models().writer(name).use for name in derived.writers)
+    has_blank = answers.unread(("", text) for text in texts) is None
+    has_original = answers.unread(scored[:1]) is None
     return FtcCollected(
         derived=derived,
-        original=answers.of(premise, request.hypothesis),
+        original=answers.of(premise, request.hypothesis) if has_original else None,
         answers=_rows([answers.of(premise, text) for text in texts]),
-        blank=_rows([answers.of("", text) for text in texts]),
+        blank=_rows([answers.of("", text) for text in texts]) if has_blank else None,
         nulls=tuple(
             _rows([answers.of(premise, text) for text in hypothesis.null])
             for hypothesis in derived.hypotheses
         ),
         models=(answers.use, *writers),
-        warnings=answers.doubts(_scored_pairs(request, derived)),
+        warnings=answers.doubts(scored),
     )
+
+
+def _as_read(answers: NliAnswers, request: FtcRequest, derived: FtcHypotheses) -> FtcHypotheses:
+    """Without what the model's answer to was not read: the counterfactuals, so that the metric
+    abstains, or a null, of which the other phrases are no random sample any more."""
+    why = answers.unread(_scored_pairs(request, derived))
+    if why is not None and derived.hypotheses:
+        return replace(derived, hypotheses=(), abstained=f"the model was not read: {why}")
+    whole = []
+    for one in derived.hypotheses:
+        doubt = answers.unread((request.premise, text) for text in one.null)
+        whole.append(replace(one, null=(), doubt=doubt) if doubt else one)
+    return replace(derived, hypotheses=tuple(whole))
 
 
 def _rows(found: list[Floats]) -> Floats:
@@ -119,48 +133,45 @@ class NliAnswers:
 
     def __init__(self, name: str, requested: Sequence[Pair]) -> None:
         self._name = name
-        self._model: Judge = models().classifier(name)
+        self._model: Judge = models().judge(name)
         distinct = list(dict.fromkeys(requested))
         examples = [_example(pair) for pair in distinct]
-        order = _columns(self._model.labels_of(_example(("", ""))), name)
-        rows = self._model.judge(examples) if examples else []
-        self._rows = {pair: row[order] for pair, row in zip(distinct, rows, strict=True)}
-        self._share_read: dict[Pair, float] = {}
+        with pointing_to("/model"):
+            self._order = _columns(self._model.labels_of(_example(("", ""))), name)
+        found = self._model.judgements(examples) if examples else []
+        self._found = dict(zip(distinct, found, strict=True))
 
     @property
     def use(self) -> ModelUse:
         return self._model.use
 
     def of(self, premise: str, hypothesis: str) -> Floats:
-        """(3,) probabilities of entailment, neutral, contradiction."""
-        return self._rows[premise, hypothesis]
+        """(3,) probabilities of entailment, neutral, contradiction. Raises DegenerateInput where
+        they were not read, or are shares of too few votes."""
+        return self._row(self._found[premise, hypothesis].fine())
+
+    def _row(self, found: Judgement) -> Floats:
+        return np.array(found.among_labels(), dtype=np.float64)[self._order]
+
+    def unread(self, some: Iterable[Pair]) -> str | None:
+        """Why the first of these that was not read was not; None where all were."""
+        reasons = (self._found[pair].fine().unread for pair in some)
+        return next((f"{one.code}: {one.detail}" for one in reasons if one), None)
 
     def label_of(self, premise: str, hypothesis: str) -> NliLabel:
-        """The model's own label. Raises DegenerateInput where two tie."""
-        row, least = self.of(premise, hypothesis), self.use.thresholds
+        """The model's own label. Raises DegenerateInput where two tie, or it was not read."""
+        row, least = self._row(self._found[premise, hypothesis]), self.use.thresholds
         if not least:
             return _likeliest(row)
         return LABELS[LABELS.index(decided(LABELS, row.tolist(), least))]
 
-    def check(self, some: Sequence[Pair]) -> None:
-        """Note which of these the model does not read to the end: one call, if any is long."""
-        long = [
-            pair
-            for pair in dict.fromkeys(some)
-            if len("".join(pair).encode("utf-8", "surrogatepass")) > SHORT
-        ]
-        if long:
-            tokenized = self._model.tokens([_example(pair) for pair in long])
-            self._share_read = {
-                pair: found.read_share(_example(pair))
-                for pair, found in zip(long, tokenized, strict=True)
-                if found.truncated
-            }
-
     def doubts(self, some: Sequence[Pair]) -> tuple[str, ...]:
-        """Whether the model read less than it was sent."""
-        shares = [self._share_read[pair] for pair in some if pair in self._share_read]
-        return (text_cut(self._name, min(shares)),) if shares else ()
+        """Whether the model read less than it was sent, or would have said something else."""
+        found = [self._found[pair] for pair in some]
+        share = min(one.read_share for one in found)
+        masses = [one.mass for one in found if one.mass is not None and one.low_mass]
+        cut = (text_cut(self._name, share),) if share < 1 else ()
+        return (*cut, low_mass(self._name, min(masses))) if masses else cut
 
 
 def _example(pair: Pair) -> Example:

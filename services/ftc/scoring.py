@@ -61,7 +61,7 @@ def counterfactual(
 ) -> Counterfactual:
     hypothesis = collected.derived.hypotheses[place]
     targets = targets[[place]]
-    answers, blank = collected.answers[[place]], collected.blank[[place]]
+    answers, blank = collected.answers[[place]], collected.blank
     likeliest = np.flatnonzero(answers[0] >= answers[0].max() - kernel.TIE)
     return Counterfactual(
         kind=hypothesis.kind,
@@ -71,7 +71,7 @@ def counterfactual(
         predicted=LABELS[int(likeliest[0])] if len(likeliest) == 1 else None,
         satisfaction=satisfaction(request, answers, targets),
         floored=bool(kernel.floored(answers, targets, request.epsilon)[0]),
-        blank_premise=satisfaction(request, blank, targets),
+        blank_premise=None if blank is None else satisfaction(request, blank[[place]], targets),
         null=_null(request, answers, targets, collected.nulls[place]),
     )
 
@@ -112,7 +112,7 @@ def components_of(made: Sequence[Counterfactual]) -> FtcComponents:
 
 
 def baselines(request: FtcRequest, collected: FtcCollected, targets: Floats) -> FtcBaselines:
-    count = len(targets)
+    count, original, blank = len(targets), collected.original, collected.blank
     observed = kernel.w_normalized(collected.answers, targets, request.alpha)
     nulls = [
         (float(score), _null_scores(request, null, row))
@@ -124,8 +124,10 @@ def baselines(request: FtcRequest, collected: FtcCollected, targets: Floats) -> 
     return FtcBaselines(
         always_entailment=satisfaction(request, np.tile(np.eye(3)[0], (count, 1)), targets),
         uniform=satisfaction(request, np.full((count, 3), 1 / 3), targets),
-        unedited=satisfaction(request, np.tile(collected.original, (count, 1)), targets),
-        blank_premise=satisfaction(request, collected.blank, targets),
+        unedited=None
+        if original is None
+        else satisfaction(request, np.tile(original, (count, 1)), targets),
+        blank_premise=None if blank is None else satisfaction(request, blank, targets),
         null_win_rate=float(np.mean(rates)) if rates else None,
         null_p_value=kernel.p_value(
             float(np.mean([score for score, _ in nulls])),

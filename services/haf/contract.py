@@ -183,7 +183,7 @@ class HafRequest(ScoreRequest):
     )
     decision_model: ModelName | None = Field(
         default=None,
-        description="what reads decisions that the rules cannot: a classifier of pairs with the "
+        description="what reads decisions that the rules cannot: a judge of pairs with the "
         "label `entailment`, or a similarity; absent: `similarity`",
     )
     generation: Generation = Field(default_factory=Generation)

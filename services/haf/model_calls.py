@@ -45,7 +45,7 @@ HYPOTHESES = ("Additional reasons are required.", "No additional reasons are req
 ENTAILMENT = "entailment"
 
 Compare = Callable[[str, str], float]
-Shares = tuple[float, float]  # P(insufficient), P(sufficient), each in [0, 1]
+Shares = tuple[float | None, float | None]  # P(insufficient), P(sufficient); None: not read
 Texts = tuple[str, str]
 Named = tuple[str, str, str]  # the model, and two texts
 
@@ -193,7 +193,7 @@ def _collected(
     uses += [_similarity(name).use for name in dict.fromkeys(name for name, _, _ in answers.pairs)]
     decider = request.decision_model or request.similarity
     if sentences and uses_nli(request):
-        uses.append(_classifier(decider).use)
+        uses.append(_judge(decider).use)
         verdicts = {
             text: decide_by_entailment(answers.entailment[decider, text]) for text in sentences
         }
@@ -246,8 +246,11 @@ def decide_by_similarity(variant: HafVariant, sentence: str, g: Compare) -> Deci
 
 
 def decide_by_entailment(shares: Shares) -> DecisionVerdict:
-    """The hypothesis that the sentence entails; unclear where it entails neither."""
+    """The hypothesis that the sentence entails; unclear where it entails neither, and, with no
+    certainty, where the model was not read."""
     no, yes = shares
+    if no is None or yes is None:
+        return DecisionVerdict("unclear", "nli", 0.0)
     if max(no, yes) < 0.5:
         return DecisionVerdict("unclear", "nli", 1.0 - max(no, yes))
     return DecisionVerdict("insufficient" if no >= yes else "sufficient", "nli", max(no, yes))
@@ -258,18 +261,21 @@ def entailment_of(name: str, sentences: Sequence[str]) -> dict[str, Shares]:
     distinct = list(dict.fromkeys(sentences))
     if not distinct:
         return {}
-    model = _classifier(name)
+    model = _judge(name)
     examples = [Example(text=text, text_pair=known) for text in distinct for known in HYPOTHESES]
-    if ENTAILMENT not in (labels := model.labels_of(examples[0])):
+    with pointing_to("/decision_model"):
+        labels = model.labels_of(examples[0])
+    if ENTAILMENT not in labels:
         raise BadInput(f"the model {name} has no label {ENTAILMENT!r}", pointer="/decision_model")
     column = labels.index(ENTAILMENT)
-    values = [float(row[column]) for row in model.judge(examples)]
+    rows = [one.probabilities for one in model.judgements(examples)]
+    values = [None if row is None else row[column] for row in rows]
     return dict(zip(distinct, zip(values[::2], values[1::2], strict=True), strict=True))
 
 
-def _classifier(name: str) -> Judge:
+def _judge(name: str) -> Judge:
     with pointing_to("/decision_model"):
-        return models().classifier(name)
+        return models().judge(name)
 
 
 def uses_nli(request: HafRequest) -> bool:
@@ -277,7 +283,7 @@ def uses_nli(request: HafRequest) -> bool:
     if name is None:
         return False
     with pointing_to("/decision_model"):
-        return models().kind(name) == "classifier"
+        return models().kind(name) in ("classifier", "causal")
 
 
 def _similarity(name: str) -> Similarity:

@@ -201,15 +201,22 @@ def _works(request: HatexscoreRequest, reads: int) -> Iterator[Work]:
         yield Work((draws, tokens, variants))
 
 
+def needs(request: HatexscoreRequest) -> tuple[str, ...]:
+    """A judge of whole texts, unless its probabilities were sent."""
+    return ("judge",) if request.probabilities is None else ()
+
+
 CONTRACT = MetricContract(
     name="hatexscore",
     version="1.1",
     summary="Does the explanation of a hate-speech decision conclude, quote, name and cohere?",
     request=HatexscoreRequest,
     report=HatexscoreReport,
-    model_kinds=("classifier",),
+    model_kinds=("classifier", "causal"),
     default_model=DEFAULT_MODEL,
     cost=cost,
+    needs=needs,
+    labels=("hateful",),
     examples={
         "a hateful text": _HATEFUL,
         "in Chinese": _CHINESE,

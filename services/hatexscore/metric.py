@@ -70,6 +70,7 @@ class HateXScore(
             masked_text=parsed.quoting.masked,
             probability_original=collected.original,
             probability_masked=collected.masked,
+            probability_reading=collected.reading,
             predicted_label=parsed.label,
             stated_label=stated,
             label_match=sent == stated if sent and stated else None,

@@ -1,4 +1,4 @@
-"""The classifier calls of HateXScore: original, masked and control texts of many requests at once.
+"""The calls of HateXScore's judge: original, masked and control texts of many requests at once.
 
 One call a model, every text once; a model's row does not depend on the others, so that a
 request scores the same alone and in a batch (shared.models.ports).
@@ -20,13 +20,15 @@ from services.hatexscore.contract import DEFAULT_MODEL, HatexscoreRequest
 from services.hatexscore.explanation import Obstacle, ParsedExplanation
 from services.hatexscore.kernel import Floats
 from services.hatexscore.quotes import count_units, mask_spans, touched_words
+from services.hatexscore.report import ProbabilityReading
 from services.hatexscore.variants import VARIANTS
 from services.hatexscore.words import Span
-from shared.errors import BadInput
+from shared.errors import BadInput, pointing_to
 from shared.job_context import check, checking
 from shared.language import UNDECIDED, is_covered
 from shared.metric import Collected
 from shared.models.calls import Example, text_cut
+from shared.models.judgement import Judgement, Unread, low_mass
 from shared.models.ports import models
 from shared.statistics.seeds import generator_1_0
 
@@ -39,13 +41,15 @@ UNAVAILABLE = "probability unavailable: QF needs P(hateful) of the text and of t
 class HatexscoreCollected(Collected):
     """P(hateful) with and without the quotes. control: of the control texts, (R,), or None.
 
-    no_probability: why there is none, though QF needs it."""
+    no_probability: why there is none, though QF needs it. reading: how P was read, where a model's
+    head does not tell it."""
 
     parsed: ParsedExplanation
     original: float | None
     masked: float | None
     control: Floats | None = None
     no_probability: Obstacle | None = None
+    reading: ProbabilityReading | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +78,7 @@ def ask_classifiers(
         for pair, obstacle in zip(pairs, obstacles, strict=True)
     ]
     answers = {
-        name: _Probabilities(name, [each for each in texts if each and each.model == name])
+        name: _Judgements(name, [each for each in texts if each and each.model == name])
         for name in dict.fromkeys(each.model for each in texts if each)
     }
     return [
@@ -93,7 +97,7 @@ def _untrained(request: HatexscoreRequest, parsed: ParsedExplanation) -> Obstacl
     if request.probabilities is not None or request.accept_untrained_languages:
         return None
     name = request.model or DEFAULT_MODEL
-    found, languages = parsed.languages.found_text, models().classifier(name).languages
+    found, languages = parsed.languages.found_text, models().judge(name).languages
     if not languages or is_covered(found, languages):
         return None
     if found.code == UNDECIDED:
@@ -158,40 +162,47 @@ def _without_model(
     )
 
 
-class _Probabilities:
-    """One model's P(hateful) of all texts of the requests that name it: one call."""
+class _Judgements:
+    """One model's judgements of all texts of the requests that name it: one call."""
 
     def __init__(self, name: str, requested: Sequence[ClassifierTexts]) -> None:
-        self._model = models().classifier(name)
-        if HATEFUL not in self._model.labels:
-            raise BadInput(f"the model {name} has no label {HATEFUL!r}", pointer="/model")
+        self._model = models().judge(name)
         texts = list(dict.fromkeys(text for each in requested for text in each.texts))
-        rows = self._model.probabilities(texts)
-        column = self._model.labels.index(HATEFUL)
-        self._probability = dict(zip(texts, rows[:, column].tolist(), strict=True))
-        pairs = list(dict.fromkeys(text for each in requested for text in (each.text, each.masked)))
-        self._share_read = self._shares(pairs)
-
-    def _shares(self, texts: Sequence[str]) -> dict[str, float]:
-        """Of the texts that are too long, the share that the model reads."""
-        long = zip(texts, self._model.truncated(texts), strict=True)
-        cut = [Example(text=text) for text, is_cut in long if is_cut]
-        tokens = self._model.tokens(cut) if cut else []
-        return {
-            example.text: read.read_share(example)
-            for example, read in zip(cut, tokens, strict=True)
-        }
+        examples = [Example(text=text) for text in texts]
+        with pointing_to("/model"):
+            labels = self._model.labels_of(examples[0])
+        if HATEFUL not in labels:
+            raise BadInput(f"the model {name} has no label {HATEFUL!r}", pointer="/model")
+        found = (one.fine() for one in self._model.judgements(examples))
+        self._found = dict(zip(texts, found, strict=True))
 
     def collected(self, texts: ClassifierTexts, parsed: ParsedExplanation) -> HatexscoreCollected:
-        null = [self._probability[text] for text in texts.control]
+        both = {"text": self._found[texts.text], "masked text": self._found[texts.masked]}
+        unread = [(which, one.unread) for which, one in both.items() if one.unread]
+        obstacle = Obstacle(unread[0][1].code, _not_read(*unread[0])) if unread else None
+        control, why_none = self._control(texts)
+        warnings = [*parsed.warnings, *texts.warnings, *why_none, *self._doubts(texts, parsed)]
         return HatexscoreCollected(
             parsed=parsed,
-            original=self._probability[texts.text],
-            masked=self._probability[texts.masked],
-            control=np.array(null, dtype=np.float64) if null else None,
+            original=_hateful(both["text"]),
+            masked=_hateful(both["masked text"]),
+            control=control,
+            no_probability=obstacle,
+            reading=_reading(list(both.values())),
             models=(self._model.use,),
-            warnings=(*parsed.warnings, *texts.warnings, *self._doubts(texts, parsed)),
+            warnings=(*warnings, *([obstacle.detail] if obstacle else [])),
         )
+
+    def _control(self, texts: ClassifierTexts) -> tuple[Floats | None, tuple[str, ...]]:
+        """(R,) P(hateful) of the control texts. None where one was not read: those that are left
+        are no random sample any more."""
+        found = [self._found[text] for text in texts.control]
+        unread = [one.unread for one in found if one.unread]
+        if unread:
+            why = f"{len(unread)} of {len(found)} random texts were not read: {unread[0].detail}"
+            return None, (f"{NO_CONTROL}{why}",)
+        null = [p for p in map(_hateful, found) if p is not None]
+        return (np.array(null, dtype=np.float64) if null else None), ()
 
     def _doubts(self, texts: ClassifierTexts, parsed: ParsedExplanation) -> Iterator[str]:
         """Why the probabilities may mean less than they seem to."""
@@ -200,9 +211,35 @@ class _Probabilities:
             yield f"languages-not-stated: {texts.model} does not say which languages it learned"
         elif not is_covered(found, languages):
             yield _not_learned(found.code, texts.model, languages)
-        shares = [self._share_read.get(text, 1.0) for text in (texts.text, texts.masked)]
-        if min(shares) < 1:
-            yield text_cut(texts.model, min(shares))
+        both = [self._found[text] for text in (texts.text, texts.masked)]
+        if (share := min(one.read_share for one in both)) < 1:
+            yield text_cut(texts.model, share)
+        low = [one.mass for one in both if one.mass is not None and one.low_mass]
+        if low:
+            yield low_mass(texts.model, min(low))
+
+
+def _hateful(judgement: Judgement) -> float | None:
+    if judgement.probabilities is None:
+        return None
+    return judgement.probabilities[judgement.labels.index(HATEFUL)]
+
+
+def _not_read(which: str, unread: Unread) -> str:
+    return f"P(hateful) of the {which} was not read: {unread.detail}"
+
+
+def _reading(found: Sequence[Judgement]) -> ProbabilityReading | None:
+    """Of text and masked text together; None for a head, which tells P itself."""
+    readings = [one.reading for one in found if one.reading not in (None, "head")]
+    if not readings:
+        return None
+    masses = [one.mass for one in found if one.mass is not None]
+    return ProbabilityReading(
+        reading=readings[0],
+        mass=min(masses, default=None),
+        uncertainty=max(one.uncertainty for one in found),
+    )
 
 
 def why_no_control(text: str, quoted: Sequence[Span]) -> str | None:

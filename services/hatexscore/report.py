@@ -19,6 +19,7 @@ from shared.contracts import (
     Variant,
     Word,
 )
+from shared.models.judgement import Reading, UnreadCode
 
 MOST_NAMED = 100  # results with a label conflict
 
@@ -31,6 +32,7 @@ ReasonCode = Literal[
     "untrained-language",
     "probability-missing",
     "label-unknown",
+    UnreadCode,
 ]
 ConsistencyRule = Literal["causal", "eq5", "reference"]
 Probability = Annotated[float, Field(ge=0, le=1)]
@@ -140,6 +142,16 @@ class VariantOutcome(Message):
     )
 
 
+class ProbabilityReading(Message):
+    """How P was read off a model that does not state it: of text and masked text together."""
+
+    reading: Reading | None = Field(description="the first of the two's")
+    mass: float | None = Field(
+        ge=0, le=1, description="what all labels had together, the smaller; null: unknown"
+    )
+    uncertainty: float = Field(ge=0, le=1, description="of P because of the reading, the larger")
+
+
 class HatexscoreReport(Report):
     """Higher is better; the parts are worth more than their mean."""
 
@@ -168,6 +180,11 @@ class HatexscoreReport(Report):
     )
     probability_masked: float | None = Field(
         ge=0, le=1, description="P(hateful) of the masked text; null likewise"
+    )
+    probability_reading: ProbabilityReading | None = Field(
+        default=None,
+        exclude_if=lambda reading: reading is None,
+        description="absent where a classifier's head tells P",
     )
     predicted_label: Label | None = Field(description="in force: as sent, else as stated")
     stated_label: Label | None = Field(description="what the explanation concludes")

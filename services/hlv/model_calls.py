@@ -27,7 +27,7 @@ from services.hlv.judge_runs import (
     normalisation,
     provided_runs,
 )
-from services.hlv.kernel import Floats, fractional_ranks, softmax
+from services.hlv.kernel import fractional_ranks, softmax
 from services.hlv.prompts import LetteredOptions
 from services.hlv.report import Method
 from services.hlv.variants import VARIANTS
@@ -35,8 +35,8 @@ from shared.contracts import ModelUse
 from shared.errors import BadInput
 from shared.metric import Collected
 from shared.models.calls import Completion, Example, Prompt, Sampling
+from shared.models.judgement import Judgement
 from shared.models.ports import PromptOfRequest, models, written
-from shared.models.ports import judge as judge_of
 from shared.questions import Inference
 
 RATED = (1.0, 5.0)  # the scale that the prompt names
@@ -114,7 +114,7 @@ def _provided(request: HlvRequest) -> HlvCollected:
 def _use(name: str) -> ModelUse:
     if models().kind(name) == "causal":
         return models().writer(name).use
-    return judge_of(models(), name).use
+    return models().judge(name).use
 
 
 @dataclass(frozen=True)
@@ -302,12 +302,13 @@ def classifier_runs(conditions: Sequence[Condition]) -> RunsOfConditions:
     runs: RunsOfConditions = {}
     for model in dict.fromkeys(condition.model for condition in own):
         same = [condition for condition in own if condition.model == model]
-        judge = models().classifier(model)
-        columns = [_columns(judge.labels, condition) for condition in same]
-        rows = judge.judge([_example(condition) for condition in same])
+        judge = models().judge(model)
+        labels = judge.labels_of(_example(same[0]))
+        columns = [_columns(labels, condition) for condition in same]
+        found = judge.judgements([_example(condition) for condition in same])
         runs |= group_runs(
-            (condition, "logits", _classifier_run(row, column))
-            for condition, row, column in zip(same, rows, columns, strict=True)
+            (condition, "logits", _classifier_run(one, column))
+            for condition, one, column in zip(same, found, columns, strict=True)
         )
     return runs
 
@@ -341,6 +342,9 @@ def _example(condition: Condition) -> Example:
     return Example(text=question.premise, text_pair=question.hypothesis)
 
 
-def _classifier_run(row: Floats, columns: Sequence[int]) -> JudgeRun:
-    share = np.asarray(row, dtype=np.float64)[list(columns)]
-    return JudgeRun(fractional_ranks(share), share, mass=1.0)
+def _classifier_run(judgement: Judgement, columns: Sequence[int]) -> JudgeRun:
+    mass = 1.0 if judgement.mass is None else round(judgement.mass, 9)
+    if judgement.probabilities is None:
+        return JudgeRun(None, valid=False, mass=mass)
+    share = np.array(judgement.among_labels(), dtype=np.float64)[list(columns)]
+    return JudgeRun(fractional_ranks(share), share, mass=mass)

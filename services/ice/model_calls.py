@@ -34,7 +34,7 @@ from shared.errors import DegenerateInput, TooCostly
 from shared.job_context import checking
 from shared.models.calls import AttributionMethod, Attributions, Row, Rows
 from shared.models.labels import decided
-from shared.models.ports import Judge, judge, models
+from shared.models.ports import Judge, models
 from shared.work import Work, WorkLimit
 
 TOKENS_A_CALL = 100_000  # under a minute of one CPU core for a small encoder
@@ -48,7 +48,7 @@ def run_experiments(requests: Sequence[IceRequest]) -> list[tuple[Experiment, Mo
     done: dict[int, tuple[Experiment, ModelUse]] = {}
     for name in dict.fromkeys(names):
         places = [place for place, own in enumerate(names) if own == name]
-        model = judge(models(), name)
+        model = models().judge(name)
         experiments = _experiments([requests[place] for place in places], model, name)
         done |= {place: (one, model.use) for place, one in zip(places, experiments, strict=True)}
     return [done[place] for place in range(len(requests))]

@@ -34,6 +34,7 @@ from services.weights.loader import LoadedModel
 from shared.contracts import ModelUse
 from shared.job_context import awaited
 from shared.models.calls import AttributionMethod, Attributions, Example, Row, Rows, Tokens
+from shared.models.judgement import Judgement, with_mass
 from shared.models.label_readout import softmax
 from shared.models.ports import Floats
 from shared.priority_lock import PriorityLock
@@ -94,6 +95,21 @@ class LocalLanguageModel(LocalWriter):
         asked = [Rows(example=example, rows=(Row(),)) for example in examples]
         return [rows[0] for rows in self.judge_rows(asked)]
 
+    def judgements(self, examples: Sequence[Example]) -> list[Judgement]:
+        """For each example P with its mass, and the share of the text that was read."""
+        with timed(self.use.name, "tokenize"):
+            readings = self._reader.read(examples)
+            groups = [
+                sharing(list(_rows_of(reading, [reading.row(Row())], whole=True)))
+                for reading in readings
+            ]
+        futures = [self._batcher.submit(group) for group in groups]
+        answers = awaited(futures)
+        return [
+            _judgement(reading, own, reading.tokens.read_share(example))
+            for reading, own, example in zip(readings, answers, examples, strict=True)
+        ]
+
     def judge_rows(self, asked: Sequence[Rows]) -> list[Floats]:
         """For each example (R, L) probabilities; rows with a common beginning read it once."""
         with timed(self.use.name, "tokenize"):
@@ -146,14 +162,30 @@ class LocalLanguageModel(LocalWriter):
             return attribute(AttributionInput(inside, reading.tokens, self._budget), method)
 
 
-def _rows_of(reading: CausalReading, rows: Iterable[Ids]) -> Iterable[CausalRow]:
+def _rows_of(
+    reading: CausalReading, rows: Iterable[Ids], *, whole: bool = False
+) -> Iterable[CausalRow]:
     """One row each, or one a verbalizer where some have several tokens."""
     for ids in rows:
         if reading.single:
-            yield CausalRow((), ids, candidates=tuple(ids for (ids,) in reading.every))
+            yield CausalRow((), ids, candidates=tuple(ids for (ids,) in reading.every), whole=whole)
         else:
             for verbalizer in reading.every:
                 yield CausalRow((), ids + verbalizer[:-1], followed=verbalizer)
+
+
+def _judgement(reading: CausalReading, answers: list[Floats], read_share: float) -> Judgement:
+    """Of one row: P as `_probabilities` has it, unless the labels have next to no mass."""
+    if reading.single:
+        [own] = answers
+        answers = [own[:-1]]
+        mass = float(np.exp(np.logaddexp.reduce(own[:-1]) - own[-1]))
+    else:
+        mass = float(np.exp(np.logaddexp.reduce([answer.sum() for answer in answers])))
+    row = _probabilities(reading, answers)[0]
+    return with_mass(reading.labels, row.tolist(), mass, "verbalizers").model_copy(
+        update={"read_share": read_share}
+    )
 
 
 def _probabilities(reading: CausalReading, answers: list[Floats]) -> Floats:

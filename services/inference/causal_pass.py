@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -36,17 +37,19 @@ class CausalRow:
     rest:       the tokens after it, at least one.
     candidates: tokens whose logits after the last one are asked for.
     followed:   log-probabilities of these tokens, the first of them after rest[-len(followed)].
+    whole:      the candidates' log-probabilities among the whole vocabulary are asked for, too.
     """
 
     prefix: Ids
     rest: Ids
     candidates: Ids = ()
     followed: Ids = ()
+    whole: bool = False
 
     @property
     def kind(self) -> Hashable:
         """Rows of equal kind may share a pass."""
-        return self.prefix, len(self.rest), len(self.followed)
+        return self.prefix, len(self.rest), len(self.followed), self.whole
 
     def cost(self, device: str) -> int:
         """Tokens that it takes in a pass. On a GPU those in its cache count in full: their memory
@@ -79,7 +82,8 @@ class CausalPass:
 
     @torch.no_grad()
     def run(self, rows: list[CausalRow]) -> list[Floats]:
-        """For each row (C,) logits of its candidates or (K,) log-probabilities of the followed."""
+        """For each row (C,) logits of its candidates or (K,) log-probabilities of the followed; of
+        a `whole` one (C + 1,), the last the logsumexp of all logits."""
         PADDED_SHARE.labels(self.name).observe(0)
         keep = max(1, len(rows[0].followed))
         with self.lock:
@@ -98,10 +102,14 @@ class CausalPass:
         union = sorted({token for row in rows for token in row.candidates})
         logits = self.readout.chosen(states, self._tensor(union)).double().cpu().numpy()
         place = {token: number for number, token in enumerate(union)}
-        return [
+        found = [
             logits[number, [place[token] for token in row.candidates]]
             for number, row in enumerate(rows)
         ]
+        if not rows[0].whole:
+            return found
+        totals = self.readout.total(states).double().cpu().numpy()
+        return [np.append(own, total) for own, total in zip(found, totals, strict=True)]
 
     def _past(self, prefix: Ids, rows: int) -> Any:
         if not prefix:
@@ -171,14 +179,27 @@ class Readout:
         wanted = tokens.flatten()
         for block in self._blocks(flat):  # never all logits of all positions at once
             logits = self.chosen(flat, block)
-            some = logits.logsumexp(dim=1)
-            total = some if total is None else torch.logaddexp(total, some)
+            total = _with(total, logits)
             here = (wanted >= block[0]) & (wanted <= block[-1])
             place = (wanted - block[0]).clamp(0, len(block) - 1)
             own = own + torch.where(here, logits.gather(1, place[:, None])[:, 0], 0.0)
         assert total is not None  # noqa: S101 - a vocabulary has tokens
         return (own - total).clamp(max=0).reshape(tokens.shape)
 
+    def total(self, states: Tensor) -> Tensor:
+        """(N,) float32 logsumexp of the whole vocabulary's logits, from (N, d or V) states."""
+        total: Tensor | None = None
+        for block in self._blocks(states):
+            total = _with(total, self.chosen(states, block))
+        assert total is not None  # noqa: S101 - a vocabulary has tokens
+        return total
+
     def _blocks(self, states: Tensor) -> tuple[Tensor, ...]:
         size = self._head.weight.shape[0] if self.plain else states.shape[-1]
         return torch.split(torch.arange(size, device=states.device), VOCABULARY_BLOCK)
+
+
+def _with(total: Tensor | None, logits: Tensor) -> Tensor:
+    """(N,) logsumexp so far, and of these (N, B) logits too."""
+    some = logits.logsumexp(dim=1)
+    return some if total is None else torch.logaddexp(total, some)

@@ -101,14 +101,32 @@ class LocalClassifier:
 
     def judgements(self, examples: Sequence[Example]) -> list[Judgement]:
         """For each example P with its mass, and the share of the text that was read."""
-        readings = self._reader.read(examples)
-        logits = self._logits([reading.row(Row()) for reading in readings])
-        found = read_labels(logits, self._mapping, self._weights.temperature)
+        with timed(self.use.name, "tokenize"):
+            rows, shares = self._rows_and_shares(examples)
+        found = read_labels(self._logits(rows), self._mapping, self._weights.temperature)
         judged = of_head(found.probabilities, found.mass, self.labels)
         return [
-            one.model_copy(update={"read_share": reading.tokens.read_share(example)})
-            for one, example, reading in zip(judged, examples, readings, strict=True)
+            one if share == 1 else one.model_copy(update={"read_share": share})
+            for one, share in zip(judged, shares, strict=True)
         ]
+
+    def _rows_and_shares(self, examples: Sequence[Example]) -> tuple[list[EncoderRow], list[float]]:
+        """For each example its row and the share of it that is read. Offsets take time: of plain
+        texts they are found only where the row is as long as rows may be."""
+        if any(one.text_pair is not None or one.template is not None for one in examples):
+            readings = self._reader.read(examples)
+            shares = [
+                reading.tokens.read_share(example)
+                for reading, example in zip(readings, examples, strict=True)
+            ]
+            return [reading.row(Row()) for reading in readings], shares
+        ids = self._reader.ids([one.text for one in examples], cut=True)
+        full = [place for place, own in enumerate(ids) if len(own) >= self._weights.longest]
+        cut = self._reader.read([examples[place] for place in full]) if full else []
+        shares = [1.0] * len(ids)
+        for place, reading in zip(full, cut, strict=True):
+            shares[place] = reading.tokens.read_share(examples[place])
+        return [EncoderRow(own) for own in ids], shares
 
     def judge_rows(self, asked: Sequence[Rows]) -> list[Floats]:
         """For each example (R, L) calibrated probabilities of its variations."""

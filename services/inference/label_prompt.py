@@ -16,10 +16,9 @@ from typing import Any
 
 import jinja2
 
-from shared.errors import BadInput
 from shared.models.calls import Example, Part
 from shared.models.labels import Task
-from shared.models.prompt_table import FROM_USERS, Piece, PromptTable, pieces, questions
+from shared.models.prompt_table import PromptTable, asked_for, prompt_turns, sent_texts
 
 PARTS: dict[str, Part] = {"text": "text", "premise": "text", "hypothesis": "text_pair"}
 SLOT = re.compile("\ue000([a-z]+)\ue001")  # private use: stands for a user's text meanwhile
@@ -55,12 +54,14 @@ class LabelPrompt:
         self._table = table
         self._tokenizer = tokenizer
         self._alone = Lock()
-        user = table.user or questions(task)
+        self._turns = prompt_turns(table, task)
         self._is_chat = (table.style or ("chat" if tokenizer.chat_template else "raw")) == "chat"
         if self._is_chat and not tokenizer.chat_template:
             raise ValueError("prompt.style: its tokenizer has no chat template")
-        self._slots = {piece.inserted for piece in pieces(user) if piece.is_foreign}
-        self._frame = self._framed(user)
+        if len(self._turns) > 1 and not self._is_chat:
+            raise ValueError("prompt.system: its tokenizer has no chat template")
+        self._slots = asked_for(self._turns)
+        self._frame = self._framed()
         if {match[1] for match in SLOT.finditer(self._frame)} != self._slots:
             raise ValueError("prompt: its chat template changes what is put into it")
         empty = Example(text="", text_pair=None if "text" in self._slots else "")
@@ -69,12 +70,7 @@ class LabelPrompt:
     def around(self, example: Example) -> RenderedPrompt:
         """The prompt for one example. Raises BadInput for a pair where it asks about one text, and
         the other way round."""
-        values = {"text": example.text}
-        if example.text_pair is not None:
-            values = {"premise": example.text, "hypothesis": example.text_pair}
-        if missing := self._slots - values.keys():
-            wanted = "one text" if "text" in missing else "pairs: send `text_pair`"
-            raise BadInput(f"the model's prompt asks about {wanted}", pointer="/text_pair")
+        values = sent_texts(example, self._slots)
         text, inserted, begin = "", [], 0
         for match in SLOT.finditer(self._frame):
             text += self._frame[begin : match.start()]
@@ -90,13 +86,11 @@ class LabelPrompt:
         first = self._tokenizer.bos_token
         return not (self._is_chat or (first is not None and self._frame.startswith(first)))
 
-    def _framed(self, user: str) -> str:
+    def _framed(self) -> str:
         """The prompt with slots in place of what users send."""
-        filled = self._filled(user)
-        if self._is_chat:
-            system = [] if self._table.system is None else [("system", self._table.system)]
-            turns = [{"role": role, "content": self._filled(said)} for role, said in system]
-            filled = self._rendered([*turns, {"role": "user", "content": filled}])
+        slots = {name: f"\ue000{name}\ue001" for name in self._slots}
+        turns = [{"role": one.role, "content": one.written(slots)} for one in self._turns]
+        filled = self._rendered(turns) if self._is_chat else turns[-1]["content"]
         prefix = self._table.answer_prefix
         return filled if prefix and filled.endswith(prefix) else filled + prefix
 
@@ -112,17 +106,3 @@ class LabelPrompt:
         except jinja2.TemplateError as error:
             raise ValueError(f"prompt: its chat template refuses it: {error}") from error
         return text
-
-    def _filled(self, template: str) -> str:
-        return "".join(map(self._written, pieces(template)))
-
-    def _written(self, piece: Piece) -> str:
-        if piece.inserted is None:
-            return piece.text
-        if piece.inserted in FROM_USERS:
-            return f"\ue000{piece.inserted}\ue001"
-        if piece.inserted == "policy":
-            return self._filled(self._table.policy or "")
-        if piece.inserted == "labels":
-            return ", ".join(self.verbalizers)
-        raise ValueError(f"prompt: nothing is known here for {{{piece.inserted}}}")

@@ -15,7 +15,7 @@ from shared.models.catalogue import Catalogue
 from shared.models.classification import served_classifier
 from shared.models.entry import ModelEntry
 from shared.models.openai.model import served
-from shared.models.ports import Classifier, LanguageModel, Similarity, Writer
+from shared.models.ports import Classifier, Judge, LanguageModel, Similarity, Writer
 
 
 class LocalModels:
@@ -49,6 +49,10 @@ class LocalModels:
     def kind(self, name: str) -> ModelKind:
         """What is configured under this name."""
         return self._catalogue.entry(name).kind
+
+    def judge(self, name: str) -> Judge:
+        """The classifier or causal model of this name."""
+        return self.language_model(name) if self.kind(name) == "causal" else self.classifier(name)
 
     def classifier(self, name: str) -> Classifier:
         """The classifier of this name; one behind a server refuses what servers do not show."""

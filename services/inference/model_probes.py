@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from shared.models.calls import Example, Pair, Template
-from shared.models.ports import Floats, Models, judge
+from shared.models.ports import Floats, Models
 
 SENTENCE = "The weather in the old town was lovely today"
 FOREIGN = "Das Wetter in der alten Stadt war heute wirklich sehr schön"
@@ -51,7 +51,7 @@ def asked(models: Models, name: str, dtype: str, languages: Sequence[str] | None
     if models.kind(name) in ("similarity", "cross-encoder"):
         return _similarity(models, name, TOLERANCE.get(dtype, COARSE))
     template = YES_OR_NO if models.kind(name) == "causal" else None
-    model: Any = judge(models, name)
+    model: Any = models.judge(name)
 
     def rows(*texts: str) -> list[Floats]:
         found = model.judge([Example(text=text, template=template) for text in texts])

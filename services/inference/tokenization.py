@@ -386,7 +386,11 @@ class CausalReader:
         """The prompt around the example, of the request or else of the model."""
         template = example.template
         if template is None and self.prompt is None:
-            raise BadInput("a causal model needs a template", pointer="/template")
+            raise BadInput(
+                "a causal model needs a template, or `[models.prompt]` with `verbalizers` in its "
+                "entry",
+                pointer="/template",
+            )
         if template is None and self.prompt is not None:
             made = self.prompt.around(example)
             context = TokenContext(made.text, made.special, made.inserted)

@@ -5,19 +5,17 @@ Source: specs "models" §4.5.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Literal
+from collections.abc import Iterable, Sequence
+from typing import Literal, NoReturn
 
 from shared.errors import ModelCannot
+from shared.models.calls import AttributionMethod, Example, Rows
 from shared.models.entry import ModelEntry
 
-Ability = Literal[
-    "judge", "word_rows", "token_rows", "attributions", "truncated", "generate", "score"
-]
-HERE: tuple[Ability, ...] = ("judge", "word_rows", "token_rows", "attributions")
+Ability = Literal["judge", "token_rows", "attributions", "truncated", "generate", "score"]
+HERE: tuple[Ability, ...] = ("judge", "token_rows", "attributions")
 WORDS_OF: dict[Ability, str] = {
     "judge": "tell labels",
-    "word_rows": "judge rows of words",
     "token_rows": "give token rows",
     "attributions": "give attributions",
     "truncated": "tell where a text is cut",
@@ -29,9 +27,9 @@ WORDS_OF: dict[Ability, str] = {
 def abilities(entry: ModelEntry) -> tuple[Ability, ...]:
     """What the model can be asked; a server may turn out to tell less (`models check`)."""
     if entry.scheme == "openai":
-        return ("judge", "word_rows", "generate", "score")
+        return ("judge", "generate", "score")
     if entry.scheme == "classify":
-        return ("judge", "word_rows")
+        return ("judge",)
     if entry.kind == "classifier":
         return (*HERE, "truncated")
     return (*HERE, "generate", "score") if entry.kind == "causal" else ()
@@ -65,3 +63,28 @@ def _advice(entry: ModelEntry, ability: Ability) -> str:
             "same model as hf: or path:"
         )
     return ": name the same model as hf: or path:"
+
+
+class BehindServer:
+    """The parts of the port `shared.models.ports.Judge` that no server shows: refused alike."""
+
+    def __init__(self, entry: ModelEntry) -> None:
+        self._entry = entry
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        return self._entry.languages or ()
+
+    def tokens(self, examples: Sequence[Example]) -> NoReturn:
+        """Refused."""
+        raise cannot(self._entry, "token_rows")
+
+    def judge_rows(self, asked: Sequence[Rows]) -> NoReturn:
+        """Refused."""
+        raise cannot(self._entry, "token_rows")
+
+    def attributions(
+        self, examples: Sequence[Example], targets: Sequence[str], method: AttributionMethod
+    ) -> NoReturn:
+        """Refused."""
+        raise cannot(self._entry, "attributions")

@@ -12,6 +12,7 @@ from __future__ import annotations
 import tomllib
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -20,6 +21,7 @@ from typing import Any, Literal
 from pydantic import Field, ValidationError
 from pydantic_core import ErrorDetails
 
+from shared.cached import cached_property
 from shared.contracts import JobRequest, Message, ModelKind, ServiceContract
 from shared.errors import BadInput, ModelUnusable
 from shared.models.abilities import demand_abilities
@@ -123,6 +125,7 @@ class Catalogue:
         before, after = self._by_name(), newer._by_name()
         self.entries, self.faults, self.root = newer.entries, newer.faults, newer.root
         self.changed = newer.changed
+        self.__dict__.pop("_labels_known", None)  # files may have changed even where names did not
         return [name for name in {**before, **after} if before.get(name) != after.get(name)]
 
     def _by_name(self) -> dict[str, ModelEntry | FaultyEntry]:
@@ -132,8 +135,9 @@ class Catalogue:
     def demand(
         self, contract: ServiceContract, name: str | None, request: JobRequest | None = None
     ) -> None:
-        """Raises BadInput unless the named model, or the service's own, is configured and fits,
-        ModelCannot where it is behind a server that cannot do what the request needs."""
+        """Raises BadInput unless the named model, or the service's own, is configured and fits, as
+        far as this process knows its labels; ModelCannot where it is behind a server that cannot do
+        what the request needs."""
         if not contract.model_kinds:
             return
         if (name := name or contract.default_model) is None:
@@ -147,8 +151,46 @@ class Catalogue:
                 f"{contract.name} needs a {needed}; {entry.name} is a {entry.kind}",
                 pointer="/model",
             )
-        if contract.needs is not None and request is not None and entry.is_served:
-            demand_abilities(entry, contract.needs(request))
+        if contract.needs is None or request is None:
+            return
+        abilities = contract.needs(request)
+        if entry.is_served:
+            demand_abilities(entry, abilities)
+        if "judge" in abilities:
+            self._demand_labels(contract, entry)
+
+    def _demand_labels(self, contract: ServiceContract, entry: ModelEntry) -> None:
+        """Of a model whose labels are known; of a causal one without a prompt nobody knows them."""
+        known = self._labels_known.get(entry.name)
+        if not contract.labels or known is None:
+            return
+        missing = set(contract.labels) - set(map(str.casefold, known))
+        if missing and not known:
+            raise BadInput(
+                f"{entry.name!r} is a causal model without a prompt, so that it tells no labels: "
+                "its entry needs [models.prompt] with `verbalizers`, or a preset",
+                pointer="/model",
+            )
+        if missing:
+            raise BadInput(
+                f"{contract.name} needs a judge of {', '.join(contract.labels)}; {entry.name!r} "
+                f"tells {', '.join(known)}",
+                pointer="/model",
+            )
+
+    @cached_property
+    def _labels_known(self) -> dict[str, tuple[str, ...]]:
+        """Of each judge whose labels its entry, or its files when first asked, tell."""
+        found: dict[str, tuple[str, ...]] = {}
+        for entry in self.entries:
+            if entry.kind == "causal":
+                table = entry.prompt
+                found[entry.name] = tuple(table.verbalizers or ()) if table else ()
+                continue
+            with suppress(ValueError):  # its card says so, and its state
+                if (mapping := self.mapping(entry)) is not None:
+                    found[entry.name] = mapping.labels
+        return found
 
     def work(self, contract: ServiceContract, request: JobRequest) -> Sequence[Work]:
         """How much work this request asks for, as far as its sizes tell; see `shared.work`."""

@@ -16,8 +16,8 @@ import numpy as np
 
 from shared.contracts import ModelUse
 from shared.errors import BadInput, TextTooLong
-from shared.models.abilities import cannot
-from shared.models.calls import AttributionMethod, Attributions, Example, Rows, Tokens
+from shared.models.abilities import BehindServer
+from shared.models.calls import Example
 from shared.models.catalogue import SERVER
 from shared.models.classification_protocols import (
     BY_NAME,
@@ -31,7 +31,7 @@ from shared.models.classification_protocols import (
 )
 from shared.models.encoder_input import EncoderTexts
 from shared.models.entry import ModelEntry
-from shared.models.judgement import Judgement, unread
+from shared.models.judgement import TOO_LONG, Judgement, unread
 from shared.models.label_readout import LabelReadout, of_head, read_labels
 from shared.models.labels import Head, LabelMapping, folded, label_mapping
 from shared.models.server_connection import Connection
@@ -51,7 +51,7 @@ def _served(entry: str) -> ServedClassifier:
     return ServedClassifier(ModelEntry.model_validate_json(entry))
 
 
-class ServedClassifier:
+class ServedClassifier(BehindServer):
     """The port `shared.models.ports.Classifier`, as far as a server goes.
 
     Raises Unavailable where the server is away, TextTooLong for a text that it refuses for its
@@ -59,7 +59,7 @@ class ServedClassifier:
     """
 
     def __init__(self, entry: ModelEntry) -> None:
-        self._entry = entry
+        super().__init__(entry)
         self.served = entry.served_name or entry.name
         self.connection = Connection(entry)
         self._head: _ServedHead | None = None
@@ -83,10 +83,6 @@ class ServedClassifier:
     def labels(self) -> tuple[str, ...]:
         return self.head.mapping.labels
 
-    @property
-    def languages(self) -> tuple[str, ...]:
-        return self._entry.languages or ()
-
     def labels_of(self, example: Example) -> tuple[str, ...]:
         """The same labels for every example."""
         return self.labels
@@ -109,26 +105,12 @@ class ServedClassifier:
             return []
         try:
             found = self._read(examples)
-        except TextTooLong as error:
+        except TextTooLong:
             if len(examples) == 1:
-                return [unread(self.labels, "text-too-long", error.detail, reading="head")]
+                return [unread(self.labels, "text-too-long", TOO_LONG, reading="head")]
             half = len(examples) // 2
             return [*self.judgements(examples[:half]), *self.judgements(examples[half:])]
         return of_head(found.probabilities, found.mass, self.labels)
-
-    def tokens(self, examples: Sequence[Example]) -> list[Tokens]:
-        """Refused."""
-        raise cannot(self._entry, "token_rows")
-
-    def judge_rows(self, asked: Sequence[Rows]) -> list[Floats]:
-        """Refused."""
-        raise cannot(self._entry, "token_rows")
-
-    def attributions(
-        self, examples: Sequence[Example], targets: Sequence[str], method: AttributionMethod
-    ) -> list[Attributions]:
-        """Refused."""
-        raise cannot(self._entry, "attributions")
 
     def _read(self, examples: Sequence[Example]) -> LabelReadout:
         head = self.head

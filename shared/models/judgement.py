@@ -18,9 +18,17 @@ from shared.errors import DegenerateInput
 
 Reading = Literal["head", "verbalizers", "scored", "label-endpoint", "top-logprobs", "votes"]
 UnreadCode = Literal[
-    "answer-unread", "label-not-listed", "answer-cut-by-reasoning", "no-logprobs", "text-too-long"
+    "answer-unread",
+    "label-not-listed",
+    "answer-cut-by-reasoning",
+    "no-logprobs",
+    "text-too-long",
+    "votes-too-coarse",
 ]
 LOW_MASS, NO_MASS = 0.5, 0.01  # the model would rather say, or says, something else
+ROUNDING = 1e-9  # of a sum of probabilities
+TOO_LONG = "the model's server reads no text that long"  # its own words may repeat the text
+FEWEST_VOTES = 200  # of which a difference between two P is read
 Share = Annotated[float, Field(ge=0, le=1)]
 
 
@@ -53,6 +61,12 @@ class Judgement(Message):
         description="how far a probability may be from the model's own because of the reading: the "
         "share of labels that a server did not list, half the 95 % Wilson interval of votes",
     )
+    votes: int | None = Field(
+        default=None,
+        ge=1,
+        exclude_if=lambda votes: votes is None,
+        description="answers that were drawn, where P is their share",
+    )
     read_share: Share = Field(default=1.0, description="of the text; below 1: it was cut")
     unread: Unread | None = None
 
@@ -68,6 +82,21 @@ class Judgement(Message):
     def low_mass(self) -> bool:
         """Whether the model would rather have said something else (warning `low-mass`)."""
         return self.mass is not None and self.mass < LOW_MASS
+
+    def fine(self) -> Judgement:
+        """Itself, or unread where so few votes say no more than which label it is: an effect of
+        some percent is not seen below 200 of them (specs "models" §4.3)."""
+        if self.votes is None or self.votes >= FEWEST_VOTES or self.probabilities is None:
+            return self
+        detail = f"P is a share of {self.votes} votes; a difference of P needs {FEWEST_VOTES}"
+        return unread(self.labels, "votes-too-coarse", detail, reading="votes", mass=self.mass)
+
+    def among_labels(self) -> tuple[float, ...]:
+        """(L,) probabilities of sum 1: without the share of outputs that stand for no label.
+        Raises DegenerateInput as `demand`."""
+        row = self.demand()
+        total = sum(row)
+        return row if abs(total - 1) < ROUNDING else tuple(value / total for value in row)
 
     def demand(self) -> tuple[float, ...]:
         """(L,) probabilities. Raises DegenerateInput with the reason where there are none."""
@@ -104,17 +133,20 @@ def normalised(
     model was going to say something else.
     """
     total = sum(shares.values())
-    mass = min(1.0, total)
-    if total < NO_MASS:
+    row = [value / total if total else 0.0 for value in shares.values()]
+    found = with_mass(tuple(shares), row, total, reading)
+    return found if found.unread else found.model_copy(update={"uncertainty": uncertainty})
+
+
+def with_mass(
+    labels: Sequence[str], row: Sequence[float], mass: float, reading: Reading
+) -> Judgement:
+    """(L,) normalised probabilities, and what they had together before; null below 0.01 of it."""
+    mass = min(1.0, mass)
+    if mass < NO_MASS:
         detail = f"the model gives all labels together {mass:.3g}: it would say something else"
-        return unread(tuple(shares), "answer-unread", detail, reading=reading, mass=mass)
-    return Judgement(
-        labels=tuple(shares),
-        probabilities=tuple(value / total for value in shares.values()),
-        mass=mass,
-        reading=reading,
-        uncertainty=uncertainty,
-    )
+        return unread(labels, "answer-unread", detail, reading=reading, mass=mass)
+    return Judgement(labels=tuple(labels), probabilities=tuple(row), mass=mass, reading=reading)
 
 
 def voted(counts: Mapping[str, int], draws: int) -> Judgement:
@@ -134,6 +166,7 @@ def voted(counts: Mapping[str, int], draws: int) -> Judgement:
         mass=read / draws,
         reading="votes",
         uncertainty=max(half_wilson(share, read) for share in shares),
+        votes=draws,
     )
 
 
@@ -141,3 +174,8 @@ def half_wilson(share: float, count: int, z: float = 1.959963984540054) -> float
     """Half the width of a share's 95 % score interval, [0, 0.5]."""
     spread = share * (1 - share) / count + z * z / (4 * count * count)
     return z * math.sqrt(spread) / (1 + z * z / count)
+
+
+def low_mass(model: str, mass: float) -> str:
+    """The warning where a model gives its labels less than half of what it may say next."""
+    return f"low-mass: {model} gives its labels together {mass:.2g} of what it would say"

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,11 +39,13 @@ Floats = NDArray[np.float64]
 
 
 class Judge(Protocol):
-    """What classifiers and language models share: they tell how likely labels are.
+    """Anything that tells how likely labels are: encoders, causal models, servers of either.
 
-    A causal model reads its labels off the example's template. Values do not depend on what else is
-    asked in the same call. Raises BadInput for an example that the model cannot judge (a template
-    for an encoder, none for a causal model), Unavailable where the model cannot answer now.
+    A causal model reads its labels off the example's template, else off its own prompt. Values do
+    not depend on what else is asked in the same call. Raises BadInput for an example that the model
+    cannot judge (a template for an encoder; for a causal model neither template nor prompt),
+    ModelCannot for what a server does not show (`shared.models.abilities`), Unavailable where the
+    model cannot answer now.
     """
 
     @property
@@ -63,6 +65,10 @@ class Judge(Protocol):
     def judge(self, examples: Sequence[Example]) -> list[Floats]:
         """For each example (L,) probabilities of its labels, in [0, 1], of sum 1."""
 
+    def judgements(self, examples: Sequence[Example]) -> list[Judgement]:
+        """For each example its labels' P, how it was read and with which mass; or why there is
+        none. Where there is one, it is the same number as `judge` gives."""
+
     def judge_rows(self, asked: Sequence[Rows]) -> list[Floats]:
         """For each example (R, L) probabilities, one row a variation."""
 
@@ -70,14 +76,6 @@ class Judge(Protocol):
         self, examples: Sequence[Example], targets: Sequence[str], method: AttributionMethod
     ) -> list[Attributions]:
         """For each example the importance of its tokens for the logit of its target label."""
-
-
-@runtime_checkable
-class JudgesInFull(Protocol):
-    """A judge that says how it read P, and with which mass and uncertainty."""
-
-    def judgements(self, examples: Sequence[Example]) -> list[Judgement]:
-        """For each example its labels' P, or why there is none."""
 
 
 class Classifier(Judge, Protocol):
@@ -136,8 +134,12 @@ class Models(Protocol):
     def kind(self, name: str) -> ModelKind:
         """What is configured under this name."""
 
+    def judge(self, name: str) -> Judge:
+        """The model of this name that tells how likely labels are: of kind classifier or causal,
+        in this process, behind the queue or behind a server."""
+
     def classifier(self, name: str) -> Classifier:
-        """The classifier configured under this name."""
+        """The classifier configured under this name, for plain texts. Metrics ask a `judge`."""
 
     def language_model(self, name: str) -> LanguageModel:
         """The causal model configured under this name."""
@@ -188,7 +190,7 @@ def _performed(operation: Message, models: Models, name: str) -> Any:
             return models.classifier(name).probabilities(operation.texts).tolist()
         case op.Truncated():
             return tuple(models.classifier(name).truncated(operation.texts))
-    return _judged(operation, judge(models, name))
+    return _judged(operation, models.judge(name))
 
 
 def _judged(operation: Message, model: Judge) -> Any:
@@ -198,7 +200,7 @@ def _judged(operation: Message, model: Judge) -> Any:
         case op.JudgeExamples():
             return [row.tolist() for row in model.judge(operation.examples)]
         case op.ReadLabels():
-            return tuple(judgements(model, operation.examples))
+            return tuple(model.judgements(operation.examples))
         case op.JudgeRows():
             return [rows.tolist() for rows in model.judge_rows(operation.asked)]
         case op.Attribute():
@@ -207,35 +209,13 @@ def _judged(operation: Message, model: Judge) -> Any:
     raise BadInput(f"there is no operation {type(operation).__name__}", pointer="/ask/operation")
 
 
-def judge(models: Models, name: str) -> Judge:
-    """The model that tells how likely labels are. Raises BadInput for a similarity model."""
-    if models.kind(name) == "causal":
-        return models.language_model(name)
-    return models.classifier(name)
-
-
-def judgements(model: Judge, examples: Sequence[Example]) -> list[Judgement]:
-    """For each example P and how it was read; by the model's head or verbalizers where the model
-    does not say."""
-    if isinstance(model, JudgesInFull):
-        return model.judgements(examples)
-    return [
-        Judgement(
-            labels=model.labels_of(example),
-            probabilities=tuple(row.tolist()),
-            reading="head" if example.template is None else "verbalizers",
-        )
-        for example, row in zip(examples, model.judge(examples), strict=True)
-    ]
-
-
 def describe(models: Models, name: str) -> op.Description:
     """Load the model and say what it is."""
     kind = models.kind(name)
     if kind in ("similarity", "cross-encoder"):
         use = models.similarity(name).use
         return op.Description(kind=kind, use=use, labels=(), languages=())
-    model = judge(models, name)
+    model = models.judge(name)
     labels = models.classifier(name).labels if kind == "classifier" else _of_prompt(model)
     return op.Description(kind=kind, use=model.use, labels=labels, languages=model.languages)
 

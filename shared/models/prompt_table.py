@@ -1,20 +1,24 @@
 """`[models.prompt]`: how a causal model or a chat server is asked for a label.
 
-Data and the checks that need no tokenizer. A template's placeholders are expanded once, in pieces,
-so that what a user sent is never expanded again and can be told from the template.
+Data, the checks that need no tokenizer, and the turns that the table makes, which a tokenizer or a
+server encodes. A template's placeholders are expanded once, in pieces, so that what a user sent is
+never expanded again and can be told from the template.
 Source: specs "models" §1.3.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, StringConstraints, field_validator, model_validator
 
 from shared.contracts import Message
+from shared.errors import BadInput
+from shared.models.calls import Example
+from shared.models.labels import Task
 
 Template = Annotated[str, StringConstraints(min_length=1, max_length=50_000)]
 Verbalizer = Annotated[str, StringConstraints(min_length=1, max_length=200)]
@@ -23,21 +27,15 @@ PLACEHOLDERS = ("text", "premise", "hypothesis", "policy", "labels", "language")
 FROM_USERS = frozenset({"text", "premise", "hypothesis"})
 _FIELD = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
 
-
+_ANSWER = "Answer with one of: {labels}.\nAnswer:"
 QUESTIONS = {
     "hate": "Post: {text}\n\nDoes this post attack or demean people because of who they are: their "
-    "origin, religion, sex, sexual orientation or disability? Answer yes or no.\nAnswer:",
-    "nli": "Premise: {premise}\nHypothesis: {hypothesis}\n\nDoes the premise entail the "
-    "hypothesis, contradict it, or neither? Answer entailment, contradiction or neutral.\nAnswer:",
-    "sentiment": "Text: {text}\n\nIs its sentiment positive, negative or neutral?\nAnswer:",
+    f"origin, religion, sex, sexual orientation or disability? {_ANSWER}",
+    "nli": "Premise: {premise}\nHypothesis: {hypothesis}\n\nHow does the premise relate to the "
+    f"hypothesis? {_ANSWER}",
+    "sentiment": f"Text: {{text}}\n\nWhat is its sentiment? {_ANSWER}",
+    "free": f"Text: {{text}}\n\nWhich of these describes it? {_ANSWER}",
 }
-
-
-def questions(task: str) -> str:
-    """The task's own question. Raises ValueError for `free`, which has none."""
-    if task not in QUESTIONS:
-        raise ValueError("prompt.user: say what is asked")
-    return QUESTIONS[task]
 
 
 @dataclass(frozen=True)
@@ -76,15 +74,16 @@ def pieces(template: str) -> tuple[Piece, ...]:
 
 
 def filled(template: str, values: Mapping[str, str]) -> tuple[Piece, ...]:
-    """The template with its placeholders' values. Raises ValueError where one has none."""
+    """The template with its placeholders' values; places for what users send stay where there is no
+    value yet. Raises ValueError where another one has none."""
     found = []
     for piece in pieces(template):
-        if piece.inserted is None:
-            found.append(piece)
-        elif piece.inserted in values:
+        if piece.inserted is not None and piece.inserted in values:
             found.append(Piece(values[piece.inserted], piece.inserted))
+        elif piece.inserted is None or piece.is_foreign:
+            found.append(piece)
         else:
-            raise ValueError(f"nothing is there for {{{piece.inserted}}}")
+            raise ValueError(f"prompt: nothing is known here for {{{piece.inserted}}}")
     return tuple(found)
 
 
@@ -168,3 +167,47 @@ def clashes(verbalizers: Mapping[str, tuple[str, ...]]) -> Iterator[str]:
             if label != other and longer.startswith(string):
                 relation = "is" if longer == string else "begins"
                 yield f"{string!r} of {label!r} {relation} {longer!r} of {other!r}"
+
+
+@dataclass(frozen=True)
+class PromptTurn:
+    """One turn of a prompt: all of it but what users send."""
+
+    role: Literal["system", "user"]
+    pieces: tuple[Piece, ...]
+
+    def written(self, texts: Mapping[str, str]) -> str:
+        """texts: placeholder → what stands in its place."""
+        return "".join(texts.get(piece.inserted or "", piece.text) for piece in self.pieces)
+
+
+def prompt_turns(table: PromptTable, task: Task) -> tuple[PromptTurn, ...]:
+    """What is said to the model, `user` last; of style `raw` only that. `{labels}` are the strings
+    that it may write, the first of each label. Raises ValueError for what nothing is known of."""
+    if table.policy_file is not None:
+        raise ValueError("prompt.policy_file: only models in process read it; write `policy`")
+    values = {"labels": ", ".join(own[0].strip() for own in (table.verbalizers or {}).values())}
+    if table.policy is not None:
+        values["policy"] = "".join(piece.text for piece in filled(table.policy, values))
+    user = PromptTurn("user", filled(table.user or QUESTIONS[task], values))
+    if table.system is None:
+        return (user,)
+    return PromptTurn("system", filled(table.system, values)), user
+
+
+def asked_for(turns: Sequence[PromptTurn]) -> frozenset[str]:
+    """The placeholders for what users send."""
+    inserted = (piece.inserted for turn in turns for piece in turn.pieces if piece.is_foreign)
+    return frozenset(name for name in inserted if name)
+
+
+def sent_texts(example: Example, asked: Collection[str]) -> dict[str, str]:
+    """Placeholder → what the user sent for it. Raises BadInput for a pair where the prompt asks
+    about one text, and the other way round."""
+    values = {"text": example.text}
+    if example.text_pair is not None:
+        values = {"premise": example.text, "hypothesis": example.text_pair}
+    if missing := set(asked) - values.keys():
+        wanted = "one text" if "text" in missing else "pairs: send `text_pair`"
+        raise BadInput(f"the model's prompt asks about {wanted}", pointer="/text_pair")
+    return values

@@ -58,6 +58,7 @@ from shared.models.openai.model import served
 from shared.models.ports import (
     Classifier,
     Floats,
+    Judge,
     LanguageModel,
     Similarity,
     Writer,
@@ -478,6 +479,9 @@ class QueueModels:
 
     def kind(self, name: str) -> ModelKind:
         return self._catalogue.entry(name).kind
+
+    def judge(self, name: str) -> Judge:
+        return self.language_model(name) if self.kind(name) == "causal" else self.classifier(name)
 
     def classifier(self, name: str) -> Classifier:
         entry = self._entry(name, "classifier")

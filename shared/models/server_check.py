@@ -17,13 +17,14 @@ from shared.errors import BadInput, ScoringError, Unavailable
 from shared.models.calls import Example, Template
 from shared.models.classification import ServedClassifier
 from shared.models.entry import ModelEntry
-from shared.models.judgement import Judgement, Reading
+from shared.models.judgement import FEWEST_VOTES, Judgement, Reading
 from shared.models.openai.answers import ServerChoice
 from shared.models.openai.dialect import CHAT, TOPS
 from shared.models.openai.label_ways import judgements
 from shared.models.openai.questions import question
 from shared.models.openai.scoring import PATH, Echo, Forced, PromptLogprobs
 from shared.models.openai.server import LanguageServer
+from shared.models.prompt_table import PromptTable, asked_for, prompt_turns
 
 SENTENCE = "The weather in the old town was lovely today"
 FRIENDLY = Template(
@@ -32,6 +33,7 @@ FRIENDLY = Template(
 REPEATS = 3
 GIVEN_TEXT = {PromptLogprobs: "prompt_logprobs", Echo: "echo", Forced: "forced, a request a token"}
 NONE = "no"
+JUDGED = {"HateXScore": ("hateful",), "FTC": ("entailment", "neutral", "contradiction")}
 
 
 class ServerAbilities(Message):
@@ -136,7 +138,8 @@ def _language_model(entry: ModelEntry) -> dict[str, Any]:
         "length": _length(server),
         **_told(told),
     }
-    return {**found, "metrics": _metrics(told, tells=bool(way) or listed > 0)}
+    serves = _judged_metrics(_labels(entry), told, entry.votes)
+    return {**found, "metrics": serves | _written_metrics(bool(way), listed > 0)}
 
 
 def _classifier(entry: ModelEntry) -> dict[str, Any]:
@@ -145,7 +148,6 @@ def _classifier(entry: ModelEntry) -> dict[str, Any]:
     started = time.perf_counter()
     [told] = model.judgements([Example(text=SENTENCE)])
     milliseconds = 1000 * (time.perf_counter() - started)
-    can = told.probabilities is not None
     return {
         "milliseconds": milliseconds,
         "protocol": head.kind,
@@ -153,11 +155,7 @@ def _classifier(entry: ModelEntry) -> dict[str, Any]:
         "outputs": head.mapping.outputs,
         "labels": head.mapping.labels,
         **_told(told),
-        "metrics": {
-            "HateXScore": "yes" if can and "hateful" in head.mapping.labels else NONE,
-            "ICE": "words" if can else NONE,
-            "FTC": "yes" if can and head.mapping.task == "nli" else NONE,
-        },
+        "metrics": _judged_metrics(head.mapping.labels, told),
     }
 
 
@@ -210,11 +208,15 @@ def _length(server: LanguageServer) -> int | None:
 def _judged(server: LanguageServer) -> Judgement:
     table = server.entry.prompt
     own = table is not None and table.verbalizers is not None
-    pair = SENTENCE if server.entry.task == "nli" else None
-    example = (
-        Example(text=SENTENCE, text_pair=pair) if own else Example(text=SENTENCE, template=FRIENDLY)
-    )
+    pair = SENTENCE if own and _asks_about_pairs(server.entry) else None
+    template = None if own else FRIENDLY
+    example = Example(text=SENTENCE, text_pair=pair, template=template)
     return judgements(server, [question(example, server.entry)])[0]
+
+
+def _asks_about_pairs(entry: ModelEntry) -> bool:
+    table = entry.prompt or PromptTable()
+    return bool(asked_for(prompt_turns(table, entry.task or "hate")) & {"premise", "hypothesis"})
 
 
 def _told(told: Judgement) -> dict[str, Any]:
@@ -222,18 +224,32 @@ def _told(told: Judgement) -> dict[str, Any]:
     return {"reading": told.reading, "mass": told.mass, "unread": said}
 
 
-def _metrics(told: Judgement, *, tells: bool) -> dict[str, str]:
-    """Which metrics a language model behind this server can serve."""
-    by_votes = told.reading == "votes"
-    silent = told.unread is not None and told.unread.code == "no-logprobs"
-    p = "no (no-logprobs)" if silent else "decisions only (votes)" if by_votes else "yes"
-    words = "words" if p == "yes" else p
+def _labels(entry: ModelEntry) -> tuple[str, ...]:
+    return tuple(entry.prompt.verbalizers or ()) if entry.prompt else ()
+
+
+def _judged_metrics(labels: Sequence[str], told: Judgement, votes: int = 0) -> dict[str, str]:
+    """Which metrics its judgements serve. ICE asks for rows of tokens, which no server shows."""
+    unread = told.unread.code if told.unread else None
+    found = {"ICE": "no (shows no tokens)"}
+    for metric, needed in JUDGED.items():
+        missing = [label for label in needed if label not in labels]
+        if unread is not None:
+            found[metric] = f"no ({unread})"
+        elif missing:
+            found[metric] = f"no (tells no {missing[0]})"
+        elif told.reading == "votes" and votes < FEWEST_VOTES:
+            found[metric] = f"no P (votes < {FEWEST_VOTES})"
+        else:
+            found[metric] = "yes"
+    return {metric: found[metric] for metric in ("HateXScore", "ICE", "FTC")}
+
+
+def _written_metrics(scores: bool, tells: bool) -> dict[str, str]:
+    """Which metrics its writing serves. scores: given texts; tells: log-probabilities."""
     return {
-        "HateXScore": p,
-        "ICE": words,
-        "FTC": p,
-        "HAF": "yes" if tells else "no (no-logprobs)",
-        "HLV": "yes" if tells else p,
+        "HAF": "yes" if scores or tells else "no (no-logprobs)",
+        "HLV": "yes" if scores else "rank, score",
         "CoT2EL": "yes",
     }
 

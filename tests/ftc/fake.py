@@ -12,8 +12,10 @@ import numpy as np
 
 from shared.contracts import ModelUse
 from shared.errors import BadInput
-from shared.models.calls import Completion, Example, Prompt, Sampling, Tokens
-from shared.models.ports import Floats, Models, bind
+from shared.models.calls import Completion, Example, Prompt, Sampling
+from shared.models.judgement import Judgement
+from shared.models.label_readout import of_head
+from shared.models.ports import Models, bind
 
 Answer = Callable[[str, str], Sequence[float]]  # premise, hypothesis → E, N, C
 
@@ -39,7 +41,6 @@ class FakeJudge:
     languages: tuple[str, ...] = ("en",)
     reads: int = 20_000  # characters
     calls: list[list[tuple[str, str]]] = field(default_factory=list)
-    checks: int = 0  # calls of `tokens`
 
     @property
     def use(self) -> ModelUse:
@@ -48,26 +49,17 @@ class FakeJudge:
     def labels_of(self, example: Example) -> tuple[str, ...]:
         return self.labels
 
-    def judge(self, examples: Sequence[Example]) -> list[Floats]:
+    def judgements(self, examples: Sequence[Example]) -> list[Judgement]:
         pairs = [(example.text, example.text_pair or "") for example in examples]
         self.calls.append(pairs)
         rows = [self.answer(*pair) for pair in pairs]
-        return [np.array([row[2], row[0], row[1]], dtype=np.float64) for row in rows]
-
-    def tokens(self, examples: Sequence[Example]) -> list[Tokens]:
-        self.checks += 1
+        found = [np.array([row[2], row[0], row[1]], dtype=np.float64) for row in rows]
+        judged = of_head(np.array(found).reshape(-1, 3), None, self.labels)
         return [
-            Tokens(
-                ids=(),
-                parts=(),
-                starts=(),
-                ends=(),
-                truncated=len(example.text + (example.text_pair or "")) > self.reads,
-                mask_id=None,
-                unk_id=None,
-                pad_id=None,
+            one.model_copy(
+                update={"read_share": min(1.0, self.reads / max(1, sum(map(len, pair))))}
             )
-            for example in examples
+            for one, pair in zip(judged, pairs, strict=True)
         ]
 
 
@@ -94,13 +86,13 @@ class FakeWriter:
 class FakeModels:
     """The port, with one judge under its default name and one writer."""
 
-    judge: FakeJudge
+    own: FakeJudge
     lm: FakeWriter | None
 
-    def classifier(self, name: str) -> FakeJudge:
+    def judge(self, name: str) -> FakeJudge:
         if name != "embedded-nli":
             raise BadInput(f"no model {name}", pointer="/model")
-        return self.judge
+        return self.own
 
     def writer(self, name: str) -> FakeWriter:
         if name != "lm" or self.lm is None:

@@ -274,11 +274,8 @@ def test_variant_reference_says_that_there_is_none() -> None:
 
 def test_a_model_that_reads_only_the_beginning_is_told() -> None:
     long = "Four friends play cards in the kitchen. "
-    with bound(FakeJudge(reads=400)) as judge:
-        score(ask())
-        assert judge.checks == 0
+    with bound(FakeJudge(reads=400)):
         reports = score_batch([ask(premise=long * 20), ask(), ask(premise=long * 6)])
-    assert judge.checks == 1
     told = [
         any(warning.startswith("text-cut: ") for warning in report.warnings) for report in reports
     ]

@@ -14,6 +14,8 @@ import numpy as np
 from shared.contracts import ModelKind, ModelUse
 from shared.errors import BadInput
 from shared.models.calls import Completion, Example, Pair, Prompt, Sampling, WrittenToken
+from shared.models.judgement import Judgement
+from shared.models.label_readout import of_head
 from shared.models.ports import Floats, Models, bind
 
 TOXIC = "The text is toxic.\n\n1. It calls the neighbours lazy.\n2. It wants them gone from here."
@@ -102,8 +104,8 @@ class FakeModels:
     def similarity(self, name: str) -> FakeModels:
         return self._named(name, "similarity", "cross-encoder")
 
-    def classifier(self, name: str) -> FakeModels:
-        return self._named(name, "classifier")
+    def judge(self, name: str) -> FakeModels:
+        return self._named(name, "classifier", "causal")
 
     @property
     def use(self) -> ModelUse:
@@ -127,12 +129,11 @@ class FakeModels:
     def labels_of(self, _: Example) -> tuple[str, ...]:
         return ("neutral", "entailment", "contradiction")
 
-    def judge(self, examples: Sequence[Example]) -> list[Floats]:
+    def judgements(self, examples: Sequence[Example]) -> list[Judgement]:
         self.judged.append(tuple(examples))
-        return [
-            np.array([1 - p, p, 0.0])
-            for p in (self.entails(each.text, each.text_pair or "") for each in examples)
-        ]
+        shares = (self.entails(each.text, each.text_pair or "") for each in examples)
+        rows = np.array([[1 - p, p, 0.0] for p in shares])
+        return of_head(rows, None, ("neutral", "entailment", "contradiction"))
 
 
 @contextmanager

@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 
 from services.haf.contract import CONTRACT, HafRequest
 from services.haf.metric import SERVICE
+from services.haf.model_calls import decide_by_entailment
+from services.haf.parsing import DecisionVerdict
 from services.haf.report import DecisionPart, HafReport, ReasonPart
 from shared.contracts import Report
 from shared.errors import BadInput, Unavailable
@@ -266,17 +268,23 @@ def test_repetition_and_order() -> None:
     assert report.permutation.uii.largest_change is not None
 
 
-def test_an_nli_model_may_read_decisions() -> None:
+@pytest.mark.parametrize("model", ["nli", "lm"])
+def test_a_judge_of_entailment_may_read_decisions(model: str) -> None:
     def entails(premise: str, hypothesis: str) -> float:
         return 0.9 if hypothesis.startswith("No") else 0.2
 
     with bound(entails=entails) as models:
-        report = score(bring(internal="I agree with the given reason.", decision_model="nli"))
+        report = score(bring(internal="I agree with the given reason.", decision_model=model))
     decision = report.stages[1].decision
     assert decision is not None
     assert (decision.answer, decision.judge, decision.certainty) == ("sufficient", "nli", 0.9)
     assert len(models.judged) == 1
-    assert [use.name for use in report.provenance.models] == ["embedded-similarity", "nli"]
+    assert [use.name for use in report.provenance.models] == ["embedded-similarity", model]
+
+
+def test_a_decision_that_the_judge_was_not_read_on_is_unclear() -> None:
+    assert decide_by_entailment((None, 0.9)) == DecisionVerdict("unclear", "nli", 0.0)
+    assert decide_by_entailment((0.1, 0.9)).answer == "sufficient"
 
 
 def test_an_unread_decision_is_left_to_the_similarity() -> None:

@@ -13,7 +13,9 @@ import numpy as np
 from shared.contracts import ModelUse
 from shared.errors import BadInput
 from shared.models.calls import Example, Tokens
-from shared.models.ports import Floats, Models, bind
+from shared.models.judgement import Judgement
+from shared.models.label_readout import of_head
+from shared.models.ports import Models, bind
 
 
 def by_hash(text: str) -> float:
@@ -36,17 +38,19 @@ class FakeClassifier:
     def use(self) -> ModelUse:
         return ModelUse(name="fake", revision="1", sha256="0" * 64, device="cpu", dtype="float64")
 
-    def probabilities(self, texts: Sequence[str]) -> Floats:
-        self.calls.append(list(texts))
-        hateful = np.array([self.hateful(text) for text in texts], dtype=np.float64)
-        return np.stack([1 - hateful, hateful], axis=1)
+    def labels_of(self, example: Example) -> tuple[str, ...]:
+        return self.labels
 
-    def truncated(self, texts: Sequence[str]) -> list[bool]:
-        return [len(text) > self.max_length for text in texts]
-
-    def tokens(self, examples: Sequence[Example]) -> list[Tokens]:
+    def judgements(self, examples: Sequence[Example]) -> list[Judgement]:
         """A token a character."""
-        return [self._tokens(example.text) for example in examples]
+        texts = [example.text for example in examples]
+        self.calls.append(texts)
+        hateful = np.array([self.hateful(text) for text in texts], dtype=np.float64)
+        found = of_head(np.stack([1 - hateful, hateful], axis=1), None, self.labels)
+        return [
+            one.model_copy(update={"read_share": self._tokens(example.text).read_share(example)})
+            for one, example in zip(found, examples, strict=True)
+        ]
 
     def _tokens(self, text: str) -> Tokens:
         places = range(min(len(text), self.max_length))
@@ -68,7 +72,7 @@ class FakeModels:
 
     model: FakeClassifier
 
-    def classifier(self, name: str) -> FakeClassifier:
+    def judge(self, name: str) -> FakeClassifier:
         if name != "embedded-hate":
             raise BadInput(f"no model {name}", pointer="/model")
         return self.model

@@ -13,7 +13,9 @@ import numpy as np
 from services.hlv.contract import HlvRequest
 from shared.contracts import ModelKind, ModelUse
 from shared.models.calls import Completion, Example, Prompt, Sampling, WrittenToken
-from shared.models.ports import Floats, Models, bind
+from shared.models.judgement import Judgement
+from shared.models.label_readout import of_head
+from shared.models.ports import Models, bind
 
 USE = ModelUse(name="stub", revision="1", sha256="0" * 64, device="cpu", dtype="float64")
 NLI = {"premise": "A dog sleeps on a red sofa.", "hypothesis": "An animal is at rest."}
@@ -107,13 +109,16 @@ class StubJudge:
             for text, written in asked
         ]
 
-    def judge(self, examples: Sequence[Example]) -> list[Floats]:
+    def labels_of(self, example: Example) -> tuple[str, ...]:
+        return self.labels
+
+    def judgements(self, examples: Sequence[Example]) -> list[Judgement]:
         self.judged.append(list(examples))
         rows = [
             np.array([by_hash(f"{one.text}|{one.text_pair}|{label}") for label in self.labels])
             for one in examples
         ]
-        return [row / row.sum() for row in rows]
+        return of_head(np.array([row / row.sum() for row in rows]), None, self.labels)
 
     @property
     def prompts(self) -> list[str]:
@@ -126,15 +131,15 @@ class StubJudge:
 class StubModels:
     """One judge under every name; names with "nli" are classifiers."""
 
-    judge: StubJudge
+    own: StubJudge
 
     def kind(self, name: str) -> ModelKind:
         return "classifier" if "nli" in name else "causal"
 
     def writer(self, name: str) -> StubJudge:
-        return self.judge
+        return self.own
 
-    classifier = language_model = writer
+    judge = language_model = writer
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,8 @@ import pytest
 from services.hlv import kernel
 from services.hlv.metric import SERVICE
 from shared.errors import BadInput
+from shared.models.calls import Example
+from shared.models.judgement import Judgement, unread
 from tests.hlv.judges import GREEDY, OPTIONS, StubJudge, bound, by_hash, request
 
 score = SERVICE.score
@@ -218,6 +221,20 @@ def test_a_classifier_judges_premise_and_hypothesis() -> None:
     )
     assert report.score_of == "agreement"
     assert [result.method for result in report.components.methods] == ["logits"]
+
+
+def test_a_judge_that_was_not_read_gives_no_number() -> None:
+    class Silent(StubJudge):
+        def judgements(self, examples: Sequence[Example]) -> list[Judgement]:
+            return [unread(self.labels, "answer-unread", "it says something else")] * len(examples)
+
+    with bound(Silent()):
+        report = score(request(model="nli"))
+    assert report.score is None
+    found = report.components.methods[0].baseline
+    assert found is not None
+    assert (found.runs, found.tau_b, found.distribution) == (0, None, None)
+    assert any("no readable answer" in warning for warning in report.warnings)
 
 
 @pytest.mark.parametrize(

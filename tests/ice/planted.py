@@ -57,14 +57,6 @@ class PlantedJudge:
     labels: tuple[str, ...] = ("no", "yes")
     use: ModelUse = USE
 
-    def kind(self, name: str) -> ModelKind:
-        return "classifier"
-
-    def classifier(self, name: str) -> PlantedJudge:
-        return self
-
-    language_model = writer = similarity = classifier
-
     def labels_of(self, example: Example) -> tuple[str, ...]:
         return self.labels
 
@@ -123,11 +115,24 @@ class PlantedJudge:
         return [Attributions(values=tuple(self.values(tokens))) for tokens in self.tokens(examples)]
 
 
+@dataclass(frozen=True)
+class PlantedModels:
+    """The port `Models`: one judge under every name."""
+
+    own: PlantedJudge
+
+    def kind(self, name: str) -> ModelKind:
+        return "classifier"
+
+    def judge(self, name: str) -> PlantedJudge:
+        return self.own
+
+
 @contextmanager
 def planted(probability: Planted = noise, **more: object) -> Iterator[PlantedJudge]:
     """Bound while the block runs."""
     judge = PlantedJudge(probability, **more)  # type: ignore[arg-type]
-    ports.bind(cast(ports.Models, judge))
+    ports.bind(cast(ports.Models, PlantedModels(judge)))
     try:
         yield judge
     finally:

@@ -55,6 +55,34 @@ def test_judging_agrees_with_transformers(causal: LocalLanguageModel, template: 
 
 
 @pytest.mark.parametrize("template", [SINGLE, SEVERAL])
+def test_a_judgement_has_the_mass_that_all_verbalizers_have_together(
+    causal: LocalLanguageModel, template: Template
+) -> None:
+    """Their probabilities among all that the model may write; P as without asking for it."""
+    example = Example(text=TEXT, template=template)
+    words, ids = causal._weights.tokenizer, ids_of(causal, PREFIX + TEXT + SUFFIX)
+    mass = sum(
+        np.exp(sum(log_probabilities(causal._weights.model, ids, after)))
+        for text in template.verbalizers.values()
+        for after in [words(text, add_special_tokens=False)["input_ids"]]
+    )
+    [found] = causal.judgements([example])
+    assert found.mass == pytest.approx(mass, rel=1e-4)
+    assert (found.reading, found.uncertainty, found.read_share) == ("verbalizers", 0, 1)
+    assert (found.probabilities is None) == (mass < 0.01)
+    if found.probabilities is None:
+        assert found.unread is not None
+        assert found.unread.code == "answer-unread"
+    else:
+        assert found.probabilities == pytest.approx(causal.judge([example])[0], abs=1e-5)
+
+
+def test_a_cut_text_is_told_by_its_judgement(causal: LocalLanguageModel) -> None:
+    [found] = causal.judgements([Example(text=TEXT * 20, template=SINGLE)])
+    assert 0 < found.read_share < 1
+
+
+@pytest.mark.parametrize("template", [SINGLE, SEVERAL])
 @settings(max_examples=8)
 @given(seed=st.integers(0, 10**6))
 def test_rows_agree_with_transformers_whatever_is_kept(

@@ -89,7 +89,7 @@ def find_listed(
             return Listed(place, shares, missing, min(tokens.values()), tokens)
         if not blank:
             break
-    detail = f"no label's token is listed where the answer begins, with {before.strip()[:40]!r}"
+    detail = "no label's token is listed where the answer begins"  # not its words: they may echo
     return unread(labels, "answer-unread", detail, reading=READING)
 
 

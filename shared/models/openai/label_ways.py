@@ -19,7 +19,7 @@ import numpy as np
 
 from shared.errors import BadInput, TextTooLong
 from shared.models.calls import Turn
-from shared.models.judgement import Judgement, normalised, unread, voted
+from shared.models.judgement import TOO_LONG, Judgement, normalised, unread, voted
 from shared.models.openai.answers import ServerChoice
 from shared.models.openai.dialect import CHAT
 from shared.models.openai.label_endpoints import Ids, ask_label_endpoint
@@ -47,9 +47,9 @@ def judgements(server: LanguageServer, questions: Sequence[Question]) -> list[Ju
     """(N,) in order. A text that the server finds too long is unread by itself."""
     try:
         return _judged(server, questions)
-    except TextTooLong as error:
+    except TextTooLong:
         if len(questions) == 1:
-            return [unread(questions[0].labels, "text-too-long", error.detail)]
+            return [unread(questions[0].labels, "text-too-long", TOO_LONG)]
     half = len(questions) // 2
     return [*judgements(server, questions[:half]), *judgements(server, questions[half:])]
 

@@ -8,17 +8,8 @@ from functools import lru_cache
 import numpy as np
 
 from shared.contracts import ModelUse
-from shared.models.abilities import cannot
-from shared.models.calls import (
-    AttributionMethod,
-    Attributions,
-    Completion,
-    Example,
-    Prompt,
-    Rows,
-    Sampling,
-    Tokens,
-)
+from shared.models.abilities import BehindServer
+from shared.models.calls import Completion, Example, Prompt, Sampling
 from shared.models.catalogue import SERVER
 from shared.models.entry import ModelEntry
 from shared.models.judgement import Judgement
@@ -40,7 +31,7 @@ def _served(entry: str) -> ServedLanguageModel:
     return ServedLanguageModel(ModelEntry.model_validate_json(entry))
 
 
-class ServedLanguageModel:
+class ServedLanguageModel(BehindServer):
     """The port `shared.models.ports.LanguageModel`, as far as a server goes.
 
     Raises Unavailable where the server is away, ModelCannot for what no server shows, BadInput
@@ -48,7 +39,7 @@ class ServedLanguageModel:
     """
 
     def __init__(self, entry: ModelEntry) -> None:
-        self._entry = entry
+        super().__init__(entry)
         self.server = LanguageServer(entry)
 
     @property
@@ -62,10 +53,6 @@ class ServedLanguageModel:
         return ModelUse(
             name=self._entry.name, revision=revision, sha256=None, device=SERVER, dtype=SERVER
         )
-
-    @property
-    def languages(self) -> tuple[str, ...]:
-        return self._entry.languages or ()
 
     def generate(self, prompts: Sequence[Prompt], sampling: Sampling) -> list[Completion]:
         """A completion of each prompt. Prompt i is drawn with a seed made of the seed and i.
@@ -113,20 +100,6 @@ class ServedLanguageModel:
     def judgements(self, examples: Sequence[Example]) -> list[Judgement]:
         """For each example P with its mass and uncertainty, and how it was read."""
         return judgements(self.server, [question(one, self._entry) for one in examples])
-
-    def tokens(self, examples: Sequence[Example]) -> list[Tokens]:
-        """Refused."""
-        raise cannot(self._entry, "token_rows")
-
-    def judge_rows(self, asked: Sequence[Rows]) -> list[Floats]:
-        """Refused."""
-        raise cannot(self._entry, "token_rows")
-
-    def attributions(
-        self, examples: Sequence[Example], targets: Sequence[str], method: AttributionMethod
-    ) -> list[Attributions]:
-        """Refused."""
-        raise cannot(self._entry, "attributions")
 
     def _verbalized(self, questions: Sequence[Question]) -> list[list[float]]:
         """For each question (L,) log-probabilities of its verbalizers."""

@@ -13,17 +13,7 @@ from shared.errors import BadInput
 from shared.models.calls import Example, Prompt, Turn
 from shared.models.entry import ModelEntry
 from shared.models.labels import Task
-from shared.models.prompt_table import PromptTable, filled
-
-OWN_QUESTIONS: dict[Task, str] = {
-    "hate": "Is the following text hateful? Answer with one of: {labels}.\n\n{text}",
-    "nli": "Premise: {premise}\nHypothesis: {hypothesis}\n"
-    "How does the premise relate to the hypothesis? Answer with one of: {labels}.",
-    "sentiment": "What is the sentiment of the following text? Answer with one of: {labels}."
-    "\n\n{text}",
-    "free": "Which of these describes the following text: {labels}? Answer with one of them."
-    "\n\n{text}",
-}
+from shared.models.prompt_table import PromptTable, asked_for, prompt_turns, sent_texts
 
 
 @dataclass(frozen=True)
@@ -64,28 +54,16 @@ def question(example: Example, entry: ModelEntry | None = None) -> Question:
 
 
 def _of_table(example: Example, table: PromptTable, task: Task) -> Question:
-    words = table.verbalizers or {}
-    values = {
-        "text": example.text,
-        "premise": example.text,
-        "hypothesis": example.text_pair or "",
-        "labels": ", ".join(own[0].strip() for own in words.values()),
-        "language": "",
-    }
-    values["policy"] = _written(table.policy or "", values)
-    user = _written(table.user or OWN_QUESTIONS[task], values)
+    try:
+        turns = prompt_turns(table, task)
+    except ValueError as error:
+        raise BadInput(str(error), pointer="/model") from error
+    texts, words = sent_texts(example, asked_for(turns)), table.verbalizers or {}
     if table.style == "raw":
-        return Question(_raw(user + table.answer_prefix), words)
-    turns = [Turn.model_construct(role="user", content=user)]
-    if table.system is not None:
-        system = _written(table.system, values)
-        turns.insert(0, Turn.model_construct(role="system", content=system))
-    prompt = Prompt.model_construct(text=None, turns=tuple(turns), draw=None)
+        return Question(_raw(turns[-1].written(texts) + table.answer_prefix), words)
+    said = [Turn.model_construct(role=one.role, content=one.written(texts)) for one in turns]
+    prompt = Prompt.model_construct(text=None, turns=tuple(said), draw=None)
     return Question(prompt, words, table.answer_prefix)
-
-
-def _written(template: str, values: Mapping[str, str]) -> str:
-    return "".join(piece.text for piece in filled(template, values))
 
 
 def _raw(text: str) -> Prompt:

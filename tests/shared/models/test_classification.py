@@ -16,7 +16,6 @@ from shared.models.calls import AttributionMethod, Example, Row, Rows
 from shared.models.catalogue import load_catalogue
 from shared.models.classification import ServedClassifier
 from shared.models.entry import ModelEntry
-from shared.models.ports import judgements
 from shared.problems import problem
 from tests.inference.shapes import byte_tokenizer, save_bert
 from tests.shared.openai.computing import ClassifierDouble, Kind
@@ -76,7 +75,7 @@ def test_p_is_that_of_the_same_weights_here(
     serving: Making, own: LocalClassifier, kind: Kind
 ) -> None:
     examples = [Example(text=text) for text in TEXTS]
-    there, here = judgements(serving(kind, **KEYS), examples), judgements(own, examples)
+    there, here = serving(kind, **KEYS).judgements(examples), own.judgements(examples)
     for one, other in zip(there, here, strict=True):
         assert one.labels == other.labels == ("hateful", "non-hateful")
         assert one.probabilities == pytest.approx(other.probabilities, abs=1e-4)
@@ -125,17 +124,18 @@ def test_a_temperature_divides_the_logits(serving: Making, own: LocalClassifier)
 
 def test_what_no_classification_server_shows(serving: Making) -> None:
     model, example = serving("tei", **KEYS), Example(text="A text")
-    for asked in (
+    refused: tuple[Callable[[], object], ...] = (
         lambda: model.judge_rows([Rows(example=example, rows=(Row(),))]),
         lambda: model.attributions([example], ["hateful"], AttributionMethod(name="gradient")),
         lambda: model.tokens([example]),
-    ):
+    )
+    for asked in refused:
         with pytest.raises(ModelCannot) as caught:
             asked()
     said = problem(caught.value)
     assert said["type"].endswith("/model-cannot")
     assert (said["status"], said["model"], said["ability"]) == (422, "m", "token_rows")
-    assert said["abilities"] == ["judge", "word_rows"]
+    assert said["abilities"] == ["judge"]
 
 
 def test_a_text_that_is_too_long_is_unread_by_itself(serving: Making) -> None:

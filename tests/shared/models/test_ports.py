@@ -23,6 +23,8 @@ ASKED: list[tuple[str, Any]] = [
     ("alike", op.Describe()),
     ("fake", op.Tokenize(examples=EXAMPLES)),
     ("fake", op.JudgeExamples(examples=EXAMPLES)),
+    ("fake", op.ReadLabels(examples=EXAMPLES)),
+    ("lm", op.ReadLabels(examples=EXAMPLES)),
     ("fake", op.JudgeRows(asked=(Rows(example=EXAMPLES[0], rows=(Row(kept=(0,)),)),))),
     ("fake", op.Probabilities(texts=("a", "b"))),
     ("fake", op.Truncated(texts=("a",))),

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from services.inference.label_prompt import LabelPrompt
+from shared.errors import BadInput
+from shared.models.calls import Example
+from shared.models.entry import ModelEntry
+from shared.models.labels import Task
+from shared.models.openai.questions import question
 from shared.models.prompt_table import PLACEHOLDERS, PromptTable, clashes, filled, pieces
 
 TWO = {"hateful": ("yes",), "non-hateful": ("no",)}
@@ -60,3 +67,44 @@ def test_what_does_not_fit_is_refused_by_name(keys: dict[str, Any], reason: str)
 
 def test_strings_of_one_label_may_begin_alike() -> None:
     assert list(clashes({"a": ("yes", "yes sir"), "b": ("no",)})) == []
+
+
+RAW = SimpleNamespace(chat_template=None, bos_token=None)  # of a tokenizer, what a prompt reads
+TEXT = "A {labels} post with {{braces}}"
+POLICY = {"user": "{policy} {text}", "policy": "Of {labels}."}
+
+
+def served(keys: dict[str, Any], task: Task) -> ModelEntry:
+    prompt = {"style": "raw", "verbalizers": TWO, **keys}
+    source = "openai:http://localhost:1/v1"
+    return ModelEntry.model_validate(
+        {"name": "m", "kind": "causal", "source": source, "task": task, "prompt": prompt}
+    )
+
+
+@pytest.mark.parametrize("keys", [{}, {"answer_prefix": " So:"}, POLICY])
+@pytest.mark.parametrize("task", get_args(Task))
+def test_a_model_is_asked_the_same_here_and_behind_a_server(
+    keys: dict[str, Any], task: Task
+) -> None:
+    entry = served(keys, task)
+    assert entry.prompt is not None
+    pair = "Another {text}" if task == "nli" and not keys.get("user") else None
+    example = Example(text=TEXT, text_pair=pair)
+    here = LabelPrompt(entry.prompt, RAW, task).around(example).text
+    assert here == question(example, entry).prompt.text
+    assert TEXT in here
+    assert "yes, no" in here
+
+
+@pytest.mark.parametrize(
+    ("keys", "reason"),
+    [
+        ({"user": "{text} {language}"}, r"nothing is known here for \{language\}"),
+        ({"user": "{policy} {text}", "policy_file": "p.txt"}, "write `policy`"),
+        ({"user": "{premise} {hypothesis}"}, "asks about pairs"),
+    ],
+)
+def test_a_server_is_asked_nothing_with_a_gap_in_it(keys: dict[str, Any], reason: str) -> None:
+    with pytest.raises(BadInput, match=reason):
+        question(Example(text=TEXT), served(keys, "hate"))

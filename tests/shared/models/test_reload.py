@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from services.registry import contracts
 from shared.errors import BadInput
 from shared.models.catalogue import load_catalogue
 from shared.models.reload import CatalogueReload
@@ -66,3 +67,17 @@ def test_a_file_that_is_broken_or_gone_changes_nothing(file: Path) -> None:
         with pytest.raises(BadInput, match="configured: old"):
             catalogue.entry("new")
     assert catalogue.entry("old").name == "old"
+
+
+def test_the_labels_that_a_metric_needs_are_looked_up_again(file: Path) -> None:
+    """The gateway knows them by heart, so as to read no files at every request."""
+    contract = contracts()["hatexscore"]
+    asked = contract.request.model_validate({"text": "a", "explanation": "b"})
+    catalogue = load_catalogue(file)
+    reread = CatalogueReload(catalogue, file)
+    with pytest.raises(BadInput, match="a causal model without a prompt"):
+        catalogue.demand(contract, "old", asked)
+    own = '[models.prompt]\nverbalizers = { hateful = ["yes"], "non-hateful" = ["no"] }\n'
+    file.write_text(file.read_text("utf-8") + own, "utf-8")
+    assert reread.read() == ["old"]
+    catalogue.demand(contract, "old", asked)

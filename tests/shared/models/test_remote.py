@@ -95,6 +95,8 @@ def test_every_port_answers_over_the_queue_as_in_the_process() -> None:
     assert classifier.truncated(TEXTS) == here.truncated(TEXTS)
     assert classifier.tokens(examples) == here.tokens(examples)
     assert np.array_equal(classifier.judge(examples), here.judge(examples))
+    assert there.judge("fake").judgements(examples) == here.judgements(examples)
+    assert there.judge("lm").judgements(examples) == here.judgements(examples)
     assert np.array_equal(classifier.judge_rows(rows), here.judge_rows(rows))
     targets = ["yes"] * len(examples)
     assert classifier.attributions(examples, targets, method) == here.attributions(

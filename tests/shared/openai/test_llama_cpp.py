@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -25,7 +26,7 @@ from shared.models.calls import (
 )
 from shared.models.openai.model import ServedLanguageModel, served
 from shared.models.openai.scoring import Forced
-from shared.models.ports import LanguageModel, describe, judgements
+from shared.models.ports import LanguageModel, describe
 from shared.models.remote import QueueModels
 from shared.models.server_check import ServerAbilities, probe, render
 
@@ -136,11 +137,12 @@ def test_a_stop_string_ends_the_text_before_it(tiny_served: ServedLanguageModel)
 
 def test_what_a_server_does_not_show_is_refused(tiny_served: ServedLanguageModel) -> None:
     example = Example(text="a", template=TEMPLATE)
-    for ask in (
+    refused: tuple[Callable[[], object], ...] = (
         lambda: tiny_served.tokens([example]),
         lambda: tiny_served.judge_rows([Rows(example=example, rows=())]),
         lambda: tiny_served.attributions([example], ["yes"], AttributionMethod(name="attention")),
-    ):
+    )
+    for ask in refused:
         with pytest.raises(BadInput, match=r"neither attention nor gradients.*our own") as caught:
             ask()
         assert caught.value.pointer == "/model"
@@ -249,7 +251,7 @@ def test_judgements_are_scored_with_their_mass(
     )
     template = Template(verbalizers={"this": likely.text, "that": " not"})
     example = Example(text="The garden was", template=template)
-    [found], [here] = judgements(tiny_served, [example]), own.judge([example])
+    [found], [here] = tiny_served.judgements([example]), own.judge([example])
     assert found.reading == "scored"
     assert found.probabilities == pytest.approx(here.tolist(), abs=1e-4)
     shares = own.score([Prompt(text=example.text)] * 2, list(template.verbalizers.values()))

@@ -16,7 +16,6 @@ from shared.models.catalogue import load_catalogue
 from shared.models.entry import ModelEntry
 from shared.models.openai.label_reading import labels_begun
 from shared.models.openai.model import ServedLanguageModel
-from shared.models.ports import judgements
 from tests.inference.shapes import save_llama
 from tests.shared.openai.computing import LanguageModelDouble, Style
 from tests.shared.openai.stub import listening
@@ -88,8 +87,8 @@ def model(double: LanguageModelDouble) -> Iterator[ServedLanguageModel]:
 def test_every_reading_finds_the_same_p(
     model: ServedLanguageModel, own: LocalModels, examples: list[Example], reading: str
 ) -> None:
-    here = judgements(own.language_model("own"), examples)
-    there = judgements(model, examples)
+    here = own.language_model("own").judgements(examples)
+    there = model.judgements(examples)
     for one, other in zip(there, here, strict=True):
         assert one.reading == reading
         assert other.reading == "verbalizers"
@@ -102,7 +101,7 @@ def test_every_reading_finds_the_same_p(
 def test_a_server_that_lists_nothing_has_no_p(
     model: ServedLanguageModel, examples: list[Example]
 ) -> None:
-    found = judgements(model, examples)
+    found = model.judgements(examples)
     assert [one.probabilities for one in found] == [None] * len(examples)
     assert {one.unread.code for one in found if one.unread} == {"no-logprobs"}
     with pytest.raises(BadInput):
@@ -115,7 +114,7 @@ def test_votes_are_drawn_where_the_entry_asks_for_them(
 ) -> None:
     with listening(double) as url:
         entry = ModelEntry(name="m", kind="causal", source=f"openai:{url}", votes=20)
-        [found] = judgements(ServedLanguageModel(entry), examples[:1])
+        [found] = ServedLanguageModel(entry).judgements(examples[:1])
     assert found.reading == "votes"
     drawn = [body for path, body, _ in double.asked if path.endswith("chat/completions")][-20:]
     assert len({body["seed"] for body in drawn}) == 20

@@ -17,7 +17,6 @@ from services.stack.servers import HOST, free_port
 from shared.models.calls import Example, Prompt, Sampling, Template, Turn
 from shared.models.entry import ModelEntry
 from shared.models.openai.model import ServedLanguageModel
-from shared.models.ports import judgements
 from shared.models.server_check import probe, render
 from tests.inference.shapes import save_llama
 from tests.shared.openai.conftest import await_health
@@ -63,7 +62,7 @@ def test_check_says_that_only_votes_are_left(entry: ModelEntry) -> None:
 
 
 def test_no_p_rather_than_a_guess(entry: ModelEntry) -> None:
-    [found] = judgements(ServedLanguageModel(entry), [EXAMPLE])
+    [found] = ServedLanguageModel(entry).judgements([EXAMPLE])
     assert found.probabilities is None
     assert found.unread is not None
     assert found.unread.code == "no-logprobs"
@@ -71,7 +70,7 @@ def test_no_p_rather_than_a_guess(entry: ModelEntry) -> None:
 
 def test_votes_where_the_entry_asks_for_them(entry: ModelEntry) -> None:
     voting = entry.model_copy(update={"votes": 5})
-    [found] = judgements(ServedLanguageModel(voting), [EXAMPLE])
+    [found] = ServedLanguageModel(voting).judgements([EXAMPLE])
     assert found.reading == "votes"
     assert (found.mass or 0) * 5 == pytest.approx(round((found.mass or 0) * 5))
 

@@ -1,0 +1,282 @@
+"""Any judge that reaches `hateful` gives QF, the number of a plain loop (acceptance row 13)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from services.hatexscore.contract import CONTRACT, HatexscoreRequest
+from services.hatexscore.metric import SERVICE
+from services.hatexscore.model_calls import random_placements
+from services.hatexscore.quotes import mask_spans
+from services.hatexscore.report import HatexscoreReport
+from services.inference.local_models import LocalModels
+from services.registry import contracts
+from shared.contracts import MAX_TEXT
+from shared.errors import BadInput, ModelCannot
+from shared.models.calls import Example
+from shared.models.catalogue import Catalogue, load_catalogue
+from shared.models.entry import ModelEntry
+from shared.models.judgement import Judgement, Reading, UnreadCode, unread, voted, with_mass
+from shared.models.ports import bind
+from shared.models.server_check import probe
+from tests.hatexscore.fake import FakeClassifier, by_hash
+from tests.hatexscore.fake import bound as bound_head
+from tests.judges import TinyJudges, tiny_judges
+from tests.tiny_models.__main__ import main as tiny_models
+
+TEXT = "Those immigrants are ruining our town"
+QUOTED = (17, 37)
+MASKED = mask_spans(TEXT, [QUOTED])
+USER = "Post: {text}\nThis is"
+LABELS = ("hateful", "non-hateful")
+OFFENSIVE = '{ hateful = ["hate speech", "offensive"], non-hateful = ["normal"] }'
+HEAD = 'labels = { hateful = ["yes", "perhaps"], non-hateful = ["no"] }'
+
+
+def asking(model: str = "embedded-hate", **more: object) -> HatexscoreRequest:
+    return HatexscoreRequest.model_validate(
+        {
+            "text": TEXT,
+            "explanation": 'It says "are ruining our town", blaming immigrants for it. '
+            "Conclusion: hateful.",
+            "predicted_label": "hateful",
+            "language": "en",
+            "model": model,
+            **more,
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TinyJudges]:
+    drawn = [mask_spans(TEXT, spans) for spans in random_placements(TEXT, [QUOTED], 0, 20)]
+    texts = [USER.replace("{text}", text) for text in (TEXT, MASKED, *drawn)]
+    folder = tmp_path_factory.mktemp("judges")
+    with tiny_judges(folder, "hate", USER, texts, LABELS, HEAD) as made:
+        yield made
+
+
+@pytest.fixture
+def judges(tiny: TinyJudges) -> Iterator[TinyJudges]:
+    with tiny.bound() as made:
+        yield made
+
+
+def of_verbalizers(judges: TinyJudges, text: str) -> float:
+    """P(hateful)."""
+    return judges.shares(USER.replace("{text}", text))[0]
+
+
+def of_head(judges: TinyJudges, text: str) -> float:
+    """P(hateful): the outputs `perhaps` and `yes` of the raw head."""
+    [row] = judges.models.local_classifier("encoder").logits([text])
+    shares = np.exp(row - row.max())
+    return float(shares[1:].sum() / shares.sum())
+
+
+@pytest.mark.parametrize(
+    ("model", "reading", "oracle"),
+    [
+        ("encoder", None, of_head),
+        ("served-head", None, of_head),
+        ("causal", "verbalizers", of_verbalizers),
+        ("scored", "scored", of_verbalizers),
+    ],
+)
+def test_the_same_request_by_every_kind_of_judge(
+    judges: TinyJudges,
+    model: str,
+    reading: Reading | None,
+    oracle: Callable[[TinyJudges, str], float],
+) -> None:
+    report = SERVICE.score(asking(model))
+    original, masked = oracle(judges, TEXT), oracle(judges, MASKED)
+    assert report.masked_text == MASKED
+    assert report.probability_original == pytest.approx(original, abs=1e-5)
+    assert report.probability_masked == pytest.approx(masked, abs=1e-5)
+    assert report.components.qf == pytest.approx(abs(original - masked), abs=1e-5)
+    assert report.score is not None
+    assert report.reasons == ()
+    drawn = random_placements(TEXT, [QUOTED], 0, 20)
+    drops = [abs(original - oracle(judges, mask_spans(TEXT, spans))) for spans in drawn]
+    assert report.control is not None
+    assert report.control.drops == pytest.approx(drops, abs=1e-5)
+    assert [use.name for use in report.provenance.models] == [model]
+    told = report.probability_reading
+    assert (told and told.reading) == reading
+    if told is not None:
+        assert 0.01 < (told.mass or 0) <= 1
+
+
+def test_a_server_that_lists_some_tokens_is_as_sure_as_its_list(judges: TinyJudges) -> None:
+    judge = judges.models.judge("chat")
+    [text], [masked] = (judge.judgements([Example(text=one)]) for one in (TEXT, MASKED))
+    report = SERVICE.score(asking("chat"))
+    told = report.probability_reading
+    unlisted = [one.unread.code for one in (text, masked) if one.unread]
+    if unlisted:
+        assert codes(report)["qf"] == unlisted[0]
+        return
+    assert told is not None
+    assert told.reading == "top-logprobs"
+    assert told.uncertainty == max(text.uncertainty, masked.uncertainty) <= 0.01
+    dp = text.demand()[0] - masked.demand()[0]
+    assert report.components.qf == pytest.approx(abs(dp), abs=1e-5)
+
+
+def test_requests_of_several_judges_in_a_batch_score_as_alone(judges: TinyJudges) -> None:
+    names = ["encoder", "causal", "served-head", "scored"]
+    together = SERVICE.score_batch([asking(name) for name in names])
+    for name, one in zip(names, together, strict=True):
+        alone = SERVICE.score(asking(name))
+        assert one.score == pytest.approx(alone.score, abs=1e-9)
+
+
+def test_a_server_without_log_probabilities_gives_no_number(judges: TinyJudges) -> None:
+    report = SERVICE.score(asking("silent"))
+    assert (report.score, report.components.qf, report.control) == (None, None, None)
+    assert codes(report) == {part: "no-logprobs" for part in ("qf", "cc", "score")}
+
+
+def codes(report: HatexscoreReport) -> dict[str, UnreadCode | str]:
+    return {reason.component: reason.code for reason in report.reasons}
+
+
+@pytest.mark.parametrize(
+    ("preset", "more"),
+    [
+        ("hatexplain", ""),
+        ("toxic-bert", ""),
+        ("detoxify-multilingual", ""),
+        ("hatexplain", f"labels = {OFFENSIVE}"),
+    ],
+    ids=["three outputs", "multi-label", "one output", "many to one"],
+)  # fmt: skip
+def test_heads_of_every_form_score(preset: str, more: str, tmp_path: Path) -> None:
+    tiny_models(["make", str(tmp_path / "tiny"), "--like", preset])
+    (tmp_path / "models.toml").write_text(
+        f'schema = 2\n[[models]]\nname = "m"\nsource = "path:tiny"\npreset = "{preset}"\n'
+        f'device = "cpu"\n{more}\n', "utf-8"
+    )  # fmt: skip
+    models = LocalModels(load_catalogue(tmp_path / "models.toml"))
+    bind(models)
+    try:
+        report = SERVICE.score(asking("m", control_draws=2))
+    finally:
+        bind(None)
+    model = models.local_classifier("m")
+    column = model.labels.index("hateful")
+    [original], [masked] = model.probabilities([TEXT]), model.probabilities([MASKED])
+    assert report.probability_original == pytest.approx(original[column], abs=1e-5)
+    assert report.probability_masked == pytest.approx(masked[column], abs=1e-5)
+    assert report.components.qf == pytest.approx(abs(original[column] - masked[column]), abs=1e-5)
+    assert report.score is not None
+
+
+@dataclass
+class Saying(FakeClassifier):
+    """Judgements by a function of the text."""
+
+    says: Callable[[str], Judgement] = lambda text: with_mass(LABELS, (0.5, 0.5), 1, "scored")
+
+    def judgements(self, examples: Sequence[Example]) -> list[Judgement]:
+        return [self.says(example.text) for example in examples]
+
+
+def saying(says: Callable[[str], Judgement]) -> HatexscoreReport:
+    with bound_head(Saying(labels=LABELS, says=says)):
+        return SERVICE.score(asking())
+
+
+def read(text: str, mass: float = 0.9) -> Judgement:
+    p = by_hash(text)
+    return with_mass(LABELS, (p, 1 - p), mass, "top-logprobs")
+
+
+@pytest.mark.parametrize("code", ["answer-unread", "label-not-listed", "text-too-long"])
+@pytest.mark.parametrize("which", [TEXT, MASKED])
+def test_p_that_was_not_read_is_null_with_the_judges_reason(which: str, code: UnreadCode) -> None:
+    report = saying(lambda text: unread(LABELS, code, "no") if text == which else read(text))
+    parts = report.components
+    assert (report.score, parts.qf, parts.cc, report.control) == (None, None, None, None)
+    assert None not in (parts.htc, parts.tgi)
+    assert codes(report) == {"qf": code, "cc": code, "score": code}
+    assert (report.probability_original is None) == (which == TEXT)
+    assert {reason.detail for reason in report.reasons} <= set(report.warnings)
+    assert report.partial_parts == ("htc", "tgi")
+
+
+def test_random_texts_that_were_not_read_leave_no_control() -> None:
+    whole = {TEXT, MASKED}
+    report = saying(
+        lambda text: read(text) if text in whole else unread(LABELS, "answer-unread", "x")
+    )
+    assert report.control is None
+    assert report.score is not None
+    assert any("20 of 20 random texts were not read" in one for one in report.warnings)
+
+
+def test_little_mass_is_told() -> None:
+    report = saying(lambda text: read(text, mass=0.2 if text == MASKED else 0.9))
+    assert report.score is not None
+    assert "low-mass: embedded-hate gives its labels together 0.2 of what it would say" in (
+        report.warnings
+    )
+    assert report.probability_reading is not None
+    assert report.probability_reading.mass == 0.2
+
+
+@pytest.mark.parametrize(
+    ("model", "said"), [("scored", "yes"), ("served-head", "yes"), ("silent", "no (no-logprobs)")]
+)
+def test_models_check_claims_what_holds(judges: TinyJudges, model: str, said: str) -> None:
+    catalogue = judges.models._catalogue
+    claimed = probe(catalogue.entry(model)).metrics
+    assert claimed["HateXScore"] == said
+    assert (SERVICE.score(asking(model)).components.qf is not None) == (said == "yes")
+    assert claimed["FTC"] == (said if said != "yes" else "no (tells no entailment)")
+    assert claimed["ICE"] == "no (shows no tokens)"
+    ice = contracts()["ice"]
+    asked = ice.request.model_validate({**next(iter(ice.examples.values())), "model": model})
+    with pytest.raises(ModelCannot, match="it shows no tokens"):
+        catalogue.demand(ice, model, asked)
+
+
+@pytest.mark.parametrize(("draws", "code"), [(199, "votes-too-coarse"), (200, None)])
+def test_few_votes_are_too_coarse_for_a_difference(draws: int, code: str | None) -> None:
+    report = saying(lambda _: voted({"hateful": draws - 20, "non-hateful": 20}, draws))
+    assert codes(report).get("qf") == code
+    assert (report.components.qf is None) == (code is not None)
+
+
+def test_what_tells_no_hateful_is_refused_when_it_is_posted() -> None:
+    bare = ModelEntry(name="bare", kind="causal", source="path:none")
+    nli = ModelEntry(name="nli", kind="classifier", source="embedded:nli")
+    judge = ModelEntry.model_validate(
+        {
+            "name": "judge", "kind": "causal", "source": "path:none",
+            "prompt": {"verbalizers": {"hateful": ["yes"], "non-hateful": ["no"]}},
+        }
+    )  # fmt: skip
+    found = Catalogue((bare, nli, judge), Path())
+    found.demand(CONTRACT, "judge", asking("judge"))
+    with pytest.raises(BadInput, match=r"causal model without a prompt.*\[models.prompt\]"):
+        found.demand(CONTRACT, "bare", asking("bare"))
+    with pytest.raises(BadInput, match="needs a judge of hateful; 'nli' tells "):
+        found.demand(CONTRACT, "nli", asking("nli"))
+    sent = asking("nli", probabilities={"original": 0.9, "masked": 0.1})
+    found.demand(CONTRACT, "nli", sent)
+
+
+def test_a_masked_text_may_be_longer_than_a_text() -> None:
+    text = "word " * 3_999 + "zebra"
+    with bound_head(FakeClassifier()) as model:
+        explanation = 'It says "zebra". Conclusion: hateful.'
+        report = SERVICE.score(asking(text=text, explanation=explanation, control_draws=0))
+    assert len(text) == MAX_TEXT < len(report.masked_text or "")
+    assert model.calls == [[text, report.masked_text]]
