@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from services.ftc.batch_report import batch_report
 from services.ftc.contract import CONTRACT, FtcRequest
 from services.ftc.hypotheses import FtcHypotheses, derive_hypotheses
-from services.ftc.model_calls import FtcCollected, ask_models, explained_labels
+from services.ftc.model_calls import FtcCollected, ask_models, explained_labels, model_languages
 from services.ftc.report import (
+    Extraction,
     FtcBatchReport,
     FtcBatchReportRequest,
     FtcReport,
@@ -22,10 +24,19 @@ from services.ftc.scoring import (
     targets_of,
 )
 from services.ftc.variants import VARIANTS, FtcVariant
-from shared.contracts import Scored
+from shared.contracts import Languages, Scored
 from shared.job_context import checking
-from shared.metric import Metric
+from shared.language import (
+    LanguageCoverage,
+    find_language,
+    model_coverage,
+    requested_language,
+    rules_obstacle,
+)
+from shared.metric import Collected, Metric
 from shared.statistics.intervals import BatchStatistics
+
+RULED = ("en",)  # what the patterns and the grammar read
 
 
 class Ftc(Metric[FtcRequest, FtcCollected, FtcReport, FtcVariant]):
@@ -58,6 +69,38 @@ class Ftc(Metric[FtcRequest, FtcCollected, FtcReport, FtcVariant]):
             abstained=derived.abstained,
             extraction=derived.extraction,
             counterfactuals=made,
+        )
+
+    def coverage(self, request: FtcRequest) -> LanguageCoverage:
+        """Of the models, and of the rules where these make the counterfactuals."""
+        sent = requested_language(request)
+        pair = f"{request.premise}\n{request.hypothesis}"
+        text, explanation = find_language(pair, sent), find_language(request.explanation, sent)
+        languages = Languages(text=text, explanation=explanation)
+        found = model_coverage(request, languages, tuple(model_languages(request)))
+        if request.counterfactuals is not None or request.extractor == "llm":
+            return found
+        unread = (
+            rules_obstacle(pair, text, explanation, RULED),
+            rules_obstacle(request.explanation, explanation, text, RULED),
+        )
+        obstacles = dict.fromkeys((*filter(None, unread), *found.obstacles))
+        return replace(found, obstacles=tuple(obstacles))
+
+    def undefined(self, request: FtcRequest, collected: Collected) -> FtcReport:
+        extractor = "supplied" if request.counterfactuals is not None else request.extractor
+        return FtcReport(
+            **self.envelope(request, collected),
+            score=None,
+            components=components_of(()),
+            evidence=(),
+            control=None,
+            label=request.label,
+            label_source="model" if request.label is None else "request",
+            original=None,
+            abstained=collected.obstacles[0].code,
+            extraction=Extraction(extractor=extractor, rule=None, transformation=None),
+            counterfactuals=(),
         )
 
     def in_force(self, request: FtcRequest, collected: FtcCollected) -> Mapping[str, Any]:
