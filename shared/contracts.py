@@ -225,7 +225,7 @@ ReasonCode = Literal[
 ]
 
 
-class Reason(Message):
+class NullReason(Message):
     """Why a number is null."""
 
     component: Annotated[str, Word] = Field(description="the component, or `score`")
@@ -254,7 +254,7 @@ class Report(Message):
     evidence: tuple[Evidence, ...] = Field(description="the spans that it rests on")
     control: Message | None = Field(description="the chance baseline; null where undefined")
     warnings: tuple[str, ...] = Field(default=(), description="why something is null or doubtful")
-    reasons: tuple[Reason, ...] = Field(
+    reasons: tuple[NullReason, ...] = Field(
         default=(),
         description="why the score and what it is made of is null, by code; `warnings` has more in "
         "sentences",

@@ -16,8 +16,8 @@ from shared.contracts import (
     Message,
     MetricContract,
     ModelUse,
+    NullReason,
     Provenance,
-    Reason,
     Report,
     Scored,
     ScoreRequest,
@@ -147,7 +147,7 @@ class Metric(Service, Generic[Request, Answers, Result, Choices]):
         parts = dict(report.components)
         null = ["score", *(name for name, value in parts.items() if value is None)]
         reasons = tuple(
-            Reason(component=name, code=obstacle.code, detail=obstacle.detail)
+            NullReason(component=name, code=obstacle.code, detail=obstacle.detail)
             for name in null
             for obstacle in collected.obstacles
         )

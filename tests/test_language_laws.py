@@ -15,12 +15,15 @@ import pytest
 from pydantic import BaseModel
 
 from services.bindings import local
-from services.registry import metrics, service
-from shared.contracts import MetricContract, ReasonCode, Report, ScoreRequest
+from services.gateway.pages.templates import rendered
+from services.inference.classifier import LocalClassifier
+from services.registry import metrics, page, service
+from shared.contracts import MetricContract, ReasonCode, Report, Scored, ScoreRequest
 from shared.language import UNDECIDED
 from shared.metric import Metric
 from shared.models import ports
 from shared.models.catalogue import load_catalogue
+from shared.statistics.intervals import BatchStatistics
 from tests.metric_laws import AnyMetric
 
 ROOT = Path(__file__).parents[1]
@@ -130,8 +133,6 @@ def test_a_model_that_states_no_language_is_asked_with_a_warning(name: str) -> N
 @contextmanager
 def stating(languages: tuple[str, ...]) -> Iterator[None]:
     """The bound classifiers, as if they stated these languages."""
-    from services.inference.classifier import LocalClassifier
-
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(LocalClassifier, "languages", property(lambda self: languages))
         yield
@@ -140,10 +141,6 @@ def stating(languages: tuple[str, ...]) -> Iterator[None]:
 @pytest.mark.parametrize("name", sorted(metrics()))
 def test_a_null_report_can_be_shown_and_summed_up(name: str) -> None:
     """Its page, and the batch report: with a result that has a number, and without one."""
-    from services.registry import page
-    from shared.contracts import Scored
-    from shared.statistics.intervals import BatchStatistics
-
     metric = metric_of(name)
     which = "a classifier as the judge" if name == "hlv" else next(iter(metric.contract.examples))
     requests = [ask(metric.contract, which, language=code) for code in ("de", "en")]
@@ -151,8 +148,9 @@ def test_a_null_report_can_be_shown_and_summed_up(name: str) -> None:
     assert reports[0].score is None
     shown = page(name)
     assert shown is not None
-    shown.view(requests[0], reports[0])
-    shown.view(None, reports[0])
+    for sent in (requests[0], None):
+        view = shown.view(sent, reports[0])
+        assert rendered(shown.TEMPLATE, view=view, job={}, report=reports[0])
     rows = [
         Scored(job_id=f"job_{place}", custom_id=None, request=request, report=report)
         for place, (request, report) in enumerate(zip(requests, reports, strict=True))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 from services.ftc.batch_report import batch_report
 from services.ftc.contract import CONTRACT, FtcRequest
@@ -88,7 +88,6 @@ class Ftc(Metric[FtcRequest, FtcCollected, FtcReport, FtcVariant]):
         return replace(found, obstacles=tuple(obstacles))
 
     def undefined(self, request: FtcRequest, collected: Collected) -> FtcReport:
-        extractor = "supplied" if request.counterfactuals is not None else request.extractor
         return FtcReport(
             **self.envelope(request, collected),
             score=None,
@@ -99,7 +98,7 @@ class Ftc(Metric[FtcRequest, FtcCollected, FtcReport, FtcVariant]):
             label_source="model" if request.label is None else "request",
             original=None,
             abstained=collected.obstacles[0].code,
-            extraction=Extraction(extractor=extractor, rule=None, transformation=None),
+            extraction=_not_extracted(request),
             counterfactuals=(),
         )
 
@@ -113,6 +112,12 @@ class Ftc(Metric[FtcRequest, FtcCollected, FtcReport, FtcVariant]):
         over: BatchStatistics[FtcBatchReportRequest],
     ) -> FtcBatchReport:
         return batch_report(rows, over)
+
+
+def _not_extracted(request: FtcRequest) -> Extraction:
+    sent = request.counterfactuals is not None
+    extractor: Literal["rules", "llm", "supplied"] = "supplied" if sent else request.extractor
+    return Extraction(extractor=extractor, rule=None, transformation=None)
 
 
 def _warnings(derived: FtcHypotheses, row: FtcVariant) -> Iterator[str]:

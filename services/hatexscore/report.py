@@ -15,7 +15,7 @@ from shared.contracts import (
     Evidence,
     Interval,
     Message,
-    Reason,
+    NullReason,
     Report,
     Variant,
     Word,
@@ -56,7 +56,7 @@ class ReaderUse(Message):
     prompt_sha256: Annotated[str, Word] | None = Field(default=None, description="of its file")
 
 
-class HatexscoreReason(Reason):
+class HatexscoreReason(NullReason):
     """Why a part, or the score, is null."""
 
     component: Part
