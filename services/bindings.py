@@ -33,7 +33,7 @@ def models_for(
 ) -> Models:
     """The models for a worker that serves these. `states`: of those that it holds."""
     if not holds_models(services, chosen):
-        return QueueModels(catalogue)
+        return QueueModels(catalogue, states)
     return local(catalogue, chosen.padded_tokens, states, PATIENCE_SECONDS)
 
 

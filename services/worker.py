@@ -15,20 +15,23 @@ from celery import signals
 
 from services.bindings import MODEL_SERVICES, holds_models, models_for
 from services.registry import contracts, service
+from services.server_watch import ServerWatch
 from shared import queue, telemetry
 from shared.errors import ScoringError
 from shared.job_context import acting_for
 from shared.models import ports
-from shared.models.availability import ModelStates, StatusSender
+from shared.models.availability import ModelStates
 from shared.models.catalogue import Catalogue, load_catalogue
 from shared.models.ports import describe
+from shared.models.reload import CatalogueReload
+from shared.models.status_board import StatusSender
 from shared.priority import Party
-from shared.settings import Settings, settings_or_exit
+from shared.settings import Settings, settings_or_exit, stay_offline
 from shared.stop_signal import setting
 from shared.worker import register, registered
 from shared.worker.batch_pace import BatchPace
 from shared.worker.batch_queues import BatchQueues, stopping
-from shared.worker.process import Health, preload
+from shared.worker.process import Health, load_beside, preload
 from shared.worker.process import serve as serve_health
 from shared.worker.tasks import RegisteredTask
 from shared.worker.watchdog import watchdog
@@ -53,6 +56,7 @@ def needed(names: list[str], catalogue: Catalogue) -> list[str]:
         for name in MODEL_SERVICES & set(names)
         for entry in catalogue.entries
         if entry.kind in registered[name].contract.model_kinds
+        and entry.load == "start"
         and not entry.is_served  # another server's pause must not stop what is held here
     ]
     return list(dict.fromkeys([*(name for name in default if name in known), *held]))
@@ -121,6 +125,22 @@ def serve(names: list[str], chosen: Settings) -> None:
         batches.stop()
 
 
+def renew(names: list[str], catalogue: Catalogue, health: Health, changed: list[str]) -> None:
+    """Let go of the models that changed, and load those that are loaded at the start."""
+    for name in changed:
+        health.models.forget(name)
+    note_faults(catalogue, health.models)
+    again = [name for name in needed(names, catalogue) if name in changed]
+    load_beside(partial(describe, ports.models()), again, health)
+
+
+def note_faults(catalogue: Catalogue, states: ModelStates) -> None:
+    """Entries that were taken out, for everybody to see."""
+    for fault in catalogue.faults:
+        logger.error("model.misconfigured", model=fault.name, detail=fault.reason)
+        states.set(fault.name, "failed", fault.reason)
+
+
 def consume(queues: list[str], chosen: Settings) -> None:
     """Celery's consumer, until SIGTERM."""
     quiet = ("--without-gossip", "--without-mingle", "--without-heartbeat")
@@ -132,6 +152,7 @@ def consume(queues: list[str], chosen: Settings) -> None:
 def main(arguments: list[str] | None = None) -> None:
     """The command."""
     names = parse(arguments)
+    stay_offline()
     chosen = settings_or_exit()
     telemetry.configure_logging(chosen.log_level, chosen.log_format)
     telemetry.configure_tracing(f"worker-{'-'.join(names)}")
@@ -140,9 +161,8 @@ def main(arguments: list[str] | None = None) -> None:
     if chosen.metrics_port is not None:
         serve_health(health, chosen.metrics_host, chosen.metrics_port)
     catalogue = load_catalogue(chosen.models_file)
-    for fault in catalogue.faults:
-        logger.error("model.misconfigured", model=fault.name, detail=fault.reason)
-        states.set(fault.name, "failed", fault.reason)
+    ServerWatch(catalogue, states).start()
+    note_faults(catalogue, states)
     ports.bind(models_for(names, catalogue, chosen, states))
     if holds_models(names, chosen):
         StatusSender(states).start()
@@ -155,6 +175,12 @@ def main(arguments: list[str] | None = None) -> None:
     watchdog.start()
     health.ailment = watchdog.ailment
     health.clear("worker")
+    reread = CatalogueReload(
+        catalogue, chosen.models_file, partial(renew, names, catalogue, health)
+    )
+    reread.start()
+    # Celery takes the signal for itself when it starts
+    signals.worker_ready.connect(lambda **_: reread.on_hangup(), weak=False)
     logger.info("worker.started", services=names, threads=chosen.worker_threads)
     serve(names, chosen)
 

@@ -181,6 +181,10 @@ class ModelUse(Message):
         description="label → probability from which it is decided; absent: the likeliest is",
     )
 
+    def __hash__(self) -> int:
+        """Of what tells models apart; a table of thresholds has no hash."""
+        return hash((self.name, self.revision, self.sha256, self.device, self.dtype))
+
 
 class Provenance(Message):
     """How a score came about."""

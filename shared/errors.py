@@ -3,6 +3,7 @@
 ScoringError
 ├── BadInput             422  the caller must change the request; never retried
 │   ├── DegenerateInput  422  valid shape, but the metric is undefined on it
+│   ├── ModelUnusable    422  the model's entry or files must be mended first
 │   ├── TooCostly        422  more work than one job may ask for
 │   ├── TextTooLong      422  a model server reads no text of this length
 │   ├── AnswerCut        422  a model was cut while it reasoned, before it came to its answer
@@ -10,6 +11,7 @@ ScoringError
 ├── NotThere             404
 │   ├── UnknownJob
 │   ├── UnknownFile
+│   ├── UnknownModel
 │   └── UnknownBatch
 ├── QuotaExceeded        429  the caller has used up what it may; later the same request may pass
 ├── JobStopped           500  nobody wants the result any more: the computation ends where it is
@@ -25,6 +27,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
+from typing import Literal
+
+ModelState = Literal["absent", "downloading", "waiting", "loading", "ready", "failed", "away"]
 
 
 class ScoringError(Exception):
@@ -54,6 +59,13 @@ class DegenerateInput(BadInput):
 
     slug = "degenerate-input"
     title = "The metric is undefined on this input"
+
+
+class ModelUnusable(BadInput):
+    """The model is configured, and cannot be used until somebody mends it."""
+
+    slug = "model-unusable"
+    title = "The model cannot be used"
 
 
 class TooCostly(BadInput):
@@ -122,6 +134,13 @@ class NotThere(ScoringError):
     title = "Not found"
 
 
+class UnknownModel(NotThere):
+    """No model is configured under this name."""
+
+    slug = "unknown-model"
+    title = "No such model"
+
+
 class UnknownFile(NotThere):
     """No file has this id, or its term is over."""
 
@@ -184,9 +203,12 @@ class ModelNotReady(Unavailable):
     slug = "model-not-ready"
     title = "The model is not ready"
 
-    def __init__(self, detail: str, *, model: str, pointer: str | None = None) -> None:
+    def __init__(
+        self, detail: str, *, model: str, state: ModelState = "loading", pointer: str | None = None
+    ) -> None:
         super().__init__(detail, pointer=pointer)
         self.model = model
+        self.state = state
 
 
 @contextmanager

@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Self
+from urllib.parse import parse_qs, urlsplit
 
-from pydantic import Field, IPvAnyNetwork, SecretStr, ValidationError
+from pydantic import Field, IPvAnyNetwork, SecretStr, ValidationError, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
 
 from shared.work import WorkLimit
@@ -30,7 +31,21 @@ class Settings(BaseSettings):
         default=SecretStr("postgresql://postgres@127.0.0.1:5432/postgres"),
         validation_alias="DATABASE_URL",
     )
+    stores_tls: Literal["any", "required"] = Field(
+        default="any",
+        description="`required`: REDIS_URL must be rediss:// with a password, and DATABASE_URL ask "
+        "for TLS (sslmode require, verify-ca or verify-full)",
+    )
     models_file: Path = Path("models.toml")
+    models_dir: Path = Field(
+        default=Path("var/models"),
+        description="weights: `hub/`, the hub client's cache, and `converted/`",
+    )
+    hub: str = Field(
+        default="https://huggingface.co",
+        validation_alias="HF_ENDPOINT",
+        description="where `touchstone models add` and `pull` find models; no worker goes there",
+    )
 
     host: str = "127.0.0.1"
     port: int = Field(default=8000, ge=0, le=65_535)
@@ -248,6 +263,14 @@ class Settings(BaseSettings):
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     log_format: Literal["json", "console"] = "json"
 
+    @model_validator(mode="after")
+    def _stores_are_protected(self) -> Self:
+        if self.stores_tls == "required":
+            urls = self.redis_url.get_secret_value(), self.database_url.get_secret_value()
+            if faults := unprotected_stores(*urls):
+                raise ValueError("; ".join(faults))
+        return self
+
     @property
     def threads_for_batches(self) -> int:
         """Jobs of batches in one worker at a time."""
@@ -264,6 +287,17 @@ class Settings(BaseSettings):
         return self.model_fields_set >= {"redis_url", "database_url"}
 
 
+def unprotected_stores(redis_url: str, database_url: str) -> list[str]:
+    """Why these addresses are not fit for stores outside: no TLS, no password; without secrets."""
+    redis, database = urlsplit(redis_url), parse_qs(urlsplit(database_url).query)
+    faults = []
+    if redis.scheme != "rediss" or not redis.password:
+        faults.append("REDIS_URL must be rediss:// with a password")
+    if not {"require", "verify-ca", "verify-full"} & set(database.get("sslmode", [])):
+        faults.append("DATABASE_URL must end with ?sslmode=verify-full (or verify-ca, require)")
+    return faults
+
+
 def secret(name: str) -> SecretStr | None:
     """The environment variable that `models.toml` names for a server's key; None: not set."""
     found = os.environ.get(name)
@@ -276,6 +310,12 @@ def environment_default(name: str, value: str) -> None:
     Processes that are started from here inherit it.
     """
     os.environ.setdefault(name, value)
+
+
+def stay_offline() -> None:
+    """No library of this process, or of those that it starts, fetches weights: only
+    `touchstone models` does. To be called before such a library is imported."""
+    os.environ["HF_HUB_OFFLINE"] = "1"
 
 
 def environment_value(name: str) -> str | None:
@@ -315,6 +355,9 @@ def wrong_settings(error: ValidationError | SettingsError) -> Iterator[str]:
         yield f'{prefix}{name.upper()} must be a JSON list, as in [1, 2] or ["a"]'
         return
     for one in error.errors(include_input=False, include_url=False):
+        if not one["loc"]:  # of several together: it names them itself
+            yield one["msg"].removeprefix("Value error, ")
+            continue
         name, *inside = map(str, one["loc"])
         variable = name if name.isupper() else f"{prefix}{name.upper()}"
         place = f" (entry {'/'.join(inside)})" if inside else ""

@@ -22,7 +22,7 @@ from typing import Any
 import structlog
 from opentelemetry import propagate, trace
 from opentelemetry.trace import SpanKind
-from prometheus_client import Counter, Histogram
+from prometheus_client import Counter, Gauge, Histogram
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from shared.settings import SERVICE_VERSION, settings
@@ -145,6 +145,9 @@ def continued(name: str, carrier: Carrier, **attributes: str | int) -> Iterator[
 
 SECONDS = (0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 30, 60, 300)
 
+MODEL_READY = Gauge(  # `model` is a configured name: there are few
+    "touchstone_model_ready", "1 where this process has the model loaded, or reaches it", ["model"]
+)
 JOBS_ACCEPTED = Counter("touchstone_jobs_accepted_total", "Jobs committed", ["metric"])
 JOBS_FINISHED = Counter(
     "touchstone_jobs_finished_total", "Jobs that reached a final state", ["metric", "status"]

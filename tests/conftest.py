@@ -97,3 +97,12 @@ def engine(chosen: Settings) -> Iterator[Engine]:
     pool = connect(chosen.database_url.get_secret_value(), pool_size=60)
     yield pool
     pool.dispose()
+
+
+@pytest.fixture
+def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The hub client's cache of this test, which is not there yet."""
+    monkeypatch.setenv("TOUCHSTONE_MODELS_DIR", str(tmp_path / "weights"))
+    settings.cache_clear()
+    yield tmp_path / "weights" / "hub"
+    settings.cache_clear()

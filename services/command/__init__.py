@@ -1,1 +1,2 @@
-"""`touchstone`: the command line. It speaks to the public API over HTTP and knows nothing else."""
+"""`touchstone`: the command line. It speaks to the public API over HTTP; `models` also looks after
+this machine's `models.toml` and weights."""

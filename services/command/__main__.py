@@ -1,4 +1,7 @@
-"""`touchstone submit`, `get`, `report`, `keys`; also `python -m services.command`."""
+"""`touchstone submit`, `get`, `report`, `keys`, `models`; also `python -m services.command`.
+
+What needs `rich` is imported where it is used: help and `models` work from the bare package.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +9,12 @@ import argparse
 import importlib.util
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 from pydantic import ValidationError
-from rich.console import Console
 
+from services.command import models
 from services.command.api import Api, Refused
-from services.command.batches import get, report, submit
 from shared.settings import CommandSettings, wrong_settings
 
 KEYS = "services.gateway.keys"
@@ -28,8 +29,6 @@ examples:
   touchstone report batch_01a1fc... --html report.html
 """
 
-Command = Callable[[Api, argparse.Namespace, Console, Console], int]
-
 
 def parser() -> argparse.ArgumentParser:
     """The command line."""
@@ -43,6 +42,9 @@ def parser() -> argparse.ArgumentParser:
     _submit(commands.add_parser("submit", help="score every line of a file"))
     _get(commands.add_parser("get", help="show a job or a batch, or the content of a file"))
     _report(commands.add_parser("report", help="sum up the results of a batch that has ended"))
+    commands.add_parser(
+        "models", help="own models: add, pull, convert, check, list, reload", add_help=False
+    )
     commands.add_parser(
         "keys", help="make and revoke API keys (on the service's own machine)", add_help=False
     )
@@ -68,14 +70,14 @@ def _submit(made: argparse.ArgumentParser) -> None:
         metavar="KEY=VALUE",
         help="repeatable",
     )
-    made.set_defaults(run=submit)
+    made.set_defaults(run="submit")
 
 
 def _get(made: argparse.ArgumentParser) -> None:
     made.description = "Show what the service knows about an id."
     made.add_argument("id", metavar="ID", help="begins with job_, batch_ or file_")
     made.add_argument("--output", type=Path, help="into this file, instead of to stdout")
-    made.set_defaults(run=get)
+    made.set_defaults(run="get")
 
 
 def _report(made: argparse.ArgumentParser) -> None:
@@ -100,7 +102,7 @@ def _report(made: argparse.ArgumentParser) -> None:
     )
     made.add_argument("--format", choices=("svg", "png"), default="svg", help="of the plot")
     made.add_argument("--output", type=Path, help="into this file, instead of to stdout")
-    made.set_defaults(run=report)
+    made.set_defaults(run="report")
 
 
 def _pair(text: str) -> tuple[str, str]:
@@ -115,11 +117,27 @@ def main(arguments: list[str] | None = None) -> int:
     given = sys.argv[1:] if arguments is None else arguments
     if given[:1] == ["keys"]:
         return keys(given[1:])
+    if given[:1] == ["models"]:
+        return models.main(given[1:])
     asked = parser().parse_args(given)
+    try:
+        import rich  # noqa: F401 - not in the bare package
+    except ModuleNotFoundError:
+        _say(f"{asked.command} needs more: pip install 'touchstone[command]'")
+        return 1
+    return _asked(asked)
+
+
+def _asked(asked: argparse.Namespace) -> int:
+    """One of the commands over HTTP."""
+    from rich.console import Console
+
+    from services.command import batches
+
     said = Console(stderr=True)
+    run = {"submit": batches.submit, "get": batches.get, "report": batches.report}[asked.run]
     try:
         with Api(CommandSettings()) as api:
-            run: Command = asked.run
             return run(api, asked, Console(), said)
     except (Refused, OSError) as error:
         said.print("[bold red]touchstone:[/bold red] ", end="")
@@ -136,9 +154,13 @@ def main(arguments: list[str] | None = None) -> int:
 def keys(arguments: list[str]) -> int:
     """Hand over to the gateway's own command: it needs the ledger, not the API."""
     if importlib.util.find_spec(KEYS) is None:
-        Console(stderr=True).print("touchstone: this version has no keys")
+        _say("this version has no keys")
         return 1
     return subprocess.run([sys.executable, "-m", KEYS, *arguments], check=False).returncode  # noqa: S603
+
+
+def _say(line: str) -> None:
+    sys.stderr.write(f"touchstone: {line}\n")
 
 
 if __name__ == "__main__":

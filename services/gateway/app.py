@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -31,6 +32,7 @@ from shared.encryption import sealer_of
 from shared.file_store import FileStore
 from shared.ledger.engine import connect, libpq_url
 from shared.models.catalogue import load_catalogue
+from shared.models.reload import CatalogueReload
 from shared.settings import SERVICE_VERSION, Settings
 from shared.telemetry import Timing
 
@@ -103,8 +105,12 @@ def _state(settings: Settings) -> State:
 @asynccontextmanager
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     gateway: State = app.state.gateway
+    reread = CatalogueReload(gateway.catalogue, gateway.settings.models_file)
+    reread.start()
+    if threading.current_thread() is threading.main_thread():
+        reread.on_hangup()
     with gateway.messages.sending():
-        async with gateway.finishes.listening():
+        async with gateway.finishes.listening(), gateway.models.watching():
             yield
     await run_in_threadpool(painter().close)
     await gateway.limiter.close()

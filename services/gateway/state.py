@@ -28,6 +28,7 @@ from sqlalchemy import Connection, Engine
 from starlette.concurrency import run_in_threadpool
 
 from services.gateway.caller import Keyring, Limiter, Sessions, Streams
+from services.gateway.model_board import ModelBoard
 from services.gateway.spool import Spool
 from shared import queue, telemetry
 from shared.encryption import Sealer
@@ -68,6 +69,7 @@ class State:
     sealer: Sealer | None  # None: no webhooks
     files: FileStore
     spool: Spool
+    models: ModelBoard = field(default_factory=ModelBoard)
     signs: TTLCache[str, Signs] = field(  # by tenant; for the event loop's thread
         default_factory=lambda: TTLCache(MOST_TENANTS, SIGNS_SECONDS)
     )

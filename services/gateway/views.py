@@ -14,6 +14,7 @@ from typing import Any, Generic, Literal, TypeVar
 from pydantic import BaseModel, Field
 
 from shared.contracts import Context, Message
+from shared.errors import ModelState
 from shared.ledger.batches import Batch, BatchStatus
 from shared.ledger.files import File, Purpose
 from shared.ledger.jobs import Job, JobStatus
@@ -61,6 +62,7 @@ class WaitingFor(BaseModel):
     """The model that a queued job waits for."""
 
     model: str
+    state: ModelState | None = Field(default=None, description="how it was when it was last tried")
     detail: str = Field(description="why it is not ready")
 
 

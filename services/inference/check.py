@@ -1,73 +1,199 @@
-"""Load a model and print what it can do: `python -m services.inference.check MODEL`."""
+"""Load models and ask each something: `touchstone models check [NAME...]`.
+
+Of a model with weights: state, labels, limit, languages, dtype, memory, an answer with its time and
+five probes (`model_probes`). Of a server: what it can do (`shared.models.server_check`). 1 if any
+cannot be used.
+"""
 
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
-from rich.table import Table
+from shared import telemetry
+from shared.models.catalogue import Catalogue, ModelCard, load_catalogue
+from shared.models.entry import ModelEntry
+from shared.settings import settings_or_exit, stay_offline
 
-from services.bindings import local
-from shared.errors import ScoringError
-from shared.models.calls import Example, Template
-from shared.models.catalogue import Catalogue, load_catalogue
-from shared.models.ports import Models, describe, judge
-from shared.settings import settings
+if TYPE_CHECKING:
+    from services.inference.model_probes import ModelAnswers
 
-SENTENCE = "The weather in the old town was lovely today"
-YES_OR_NO = Template(
-    prefix="Is this friendly?\n", suffix="\nAnswer:", verbalizers={"yes": " yes", "no": " no"}
-)
+Report = dict[str, Any]
+RUNTIME_BYTES = 700_000_000  # of a process with the model libraries, measured
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """The command; 0 if the model can be used."""
-    chosen = settings()
-    parser = argparse.ArgumentParser(prog="python -m services.inference.check", description=__doc__)
-    parser.add_argument("model", help=f"a name of {chosen.models_file}")
-    name = parser.parse_args(arguments).model
-    console = Console()
+    """The command; 0 if every model that was asked for can be used."""
+    asked = _parser().parse_args(arguments)
+    stay_offline()  # before a model library is imported
+    chosen = settings_or_exit()
+    telemetry.configure_logging("error", "console")
     try:
-        console.print(report(load_catalogue(chosen.models_file), name))
-    except ScoringError as error:
-        console.print(f"[bold red]{name} cannot be used:[/bold red] {error.detail}")
+        catalogue = load_catalogue(chosen.models_file)
+    except ValueError as error:
+        sys.stderr.write(f"{error}\n")
         return 1
-    return 0
+    if asked.memory:
+        sys.stdout.write(f"{memory(catalogue)}\n")
+        return 0
+    known = [one.name for one in catalogue.describe()]
+    if strange := sorted(set(asked.names) - set(known)):
+        sys.stderr.write(f"no such model: {', '.join(strange)}; there are: {', '.join(known)}\n")
+        return 1
+    reports = []
+    for name in asked.names or known:
+        reports.append(report(catalogue, name))
+        if not asked.json:
+            sys.stdout.write(rendered(reports[-1]) + "\n")
+            sys.stdout.flush()
+    if asked.json:
+        sys.stdout.write(json.dumps(reports, indent=1) + "\n")
+    return 0 if all(one["state"] == "ready" for one in reports) else 1
 
 
-def report(catalogue: Catalogue, name: str) -> Table:
-    """Everything that the model says of itself, and one answer with its time."""
-    models = local(catalogue)
-    started = time.perf_counter()
-    about = describe(models, name)
-    seconds = time.perf_counter() - started
-    table = Table(title=name, show_header=False, title_justify="left")
-    rows = {
-        "kind": about.kind,
-        **about.use.model_dump(exclude={"name"}),
-        "labels": ", ".join(about.labels) or "as the template says",
-        "languages": ", ".join(about.languages) or "not stated",
-        "loaded in": f"{seconds:.1f} s",
+def _parser() -> argparse.ArgumentParser:
+    made = argparse.ArgumentParser(prog="touchstone models check", description=__doc__)
+    made.add_argument("names", nargs="*", metavar="NAME", help="none: all that are configured")
+    made.add_argument("--json", action="store_true", help="for machines")
+    made.add_argument(
+        "--memory", action="store_true", help="only the bytes that a worker with all of them needs"
+    )
+    return made
+
+
+def memory(catalogue: Catalogue) -> int:
+    """Bytes for all models with weights that are here, and for the process."""
+    from services.weights.folder import is_whole
+    from services.weights.loader import planned
+
+    total = RUNTIME_BYTES
+    for entry in catalogue.entries:
+        if not entry.is_served:
+            folder, placement = planned(catalogue, entry)
+            total += placement.memory if is_whole(folder) else 0
+    return total
+
+
+def report(catalogue: Catalogue, name: str) -> Report:
+    """Everything that is known of this model, and what it answers."""
+    card = next(one for one in catalogue.describe() if one.name == name)
+    entry = next((one for one in catalogue.entries if one.name == name), None)
+    if entry is None:
+        return {"name": name, "state": "failed", "error": card.fault}
+    known = _configured(card)
+    return known | (_of_server(entry) if entry.is_served else _of_weights(catalogue, entry))
+
+
+def _configured(card: ModelCard) -> Report:
+    labels = {label: list(outputs) for label, outputs in (card.mapping or {}).items()}
+    return {
+        "name": card.name,
+        "kind": card.kind,
+        "revision": card.revision,
+        "labels": labels or None,
+        "activation": card.activation,
+        "languages": list(card.languages) if card.languages else None,
+        "warnings": list(card.warnings),
     }
-    if about.kind in ("classifier", "causal"):
-        rows |= _one_answer(models, name, causal=about.kind == "causal")
-    for key, value in rows.items():
-        table.add_row(key, str(value))
-    return table
 
 
-def _one_answer(models: Models, name: str, *, causal: bool) -> dict[str, str]:
-    example = Example(text=SENTENCE, template=YES_OR_NO if causal else None)
-    model = judge(models, name)
-    started = time.perf_counter()
-    [row] = model.judge([example])
-    seconds = time.perf_counter() - started
-    pairs = zip(model.labels_of(example), row, strict=True)
-    said = ", ".join(f"{label} {probability:.3f}" for label, probability in pairs)
-    return {"on a sentence": said, "answered in": f"{1000 * seconds:.0f} ms"}
+def _of_server(entry: ModelEntry) -> Report:
+    from shared.models.server_check import probe
+
+    found = probe(entry)
+    return {
+        "state": "ready" if found.is_usable else "away",
+        "error": found.error,
+        "server": found.model_dump(mode="json"),
+    }
+
+
+def _of_weights(catalogue: Catalogue, entry: ModelEntry) -> Report:
+    from services.bindings import local
+    from services.inference.model_probes import asked
+    from services.weights.memory import free_bytes
+    from shared.errors import ModelNotReady, ScoringError
+    from shared.models.availability import ModelStates
+    from shared.models.ports import describe
+
+    states, started = ModelStates(), time.perf_counter()
+    models = local(catalogue, settings_or_exit().padded_tokens, states)
+    try:
+        use = describe(models, entry.name).use
+        seconds = time.perf_counter() - started
+        answered = asked(models, entry.name, str(use.dtype), catalogue.languages(entry))
+    except ScoringError as error:
+        state = error.state if isinstance(error, ModelNotReady) else "failed"
+        return {"state": state, "error": error.detail}
+    known = states.get(entry.name)
+    return {
+        "state": "ready",
+        "error": None,
+        "sha256": use.sha256,
+        "device": use.device,
+        "dtype": use.dtype,
+        "memory_needed": known.placement.memory if known and known.placement else None,
+        "memory_free": free_bytes(str(use.device)),
+        "loaded_seconds": round(seconds, 1),
+        **_answers(answered),
+    }
+
+
+def _answers(answered: ModelAnswers) -> Report:
+    return {
+        "limit": answered.limit,
+        "answer": answered.answer,
+        "answer_milliseconds": round(answered.milliseconds, 1),
+        "probes": {name: asdict(one) for name, one in answered.probes.items()},
+    }
+
+
+def rendered(found: Report) -> str:
+    """The report for people, a line a fact."""
+    error = f": {found['error']}" if found.get("error") else ""
+    lines = [f"{found['name']}  {found['state']}{error}"]
+    labels = [f"{one} = {', '.join(of) or '1 - other'}" for one, of in _items(found, "labels")]
+    shown = {
+        "kind": found.get("kind"),
+        "revision": found.get("revision"),
+        "sha256": found.get("sha256"),
+        "labels": "; ".join(labels),
+        "activation": found.get("activation"),
+        "languages": ", ".join(found.get("languages") or ("not stated",)),
+        "limit": f"{found['limit']} tokens" if found.get("limit") else None,
+        "device": f"{found['device']} {found['dtype']}" if found.get("device") else None,
+        "memory": _memory(found),
+        "loaded in": f"{found['loaded_seconds']} s" if "loaded_seconds" in found else None,
+        "answer": f"{found['answer']}, in {found['answer_milliseconds']:.0f} ms"
+        if "answer" in found
+        else None,
+    }
+    lines += [f"  {name:<22}{value}" for name, value in shown.items() if value]
+    for name, probe in _items(found, "probes"):
+        lines.append(f"  {name:<22}{'good' if probe['good'] else 'BAD'}: {probe['said']}")
+    if server := found.get("server"):
+        from shared.models.server_check import ServerAbilities, render
+
+        lines += [
+            f"  {line}" for line in render(ServerAbilities.model_validate(server)).splitlines()
+        ]
+    return "\n".join([*lines, *(f"  {'warning':<22}{one}" for one in found.get("warnings") or ())])
+
+
+def _items(found: Report, name: str) -> list[tuple[str, Any]]:
+    return list((found.get(name) or {}).items())
+
+
+def _memory(found: Report) -> str | None:
+    needed, free = found.get("memory_needed"), found.get("memory_free")
+    if needed is None:
+        return None
+    return f"needs {needed / 1e9:.2f} GB" + (f", free {free / 1e9:.2f} GB" if free else "")
 
 
 if __name__ == "__main__":

@@ -42,6 +42,7 @@ class LocalModels:
         self._catalogue = catalogue
         self._budget = budget
         self._similarity = similarity
+        self._states = states or ModelStates()
         self._classifiers: LoadedModels[LocalClassifier] = LoadedModels(states, patience)
         self._language_models: LoadedModels[LocalLanguageModel] = LoadedModels(states, patience)
 
@@ -68,6 +69,7 @@ class LocalModels:
         """The causal model of this name; one behind a server refuses what servers do not show."""
         entry = self._entry(name, "causal")
         if entry.scheme == "openai":
+            self._states.demand_reached(name)
             return served(entry)
         return self._language_models.get(
             name, lambda: LocalLanguageModel(load_causal(self._catalogue, entry), self._budget)

@@ -20,6 +20,7 @@ from shared import telemetry
 from shared.errors import Unavailable
 from shared.ledger.engine import ledger
 from shared.models.catalogue import load_catalogue
+from shared.models.reload import CatalogueReload
 from shared.settings import Settings, settings_or_exit
 from shared.stop_signal import setting
 
@@ -57,6 +58,7 @@ class Duty:
 
 def duties(chosen: Settings) -> list[Duty]:
     engine, catalogue = ledger(), load_catalogue(chosen.models_file)
+    CatalogueReload(catalogue, chosen.models_file).start()
     boundary = Boundary(engine)
     feeder = Feeder(engine, chosen, catalogue, boundary=boundary)
     filing = Filing(engine, chosen, catalogue, boundary=boundary)

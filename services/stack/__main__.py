@@ -6,6 +6,7 @@ import argparse
 import os
 import signal
 import sys
+import threading
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from rich.text import Text
 from services.registry import contracts
 from services.stack import demo
 from services.stack.folder import NotReady, close, only_ours
+from services.stack.model_watch import ModelWatch
 from services.stack.processes import ServiceNames
 from services.stack.stack import Stack, running
 from services.stack.startup import reporting
@@ -44,6 +46,10 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--rooms", nargs="+", default=[], choices=known, metavar="SERVICE", help="serve only these"
     )
+    parser.add_argument("--models", type=Path, help="the models.toml (default: the checkout's)")
+    parser.add_argument(
+        "--wait-models", action="store_true", help="say that it listens when all models are loaded"
+    )
     parser.add_argument("--examples", type=Path, default=EXAMPLES, help="JSONL for the demo")
     return parser.parse_args(arguments)
 
@@ -53,11 +59,7 @@ def main(arguments: list[str] | None = None) -> int:
     asked = parse(arguments)
     for name in SIGNALS:
         signal.signal(name, _leave)
-    chosen = settings_or_exit()
-    if asked.port is not None:
-        chosen = chosen.model_copy(update={"port": asked.port})
-    elif asked.command == "demo":
-        chosen = chosen.model_copy(update={"port": 0})  # never in the way of a running service
+    chosen = _chosen(asked, settings_or_exit())
     telemetry.configure_logging("warning", "console")
     only_ours()
     console = Console(soft_wrap=False)
@@ -74,6 +76,17 @@ def main(arguments: list[str] | None = None) -> int:
     return 0
 
 
+def _chosen(asked: argparse.Namespace, chosen: Settings) -> Settings:
+    """The settings with what the command line says instead."""
+    if asked.port is not None:
+        chosen = chosen.model_copy(update={"port": asked.port})
+    elif asked.command == "demo":
+        chosen = chosen.model_copy(update={"port": 0})  # never in the way of a running service
+    if asked.models is not None:
+        chosen = chosen.model_copy(update={"models_file": asked.models.absolute()})
+    return chosen
+
+
 def _run(asked: argparse.Namespace, chosen: Settings, console: Console) -> None:
     folder = asked.var / "demo" if asked.command == "demo" else asked.var
     with ExitStack() as stack:
@@ -85,12 +98,15 @@ def _run(asked: argparse.Namespace, chosen: Settings, console: Console) -> None:
 
 
 def _use(asked: argparse.Namespace, stack: Stack, console: Console) -> None:
+    models = ModelWatch(stack.supervisor.children, console)
+    if asked.wait_models:
+        models.wait()
     console.print(f"Touchstone listens on [bold]{stack.url}[/bold], API page {stack.url}/docs")
     if asked.command == "demo":
         demo.run(stack, asked.examples, console)
         return
     console.print(f"logs in {stack.folder / 'logs'}; Ctrl-C stops")
-    signal.pause()
+    models.watch(threading.Event())  # until a signal comes
 
 
 def _leave(number: int, _frame: object) -> None:

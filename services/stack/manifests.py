@@ -2,6 +2,7 @@
 
 `python -m services.stack.manifests write` puts the workers into `docker-compose.yml` and
 `k8s/base/workers.yaml` and the metrics into the README's table; `check` fails where one is stale.
+The cluster's `models.toml` is the project's, since kustomize reads no file above its folder.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from string import Template
 
 from services.bindings import MODEL_SERVICES
 from services.registry import contracts, metrics
+from services.stack.egress import EXAMPLE, policies
 from shared.queue import batch_queue, task_name
 
 ROOT = Path(__file__).parents[2]
@@ -22,7 +24,7 @@ COMMAND = "python -m services.stack.manifests write"
 WORKER = Path(__file__).with_name("worker.yaml")
 COMPOSE_SERVICE = Template("""\
   $name:
-    <<: *worker
+    <<: *$kind
     command: [python, -m, services.worker, $name]
 """)
 TRIGGER = Template("""\
@@ -34,6 +36,19 @@ TRIGGER = Template("""\
         listLength: "$length"
         activationListLength: "1"
 """)
+ASKER = {  # its image, its memory, and where weights lie, for who holds models
+    "image": "touchstone-metrics",
+    "memory": "2Gi",
+    "weights": "",
+    "volume": "",
+}
+HOLDER = {
+    "image": "touchstone-models",
+    "memory": "4Gi",
+    "weights": "\n            - {name: weights, mountPath: /models, readOnly: true}",
+    "volume": "\n        - name: weights\n"
+    "          persistentVolumeClaim: {claimName: models, readOnly: true}",
+}
 SOON, LATER = 64, 512  # waiting jobs a worker: callers stay for the first, batches may take longer
 
 
@@ -68,10 +83,17 @@ def manifests(root: Path) -> dict[Path, str]:
         root / "k8s" / "base" / "workers.yaml",
         root / "README.md",
     )
-    return {
+    written = f"# Written by `{COMMAND}` from the example of services/stack/egress.py.\n"
+    folders = root / "k8s" / "components"
+    egress = {
+        folders / name / "policy.yaml": written + policy
+        for name, policy in policies(EXAMPLE).items()
+    }
+    return egress | {
         compose: between(compose.read_text("utf-8"), "  # {}\n", "\n".join(compose_services())),
         workers: f"# Written by `{COMMAND}` from services/stack/worker.yaml.\n"
         + "".join(cluster_workers()),
+        root / "k8s" / "base" / "models.toml": (root / "models.toml").read_text("utf-8"),
         readme: between(readme.read_text("utf-8"), "<!-- {} -->\n", "".join(metrics_table())),
     }
 
@@ -88,14 +110,16 @@ def between(page: str, line: str, content: str) -> str:
 
 def compose_services() -> Iterator[str]:
     """A worker for each service."""
-    return (COMPOSE_SERVICE.substitute(name=name) for name in contracts())
+    for name in contracts():
+        kind = "model-worker" if name in MODEL_SERVICES else "worker"
+        yield COMPOSE_SERVICE.substitute(name=name, kind=kind)
 
 
 def cluster_workers() -> Iterator[str]:
     """Deployment, disruption budget and scaling of each service's worker."""
     worker = Template(WORKER.read_text("utf-8"))
     for name in contracts():
-        yield worker.substitute(name=name)
+        yield worker.substitute(name=name, **(HOLDER if name in MODEL_SERVICES else ASKER))
         for queue, length in queues(name).items():
             yield TRIGGER.substitute(queue=queue, length=length)
 

@@ -60,7 +60,7 @@ def running(
         if chosen.secret_keys is None:
             servers["TOUCHSTONE_SECRET_KEYS"] = own_key(folder, "secret")
         port = chosen.port or free_port()
-        places = servers | {"TOUCHSTONE_FILES_URL": _files_url(folder, chosen)}
+        places = servers | _places(folder, chosen)
         supervisor.start(*ours(places, chosen, port, served))
         stack = Stack(
             url=f"http://{chosen.host}:{port}",
@@ -123,6 +123,14 @@ def _servers(
         supervisor.start(redis_child(folder / "redis", port, password))
     migrate(connect(database_url))
     return {"REDIS_URL": redis_url, "DATABASE_URL": database_url}
+
+
+def _places(folder: Path, chosen: Settings) -> dict[str, str]:
+    """Where files and the list of models are, as environment."""
+    return {
+        "TOUCHSTONE_FILES_URL": _files_url(folder, chosen),
+        "TOUCHSTONE_MODELS_FILE": str(chosen.models_file.absolute()),
+    }
 
 
 def _files_url(folder: Path, chosen: Settings) -> str:

@@ -11,11 +11,10 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from threading import RLock
 from typing import Any, Literal
 
 import torch
-from huggingface_hub import snapshot_download
-from huggingface_hub.errors import LocalEntryNotFoundError
 from safetensors import SafetensorError, safe_open
 from transformers import (
     AutoModelForCausalLM,
@@ -24,13 +23,15 @@ from transformers import (
     logging,
 )
 
-from services.weights.placement import device_of, dtype_of
-from shared.contracts import ModelKind, ModelUse
-from shared.errors import ScoringError, Unavailable
-from shared.models.availability import unloadable
+from services.weights.folder import configured_folder, weights_folder
+from services.weights.memory import demand_room, loaded, need
+from services.weights.placement import device_of, dtype_of, parameters
+from shared.contracts import ModelUse
+from shared.errors import ScoringError
+from shared.models.availability import LoadingError, Placement, placed, unloadable
 from shared.models.catalogue import Catalogue
 from shared.models.checkpoint import read_checkpoint
-from shared.models.embedded import BASE, EmbeddedNote, base_folder
+from shared.models.embedded import EmbeddedNote, base_folder
 from shared.models.entry import InputTable, ModelEntry
 from shared.models.hashes import folder_sha256
 from shared.models.labels import (
@@ -45,14 +46,6 @@ from shared.models.labels import (
 from shared.models.prompt_table import PromptTable
 from shared.numerics import promised
 
-_ENCODER_FILES = ["*.json", "*.safetensors", "*.txt"]  # settings, weights, vocabulary
-_MODEL_FILES = ["*.json", "*.jinja", "*.safetensors", "*.txt", "*.model"]
-FILES: dict[ModelKind, list[str]] = {  # of a hub model, by its kind
-    "classifier": _MODEL_FILES,
-    "causal": _MODEL_FILES,
-    "similarity": _ENCODER_FILES,
-    "cross-encoder": _ENCODER_FILES,
-}
 PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt")
 POSITIONS = "position_embeddings"  # what networks with learned positions call their table
 LONGEST_PROOF = 8_192  # tokens
@@ -94,9 +87,9 @@ class LoadedEncoder:
 def load_classifier(catalogue: Catalogue, entry: ModelEntry, adapt: Adapt) -> LoadedModel:
     """A sequence classifier; of an embedded one, what `adapt` makes of the base.
 
-    This and the other loaders raise Unavailable where the hub is out of reach or the device is full
-    (a retry can help), ScoringError where the files are missing, altered, damaged or of another
-    kind. What libraries raise besides is for `LoadedModels` to refuse: one model fails, no other.
+    This and the other loaders raise LoadingError where the files are not there or the device is
+    full, ScoringError where they are altered, damaged or of another kind. What libraries raise
+    besides is for `LoadedModels` to refuse: one model fails, no other.
     """
     with _explained(entry):
         folder, use = _verified(catalogue, entry)
@@ -195,31 +188,47 @@ def _explained(entry: ModelEntry) -> Iterator[None]:
     """The errors of a model that cannot be loaded, as `load_classifier` names them."""
     try:
         yield
-    except (LocalEntryNotFoundError, torch.OutOfMemoryError, MemoryError) as error:
-        raise Unavailable(f"the model {entry.name!r} cannot be loaded now: {error}") from error
+    except (torch.OutOfMemoryError, MemoryError) as error:
+        said = f"the model {entry.name!r} finds no memory: {error}"
+        raise LoadingError(said, "waiting") from error
     except (OSError, ValueError, RuntimeError, SafetensorError) as error:
         raise ScoringError(unloadable(entry.name, error)) from error
+    finally:
+        loaded(entry.name)
 
 
 def _verified(catalogue: Catalogue, entry: ModelEntry) -> tuple[Path, ModelUse]:
     """The folder of the model's files, which are those configured, and what the provenance says."""
-    device = device_of(entry)
-    folder = _folder(catalogue, entry)
+    folder, placement = planned(catalogue, entry)
+    device, dtype = placement.device, placement.dtype
+    weights_folder(catalogue, entry)  # it is whole
     _demand_plain(folder)
     sha256 = folder_sha256(folder)
     if sha256 is None:
         raise ValueError(f"there are no safetensors files in {folder}")
     if entry.sha256 not in (None, sha256):
         raise ValueError(f"its weights have SHA-256 {sha256}, configured is {entry.sha256}")
-    dtype = dtype_of(entry, device, folder)
+    placed(placement)
+    demand_room(entry.name, placement.memory, device)
     return folder, ModelUse(
         name=entry.name,
         revision=catalogue.revision(entry),
         sha256=sha256,
-        device=str(device),
+        device=device,
         dtype=dtype,
         # a classifier's rows have 16 tokens and more (`padded_width`); of others any number
-        numerics=promised(str(device), dtype, small_products=entry.kind != "classifier"),
+        numerics=promised(device, dtype, small_products=entry.kind != "classifier"),
+    )
+
+
+def planned(catalogue: Catalogue, entry: ModelEntry) -> tuple[Path, Placement]:
+    """Where its files are, and how they would be loaded. Raises ValueError."""
+    folder, device = configured_folder(catalogue, entry), device_of(entry)
+    dtype = dtype_of(entry, device, folder)
+    needed = need(folder, dtype, parameters(folder))
+    device_name = str(device)
+    return folder, Placement(
+        size=needed.size, memory=needed.memory, device=device_name, dtype=dtype
     )
 
 
@@ -237,27 +246,25 @@ def _demand_plain(folder: Path) -> None:
         )
 
 
-def _folder(catalogue: Catalogue, entry: ModelEntry) -> Path:
-    """Where the files lie; a hub model's are fetched if they are not in the cache."""
-    if entry.source == BASE:
-        return base_folder()
-    return catalogue.folder(entry) or Path(
-        snapshot_download(entry.location, revision=entry.commit, allow_patterns=FILES[entry.kind])
-    )
+_library = RLock()
 
 
 @contextmanager
 def silent_loading() -> Iterator[None]:
-    """Without transformers' load report and bars: we check what matters ourselves."""
-    verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
-    logging.set_verbosity_error()
-    logging.disable_progress_bar()
-    try:
-        yield
-    finally:
-        logging.set_verbosity(verbosity)
-        if bars:
-            logging.enable_progress_bar()
+    """Without transformers' load report and bars: we check what matters ourselves.
+
+    One at a time: the library loads with settings of the whole process (dtype, initialisers).
+    """
+    with _library:
+        verbosity, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+        logging.set_verbosity_error()
+        logging.disable_progress_bar()
+        try:
+            yield
+        finally:
+            logging.set_verbosity(verbosity)
+            if bars:
+                logging.enable_progress_bar()
 
 
 def _from_folder(folder: Path, kind: Any) -> Any:

@@ -77,7 +77,7 @@ class Job:
     started_at: datetime | None
     finished_at: datetime | None
     batch_id: str | None
-    waiting_for: dict[str, str] | None = None  # `model` and `detail`
+    waiting_for: dict[str, str] | None = None  # `model`, `state` and `detail`
 
     @property
     def is_final(self) -> bool:

@@ -4,40 +4,52 @@ A model is loaded by one thread and fails for itself alone. Who asks for one tha
 learns why at once, so that no thread is spent on it again and again; who asks for one that another
 thread is loading waits as long as the process says. Source: specs "models" §2.4.
 
-Processes that hold models report their states to the gateway in a hash in Redis that runs out.
-Nothing rests on it: a holder that dies, or a Redis that is flushed, leaves the gateway without news
-until the next ones come. Times are Redis's own, since machines' clocks differ.
+`shared.models.status_board` carries the states to the gateway.
 """
 
 from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass
-from functools import lru_cache
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
 from time import monotonic
-from typing import Any, Generic, Literal, TypeVar
-from uuid import uuid4
-
-import redis
-from pydantic import ValidationError
-from redis.exceptions import RedisError
+from typing import Generic, TypeVar
 
 from shared import telemetry
 from shared.contracts import Message
-from shared.errors import JobStopped, ModelNotReady, ScoringError
+from shared.errors import JobStopped, ModelNotReady, ModelState, ScoringError, Unavailable
 from shared.job_context import SLICE_SECONDS, check
-from shared.redis_client import client
 
-State = Literal["loading", "ready", "failed"]
-BOARD = "touchstone:model-states"  # "<holder> <model>" → ModelStatus
-TELL_SECONDS, STALE_SECONDS, FORGOTTEN_SECONDS = 10.0, 35.0, 600
-SOCKET_SECONDS = 0.5  # whoever reads would rather know nothing than wait
-BEST_FIRST: tuple[State, ...] = ("ready", "loading", "failed")
+UNUSABLE: frozenset[ModelState] = frozenset({"failed", "absent"})  # until somebody mends it
 AGAIN_SECONDS, LONGEST_SECONDS = 10.0, 60.0  # before a failed load is tried again: it doubles
 Model = TypeVar("Model")
+
+
+class LoadingError(ScoringError):
+    """A model cannot be loaded, for a reason that its state names better than `failed` does."""
+
+    slug = "model-not-ready"
+    title = "The model is not ready"
+
+    def __init__(self, detail: str, state: ModelState) -> None:
+        super().__init__(detail)
+        self.state = state
+
+
+class Placement(Message):
+    """How a model is loaded. size: of its files; memory: that it needs, an estimate; in bytes."""
+
+    size: int
+    memory: int
+    device: str
+    dtype: str
+
+    def __str__(self) -> str:
+        return f"{self.size / 1e9:.1f} GB, {self.device} {self.dtype}"
+
 
 logger = telemetry.logger(__name__)
 
@@ -48,6 +60,7 @@ class LoadedModels(Generic[Model]):
     def __init__(self, states: ModelStates | None = None, patience: float | None = None) -> None:
         """patience: seconds to wait for another thread that loads; None: as long as it takes."""
         self._states = states or ModelStates()
+        self._states.when_forgotten(self._forget)
         self._patience = patience
         self._models: dict[str, Model] = {}
         self._loading: dict[str, threading.Event] = {}
@@ -67,7 +80,14 @@ class LoadedModels(Generic[Model]):
             if loaded is None:
                 return self._load(name, load)
             if not self._awaited(loaded):
-                raise ModelNotReady(f"the model {name!r} is being loaded", model=name)
+                detail = f"the model {name!r} is being loaded"
+                raise ModelNotReady(detail, model=name, state="loading")
+
+    def _forget(self, name: str) -> None:
+        """Let go of this model: who uses it now keeps it for so long; the next one loads it."""
+        with self._lock:
+            self._models.pop(name, None)
+            self._failures.pop(name, None)
 
     def _awaited(self, loaded: threading.Event) -> bool:
         """Whether the other thread ended within our patience. Raises JobStopped."""
@@ -82,14 +102,15 @@ class LoadedModels(Generic[Model]):
     def _refuse_if_failed(self, name: str) -> None:
         failure = self._failures.get(name)
         if failure is not None and monotonic() < failure.until:
-            raise ModelNotReady(failure.reason, model=name)
+            raise ModelNotReady(failure.reason, model=name, state=failure.state)
 
     def _load(self, name: str, load: Callable[[], Model]) -> Model:
         if name not in self._failures:  # one that failed is called so until it is loaded
             self._states.set(name, "loading")
         started = monotonic()
         try:
-            model = load()
+            with _noting(lambda placement: self._states.place(name, placement)):
+                model = load()
         except Exception as error:
             raise self._failed(name, error) from error
         else:
@@ -108,20 +129,47 @@ class LoadedModels(Generic[Model]):
         if isinstance(error, JobStopped):  # the caller's affair; the next one loads it
             return error
         reason = error.detail if isinstance(error, ScoringError) else unloadable(name, error)
+        state = state_after(error)
         with self._lock:
             before = self._failures.get(name)
             pause = AGAIN_SECONDS if before is None else min(LONGEST_SECONDS, 2 * before.pause)
-            self._failures[name] = _Failure(reason, pause, monotonic() + pause)
-        self._states.set(name, "failed", reason)
-        logger.error("model.failed", model=name, detail=reason, again_seconds=pause)
-        return ModelNotReady(reason, model=name)
+            self._failures[name] = _Failure(reason, state, pause, monotonic() + pause)
+        self._states.set(name, state, reason)
+        logger.error(f"model.{state}", model=name, detail=reason, again_seconds=pause)
+        return ModelNotReady(reason, model=name, state=state)
 
 
 @dataclass
 class _Failure:
     reason: str
+    state: ModelState
     pause: float  # seconds
     until: float  # monotonic
+
+
+def state_after(error: Exception) -> ModelState:
+    """How a model is whose loading ended so."""
+    if isinstance(error, LoadingError):
+        return error.state
+    return "waiting" if isinstance(error, Unavailable) else "failed"
+
+
+_noted: ContextVar[Callable[[Placement], None] | None] = ContextVar("noted", default=None)
+
+
+@contextmanager
+def _noting(note: Callable[[Placement], None]) -> Iterator[None]:
+    token = _noted.set(note)
+    try:
+        yield
+    finally:
+        _noted.reset(token)
+
+
+def placed(placement: Placement) -> None:
+    """For loaders: the model that this thread is loading is going to be placed so."""
+    if (note := _noted.get()) is not None:
+        note(placement)
 
 
 def unloadable(name: str, error: Exception) -> str:
@@ -132,12 +180,13 @@ def unloadable(name: str, error: Exception) -> str:
 
 
 @dataclass(frozen=True)
-class ModelState:
+class StateSince:
     """How one model is. since: monotonic seconds at which it became so."""
 
-    state: State
+    state: ModelState
     reason: str
     since: float
+    placement: Placement | None = None
 
     @property
     def seconds(self) -> float:
@@ -149,120 +198,54 @@ class ModelStates:
     """name → state, for any number of threads."""
 
     def __init__(self) -> None:
-        self._states: dict[str, ModelState] = {}
+        self._states: dict[str, StateSince] = {}
+        self._forgetters: list[Callable[[str], None]] = []
         self._lock = threading.Lock()
         self.changed = threading.Event()  # whoever tells others waits for it, and clears it
 
-    def set(self, name: str, state: State, reason: str = "") -> None:
+    def set(self, name: str, state: ModelState, reason: str = "") -> None:
         """The model is so from now on; one that fails again fails since the first time."""
         with self._lock:
             before = self._states.get(name)
             same = before is not None and (before.state, before.reason) == (state, reason)
             if not same:
-                self._states[name] = ModelState(state, reason, monotonic())
+                placement = before.placement if before else None
+                self._states[name] = StateSince(state, reason, monotonic(), placement)
+                self.changed.set()
+        telemetry.MODEL_READY.labels(name).set(state == "ready")
+
+    def place(self, name: str, placement: Placement) -> None:
+        """It is loaded, or will be, so."""
+        with self._lock:
+            if (found := self._states.get(name)) is not None:
+                self._states[name] = replace(found, placement=placement)
                 self.changed.set()
 
-    def get(self, name: str) -> ModelState | None:
+    def when_forgotten(self, forget: Callable[[str], None]) -> None:
+        """Whoever holds models is told which to let go of."""
+        self._forgetters.append(forget)
+
+    def forget(self, name: str) -> None:
+        """It is configured in another way now, or not any more."""
+        for forget in self._forgetters:
+            forget(name)
+        with self._lock:
+            if self._states.pop(name, None) is not None:
+                self.changed.set()
+                telemetry.MODEL_READY.remove(name)
+
+    def demand_reached(self, name: str) -> None:
+        """Raises ModelNotReady where the model's server is known to be away."""
+        found = self.get(name)
+        if found is not None and found.state == "away":
+            raise ModelNotReady(found.reason, model=name, state="away")
+
+    def get(self, name: str) -> StateSince | None:
         """How it is; None: nobody has asked for it yet."""
         with self._lock:
             return self._states.get(name)
 
-    def all(self) -> dict[str, ModelState]:
+    def all(self) -> dict[str, StateSince]:
         """A copy."""
         with self._lock:
             return dict(self._states)
-
-
-class StatusSender:
-    """Reports this process's models, from a thread of its own: at each change and by the clock."""
-
-    def __init__(self, states: ModelStates) -> None:
-        self._states = states
-        self._holder = uuid4().hex
-
-    def start(self) -> None:
-        threading.Thread(target=self._run, name="model-board", daemon=True).start()
-
-    def report(self) -> None:
-        """Once. Raises RedisError."""
-        now = float(_redis().time()[0])
-        states = {
-            f"{self._holder} {name}": ModelStatus(
-                state=one.state, reason=one.reason, seconds=one.seconds, at=now
-            ).model_dump_json()
-            for name, one in self._states.all().items()
-        }
-        board = _redis().hgetall(BOARD)
-        gone = [str(field) for field, value in board.items() if _fresh(str(value), now) is None]
-        _write(states, [field for field in gone if field not in states])
-
-    def _run(self) -> None:
-        while True:
-            self._states.changed.wait(TELL_SECONDS)
-            self._states.changed.clear()
-            with suppress(RedisError):  # the next time will do
-                self.report()
-
-
-class ModelStatus(Message):
-    """One holder's word on one model. at: unix seconds, Redis's; seconds: in this state so far."""
-
-    state: State
-    reason: str
-    seconds: float
-    at: float
-
-
-class Status(Message):
-    """How a model is, as its best holder says."""
-
-    state: Literal["loading", "ready", "failed"]
-    reason: str
-    since: float  # unix seconds
-
-
-@lru_cache(maxsize=1)
-def _redis() -> redis.Redis:
-    return client(SOCKET_SECONDS, patient=False, decode_responses=True)
-
-
-def read() -> dict[str, Status]:
-    """model → status, of those that a live holder reports; nothing where Redis is away."""
-    try:
-        with _redis().pipeline(transaction=False) as trip:
-            trip.time()
-            trip.hgetall(BOARD)
-            (seconds, _), board = trip.execute()
-    except RedisError:
-        return {}
-    found: dict[str, ModelStatus] = {}
-    for field, value in board.items():
-        status = _fresh(value, seconds)
-        name = field.partition(" ")[2]
-        if status is not None and (name not in found or _rank(status) < _rank(found[name])):
-            found[name] = status
-    return {
-        name: Status(state=status.state, reason=status.reason, since=status.at - status.seconds)
-        for name, status in sorted(found.items())
-    }
-
-
-def _rank(status: ModelStatus) -> tuple[int, float]:
-    return BEST_FIRST.index(status.state), -status.seconds
-
-
-def _fresh(value: str, now: float) -> ModelStatus | None:
-    with suppress(ValidationError):  # of another version of us
-        status = ModelStatus.model_validate_json(value)
-        return status if now - status.at < STALE_SECONDS else None
-    return None
-
-
-def _write(states: Mapping[Any, Any], gone: Sequence[str]) -> None:
-    with _redis().pipeline(transaction=True) as trip:
-        if states:
-            trip.hset(BOARD, mapping=states)
-        if gone:
-            trip.hdel(BOARD, *gone)
-        trip.expire(BOARD, FORGOTTEN_SECONDS)
-        trip.execute()

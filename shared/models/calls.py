@@ -15,7 +15,8 @@ from pydantic import Field, StringConstraints, TypeAdapter, model_validator
 from shared.contracts import MAX_TEXT, Message, ModelKind, ModelUse
 from shared.models.judgement import Judgement
 
-Text = Annotated[str, StringConstraints(max_length=MAX_TEXT)]
+MOST_CHARACTERS = 8 * MAX_TEXT  # of a text that is masked or in a template: longer than as sent
+Text = Annotated[str, StringConstraints(max_length=MOST_CHARACTERS)]
 Label = Annotated[str, StringConstraints(min_length=1, max_length=64)]
 Position = Annotated[int, Field(ge=0, description="of a token in the example, 0-based")]
 TokenId = Annotated[int, Field(ge=0)]

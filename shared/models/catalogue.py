@@ -19,7 +19,7 @@ from typing import Any, Literal
 from pydantic import Field, ValidationError
 
 from shared.contracts import JobRequest, Message, ModelKind, ServiceContract
-from shared.errors import BadInput
+from shared.errors import BadInput, ModelUnusable
 from shared.models.abilities import demand_abilities
 from shared.models.checkpoint import Checkpoint, hub_folder, read_checkpoint
 from shared.models.embedded import (
@@ -88,13 +88,17 @@ class FaultyEntry:
     reason: str
 
 
-@dataclass(frozen=True)
+@dataclass
 class Catalogue:
-    """The configured models. `root`: folder that relative `path:` sources start from."""
+    """The configured models. `root`: folder that relative `path:` sources start from.
+
+    One object in a process: who holds it sees what was read again.
+    """
 
     entries: tuple[ModelEntry, ...]
     root: Path
     faults: tuple[FaultyEntry, ...] = ()
+    changed: int = 0  # unix seconds: when the file was
 
     def entry(self, name: str) -> ModelEntry:
         """The model configured under this name. Raises BadInput for an unknown or a faulty one."""
@@ -103,11 +107,22 @@ class Catalogue:
                 return entry
         for fault in self.faults:
             if fault.name == name:
-                raise BadInput(
+                raise ModelUnusable(
                     f"the model {name!r} cannot be used: {fault.reason}", pointer="/model"
                 )
         known = ", ".join(sorted(entry.name for entry in self.entries)) or "none"
         raise BadInput(f"no model {name!r} is configured; configured: {known}", pointer="/model")
+
+    def take(self, newer: Catalogue) -> list[str]:
+        """Become this one; the names of the models that came, went or are configured anew."""
+        before, after = self._by_name(), newer._by_name()
+        self.entries, self.faults, self.root = newer.entries, newer.faults, newer.root
+        self.changed = newer.changed
+        return [name for name in {**before, **after} if before.get(name) != after.get(name)]
+
+    def _by_name(self) -> dict[str, ModelEntry | FaultyEntry]:
+        entries: dict[str, ModelEntry | FaultyEntry] = {one.name: one for one in self.entries}
+        return entries | {fault.name: fault for fault in self.faults}
 
     def demand(
         self, contract: ServiceContract, name: str | None, request: JobRequest | None = None
@@ -288,7 +303,8 @@ def load_catalogue(path: Path) -> Catalogue:
             faults.append(FaultyEntry(name, f"{path.name}: models.{place}.{_reasons(error)}"))
         except ValueError as error:
             faults.append(FaultyEntry(name, f"{path.name}: models.{place}: {error}"))
-    return _each_name_once(Catalogue(tuple(entries), root, tuple(faults)), path)
+    changed = int(path.stat().st_mtime)
+    return _each_name_once(Catalogue(tuple(entries), root, tuple(faults), changed), path)
 
 
 def _tables(path: Path) -> tuple[list[dict[str, Any]], int]:
@@ -299,7 +315,8 @@ def _tables(path: Path) -> tuple[list[dict[str, Any]], int]:
         raise ValueError(f"{path}: cannot be read: {error.strerror}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ValueError(f"{path}: not TOML: {error}") from error
-    schema, tables = written.pop("schema", 1), written.pop("models", None)
+    none: list[Any] | None = [] if "schema" in written else None  # a new file has no model yet
+    schema, tables = written.pop("schema", 1), written.pop("models", none)
     if type(schema) is not int or schema not in SCHEMAS:
         raise ValueError(f"{path}: schema: must be one of {', '.join(map(str, SCHEMAS))}")
     if written:
@@ -356,7 +373,7 @@ def _each_name_once(catalogue: Catalogue, path: Path) -> Catalogue:
         for name, count in twice.items()
     )
     kept = tuple(entry for entry in catalogue.entries if entry.name not in twice)
-    return Catalogue(kept, catalogue.root, (*catalogue.faults, *again))
+    return Catalogue(kept, catalogue.root, (*catalogue.faults, *again), catalogue.changed)
 
 
 def _reasons(error: ValidationError) -> str:

@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 from shared.contracts import ModelKind
 from shared.models.embedded import Language
 from shared.models.labels import Head
-from shared.settings import environment_value
+from shared.settings import settings
 
 KINDS: dict[str, ModelKind] = {
     "ForSequenceClassification": "classifier",
@@ -91,16 +91,21 @@ def _outputs(config: _Config) -> tuple[str, ...]:
     return tuple(f"LABEL_{place}" for place in range(config.num_labels or 2))
 
 
-def _languages(folder: Path) -> tuple[str, ...] | None:
-    """`language` of the card's front matter; what is no language tag is left out."""
+def front_matter(folder: Path) -> dict[str, Any]:
+    """What the model card says before its text, every scalar a string; {} where it says nothing."""
     try:
         with (folder / "README.md").open(encoding="utf-8", errors="replace") as file:
             found = FRONT_MATTER.match(file.read(MOST_CARD))
         # every scalar a string: YAML calls Norwegian false
         said = yaml.load(found[1], Loader=yaml.BaseLoader) if found else None  # noqa: S506
     except (OSError, yaml.YAMLError, RecursionError):
-        return None
-    tags = said.get("language") if isinstance(said, dict) else None
+        return {}
+    return said if isinstance(said, dict) else {}
+
+
+def _languages(folder: Path) -> tuple[str, ...] | None:
+    """`language` of the card; what is no language tag is left out."""
+    tags = front_matter(folder).get("language")
     listed = [tags] if isinstance(tags, str) else tags if isinstance(tags, list) else []
     return tuple(filter(_is_tag, listed)) or None
 
@@ -115,8 +120,9 @@ def _is_tag(said: object) -> bool:
 
 def hub_folder(repository: str, commit: str) -> Path:
     """Where the hub client keeps this commit's files, whether they are there or not."""
-    cache = environment_value("HF_HUB_CACHE") or environment_value("HUGGINGFACE_HUB_CACHE")
-    home = environment_value("HF_HOME")
-    base = Path(home) if home else Path.home() / ".cache" / "huggingface"
-    hub = Path(cache) if cache else base / "hub"
-    return hub / f"models--{repository.replace('/', '--')}" / "snapshots" / commit
+    return hub_cache() / f"models--{repository.replace('/', '--')}" / "snapshots" / commit
+
+
+def hub_cache() -> Path:
+    """The hub client's cache: in one folder for every way to run the service."""
+    return settings().models_dir.absolute() / "hub"

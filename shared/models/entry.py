@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from typing import Annotated, Literal, Self
+from urllib.parse import urlsplit
 
 from pydantic import Field, StringConstraints, field_validator, model_validator
 
@@ -182,6 +183,15 @@ class ModelEntry(LabelKeys, ServerKeys):
         """What stands after the scheme, without the commit."""
         rest = self.source.partition(":")[2]
         return rest.partition("@")[0] if self.scheme == "hf" else rest
+
+    @property
+    def owner(self) -> str:
+        """Whose model it is: the hub's organisation, a server's host, `touchstone`, `local`."""
+        if self.scheme == "hf":
+            return self.location.partition("/")[0]
+        if self.is_served:
+            return urlsplit(self.location).hostname or self.scheme
+        return "touchstone" if self.scheme == "embedded" else "local"
 
     @property
     def commit(self) -> str | None:

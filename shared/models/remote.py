@@ -31,11 +31,13 @@ from shared.errors import (
     DegenerateInput,
     JobStopped,
     ModelNotReady,
+    ModelState,
     ScoringError,
     Unavailable,
 )
 from shared.job_context import SLICE_SECONDS, JobContext, computing, current, pause, waiting
 from shared.models import calls as op
+from shared.models.availability import ModelStates
 from shared.models.calls import (
     AttributionMethod,
     Attributions,
@@ -99,6 +101,7 @@ class RemoteRefusal(Message):
     error: Literal["BadInput", "DegenerateInput", "ModelNotReady", "Unavailable", "ScoringError"]
     detail: str
     pointer: str | None = None
+    state: ModelState = "loading"  # of the model, where it is not ready
 
 
 class Reply(Message):
@@ -185,7 +188,7 @@ def ask(service: ModelService, model: str, operation: Any) -> Any:
 def _error(refusal: RemoteRefusal, model: str) -> ScoringError:
     """What the model's worker raised."""
     if refusal.error == ModelNotReady.__name__:
-        return ModelNotReady(refusal.detail, model=model)
+        return ModelNotReady(refusal.detail, model=model, state=refusal.state)
     return ERRORS[refusal.error](refusal.detail, pointer=refusal.pointer)
 
 
@@ -327,6 +330,8 @@ def _refused(error: ScoringError) -> Reply:
     """The error under the nearest name that the wire knows."""
     name = next(kind.__name__ for kind in type(error).__mro__ if kind.__name__ in ERRORS)
     refusal = {"error": name, "detail": error.detail, "pointer": error.pointer}
+    if isinstance(error, ModelNotReady):
+        refusal["state"] = error.state
     return Reply(refusal=RemoteRefusal.model_validate(refusal))
 
 
@@ -457,8 +462,10 @@ class RemoteSimilarity(RemoteModel):
 class QueueModels:
     """The port `shared.models.ports.Models` over Redis."""
 
-    def __init__(self, catalogue: Catalogue) -> None:
+    def __init__(self, catalogue: Catalogue, states: ModelStates | None = None) -> None:
+        """states: where it is said which servers are away."""
         self._catalogue = catalogue
+        self._states = states or ModelStates()
 
     def _entry(self, name: str, *kinds: ModelKind) -> ModelEntry:
         entry = self._catalogue.entry(name)
@@ -478,7 +485,10 @@ class QueueModels:
 
     def language_model(self, name: str) -> LanguageModel:
         entry = self._entry(name, "causal")
-        return served(entry) if entry.scheme == "openai" else RemoteLanguageModel(entry)
+        if not entry.is_served:
+            return RemoteLanguageModel(entry)
+        self._states.demand_reached(name)
+        return served(entry)
 
     def writer(self, name: str) -> Writer:
         return self.language_model(name)

@@ -28,7 +28,14 @@ from tenacity import retry, retry_if_exception_type, stop_after_delay, wait_rand
 
 from shared import telemetry
 from shared.contracts import JobRequest, Message, ServiceContract
-from shared.errors import BadInput, DeadlineExceeded, JobCancelled, ModelNotReady, Unavailable
+from shared.errors import (
+    BadInput,
+    DeadlineExceeded,
+    JobCancelled,
+    ModelNotReady,
+    ModelState,
+    Unavailable,
+)
 from shared.interpreter import interpreter
 from shared.job_context import JobContext, computing
 from shared.ledger import leases, turns
@@ -181,7 +188,7 @@ def write(claim: Claim, end: End) -> bool:
             case Retry(seconds):
                 return leases.release(connection, claim, resend_after=timedelta(seconds=seconds))
             case Wait(model, detail, seconds):
-                waiting_for = {"model": model, "detail": detail}
+                waiting_for = {"model": model, "state": end.state, "detail": detail}
                 after = timedelta(seconds=seconds)
                 return leases.wait(connection, claim, model=waiting_for, resend_after=after)
 
@@ -235,6 +242,7 @@ class Wait:
     model: str
     detail: str
     seconds: float
+    state: ModelState
     status: Literal["waiting"] = "waiting"
 
 
@@ -296,7 +304,7 @@ def _waiting(claim: Claim, error: ModelNotReady) -> Failure | Wait:
     if claim.waited_seconds > chosen.model_wait_hours * 3_600:
         return Failure(problem(error))
     logger.info("job.waits", job=claim.job_id, model=error.model, detail=error.detail)
-    return Wait(error.model, error.detail, chosen.model_wait_seconds)
+    return Wait(error.model, error.detail, chosen.model_wait_seconds, error.state)
 
 
 def _again(claim: Claim, error: Unavailable) -> Failure | Retry:

@@ -5,9 +5,9 @@ cannot be loaded, or takes long, is its own jobs' affair, and stands under `mode
 `/readyz?model=NAME` asks for one model: 200 once it is loaded. `/healthz`: nothing that it computes
 has got out of hand; who watches over processes ends one that is not well, or that does not answer.
 
-Models are loaded beside the work, by a thread of its own: none holds up another or the worker.
+Models are loaded beside the work, each by a thread of its own: none holds up another or the worker.
 Until each was tried once, or `FIRST_TRIES_SECONDS` are over, the worker takes no jobs. Then it
-does: jobs of a model that is not loaded wait for it, and this thread goes on trying.
+does: jobs of a model that is not loaded wait for it, and its thread goes on trying.
 """
 
 from __future__ import annotations
@@ -24,11 +24,12 @@ from urllib.parse import parse_qs, urlsplit
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 
 from shared import telemetry
-from shared.errors import ScoringError
+from shared.errors import BadInput, ScoringError
 from shared.models.availability import ModelStates
 
 RELOAD_SECONDS = 10.0
-FIRST_TRIES_SECONDS = 20.0  # for models that take long
+LOADERS = 3  # models at a time, in the order of the file
+FIRST_TRIES_SECONDS = 15.0  # for models that take long
 Load = Callable[[str], object]  # a model's name → it is loaded, or an exception
 
 logger = telemetry.logger(__name__)
@@ -102,7 +103,11 @@ def _answer(path: str, health: Health) -> tuple[int, str, bytes]:
 def _readiness(health: Health, asked: list[str] | None) -> tuple[bool, dict[str, Any]]:
     """Whether the worker is, or the model that is asked for; and why not."""
     models = {
-        name: {"state": one.state, "reason": one.reason, "seconds": round(one.seconds, 1)}
+        name: {
+            "state": one.state,
+            "reason": one.reason or str(one.placement or ""),
+            "seconds": round(one.seconds, 1),
+        }
         for name, one in sorted(health.models.all().items())
     }
     if asked:
@@ -121,36 +126,78 @@ def preload(load: Load, names: Sequence[str], health: Health) -> threading.Threa
     for name in names:
         health.obstruct(name, "is not loaded yet")
     tried = threading.Event()
-    thread = threading.Thread(
-        target=_load_all, args=(load, list(names), health, tried), name="preloading", daemon=True
-    )
-    thread.start()
+    thread = load_beside(load, names, health, tried)
     tried.wait(FIRST_TRIES_SECONDS)
     for name in names:
         health.clear(name)
     return thread
 
 
-def _load_all(load: Load, names: list[str], health: Health, tried: threading.Event) -> None:
-    waiting = {name: "" for name in names}  # name → the last reason, which is logged once
-    while waiting:
-        for name, before in list(waiting.items()):
-            reason = _tried(load, name)
-            health.clear(name)  # the worker does not wait for it any longer
+def load_beside(
+    load: Load, names: Sequence[str], health: Health, tried: threading.Event | None = None
+) -> threading.Thread:
+    """Load these models beside the work. tried: is set when each was tried once."""
+    loading = _Loading(load, health, list(names), tried or threading.Event())
+    thread = threading.Thread(target=loading.run, name="preloading", daemon=True)
+    thread.start()
+    return thread
+
+
+class _Loading:
+    """A thread for each model, so that a slow one holds up no other; a few load at a time."""
+
+    def __init__(
+        self, load: Load, health: Health, names: list[str], tried: threading.Event
+    ) -> None:
+        self._load, self._health, self._tried = load, health, tried
+        self._names, self._untried = names, set(names)
+        self._places = threading.Semaphore(LOADERS)
+        self._lock = threading.Lock()
+
+    def run(self) -> None:
+        """Until all are loaded, or not configured any more."""
+        if not self._names:
+            self._tried.set()
+        threads = [
+            threading.Thread(
+                target=self._keep_trying, args=(name,), name=f"load-{name}", daemon=True
+            )
+            for name in self._names
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+    def _keep_trying(self, name: str) -> None:
+        before = ""  # a reason is logged once
+        while True:
+            with self._places:
+                reason = _tried(self._load, name)
+            self._note_try(name)
             if reason is None:
-                del waiting[name]
-            elif reason != before:
+                return
+            if reason != before:
                 logger.warning("model.not_loaded", model=name, detail=reason)
-                waiting[name] = reason
-        tried.set()
-        if waiting:
+            before = reason
             time.sleep(RELOAD_SECONDS)
+
+    def _note_try(self, name: str) -> None:
+        """The worker does not wait for it any longer."""
+        self._health.clear(name)
+        with self._lock:
+            self._untried.discard(name)
+            if not self._untried:
+                self._tried.set()
 
 
 def _tried(load: Load, name: str) -> str | None:
-    """Why the model is not loaded; None: it is."""
+    """Why the model is not loaded; None: it is, or nobody can ask for it any more."""
     try:
         load(name)
+    except BadInput as error:
+        logger.warning("model.not_configured", model=name, detail=error.detail)
+        return None
     except ScoringError as error:
         return error.detail
     except Exception as error:

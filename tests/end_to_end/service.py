@@ -66,19 +66,25 @@ def environment() -> dict[str, str]:
 
 @contextmanager
 def serving(folder: Path, *options: str, **settings: str) -> Iterator[Service]:
-    """`python -m services.stack serve`, ready."""
+    """`python -m services.stack serve`, ready. What it says goes into `said_by(folder)`."""
     command = [sys.executable, "-m", "services.stack", "serve", "--var", str(folder), "--port", "0"]
-    process = subprocess.Popen(
-        [*command, *options],
-        cwd=ROOT,
-        env=environment() | settings,
-        stdout=subprocess.DEVNULL,
-    )
+    with said_by(folder).open("wb") as said:
+        process = subprocess.Popen(
+            [*command, *options],
+            cwd=ROOT,
+            env=environment() | settings,
+            stdout=said,
+        )
     try:
         yield _ready(process, folder)
     finally:
         process.terminate()
         process.wait(SECONDS * busy())
+
+
+def said_by(folder: Path) -> Path:
+    """Beside the folder, so that nothing but the service's own is in it."""
+    return folder.with_name(f"{folder.name}.said")
 
 
 def _ready(process: subprocess.Popen[bytes], folder: Path) -> Service:

@@ -103,7 +103,7 @@ def test_a_taken_port_is_said_at_once(tmp_path: Path) -> None:
 
 def test_a_broken_models_file_is_said_at_once(tmp_path: Path) -> None:
     broken = tmp_path / "models.toml"
-    broken.write_text("[[models]]\nname = 'x'\n")
+    broken.write_text("[[models]\nname = 'x'\n")
     code, said = ended("serve", "--var", str(tmp_path), TOUCHSTONE_MODELS_FILE=str(broken))
     assert code == 1
     assert "models.toml" in said

@@ -11,6 +11,9 @@ from services.hatexscore.contract import HatexscoreRequest
 from services.hatexscore.metric import SERVICE
 from services.hatexscore.model_calls import random_placements, why_no_control
 from services.hatexscore.quotes import MASK, count_units, mask_spans, merge_spans, touched_words
+from shared.contracts import MAX_TEXT
+from shared.models import calls as op
+from shared.models.calls import Example
 from tests.hatexscore.fake import FakeClassifier, bound
 
 score = SERVICE.score
@@ -114,3 +117,12 @@ def test_any_unicode_has_a_placement_or_a_reason(text: str, start: int, length: 
             assert sum(b - a for a, b in blocks) == sum(
                 b - a for a, b in touched_words(count_units(text), quoted)
             )
+
+
+def test_the_longest_text_can_be_asked_about_with_every_word_masked() -> None:
+    """The mask is longer than the words of this one; the queue binding checks sizes."""
+    text = ("a " * MAX_TEXT)[:MAX_TEXT]
+    masked = mask_spans(text, [(start, start + 1) for start in range(0, MAX_TEXT, 2)])
+    assert len(masked) > 3 * MAX_TEXT
+    assert op.Probabilities(texts=(text, masked)).texts[1] == masked
+    assert op.JudgeExamples(examples=(Example(text=masked),)).examples[0].text == masked

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -10,16 +11,14 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from huggingface_hub.errors import LocalEntryNotFoundError
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from transformers import AutoTokenizer
 
 from services.inference.classifier import LocalClassifier
 from services.inference.local_models import LocalModels
-from services.weights import loader
 from services.weights.loader import silent_loading
-from shared.errors import BadInput, ScoringError, Unavailable
+from shared.errors import BadInput, ModelNotReady, ScoringError
 from shared.models.embedded import base_folder
 from shared.models.hashes import folder_sha256
 from shared.models.label_readout import softmax
@@ -109,31 +108,28 @@ def test_a_folder_of_ones_own(tiny: Path, configured: Callable[..., LocalModels]
     assert models.classifier("m") is classifier
 
 
-def test_a_hub_model_is_fetched_at_its_commit(
-    tiny: Path, configured: Callable[..., LocalModels], monkeypatch: pytest.MonkeyPatch
+def test_a_hub_model_is_read_from_the_cache_at_its_commit(
+    tiny: Path, configured: Callable[..., LocalModels], hub: Path
 ) -> None:
-    asked: list[tuple[str, str]] = []
-
-    def hub(repository: str, *, revision: str, allow_patterns: list[str]) -> str:
-        asked.append((repository, revision))
-        assert not any(pattern.endswith((".py", ".bin")) for pattern in allow_patterns)
-        return str(tiny)
-
-    monkeypatch.setattr(loader, "snapshot_download", hub)
+    folder = hub / "models--org--repo" / "snapshots" / ("a" * 40)
+    shutil.copytree(tiny, folder)
     use = configured(f"hf:org/repo@{'a' * 40}").classifier("m").use
-    assert asked == [("org/repo", "a" * 40)]
     assert (use.revision, use.sha256) == ("a" * 40, folder_sha256(tiny))
 
 
-def test_a_hub_out_of_reach_may_be_back_later(
-    configured: Callable[..., LocalModels], monkeypatch: pytest.MonkeyPatch
+def test_a_hub_model_that_was_never_fetched_is_absent_and_the_command_is_named(
+    configured: Callable[..., LocalModels], hub: Path
 ) -> None:
-    def hub(*_: object, **__: object) -> str:
-        raise LocalEntryNotFoundError("no network")
-
-    monkeypatch.setattr(loader, "snapshot_download", hub)
-    with pytest.raises(Unavailable, match="cannot be loaded now"):
+    with pytest.raises(ModelNotReady, match=r"run `touchstone models pull m`") as caught:
         configured(f"hf:org/repo@{'a' * 40}").classifier("m")
+    assert caught.value.state == "absent"
+    assert not hub.exists()
+
+
+def test_a_folder_that_is_not_there_is_absent(configured: Callable[..., LocalModels]) -> None:
+    with pytest.raises(ModelNotReady, match="no folder") as caught:
+        configured("path:nowhere").classifier("m")
+    assert caught.value.state == "absent"
 
 
 def test_an_unknown_model_and_one_of_another_kind_are_the_callers_fault(

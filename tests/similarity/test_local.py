@@ -10,11 +10,9 @@ from typing import Any
 
 import pytest
 import torch
-from huggingface_hub.errors import LocalEntryNotFoundError
 from transformers import BertForSequenceClassification, BertModel
 
 from services.similarity.encoders import LocalSimilarities
-from services.weights import loader
 from shared.errors import BadInput, ScoringError, Unavailable
 from shared.models.calls import Pair
 from shared.models.embedded import BASE_REVISION, BASE_SHA256
@@ -53,27 +51,17 @@ def test_an_unknown_name_or_kind_is_the_callers_fault(name: str) -> None:
     assert caught.value.pointer == "/model"
 
 
-def test_a_hub_model_is_fetched_at_its_commit(
-    cross_folder: Path, made: Make, monkeypatch: pytest.MonkeyPatch
+def test_a_hub_model_is_read_from_the_cache_at_its_commit(
+    cross_folder: Path, made: Make, hub: Path
 ) -> None:
-    asked: list[Any] = []
-
-    def snapshot(repository: str, **more: Any) -> str:
-        asked.extend([repository, more["revision"], more["allow_patterns"]])
-        return str(cross_folder)
-
-    monkeypatch.setattr(loader, "snapshot_download", snapshot)
+    shutil.copytree(cross_folder, hub / "models--org--repo" / "snapshots" / COMMIT)
     assert made(f"hf:org/repo@{COMMIT}", "cross-encoder").use.revision == COMMIT
-    assert asked == ["org/repo", COMMIT, ["*.json", "*.safetensors", "*.txt"]]
 
 
-def test_a_hub_out_of_reach_can_be_tried_again(made: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    def snapshot(*_args: Any, **_more: Any) -> str:
-        raise LocalEntryNotFoundError("no way out")
-
-    monkeypatch.setattr(loader, "snapshot_download", snapshot)
-    with pytest.raises(Unavailable, match="no way out"):
+def test_a_hub_model_that_was_never_fetched_can_be_tried_again(made: Make, hub: Path) -> None:
+    with pytest.raises(Unavailable, match="is not on this disk"):
         made(f"hf:org/repo@{COMMIT}", "similarity")
+    assert not hub.exists()
 
 
 def test_other_weights_than_configured_are_refused(cross_folder: Path, made: Make) -> None:

@@ -27,11 +27,19 @@ from shared.ledger import batches, jobs, overview
 from shared.ledger.engine import Slice
 from shared.ledger.jobs import JobPage, JobSummary
 from shared.ledger.overview import Signs
-from shared.models import availability
-from shared.models.availability import Status
+from shared.models import status_board
+from shared.models.status_board import Status
 
 RECENT_JOBS, RECENT_BATCHES = 10, 5
 STATES = ("queued", "running", "succeeded", "failed", "cancelled")
+
+UNUSABLE_WORDS = {"failed": "cannot be loaded", "absent": "is not there"}
+WAITING_WORDS = {
+    "loading": "is being loaded",
+    "waiting": "waits for memory",
+    "downloading": "is being downloaded",
+    "away": "its server is away",
+}
 
 router = pages()
 
@@ -94,7 +102,14 @@ class Overview:
 async def home(request: Request, gateway: Gateway, caller: Viewer) -> Response:
     """The start page."""
     found = await look(gateway, caller)
-    return page(request, "home.html", overview=found, models=gateway.catalogue.describe())
+    return page(
+        request,
+        "home.html",
+        overview=found,
+        models=gateway.catalogue.describe(),
+        unusable=UNUSABLE_WORDS,
+        waiting=WAITING_WORDS,
+    )
 
 
 @router.get("/live", dependencies=[Depends(stream_held)])
@@ -116,7 +131,7 @@ async def look(gateway: State, caller: Caller) -> Overview:
     """What this caller may see of it. Raises Unavailable where the ledger is away."""
     known = gateway.signs.get(caller.tenant)
     queues = await run_in_threadpool(_queue_depths)
-    statuses = await run_in_threadpool(availability.read)
+    statuses = await run_in_threadpool(status_board.read)
 
     def read(connection: Connection) -> Overview:
         recent, _ = jobs.summaries(connection, JobPage(limit=RECENT_JOBS, tenant=caller.tenant))

@@ -119,6 +119,7 @@ async def try_it(request: Request, gateway: Gateway, caller: Viewer) -> Response
     try:
         asked = _request_of(chosen, entered, limit=gateway.settings.max_body_bytes)
         gateway.catalogue.demand(chosen, asked.model, asked)
+        gateway.models.demand_usable(chosen, asked.model)
         if only_show:
             return _shown(request, gateway, caller, TryForm(chosen, entered))
         owner = caller.owner(gateway.settings)

@@ -16,10 +16,10 @@ from services.gateway.server import measurements
 from services.gateway.state import Gateway, State, requires_key
 from services.gateway.views import ProblemView, problems
 from shared import queue
-from shared.errors import NotThere, Unavailable
-from shared.models import availability
-from shared.models.availability import Status
-from shared.models.catalogue import ModelCard
+from shared.errors import NotThere, Unavailable, UnknownModel
+from shared.models import status_board
+from shared.models.catalogue import LOCAL, ModelCard
+from shared.models.status_board import Status
 from shared.problems import make
 
 router = APIRouter(tags=["health"])
@@ -90,20 +90,50 @@ async def metrics(gateway: Gateway) -> Response:
     responses=problems(),
 )
 def list_models(gateway: Gateway, _caller: Reader) -> JSONResponse:
-    """Name, kind, revision, file hash, languages, what each can do, and how it is.
+    """Name, kind, revision, file hash, languages, what each can do, and how it is, in the shape of
+    OpenAI's list (`id`, `object`, `created`, `owned_by`, then ours).
 
-    `state`: `ready`, `loading` or `failed`, of the best worker that holds it, with `error` and
-    `since` (unix seconds); null where no worker reports it, as for servers and idle workers.
+    `state` is that of the best worker that holds it, with `error` and `since` (unix seconds); null
+    where no worker reports it. `ready`; `loading`; `waiting` for memory; `downloading`; `away`: its
+    server cannot be reached; `absent`: its files are not there; `failed`: they cannot be used.
+    Jobs of a model that is `absent` or `failed` are refused (422 `model-unusable`), those of the
+    others wait.
     `labels` are what requests name, `mapping` says which of the model's `outputs` each stands for
     (none: 1 minus the other label), `activation` how the outputs become probabilities; null where
     the model's files are not on this disk. `warnings` stand in every report that it serves.
     """
-    states = availability.read()
-    cards = [
-        card.model_dump(mode="json", exclude={"fault"}) | _state(card, states.get(card.name))
-        for card in gateway.catalogue.describe()
+    return JSONResponse({"object": "list", "data": _shown(gateway)})
+
+
+@models_router.get(
+    "/v1/models/{name}",
+    operation_id="get_model",
+    summary="One configured model",
+    responses={404: {"model": ProblemView}, **problems()},
+)
+def get_model(name: str, gateway: Gateway, _caller: Reader) -> JSONResponse:
+    """As the list shows it. Raises UnknownModel."""
+    found = next((card for card in _shown(gateway) if card["id"] == name), None)
+    if found is None:
+        raise UnknownModel(f"no model {name!r} is configured")
+    return JSONResponse(found)
+
+
+def _shown(gateway: State) -> list[dict[str, Any]]:
+    states = status_board.read()
+    catalogue = gateway.catalogue
+    owners = {entry.name: entry.owner for entry in catalogue.entries}
+    return [
+        {
+            "id": card.name,
+            "object": "model",
+            "created": catalogue.changed,
+            "owned_by": owners.get(card.name, LOCAL),
+        }
+        | card.model_dump(mode="json", exclude={"fault"})
+        | _state(card, states.get(card.name))
+        for card in catalogue.describe()
     ]
-    return JSONResponse({"object": "list", "data": cards})
 
 
 def _state(card: ModelCard, status: Status | None) -> dict[str, Any]:
@@ -111,8 +141,13 @@ def _state(card: ModelCard, status: Status | None) -> dict[str, Any]:
         return {"state": "failed", "error": card.fault, "since": None}
     if status is None:
         return {"state": None, "error": None, "since": None}
-    return {
+    resolved = status.placement
+    shown = {
         "state": status.state,
         "error": status.reason or None,
         "since": round(status.since, 3),
     }
+    if resolved is not None:
+        shown |= {"device": resolved.device, "dtype": resolved.dtype}
+        shown |= {"bytes": resolved.size, "memory": resolved.memory}
+    return shown

@@ -47,6 +47,7 @@ async def take(
     """The answer to a request: read it, commit its job, and wait if the caller prefers to."""
     asked = await incoming.parse(request, contract.request, limit=most_bytes(contract, gateway))
     gateway.catalogue.demand(contract, asked.model, asked)
+    gateway.models.demand_usable(contract, asked.model)
     key = key_of(request.headers.get("idempotency-key"))
     accepted = await commit(contract, asked, gateway, key, owner)
     prefer = request.headers.get("prefer")

@@ -13,7 +13,7 @@ from services.gateway.pages.home import Overview, QueueDepth
 from shared.ledger import overview
 from shared.ledger.jobs import JobSummary
 from shared.ledger.overview import Answered, Signs
-from shared.models.availability import Status
+from shared.models.status_board import Status
 
 NOW = datetime.now(UTC)
 JOB = JobSummary("job_1", "ice", "queued", NOW, False, None)

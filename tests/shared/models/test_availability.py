@@ -1,7 +1,4 @@
-"""A model is loaded once, by one thread; one that cannot be is told of, and tried again later.
-
-Workers tell how their models are; the gateway reads the best of the living.
-"""
+"""A model is loaded once, by one thread; one that cannot be is told of, and tried again later."""
 
 from __future__ import annotations
 
@@ -9,20 +6,16 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-import redis
 
-from shared.errors import JobCancelled, ModelNotReady, ScoringError
-from shared.models import availability
+from shared.errors import JobCancelled, ModelNotReady, ModelState, ScoringError, Unavailable
 from shared.models.availability import (
-    BOARD,
-    STALE_SECONDS,
     LoadedModels,
+    LoadingError,
     ModelStates,
-    ModelStatus,
-    StatusSender,
-    read,
+    Placement,
+    placed,
 )
-from shared.settings import Settings
+from shared.telemetry import MODEL_READY
 
 
 @pytest.fixture
@@ -123,43 +116,61 @@ def test_a_job_that_is_stopped_while_it_loads_says_nothing_of_the_model() -> Non
     assert models.get("m", lambda: "model") == "model"
 
 
-@pytest.fixture(autouse=True)
-def _fresh_client(chosen: Settings) -> None:
-    availability._redis.cache_clear()
+@pytest.mark.parametrize(
+    ("error", "state"),
+    [
+        (LoadingError("not on this disk", "absent"), "absent"),
+        (LoadingError("4 GB needed, 1 GB free", "waiting"), "waiting"),
+        (LoadingError("1 GB so far", "downloading"), "downloading"),
+        (Unavailable("the device is full"), "waiting"),
+        (ScoringError("its weights are altered"), "failed"),
+        (KeyError("hidden_size"), "failed"),
+    ],
+)
+def test_a_model_that_cannot_be_loaded_says_how_it_is(error: Exception, state: ModelState) -> None:
+    states = ModelStates()
+    models: LoadedModels[str] = LoadedModels(states)
+
+    def load() -> str:
+        raise error
+
+    with pytest.raises(ModelNotReady) as caught:
+        models.get("m", load)
+    found = states.get("m")
+    assert found is not None
+    assert caught.value.state == found.state == state
 
 
-def test_the_best_holder_speaks_for_a_model() -> None:
-    first, second = ModelStates(), ModelStates()
-    first.set("a", "failed", "its files are gone")
-    first.set("b b", "failed", "its files are gone")
-    second.set("a", "loading")
-    second.set("a", "ready")
-    for states in (first, second):
-        StatusSender(states).report()
-    found = read()
-    assert {name: (one.state, one.reason) for name, one in found.items()} == {
-        "a": ("ready", ""),
-        "b b": ("failed", "its files are gone"),
-    }
+def test_what_a_model_needs_is_known_while_it_is_loaded() -> None:
+    states = ModelStates()
+    models: LoadedModels[str] = LoadedModels(states)
+    seen = []
+
+    def load() -> str:
+        placed(Placement(size=1_100_000_000, memory=2, device="cpu", dtype="float32"))
+        seen.append(states.get("m"))
+        return "model"
+
+    models.get("m", load)
+    assert seen[0] is not None
+    assert (seen[0].state, str(seen[0].placement)) == ("loading", "1.1 GB, cpu float32")
+    ready = states.get("m")
+    assert ready is not None
+    assert ready.placement == seen[0].placement  # it stays
 
 
-def test_the_dead_are_not_believed_and_are_forgotten(chosen: Settings) -> None:
-    with redis.Redis.from_url(chosen.redis_url.get_secret_value()) as client:
-        now = client.time()[0]
-        old = ModelStatus(state="ready", reason="", seconds=1, at=now - STALE_SECONDS - 5)
-        client.hset(BOARD, "gone m", old.model_dump_json())
-        client.hset(BOARD, "other m", "of another version")
-        assert read() == {}
-        states = ModelStates()
-        states.set("m", "failed", "no weights")
-        StatusSender(states).report()
-        assert client.hlen(BOARD) == 1
-        assert client.ttl(BOARD) > STALE_SECONDS
-    assert read()["m"].state == "failed"
+def test_a_model_that_is_forgotten_is_loaded_anew_and_counted_no_more() -> None:
+    states = ModelStates()
+    loads: list[int] = []
+    models: LoadedModels[int] = LoadedModels(states)
 
+    def load() -> int:
+        loads.append(1)
+        return len(loads)
 
-def test_without_redis_nothing_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    availability._redis.cache_clear()
-    away = redis.Redis(port=1, socket_connect_timeout=0.1)
-    monkeypatch.setattr(availability, "_redis", lambda: away)
-    assert read() == {}
+    assert models.get("forgotten", load) == 1
+    assert MODEL_READY.labels("forgotten")._value.get() == 1
+    states.forget("forgotten")
+    assert states.get("forgotten") is None
+    assert ("forgotten",) not in MODEL_READY._metrics
+    assert models.get("forgotten", load) == 2

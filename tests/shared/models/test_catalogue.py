@@ -183,14 +183,10 @@ def test_a_strange_config_is_a_fault_of_its_own_model(tmp_path: Path, text: str)
     assert "its config.json" in (card.fault or "")
 
 
-def test_a_fetched_hub_model_is_described_from_the_cache(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    snapshots = tmp_path / "hub" / "models--org--repo" / "snapshots"
+def test_a_fetched_hub_model_is_described_from_the_cache(tmp_path: Path, hub: Path) -> None:
+    snapshots = hub / "models--org--repo" / "snapshots"
     snapshots.mkdir(parents=True)
     described(snapshots / COMMIT, {**HATE, "id2label": {"0": "nothate", "1": "hate"}})
-    monkeypatch.setenv("HF_HOME", str(tmp_path))
-    monkeypatch.delenv("HF_HUB_CACHE", raising=False)
     text = f'schema = 2\n[[models]]\nname = "m"\nsource = "hf:org/repo@{COMMIT}"\n'
     [card] = loaded(tmp_path, text).describe()
     assert card.labels == ("non-hateful", "hateful")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from services.inference.check import report
+from services.inference.check import rendered, report
 from services.inference.local_models import LocalModels
 from services.worker import needed, register_all
 from shared.errors import BadInput, Unavailable
@@ -178,10 +178,10 @@ def test_the_queue_binding_asks_the_server_itself(tiny_server: LocalModels) -> N
 
 
 def test_check_prints_what_it_can_do(tiny_server: LocalModels) -> None:
-    cells = [list(column.cells) for column in report(tiny_server._catalogue, "served").columns]
-    rows = dict(zip(*cells, strict=True))
-    assert rows["device"] == "server"
-    assert "yes" in str(rows["on a sentence"])
+    found = report(tiny_server._catalogue, "served")
+    assert found["state"] == "ready"
+    assert found["server"]["given_text"] == "forced, a request a token"
+    assert "judge reads by" in rendered(found)
 
 
 def entry_like(tiny_server: LocalModels, **change: str) -> ServedLanguageModel:

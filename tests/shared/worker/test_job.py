@@ -110,7 +110,8 @@ def test_a_job_waits_for_its_model_as_often_as_it_takes(engine: Engine, chosen: 
         carry(job_id, ECHO, echo)
         job = find(engine, job_id)
         assert (job.status, job.attempts) == ("queued", 0)
-        assert job.waiting_for == {"model": "m", "detail": "the model 'm' is being loaded"}
+        told = {"model": "m", "state": "loading", "detail": "the model 'm' is being loaded"}
+        assert job.waiting_for == told
     carry(job_id, ECHO, lambda request: echo(request.model_copy(update={"text": "hello"})))
     job = find(engine, job_id)
     assert (job.status, job.attempts, job.waiting_for) == ("succeeded", 1, None)

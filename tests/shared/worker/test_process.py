@@ -72,7 +72,10 @@ def test_a_model_that_takes_long_is_waited_for_a_while_only(
     assert models.attempts == {"held": 1, "good": 1}
 
 
-def test_a_worker_is_not_ready_before_its_models_were_tried() -> None:
+def test_a_worker_is_not_ready_before_its_models_were_tried(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(process, "LOADERS", 1)
     health, models, seen = Health(), Several(), []
     load = models.load
 

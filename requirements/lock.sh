@@ -1,12 +1,15 @@
 #!/bin/sh
 # Pins every version that a fresh install of pyproject.toml resolves to today, with the SHA-256 of
-# its files (requirements.py). torch is the public index's; where a CPU build of it lies on this
-# machine, that has a lock of its own.
-#   requirements-build.lock  what builds source distributions, and this project
-#   requirements.lock        what every process needs
-#   requirements-cpu.lock    torch's CPU build, taken instead where it lies on the machine
-#   requirements-cuda.lock   what torch's builds of the public index need besides, on Linux
-#   requirements-dev.lock    what tests and linters need besides
+# its files (hashes.py), a lock for each target of the Dockerfile (closure.py). torch is the public
+# index's; where a CPU build of it lies on this machine, that has a lock of its own.
+#   build.lock      what builds source distributions, and this project
+#   gateway.lock    gateway, scheduler, migrations, command line
+#   metrics.lock    workers of metrics that ask for models by queue
+#   models.lock     workers that hold models, without torch
+#   torch-cpu.lock  torch's CPU build (of PyTorch's own index)
+#   torch-gpu.lock  torch's build of the public index, and the libraries that it needs on Linux
+#   embedded.lock   what the service on one machine needs besides
+#   dev.lock        what tests and linters need besides
 # Made by the oldest Python that is supported; the pins must exist for the others too (`supported`).
 set -eu
 python=${PYTHON:-python3.11}
@@ -24,7 +27,7 @@ for extra in '$1'.split(','):
     chosen = chosen + project['optional-dependencies'][extra]
 print('\n'.join(chosen))"; }
 pins() { "$bin/pip" freeze --all --exclude-editable | sed -E 's/^(torch==[0-9.]+)\+.*/\1/' | grep -vE '^(nvidia-|triton==|cuda-|touchstone|pip==)'; }
-hashed() { "$bin/python" requirements.py; }
+hashed() { "$bin/python" requirements/hashes.py; }
 
 "$bin/pip" install --quiet --upgrade pip setuptools
 "$bin/pip" install --quiet torch==2.13.0
@@ -51,18 +54,23 @@ for name, version in names:
     if name.startswith(('cuda-', 'nvidia-', 'triton')):
         print(f'{name}=={version}; platform_system == \"Linux\"')" "$work/cuda.json" > "$work/cuda.pins"
 
-hashed < "$work/build.pins" > requirements-build.lock
-rm -f requirements-cpu.lock
+hashed < "$work/build.pins" > requirements/build.lock
 if "$bin/pip" freeze | grep '^torch==.*+cpu$' > "$work/cpu.pins"; then
-  hashed < "$work/cpu.pins" > requirements-cpu.lock
+  hashed < "$work/cpu.pins" > requirements/torch-cpu.lock
 fi
-{ echo '--requirement requirements-build.lock'; hashed < "$work/runtime.pins"; } > requirements.lock
-hashed < "$work/cuda.pins" > requirements-cuda.lock
-{ echo '--requirement requirements.lock'; hashed < "$work/dev.pins"; } > requirements-dev.lock
+{ grep '^torch==' "$work/runtime.pins"; cat "$work/cuda.pins"; } | hashed > requirements/torch-gpu.lock
+grep -v '^torch==' "$work/runtime.pins" | hashed > "$work/runtime.lock"
+for target in gateway:gateway metrics:metrics models:models embedded:embedded; do
+  "$bin/python" requirements/closure.py "${target#*:}" < "$work/runtime.lock" \
+    > "requirements/${target%%:*}.lock"
+done
+hashed < "$work/dev.pins" > requirements/dev.lock
 
 for version in $supported; do
     "$bin/pip" install --quiet --dry-run --ignore-installed --no-deps --target "$work/none" \
         --python-version "$version" --only-binary :all: --no-binary "$sources" \
-        --requirement requirements-dev.lock ||
+        --requirement requirements/models.lock --requirement requirements/metrics.lock \
+        --requirement requirements/gateway.lock --requirement requirements/embedded.lock \
+        --requirement requirements/dev.lock ||
         { echo "the pins cannot all be installed for Python $version" >&2; exit 1; }
 done

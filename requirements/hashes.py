@@ -1,4 +1,4 @@
-"""Adds to every pin on the input the SHA-256 of its files: `pip freeze | python requirements.py`.
+"""Adds to every pin on the input the SHA-256 of its files: `pip freeze | python hashes.py`.
 
 pip's own finder says which files there are, on its indices and in folders of this machine; nothing
 is downloaded. Kept are the files that a CPython from 3.11 to 3.13 on Linux or macOS may install.

@@ -1,0 +1,206 @@
+"""`touchstone models add SOURCE`: from a source to an entry, without its weights.
+
+A branch becomes the commit that it is now; the configuration and the model card say kind, outputs
+and languages. What no worker would load is refused here, with what to do instead.
+"""
+
+from __future__ import annotations
+
+import re
+from argparse import Namespace
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from pydantic import ValidationError
+
+from services.command import entries
+from services.command.api import Refused
+from services.command.hub import Hub, Repository
+from shared.models.catalogue import load_catalogue
+from shared.models.checkpoint import Checkpoint, front_matter, read_checkpoint
+from shared.models.entry import COMMIT, SERVED, ModelEntry, fixed_kind
+from shared.models.labels import LabelMapping, label_mapping
+from shared.models.presets import preset, with_preset
+from shared.settings import Settings, secret
+
+SMALL = ("config.json", "tokenizer_config.json", "README.md")
+REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+(@\S+)?")
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a source is. notes: for whoever adds it."""
+
+    source: str
+    card: str | None = None
+    licence: str | None = None
+    revision: str | None = None
+    checkpoint: Checkpoint | None = None
+    notes: tuple[str, ...] = ()
+
+
+def addition(asked: Namespace, chosen: Settings) -> tuple[str, list[str]]:
+    """The entry's block, and what to say about it. Raises Refused."""
+    found = look(asked.source, chosen)
+    name = asked.name or _name(found.source)
+    file: Path = chosen.models_file
+    if file.exists() and name in {one.name for one in _known(file)}:
+        raise Refused(f"{file} has a model {name!r} already: choose another --name")
+    stated = {"name": name, "source": found.source, "preset": asked.preset, "task": asked.task}
+    table = {key: value for key, value in stated.items() if value is not None}
+    kind = asked.kind or _kind(found, asked.preset)
+    try:
+        entry = ModelEntry.model_validate(with_preset(table | {"kind": kind}))
+        mapping = _mapping(entry, found.checkpoint)
+    except ValidationError as error:
+        reasons = "; ".join(str(one["msg"]) for one in error.errors())
+        raise Refused(f"{found.source}: {reasons}") from None
+    except ValueError as error:
+        raise Refused(f"{found.source}: {error}") from None
+    said = [*_described(entry, mapping, found), *found.notes]
+    keys: dict[str, entries.Value | None] = {
+        "name": name,
+        "kind": kind,
+        "source": found.source,
+        "revision": found.revision,
+        "preset": asked.preset,
+        "task": asked.task,
+        "licence": found.licence,
+        "card": found.card,
+    }
+    return entries.block(keys), said
+
+
+def _known(file: Path) -> list[ModelEntry]:
+    try:
+        return list(load_catalogue(file).entries)
+    except ValueError as error:
+        raise Refused(str(error)) from None
+
+
+def look(source: str, chosen: Settings) -> Found:
+    """What stands behind a source, as a user writes it. Raises Refused."""
+    scheme, _, rest = source.partition(":")
+    if scheme in (*SERVED, "embedded"):
+        return Found(source)
+    if scheme == "path":
+        return _folder(rest, chosen.models_file.parent)
+    if scheme == "hf":
+        return _repository(rest, chosen)
+    if REPOSITORY.fullmatch(source):
+        return _repository(source, chosen)
+    raise Refused(
+        f"{source!r} is no source: hf:REPO[@BRANCH], path:FOLDER, openai:URL, classify:URL"
+    )
+
+
+def _folder(written: str, beside: Path) -> Found:
+    """A folder of this machine; a relative one begins here or beside models.toml."""
+    given = Path(written).expanduser()
+    starts = [given] if given.is_absolute() else [beside.resolve() / given, Path.cwd() / given]
+    folder = next((one for one in starts if one.is_dir()), None)
+    if folder is None:
+        raise Refused(f"there is no folder {written}")
+    if not any(folder.glob("*.safetensors")):
+        raise Refused(f"{folder} holds no safetensors: weights are read from nothing else")
+    source = f"path:{written if folder == starts[0] else folder}"
+    return Found(source, checkpoint=_loadable(folder, str(folder)), licence=_licence(folder))
+
+
+def _repository(written: str, chosen: Settings) -> Found:
+    """A repository of the hub, at a commit."""
+    name, _, revision = written.partition("@")
+    token = secret("HF_TOKEN")
+    with Hub(chosen.hub, token.get_secret_value() if token else None) as hub:
+        found = hub.repository(name, revision or "main")
+        with TemporaryDirectory() as place:
+            for file in SMALL:
+                if (content := hub.file(found, file)) is not None:
+                    (Path(place) / file).write_bytes(content)
+            checkpoint = _loadable(Path(place), name)
+            licence = _licence(Path(place))
+        pinned, notes = _with_safetensors(hub, found)
+    is_name = not COMMIT.fullmatch(revision)
+    return Found(
+        source=f"hf:{name}@{pinned.commit}",
+        card=f"{chosen.hub.rstrip('/')}/{name}",
+        licence=licence,
+        revision=(revision or "main") if is_name and pinned is found else None,
+        checkpoint=checkpoint,
+        notes=notes,
+    )
+
+
+def _with_safetensors(hub: Hub, found: Repository) -> tuple[Repository, tuple[str, ...]]:
+    """This commit, or one of a conversion where this one holds pickles."""
+    if found.has_safetensors:
+        return found, ()
+    if (other := hub.converted(found.name)) is not None:
+        said = f"{found.commit} has no safetensors; taken is {other.commit}, a conversion of it"
+        return other, (said,)
+    said = "it has no safetensors: run `touchstone models convert NAME` before it is used"
+    return found, (said,)
+
+
+def _loadable(folder: Path, name: str) -> Checkpoint:
+    """What its files say. Raises Refused where no worker would load it."""
+    try:
+        found = read_checkpoint(folder)
+    except ValueError as error:
+        raise Refused(f"{name}: {error}") from None
+    if found is None:
+        raise Refused(f"{name}: there is no config.json: it is no model of Transformers")
+    if found.own_code:
+        files = sorted(
+            {f"{one.rpartition('--')[2].partition('.')[0]}.py" for one in found.own_code}
+        )
+        raise Refused(
+            f"{name} needs its own code ({', '.join(files)}), and a model's own code is never run: "
+            "serve it elsewhere, and name it as openai: or classify:"
+        )
+    if found.quantised:
+        raise Refused(f"{name} is quantised ({found.quantised}): serve it, and name it as openai:")
+    return found
+
+
+def _licence(folder: Path) -> str | None:
+    said = front_matter(folder).get("license")
+    return said if isinstance(said, str) else None
+
+
+def _kind(found: Found, preset_name: str | None) -> str:
+    of_preset = preset(preset_name).entry.get("kind") if preset_name else None
+    kind = fixed_kind(found.source) or of_preset or (found.checkpoint and found.checkpoint.kind)
+    if kind is None:
+        raise Refused(
+            "its files do not say what kind it is: add --kind classifier, causal, similarity or "
+            "cross-encoder"
+        )
+    return str(kind)
+
+
+def _mapping(entry: ModelEntry, found: Checkpoint | None) -> LabelMapping | None:
+    return label_mapping(entry, found.head) if entry.kind == "classifier" and found else None
+
+
+def _described(entry: ModelEntry, mapping: LabelMapping | None, found: Found) -> list[str]:
+    """Labels and languages, a line each."""
+    said = []
+    for label, outputs in (mapping.by_label if mapping else {}).items():
+        said.append(f"{label}: {', '.join(outputs) or '1 minus the other'}")
+    if mapping is not None:
+        ignored = f"; ignored: {', '.join(mapping.ignored)}" if mapping.ignored else ""
+        said.append(f"{mapping.activation}{ignored}")
+        said += mapping.warnings
+    stated = entry.languages or (found.checkpoint.languages if found.checkpoint else None)
+    if not entry.is_served:
+        said.append(f"languages: {', '.join(stated) if stated else 'not stated'}")
+    return said
+
+
+def _name(source: str) -> str:
+    """A name for it: the last word of the source."""
+    rest = source.partition(":")[2].partition("@")[0].rstrip("/")
+    last = rest.rpartition("/")[2] or "model"
+    return re.sub(r"[^a-z0-9.]+", "-", last.lower()).strip("-") or "model"

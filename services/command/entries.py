@@ -1,0 +1,88 @@
+"""The text of `models.toml`: a block for a new model, and keys of one that stands there.
+
+Text is added and replaced, never written anew: comments stay.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+HEAD = re.compile(r"^\s*\[\[models\]\]\s*(#.*)?$")
+TABLE = re.compile(r"^\s*\[(?!\[models\]\])")
+Value = str | tuple[str, ...] | Mapping[str, tuple[str, ...]]
+
+
+def block(keys: Mapping[str, Value | None]) -> str:
+    """An entry, a line a key; without those that are None."""
+    lines = [f"{key} = {toml(value)}" for key, value in keys.items() if value is not None]
+    return "\n".join(["[[models]]", *lines]) + "\n"
+
+
+def toml(value: Value) -> str:
+    """A basic string, an array or an inline table of arrays; JSON's escapes are TOML's, too."""
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False)
+    if isinstance(value, tuple):
+        return "[" + ", ".join(map(toml, value)) + "]"
+    return "{ " + ", ".join(f"{toml(name)} = {toml(one)}" for name, one in value.items()) + " }"
+
+
+def append(file: Path, text: str) -> None:
+    """A block at the end. Raises OSError."""
+    before = file.read_text("utf-8") if file.exists() else "schema = 2\n"
+    gap = "\n" if before.endswith("\n") else "\n\n"
+    _write(file, before + gap + text)
+
+
+def set_key(file: Path, name: str, key: str, value: str) -> None:
+    """This key of this model, in the place of what it said or after its source.
+
+    Raises OSError, and ValueError where its block cannot be found.
+    """
+    lines = file.read_text("utf-8").splitlines(keepends=True)
+    start, end = _place(lines, name)
+    line = f"{key} = {toml(value)}\n"
+    for number in range(start, end):
+        if _key(lines[number]) == key:
+            lines[number] = line
+            break
+    else:
+        source = next(number for number in range(start, end) if _key(lines[number]) == "source")
+        if not lines[source].endswith("\n"):
+            lines[source] += "\n"
+        lines.insert(source + 1, line)
+    _write(file, "".join(lines))
+
+
+def _place(lines: list[str], name: str) -> tuple[int, int]:
+    """Of the keys that stand in the block itself, before any table of it."""
+    heads = [number for number, line in enumerate(lines) if HEAD.match(line)]
+    for start, after in zip(heads, [*heads[1:], len(lines)], strict=True):
+        tables = (number for number in range(start + 1, after) if TABLE.match(lines[number]))
+        end = next(tables, after)
+        said = [lines[number] for number in range(start, end) if _key(lines[number]) == "name"]
+        sources = [number for number in range(start, end) if _key(lines[number]) == "source"]
+        if (
+            sources
+            and said
+            and said[0].partition("=")[2].partition("#")[0].strip()
+            in (
+                toml(name),
+                f"'{name}'",
+            )
+        ):
+            return start, end
+    raise ValueError(f"the block of {name!r} is not found")
+
+
+def _key(line: str) -> str:
+    return "" if line.lstrip().startswith("#") else line.partition("=")[0].strip()
+
+
+def _write(file: Path, text: str) -> None:
+    """In place: in a container the file is mounted alone and cannot be replaced."""
+    with file.open("w", encoding="utf-8") as stream:
+        stream.write(text)

@@ -1,0 +1,238 @@
+"""`touchstone models add | pull | convert | check | list | reload`: one's own models.
+
+`add`, `pull` and `list` need no model library, and `add` and `list` nothing but the bare package.
+They work on this machine's `models.toml` (`TOUCHSTONE_MODELS_FILE`) and weights
+(`TOUCHSTONE_MODELS_DIR`); only `add`, `pull` and `convert` go out to the hub.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from redis.exceptions import RedisError
+
+from services.command import entries
+from services.command.additions import addition
+from services.command.api import Refused
+from services.command.download import pull
+from services.weights.folder import PICKLE, configured_folder, is_whole, weights_folder
+from shared.models import reload
+from shared.models.availability import LoadingError
+from shared.models.catalogue import Catalogue, load_catalogue
+from shared.models.entry import ModelEntry
+from shared.models.hashes import folder_sha256
+from shared.settings import Settings, environment_default, settings, settings_or_exit
+
+CHECK = "services.inference.check"
+CONVERSION = "services.weights.conversion"
+KINDS = ("classifier", "causal", "similarity", "cross-encoder")
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line."""
+    made = argparse.ArgumentParser(prog="touchstone models", description=__doc__)
+    commands = made.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    one = commands.add_parser("add", help="an entry for a model: from a hub, a folder, a server")
+    one.add_argument("source", help="hf:REPO[@BRANCH], path:FOLDER, openai:URL, classify:URL")
+    one.add_argument("--name", help="what requests say")
+    one.add_argument("--kind", choices=KINDS, help="where its files do not say")
+    one.add_argument("--preset", help="a named bundle of keys")
+    one.add_argument("--task", choices=("hate", "nli", "sentiment", "free"))
+    one.set_defaults(run=add)
+    one = commands.add_parser("pull", help="fetch weights from the hub, and check them")
+    one.add_argument("names", nargs="*", metavar="NAME")
+    one.add_argument("--all", action="store_true", help="of every model of the hub")
+    one.set_defaults(run=pull_all)
+    one = commands.add_parser("convert", help="safetensors of a model that has pickles only")
+    one.add_argument("name", metavar="NAME")
+    one.set_defaults(run=convert)
+    one = commands.add_parser("check", help="load models, and ask each something", add_help=False)
+    one.set_defaults(run=None)
+    one = commands.add_parser("list", help="what is configured, and what of it is here")
+    one.set_defaults(run=show)
+    one = commands.add_parser("reload", help="all processes read models.toml again")
+    one.add_argument("--var", type=Path, default=Path("var"), help="of `make serve` (default var)")
+    one.set_defaults(run=ask_reload)
+    return made
+
+
+def main(arguments: list[str]) -> int:
+    """Run the command; 0 if all went well."""
+    if arguments[:1] == ["check"]:  # it loads models: a process with the libraries for that
+        return _run(CHECK, *arguments[1:])
+    asked = parser().parse_args(arguments)
+    run: Callable[[argparse.Namespace, Settings], int] = asked.run
+    try:
+        return run(asked, settings_or_exit())
+    except Refused as error:
+        _say(f"touchstone: {error}")
+    except KeyboardInterrupt:
+        _say("interrupted; what came is kept")
+        return 130
+    return 1
+
+
+def add(asked: argparse.Namespace, chosen: Settings) -> int:
+    """Print the entry, and append it."""
+    block, said = addition(asked, chosen)
+    sys.stdout.write(block)
+    for line in said:
+        _say(f"  {line}")
+    try:
+        entries.append(chosen.models_file, block)
+    except OSError as error:
+        raise Refused(
+            f"{chosen.models_file} cannot be written ({error.strerror}): put these lines there"
+        ) from None
+    name = next(line for line in block.splitlines() if line.startswith("name")).partition('"')[2]
+    steps = [f"touchstone models pull {name[:-1]}"] if 'source = "hf:' in block else []
+    steps += [f"touchstone models check {name[:-1]}", "touchstone models reload"]
+    _say(f"added to {chosen.models_file}; next: {', then '.join(steps)}")
+    return 0
+
+
+def pull_all(asked: argparse.Namespace, chosen: Settings) -> int:
+    """Fetch what is named; 0 only where all of it is whole."""
+    catalogue = _catalogue(chosen)
+    if not asked.names and not asked.all:
+        raise Refused("name models, or say --all")
+    chosen_entries = [_entry(catalogue, name) for name in asked.names]
+    if asked.all:
+        chosen_entries = [entry for entry in catalogue.entries if entry.scheme == "hf"]
+    failed = 0
+    for entry in chosen_entries:
+        if entry.scheme != "hf":
+            _say(f"{entry.name}: {entry.scheme}: nothing to fetch")
+            continue
+        try:
+            _pulled(entry, chosen)
+        except Refused as error:
+            _say(f"touchstone: {error}")
+            failed += 1
+    return 1 if failed else 0
+
+
+def _pulled(entry: ModelEntry, chosen: Settings) -> None:
+    sha256 = folder_sha256(pull(entry, chosen))
+    if entry.sha256 not in (None, sha256):
+        raise Refused(
+            f"{entry.name}: its weights have SHA-256 {sha256}, configured is {entry.sha256}"
+        )
+    _say(f"{entry.name}: whole, sha256 {sha256}")
+    if entry.sha256 is None and sha256 is not None:
+        try:
+            entries.set_key(chosen.models_file, entry.name, "sha256", sha256)
+        except (OSError, ValueError) as error:
+            _say(f'{entry.name}: add sha256 = "{sha256}" to its entry yourself ({error})')
+
+
+def convert(asked: argparse.Namespace, chosen: Settings) -> int:
+    """Pickled weights to safetensors, in a process without a way out."""
+    entry = _entry(_catalogue(chosen), asked.name)
+    folder = _pickled(entry, chosen)
+    target = chosen.models_dir.absolute() / "converted" / entry.name
+    if _run(CONVERSION, str(folder), str(target), entry.commit or "local") != 0:
+        raise Refused(f"{entry.name}: its weights could not be converted")
+    try:
+        entries.set_key(chosen.models_file, entry.name, "source", f"path:{target}")
+    except (OSError, ValueError) as error:
+        raise Refused(f'{entry.name}: write source = "path:{target}" yourself ({error})') from None
+    _say(f"{entry.name}: source is path:{target} now")
+    return 0
+
+
+def _pickled(entry: ModelEntry, chosen: Settings) -> Path:
+    """The folder with its pickled weights."""
+    if entry.scheme == "hf":
+        folder = pull(entry, chosen, pickles=True)
+    elif entry.scheme == "path":
+        folder = configured_folder(_catalogue(chosen), entry)
+    else:
+        raise Refused(f"{entry.name}: {entry.scheme}: there is nothing to convert")
+    if is_whole(folder):
+        raise Refused(f"{entry.name} has safetensors: there is nothing to convert")
+    if not (folder / PICKLE).is_file():
+        raise Refused(f"{entry.name}: there is no {PICKLE} in {folder}")
+    return folder
+
+
+def show(_asked: argparse.Namespace, chosen: Settings) -> int:
+    """A line a model."""
+    catalogue = _catalogue(chosen)
+    rows = [("name", "kind", "state", "on disk", "revision", "languages")]
+    rows += [_row(catalogue, entry) for entry in catalogue.entries]
+    rows += [(one.name, "-", f"failed: {one.reason}", "-", "-", "-") for one in catalogue.faults]
+    widths = [max(len(row[place]) for row in rows) for place in (0, 1, 3, 4, 5)]
+    for name, kind, state, size, revision, languages in rows:
+        cells = zip((name, kind, size, revision, languages), widths, strict=True)
+        sys.stdout.write("  ".join([*(cell.ljust(width) for cell, width in cells), state]) + "\n")
+    return 0
+
+
+def _row(catalogue: Catalogue, entry: ModelEntry) -> tuple[str, str, str, str, str, str]:
+    state, size = _here(catalogue, entry)
+    revision = catalogue.revision(entry)[:12]
+    try:
+        languages = ",".join(catalogue.languages(entry) or ()) or "-"
+    except ValueError as error:
+        state, languages = f"failed: {error}", "-"
+    return entry.name, entry.kind, state, size, revision, languages
+
+
+def _here(catalogue: Catalogue, entry: ModelEntry) -> tuple[str, str]:
+    """How its files are, and their size."""
+    if entry.is_served:
+        return "of a server", "-"
+    if entry.scheme == "embedded":
+        return "ships with Touchstone", "-"
+    try:
+        folder = weights_folder(catalogue, entry)
+    except LoadingError as error:
+        return f"{error.state}: {error.detail}", "-"
+    size = sum(file.stat().st_size for file in folder.glob("*.safetensors"))
+    return ("here" if size else "failed: no safetensors"), f"{size / 1e6:.1f} MB"
+
+
+def ask_reload(asked: argparse.Namespace, _chosen: Settings) -> int:
+    """Count up the number that every process looks at."""
+    note = asked.var / "stack.json"
+    if note.is_file() and note.stat().st_size:  # the service of this folder, not another one
+        environment_default("REDIS_URL", json.loads(note.read_text("utf-8"))["redis_url"])
+        settings.cache_clear()
+    try:
+        reload.ask_everybody()
+    except RedisError as error:
+        raise Refused(f"Redis cannot be reached ({type(error).__name__}): is it running?") from None
+    _say("all processes read their models.toml again within seconds")
+    return 0
+
+
+def _catalogue(chosen: Settings) -> Catalogue:
+    try:
+        return load_catalogue(chosen.models_file)
+    except ValueError as error:
+        raise Refused(str(error)) from None
+
+
+def _entry(catalogue: Catalogue, name: str) -> ModelEntry:
+    for entry in catalogue.entries:
+        if entry.name == name:
+            return entry
+    faults = {fault.name: fault.reason for fault in catalogue.faults}
+    if name in faults:
+        raise Refused(f"{name}: {faults[name]}")
+    known = ", ".join(entry.name for entry in catalogue.entries) or "none"
+    raise Refused(f"there is no model {name!r}; there are: {known}")
+
+
+def _run(module: str, *arguments: str) -> int:
+    return subprocess.run([sys.executable, "-m", module, *arguments], check=False).returncode  # noqa: S603
+
+
+def _say(line: str) -> None:
+    sys.stderr.write(f"{line}\n")

@@ -1,0 +1,60 @@
+"""How the models are, kept at hand by the gateway, so that no request waits to learn it.
+
+A model that its workers call `failed` or `absent` is refused at posting: nobody queues for what
+somebody has to mend first. A board that cannot be read refuses nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+
+from starlette.concurrency import run_in_threadpool
+
+from shared.contracts import ServiceContract
+from shared.errors import ModelUnusable
+from shared.models import status_board
+from shared.models.availability import UNUSABLE
+from shared.models.status_board import Status
+
+LOOK_SECONDS = 2.0
+
+
+class ModelBoard:
+    """The last that workers said of their models."""
+
+    def __init__(self) -> None:
+        self._statuses: Mapping[str, Status] = {}
+
+    @property
+    def statuses(self) -> Mapping[str, Status]:
+        """model → status, of those that a worker reports."""
+        return self._statuses
+
+    def demand_usable(self, contract: ServiceContract, named: str | None) -> None:
+        """Raises ModelUnusable where the model that a request names, or the service's own, is not
+        to be had before somebody mends it."""
+        if not contract.model_kinds or (name := named or contract.default_model) is None:
+            return
+        status = self._statuses.get(name)
+        if status is not None and status.state in UNUSABLE:
+            detail = f"{status.reason}. `touchstone models check {name}` says more"
+            raise ModelUnusable(detail, pointer="/model")
+
+    @asynccontextmanager
+    async def watching(self) -> AsyncIterator[None]:
+        """Look now and then until the block is left."""
+        task = asyncio.create_task(self._watch(), name="model-board")
+        try:
+            yield
+        finally:
+            task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await task
+
+    async def _watch(self) -> None:
+        while True:
+            self._statuses = await run_in_threadpool(status_board.read)
+            await asyncio.sleep(LOOK_SECONDS)

@@ -1,0 +1,83 @@
+"""`models.toml` is read again: on SIGHUP, or when `touchstone models reload` asks everybody to.
+
+Who asks counts up a number in Redis; every process looks at it now and then. Models that did not
+change stay loaded. A file that cannot be understood changes nothing, and the log says why.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from functools import lru_cache
+from pathlib import Path
+
+import redis
+from redis.exceptions import RedisError
+
+from shared import telemetry
+from shared.models.catalogue import Catalogue, load_catalogue
+from shared.redis_client import client
+
+ASKED = "touchstone:models-reload"  # how often it was asked for
+LOOK_SECONDS, SOCKET_SECONDS = 3.0, 0.5
+
+logger = telemetry.logger(__name__)
+
+
+@lru_cache(maxsize=1)
+def _redis() -> redis.Redis:
+    return client(SOCKET_SECONDS, patient=False, decode_responses=True)
+
+
+def ask_everybody() -> None:
+    """Every process reads its `models.toml` again within seconds. Raises RedisError."""
+    _redis().incr(ASKED)
+
+
+class CatalogueReload:
+    """Keeps one process's catalogue as its file is, from a thread of its own."""
+
+    def __init__(
+        self, catalogue: Catalogue, file: Path, changed: Callable[[list[str]], None] | None = None
+    ) -> None:
+        """changed: is told the names of models that came, went or changed."""
+        self._catalogue, self._file, self._changed = catalogue, file, changed
+        self._asked = threading.Event()
+        self._seen: object = None
+
+    def start(self) -> None:
+        threading.Thread(target=self._run, name="models-reload", daemon=True).start()
+
+    def on_hangup(self) -> None:
+        """SIGHUP asks for it; to be called from the main thread."""
+        signal.signal(signal.SIGHUP, lambda *_: self._asked.set())
+
+    def read(self) -> list[str]:
+        """Once; the names of the models that changed."""
+        try:
+            newer = load_catalogue(self._file)
+        except ValueError as error:
+            logger.error("models.not_reloaded", detail=str(error))
+            return []
+        changed = self._catalogue.take(newer)
+        logger.info("models.reloaded", file=str(self._file), changed=changed)
+        if changed and self._changed is not None:
+            self._changed(changed)
+        return changed
+
+    def _run(self) -> None:
+        with suppress(RedisError):
+            self._seen = _redis().get(ASKED)
+        while True:
+            asked = self._asked.wait(LOOK_SECONDS)
+            self._asked.clear()
+            with suppress(RedisError):
+                number = _redis().get(ASKED)
+                asked, self._seen = asked or number != self._seen, number
+            if asked:
+                try:
+                    self.read()
+                except Exception:  # the next time will do
+                    logger.exception("models.reload_failed")

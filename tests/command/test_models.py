@@ -1,0 +1,297 @@
+"""`touchstone models` against a hub on this machine: added, pulled, converted, listed, checked."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from services.command import models
+from services.command.entries import set_key
+from shared.models.catalogue import load_catalogue
+from shared.models.hashes import folder_sha256
+from shared.settings import settings
+from tests.command.hub_double import HubDouble, hub_double
+from tests.end_to_end.service import ROOT
+from tests.tiny_models.encoders import ENCODERS, save_encoder
+
+COMMIT, OTHER, THIRD = "a" * 40, "b" * 40, "c" * 40
+CARD = "---\nlanguage:\n- en\nlicense: apache-2.0\n---\n# A model\n"
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A tiny classifier of hate, with a card."""
+    folder = tmp_path_factory.mktemp("tiny") / "model"
+    save_encoder(folder, ENCODERS["dynabench"], 0)
+    (folder / "README.md").write_text(CARD, "utf-8")
+    return folder
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder with an empty models.toml, and where weights go."""
+    (tmp_path / "models.toml").write_text("# ours\nschema = 2\n", "utf-8")
+    monkeypatch.setenv("TOUCHSTONE_MODELS_FILE", str(tmp_path / "models.toml"))
+    monkeypatch.setenv("TOUCHSTONE_MODELS_DIR", str(tmp_path / "weights"))
+    monkeypatch.delenv("HF_TOKEN", raising=False)
+    settings.cache_clear()
+    yield tmp_path
+    settings.cache_clear()
+
+
+@pytest.fixture
+def remote(place: Path, tiny: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HubDouble]:
+    """A hub with the tiny model as org/hate."""
+    with hub_double() as double:
+        monkeypatch.setenv("HF_ENDPOINT", double.url)
+        settings.cache_clear()
+        double.add("org/hate", "main", tiny, COMMIT)
+        yield double
+
+
+def pickled(tiny: Path, folder: Path) -> Path:
+    """The same model, of an older time."""
+    shutil.copytree(tiny, folder)
+    torch.save(load_file(folder / "model.safetensors"), folder / "pytorch_model.bin")
+    (folder / "model.safetensors").unlink()
+    return folder
+
+
+def test_a_branch_becomes_a_commit_and_the_entry_says_what_the_files_say(
+    remote: HubDouble, place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert models.main(["add", "hf:org/hate"]) == 0
+    said = capsys.readouterr()
+    [entry] = tomllib.loads((place / "models.toml").read_text("utf-8"))["models"]
+    assert entry == {
+        "name": "hate",
+        "kind": "classifier",
+        "source": f"hf:org/hate@{COMMIT}",
+        "revision": "main",
+        "licence": "apache-2.0",
+        "card": f"{remote.url}/org/hate",
+    }
+    assert said.out == "[[models]]\n" + said.out.partition("[[models]]\n")[2]
+    assert (place / "models.toml").read_text("utf-8").startswith("# ours\nschema = 2\n")
+    assert "hateful: hate" in said.err
+    assert "languages: en" in said.err
+    assert not any(path.endswith((".safetensors", ".bin")) for path in remote.asked)
+    assert models.main(["add", "org/hate"]) == 1  # the name is taken
+    assert "has a model 'hate' already" in capsys.readouterr().err
+
+
+def test_weights_are_pulled_checked_and_pinned_and_then_they_are_here(
+    remote: HubDouble, place: Path, tiny: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    models.main(["add", "hf:org/hate", "--name", "mine"])
+    assert models.main(["list"]) == 0
+    assert "run `touchstone models pull mine`" in capsys.readouterr().out
+    assert models.main(["pull", "mine"]) == 0
+    said = capsys.readouterr().err
+    assert "mine model.safetensors: 0." in said
+    assert "MB/s" in said
+    catalogue = load_catalogue(place / "models.toml")
+    [entry] = catalogue.entries
+    assert entry.sha256 == folder_sha256(tiny)
+    assert catalogue.languages(entry) == ("en",)
+    assert models.main(["list"]) == 0
+    assert "here" in capsys.readouterr().out
+    remote.asked.clear()
+    assert models.main(["pull", "--all"]) == 0
+    assert not any(path.startswith("GET") and "resolve" in path for path in remote.asked)
+
+
+def test_a_download_that_breaks_off_goes_on_and_what_came_is_kept(
+    remote: HubDouble, place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    models.main(["add", "hf:org/hate"])
+    remote.cut = 10_000
+    models.main(["pull", "hate"])  # the hub's client itself goes on, or tells us to
+    assert models.main(["pull", "hate"]) == 0
+    assert "whole" in capsys.readouterr().err
+
+
+def test_other_weights_than_the_hub_states_are_deleted(
+    remote: HubDouble, place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    models.main(["add", "hf:org/hate"])
+    assert models.main(["pull", "hate"]) == 0
+    [file] = (place / "weights").rglob("model.safetensors")
+    blob = file.resolve()
+    blob.write_bytes(blob.read_bytes()[:-1] + b"x")
+    assert models.main(["pull", "hate"]) == 1
+    assert "came altered" in capsys.readouterr().err
+    assert not blob.exists()
+    assert models.main(["pull", "hate"]) == 0
+
+
+def test_a_conversion_by_pull_request_is_taken_and_named(
+    remote: HubDouble, tiny: Path, place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    remote.add("org/old", "main", pickled(tiny, place / "old"), OTHER)
+    remote.add("org/old", "refs/pr/3", tiny, THIRD)
+    assert models.main(["add", "hf:org/old"]) == 0
+    assert f"taken is {THIRD}, a conversion of it" in capsys.readouterr().err
+    [entry] = load_catalogue(place / "models.toml").entries
+    assert (entry.commit, entry.revision) == (THIRD, None)
+
+
+def test_pickles_are_converted_by_a_child_and_loaded_from_the_folder(
+    remote: HubDouble, tiny: Path, place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    remote.add("org/old", "main", pickled(tiny, place / "old"), OTHER)
+    assert models.main(["add", "hf:org/old"]) == 0
+    assert models.main(["pull", "old"]) == 1
+    assert "touchstone models convert old" in capsys.readouterr().err
+    assert models.main(["convert", "old"]) == 0
+    [entry] = load_catalogue(place / "models.toml").entries
+    folder = place / "weights" / "converted" / "old"
+    assert entry.source == f"path:{folder}"
+    before, after = load_file(tiny / "model.safetensors"), load_file(folder / "model.safetensors")
+    assert before.keys() == after.keys()
+    assert all(torch.equal(before[name], after[name]) for name in before)
+    note = json.loads((folder / "CONVERTED.json").read_text("utf-8"))
+    assert (note["commit"], note["to"]["model.safetensors"]) == (OTHER, folder_sha256(folder))
+
+
+class Evil:
+    """A pickle that would run something."""
+
+    def __reduce__(self) -> tuple[object, tuple[str]]:
+        return (print, ("it ran",))
+
+
+def test_a_pickle_that_runs_something_is_refused(
+    tiny: Path, place: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    folder = pickled(tiny, place / "evil")
+    torch.save({"weight": Evil()}, folder / "pytorch_model.bin")
+    (place / "models.toml").write_text(
+        f'schema = 2\n[[models]]\nname = "evil"\nkind = "classifier"\nsource = "path:{folder}"\n'
+    )
+    assert models.main(["convert", "evil"]) == 1
+    said = capfd.readouterr()
+    assert "it ran" not in said.out
+    assert "could not be converted" in said.err
+    assert not (place / "weights" / "converted" / "evil").exists()
+
+
+def test_what_no_worker_would_load_is_refused_with_what_to_do(
+    remote: HubDouble, tiny: Path, place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, more, reason in (
+        ("own", {"auto_map": {"AutoModel": "modeling_own.Own"}}, "own code (modeling_own.py)"),
+        ("small", {"quantization_config": {"quant_method": "gptq"}}, "quantised (gptq)"),
+    ):
+        folder = place / name
+        shutil.copytree(tiny, folder)
+        config = json.loads((folder / "config.json").read_text("utf-8"))
+        (folder / "config.json").write_text(json.dumps(config | more), "utf-8")
+        remote.add(f"org/{name}", "main", folder, OTHER)
+        assert models.main(["add", f"hf:org/{name}"]) == 1
+        said = capsys.readouterr().err
+        assert reason in said
+        assert "openai:" in said
+    assert models.main(["add", "hf:org/none"]) == 1
+    assert "no such repository" in capsys.readouterr().err
+    assert "[[models]]" not in (place / "models.toml").read_text("utf-8")
+
+
+def test_a_gated_model_needs_a_token_that_no_entry_keeps(
+    remote: HubDouble,
+    place: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    remote.gated.add("org/hate")
+    assert models.main(["add", "hf:org/hate"]) == 1
+    assert "HF_TOKEN" in capsys.readouterr().err
+    monkeypatch.setenv("HF_TOKEN", "word")
+    assert models.main(["add", "hf:org/hate"]) == 0
+    assert models.main(["pull", "hate"]) == 0
+    assert "word" not in (place / "models.toml").read_text("utf-8")
+
+
+def test_a_folder_and_servers_are_added_without_a_hub(place: Path, tiny: Path) -> None:
+    assert models.main(["add", f"path:{tiny}", "--name", "mine"]) == 0
+    assert models.main(["add", "openai:http://127.0.0.1:1/v1", "--name", "llama"]) == 0
+    assert models.main(["add", "path:nowhere"]) == 1
+    entries = load_catalogue(place / "models.toml").entries
+    assert [(one.name, one.kind, one.scheme) for one in entries] == [
+        ("mine", "classifier", "path"),
+        ("llama", "causal", "openai"),
+    ]
+
+
+def test_keys_are_set_in_their_block_and_comments_stay(tmp_path: Path) -> None:
+    file = tmp_path / "models.toml"
+    text = (
+        '# first\n[[models]]\nname = "a"\nsource = "path:a"  # here\n[models.prompt]\nname = "b"\n'
+    )
+    file.write_text(text + '\n[[models]]\nname = "b"\nsource = "path:b"', "utf-8")
+    set_key(file, "b", "sha256", "0" * 64)
+    set_key(file, "a", "source", "path:c")
+    written = file.read_text("utf-8")
+    assert written.startswith(
+        '# first\n[[models]]\nname = "a"\nsource = "path:c"\n[models.prompt]\n'
+    )
+    assert tomllib.loads(written)["models"][1] == {
+        "name": "b",
+        "source": "path:b",
+        "sha256": "0" * 64,
+    }
+    with pytest.raises(ValueError, match="not found"):
+        set_key(file, "c", "source", "path:c")
+
+
+def test_check_loads_asks_and_probes(place: Path, tiny: Path) -> None:
+    models.main(["add", f"path:{tiny}", "--name", "mine"])
+    with (place / "models.toml").open("a") as file:
+        file.write('\n[[models]]\nname = "gone"\nkind = "classifier"\nsource = "path:gone"\n')
+    command = [sys.executable, "-m", "services.command", "models", "check", "--json"]
+    ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    mine, gone = json.loads(ran.stdout)
+    assert ran.returncode == 1
+    assert (gone["state"], "no folder" in gone["error"]) == ("absent", True)
+    assert (mine["state"], mine["labels"]["hateful"]) == ("ready", ["hate"])
+    assert mine["sha256"] == folder_sha256(tiny)
+    assert len(mine["probes"]) == 5
+    assert all(probe["good"] for probe in mine["probes"].values()), mine["probes"]
+    assert 0 < mine["memory_needed"] < mine["memory_free"]
+
+
+BARE = """
+import sys
+class Refuse:
+    def find_spec(self, name, *_):
+        if name.partition(".")[0] in {"torch", "transformers", "rich", "huggingface_hub", "numpy"}:
+            raise ModuleNotFoundError(name, name=name)
+sys.meta_path.insert(0, Refuse())
+from services.command.__main__ import main
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+def test_add_list_and_help_work_from_the_bare_package(remote: HubDouble, place: Path) -> None:
+    """Without torch, rich and the hub's client; `pull` then says what it needs."""
+
+    def bare(*arguments: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-c", BARE, *arguments]
+        return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+
+    shown = bare("--help")
+    assert (shown.returncode, "models" in shown.stdout) == (0, True), shown.stderr
+    for arguments in (("models", "add", "hf:org/hate"), ("models", "list"), ("models", "--help")):
+        ran = bare(*arguments)
+        assert ran.returncode == 0, ran.stderr
+    assert "touchstone[command]" in bare("models", "pull", "hate").stderr
+    assert "touchstone[command]" in bare("get", "job_1").stderr

@@ -1,0 +1,59 @@
+"""Workers say how their models are; the gateway reads the best of the living."""
+
+from __future__ import annotations
+
+import pytest
+import redis
+
+from shared.models import status_board
+from shared.models.availability import ModelStates
+from shared.models.status_board import (
+    BOARD,
+    STALE_SECONDS,
+    ModelStatus,
+    StatusSender,
+    read,
+)
+from shared.settings import Settings
+
+
+@pytest.fixture(autouse=True)
+def _fresh_client(chosen: Settings) -> None:
+    status_board._redis.cache_clear()
+
+
+def test_the_best_holder_speaks_for_a_model() -> None:
+    first, second = ModelStates(), ModelStates()
+    first.set("a", "failed", "its files are gone")
+    first.set("b b", "failed", "its files are gone")
+    second.set("a", "loading")
+    second.set("a", "ready")
+    for states in (first, second):
+        StatusSender(states).report()
+    found = read()
+    assert {name: (one.state, one.reason) for name, one in found.items()} == {
+        "a": ("ready", ""),
+        "b b": ("failed", "its files are gone"),
+    }
+
+
+def test_the_dead_are_not_believed_and_are_forgotten(chosen: Settings) -> None:
+    with redis.Redis.from_url(chosen.redis_url.get_secret_value()) as client:
+        now = client.time()[0]
+        old = ModelStatus(state="ready", reason="", seconds=1, at=now - STALE_SECONDS - 5)
+        client.hset(BOARD, "gone m", old.model_dump_json())
+        client.hset(BOARD, "other m", "of another version")
+        assert read() == {}
+        states = ModelStates()
+        states.set("m", "failed", "no weights")
+        StatusSender(states).report()
+        assert client.hlen(BOARD) == 1
+        assert client.ttl(BOARD) > STALE_SECONDS
+    assert read()["m"].state == "failed"
+
+
+def test_without_redis_nothing_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    status_board._redis.cache_clear()
+    away = redis.Redis(port=1, socket_connect_timeout=0.1)
+    monkeypatch.setattr(status_board, "_redis", lambda: away)
+    assert read() == {}
