@@ -225,6 +225,10 @@ ReasonCode = Literal[
     "probability-missing",
     "label-unknown",
     "answer-unread",
+    "label-not-listed",
+    "answer-cut-by-reasoning",
+    "no-logprobs",
+    "text-too-long",
     "quote-not-found",
 ]
 

@@ -263,13 +263,19 @@ def requested_language(request: LanguageRequest) -> str | None:
 
 
 def model_coverage(
-    request: LanguageRequest, languages: Languages, asked: Sequence[ModelLanguages]
+    request: LanguageRequest,
+    languages: Languages,
+    asked: Sequence[ModelLanguages],
+    unread: Sequence[Obstacle | None] = (),
 ) -> LanguageCoverage:
-    """Whether the models that a request asks learned the language of its text."""
+    """Whether the models that a request asks learned the language of its text.
+
+    unread: what the rules cannot read (`rules_obstacle`); no request accepts that.
+    """
     text = languages.text
     doubts = dict.fromkeys(doubt for model in asked for doubt in model.doubts(text))
-    found = () if request.accept_untrained_languages else [m.obstacle(text) for m in asked]
-    obstacles = tuple(dict.fromkeys(filter(None, found)))
+    learned = [] if request.accept_untrained_languages else [one.obstacle(text) for one in asked]
+    obstacles = tuple(dict.fromkeys(filter(None, (*unread, *learned))))
     return LanguageCoverage(languages, obstacles, () if obstacles else tuple(doubts))
 
 

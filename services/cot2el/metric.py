@@ -66,9 +66,8 @@ class Cot2el(Metric[Cot2elRequest, Cot2elCollected, Cot2elReport, Cot2elVariant]
         known = _ruled(request, request.reasoning)
         if known.languages is None:
             return known
-        found = model_coverage(request, known.languages, model_languages(request))
-        obstacles = dict.fromkeys((*known.obstacles, *found.obstacles))
-        return replace(found, obstacles=tuple(obstacles))
+        asked = model_languages(request)
+        return model_coverage(request, known.languages, asked, known.obstacles)
 
     def undefined(self, request: Cot2elRequest, collected: Collected) -> Cot2elReport:
         return Cot2elReport(

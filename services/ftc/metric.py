@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Literal
 
 from services.ftc.batch_report import batch_report
@@ -28,6 +27,7 @@ from shared.contracts import Languages, Scored
 from shared.job_context import checking
 from shared.language import (
     LanguageCoverage,
+    Obstacle,
     find_language,
     model_coverage,
     requested_language,
@@ -77,15 +77,13 @@ class Ftc(Metric[FtcRequest, FtcCollected, FtcReport, FtcVariant]):
         pair = f"{request.premise}\n{request.hypothesis}"
         text, explanation = find_language(pair, sent), find_language(request.explanation, sent)
         languages = Languages(text=text, explanation=explanation)
-        found = model_coverage(request, languages, tuple(model_languages(request)))
-        if request.counterfactuals is not None or request.extractor == "llm":
-            return found
-        unread = (
-            rules_obstacle(pair, text, explanation, RULED),
-            rules_obstacle(request.explanation, explanation, text, RULED),
-        )
-        obstacles = dict.fromkeys((*filter(None, unread), *found.obstacles))
-        return replace(found, obstacles=tuple(obstacles))
+        unread: list[Obstacle | None] = []
+        if request.counterfactuals is None and request.extractor == "rules":
+            unread = [
+                rules_obstacle(pair, text, explanation, RULED),
+                rules_obstacle(request.explanation, explanation, text, RULED),
+            ]
+        return model_coverage(request, languages, tuple(model_languages(request)), unread)
 
     def undefined(self, request: FtcRequest, collected: Collected) -> FtcReport:
         return FtcReport(

@@ -74,9 +74,8 @@ class Haf(Metric[HafRequest, HafCollected, HafReport, HafVariant]):
         known = _ruled(request, justify)
         if known.languages is None:
             return known
-        found = model_coverage(request, known.languages, model_languages(request))
-        obstacles = dict.fromkeys((*known.obstacles, *found.obstacles))
-        return replace(found, obstacles=tuple(obstacles))
+        asked = model_languages(request)
+        return model_coverage(request, known.languages, asked, known.obstacles)
 
     def undefined(self, request: HafRequest, collected: Collected) -> HafReport:
         return HafReport(
