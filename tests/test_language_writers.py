@@ -39,7 +39,7 @@ def toxicity(**more: Any) -> HafRequest:
     [(("de",), {"untrained-language"}), (("en",), set()), (("*",), set()), ((), set())],
 )
 def test_haf_asks_a_model_in_its_languages(learned: tuple[str, ...], found: set[str]) -> None:
-    with haf.bound(haf.FakeModels(languages=learned)) as models:
+    with haf.bound(languages=learned) as models:
         report = HAF.score(toxicity())
     assert codes(report) == found
     assert (report.score is None) is bool(found)
@@ -49,7 +49,7 @@ def test_haf_asks_a_model_in_its_languages(learned: tuple[str, ...], found: set[
 
 
 def test_haf_leaves_a_german_text_alone() -> None:
-    with haf.bound(haf.FakeModels()) as models:
+    with haf.bound() as models:
         report = HAF.score(toxicity(text=GERMAN, accept_untrained_languages=True))
     assert codes(report) == {"no-rules"}
     assert models.generated == []
@@ -57,7 +57,7 @@ def test_haf_leaves_a_german_text_alone() -> None:
 
 
 def test_haf_does_not_read_what_was_written_in_german() -> None:
-    with haf.bound(haf.FakeModels(say=lambda prompt: JUSTIFIED_IN_GERMAN)):
+    with haf.bound(say=lambda prompt: JUSTIFIED_IN_GERMAN):
         report = HAF.score(toxicity())
     assert codes(report) == {"no-rules"}
     assert report.languages is not None
@@ -67,7 +67,7 @@ def test_haf_does_not_read_what_was_written_in_german() -> None:
 
 
 def test_haf_reads_a_short_text_beside_an_english_answer() -> None:
-    with haf.bound(haf.FakeModels()):
+    with haf.bound():
         report = HAF.score(toxicity(text="Lazy neighbours!"))
     assert report.languages is not None
     assert report.languages.text.code == "und"
@@ -136,7 +136,7 @@ def test_ftc_without_rules_depends_on_its_models_alone() -> None:
 def test_one_request_s_language_is_no_other_s() -> None:
     """A batch: what is not asked leaves the others as they are."""
     requests = [toxicity(), toxicity(text=GERMAN), toxicity(seed=1)]
-    with haf.bound(haf.FakeModels()):
+    with haf.bound():
         together = HAF.score_batch(requests)
         alone = [HAF.score(one) for one in requests]
     assert [one.model_dump_json() for one in together] == [one.model_dump_json() for one in alone]
