@@ -143,7 +143,8 @@ def _ruled(request: Cot2elRequest, reasoning: str | None) -> LanguageCoverage:
     question = find_language(asked, sent)
     thought = None if reasoning is None else find_language(reasoning, sent)
     found = [rules_obstacle(asked, question, thought, PROMPTED)] if request.model else []
-    if reasoning is not None and thought is not None and request.units is None:
+    segmented = request.units is None  # by our rules
+    if reasoning is not None and thought is not None and (request.model or segmented):
         ruled = PROMPTED if request.model else RULED
         found.append(rules_obstacle(reasoning, thought, question, ruled))
     obstacles = tuple(dict.fromkeys(filter(None, found)))

@@ -28,7 +28,7 @@ VARIANTS = st.sampled_from(["robust", "paper", "reference"])
 
 
 def ask(**fields: Any) -> HafRequest:
-    return HafRequest.model_validate({"text": TEXT, **fields})
+    return HafRequest.model_validate({"text": TEXT, "language": "en", **fields})
 
 
 def bring(justify: str = TOXIC, **more: Any) -> HafRequest:
