@@ -493,5 +493,5 @@ class MetricContract(ServiceContract):
             needs_text=self.batch_needs_text,
             request=self.batch_request,
             report=self.batch_report,
-            intervals=self.batch_intervals,
+            intervals=self.batch_intervals + 1,  # by language: each result once more
         )

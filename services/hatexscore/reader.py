@@ -193,7 +193,7 @@ def _unread(
         no_htc=obstacle,
         no_tgi=obstacle,
         reader=_use(request),
-        warnings=(f"{obstacle.code}: {obstacle.detail}", *doubts),
+        warnings=(obstacle.detail, *doubts),
     )
 
 
