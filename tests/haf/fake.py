@@ -95,6 +95,7 @@ class FakeModels:
             self.compared,
             self.judged,
             name,
+            self.languages,
         )
 
     def writer(self, name: str) -> FakeModels:
