@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from functools import partial
+from importlib.abc import MetaPathFinder
 
 from celery import signals
 
@@ -90,10 +91,18 @@ def _score_examples(task: RegisteredTask, names: list[str]) -> None:
     logger.info("service.warm", service=task.contract.name, examples=len(names), seconds=seconds)
 
 
+class NoTorch(MetaPathFinder):
+    """Torch is not here, installed or not."""
+
+    def find_spec(self, name: str, *_: object) -> None:
+        if name.partition(".")[0] == "torch":
+            raise ModuleNotFoundError("a worker that holds no models has no torch", name=name)
+
+
 def refuse_torch() -> None:
-    """A worker that holds no models computes without torch, installed or not: spaCy would import it
-    because it is there, which takes seconds of every start and 150 MB."""
-    sys.modules.setdefault("torch", None)  # type: ignore[arg-type]  # "not to be imported"
+    """A worker that holds no models computes without torch: spaCy would import it where it is
+    installed, which takes seconds of every start and 150 MB."""
+    sys.meta_path.insert(0, NoTorch())
 
 
 def parse(arguments: list[str] | None) -> list[str]:
@@ -149,6 +158,14 @@ def consume(queues: list[str], chosen: Settings) -> None:
     queue.app.worker_main(["worker", *threads, *quiet, "--queues", ",".join(queues), *level])
 
 
+def make_ready(names: list[str], catalogue: Catalogue, health: Health) -> None:
+    """Register the services, load the models, and score an example of each service."""
+    register_all(names)
+    preload(partial(describe, ports.models()), needed(names, catalogue), health)
+    health.obstruct("worker", "is warming up: it scores an example of each of its services")
+    warm_up()
+
+
 def main(arguments: list[str] | None = None) -> None:
     """The command."""
     names = parse(arguments)
@@ -168,16 +185,14 @@ def main(arguments: list[str] | None = None) -> None:
         StatusSender(states).start()
     else:
         refuse_torch()
-    register_all(names)
-    preload(partial(describe, ports.models()), needed(names, catalogue), health)
-    health.obstruct("worker", "is warming up: it scores an example of each of its services")
-    warm_up()
+    make_ready(names, catalogue, health)
     watchdog.start()
     health.ailment = watchdog.ailment
     health.clear("worker")
     reread = CatalogueReload(
         catalogue, chosen.models_file, partial(renew, names, catalogue, health)
     )
+    reread.follow()
     reread.start()
     # Celery takes the signal for itself when it starts
     signals.worker_ready.connect(lambda **_: reread.on_hangup(), weak=False)

@@ -352,7 +352,7 @@ def checkout(toy: AnyMetric, tmp_path: Path) -> Path:
     """A copy of the files that are written from the registry, written with the toy there."""
     root = tmp_path / "checkout"
     root.mkdir()
-    for name in ("docker-compose.yml", "README.md"):
+    for name in ("docker-compose.yml", "README.md", "models.toml"):
         shutil.copy(ROOT / name, root)
     shutil.copytree(ROOT / "k8s", root / "k8s")
     assert manifests.main(["check", "--root", str(root)]) == 1

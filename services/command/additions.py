@@ -21,11 +21,12 @@ from shared.models.catalogue import load_catalogue
 from shared.models.checkpoint import Checkpoint, front_matter, read_checkpoint
 from shared.models.entry import COMMIT, SERVED, ModelEntry, fixed_kind
 from shared.models.labels import LabelMapping, label_mapping
-from shared.models.presets import preset, with_preset
+from shared.models.presets import preset, presets_of, with_preset
 from shared.settings import Settings, secret
 
 SMALL = ("config.json", "tokenizer_config.json", "README.md")
 REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+(@\S+)?")
+UNNAMED = re.compile(r"LABEL_\d+")  # as Transformers names outputs that nobody named
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ def addition(asked: Namespace, chosen: Settings) -> tuple[str, list[str]]:
         reasons = "; ".join(str(one["msg"]) for one in error.errors())
         raise Refused(f"{found.source}: {reasons}") from None
     except ValueError as error:
-        raise Refused(f"{found.source}: {error}") from None
+        raise Refused(f"{found.source}: {error}{_fitting_preset(found)}") from None
     said = [*_described(entry, mapping, found), *found.notes]
     keys: dict[str, entries.Value | None] = {
         "name": name,
@@ -192,11 +193,24 @@ def _described(entry: ModelEntry, mapping: LabelMapping | None, found: Found) ->
     if mapping is not None:
         ignored = f"; ignored: {', '.join(mapping.ignored)}" if mapping.ignored else ""
         said.append(f"{mapping.activation}{ignored}")
+        if any(UNNAMED.fullmatch(label) for label in mapping.by_label):
+            said.append(
+                "these names say nothing: HateXScore needs "
+                'labels = { hateful = [...], "non-hateful" = [...] } in the entry'
+            )
         said += mapping.warnings
     stated = entry.languages or (found.checkpoint.languages if found.checkpoint else None)
     if not entry.is_served:
-        said.append(f"languages: {', '.join(stated) if stated else 'not stated'}")
+        advice = 'not stated: add `languages = ["en"]`, or what it was trained on, to the entry'
+        said.append(f"languages: {', '.join(stated) if stated else advice}")
     return said
+
+
+def _fitting_preset(found: Found) -> str:
+    """What to add where the outputs are those of a known model; else nothing."""
+    outputs = found.checkpoint.head.outputs if found.checkpoint else ()
+    names = presets_of(outputs) if outputs else []
+    return f"; these are the outputs of {names[0]}: add --preset {names[0]}" if names else ""
 
 
 def _name(source: str) -> str:

@@ -1,8 +1,7 @@
-"""`touchstone models add | pull | convert | check | list | reload`: one's own models.
+"""Models of your own: write them into models.toml, fetch their weights, try them.
 
-`add`, `pull` and `list` need no model library, and `add` and `list` nothing but the bare package.
 They work on this machine's `models.toml` (`TOUCHSTONE_MODELS_FILE`) and weights
-(`TOUCHSTONE_MODELS_DIR`); only `add`, `pull` and `convert` go out to the hub.
+(`TOUCHSTONE_MODELS_DIR`). Only `add`, `pull` and `convert` reach the model hub.
 """
 
 from __future__ import annotations
@@ -26,7 +25,14 @@ from shared.models.availability import LoadingError
 from shared.models.catalogue import Catalogue, load_catalogue
 from shared.models.entry import ModelEntry
 from shared.models.hashes import folder_sha256
-from shared.settings import Settings, environment_default, settings, settings_or_exit
+from shared.models.presets import preset_names
+from shared.settings import (
+    Settings,
+    environment_default,
+    environment_value,
+    settings,
+    settings_or_exit,
+)
 
 CHECK = "services.inference.check"
 CONVERSION = "services.weights.conversion"
@@ -38,11 +44,16 @@ def parser() -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(prog="touchstone models", description=__doc__)
     commands = made.add_subparsers(dest="command", required=True, metavar="COMMAND")
     one = commands.add_parser("add", help="an entry for a model: from a hub, a folder, a server")
-    one.add_argument("source", help="hf:REPO[@BRANCH], path:FOLDER, openai:URL, classify:URL")
+    one.add_argument(
+        "source",
+        help="hf:REPO[@BRANCH], path:FOLDER, openai:URL, classify:URL, as in path:/models/mine",
+    )
     one.add_argument("--name", help="what requests say")
     one.add_argument("--kind", choices=KINDS, help="where its files do not say")
-    one.add_argument("--preset", help="a named bundle of keys")
-    one.add_argument("--task", choices=("hate", "nli", "sentiment", "free"))
+    known = ", ".join(preset_names())
+    one.add_argument("--preset", help=f"the keys of a well-known model: {known}")
+    tasks = ("hate", "nli", "sentiment", "free")
+    one.add_argument("--task", choices=tasks, help="what its labels mean; free: nothing we know")
     one.set_defaults(run=add)
     one = commands.add_parser("pull", help="fetch weights from the hub, and check them")
     one.add_argument("names", nargs="*", metavar="NAME")
@@ -204,6 +215,11 @@ def ask_reload(asked: argparse.Namespace, _chosen: Settings) -> int:
     if note.is_file() and note.stat().st_size:  # the service of this folder, not another one
         environment_default("REDIS_URL", json.loads(note.read_text("utf-8"))["redis_url"])
         settings.cache_clear()
+    elif environment_value("REDIS_URL") is None:
+        raise Refused(
+            f"no service is up in {asked.var}: one that starts reads models.toml as it does. --var "
+            "names another folder, REDIS_URL a service elsewhere"
+        )
     try:
         reload.ask_everybody()
     except RedisError as error:

@@ -1,8 +1,7 @@
 """Load models and ask each something: `touchstone models check [NAME...]`.
 
 Of a model with weights: state, labels, limit, languages, dtype, memory, an answer with its time and
-five probes (`model_probes`). Of a server: what it can do (`shared.models.server_check`). 1 if any
-cannot be used.
+five probes. Of a server: what it can do. The exit status is 1 if any cannot be used.
 """
 
 from __future__ import annotations

@@ -58,7 +58,9 @@ class Duty:
 
 def duties(chosen: Settings) -> list[Duty]:
     engine, catalogue = ledger(), load_catalogue(chosen.models_file)
-    CatalogueReload(catalogue, chosen.models_file).start()
+    reread = CatalogueReload(catalogue, chosen.models_file)
+    reread.follow()
+    reread.start()
     boundary = Boundary(engine)
     feeder = Feeder(engine, chosen, catalogue, boundary=boundary)
     filing = Filing(engine, chosen, catalogue, boundary=boundary)

@@ -6,7 +6,6 @@ import argparse
 import os
 import signal
 import sys
-import threading
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -19,13 +18,14 @@ from services.stack.folder import NotReady, close, only_ours
 from services.stack.model_watch import ModelWatch
 from services.stack.processes import ServiceNames
 from services.stack.stack import Stack, running
-from services.stack.startup import reporting
+from services.stack.startup import Say, reporting
 from shared import telemetry
 from shared.settings import Settings, settings_or_exit
 
 EXAMPLES = Path("examples/posts.jsonl")
 SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 STDERR = 2
+_came: list[int] = []  # signals, of which the first one ends us
 PIPED_WIDTH = 132  # columns, where nobody's terminal says
 
 
@@ -92,9 +92,21 @@ def _run(asked: argparse.Namespace, chosen: Settings, console: Console) -> None:
     with ExitStack() as stack:
         served = ServiceNames(tuple(asked.rooms), asked.apart)
         with reporting(console) as say:
-            started = stack.enter_context(running(folder, chosen, served, say))
+            started = stack.enter_context(running(folder, chosen, served, _or_leave(say)))
             close(asked.var)  # of the demo, the folder above its own
-        _use(asked, started, console)
+        if not _came:
+            _use(asked, started, console)
+
+
+def _or_leave(say: Say) -> Say:
+    """Say it, unless a signal came whose exception was lost."""
+
+    def said(*waited_for: str) -> None:
+        if _came:
+            raise SystemExit(128 + _came[0])
+        say(*waited_for)
+
+    return said
 
 
 def _use(asked: argparse.Namespace, stack: Stack, console: Console) -> None:
@@ -106,7 +118,7 @@ def _use(asked: argparse.Namespace, stack: Stack, console: Console) -> None:
         demo.run(stack, asked.examples, console)
         return
     console.print(f"logs in {stack.folder / 'logs'}; Ctrl-C stops")
-    models.watch(threading.Event())  # until a signal comes
+    models.watch(until=lambda: bool(_came))
 
 
 def _leave(number: int, _frame: object) -> None:
@@ -114,6 +126,7 @@ def _leave(number: int, _frame: object) -> None:
     os.write(STDERR, b"\nstopping; processes end their work first\n")  # no buffer may be in use
     for name in SIGNALS:
         signal.signal(name, signal.SIG_IGN)
+    _came.append(number)  # an exception in a finalizer is lost: whoever waits looks here
     raise SystemExit(128 + number)
 
 

@@ -5,9 +5,9 @@ The service is up before they are; a large one takes what it takes, and nobody g
 
 from __future__ import annotations
 
-import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import httpx
@@ -28,16 +28,18 @@ class ModelWatch:
         self._probes = [child.probe.url for child in children if child.probe and child.probe.obeyed]
         self._console = console
         self._said: dict[str, tuple[str, str]] = {}
+        self._answers: dict[str, Mapping[str, ModelReport]] = {}  # of each worker, its last one
         self._last = 0.0
 
-    def watch(self, stopping: threading.Event) -> None:
-        """Say what is not ready until told to stop."""
-        while not stopping.wait(LOOK_SECONDS):
+    def watch(self, until: Callable[[], bool]) -> None:
+        """Say what is not ready."""
+        while not until():
+            time.sleep(LOOK_SECONDS)
             self.look()
 
     def wait(self) -> None:
-        """Until no model is on its way any more."""
-        while any(one["state"] in COMING for one in self.look().values()):
+        """Until a worker has answered and no model is on its way any more."""
+        while any(one["state"] in COMING for one in self.look().values()) or not self._answers:
             time.sleep(LOOK_SECONDS)
 
     def look(self) -> dict[str, ModelReport]:
@@ -52,23 +54,23 @@ class ModelWatch:
                 reason = f": {one['reason']}" if one["reason"] else ""
                 self._say(f"{one['state']} {name}{reason}, {one['seconds']:.0f} s")
         for name in self._said.keys() - now.keys():
-            self._say(f"ready {name}")
+            self._say(f"ready {name}" if name in found else f"{name} is not configured any more")
         if is_due:
             self._last = time.monotonic()
         self._said = now
         return found
 
     def _reports(self) -> dict[str, ModelReport]:
-        found: dict[str, ModelReport] = {}
+        """A worker that does not answer now, being busy or started again, is as it last said."""
         with httpx.Client(timeout=LOOK_SECONDS * 4, trust_env=False) as client:
             for url in self._probes:
-                try:
-                    models = client.get(f"{url}/readyz").json().get("models", {})
-                except (httpx.HTTPError, ValueError, AttributeError):
-                    continue  # it is busy, or is being started again
-                for name, one in models.items():
-                    if name not in found or one["state"] == "ready":
-                        found[name] = one
+                with suppress(httpx.HTTPError, ValueError, AttributeError):
+                    self._answers[url] = client.get(f"{url}/readyz").json().get("models", {})
+        found: dict[str, ModelReport] = {}
+        for models in self._answers.values():
+            for name, one in models.items():
+                if name not in found or one["state"] == "ready":
+                    found[name] = one
         return found
 
     def _say(self, line: str) -> None:

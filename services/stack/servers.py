@@ -121,10 +121,15 @@ class Postgres:
         (folder / ".handle_pids.json").unlink(missing_ok=True)
         self._folder = folder
         self._server: PostgresServer = get_server(folder, start=False)
-        with _kept_closed(folder) if private else contextlib.nullcontext():
-            while not self._has_started():
-                time.sleep(LOOK_SECONDS)
-        self._close_socket(folder)
+        try:
+            with _kept_closed(folder) if private else contextlib.nullcontext():
+                while not self._has_started():
+                    time.sleep(LOOK_SECONDS)
+            self._close_socket(folder)
+        except BaseException:  # a signal: nobody has it yet who would stop it
+            with contextlib.suppress(Exception):
+                self.stop()
+            raise
 
     @property
     def url(self) -> str:

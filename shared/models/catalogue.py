@@ -11,12 +11,14 @@ from __future__ import annotations
 
 import tomllib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import Field, ValidationError
+from pydantic_core import ErrorDetails
 
 from shared.contracts import JobRequest, Message, ModelKind, ServiceContract
 from shared.errors import BadInput, ModelUnusable
@@ -99,9 +101,12 @@ class Catalogue:
     root: Path
     faults: tuple[FaultyEntry, ...] = ()
     changed: int = 0  # unix seconds: when the file was
+    renew: Callable[[], object] | None = None  # is called before a name is said to be unknown
 
     def entry(self, name: str) -> ModelEntry:
         """The model configured under this name. Raises BadInput for an unknown or a faulty one."""
+        if self.renew is not None and name not in self._by_name():
+            self.renew()
         for entry in self.entries:
             if entry.name == name:
                 return entry
@@ -301,7 +306,7 @@ def load_catalogue(path: Path) -> Catalogue:
             entries.append(_entry(table, schema, root))
         except ValidationError as error:
             faults.append(FaultyEntry(name, f"{path.name}: models.{place}.{_reasons(error)}"))
-        except ValueError as error:
+        except (ValueError, TypeError, AttributeError) as error:  # of shapes that no key has
             faults.append(FaultyEntry(name, f"{path.name}: models.{place}: {error}"))
     changed = int(path.stat().st_mtime)
     return _each_name_once(Catalogue(tuple(entries), root, tuple(faults), changed), path)
@@ -313,7 +318,7 @@ def _tables(path: Path) -> tuple[list[dict[str, Any]], int]:
         written = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise ValueError(f"{path}: cannot be read: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:  # TOMLDecodeError; numbers, nesting without end
         raise ValueError(f"{path}: not TOML: {error}") from error
     none: list[Any] | None = [] if "schema" in written else None  # a new file has no model yet
     schema, tables = written.pop("schema", 1), written.pop("models", none)
@@ -367,17 +372,26 @@ def _kind(source: Any, root: Path) -> ModelKind | None:
 def _each_name_once(catalogue: Catalogue, path: Path) -> Catalogue:
     """Of entries that share a name none is left: nobody knows which one a request means."""
     names = Counter(entry.name for entry in catalogue.entries)
+    names.update(fault.name for fault in catalogue.faults)
     twice = {name: count for name, count in names.items() if count > 1}
     again = tuple(
         FaultyEntry(name, f"{path.name}: the model {name!r} is configured {count} times")
         for name, count in twice.items()
     )
     kept = tuple(entry for entry in catalogue.entries if entry.name not in twice)
-    return Catalogue(kept, catalogue.root, (*catalogue.faults, *again), catalogue.changed)
+    faults = tuple(fault for fault in catalogue.faults if fault.name not in twice)
+    return Catalogue(kept, catalogue.root, (*faults, *again), catalogue.changed)
 
 
 def _reasons(error: ValidationError) -> str:
     return "; ".join(
-        f"{'.'.join(str(step) for step in found['loc'])}: {found['msg']}"
+        f"{'.'.join(str(step) for step in found['loc'])}: {_said(found)}"
         for found in error.errors()
     )
+
+
+def _said(found: ErrorDetails) -> str:
+    if found["type"] != "extra_forbidden":
+        return found["msg"]
+    alike = get_close_matches(str(found["loc"][-1]), ModelEntry.model_fields, n=1)
+    return "there is no such key" + (f"; did you mean {alike[0]}?" if alike else "")

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from shared.contracts import ModelKind
 from shared.models.embedded import Language
@@ -28,6 +28,7 @@ KINDS: dict[str, ModelKind] = {
 FRONT_MATTER = re.compile(r"\A---\s*\n(.*?)\n---\s*(\n|\Z)", re.DOTALL)
 MOST_CARD = 1_000_000  # characters of a card that are read
 _LANGUAGE = TypeAdapter(Language)
+MOST_OUTPUTS = 10_000  # of a head whose outputs nobody names
 
 
 class _Config(BaseModel):
@@ -37,7 +38,7 @@ class _Config(BaseModel):
 
     architectures: tuple[str, ...] | None = None
     id2label: dict[int, str] | None = None
-    num_labels: int | None = None
+    num_labels: int | None = Field(default=None, ge=0, le=MOST_OUTPUTS)
     problem_type: str | None = None
     auto_map: dict[str, Any] | None = None
     quantization_config: dict[str, Any] | None = None
@@ -65,7 +66,7 @@ def read_checkpoint(folder: Path) -> Checkpoint | None:
         raise ValueError(f"its config.json cannot be read: {error}") from error
     try:
         config = _Config.model_validate(json.loads(written))
-    except (json.JSONDecodeError, ValidationError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # no JSON, no configuration, numbers without end
         raise ValueError(f"its config.json is not one of a model: {error}") from error
     quantised = config.quantization_config or config.compression_config
     return Checkpoint(

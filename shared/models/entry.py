@@ -22,6 +22,7 @@ SERVED: frozenset[Scheme] = frozenset({"openai", "classify"})
 SOURCES = "embedded:NAME, hf:REPO@COMMIT, path:FOLDER, openai:URL or classify:URL"
 Dtype = Literal["auto", "float32", "bfloat16", "float16"]
 HeaderValue = Annotated[str, StringConstraints(max_length=2_000)]
+HEADER_NAME = re.compile(r"[A-Za-z0-9_-]+")
 SECRET_HEADERS = frozenset({"authorization", "api-key", "x-api-key", "proxy-authorization"})
 
 
@@ -81,6 +82,8 @@ class ServerKeys(Message):
     @classmethod
     def _no_secret_stands_here(cls, headers: dict[str, str]) -> dict[str, str]:
         for name, value in headers.items():
+            if not HEADER_NAME.fullmatch(name) or not value.isprintable():
+                raise ValueError(f"{name!r}: no header of HTTP has this name or value")
             if name.casefold() in SECRET_HEADERS and "$" not in value:
                 raise ValueError(f"{name}: write the environment variable that holds it, $NAME")
         return headers
@@ -121,7 +124,7 @@ class ModelEntry(LabelKeys, ServerKeys):
             raise ValueError(f"must be {SOURCES}")
         if scheme == "hf" and not COMMIT.fullmatch(rest.partition("@")[2]):
             raise ValueError("must pin a full commit of 40 hex digits, as in hf:org/repo@<commit>")
-        if scheme in SERVED and not rest.startswith(("http://", "https://")):
+        if scheme in SERVED and not _is_http_address(rest):
             raise ValueError(f"must name an http(s) address, as in {scheme}:http://vllm:8000/v1")
         if scheme == "embedded" and rest not in (shipped := ["base", *embedded_adapters()]):
             raise ValueError(f"must be an embedded model: {', '.join(shipped)}")
@@ -205,3 +208,12 @@ def fixed_kind(source: str) -> ModelKind | None:
     if scheme == "embedded":
         return "similarity" if source == BASE else "classifier"
     return {"openai": "causal", "classify": "classifier"}.get(scheme)  # type: ignore[return-value]
+
+
+def _is_http_address(url: str) -> bool:
+    """Whether it names a scheme that we speak, a host and, if any, a port that there is."""
+    try:
+        parts = urlsplit(url)
+        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # brackets that do not close, a port beyond 65535
+        return False

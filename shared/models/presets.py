@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import datetime
 import tomllib
+from collections.abc import Collection
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -67,3 +68,13 @@ def _no_longer_asked(base: dict[str, Any], labels: Any) -> list[str]:
     named = labels.values() if isinstance(labels, dict) else []
     asked = {name for names in named if isinstance(names, list) for name in names}
     return [name for name in [*before, *base.get("ignore", [])] if name not in asked]
+
+
+def presets_of(outputs: Collection[str]) -> list[str]:
+    """Those that name exactly these outputs of a classifier."""
+    return [name for name in preset_names() if set(outputs) == set(_outputs(preset(name).entry))]
+
+
+def _outputs(entry: dict[str, Any]) -> list[str]:
+    labels = entry.get("labels", {})
+    return [*(one for names in labels.values() for one in names), *entry.get("ignore", [])]

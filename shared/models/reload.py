@@ -46,6 +46,8 @@ class CatalogueReload:
         self._catalogue, self._file, self._changed = catalogue, file, changed
         self._asked = threading.Event()
         self._seen: object = None
+        self._lock = threading.Lock()
+        self._written = _written(file)  # of the file as it was read last
 
     def start(self) -> None:
         threading.Thread(target=self._run, name="models-reload", daemon=True).start()
@@ -54,8 +56,22 @@ class CatalogueReload:
         """SIGHUP asks for it; to be called from the main thread."""
         signal.signal(signal.SIGHUP, lambda *_: self._asked.set())
 
+    def follow(self) -> None:
+        """Read the file again, if it changed, before a name is said to be unknown: for processes
+        whose names another one has accepted, which may have read it a moment earlier."""
+        self._catalogue.renew = self._read_if_written
+
+    def _read_if_written(self) -> None:
+        if _written(self._file) != self._written:
+            self.read()
+
     def read(self) -> list[str]:
         """Once; the names of the models that changed."""
+        with self._lock:
+            return self._read()
+
+    def _read(self) -> list[str]:
+        self._written = _written(self._file)
         try:
             newer = load_catalogue(self._file)
         except ValueError as error:
@@ -81,3 +97,11 @@ class CatalogueReload:
                     self.read()
                 except Exception:  # the next time will do
                     logger.exception("models.reload_failed")
+
+
+def _written(file: Path) -> int | None:
+    """Nanoseconds since 1970; None where there is no such file."""
+    try:
+        return file.stat().st_mtime_ns
+    except OSError:
+        return None

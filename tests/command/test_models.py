@@ -232,6 +232,28 @@ def test_a_folder_and_servers_are_added_without_a_hub(place: Path, tiny: Path) -
     ]
 
 
+def test_outputs_of_a_known_model_are_recognised(
+    place: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name, like in (("known", "toxic-bert"), ("unnamed", "textdetox")):
+        save_encoder(place / name, ENCODERS[like], 0)
+    assert models.main(["add", f"path:{place / 'known'}"]) == 1
+    assert "add --preset toxic-bert" in capsys.readouterr().err
+    assert models.main(["add", f"path:{place / 'known'}", "--preset", "toxic-bert"]) == 0
+    assert models.main(["add", f"path:{place / 'unnamed'}"]) == 0
+    said = capsys.readouterr().err
+    assert "these names say nothing" in said
+    assert "not stated: add `languages" in said
+
+
+def test_nobody_is_asked_to_reload_where_nothing_runs(
+    place: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("REDIS_URL", raising=False)
+    assert models.main(["reload", "--var", str(place / "nowhere")]) == 1
+    assert "no service is up in" in capsys.readouterr().err
+
+
 def test_keys_are_set_in_their_block_and_comments_stay(tmp_path: Path) -> None:
     file = tmp_path / "models.toml"
     text = (

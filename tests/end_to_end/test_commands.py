@@ -84,6 +84,34 @@ def test_who_is_stopped_while_starting_leaves_nothing(tmp_path: Path, seconds: f
     assert left_behind(tmp_path) == []
 
 
+LOSES = """
+import sys
+import services.stack.__main__ as command
+
+leave = command._leave
+
+def lost(*signal):
+    try:
+        leave(*signal)
+    except SystemExit:  # as in a finalizer, which may run at any time
+        pass
+
+command._leave = lost
+sys.exit(command.main(sys.argv[1:]))
+"""
+
+
+def test_a_signal_whose_exception_is_lost_ends_the_service_too(tmp_path: Path) -> None:
+    arguments = ("serve", "--var", str(tmp_path), "--port", "0", *FEW)
+    process = subprocess.Popen(
+        [sys.executable, "-c", LOSES, *arguments], cwd=ROOT, env=environment()
+    )
+    time.sleep(4)
+    process.send_signal(signal.SIGTERM)
+    process.communicate(timeout=SECONDS * busy())
+    assert left_behind(tmp_path) == []
+
+
 def test_a_second_stack_in_the_same_folder_is_refused(running: Path) -> None:
     code, said = ended("serve", "--var", str(running), "--port", "0")
     assert code == 1

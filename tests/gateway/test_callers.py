@@ -39,7 +39,7 @@ def routes(client: httpx.Client) -> list[tuple[str, str]]:
         )
     }
     return [
-        (method.upper(), path.format(**ids))
+        (method.upper(), path.format(**ids, name="embedded-hate"))
         for path, methods in described.items()
         for method in methods
         if path.startswith("/v1")

@@ -128,7 +128,7 @@ def test_brought_probabilities_need_no_model() -> None:
     assert report.components.qf == pytest.approx(0.7)
     assert report.control is None
     assert report.provenance.models == ()
-    assert any("no model was asked" in warning for warning in report.warnings)
+    assert any("no model was called" in warning for warning in report.warnings)
 
 
 def test_nothing_quoted_needs_no_model_and_earns_no_faithfulness() -> None:

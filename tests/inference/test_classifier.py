@@ -160,7 +160,10 @@ def test_weights_that_cannot_be_used_are_refused(
 
 
 def test_a_headless_model_is_refused(configured: Callable[..., LocalModels]) -> None:
-    with silent_loading(), pytest.raises(ScoringError, match=r"lack the weights .*classifier"):
+    with (
+        silent_loading(),
+        pytest.raises(ScoringError, match=r"lack the classifier's weights \(classifier"),
+    ):
         configured(f"path:{base_folder()}").classifier("m")
 
 

@@ -99,9 +99,16 @@ SERVER = "openai:http://v:1/v1"
         (model("path:x", more='task = "irony"'), "'hate', 'nli', 'sentiment' or 'free'"),
         (model("path:x", more='preset = "nosuch"'), "preset: there is no 'nosuch'; there are"),
         (model("embedded:hate", more="trust_remote_code = true"), "models.0.trust_remote_code"),
+        (model("path:x", more="lables = {}"), "lables: there is no such key; did you mean labels"),
         (model("embedded:hate", more='dtype = "int4"'), "'auto', 'float32', 'bfloat16'"),
         (model("embedded:hate", more='device = "tpu"'), "models.0.device"),
         (model("embedded:hate") * 2, "'m' is configured 2 times"),
+        (model("embedded:hate") + model("pickle:x"), "'m' is configured 2 times"),
+        (model("classify:http://[::1"), r"must name an http\(s\) address"),
+        (model("classify:http://"), r"must name an http\(s\) address"),
+        (model("classify:http://v:999999"), r"must name an http\(s\) address"),
+        (model(SERVER, "causal", 'headers = { "X\\nY" = "a" }'), "no header of HTTP"),
+        (model(SERVER, "causal", 'headers = { X = "a\\r\\nb" }'), "no header of HTTP"),
         ('[[models]]\nname = "m"\nsource = "path:nowhere"\n', "kind: its files do not say"),
     ],
 )
@@ -122,6 +129,8 @@ def test_a_mistake_takes_its_own_entry_out_and_says_why(
     ("text", "reason"),
     [
         ("[[models]", "not TOML"),
+        (f"schema = {'[' * 5_000}{']' * 5_000}", "not TOML"),
+        (f"schema = {'9' * 5_000}", "not TOML"),
         ("", "models: must be tables"),
         ("models = 3", "models: must be tables"),
         ("schema = 3", "schema: must be one of 1, 2"),
@@ -134,6 +143,36 @@ def test_a_file_that_cannot_be_understood_stops_the_start(
     with pytest.raises(ValueError, match=reason) as caught:
         loaded(tmp_path, text)
     assert "models.toml" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        'preset = "toxic-bert"\nlabels = { hateful = [["x"]] }',
+        'preset = "toxic-bert"\nlabels = 3',
+        'preset = "toxic-bert"\nlabels = { hateful = { a = 1 } }',
+        'preset = ["toxic-bert"]',
+        'preset = "toxic-bert"\nignore = [{}]',
+        "labels = [[]]",
+        "outputs = { a = 1 }",
+        "input = [1]",
+    ],
+)
+def test_no_shape_of_a_key_takes_other_entries_out(tmp_path: Path, keys: str) -> None:
+    catalogue = loaded(tmp_path, "schema = 2\n" + model("path:x", more=keys) + GOOD)
+    assert [entry.name for entry in catalogue.entries] == ["good"]
+    assert [fault.name for fault in catalogue.faults] == ["m"]
+
+
+def test_a_head_of_more_outputs_than_there_are_is_not_counted_out(tmp_path: Path) -> None:
+    described(
+        tmp_path / "x", {"architectures": ["XForSequenceClassification"], "num_labels": 10**9}
+    )
+    catalogue = loaded(
+        tmp_path, "schema = 2\n" + '[[models]]\nname = "m"\nsource = "path:x"\n' + GOOD
+    )
+    assert [entry.name for entry in catalogue.entries] == ["good"]
+    assert "num_labels" in catalogue.faults[0].reason
 
 
 def test_an_entry_without_a_name_is_named_by_its_place(tmp_path: Path) -> None:

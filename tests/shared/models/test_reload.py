@@ -1,0 +1,68 @@
+"""The file is read again: when it is asked for, and before an accepted name is called unknown."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from shared.errors import BadInput
+from shared.models.catalogue import load_catalogue
+from shared.models.reload import CatalogueReload
+
+ENTRY = '[[models]]\nname = "{}"\nkind = "causal"\nsource = "openai:http://127.0.0.1:1/v1"\n'
+
+
+def write(file: Path, *names: str, second: int) -> None:
+    file.write_text("schema = 2\n" + "".join(map(ENTRY.format, names)), "utf-8")
+    os.utime(file, (second, second))
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    made = tmp_path / "models.toml"
+    write(made, "old", second=1)
+    return made
+
+
+def test_a_name_that_another_process_accepted_is_looked_for_in_the_file(file: Path) -> None:
+    catalogue, told = load_catalogue(file), list[list[str]]()
+    CatalogueReload(catalogue, file, told.append).follow()
+    write(file, "old", "new", second=2)
+    assert catalogue.entry("old").name == "old"
+    assert not told  # nothing unknown was asked for
+    assert catalogue.entry("new").name == "new"
+    assert told == [["new"]]
+
+
+def test_a_file_that_did_not_change_is_not_read_for_every_unknown_name(file: Path) -> None:
+    catalogue = load_catalogue(file)
+    reread = CatalogueReload(catalogue, file)
+    reread.follow()
+    read = list[int]()
+    reread._read = lambda: read.append(1) or []  # type: ignore[method-assign,func-returns-value]
+    for _ in range(3):
+        with pytest.raises(BadInput, match="no model 'new'"):
+            catalogue.entry("new")
+    assert not read
+
+
+def test_who_does_not_follow_waits_for_the_reload(file: Path) -> None:
+    catalogue = load_catalogue(file)
+    reread = CatalogueReload(catalogue, file)
+    write(file, "old", "new", second=2)
+    with pytest.raises(BadInput):
+        catalogue.entry("new")
+    assert reread.read() == ["new"]
+    assert catalogue.entry("new").name == "new"
+
+
+def test_a_file_that_is_broken_or_gone_changes_nothing(file: Path) -> None:
+    catalogue = load_catalogue(file)
+    CatalogueReload(catalogue, file).follow()
+    for spoil in (lambda: file.write_text("[[", "utf-8"), file.unlink):
+        spoil()
+        with pytest.raises(BadInput, match="configured: old"):
+            catalogue.entry("new")
+    assert catalogue.entry("old").name == "old"

@@ -1,0 +1,32 @@
+"""What a worker that holds no models leaves out of its process."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+from tests.patience import SECONDS, busy
+
+COMPUTES = """
+import sys
+from services.worker import refuse_torch
+refuse_torch()
+import numpy as np, scipy.stats, spacy
+scipy.stats.permutation_test((np.arange(5.0),), np.mean, permutation_type="samples")
+try:
+    import torch
+except ModuleNotFoundError as error:
+    print(error, "torch" in sys.modules)
+"""
+
+
+def test_a_worker_without_models_computes_without_torch() -> None:
+    """SciPy looks for torch among the modules that are loaded, spaCy tries to import it."""
+    ran = subprocess.run(
+        [sys.executable, "-c", COMPUTES],
+        capture_output=True,
+        text=True,
+        timeout=SECONDS * busy(),
+        check=True,
+    )
+    assert ran.stdout == "a worker that holds no models has no torch False\n"
