@@ -15,6 +15,8 @@ from services.hatexscore.report import (
     HatexscoreComponents,
     HatexscoreReport,
     LabelConflicts,
+    Reader,
+    ReaderScores,
 )
 from shared.contracts import BatchReportRequest, Scored
 from shared.statistics.intervals import BatchStatistics
@@ -39,7 +41,27 @@ def batch_report(
         labels=label_conflicts(rows),
         groups=dict(sorted(Counter(g for row in rows for g in row.report.groups).items())),
         languages=dict(sorted(Counter(row.report.language for row in rows).items())),
+        readers=_readers(rows, over),
     )
+
+
+def _readers(
+    rows: Sequence[Row], over: BatchStatistics[BatchReportRequest]
+) -> dict[Reader, ReaderScores]:
+    """What rules read beside what models read."""
+    found: dict[Reader, list[HatexscoreReport]] = {}
+    for row in rows:
+        if row.report.reader is not None:
+            found.setdefault(row.report.reader.by, []).append(row.report)
+    return {
+        by: ReaderScores(
+            results=len(reports),
+            htc=over.mean(f"htc by {by}", [one.components.htc for one in reports]),
+            tgi=over.mean(f"tgi by {by}", [one.components.tgi for one in reports]),
+            score=over.mean(f"score by {by}", [one.score for one in reports]),
+        )
+        for by, reports in sorted(found.items())
+    }
 
 
 def label_conflicts(rows: Sequence[Row]) -> LabelConflicts:

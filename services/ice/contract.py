@@ -23,10 +23,10 @@ from shared.contracts import (
     MAX_TEXT,
     FormField,
     Input,
+    LanguageRequest,
     Message,
     MetricContract,
     Parameter,
-    ScoreRequest,
     SurprisingRule,
     Word,
 )
@@ -70,7 +70,7 @@ class Adaptive(Message):
     )
 
 
-class IceRequest(ScoreRequest):
+class IceRequest(LanguageRequest):
     """A text, and one or more explanations that point into it."""
 
     text: Annotated[str, Input] = Field(
@@ -218,7 +218,7 @@ def needs(request: IceRequest) -> tuple[str, ...]:
 
 CONTRACT = MetricContract(
     name="ice",
-    version="1.0",
+    version="1.1",
     summary="Does the explanation point at what matters, more than random tokens do?",
     request=IceRequest,
     report=IceReport,

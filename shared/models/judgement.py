@@ -13,18 +13,10 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from shared.contracts import Message
+from shared.contracts import Message, UnreadCode
 from shared.errors import DegenerateInput
 
 Reading = Literal["head", "verbalizers", "scored", "label-endpoint", "top-logprobs", "votes"]
-UnreadCode = Literal[
-    "answer-unread",
-    "label-not-listed",
-    "answer-cut-by-reasoning",
-    "no-logprobs",
-    "text-too-long",
-    "votes-too-coarse",
-]
 LOW_MASS, NO_MASS = 0.5, 0.01  # the model would rather say, or says, something else
 ROUNDING = 1e-9  # of a sum of probabilities
 TOO_LONG = "the model's server reads no text that long"  # its own words may repeat the text

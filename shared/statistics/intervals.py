@@ -7,14 +7,23 @@ belongs to one result is drawn together.
 from __future__ import annotations
 
 import zlib
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shared.contracts import BatchReportRequest, Histogram, Interval, MetricContract, Scored
+from shared.contracts import (
+    BatchReportRequest,
+    Histogram,
+    Interval,
+    LanguageScores,
+    MetricContract,
+    Scored,
+)
 from shared.job_context import checking
 from shared.settings import SERVICE_VERSION
 
@@ -50,11 +59,35 @@ class BatchStatistics(Generic[BatchRequest]):
             "scored": len(scores),
             "undefined": undefined,
             "score": self.mean("score", scores),
+            "reasons": self._reasons(),
+            "by_language": self._by_language(),
             "warnings": () if len(scores) > undefined else ("no result has a score",),
             "seed": self.request.seed,
             "resamples": self.request.resamples,
             "confidence": self.request.confidence,
             "service_version": SERVICE_VERSION,
+        }
+
+    def _reasons(self) -> dict[str, int]:
+        """Why scores are null, the most frequent reason first."""
+        of_scores = (
+            {reason.code for reason in row.report.reasons if reason.component == "score"}
+            for row in self.rows
+        )
+        return dict(Counter(chain.from_iterable(map(sorted, of_scores))).most_common())
+
+    def _by_language(self) -> dict[str, LanguageScores]:
+        found: dict[str, list[float | None]] = {}
+        for row in self.rows:
+            if row.report.languages is not None:
+                found.setdefault(row.report.languages.text.code, []).append(row.report.score)
+        return {
+            code: LanguageScores(
+                results=len(scores),
+                undefined=scores.count(None),
+                score=self.mean(f"score in {code}", scores),
+            )
+            for code, scores in sorted(found.items())
         }
 
     def mean(self, name: str, values: Iterable[float | None]) -> Interval:
