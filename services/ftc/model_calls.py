@@ -57,7 +57,9 @@ def model_languages(request: FtcRequest) -> Iterator[ModelLanguages]:
     name = _model(request)
     yield ModelLanguages(name, models().judge(name).languages)
     if request.counterfactuals is None and request.extractor == "llm" and request.writer:
-        yield ModelLanguages(request.writer, models().writer(request.writer).languages)
+        with pointing_to("/writer"):
+            languages = models().writer(request.writer).languages
+        yield ModelLanguages(request.writer, languages)
 
 
 def _likeliest(row: Floats) -> NliLabel:

@@ -16,12 +16,12 @@ from services.hatexscore.quotes import mask_spans
 from services.hatexscore.report import HatexscoreReport
 from services.inference.local_models import LocalModels
 from services.registry import contracts
-from shared.contracts import MAX_TEXT
+from shared.contracts import MAX_TEXT, UnreadCode
 from shared.errors import BadInput, ModelCannot
 from shared.models.calls import Example
 from shared.models.catalogue import Catalogue, load_catalogue
 from shared.models.entry import ModelEntry
-from shared.models.judgement import Judgement, Reading, UnreadCode, unread, voted, with_mass
+from shared.models.judgement import Judgement, Reading, unread, voted, with_mass
 from shared.models.ports import bind
 from shared.models.server_check import probe
 from tests.hatexscore.fake import FakeClassifier, by_hash

@@ -65,7 +65,7 @@ class WithReader:
 
     reader: ScriptedReader
 
-    def classifier(self, name: str) -> FakeClassifier:
+    def judge(self, name: str) -> FakeClassifier:
         return FakeClassifier(languages=("de", "en"))
 
     def writer(self, name: str) -> ScriptedReader:
