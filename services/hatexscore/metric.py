@@ -40,6 +40,8 @@ SENT_FOR_ANOTHER = (
     "the probability sent for the masked text was taken, though this variant masks other words"
 )
 
+CONTESTED = "the conclusion is contested: the explanation also states the opposite of the text"
+
 
 class HateXScore(
     Metric[HatexscoreRequest, HatexscoreCollected, HatexscoreReport, HatexscoreVariant]
@@ -58,9 +60,12 @@ class HateXScore(
         self, request: HatexscoreRequest, collected: HatexscoreCollected
     ) -> HatexscoreReport:
         parsed, components = collected.parsed, self._components(request, collected)
-        sent, stated = request.predicted_label, parsed.stated_label
+        sent, stated = request.decision, parsed.stated_label
         return HatexscoreReport(
-            **{**self.envelope(request, collected), "languages": _languages(parsed)},
+            **{
+                **self.envelope(request, collected, _doubts(parsed)),
+                "languages": _languages(parsed),
+            },
             score=_score(request, components),
             components=components,
             reasons=tuple(_reasons(request, collected, components)),
@@ -74,9 +79,11 @@ class HateXScore(
             probability_original=collected.original,
             probability_masked=collected.masked,
             predicted_label=parsed.label,
+            predicted_label_sent=request.predicted_label,
             stated_label=stated,
             label_match=sent == stated if sent and stated else None,
             conclusion=_conclusion(request, parsed),
+            other_verdicts=parsed.others,
             reader=parsed.reader,
             language=parsed.languages.found_text.code,
             explanation_language=parsed.languages.explanation_code,
@@ -99,7 +106,8 @@ class HateXScore(
         self, request: HatexscoreRequest, collected: HatexscoreCollected
     ) -> Mapping[str, Any]:
         own = self.variant(request).tau
-        return {"tau": request.tau if own is None else own}
+        named = request.vocabulary.name or request.labels
+        return {"tau": request.tau if own is None else own, "vocabulary": named}
 
     def summarize(
         self,
@@ -142,6 +150,11 @@ def _with_reader(collected: HatexscoreCollected) -> HatexscoreCollected:
         return collected
     use = models().writer(reader.model).use
     return replace(collected, models=(*collected.models, use))
+
+
+def _doubts(parsed: ParsedExplanation) -> Iterator[str]:
+    if parsed.statement is not None and parsed.statement.confidence == "contested":
+        yield CONTESTED
 
 
 def _languages(parsed: ParsedExplanation) -> Languages:
@@ -217,7 +230,16 @@ def _conclusion(request: HatexscoreRequest, parsed: ParsedExplanation) -> Conclu
         return None
     text = request.explanation[statement.start : statement.end]
     by = parsed.reader.by if parsed.reader else "rules"
-    return Conclusion(start=statement.start, end=statement.end, text=text, by=by)
+    return Conclusion(
+        start=statement.start,
+        end=statement.end,
+        text=text,
+        by=by,
+        label=statement.label,
+        word=statement.word,
+        form=statement.form,
+        confidence=statement.confidence,
+    )
 
 
 def _control(collected: HatexscoreCollected) -> RandomSpans | None:

@@ -11,6 +11,7 @@ generator is keyed by seed, text and quotes, so that batches and order do not ma
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -20,6 +21,7 @@ from services.hatexscore.contract import DEFAULT_MODEL, HatexscoreRequest
 from services.hatexscore.explanation import ParsedExplanation
 from services.hatexscore.kernel import Floats
 from services.hatexscore.quotes import count_units, mask_spans, touched_words
+from services.hatexscore.report import Label
 from services.hatexscore.variants import VARIANTS
 from services.hatexscore.words import Span
 from shared.errors import BadInput
@@ -30,7 +32,8 @@ from shared.models.calls import Example, text_cut
 from shared.models.ports import models
 from shared.statistics.seeds import generator_1_0
 
-HATEFUL = "hateful"  # the label whose probability counts
+HATEFUL: Label = "hateful"  # the side whose probability counts
+ONE = 1 + 1e-6  # a sum of exclusive outputs, and what rounding adds to it
 NO_CONTROL = "no control: "  # so begins the warning that says why
 UNAVAILABLE = "probability unavailable: QF needs P(hateful) of the text and of the masked text"
 
@@ -50,11 +53,15 @@ class HatexscoreCollected(Collected):
 
 @dataclass(frozen=True, slots=True)
 class ClassifierTexts:
-    """The texts of one request that its model classifies."""
+    """The texts of one request that its model classifies.
+
+    hateful: the model's labels that lie on the hateful side.
+    """
 
     model: str
     text: str
     masked: str
+    hateful: tuple[str, ...]
     control: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
 
@@ -105,16 +112,36 @@ def _classifier_texts(
     if request.probabilities is not None or not quoting.counts or quoting.masked is None:
         return None
     name = request.model or DEFAULT_MODEL
+    hateful = _hateful_labels(request, name)
     why = VARIANTS[request.variant].why_no_control
     if why is None and request.control_draws == 0:
         why = "no draws were requested"
     why = why or why_no_control(request.text, quoting.spans)
     if why is not None:
         warnings = (f"{NO_CONTROL}{why}",)
-        return ClassifierTexts(name, request.text, quoting.masked, warnings=warnings)
+        return ClassifierTexts(name, request.text, quoting.masked, hateful, warnings=warnings)
     drawn = random_placements(request.text, quoting.spans, request.seed, request.control_draws)
     control = tuple(mask_spans(request.text, spans) for spans in checking(drawn))
-    return ClassifierTexts(name, request.text, quoting.masked, control)
+    return ClassifierTexts(name, request.text, quoting.masked, hateful, control)
+
+
+def _hateful_labels(request: HatexscoreRequest, name: str) -> tuple[str, ...]:
+    """The model's labels on the hateful side of the vocabulary in force. Raises BadInput.
+
+    `paper` and `reference` know two labels alone.
+    """
+    labels = models().classifier(name).labels
+    if request.variant != "robust" and HATEFUL in labels:
+        return (HATEFUL,)
+    known = request.vocabulary
+    found = tuple(one for one in labels if one == HATEFUL or known.label_of(one) == HATEFUL)
+    if not found:
+        raise BadInput(
+            f"the model {name} has no label {HATEFUL!r}, nor another one of the hateful side: its "
+            f"labels are {', '.join(labels)}",
+            pointer="/model",
+        )
+    return found
 
 
 def _without_model(
@@ -152,14 +179,18 @@ class _Probabilities:
 
     def __init__(self, name: str, requested: Sequence[ClassifierTexts]) -> None:
         self._model = models().classifier(name)
-        if HATEFUL not in self._model.labels:
-            raise BadInput(f"the model {name} has no label {HATEFUL!r}", pointer="/model")
         texts = list(dict.fromkeys(text for each in requested for text in each.texts))
         rows = self._model.probabilities(texts)
-        column = self._model.labels.index(HATEFUL)
-        self._probability = dict(zip(texts, rows[:, column].tolist(), strict=True))
+        self._row = dict(zip(texts, rows, strict=True))
         pairs = list(dict.fromkeys(text for each in requested for text in (each.text, each.masked)))
         self._share_read = self._shares(pairs)
+
+    def _hateful(self, text: str, columns: Sequence[int]) -> float:
+        """P of any label of the hateful side: their sum; of labels that do not exclude each other,
+        whose sum is no probability, the largest."""
+        values = [float(self._row[text][column]) for column in columns]
+        total = math.fsum(values)
+        return min(total, 1.0) if total <= ONE else max(values)
 
     def _shares(self, texts: Sequence[str]) -> dict[str, float]:
         """Of the texts that are too long, the share that the model reads."""
@@ -172,11 +203,12 @@ class _Probabilities:
         }
 
     def collected(self, texts: ClassifierTexts, parsed: ParsedExplanation) -> HatexscoreCollected:
-        null = [self._probability[text] for text in texts.control]
+        columns = [self._model.labels.index(label) for label in texts.hateful]
+        null = [self._hateful(text, columns) for text in texts.control]
         return HatexscoreCollected(
             parsed=parsed,
-            original=self._probability[texts.text],
-            masked=self._probability[texts.masked],
+            original=self._hateful(texts.text, columns),
+            masked=self._hateful(texts.masked, columns),
             control=np.array(null, dtype=np.float64) if null else None,
             models=(self._model.use,),
             warnings=(*parsed.warnings, *texts.warnings, *self._doubts(texts, parsed)),
