@@ -191,6 +191,6 @@ def test_own_capitals_and_digits() -> None:
     st.sampled_from(["default", "policy"]),
 )
 def test_any_text_is_read(text: str, language: str, vocabulary: str) -> None:
-    read = read_conclusion(text, built_in(vocabulary), language)
+    read = read_conclusion(text, built_in(vocabulary), language)  # type: ignore[arg-type]
     for one in (read.conclusion, *read.others):
         assert one is None or 0 <= one.start < one.end <= len(text)
