@@ -58,11 +58,12 @@ _INSTRUCTION = re.compile(
     r"|(?:标签|分类|类别|라벨|분류)\s*(?:说明|定义|설명|정의|기준|选项)|(?:请|请选择"
     r"|选择)[^，。；]{0,30}$"
 )
-_OPEN = ("asked", "earlier", "hedged", "reported")  # moods that a few words may settle
+_OPEN = ("asked", "earlier", "hedged", "reported", "general")  # moods that a few words may settle
 _ELLIPSIS = re.compile(
-    r"(?:^|[,;.]\s*|\b(?:but|yet|and)\s+)(?:it|this|that|they|the\s+\w+)\s+(?:(?:really|clearly"
+    r"(?:^|[,;.]\s*|\b(?:but|yet|and)\s+)(?:it|that|they|(?:this|the)(?:\s+\w+)?)\s+(?:(?:really|clearly"
     r"|certainly|simply)\s+)?"
-    r"(?:is|was|does|are|do|did)(?P<no>n['\u2019]t|\s+not)?\s*(?:indeed\s*)?[,.!]?\s*$"
+    r"(?:is|was|does|are|do|did)(?P<no>n['\u2019]t|\s+not)?\s*"
+    r"(?:indeed\s*|(?:exactly|just|precisely)?\s*(?:that|this|so)\s*)?[,.!]?\s*$"
 )
 _FORMS: tuple[Form, ...] = ("bare", "predication", "classification", "final")
 
