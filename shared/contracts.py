@@ -418,6 +418,8 @@ class ServiceContract:
     needs: Callable[[Any], tuple[str, ...]] | None = None  # abilities of its model that a request
     # needs; see `shared.models.abilities`
     labels: tuple[str, ...] = ()  # canonical labels that a model must tell where "judge" is needed
+    fits: Callable[[Any, tuple[str, ...]], bool] | None = None  # whether a model of these labels
+    # can be asked by this request; absent: it must tell all of `labels`
 
     @property
     def path(self) -> str:

@@ -24,8 +24,15 @@ BOUNDED = {
     "services.ftc.llm_extraction._BOTH": "2,400, by MOST_ANSWER",
     "services.haf.parsing._CUES": "600, by LONGEST_CLAUSE",
     "services.haf.parsing._PATTERNS": "600, by LONGEST_CLAUSE",
-    "services.hatexscore.conclusion._LABEL": "60, by _LONGEST_LABEL",
-    "services.hatexscore.conclusion._NEGATION_EN": "600, by REACH",
+    "services.hatexscore.conclusion._LABEL": "60, by LONGEST_LABEL",
+    "services.hatexscore.conclusion._ELLIPSIS": "60, by LONGEST_LABEL",
+    "services.hatexscore.conclusion._BETWEEN_SIDES": "60, by LONGEST_LABEL",
+    "services.hatexscore.conclusion._INSTRUCTION": "100, by REACH",
+    "services.hatexscore.conclusion_printed._NEGATION_EN": "600, by REACH",
+    "services.hatexscore.conclusion_ko": "200, by REACH",
+    "services.hatexscore.conclusion_zh": "200, by REACH",
+    "services.hatexscore.cues_en": "600, by REACH",
+    "services.hatexscore.label_lines": "120, by REACH",
     "services.hatexscore.group_terms.load_cues": "80 around a mention, by WINDOW",
 }
 LONGEST_BOUNDED = 6.0  # seconds of a match in the longest text that such a pattern is given

@@ -1,275 +1,279 @@
-"""The conclusion that an explanation states: hateful, non-hateful, or none (HTC, section 3.1).
+"""The conclusion that an explanation states: which side of the labels, or none (HTC).
 
-Source: Hu & Lee, arXiv:2601.13547, section 3.1, Eq. 2.
-Deviates: the released code takes any "hate speech", "yes" or "no" anywhere for a conclusion and
-ignores negation; here a sentence must say it of the text, negation turns it, a hedge or a question
-voids it, quoted material does not speak, and the last sentence that concludes is the conclusion.
+Source: Hu & Lee, arXiv:2601.13547, section 3.1, Eq. 2, and our own rules for real explanations: a
+sentence that classifies this text outranks one that speaks of the category in general, of another
+text, of a part or of what ought to be; among those, the word's rank, then a mark of finality, then
+the last place decides. The variants `paper` and `reference` have readings of their own.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections import deque
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from services.hatexscore import conclusion_en, conclusion_ko, conclusion_zh
+from services.hatexscore.label_lines import KEY, read_line
 from services.hatexscore.quotes import quoted_spans
-from services.hatexscore.report import Label
-from services.hatexscore.words import Language, Span, sentences
+from services.hatexscore.readings import Clause, Reading, opposed, read_label
+from services.hatexscore.report import Confidence, Form, Label, OtherVerdict, SetAside
+from services.hatexscore.vocabulary import Vocabulary, WordInText
+from services.hatexscore.words import Language, Span, detect_language, sentences
 
+MOST_SENTENCES = 400  # that are looked at, from the end
+MOST_WORDS = 20  # label words of a sentence, from its end
+MOST_OTHERS = 10  # verdicts that do not hold, reported
+LONGEST_LABEL = 60  # characters in quotation marks
+REACH = 100  # characters before a word that may be an instruction
+
+_MARKUP = str.maketrans(dict.fromkeys("*_#`>{}[]\u200b", " "))
 _LABEL = re.compile(
     r"[\W_]*(?:(?:not|non|un|no|a|is|非|不是|비)[\s\-]*)*"
     r"(?:hateful|hate(?:[\s-]*speech)?|label|conclusion|prediction|verdict|classification"
     r"|仇恨(?:言论|性)?|결론|(?:혐오|증오)(?:적(?:인)?|\s*표현)?)[\W_]*",
     re.IGNORECASE,
 )
-_LONGEST_LABEL = 60  # characters
-_MARKUP = str.maketrans(dict.fromkeys("*_#`>{}[]\u200b", " "))
+_READERS = {
+    "en": conclusion_en.read_clause,
+    "zh": conclusion_zh.read_clause,
+    "ko": conclusion_ko.read_clause,
+}
+_YES_NO = re.compile(
+    r"[\s\"]*(?:(?P<yes>yes|yeah|certainly|definitely|absolutely|indeed|of course|it (?:is|does"
+    r"|was)(?!\s*n['\u2019]t|\s+not)"
+    r"|是的|是。|对|当然|네|예|그렇)|(?P<no>no|not at all|hardly|it is not|it isn['\u2019]t"
+    r"|it does not|it doesn['\u2019]t|by no means|never"
+    r"|不是|不[，。,.!！]|否|没有|并不是|并非|아니|아닙|없))(?![a-z])"
+)
+_BETWEEN_SIDES = re.compile(
+    r"[\s\"',]*(?:or|/|\||vs\.?|versus|and|或者?|还是|또는|혹은|이나|、|,)[\s\"']*(?:(?:a|not"
+    r"|is)\s+)*"
+)
+_INSTRUCTION = re.compile(
+    r"^\W*(?:please\s+)?(?:answer(?!\s*[:=-])|reply|respond|choose|options?|labels|possible|select"
+    r"|output|pick|classify|decide)\b[^.;!?\n]{0,60}$"
+    r"|\b(?:options?|label\s+definitions?|definitions?\s*:|answer\s+with|possible\s+(?:labels"
+    r"|answers))\b[^.;!?\n]{0,80}$"
+    r"|(?:标签|分类|类别|라벨|분류)\s*(?:说明|定义|설명|정의|기준|选项)|(?:请|请选择"
+    r"|选择)[^，。；]{0,30}$"
+)
+_OPEN = ("asked", "earlier", "hedged", "reported", "general")  # moods that a few words may settle
+_ELLIPSIS = re.compile(
+    r"(?:^|[,;.]\s*|\b(?:but|yet|and)\s+)(?:it|that|they|(?:this|the)(?:\s+\w+)?)\s+(?:(?:really|clearly"
+    r"|certainly|simply)\s+)?"
+    r"(?:is|was|does|are|do|did)(?P<no>n['\u2019]t|\s+not)?\s*"
+    r"(?:indeed\s*|(?:exactly|just|precisely)?\s*(?:that|this|so)\s*)?[,.!]?\s*$"
+)
+_FORMS: tuple[Form, ...] = ("bare", "predication", "classification", "final")
 
 
 @dataclass(frozen=True, slots=True)
 class ConclusionStatement:
-    """A sentence of the explanation, explanation[start:end], and the label that it states."""
+    """A sentence of the explanation, explanation[start:end], and the label that it states.
+
+    word: as written; None, with form and confidence, where no rules of this module read it.
+    """
 
     start: int
     end: int
     label: Label
+    word: str | None = None
+    form: Form | None = None
+    confidence: Confidence | None = None
 
 
-def find_conclusion(explanation: str, language: Language) -> ConclusionStatement | None:
-    """The last sentence that states a label, or None. Higher in the text is reasoning."""
-    return _last_statement(_without_quotations(explanation), sentences(explanation, language))
+@dataclass(frozen=True, slots=True)
+class VerdictsRead:
+    """The conclusion, None where there is none, and what was not believed, the last first."""
+
+    conclusion: ConclusionStatement | None
+    others: tuple[OtherVerdict, ...]
 
 
-def statement_anywhere(explanation: str, language: Language) -> ConclusionStatement | None:
-    """As printed (Eq. 2): a conclusion statement wherever it stands, quotations included."""
-    return _last_statement(_plain(explanation), sentences(explanation, language))
+def read_conclusion(explanation: str, vocabulary: Vocabulary, language: Language) -> VerdictsRead:
+    """What an explanation concludes in the words of a vocabulary. Linear in its length."""
+    readings = list(_readings(explanation, vocabulary, language))
+    live = [reading for reading in readings if reading.clause.mood == "asserted"]
+    chosen = _chosen(live)
+    others = [
+        OtherVerdict(start=reading.start, end=reading.end, label=reading.label, why=why)
+        for reading in reversed(readings)
+        if reading.label is not None and (why := _why_not(reading, chosen)) is not None
+    ]
+    statement = None if chosen is None else _statement(explanation, chosen, live)
+    return VerdictsRead(statement, tuple(dict.fromkeys(others))[:MOST_OTHERS])
 
 
 def names_label(quoted: str) -> bool:
     """Is the quoted material only the name of a label, as in: it is labelled "hateful"?"""
-    return len(quoted) <= _LONGEST_LABEL and _LABEL.fullmatch(quoted) is not None
+    return len(quoted) <= LONGEST_LABEL and _LABEL.fullmatch(quoted) is not None
 
 
-def _last_statement(plain: str, spans: Iterable[Span]) -> ConclusionStatement | None:
-    for start, end in reversed(list(spans)):
-        label = _label(plain[start:end])
-        if label is not None:
-            return ConclusionStatement(start, end, label)
-    return None
+def _statement(
+    explanation: str, chosen: Reading, live: Sequence[Reading]
+) -> ConclusionStatement | None:
+    if chosen.label is None:
+        return None
+    strength = _strength(chosen)[:2]
+    contested = any(
+        one.label is not None and one.label != chosen.label and _strength(one)[:2] >= strength
+        for one in live
+    )
+    confidence: Confidence = (
+        "contested" if contested else "inferred" if chosen.inferred else "plain"
+    )
+    word = explanation[chosen.word.start : chosen.word.end]
+    return ConclusionStatement(
+        chosen.start, chosen.end, chosen.label, word, chosen.clause.form, confidence
+    )
 
 
-def _label(sentence: str) -> Label | None:
-    """The label that a lower-case sentence states; the three languages use different scripts."""
-    for rules in _RULES:
-        for term in reversed(list(rules.term.finditer(sentence))[-LABELS:]):
-            clause = rules.clause(sentence, term)
-            if clause is not None:
-                negated = term.groupdict().get("non") is not None
-                negations = len(rules.negation.findall(clause)) + negated
-                return "non-hateful" if negations % 2 else "hateful"
-    return None
+def _chosen(live: Sequence[Reading]) -> Reading | None:
+    """The strongest, of equals the last. A rejected label gives way to any verdict after it."""
+    stating = [
+        reading
+        for reading in live
+        if reading.label is not None
+        and not (
+            reading.clause.rejected
+            and any(one.start > reading.start and not one.clause.rejected for one in live)
+        )
+    ]
+    ranked = [(_strength(reading), place, reading) for place, reading in enumerate(stating)]
+    return max(ranked, key=lambda each: each[:2])[2] if ranked else None
 
 
-def _without_quotations(explanation: str) -> str:
-    """Quotations blanked out, offsets kept; a quoted label name stays."""
-    characters = list(_plain(explanation))
+def _strength(reading: Reading) -> tuple[bool, bool, bool]:
+    """Word rank, no concession, finality."""
+    clause = reading.clause
+    return reading.word.word.decides, not clause.conceded, clause.form == "final"
+
+
+def _why_not(reading: Reading, chosen: Reading | None) -> SetAside | None:
+    """Why a reading is not the conclusion; None for the conclusion and what agrees with it."""
+    mood = reading.clause.mood
+    if mood == "asked" or mood == "instruction":
+        return None
+    if mood != "asserted":
+        return mood
+    if chosen is None or reading.label == chosen.label:
+        return None
+    return "outranked" if _strength(reading) < _strength(chosen) else "earlier"
+
+
+def _readings(explanation: str, vocabulary: Vocabulary, language: Language) -> Iterator[Reading]:
+    """Every use of a label word as a predicate, in order."""
+    plain = _plain(explanation, vocabulary)
+    spans = sentences(explanation, language)
+    looked_at = max(0, len(spans) - MOST_SENTENCES)
+    open_reading: Reading | None = None
+    for place, span in enumerate(spans):
+        words = list(_words(explanation, plain, span, vocabulary))
+        found = [
+            reading
+            for number, word in enumerate(words)
+            if (
+                reading := _read(
+                    plain, span, word, words[number + 1 : number + 2], language, place >= looked_at
+                )
+            )
+        ]
+        if open_reading is not None and not any(one.clause.mood == "asserted" for one in found):
+            yield from _answered(plain, span, open_reading)
+        yield from found
+        open_reading = found[-1] if found and found[-1].clause.mood in _OPEN else None
+        if open_reading is not None:
+            yield from _elliptical(plain, (open_reading.word.end, span[1]), span, open_reading)
+
+
+def _words(
+    explanation: str, plain: str, span: Span, vocabulary: Vocabulary
+) -> Iterator[WordInText]:
+    start, end = span
+    found = vocabulary.find(plain[start:end], explanation[start:end], in_line=True)
+    for word in deque(found, MOST_WORDS):
+        yield WordInText(word.start + start, word.end + start, word.word, word.denied)
+
+
+def _read(
+    plain: str,
+    span: Span,
+    word: WordInText,
+    following: Sequence[WordInText],
+    language: Language,
+    looked_at: bool,
+) -> Reading | None:
+    clause = read_line(plain, span, word)
+    if clause is None and (word.word.line_only or not looked_at):
+        return None
+    if clause is None:
+        start, end = span
+        sentence = plain[start:end]
+        inside = WordInText(word.start - start, word.end - start, word.word, word.denied)
+        clause = _READERS[_language(sentence, language)](sentence, inside)
+    if clause is None:
+        return None
+    if _is_instruction(plain, span, word, following):
+        clause = Clause(clause.form, "instruction", clause.denials)
+    return Reading(*span, word, clause, read_label(word, clause.denials))
+
+
+def _language(sentence: str, language: Language) -> Language:
+    """A sentence may be in another language than the explanation; labels alone tell nothing."""
+    return detect_language(sentence) if len(sentence) > LONGEST_LABEL // 6 else language
+
+
+def _is_instruction(
+    plain: str, span: Span, word: WordInText, following: Sequence[WordInText]
+) -> bool:
+    """Two labels to choose from, or their definitions."""
+    if _INSTRUCTION.search(plain[max(span[0], word.start - REACH) : word.start]):
+        return True
+    if not following or not opposed((word, *following)):
+        return False
+    between = plain[word.end : following[0].start]
+    return len(between) < LONGEST_LABEL and _BETWEEN_SIDES.fullmatch(between) is not None
+
+
+def _answered(plain: str, span: Span, asked: Reading) -> Iterator[Reading]:
+    """The explanation's answer to its own question."""
+    if asked.label is None:
+        return
+    if asked.clause.mood != "asked":
+        yield from _elliptical(plain, span, span, asked)
+        return
+    answer = _YES_NO.match(plain, span[0], span[1])
+    if answer is None:
+        return
+    clause = Clause(
+        "bare", denials=asked.clause.denials + (answer["no"] is not None), rejected=True
+    )
+    yield Reading(*span, asked.word, clause, read_label(asked.word, clause.denials))
+
+
+def _elliptical(plain: str, part: Span, span: Span, named: Reading) -> Iterator[Reading]:
+    """ "Some would call it hateful, but it is not": the label is the one named before."""
+    said = _ELLIPSIS.search(plain[part[0] : part[1]][-LONGEST_LABEL:])
+    if said is not None:
+        clause = Clause("bare", denials=int(said["no"] is not None), rejected=True)
+        yield Reading(*span, named.word, clause, read_label(named.word, clause.denials))
+
+
+def _plain(explanation: str, vocabulary: Vocabulary) -> str:
+    """Lower case, mark-up blank, quotations but label names as quotation marks; offsets kept."""
+    lowered = (c.lower() if len(c.lower()) == 1 else c for c in explanation)
+    plain = "".join(lowered).translate(_MARKUP)
+    characters = list(plain)
     for start, end in quoted_spans(explanation):
-        if names_label(explanation[start + 1 : end - 1]):
+        inside = plain[start + 1 : end - 1].strip(" .,:")
+        if len(inside) <= LONGEST_LABEL and _is_label(inside, vocabulary):
             characters[start] = characters[end - 1] = " "
         else:
             characters[start:end] = '"' * (end - start)
     return "".join(characters)
 
 
-def _plain(explanation: str) -> str:
-    """Lower case without mark-up, character for character."""
-    lowered = (c.lower() if len(c.lower()) == 1 else c for c in explanation)
-    return "".join(lowered).translate(_MARKUP)
-
-
-LABELS = 20  # of a sentence that are looked at, from its end
-
-
-@dataclass(frozen=True, slots=True)
-class _ConclusionRules:
-    """How one language says that a text is hateful.
-
-    term:   a label; its group `non`, if it has one, denies it.
-    clause: the words about a label in which negations count; None where it is no verdict.
-    """
-
-    term: re.Pattern[str]
-    negation: re.Pattern[str]
-    clause: Callable[[str, re.Match[str]], str | None]
-
-
-REACH_EN = 600  # characters before a label that may belong to its clause
-
-_TERM_EN = re.compile(
-    r"(?P<non>\b(?:non|un)[\s\-\u2010-\u2013]*)?"
-    r"(?:(?<=non)|(?<=un)|\b)(?:hateful|hate[\s\-\u2010-\u2013]?speech|hate(?=\W*$))\b"
-    r"(?!\s+(?:detection|polic\w+|laws?|rules?|guidelines?|definitions?|crimes?))"
-)
-_MARK_EN = re.compile(
-    r"(?:conclusion|verdict|label|decision|classification|answer|judge?ment|prediction|assessment"
-    r"|result|category|rating|determination|evaluation)\W{0,3}\s*(?:is\b|as\b|[:：=\-\u2013\u2014])"
-)
-_BREAK_EN = re.compile(
-    r"[;:\u2014]|\s-\s|\bbut\b|\bbecause\b|\bsince\b|\balthough\b|\bthough\b|\bwhile\b|\bhowever\b"
-    r"|\bwhereas\b|\byet\b|\bthat\b(?=\s+(?:the|this|it|these|such)\b)|\bwhich\b|\bso\b"
-    r"|\b(?:and|as)\b(?=\s+(?:it|this|the|is|are|does|do|therefore|thus|constitutes?|qualif)\b)"
-)
-_COMMA_EN = re.compile(_BREAK_EN.pattern + "|,")
-# "I do not think that it is hateful", "no evidence that it is": the negation reaches over "that".
-_TRANSPARENT_EN = re.compile(
-    r"\b(thinks?|believes?|says?|agrees?|feels?|finds?|means?|impl(?:y|ies)|suggests?|evidence"
-    r"|indications?|signs?|reasons?|case|proof|grounds)\s+that\b"
-)
-_IDIOM_EN = re.compile(
-    r"\b(?:no|without|little)\s+(?:(?:a|any)\s+)?(?:shadow\s+of\s+a\s+)?(?:doubt|question|ambiguity)"
-    r"|\bnot\s+(?:only|just|merely|simply)\b|\bno\s+less\b"
-)
-_NEGATION_EN = re.compile(
-    r"\b(?:not|never|no|neither(?!.*\bnor\b)|nor|cannot|without|lacks?|lacking|fails?\s+to|falls?\s+short\s+of"
-    r"|far\s+from|free\s+(?:of|from)|rather\s+than|absence\s+of|devoid\s+of|isnt|doesnt)\b"
-    r"|n['\u2019]t\b"
-)
-_HEDGE_EN = re.compile(
-    r"\b(?:may|might|could|possibly|perhaps|potentially|maybe|whether|if|unless|unclear|unsure"
-    r"|uncertain|ambiguous|to\s+determine|to\s+decide)\b"
-)
-_SUBJECT_EN = re.compile(
-    r"\b(?:texts?|posts?|comments?|tweets?|messages?|statements?|sentences?|contents?|remarks?|it"
-    r"|this|that|these|they|there|which|language|utterance|passage|speech|input|example|joke|phrase"
-    r"|wording|expression|use|usage|line|reply|caption|title|meme|i|we)\b|\"\""
-)
-_PREDICATE_EN = re.compile(
-    r"\b(?:is|are|was|were|be|been|being|seems?|appears?|considered?|deem(?:ed)?|regard(?:ed)?"
-    r"|classif(?:y|ied)|label(?:led|ed)?|categori[sz]ed?|judged?|rated?|flag(?:ged)?|mark(?:ed)?"
-    r"|constitut(?:es?|ing)|qualif(?:y|ies|ying)|amounts?|counts?|falls?|contains?|includes?"
-    r"|cross(?:es)?|rises?|represents?|meets?|uses?|express(?:es)?|promotes?|conveys?|spreads?"
-    r"|remains?|makes?|targets?|has|have|isn|aren|wasn|doesn|isnt|show(?:s|ed)?|reach(?:es)?)\b"
-    r"|\b(?:it|this|that)['\u2019]s\b"
-)
-_AGAINST_EN = re.compile(
-    r"\b(?:about|against|condemn\w*|criti\w*|report\w*|discuss\w*|counter\w*|anti|regarding"
-    r"|concerning|oppos\w*|mention\w*|victims?|denounc\w*|fight\w*)\b"
-)
-_BARE_EN = re.compile(
-    r"(?:\W|\b(?:therefore|thus|so|hence|overall|finally|in|conclusion|summary|final|my|the|a|an"
-    r"|answer|not|clearly|definitely|explicitly|implicitly|text|post|yes|no|label|verdict)\b)*"
-)
-_AFTER_BARE_EN = re.compile(
-    r"\s*+(?:speech|content|text|language)?\s*+(?:$|[.,;!)]|because|since|as\b)"
-)
-
-
-def _english_clause(sentence: str, term: re.Match[str]) -> str | None:
-    """A label counts where it ends a bare verdict ("Conclusion: hateful.") or where a clause
-    predicates it of the text ("it does not cross the line into hate speech")."""
-    clause = None if sentence.rstrip().endswith(("?", "？")) else _english_verdict(sentence, term)
-    return None if clause is None or _HEDGE_EN.search(clause) else clause
-
-
-def _english_verdict(sentence: str, term: re.Match[str]) -> str | None:
-    """The words before the label that belong to its verdict; negation works inside its clause."""
-    before = sentence[max(0, term.start() - REACH_EN) : term.start()]
-    marks = list(_MARK_EN.finditer(before))
-    verdict = before[marks[-1].end() :] if marks else before
-    verdict = _IDIOM_EN.sub(" ", _TRANSPARENT_EN.sub(r"\1", verdict))
-    if _BARE_EN.fullmatch(verdict) and (marks or _AFTER_BARE_EN.match(sentence, term.end())):
-        return re.sub(r"^\W*(?:yes|no)\b\W*[,.]", " ", verdict)
-    for border in (_COMMA_EN, _BREAK_EN):
-        clause = border.split(verdict)[-1]
-        predicate = _PREDICATE_EN.search(clause)
-        if predicate and not _AGAINST_EN.search(clause, predicate.end()):
-            return clause if marks or _SUBJECT_EN.search(before) else None
-    return None
-
-
-REACH_KO = 200  # characters around a label that may belong to its clause
-
-_TERM_KO = re.compile(
-    r"(?P<non>비\s*+(?:-\s*+)?)?(?:증오|혐오)\s*(?:적|성)?(?:인|이)?\s*"
-    r"(?:표현|발언|콘텐츠|내용|텍스트|글|말|댓글|문장|스피치|메시지)?"
-)
-_MARK_KO = re.compile(
-    r"(?:결론|판단|판정|라벨|레이블|분류|정답|답변?|결과|예측)\s*(?:[:：=]|은|는|적으로)"
-)
-_PREDICATE_KO = re.compile(
-    r"\s*+(?:\"++\s*+)?(?:입니다|이다|임|이에요|예요|다(?=\W|$)|이며|이고|라고|이라고|라\s|으로|로\s|에\s*해당|에\s*속"
-    r"|을\s|를\s|이\s|가\s|은\s|는\s|지\s|이지|과\s*거리|로|합니다|함)"
-)
-_VERB_KO = re.compile(
-    r"입니다|이다|임\b|이에요|예요|다[.!\s]*$|분류|판단|간주|해당|속하|속합|포함|담고|담겨|조장|사용|아니|아닙|아닌"
-    r"|않|없|볼\s*수|보입|보인|할\s*수|됩니다|된다|합니다|한다|거리가"
-)
-_NEGATION_KO = re.compile(r"아니|아닙|아닌|않|없|거리가\s*(?:멀|먼)|못")
-_HEDGE_KO = re.compile(
-    r"지도?\s*모르|수도\s*있|인지|여부|만약|불분명|불확실|어렵|일\s*수\s*있|가능성|[?？]|까요"
-)
-_AGAINST_KO = re.compile(
-    r"^\s*+(?:을|를|에)?\s*+(?:비판|반대|규탄|고발|지적|보도|비난|대한|관한|대해|방지|금지)"
-)
-_BREAK_KO = re.compile(r"지만|그러나|하지만|[;；]|때문")
-
-
-def _korean_clause(sentence: str, term: re.Match[str]) -> str | None:
-    """A label counts after a mark ("결론: 증오") or before a predicate ("혐오 표현입니다");
-    negation follows it ("혐오 표현이 아닙니다") or is its prefix ("비증오적")."""
-    before = sentence[max(0, term.start() - REACH_KO) : term.start()]
-    predicate = _BREAK_KO.split(sentence[term.end() : term.end() + REACH_KO])[0]
-    if _HEDGE_KO.search(predicate) or _AGAINST_KO.match(predicate):
-        return None
-    bare = not predicate.strip(" .!。\"'")
-    if bare and (_MARK_KO.search(before) or not before.strip(" \"'")):
-        return predicate
-    predicates = _PREDICATE_KO.match(predicate) and _VERB_KO.search(predicate)
-    return predicate if predicates else None
-
-
-REACH_ZH = 200  # characters before a label that may belong to its clause
-
-_TERM_ZH = re.compile(r"仇恨(?:言论|性|内容|表达|情绪|语言|信息)*(?!犯罪|政策|检测|法|定义)")
-_MARK_ZH = re.compile(r"(?:结论|判断|判定|标签|分类|答案|结果|判决|预测)\s*(?:[:：=]|是|为)")
-_BREAK_ZH = re.compile(r"[，,；;：:、]|但是?|然而|不过|虽然|尽管|因为|所以|因此|而是")
-_PREDICATE_ZH = re.compile(
-    r"是|属于?|构成|包含|含有|含|带有|视为|认为|归类|归为|判为|判定|具有|存在|表达|达到|有|涉及|传播|宣扬|算"
-)
-_HEDGE_ZH = re.compile(
-    r"可能|也许|或许|是否|如果|若|倘若|难以|无法(?:判断|确定|决定)|不确定|不清楚|吗|[?？]$"
-)
-_IDIOM_ZH = re.compile(
-    r"不仅仅?|不但|不只|不光|毫无疑问|无疑|不可否认|毋庸置疑|不得不|非常|不同|不满|不幸|无论|不管"
-)
-_NEGATION_ZH = re.compile(r"没有?|不|未|无|并非|绝非|而非|(?<![并绝而])非")
-_AGAINST_ZH = re.compile(r"反对|谴责|批评|抵制|关于|讨论|针对|打击|受害|引用")
-_BARE_ZH = re.compile(r"(?:\W|因此|所以|总之|综上所述|综上|最终|为|是|该?文本|非|不是|并非|属于?)*")
-
-
-def _chinese_clause(sentence: str, term: re.Match[str]) -> str | None:
-    """A label counts after a mark ("结论：仇恨") or where a verb predicates it ("不构成仇恨言论");
-    subjects are dropped, so none is required. Negation precedes the verb or the label."""
-    clause = _chinese_verdict(sentence, term)
-    hedged = clause is not None and _HEDGE_ZH.search(clause + sentence[term.end() :][-1:])
-    return None if hedged else clause
-
-
-def _chinese_verdict(sentence: str, term: re.Match[str]) -> str | None:
-    before = sentence[max(0, term.start() - REACH_ZH) : term.start()]
-    marks = list(_MARK_ZH.finditer(before))
-    verdict = _IDIOM_ZH.sub("", before[marks[-1].end() :] if marks else before)
-    clause = _BREAK_ZH.split(verdict)[-1]
-    if _AGAINST_ZH.search(clause):
-        return None
-    if marks or _PREDICATE_ZH.search(clause):
-        return clause
-    rest = sentence[term.end() :].strip(" 。.!！的")
-    return verdict if _BARE_ZH.fullmatch(verdict) and not rest else None
-
-
-_RULES = (
-    _ConclusionRules(_TERM_EN, _NEGATION_EN, _english_clause),
-    _ConclusionRules(_TERM_ZH, _NEGATION_ZH, _chinese_clause),
-    _ConclusionRules(_TERM_KO, _NEGATION_KO, _korean_clause),
-)
+def _is_label(quoted: str, vocabulary: Vocabulary) -> bool:
+    """A label, or the key of one, as JSON has it."""
+    return vocabulary.label_of(quoted) is not None or KEY.fullmatch(quoted) is not None

@@ -8,7 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Literal, Self, get_args
 
-from pydantic import Field, StringConstraints, ValidationInfo, field_validator, model_validator
+from pydantic import (
+    Field,
+    StringConstraints,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
+from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from services.hatexscore.report import (
     ConsistencyRule,
@@ -17,6 +25,17 @@ from services.hatexscore.report import (
     Label,
     Language,
     Probability,
+    VocabularyName,
+)
+from services.hatexscore.vocabulary import (
+    MOST_WORDS,
+    MOST_WRITTEN_OUT,
+    SIDES,
+    Vocabulary,
+    built_in,
+    mistake,
+    own_vocabulary,
+    vocabulary_of_word,
 )
 from shared.contracts import (
     MAX_TEXT,
@@ -43,6 +62,10 @@ SECONDS_A_TERM = 1.5e-4  # of a policy of your own
 PolicyName = Literal["un", "meta", "twitter", "youtube"]
 Term = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=100)]
 Terms = Annotated[list[Term], Field(max_length=2_000)]
+HATEFUL: Label = "hateful"  # the side whose probability counts
+LabelText = Annotated[str, StringConstraints(min_length=1, max_length=120)]
+LabelTexts = Annotated[list[LabelText], Field(min_length=1, max_length=MOST_WORDS)]
+OwnLabels = Annotated[dict[Label, LabelTexts], Field(min_length=len(SIDES))]
 CustomPolicy = Annotated[dict[Term, Terms], Field(min_length=1, max_length=100)]
 
 
@@ -88,9 +111,20 @@ class HatexscoreRequest(LanguageRequest):
     explanation: Annotated[str, Input] = Field(
         max_length=MAX_TEXT, description="of the decision; an empty one is legal and earns nothing"
     )
-    predicted_label: Label | None = Field(
+    labels: Annotated[VocabularyName | OwnLabels | None, Parameter] = Field(
         default=None,
-        description="the explained decision; if absent, the one that the explanation states",
+        examples=["toxicity", {"hateful": ["toxic", "unsafe"], "non-hateful": ["normal", "safe"]}],
+        description="words for the two sides of the decision, in which the explanation is read: a "
+        "built-in vocabulary, or your own, which replaces it (capitals match capitals only; digits "
+        "and single characters in a label line only); absent: as `predicted_label` tells, else "
+        "`default`",
+    )
+    predicted_label: Annotated[str, Parameter] | None = Field(
+        default=None,
+        max_length=60,
+        examples=["hateful", "non-hateful", "toxic"],
+        description="the explained decision, `hateful`, `non-hateful` or a word of `labels`; if "
+        "absent, the one that the explanation states",
     )
     language: Annotated[LanguageTag, Parameter] = Field(
         default="auto",
@@ -139,6 +173,41 @@ class HatexscoreRequest(LanguageRequest):
         description="also report what the other two variants say, in the same call of the model",
     )
 
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """The label words in force."""
+        return _in_force(self.labels, self.predicted_label)
+
+    @property
+    def decision(self) -> Label | None:
+        """The side of the decision that was sent; None where none was."""
+        sent = self.predicted_label
+        return None if sent is None else _side(self.vocabulary, sent)
+
+    @field_validator("labels")
+    @classmethod
+    def _names_each_side_once(
+        cls, labels: VocabularyName | OwnLabels | None
+    ) -> VocabularyName | OwnLabels | None:
+        found = mistake(labels) if isinstance(labels, dict) else None
+        if found is not None:
+            side, place, why = found
+            wrong = PydanticCustomError("label_word", "{why}", {"why": why})
+            entry = InitErrorDetails(type=wrong, loc=(side, place), input=None)
+            raise ValidationError.from_exception_data(cls.__name__, [entry])
+        return labels
+
+    @field_validator("predicted_label")
+    @classmethod
+    def _is_a_label(cls, label: str | None, info: ValidationInfo) -> str | None:
+        if label is None or "labels" not in info.data:
+            return label
+        vocabulary = _in_force(info.data["labels"], label)
+        if _side(vocabulary, label) is None:
+            accepted = ", ".join([*SIDES, *_written_out(vocabulary)])
+            raise ValueError(f"the label is none of the words in force: {accepted}")
+        return label
+
     @model_validator(mode="after")
     def _names_its_reader(self) -> Self:
         if self.reader == "llm" and self.reader_model is None:
@@ -158,6 +227,37 @@ class HatexscoreRequest(LanguageRequest):
         if language in get_args(Language) and language not in POLICY_LANGUAGES[policy]:
             raise ValueError(f"the policy {policy} has no list in {language}; send your own")
         return policy
+
+
+def hateful_labels(request: HatexscoreRequest, labels: Sequence[str]) -> tuple[str, ...]:
+    """Those of a model's labels that lie on the hateful side of the vocabulary in force.
+
+    `paper` and `reference` know two labels alone.
+    """
+    if request.variant != "robust" and HATEFUL in labels:
+        return (HATEFUL,)
+    known = request.vocabulary
+    return tuple(one for one in labels if one == HATEFUL or known.label_of(one) == HATEFUL)
+
+
+def _in_force(labels: VocabularyName | OwnLabels | None, sent: str | None) -> Vocabulary:
+    if isinstance(labels, dict):
+        return own_vocabulary(labels)
+    return built_in(labels or (vocabulary_of_word(sent) if sent else "default"))
+
+
+def _side(vocabulary: Vocabulary, sent: str) -> Label | None:
+    return next((side for side in SIDES if side == sent), None) or vocabulary.label_of(sent)
+
+
+def _written_out(vocabulary: Vocabulary) -> list[str]:
+    """The first words that a refusal lists; the built-in ones are in other languages, too."""
+    return [
+        word
+        for side in SIDES
+        for word in vocabulary.side(side)[:MOST_WRITTEN_OUT]
+        if word not in SIDES
+    ]
 
 
 _HATEFUL = {
@@ -181,6 +281,12 @@ _OWN_PROBABILITIES = {
     "explanation": 'The phrase "kind neighbours" praises Muslim people. The text is not hateful.',
     "predicted_label": "non-hateful",
     "probabilities": {"original": 0.02, "masked": 0.02},
+}
+_OWN_LABELS = {
+    "text": "Whoever parks like this should hand in the licence, you clown",
+    "explanation": 'The post calls a driver "you clown", which is rude. I rate it as toxic.',
+    "labels": "toxicity",
+    "predicted_label": "toxic",
 }
 _OWN_POLICY = {
     "text": "We lost the match again, cyclists everywhere",
@@ -233,13 +339,15 @@ CONTRACT = MetricContract(
     default_model=DEFAULT_MODEL,
     cost=cost,
     needs=needs,
-    labels=("hateful",),
+    labels=(HATEFUL,),
+    fits=lambda request, labels: bool(hateful_labels(request, labels)),
     examples={
         "a hateful text": _HATEFUL,
         "in Chinese": _CHINESE,
         "in Korean": _KOREAN,
         "your own probabilities": _OWN_PROBABILITIES,
         "your own groups": _OWN_POLICY,
+        "a decision in other words": _OWN_LABELS,
     },
     batch_report=HatexscoreBatchReport,
     batch_summary="Means of the four parts with intervals, and label conflicts, over many results",

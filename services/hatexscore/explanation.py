@@ -6,13 +6,19 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol, get_args
 
-from services.hatexscore.conclusion import ConclusionStatement
+from services.hatexscore.conclusion import ConclusionStatement, VerdictsRead
 from services.hatexscore.contract import HatexscoreRequest
 from services.hatexscore.group_terms import GroupMention
 from services.hatexscore.groups import target_group_identified
 from services.hatexscore.lexicon import Lexicon, custom_lexicon, load_lexicon
 from services.hatexscore.quotes import Quotation, Quote, quoted_spans
-from services.hatexscore.report import GroupEvidence, Label, QuoteEvidence, ReaderUse
+from services.hatexscore.report import (
+    GroupEvidence,
+    Label,
+    OtherVerdict,
+    QuoteEvidence,
+    ReaderUse,
+)
 from services.hatexscore.words import Language, Span, detect_language
 from shared.contracts import LanguageFound
 from shared.language import UNDECIDED, Obstacle, find_language, requested_language
@@ -76,6 +82,7 @@ class ParsedExplanation:
 
     htc, tgi: 0 or 1; None where nothing reads the explanation: `no_htc`, `no_tgi` say why. label:
     in force, None where neither sent nor stated. reader: what read it, None where nothing did.
+    others: verdicts of the explanation that do not hold.
     """
 
     languages: DetectedLanguages
@@ -90,6 +97,7 @@ class ParsedExplanation:
     no_htc: Obstacle | None = None
     no_tgi: Obstacle | None = None
     reader: ReaderUse | None = BY_RULES
+    others: tuple[OtherVerdict, ...] = ()
 
 
 class FindMentions(Protocol):
@@ -109,15 +117,15 @@ class FindMentions(Protocol):
 def parse_explanation(
     request: HatexscoreRequest,
     *,
-    conclusion: Callable[[str, Language], ConclusionStatement | None],
+    conclusion: Callable[[HatexscoreRequest, Language], VerdictsRead],
     mentions: FindMentions,
     quoted: Callable[[HatexscoreRequest, Language], QuotedSpans],
 ) -> ParsedExplanation:
     """Parsed with a variant's own search for conclusion, group mentions and quotations."""
     languages = detect_languages(request)
-    statement = conclusion(request.explanation, languages.explanation)
-    stated = statement.label if statement else None
-    label = request.predicted_label or stated
+    read = conclusion(request, languages.explanation)
+    stated = read.conclusion.label if read.conclusion else None
+    label = request.decision or stated
     found = mentions(
         request.explanation,
         languages.explanation,
@@ -127,14 +135,15 @@ def parse_explanation(
     )
     return ParsedExplanation(
         languages=languages,
-        statement=statement,
-        htc=float(statement is not None),
+        statement=read.conclusion,
+        htc=float(read.conclusion is not None),
         label=label,
         stated_label=stated,
         quoting=quoted(request, languages.text),
         groups=group_evidence(found),
         tgi=float(target_group_identified(found)),
         warnings=() if label else (LABEL_UNKNOWN,),
+        others=read.others,
     )
 
 
@@ -181,7 +190,7 @@ def where_rules_read(request: HatexscoreRequest, parsed: ParsedExplanation) -> P
         parsed,
         statement=None,
         htc=None,
-        label=request.predicted_label,
+        label=request.decision,
         stated_label=None,
         groups=(),
         tgi=None,
@@ -189,6 +198,7 @@ def where_rules_read(request: HatexscoreRequest, parsed: ParsedExplanation) -> P
         no_htc=obstacle,
         no_tgi=obstacle,
         reader=None,
+        others=(),
     )
 
 

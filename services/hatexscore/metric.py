@@ -40,6 +40,8 @@ SENT_FOR_ANOTHER = (
     "the probability sent for the masked text was taken, though this variant masks other words"
 )
 
+CONTESTED = "the conclusion is contested: the explanation also states the opposite of the text"
+
 
 class HateXScore(
     Metric[HatexscoreRequest, HatexscoreCollected, HatexscoreReport, HatexscoreVariant]
@@ -60,9 +62,9 @@ class HateXScore(
         self, request: HatexscoreRequest, collected: HatexscoreCollected
     ) -> HatexscoreReport:
         parsed, components = collected.parsed, self._components(request, collected)
-        sent, stated = request.predicted_label, parsed.stated_label
+        sent, stated = request.decision, parsed.stated_label
         return HatexscoreReport(
-            **self.envelope(request, collected),
+            **self.envelope(request, collected, _doubts(parsed)),
             score=_score(request, components),
             components=components,
             reasons=tuple(_reasons(request, collected, components)),
@@ -77,9 +79,11 @@ class HateXScore(
             probability_masked=collected.masked,
             probability_reading=collected.reading,
             predicted_label=parsed.label,
+            predicted_label_sent=request.predicted_label,
             stated_label=stated,
             label_match=sent == stated if sent and stated else None,
             conclusion=_conclusion(request, parsed),
+            other_verdicts=parsed.others,
             reader=parsed.reader,
             language=parsed.languages.found_text.code,
             explanation_language=parsed.languages.explanation_code,
@@ -102,7 +106,8 @@ class HateXScore(
         self, request: HatexscoreRequest, collected: HatexscoreCollected
     ) -> Mapping[str, Any]:
         own = self.variant(request).tau
-        return {"tau": request.tau if own is None else own}
+        named = request.vocabulary.name or request.labels
+        return {"tau": request.tau if own is None else own, "vocabulary": named}
 
     def summarize(
         self,
@@ -147,6 +152,11 @@ def _described(collected: HatexscoreCollected) -> HatexscoreCollected:
         models=(*collected.models, *used),
         languages=Languages(text=found.found_text, explanation=found.found_explanation),
     )
+
+
+def _doubts(parsed: ParsedExplanation) -> Iterator[str]:
+    if parsed.statement is not None and parsed.statement.confidence == "contested":
+        yield CONTESTED
 
 
 def _faithfulness(collected: HatexscoreCollected) -> float | None:
@@ -217,7 +227,16 @@ def _conclusion(request: HatexscoreRequest, parsed: ParsedExplanation) -> Conclu
         return None
     text = request.explanation[statement.start : statement.end]
     by = parsed.reader.by if parsed.reader else "rules"
-    return Conclusion(start=statement.start, end=statement.end, text=text, by=by)
+    return Conclusion(
+        start=statement.start,
+        end=statement.end,
+        text=text,
+        by=by,
+        label=statement.label,
+        word=statement.word,
+        form=statement.form,
+        confidence=statement.confidence,
+    )
 
 
 def _control(collected: HatexscoreCollected) -> RandomSpans | None:

@@ -11,12 +11,18 @@ generator is keyed by seed, text and quotes, so that batches and order do not ma
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from services.hatexscore.contract import DEFAULT_MODEL, HatexscoreRequest
+from services.hatexscore.contract import (
+    DEFAULT_MODEL,
+    HATEFUL,
+    HatexscoreRequest,
+    hateful_labels,
+)
 from services.hatexscore.explanation import ParsedExplanation
 from services.hatexscore.kernel import Floats
 from services.hatexscore.quotes import count_units, mask_spans, touched_words
@@ -32,7 +38,7 @@ from shared.models.judgement import Judgement, Unread, low_mass
 from shared.models.ports import models
 from shared.statistics.seeds import generator_1_0
 
-HATEFUL = "hateful"  # the label whose probability counts
+ONE = 1 + 1e-6  # a sum of exclusive outputs, and what rounding adds to it
 NO_CONTROL = "no control: "  # so begins the warning that says why
 UNAVAILABLE = "probability unavailable: QF needs P(hateful) of the text and of the masked text"
 
@@ -54,11 +60,15 @@ class HatexscoreCollected(Collected):
 
 @dataclass(frozen=True, slots=True)
 class ClassifierTexts:
-    """The texts of one request that its model classifies."""
+    """The texts of one request that its model classifies.
+
+    hateful: the model's labels that lie on the hateful side.
+    """
 
     model: str
     text: str
     masked: str
+    hateful: tuple[str, ...]
     control: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
 
@@ -109,16 +119,31 @@ def _classifier_texts(
     if request.probabilities is not None or not quoting.counts or quoting.masked is None:
         return None
     name = request.model or DEFAULT_MODEL
+    hateful = _hateful_labels(request, name)
     why = VARIANTS[request.variant].why_no_control
     if why is None and request.control_draws == 0:
         why = "no draws were requested"
     why = why or why_no_control(request.text, quoting.spans)
     if why is not None:
         warnings = (f"{NO_CONTROL}{why}",)
-        return ClassifierTexts(name, request.text, quoting.masked, warnings=warnings)
+        return ClassifierTexts(name, request.text, quoting.masked, hateful, warnings=warnings)
     drawn = random_placements(request.text, quoting.spans, request.seed, request.control_draws)
     control = tuple(mask_spans(request.text, spans) for spans in checking(drawn))
-    return ClassifierTexts(name, request.text, quoting.masked, control)
+    return ClassifierTexts(name, request.text, quoting.masked, hateful, control)
+
+
+def _hateful_labels(request: HatexscoreRequest, name: str) -> tuple[str, ...]:
+    """The model's labels on the hateful side of the vocabulary in force. Raises BadInput."""
+    with pointing_to("/model"):
+        labels = models().judge(name).labels_of(Example(text=request.text))
+    found = hateful_labels(request, labels)
+    if not found:
+        raise BadInput(
+            f"the model {name} has no label {HATEFUL!r}, nor another one of the hateful side: its "
+            f"labels are {', '.join(labels)}",
+            pointer="/model",
+        )
+    return found
 
 
 def _without_model(
@@ -157,13 +182,8 @@ class _Judgements:
     def __init__(self, name: str, requested: Sequence[ClassifierTexts]) -> None:
         self._model = models().judge(name)
         texts = list(dict.fromkeys(text for each in requested for text in each.texts))
-        examples = [Example(text=text) for text in texts]
-        with pointing_to("/model"):
-            labels = self._model.labels_of(examples[0])
-        if HATEFUL not in labels:
-            raise BadInput(f"the model {name} has no label {HATEFUL!r}", pointer="/model")
-        found = (one.fine() for one in self._model.judgements(examples))
-        self._found = dict(zip(texts, found, strict=True))
+        found = self._model.judgements([Example(text=text) for text in texts])
+        self._found = {text: one.fine() for text, one in zip(texts, found, strict=True)}
 
     def collected(self, texts: ClassifierTexts, parsed: ParsedExplanation) -> HatexscoreCollected:
         both = {"text": self._found[texts.text], "masked text": self._found[texts.masked]}
@@ -173,8 +193,8 @@ class _Judgements:
         warnings = [*parsed.warnings, *texts.warnings, *why_none, *self._doubts(texts, parsed)]
         return HatexscoreCollected(
             parsed=parsed,
-            original=_hateful(both["text"]),
-            masked=_hateful(both["masked text"]),
+            original=_hateful(both["text"], texts.hateful),
+            masked=_hateful(both["masked text"], texts.hateful),
             control=control,
             no_probability=obstacle,
             reading=_reading(list(both.values())),
@@ -190,7 +210,7 @@ class _Judgements:
         if unread:
             why = f"{len(unread)} of {len(found)} random texts were not read: {unread[0].detail}"
             return None, (f"{NO_CONTROL}{why}",)
-        null = [p for p in map(_hateful, found) if p is not None]
+        null = [p for one in found if (p := _hateful(one, texts.hateful)) is not None]
         return (np.array(null, dtype=np.float64) if null else None), ()
 
     def _doubts(self, texts: ClassifierTexts, parsed: ParsedExplanation) -> Iterator[str]:
@@ -205,10 +225,14 @@ class _Judgements:
             yield low_mass(texts.model, min(low))
 
 
-def _hateful(judgement: Judgement) -> float | None:
+def _hateful(judgement: Judgement, labels: Sequence[str]) -> float | None:
+    """P of any of these labels: their sum; of labels that do not exclude each other, whose sum is
+    no probability, the largest."""
     if judgement.probabilities is None:
         return None
-    return judgement.probabilities[judgement.labels.index(HATEFUL)]
+    values = [judgement.probabilities[judgement.labels.index(label)] for label in labels]
+    total = math.fsum(values)
+    return min(total, 1.0) if total <= ONE else max(values)
 
 
 def _not_read(which: str, unread: Unread) -> str:

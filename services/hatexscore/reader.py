@@ -154,7 +154,7 @@ def _as_read(
         return _unread(request, parsed, UNREADABLE)
     statement, no_htc = _statement(request.explanation, answer)
     stated: Label | None = statement.label if statement else None
-    label = request.predicted_label or stated
+    label = request.decision or stated
     groups, lost = _groups(request, answer, label)
     tgi = float(any(group.counts for group in groups))
     no_tgi = INVENTED if lost and not tgi else None
@@ -169,6 +169,7 @@ def _as_read(
         no_htc=no_htc,
         no_tgi=no_tgi,
         reader=_use(request),
+        others=(),
         warnings=tuple(_doubts(request, parsed, label, lost=lost or no_htc is not None)),
     )
 
@@ -193,13 +194,14 @@ def _unread(
         parsed,
         statement=None,
         htc=None,
-        label=request.predicted_label,
+        label=request.decision,
         stated_label=None,
         groups=(),
         tgi=None,
         no_htc=obstacle,
         no_tgi=obstacle,
         reader=_use(request),
+        others=(),
         warnings=(obstacle.detail, *unknown),
     )
 

@@ -27,6 +27,14 @@ MOST_NAMED = 100  # results with a label conflict
 Label = Literal["hateful", "non-hateful"]
 Language = Literal["en", "zh", "ko"]  # that the rules read
 Reader = Literal["rules", "llm"]
+VocabularyName = Literal[
+    "default", "hate", "toxicity", "safety", "policy", "three-way", "sentiment-free"
+]
+Form = Literal["final", "classification", "predication", "bare"]
+Confidence = Literal["plain", "inferred", "contested"]
+SetAside = Literal[
+    "earlier", "hedged", "hypothetical", "appeal", "general", "reported", "partial", "outranked"
+]
 Part = Literal["htc", "qf", "tgi", "cc", "score"]
 ConsistencyRule = Literal["causal", "eq5", "reference"]
 Probability = Annotated[float, Field(ge=0, le=1)]
@@ -105,6 +113,32 @@ class Conclusion(Message):
     end: Offset
     text: str
     by: Reader = Field(default="rules", description="what read it")
+    label: Label | None = Field(
+        default=None, description="the side that it states; null in results before version 2.0"
+    )
+    word: str | None = Field(
+        default=None, description="the label as written; null where a model read it"
+    )
+    form: Form | None = Field(
+        default=None,
+        description="`final`: a label line, or marked as the last word; `classification`: a verb "
+        "of judging; `predication`: is, contains, meets; `bare`: the label alone, or an answer",
+    )
+    confidence: Confidence | None = Field(
+        default=None,
+        description="a grade of the reading, no probability. `inferred`: from a rejected label, a "
+        "question answered or a word of the second rank; `contested`: another verdict on the text "
+        "says the opposite; else `plain`",
+    )
+
+
+class OtherVerdict(Message):
+    """A verdict of the explanation that does not hold. Offsets are into the explanation."""
+
+    start: Offset
+    end: Offset
+    label: Label = Field(description="what it would state")
+    why: SetAside = Field(description="why it does not hold")
 
 
 class RandomSpans(Message):
@@ -185,11 +219,17 @@ class HatexscoreReport(Report):
         description="absent where a classifier's head tells P",
     )
     predicted_label: Label | None = Field(description="in force: as sent, else as stated")
+    predicted_label_sent: Annotated[str, Word] | None = Field(
+        default=None, description="the decision in the caller's own word; null where none was sent"
+    )
     stated_label: Label | None = Field(description="what the explanation concludes")
     label_match: bool | None = Field(
         description="whether the stated label is the one sent; null where either is absent"
     )
     conclusion: Conclusion | None
+    other_verdicts: tuple[OtherVerdict, ...] = Field(
+        default=(), max_length=10, description="verdicts that do not hold, the last ones first"
+    )
     language: Annotated[str, Word] = Field(description="of the text: `languages.text.code`")
     explanation_language: Annotated[str, Word] = Field(
         description="`languages.explanation.code`; of one without words, the text's"

@@ -19,7 +19,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import pairwise
 
-from services.hatexscore.conclusion import statement_anywhere
+from services.hatexscore.conclusion import VerdictsRead
+from services.hatexscore.conclusion_printed import statement_anywhere
 from services.hatexscore.contract import HatexscoreRequest
 from services.hatexscore.explanation import (
     ParsedExplanation,
@@ -56,8 +57,12 @@ Gram = tuple[str, ...]
 
 def read_as_printed(request: HatexscoreRequest) -> ParsedExplanation:
     return parse_explanation(
-        request, conclusion=statement_anywhere, mentions=mentions_as_printed, quoted=_quoted
+        request, conclusion=_concluded, mentions=mentions_as_printed, quoted=_quoted
     )
+
+
+def _concluded(request: HatexscoreRequest, language: Language) -> VerdictsRead:
+    return VerdictsRead(statement_anywhere(request.explanation, language), ())
 
 
 def _quoted(request: HatexscoreRequest, language: Language) -> QuotedSpans:

@@ -61,7 +61,7 @@ def read_as_released(request: HatexscoreRequest) -> ParsedExplanation:
     languages = detect_languages(request)
     keyword = last_keyword(request.explanation)
     stated = _MEANING.get(keyword or "")
-    label = request.predicted_label or stated
+    label = request.decision or stated
     lexicon = lexicon_of(request, languages.explanation)
     groups = prefix_matches(request.explanation, languages.explanation, lexicon)
     fixed_tau = () if request.tau in (0.3, TAU) else (f"variant reference: tau is fixed at {TAU}",)

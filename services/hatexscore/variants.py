@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from services.hatexscore import variant_paper, variant_reference
-from services.hatexscore.conclusion import find_conclusion, names_label
+from services.hatexscore.conclusion import VerdictsRead, names_label, read_conclusion
 from services.hatexscore.contract import HatexscoreRequest
 from services.hatexscore.explanation import (
     ParsedExplanation,
@@ -36,9 +36,11 @@ COVERAGE = 0.9  # of the text's words: who quotes more, quotes the text (Eq. 3, 
 
 
 def read_robust(request: HatexscoreRequest) -> ParsedExplanation:
-    return parse_explanation(
-        request, conclusion=find_conclusion, mentions=find_mentions, quoted=_quoted
-    )
+    return parse_explanation(request, conclusion=_concluded, mentions=find_mentions, quoted=_quoted)
+
+
+def _concluded(request: HatexscoreRequest, language: Language) -> VerdictsRead:
+    return read_conclusion(request.explanation, request.vocabulary, language)
 
 
 def _quoted(request: HatexscoreRequest, language: Language) -> QuotedSpans:

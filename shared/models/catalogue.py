@@ -157,26 +157,31 @@ class Catalogue:
         if entry.is_served:
             demand_abilities(entry, abilities)
         if "judge" in abilities:
-            self._demand_labels(contract, entry)
+            self._demand_labels(contract, entry, request)
 
-    def _demand_labels(self, contract: ServiceContract, entry: ModelEntry) -> None:
+    def _demand_labels(
+        self, contract: ServiceContract, entry: ModelEntry, request: JobRequest
+    ) -> None:
         """Of a model whose labels are known; of a causal one without a prompt nobody knows them."""
         known = self._labels_known.get(entry.name)
         if not contract.labels or known is None:
             return
-        missing = set(contract.labels) - set(map(str.casefold, known))
-        if missing and not known:
+        fits = contract.fits or (
+            lambda _, told: set(contract.labels) <= set(map(str.casefold, told))
+        )
+        if fits(request, known):
+            return
+        if not known:
             raise BadInput(
                 f"{entry.name!r} is a causal model without a prompt, so that it tells no labels: "
                 "its entry needs [models.prompt] with `verbalizers`, or a preset",
                 pointer="/model",
             )
-        if missing:
-            raise BadInput(
-                f"{contract.name} needs a judge of {', '.join(contract.labels)}; {entry.name!r} "
-                f"tells {', '.join(known)}",
-                pointer="/model",
-            )
+        raise BadInput(
+            f"{contract.name} needs a judge of {', '.join(contract.labels)}; {entry.name!r} tells "
+            f"{', '.join(known)}",
+            pointer="/model",
+        )
 
     @cached_property
     def _labels_known(self) -> dict[str, tuple[str, ...]]:

@@ -4,8 +4,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.hatexscore.conclusion import find_conclusion, names_label, statement_anywhere
-from services.hatexscore.words import detect_language
+from services.hatexscore.conclusion import ConclusionStatement, names_label, read_conclusion
+from services.hatexscore.conclusion_printed import statement_anywhere
+from services.hatexscore.vocabulary import built_in
+from services.hatexscore.words import Language, detect_language
+
+
+def find_conclusion(explanation: str, language: Language) -> ConclusionStatement | None:
+    return read_conclusion(explanation, built_in("default"), language).conclusion
+
 
 HATEFUL = """
 The text is hateful.

@@ -24,11 +24,13 @@ from services.haf import parsing_reference as haf_reference
 from services.haf.contract import CONTRACT as HAF_METRIC
 from services.haf.contract import MOST_TOKENS, HafRequest, Response
 from services.haf.transcript import from_response
-from services.hatexscore.conclusion import find_conclusion, statement_anywhere
+from services.hatexscore.conclusion import read_conclusion
+from services.hatexscore.conclusion_printed import statement_anywhere
 from services.hatexscore.contract import HatexscoreRequest
 from services.hatexscore.quotes import count_units, fold, locate, quotations
 from services.hatexscore.variant_paper import SharedRuns
 from services.hatexscore.variants import VARIANTS
+from services.hatexscore.vocabulary import built_in
 from services.hatexscore.words import detect_language
 from services.hlv import prompts as answers
 from shared.language import find_language
@@ -90,7 +92,10 @@ def readings() -> dict[str, Parser]:
 
 
 def concluded(language: Any) -> Parser:
-    return lambda text: (find_conclusion(text, language), statement_anywhere(text, language))
+    return lambda text: (
+        [read_conclusion(text, built_in(name), language) for name in ("default", "policy")],
+        statement_anywhere(text, language),
+    )
 
 
 def server_tokens(text: str) -> Any:

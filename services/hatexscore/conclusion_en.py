@@ -1,0 +1,209 @@
+"""English clauses around a label word: subject, predicate, mood, and the negations that hold it.
+
+Source: our own rules. A negation reaches forward through relative and complement clauses
+("nothing that would make it hateful") up to a border: a contrast, a cause, a new finite clause.
+Everything is looked for in at most `REACH` characters before a word and `BEYOND` after it.
+"""
+
+from __future__ import annotations
+
+from services.hatexscore import cues_en as cues
+from services.hatexscore.readings import Clause, Mood, one_line
+from services.hatexscore.report import Form
+from services.hatexscore.vocabulary import WordInText
+
+REACH = 600  # characters before a label word that may belong to its clause
+BEYOND = 200  # after it
+OPENING = 60  # characters of a clause that may mark it as final
+LONG = 200  # characters before a word, from which the sentence's own opening is another clause's
+NEAR = 80
+
+
+def read_clause(sentence: str, word: WordInText) -> Clause | None:
+    """How the lower-case sentence uses its label word; None where it is no predicate of anything.
+
+    sentence: quotations blanked to quotation marks, offsets as those of `word`.
+    """
+    before = one_line(sentence[max(0, word.start - REACH) : word.start])
+    after = one_line(sentence[word.end : word.end + BEYOND])
+    verb = word.word.kind == "verbs"
+    if word.word.capitals and not cues.AFTER_BARE.match(after):
+        return None
+    if not verb and _only_named(before, after):
+        return None
+    own, prior = _own_clause(before)
+    rejects = _rejects(own, after)
+    form = _form(own, prior, after, word) if rejects is None else "classification"
+    if form is None:
+        return None
+    mood = _mood(sentence, own, prior, after)
+    if mood == "asserted":
+        mood = _subject_mood(own, prior, form)
+    if mood == "asserted" and _final(own, before):
+        form = "final"
+    conceded = cues.CONCESSION.search(prior) is not None
+    return Clause(form, mood, _denials(own) + bool(rejects), bool(rejects), conceded)
+
+
+def _only_named(before: str, after: str) -> bool:
+    """Is the word part of a name or itself the subject: "hate speech laws", "the term hateful"?"""
+    named = cues.NO_VERDICT_BEFORE.search(before[-NEAR:]) or cues.NO_VERDICT_AFTER.match(after)
+    return named is not None
+
+
+def _own_clause(before: str) -> tuple[str, str]:
+    """The words that a negation of the label word may stand in, and those before them."""
+    text = cues.PARENTHESIS.sub(" ", before)
+    adjunct = cues.ADJUNCT.match(text)
+    cut = adjunct.end() if adjunct else 0
+    for border in cues.BORDER.finditer(text, cut):
+        cut = border.end()
+    own = cues.NO_LIST.sub(" ", cues.IDIOM.sub(" ", text[cut:]))
+    return cues.RELATIVE.sub(" ", own), text[:cut]
+
+
+def _denials(own: str) -> int:
+    found = [match.group() for match in cues.NEGATION.finditer(own)]
+    doubled = sum(one == "nor" for one in found[1:])  # neither ... nor, not ... nor: one denial
+    return len(found) - doubled
+
+
+def _rejects(own: str, after: str) -> bool | None:
+    """Whether a label is rejected ("the classification as normal is not accurate") or confirmed;
+    None where no label is spoken of."""
+    said = cues.VERDICT_AFTER.match(after) if cues.LABEL_SUBJECT.search(own) else None
+    if said is None:
+        return None
+    judged, verb = said["judged"], said["verb"]
+    if judged is None and verb not in cues.SUFFICES:
+        return None
+    negative = bool(said["no"]) or verb.endswith(("n't", "n\u2019t"))
+    rejecting: bool = judged in cues.REJECTING or verb in ("fails", "misses")
+    return rejecting != negative
+
+
+def _form(own: str, prior: str, after: str, word: WordInText) -> Form | None:
+    """How the word is predicated; None where it is not."""
+    if word.word.kind == "verbs":
+        return "predication"
+    predicates = list(cues.PREDICATE.finditer(own))
+    if not predicates:
+        return _bare(own, prior, after, word)
+    expletive = cues.EXPLETIVE.search(own) and cues.EXPLETIVE_AFTER.match(after)
+    if cues.ABOUT_IT.search(own, predicates[-1].end()) or expletive:
+        return None
+    return "classification" if cues.CLASSIFICATION.search(own) else "predication"
+
+
+def _bare(own: str, prior: str, after: str, word: WordInText) -> Form | None:
+    """A verdict without a verb: "Not hateful: …", "offensive but not hateful"."""
+    if cues.PRESENT.match(after):
+        return "predication"
+    if word.word.kind == "actions" and cues.OBJECT.match(after) and cues.ACTOR.fullmatch(own):
+        return "bare"
+    if not (cues.BARE.fullmatch(own) and cues.AFTER_BARE.match(after)):
+        return None
+    if cues.PREDICATE.search(prior) and not cues.DROPPED_SUBJECT.search(prior):
+        return "predication"
+    if cues.FIELD.search(prior) and not cues.FIELD_OF_VERDICT.search(prior):
+        return None
+    return "bare" if cues.BARE.fullmatch(prior) or cues.OPENS_BARE.search(prior) else None
+
+
+def _mood(sentence: str, own: str, prior: str, after: str) -> Mood:
+    """Why the clause asserts nothing; `asserted` where its verbs do, whatever the subject is."""
+    asks = sentence.rstrip(" \"'*_)").endswith(("?", "\uff1f"))
+    if asks or cues.ASKED.search(own) or cues.OR_NOT.match(after):
+        return "asked"
+    segment = f"{own} \x00 {cues.CONTRAST.split(after)[0]}"
+    conditional = cues.IF.search(segment) or cues.IF.search(cues.CONTRAST.split(prior)[-1])
+    would = cues.WOULD.search(own) and not cues.WOULD_JUDGE.search(own)
+    if conditional or (would and not cues.NONE_OF_IT.search(own)):
+        return "hypothetical"
+    if cues.DEPENDS.search(segment) or _hedged(own):
+        return "hedged"
+    opening = prior[-NEAR:] if prior.rstrip().endswith(",") else ""
+    if cues.FIRST_SIGHT.search(own + after[:OPENING]) or cues.FIRST_SIGHT.search(opening):
+        return "earlier"
+    if _reported(own):
+        return "reported"
+    elsewhere = cues.PARTIAL.search(opening) and not cues.PREDICATE.search(opening)
+    partial = cues.PARTIAL.search(own) or cues.PARTIAL.match(after.lstrip()) or elsewhere
+    return "partial" if partial else "asserted"
+
+
+def _hedged(own: str) -> bool:
+    """`Nothing that could be called hateful` hedges nothing."""
+    hedge = cues.HEDGE.search(own)
+    if hedge is None or hedge.group() not in ("could", "may", "might"):
+        return hedge is not None
+    return cues.NOTHING_THAT.search(own, 0, hedge.start()) is None
+
+
+def _reported(own: str) -> bool:
+    """Does somebody else say it? The model and its moderators speak for the explanation."""
+    for verb in cues.VERBS.finditer(own):
+        ahead = own[: verb.start()][-OPENING:]
+        if cues.AGENT.search(ahead) or cues.WHAT.search(ahead):
+            continue
+        if verb["say"] or cues.OTHERS.search(ahead):
+            return True
+    return False
+
+
+def _final(own: str, before: str) -> bool:
+    opens = cues.FINAL.search(own[:OPENING])
+    return bool(opens or (len(before) < LONG and cues.FINAL.search(before[:OPENING])))
+
+
+def _subject_mood(own: str, prior: str, form: Form) -> Mood:
+    """An appeal, general, or asserted of this text."""
+    appeal = cues.APPEAL.search(own)
+    specific = cues.SPECIFIC.search(own, appeal.end() if appeal else 0)
+    if appeal and not cues.APPEAL_EXCEPT.search(own) and not specific:
+        return "appeal"
+    if not specific and (cues.GENERAL.search(own) or _of_another(own)):
+        return "general"
+    return "asserted" if form == "bare" or _about_text(own, prior) else "general"
+
+
+def _of_another(own: str) -> bool:
+    """Is it said of persons or things that the text names: "mocks people who are hateful"?"""
+    relative = cues.OTHER_THING.search(own)
+    if relative is None:
+        return False
+    outer = own[: relative.start()]
+    return not (cues.NONE_OF_IT.search(outer) or cues.COPULA.search(outer)) and bool(outer.strip())
+
+
+def _about_text(own: str, prior: str) -> bool:
+    """Is the subject this text? A clause without one takes that of the clauses before it."""
+    leading = cues.LEADING.match(own)
+    head = own[leading.end() :] if leading else own
+    if head.startswith("which"):
+        refers_to = cues.CONTRAST.split(prior)[-1]
+        return cues.NEGATION.search(refers_to) is None and cues.SIGN_OF.search(head) is None
+    if cues.ONE_IN_GENERAL.match(head):
+        return False
+    if cues.INDEFINITE.match(head) or cues.GERUND.match(head):
+        return cues.THIS_TEXT.search(own) is not None
+    if cues.DEFINITE.match(head):
+        return _definite(head)
+    predicate = cues.PREDICATE.search(head)
+    if predicate is None and not cues.BARE.fullmatch(head):
+        return cues.THIS_TEXT.search(head) is not None
+    if predicate is None or predicate.start() == 0:
+        return _about_text(prior[-LONG:], "") if any(map(str.isalnum, prior)) else True
+    until = len(head) if cues.CLASSIFICATION.search(head) else predicate.end()
+    return cues.THIS_TEXT.search(head, 0, until) is not None
+
+
+def _definite(head: str) -> bool:
+    """A definite subject is the text, unless it is no text; `we` must judge something definite."""
+    if not cues.OURSELVES.match(head):
+        return cues.NOT_A_TEXT.match(head) is None
+    judged = cues.VERBS.search(head) and (
+        cues.THIS_TEXT.search(head) or cues.NONE_OF_IT.search(head)
+    )
+    own_view = cues.JUDGED_OBJECT.search(head) or cues.OWN_VIEW.search(head)
+    return bool(judged or own_view or cues.SPECIFIC.search(head))

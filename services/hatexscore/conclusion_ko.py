@@ -1,0 +1,218 @@
+"""Korean clauses around a label word: predicate, mood and negations follow it.
+
+Source: our own rules. Subjects may be dropped; a topic that is not this text is general.
+"""
+
+from __future__ import annotations
+
+import re
+
+from services.hatexscore.readings import Clause, Mood, one_line
+from services.hatexscore.report import Form
+from services.hatexscore.vocabulary import WordInText
+
+REACH = 200  # characters around a label word
+
+# Where the clause of the word ends; the connective itself belongs to it.
+_BORDER_AFTER = re.compile(
+    r"지만|으나(?=[\s,])|나(?=,\s)|는데(?=[\s,])|ㄴ데|은데(?=[\s,])|인데(?=[\s,])"
+    r"|(?<=[이아])며(?=[\s,])|으며|하며|[;；]|므로|(?:이|으)?기 때문|해서(?=\s)|여서|이라서"
+    r"|라서(?=[\s,])|니까"
+    r"|(?<=[가-힣])고(?=,)|(?:이|아니|하|크|있|없|적이|되|르|높|강하|담)고(?=\s(?!있|없|할|볼|하기"
+    r"|보기|는|도|생각|판단|말))|아니라(?!고|는|면)(?=[\s,])|면서(?=\s)|뿐(?:만)? 아니라"
+)
+_BORDER_BEFORE = re.compile(
+    r"지만|그러나|하지만|그렇지만|다만|반면|그럼에도|[;；:：]|므로|기 때문에|따라서|으나\s|는데\s"
+    r"|은데\s|아니라\s|(?:하|이|되|으)며\s|[가-힣]고,|(?:있|없|하|이|크)고\s|니까|그래서|어서\s"
+    r"|아서\s|해서\s"
+)
+_PREDICATE = re.compile(
+    r"충족|부합|인가|일까|까요|인지|입니다|이다|임(?=\W|$)|이에요|예요|인 것|다[.!\s\"'”)]*$"
+    r"|다(?=[\s,])|분류"
+    r"|판단|간주|판정|평가|해당|속하|속한|속합|포함|담고|담긴|담겨|담았|조장|사용|아니|아닙|아닌"
+    r"|아님|않|없|볼\s|본다|봅니다|보아야|봐야|보인|보입|할\s*수|됩니다|된다|됨|한다|합니다|함(?=\W"
+    r"|$)"
+    r"|거리가|여긴|여겨|표시|이르|미치|넘|인정|규정|부를|있다|있습|하다|하고|이므로|이며|이고|이지"
+    r"|이라|라고|하지만|하며|하므로|하여|해서|드러|나타|보이|맞"
+)
+_JUDGE = re.compile(
+    r"분류|판단|간주|판정|평가|본다|봅니다|볼\s|보아야|봐야|보지|보기|여긴|여겨|표시|인정|규정|부를"
+    r"|부르|생각|태그|라벨|구분"
+)
+_NEGATION = re.compile(
+    r"라기보다|지나치다|지나칩|과장|과하다|철회|아니|아닙|아닌|아님|않|없|거리가\s*(?:멀|먼)|못|안\s(?:됩|된|돼|한|함)|잘못"
+    r"|틀[린렸리]|부적절"
+    r"|부정확|옳지|무관|이르지|미달|부당|무리|어렵다고|찾기\s*(?:힘들|어렵)|보기\s*(?:힘들|어렵)"
+    r"|하기는?\s*(?:힘들|어렵)|배제|부족|결여|모자라|벗어나"
+)
+_TWICE = re.compile(
+    r"(옳|적절하|정확하|맞|타당하|이르|해당하|속하|포함되|미치)지\s*(?:는|도)?\s*(?:않|못)"
+    r"|수\s*(?:는|도|가)?\s*없|찾아볼\s*수\s*없|보이지\s*않|지\s*(?:는|도)?\s*못하"
+)
+_REJECTED = re.compile(
+    r"것은\s.{0,10}(?:잘못|틀|부적절|부정확|부당|무리|옳지|적절하지|정확하지|맞지|타당하지)"
+)
+_IDIOM = re.compile(
+    r"뿐(?:만)?\s*아니라|의심(?:할|의)\s*(?:여지|바)\s*(?:가|는|도)?\s*없|틀림\s*없"
+    r"|부인할\s*수\s*없|부정할\s*수\s*없|말할\s*것도\s*없|다름\s*없|다를\s*바\s*없|분명하"
+    r"|지나지\s*않|에\s*불과하지\s*않"
+)
+_ABOUT_IT = re.compile(
+    r"^(?!\s*(?:표현|발언)?의\s*(?:정의|기준|요건|조건)(?:을|를|에)\s*(?:충족|부합|해당|들어맞|맞"
+    r"|미치))\s*(?:표현|발언|콘텐츠|내용)?\s*(?:을|를|에|의|이|가|은|는)?\s*(?:강하게\s*|단호히\s*"
+    r"|명확히\s*)?(?:비판|반대|규탄|고발|지적|보도|비난|대한|관한|대해|관해|방지|금지|예방|근절"
+    r"|문제|다루|다룬|정의|연구|탐지|관련|논의|소개|언급|피해|대응|규제|범죄|맞서|대처|신고|추방"
+    r"|멈추|줄이|없애|경계|주제|관련|역사|기원|현황|배경|실태|사례)"
+)
+_TOPIC_ITSELF = re.compile(r"^\s*(?:표현|발언)?(?:은|는)\s")
+_SAID_OF_TEXT = re.compile(r"아니|아닙|아닌|아님|없|않|찾|보이|담|포함|있|못")
+_BEFORE_NO = re.compile(r"(?:이른바|소위|단순한|반)\s*[\"'“‘]?$")
+_ASKED = re.compile(
+    r"인지|한지|는지|은지|ㄴ지|여부|인가|한가|일까|ㄹ까|할까|을까|나요|까요|습니까|입니까|[?？]"
+    r"|어렵습니다$"
+)
+_HEDGE = re.compile(
+    r"수도\s*있|지도?\s*모[르른릅]|가능성|소지가|불분명|불확실|분명(?:하지|치)\s*않|확실(?:하지"
+    r"|치)\s*않|듯하|듯\s*하|것\s*같|경계(?:에|선)|가[까깝]|달려\s*있|따라\s*다르|달라"
+    r"|판단하기\s*(?:어렵|힘들)|판단할\s*수\s*없|단정(?:할|하기|짓기)|애매|모호|의심(?:된|됩|스)"
+    r"|우려|논란|여지가\s*있|일\s*수\s*있|될\s*수\s*있"
+)
+_HEDGE_BEFORE = re.compile(
+    r"아마|어쩌면|혹시|자칫|누군가는|일부는|어떤 (?:사람|이)|보기에 따라|경우에 따라"
+)
+_FIRST_SIGHT = re.compile(r"처음(?:에|에는|엔)|언뜻|얼핏|겉(?:으로|보기)|당초|원래는|한때|초기에")
+_IF = re.compile(
+    r"다면|라면|만약|만일|(?:(?<!종합)(?<!요약)(?<!정리)(?<!말)하|되|이|없으|있으|쓰|바꾸|넣으)면(?=[\s,])(?!\s*안)|경우(?:에는"
+    r"|라면|엔)"
+    r"|었을\s*(?:것|텐|터)|았을\s*(?:것|텐)|였을\s*(?:것|텐|터)|했을\s*(?:것|텐)|였겠|었겠|했겠"
+    r"|가정하|대신\s*[^.]{0,20}(?:면|었)|더라면|될\s*것이다|이었을"
+)
+_APPEAL = re.compile(
+    r"용납|맞서|만듭시다|합시다|ㅂ시다|읍시다|갑시다|시다[.!]?\s*$|하자[.!]?\s*$|말자|말아야"
+    r"|해서는\s*안|하면\s*안|안\s*됩니다|안\s*된다|안\s*돼|근절|없는\s*(?:세상|사회|공간|커뮤니티"
+    r"|인터넷|곳|게시판|토론|환경|대화)|우리\s*(?:모두|는|가)|모두가|누구나|서로|반대해야|막아야"
+    r"|거부해야|삼가|지양|멀리해야|노력|기억|주의해|허용하지\s*않|받아들여서는|참지|해야\s*(?:한다"
+    r"|합니다|할)|커뮤니티는|플랫폼은|공동체는"
+)
+_SHOULD_JUDGE = re.compile(
+    r"(?:분류|판단|간주|판정|평가|표시|규정|인정|여겨|보아|봐|불러)(?:해|되어|돼|져)?야|(?:분류"
+    r"|판단|간주|판정|표시)[하되돼해][가-힣]{0,4}\s*안|로\s*(?:보"
+    r"|본|볼|봅|봐)"
+)
+_GENERAL = re.compile(
+    r"이란\s|란\s|모든\s|모두\s*[^.]{0,12}(?:것은|건)\s*아니|의미한다|뜻한다|의미하|뜻하"
+    r"|정의(?![를을에])"
+    r"|가리킨|가리키|일반적으로|보통|흔히|대개|늘\s|항상|말한다[.]?\s*$|이런\s*(?:말|글|표현)들"
+    r"|누구든"
+)
+_REPORTED = re.compile(
+    r"(?:라고|다고|이라며|라며|다며)\s*(?:[가-힣]+\s+){0,2}(?:주장|말(?=했|한다|하[며고는]|합)|썼"
+    r"|쓴|적|불평|외치|했다|한다|하였|하는\s*사람|비난|항의|전했|보도|느끼|우긴|이야기|얘기|지적)"
+)
+_OTHERS = re.compile(
+    r"(?:작성자|글쓴이|저자|사람들|누군가|이웃|친구|법원|판사|기자|독자|네티즌|누리꾼|댓글러|그들?"
+    r"|그녀|일부|어떤\s*(?:사람|이)|상대|전문가|경찰|변호사|언론|신문|다른\s*[가-힣]+)(?:은|는|이"
+    r"|가|에서|께서|들은|들이)\s"
+)
+_PARTIAL = re.compile(
+    r"앞부분|뒷부분|일부(?:분)?(?:는|은|만)|첫\s*(?:문장|부분|단어)|마지막\s*(?:문장|단어|부분|말)"
+    r"|그\s*자체만|단독으로|따로\s*보면|이\s*단어|해당\s*단어|단어\s*자체|다른\s*(?:글|댓글|게시물"
+    r"|맥락|상황)|아래\s*(?:댓글|답글|글)|원글|이전\s*(?:글|댓글)|제목만|앞\s*절반|뒤\s*절반"
+)
+_CONTRAST = re.compile(r"지만|으나\s|는데\s|은데\s|그러나|하지만|그렇지만|다만|그럼에도|[;；]")
+_FINAL = re.compile(
+    r"결론|따라서|종합|그러므로|요컨대|최종|결국|전체적으로|전반적으로|정리하면|요약하|이상으로"
+    r"|올바른\s*(?:라벨|분류|판단)|(?:분류|판단|간주|표시|판정)(?:되어|해|돼)야|이를\s*고려"
+)
+_FINAL_PLACE = 25
+_THIS = re.compile(
+    r"판단|결론|라벨|레이블|분류|정답|이(?:것|건|는|를|\s|런\s(?:말|글|표현)은?)|그(?:것|건)\s*은?"
+    r"|해당|위\s|본\s|저는|나는|필자는|모델|시스템|분류기|검토자|관리자|평가자|라벨러|주석자|원문"
+    r"|글|게시물|댓글|시는|시가|편지|포스터|구호|광고|이미지|사진|영상|슬로건|전단|공지|문장|메시지"
+    r"|트윗|발언|텍스트|말(?=은|이|에|을|의|도)|표현(?=은|이|에)|제목|답변|응답|질문|리뷰|문구"
+    r"|작성자의|여기|내용|전체|농담|문단|대화|노래|가사|기사|캡션|출력|요청|게시글|글쓴이의|그의"
+    r"|그녀의|단락|구절"
+)
+_TOPIC = re.compile(r"[가-힣\"]+(?:은|는|이|가)\s")
+_BARE_BEFORE = re.compile(
+    r"(?:\W|따라서|그러므로|결론|결론적으로|결국|명백한|분명한|명백히|분명히|매우|아주|전혀|이는"
+    r"|이것은|그것은|네|예|아니요|아니오|아니다|종합하면|즉|최종|판단|심각한|노골적인|명확한|\d+)*"
+)
+_BARE_AFTER = re.compile(
+    r"^(?:\s*(?:표현|발언|적|글|내용|성))*\s*(?:이|은|가)?\s*(?:아님|없음|임|함)?[\s\"'”)]*(?:$"
+    r"|[.。!,:;(]|때문)"
+)
+
+
+def read_clause(sentence: str, word: WordInText) -> Clause | None:
+    """As `conclusion_en.read_clause`."""
+    before = one_line(sentence[max(0, word.start - REACH) : word.start])
+    after = one_line(sentence[word.end : word.end + REACH])
+    if (_ABOUT_IT.match(after) and word.word.kind != "verbs") or _BEFORE_NO.search(before[-12:]):
+        return None
+    own, rest = _own_clause(after)
+    form = _form(before, own)
+    if form is None or (_TOPIC_ITSELF.match(own) and not _SAID_OF_TEXT.search(own)):
+        return None
+    mood = _mood(sentence, before, own, rest, form)
+    final = mood == "asserted" and (_FINAL.search(before[-120:]) or _FINAL.search(own))
+    denials, rejected = _denials(own)
+    return Clause(
+        "final" if final else form, mood, denials, rejected, own.endswith(("지만", "으나"))
+    )
+
+
+def _own_clause(after: str) -> tuple[str, str]:
+    idioms_out = _IDIOM.sub(lambda match: "\x00" * len(match.group()), after)
+    border = _BORDER_AFTER.search(idioms_out)
+    end = border.end() if border else len(after)
+    return idioms_out[:end], after[end:]
+
+
+def _denials(own: str) -> tuple[int, bool]:
+    """Negations, "옳지 않" and alike as one; and whether they reject a label."""
+    rejected = _REJECTED.search(own)
+    return len(_NEGATION.findall(_TWICE.sub("않", own))), rejected is not None
+
+
+def _form(before: str, own: str) -> Form | None:
+    if _BARE_AFTER.match(own) and (
+        _BARE_BEFORE.fullmatch(before) or before.rstrip().endswith((":", "：", ","))
+    ):
+        return "bare"
+    if not _PREDICATE.search(own):
+        return "predication" if _BARE_AFTER.match(own) and _THIS.search(before) else None
+    return "classification" if _JUDGE.search(own) else "predication"
+
+
+def _mood(sentence: str, before: str, own: str, rest: str, form: Form) -> Mood:
+    leading = _CONTRAST.split(before)[-1]
+    if _ASKED.search(own) or sentence.rstrip(" \"'”*").endswith(("?", "？")):
+        return "asked"
+    if _IF.search(own) or _IF.search(leading):
+        return "hypothetical"
+    if _HEDGE.search(own) or _HEDGE_BEFORE.search(leading):
+        return "hedged"
+    if _FIRST_SIGHT.search(leading):
+        return "earlier"
+    if _REPORTED.search(own) or (_OTHERS.search(leading) and _JUDGE.search(own)):
+        return "reported"
+    return _unspecific(leading, own, form)
+
+
+def _unspecific(leading: str, own: str, form: Form) -> Mood:
+    if _PARTIAL.search(leading):
+        return "partial"
+    if (_APPEAL.search(own) or _APPEAL.search(leading[-40:])) and not _SHOULD_JUDGE.search(own):
+        return "appeal"
+    if _GENERAL.search(own) or _GENERAL.search(leading):
+        return "general"
+    if form == "bare" or _THIS.search(leading) or not _TOPIC.search(_subjects(leading)):
+        return "asserted"
+    return "general"
+
+
+def _subjects(leading: str) -> str:
+    """What may hold the topic of the clause: the words after the last border."""
+    pieces = _BORDER_BEFORE.split(leading)
+    return pieces[-1] if pieces else leading

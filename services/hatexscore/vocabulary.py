@@ -1,0 +1,205 @@
+"""Label vocabularies: words that name the two sides of a decision, built in or a caller's own.
+
+Source: our own; Hu & Lee, arXiv:2601.13547, Table 8 asks for "hateful" and "non-hateful" alone, and
+callers ask for other words. The built-in ones are `data/vocabularies/{name}.json`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Literal, get_args
+
+from services.hatexscore.report import Label, VocabularyName
+
+FOLDER = Path(__file__).parent / "data" / "vocabularies"
+LONGEST_WORD = 60  # characters, after folding
+MOST_WORDS = 20  # a side, of a caller's own
+SIDES: tuple[Label, ...] = get_args(Label)
+TASKS: tuple[VocabularyName, ...] = ("toxicity", "safety", "policy", "three-way")
+MOST_WRITTEN_OUT = 20  # words of a side that a refusal lists
+
+GAP = "*"  # in a built-in word: up to two words more, as in "against * policy"
+
+_HYPHENS = re.compile(r"[\s\-\u2010-\u2015_]+")
+_GAP = r"[\s\-\u2010-\u2015_]{0,3}"
+_NEGATED = re.compile(r"(?:(?:does|do|is)\s+)?(?:not|no|non|非|不是|비)[\s]*")
+_CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uac00-\ud7a3]")
+
+Kind = Literal["first", "second", "one_way", "verbs", "actions"]
+
+
+def fold(word: str) -> str:
+    """NFKC, lower case, a hyphen is a space."""
+    return _HYPHENS.sub(" ", unicodedata.normalize("NFKC", word).lower()).strip()
+
+
+@dataclass(frozen=True, slots=True)
+class LabelWord:
+    """A word of a vocabulary, as its owner writes it.
+
+    kind:      `first` decides before `second`; `one_way` says nothing where it is denied; `verbs`
+               need no other predicate; `actions` may have the text as their object.
+    capitals:  it is the word in capitals only.
+    line_only: it is the word in a label line only.
+    """
+
+    text: str
+    side: Label
+    kind: Kind = "first"
+    capitals: bool = False
+    line_only: bool = False
+
+    @property
+    def decides(self) -> bool:
+        """Is it of the first rank, before which the others give way?"""
+        return self.kind not in ("second", "one_way")
+
+
+@dataclass(frozen=True, slots=True)
+class WordInText:
+    """A label word at text[start:end]; `denied` where a prefix turns it, as in non-hateful."""
+
+    start: int
+    end: int
+    word: LabelWord
+    denied: bool
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """The words in force. `name` is None for a caller's own."""
+
+    name: VocabularyName | None
+    words: tuple[LabelWord, ...]
+    pattern: re.Pattern[str]
+    known: Mapping[str, LabelWord]
+
+    def find(self, plain: str, original: str, *, in_line: bool = False) -> Iterator[WordInText]:
+        """The words in `plain`, which is `original` in lower case, character for character."""
+        for match in self.pattern.finditer(plain):
+            word = self._known(match["latin"] or match["cjk"])
+            if word.line_only and not in_line:
+                continue
+            if word.capitals and not original[match.start() : match.end()].isupper():
+                continue
+            denied = bool(match["non"] or match["cjk_non"])
+            yield WordInText(match.start(), match.end(), word, denied)
+
+    def _known(self, matched: str) -> LabelWord:
+        """The word; one with a gap by its first and its last part."""
+        folded = fold(matched)
+        if folded in self.known:
+            return self.known[folded]
+        parts = folded.split(" ")
+        gapped = (f"{' '.join(parts[:cut])} {GAP} {parts[-1]}" for cut in range(1, len(parts)))
+        return next(self.known[text] for text in gapped if text in self.known)
+
+    def label_of(self, word: str) -> Label | None:
+        """The side of a word, with or without a negation before it; None if it is unknown."""
+        folded = fold(word)
+        if folded in self.known:
+            return self.known[folded].side
+        listed = next((one.side for one in self.words if fold(one.text) == folded), None)
+        negation = _NEGATED.match(folded)
+        if listed or not negation or folded[negation.end() :] not in self.known:
+            return listed
+        return other_side(self.known[folded[negation.end() :]].side)
+
+    def side(self, label: Label) -> tuple[str, ...]:
+        """The words of one side, as written."""
+        return tuple(one.text for one in self.words if one.side == label)
+
+
+def other_side(label: Label) -> Label:
+    return "non-hateful" if label == "hateful" else "hateful"
+
+
+@cache
+def built_in(name: VocabularyName) -> Vocabulary:
+    held = json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))
+    words = [
+        LabelWord(text, side, kind)
+        for side in SIDES
+        for of_language in held[side].values()
+        for kind in get_args(Kind)
+        for text in of_language.get(kind, ())
+    ]
+    return _compiled(name, words)
+
+
+def own_vocabulary(labels: Mapping[Label, Sequence[str]]) -> Vocabulary:
+    """A caller's own words, already checked by `mistake`."""
+    return _own(tuple(_own_word(text.strip(), side) for side in SIDES for text in labels[side]))
+
+
+@lru_cache(maxsize=64)
+def _own(words: tuple[LabelWord, ...]) -> Vocabulary:
+    return _compiled(None, words)
+
+
+def _own_word(text: str, side: Label) -> LabelWord:
+    short = len(text) == 1 or text.isdigit()
+    capitals = text.isupper() and len(text) > 1
+    return LabelWord(text, side, "actions", capitals=capitals, line_only=short)
+
+
+def mistake(labels: Mapping[Label, Sequence[str]]) -> tuple[Label, int, str] | None:
+    """The first word that cannot be one: its side, its place and why; None where all can."""
+    seen: dict[str, Label] = {}
+    for side in SIDES:
+        for place, word in enumerate(labels[side]):
+            folded = fold(word)
+            if not 1 <= len(folded) <= LONGEST_WORD or not any(map(str.isalnum, folded)):
+                return side, place, f"a word has 1 to {LONGEST_WORD} characters"
+            if seen.setdefault(folded, side) != side:
+                return side, place, f"{word!r} stands on both sides"
+    return None
+
+
+def vocabulary_of_word(word: str) -> VocabularyName:
+    """The vocabulary that a decision's own word puts in force: its only task, else `default`."""
+    folded = fold(word)
+    if folded in {"hateful", "non hateful", "nonhateful"}:
+        return "default"
+    tasks = [name for name in TASKS if _counts(built_in(name), folded)]
+    return tasks[0] if len(tasks) == 1 else "default"
+
+
+def _counts(vocabulary: Vocabulary, folded: str) -> bool:
+    return any(fold(one.text) == folded and one.kind != "one_way" for one in vocabulary.words)
+
+
+def _compiled(name: VocabularyName | None, words: Sequence[LabelWord]) -> Vocabulary:
+    """Longest words first; "not hateful" is left to the negation where "hateful" is a word."""
+    every = {fold(one.text): one for one in reversed(words)}
+    known = {text: one for text, one in every.items() if not _is_negation(text, one, every)}
+    ordered = sorted(known, key=lambda text: (-len(text), text))
+    cjk = [text for text in ordered if _CJK.search(text)]
+    latin = [text for text in ordered if not _CJK.search(text)]
+    pattern = re.compile(
+        rf"(?<!\w)(?P<non>(?:non|un){_GAP})?(?P<latin>{_alternatives(latin)})(?!\w)"
+        rf"|(?P<cjk_non>(?<![并绝而无])非|(?<![가-힣])비{_GAP})?(?P<cjk>{_alternatives(cjk)})"
+    )
+    return Vocabulary(name, tuple(words), pattern, known)
+
+
+def _is_negation(text: str, word: LabelWord, every: Mapping[str, LabelWord]) -> bool:
+    negation = _NEGATED.match(text)
+    rest = every.get(text[negation.end() :]) if negation else None
+    return rest is not None and rest.side != word.side
+
+
+def _alternatives(texts: Sequence[str]) -> str:
+    """Blanks of the folded words match any few hyphens or blanks; an empty list matches nothing."""
+    return "|".join(map(_spaced, texts)) or r"(?!)"
+
+
+def _spaced(text: str) -> str:
+    escaped = _GAP.join(map(re.escape, text.split(" ")))
+    return escaped.replace(_GAP + re.escape(GAP), r"(?:\s\w{1,20}){0,2}")

@@ -1,0 +1,196 @@
+"""Laws of the reading of conclusions, our own sentences by family, the golden figures."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from services.hatexscore.conclusion import MOST_OTHERS, read_conclusion
+from services.hatexscore.readings import read_label
+from services.hatexscore.report import Label
+from services.hatexscore.vocabulary import LabelWord, WordInText, built_in, own_vocabulary
+from tests.hatexscore.golden_conclusions import (
+    GOLDEN,
+    Snippet,
+    figures,
+    golden,
+    outcomes,
+    own,
+    table,
+)
+
+HATE = built_in("hate")
+SUBJECTS = (
+    *("post", "comment", "tweet", "message", "statement", "sentence", "remark", "caption"),
+    *("headline", "review", "reply", "response", "answer", "output", "prompt", "conversation"),
+    *("paragraph", "passage", "lyric", "joke", "meme", "article", "question", "wording"),
+)
+PREDICATIONS = (
+    "is hateful",
+    "is hate speech",
+    "constitutes hate speech",
+    "contains hate speech",
+    "qualifies as hate speech",
+    "amounts to hate speech",
+    "meets the definition of hate speech",
+    "crosses the line into hate speech",
+    "is classified as hateful",
+    "is considered hate speech by the moderators",
+)
+NEUTRAL = (
+    "The author talks about the weather.",
+    "It mentions a football match between two towns.",
+    "The second line names a bakery.",
+    "Two persons are quoted.",
+    "The tone is calm.",
+)
+APPEALS = (
+    "We must not tolerate hate speech.",
+    "Let us all stand up against hate speech.",
+    "Our community has no place for hateful words.",
+    "Hate speech is defined as an attack on a protected group.",
+    "Hate speech is speech that attacks people for who they are.",
+    "Hateful language hurts people.",
+    "Everyone should be able to speak without resorting to hateful language.",
+)
+
+
+def label(explanation: str, vocabulary: str = "hate") -> Label | None:
+    found = read_conclusion(explanation, built_in(vocabulary), "en").conclusion
+    return found.label if found else None
+
+
+verdicts = st.builds(
+    lambda subject, predicate, no: (f"{no}the {subject} {predicate}.", bool(no)),
+    st.sampled_from(SUBJECTS),
+    st.sampled_from(PREDICATIONS),
+    st.sampled_from(["", "It is not true that "]),
+)
+
+
+@given(verdicts, st.lists(st.sampled_from(NEUTRAL), max_size=3), st.integers(0, 3))
+def test_subject_and_place_change_nothing(
+    verdict: tuple[str, bool], others: list[str], place: int
+) -> None:
+    said, denied = verdict
+    others.insert(min(place, len(others)), said[0].upper() + said[1:])
+    assert label(" ".join(others)) == ("non-hateful" if denied else "hateful")
+
+
+@given(verdicts, st.lists(st.sampled_from(APPEALS), min_size=1, max_size=3))
+def test_what_ought_to_be_changes_nothing(verdict: tuple[str, bool], appeals: list[str]) -> None:
+    said, denied = verdict
+    expected = "non-hateful" if denied else "hateful"
+    assert label(" ".join([said[0].upper() + said[1:], *appeals])) == expected
+    assert label(" ".join(appeals)) is None
+
+
+@pytest.mark.parametrize("snippet", own(), ids=lambda snippet: snippet.name)
+def test_our_own_sentences(snippet: Snippet) -> None:
+    [found] = outcomes([snippet])
+    assert found.right, (snippet.explanation, found.read)
+
+
+@pytest.mark.skipif(not GOLDEN.exists(), reason="the golden files are on development machines")
+def test_golden_figures() -> None:
+    found = outcomes(golden())
+    print(table(found, "family"))  # noqa: T201 - the figures of the card
+    for by in ("vocabulary", "language"):
+        for group, counts in figures(found, by).items():
+            assert counts["right"] >= 0.97 * counts["verdicts"], group
+    total = figures(found, "family").values()
+    summed = {name: sum(each[name] for each in total) for name in ("verdicts", "right", "none")}
+    assert sum(each["inverted"] for each in total) <= 0.005 * summed["verdicts"]
+    assert sum(each["false"] for each in total) <= 0.05 * summed["none"]
+    assert sum(each["placed"] for each in total) >= 0.97 * summed["right"]
+
+
+@pytest.mark.parametrize(
+    ("explanation", "vocabulary", "stated", "word", "form", "confidence"),
+    [
+        ("I rate the reply as toxic.", "toxicity", "hateful", "toxic", "classification", "plain"),
+        ("Verdict: **Hateful**", "hate", "hateful", "Hateful", "final", "plain"),
+        ("The label hateful is wrong.", "hate", "non-hateful", "hateful", "final", "inferred"),
+        ("Is it hateful? No.", "hate", "non-hateful", "hateful", "bare", "inferred"),
+        ("The post is harmful.", "default", "hateful", "harmful", "predication", "inferred"),
+        (
+            "The post is hateful. The post is not hateful.",
+            *("hate", "non-hateful", "hateful", "predication", "contested"),
+        ),
+    ],
+)
+def test_word_form_and_confidence(
+    explanation: str, vocabulary: str, stated: str, word: str, form: str, confidence: str
+) -> None:
+    found = read_conclusion(explanation, built_in(vocabulary), "en").conclusion
+    assert found is not None
+    assert (found.label, found.word, found.confidence) == (stated, word, confidence)
+    assert found.form in (form, "classification")
+
+
+@pytest.mark.parametrize(
+    ("other", "why"),
+    [
+        ("The post is hateful.", "earlier"),
+        ("The post may be hateful.", "hedged"),
+        ("Had it named a group, the post would be hateful.", "hypothetical"),
+        ("Everyone should make sure that posts are not hateful.", "appeal"),
+        ("Insults are hateful.", "general"),
+        ("He claims that the post is hateful.", "reported"),
+        ("The last word is hateful.", "partial"),
+    ],
+)
+def test_other_verdicts_say_why_they_do_not_hold(other: str, why: str) -> None:
+    read = read_conclusion(f"{other} The post is not hateful.", HATE, "en")
+    assert read.conclusion is not None
+    assert read.conclusion.label == "non-hateful"
+    [found] = read.others
+    assert (found.why, found.start, found.end) == (why, 0, len(other))
+
+
+def test_word_rank_decides_before_place() -> None:
+    read = read_conclusion("It is not hateful. The post is offensive.", built_in("default"), "en")
+    assert read.conclusion is not None
+    assert read.conclusion.label == "non-hateful"
+    assert [other.why for other in read.others] == ["outranked"]
+    assert label("It is both offensive and hateful.", "default") == "hateful"
+
+
+def test_few_other_verdicts_are_listed() -> None:
+    explanation = " ".join(f"{n}) The post may be hateful." for n in range(30))
+    assert len(read_conclusion(explanation, HATE, "en").others) == MOST_OTHERS
+
+
+@given(st.integers(0, 6))
+def test_denials_turn_a_word_and_silence_a_one_way_word(denials: int) -> None:
+    both = WordInText(0, 1, LabelWord("a", "hateful"), denied=False)
+    one_way = WordInText(0, 1, LabelWord("a", "hateful", "one_way"), denied=False)
+    turned = denials % 2 == 1
+    assert read_label(both, denials) == ("non-hateful" if turned else "hateful")
+    assert read_label(one_way, denials) == (None if turned else "hateful")
+
+
+def test_own_capitals_and_digits() -> None:
+    capitals = own_vocabulary({"hateful": ["HOF", "1"], "non-hateful": ["NOT", "0"]})
+
+    def read(explanation: str) -> Label | None:
+        found = read_conclusion(explanation, capitals, "en").conclusion
+        return found.label if found else None
+
+    assert read("The tweet is HOF.") == "hateful"
+    assert read("The tweet is hof.") is None
+    assert read("Label: NOT") == "non-hateful"
+    assert read("Class: 1") == "hateful"
+    assert read("It names 1 town and 0 persons.") is None
+
+
+@given(
+    st.text(max_size=300),
+    st.sampled_from(["en", "zh", "ko"]),
+    st.sampled_from(["default", "policy"]),
+)
+def test_any_text_is_read(text: str, language: str, vocabulary: str) -> None:
+    read = read_conclusion(text, built_in(vocabulary), language)  # type: ignore[arg-type]
+    for one in (read.conclusion, *read.others):
+        assert one is None or 0 <= one.start < one.end <= len(text)

@@ -1,0 +1,117 @@
+"""Decisions in the caller's words: which vocabulary is in force, and what the model is asked."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+from pydantic import ValidationError
+
+from services.hatexscore.contract import HatexscoreRequest
+from services.hatexscore.metric import SERVICE
+from shared.errors import BadInput
+from shared.problems import validation_problem
+from tests.hatexscore.fake import FakeClassifier, bound
+
+score = SERVICE.score
+TEXT = "You clowns cannot park, hand in your licence and take the bus"
+TOXIC = 'It calls drivers "clowns" and mocks them. I rate the post as toxic.'
+OWN = {"hateful": ["HOF"], "non-hateful": ["NOT"]}
+
+
+def ask(**fields: Any) -> HatexscoreRequest:
+    return HatexscoreRequest(**{"text": TEXT, "explanation": TOXIC, "language": "en", **fields})
+
+
+class ThreeClasses(FakeClassifier):
+    """P of normal, offensive and hateful: 0.5, 0.3 and 0.2 of what `by_hash` says."""
+
+    def probabilities(self, texts: Any) -> Any:
+        [_, hateful] = super().probabilities(texts).T
+        return np.stack([1 - hateful / 2, hateful * 0.3, hateful * 0.2], axis=1)
+
+
+def three() -> ThreeClasses:
+    return ThreeClasses(labels=("normal", "offensive", "hateful"))
+
+
+def test_the_decision_is_reported_in_both_words() -> None:
+    with bound(FakeClassifier()):
+        report = score(ask(predicted_label="toxic"))
+    assert report.predicted_label == "hateful"
+    assert report.predicted_label_sent == "toxic"
+    assert (report.stated_label, report.label_match) == ("hateful", True)
+    assert report.provenance.parameters["vocabulary"] == "toxicity"
+    assert report.conclusion is not None
+    assert (report.conclusion.word, report.conclusion.form) == ("toxic", "classification")
+    assert (report.conclusion.label, report.conclusion.confidence) == ("hateful", "plain")
+
+
+def test_own_words_replace_the_built_in_ones() -> None:
+    with bound(FakeClassifier()):
+        unread = score(ask(labels=OWN, predicted_label="NOT"))
+        read = score(ask(labels=OWN, explanation="The tweet is HOF."))
+    assert (unread.predicted_label, unread.stated_label) == ("non-hateful", None)
+    assert unread.components.htc == 0
+    assert (read.predicted_label, read.stated_label) == ("hateful", "hateful")
+    assert read.provenance.parameters["vocabulary"] == OWN
+
+
+@pytest.mark.parametrize(
+    ("labels", "variant", "share"),
+    [
+        ("default", "robust", 0.5),  # offensive is of the hateful side
+        ("three-way", "robust", 0.2),
+        ("default", "paper", 0.2),  # knows two labels alone
+    ],
+)
+def test_the_probability_is_the_sum_over_the_hateful_side(
+    labels: str, variant: str, share: float
+) -> None:
+    with bound(FakeClassifier()):
+        whole = score(ask(labels=labels, variant=variant, predicted_label="hateful"))
+    with bound(three()):
+        report = score(ask(labels=labels, variant=variant, predicted_label="hateful"))
+    assert whole.probability_original is not None
+    assert report.probability_original == pytest.approx(share * whole.probability_original)
+
+
+def test_a_model_without_a_label_of_the_hateful_side_is_refused() -> None:
+    model = FakeClassifier(labels=("negative", "positive"))
+    with bound(model), pytest.raises(BadInput) as caught:
+        score(ask())
+    assert caught.value.pointer == "/model"
+
+
+@pytest.mark.parametrize("variant", ["robust", "paper", "reference"])
+def test_the_canonical_words_are_always_accepted(variant: str) -> None:
+    request = ask(labels=OWN, predicted_label="non-hateful", variant=variant)
+    assert request.decision == "non-hateful"
+
+
+def test_mistakes_have_pointers() -> None:
+    body = {"text": "a", "explanation": "b", "labels": {"hateful": ["x y"], "non-hateful": ["X-Y"]}}
+    with pytest.raises(ValidationError) as caught:
+        HatexscoreRequest.model_validate_json(json.dumps(body))
+    [error] = validation_problem(caught.value, body)["errors"]
+    assert error["pointer"] == "#/labels/non-hateful/0"
+    with pytest.raises(ValidationError) as caught:
+        ask(predicted_label="purple", labels=OWN)
+    [found] = caught.value.errors()
+    assert found["loc"] == ("predicted_label",)
+    assert "HOF" in found["msg"]
+    assert "NOT" in found["msg"]
+
+
+def test_other_verdicts_and_doubts_are_reported() -> None:
+    said = 'It says "clowns". The post may be toxic. The post is toxic. The post is not toxic.'
+    with bound(FakeClassifier()):
+        report = score(ask(explanation=said, labels="toxicity"))
+    assert report.conclusion is not None
+    assert report.conclusion.confidence == "contested"
+    assert [other.why for other in report.other_verdicts] == ["earlier", "hedged"]
+    assert any("contested" in warning for warning in report.warnings)
+    for other in report.other_verdicts:
+        assert "toxic" in said[other.start : other.end]
