@@ -73,6 +73,12 @@ class Passage:
         """Does any part of the span lie inside a quotation?"""
         return _touches(self.quotations, start, end)
 
+    def quotations_in(self, start: int, end: int) -> Sequence[Span]:
+        """The quotations that share a character with the span, in order."""
+        first = bisect_right(self.quotations, start, key=lambda span: span[1])
+        last = bisect_left(self.quotations, end, key=lambda span: span[0])
+        return self.quotations[first:last]
+
     def sentence_at(self, position: int) -> int:
         """Index of the sentence that holds the character at `position`."""
         return max(0, bisect_right(self.sentences, position, key=lambda s: s.start) - 1)
@@ -174,6 +180,8 @@ class GroupMention:
     group:    the term of the list that was found; of a demonym or a slur, what it stands for.
     found_as: `term` as printed, `plural` or `lemma` of it, or one of the layers that we add.
     counts:   does it identify the targeted group? `reason` says why, in words for a reader.
+    attacked: is it attacked, according to the explanation?
+    in_text:  does the moderated text name the same group? None where it names none.
     """
 
     group: str
@@ -184,6 +192,8 @@ class GroupMention:
     found_as: FoundAs
     counts: bool
     reason: str
+    attacked: bool = False
+    in_text: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)

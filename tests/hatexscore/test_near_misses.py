@@ -13,8 +13,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rapidfuzz.process import extractOne
 
-from services.hatexscore import quotes
-from services.hatexscore.quotes import Haystack, Quotation, around, exact_spans, locate, quotations
+from services.hatexscore import quote_search
+from services.hatexscore.quote_search import (
+    Haystack,
+    around,
+    exact_spans,
+    locate,
+    nearest_passage,
+    passages,
+    regions_of,
+)
+from services.hatexscore.quotes import Quotation, quotations
 from tests.hatexscore import plain_search
 
 ALPHABETS = [
@@ -56,7 +65,8 @@ def test_the_index_finds_what_the_plain_search_finds(pair: tuple[str, str]) -> N
     haystack = Haystack(text)
     needle = fuzzy_needle(quoted)
     assert exact_spans(haystack, needle) == plain_search.exact(text, quoted)
-    assert quotes.nearest_passage(haystack, needle) == plain_search.nearest(text, quoted)
+    regions = regions_of(haystack, needle)
+    assert nearest_passage(haystack, needle, regions) == plain_search.nearest(text, quoted)
 
 
 def fuzzy_needle(quoted: str) -> str:
@@ -135,7 +145,7 @@ def test_the_work_grows_as_text_and_quotations_do(
         compared += len(choices)
         return extract_one(needle, choices, **options)
 
-    monkeypatch.setattr(quotes, "extractOne", counting)
+    monkeypatch.setattr(quote_search, "extractOne", counting)
     found = []
     for characters in (5_000, 20_000):
         text, explanation = FAMILIES[family](characters)
@@ -143,7 +153,7 @@ def test_the_work_grows_as_text_and_quotations_do(
         compared = 0
         calls = steps(lambda text=text, quoted=quoted: locate(text, quoted))  # type: ignore[misc]
         found.append((calls, compared))
-        assert compared <= quotes.REGIONS * quotes.BORDERS**2 * len(quoted)
+        assert compared <= quote_search.REGIONS * quote_search.BORDERS**2 * len(quoted)
     smaller, larger = found  # four times the characters; a search of everything takes 16 times
     assert larger[0] <= 8 * smaller[0]  # more places agree by chance in a longer text
     assert larger[1] <= 8 * smaller[1] + 500
@@ -155,7 +165,8 @@ def test_six_hundred_near_misses_are_few_comparisons() -> None:
     quoted = quotations(near_misses(text, 30))
     assert len(quoted) > 590
     haystack = Haystack(text)
-    spans = [quotes.passages(haystack, fuzzy_needle(one.text)) for one in quoted]
+    needles = [fuzzy_needle(one.text) for one in quoted]
+    spans = [passages(haystack, needle, regions_of(haystack, needle)) for needle in needles]
     assert sum(map(len, spans)) < 200 * len(quoted)
     calls = steps(lambda: locate(text, quoted))
     assert calls < 5_000_000
@@ -163,4 +174,5 @@ def test_six_hundred_near_misses_are_few_comparisons() -> None:
 
 def test_a_quotation_that_occurs_nowhere_is_missing() -> None:
     quoted = [Quotation(0, 5, "nothing of this stands there")]
-    assert locate("A text about something else entirely", quoted) == ([], quoted)
+    located = locate("A text about something else entirely", quoted)
+    assert (located.quotes, located.missing) == ((), tuple(quoted))

@@ -26,7 +26,8 @@ from services.haf.contract import MOST_TOKENS, HafRequest, Response
 from services.haf.transcript import from_response
 from services.hatexscore.conclusion import find_conclusion, statement_anywhere
 from services.hatexscore.contract import HatexscoreRequest
-from services.hatexscore.quotes import count_units, fold, locate, quotations
+from services.hatexscore.quote_search import fold, locate
+from services.hatexscore.quotes import count_units, quotations
 from services.hatexscore.variant_paper import SharedRuns
 from services.hatexscore.variants import VARIANTS
 from services.hatexscore.words import detect_language
