@@ -26,6 +26,8 @@ BOUNDED = {
     "services.haf.parsing._PATTERNS": "600, by LONGEST_CLAUSE",
     "services.hatexscore.conclusion._LABEL": "60, by _LONGEST_LABEL",
     "services.hatexscore.conclusion._NEGATION_EN": "600, by REACH",
+    "services.hatexscore.group_cues": "80 around a mention, by WINDOW",
+    "services.hatexscore.quote_kinds": "240 on either side of a quotation, by REACH",
     "services.hatexscore.group_terms.load_cues": "80 around a mention, by WINDOW",
 }
 LONGEST_BOUNDED = 6.0  # seconds of a match in the longest text that such a pattern is given

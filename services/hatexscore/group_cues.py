@@ -30,7 +30,7 @@ _BECAUSE = (
 _ATTACKS = r"(?:attack|insult|mock|ridicul|demean|target|denigrat|degrad|deri)\w*(?:\son)?"
 _LISTED = (
     r"(?:(?:an?|the|real|perceived|assumed|presumed|supposed|alleged|own)\s){0,2}"
-    r"(?:[\w-]+(?:,\s|\s(?:or|and)\s|,\s(?:or|and)\s)){0,5}(?:(?:their|his|her|own)\s){0,2}$"
+    r"(?:(?:[\w-]+\s)?[\w-]+(?:,\s|\s(?:or|and)\s|,\s(?:or|and)\s)){0,5}(?:(?:their|his|her|own)\s){0,2}$"
 )
 
 GROUNDS: dict[Language, GroundRules] = {
@@ -144,6 +144,12 @@ BYSTANDERS: dict[Language, BystanderRules] = {
         ),
     ),
 }
+
+# "leaves X out of it"
+LEAVES = re.compile(r"\b(?:leav(?:e|es|ing)|left|keep|keeps|kept|keeping)\s(?:\w+\s){0,2}$")
+LEFT_OUT = re.compile(
+    r"^(?:\s\w+){0,3}?\s(?:out\s(?:of|entirely|altogether)|alone|in\speace|out\W*$)"
+)
 
 HEDGES: dict[Language, re.Pattern[str]] = {
     "en": re.compile(r"\b(?:may|might|could|possibly|perhaps|potentially)\b", re.IGNORECASE),

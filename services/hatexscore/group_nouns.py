@@ -7,16 +7,14 @@ demonym or a faith and is no person is a thing.
 
 from __future__ import annotations
 
-import json
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
 from functools import lru_cache
-from pathlib import Path
 
-from services.hatexscore.group_terms import Passage, TermMatch, singular
+from services.hatexscore.group_terms import Passage, TermMatch, person_nouns, singular
 from services.hatexscore.words import Span
 
-FOLDER = Path(__file__).with_name("data")
 MOST_NOUNS = 4  # words of a noun phrase behind the group's name
 REACH = 60  # characters
 
@@ -217,15 +215,9 @@ _ADJECTIVE_ALONE = frozenset(
 )
 
 
-@lru_cache(maxsize=1)
-def _nouns() -> dict[str, frozenset[str]]:
-    content = json.loads((FOLDER / "person_nouns.json").read_text(encoding="utf-8"))
-    return {name: frozenset(words) for name, words in content.items()}
-
-
 def is_person(word: str) -> bool:
     """Does the English noun name persons, in singular or plural?"""
-    nouns, lower = _nouns()["en"], word.lower()
+    nouns, lower = person_nouns()["en"], word.lower()
     last = lower.rpartition("-")[2]
     return any(one in nouns for form in {lower, last} for one in (form, singular(form)))
 
@@ -267,7 +259,9 @@ def is_thing(passage: Passage, match: TermMatch) -> bool:
     if head is None:
         return False
     word = head[0].lower()
-    return not (word in _nouns()["en_people"] or word in _ATTACKING or word.endswith("phobia"))
+    return not (
+        word in person_nouns()["en_people"] or word in _ATTACKING or word.endswith("phobia")
+    )
 
 
 def _modifies(match: TermMatch) -> bool:
@@ -301,7 +295,7 @@ def _phrase(text: str, position: int) -> Iterator[tuple[str, int, int]]:
                 return
             position, joined = following.end(), joined + 1
             continue
-        if lower in _FUNCTION or lower.endswith(("ly", "n't")) or _is_verb(lower):
+        if lower in _FUNCTION or lower.endswith(("ly", "n't")) or _is_verb(text, word):
             return
         yield word.group(), word.start(), word.end()
         position, joined = word.end(), joined + 1
@@ -312,9 +306,13 @@ def _after_blank(text: str, position: int) -> int:
     return gap.end() if gap else position
 
 
-def _is_verb(word: str) -> bool:
-    """ "Chinese living here", "Mexican called lazy"; "a Turkish building worker" is rarer."""
-    return word.endswith(("ing", "ed")) and not is_person(word)
+def _is_verb(text: str, word: re.Match[str]) -> bool:
+    """ "Chinese living here", "Mexican called lazy"; but "Islamic banking rules"."""
+    lower = word.group().lower()
+    if not lower.endswith(("ing", "ed")) or is_person(lower):
+        return False
+    following = _WORD.match(text, _after_blank(text, word.end()))
+    return following is None or following.group().lower() in _FUNCTION
 
 
 _THING_ZH = re.compile(
@@ -329,25 +327,34 @@ LONGEST_NOUN = 8  # characters, of Chinese and Korean
 
 
 def _person_end_cjk(passage: Passage, match: TermMatch) -> int | None:
-    """The longest person noun right behind the name, one short word between them at most."""
-    nouns, text = _nouns()[passage.language], passage.text
+    """The longest person noun right behind the name; in Korean one short word may modify it."""
+    nouns, text = person_nouns()[passage.language], passage.text
     start = match.end
     if passage.language == "ko" and text[start : start + 1] == " ":
         start += 1
-    for end in range(min(len(text), start + LONGEST_NOUN), start, -1):
-        if text[start:end] in nouns or (
-            end - start > 2
-            and any(text[start:end].endswith(noun) for noun in nouns)
-            and text[start:end].isalpha()
-            and passage.language == "ko"
-            and _at_border(passage, end)
-        ):
+    reach = min(len(text), start + LONGEST_NOUN)
+    for end in range(reach, start, -1):
+        if text[start:end] in nouns:
             return end
-    return None
+    if passage.language != "ko" or text[start:reach].isspace():
+        return None
+    endings = _endings_ko()
+    borders = (end for end in range(reach, start + 2, -1) if _at_border(passage, end))
+    return next((end for end in borders if _ends_a_noun(text[start:end], endings)), None)
+
+
+@lru_cache(maxsize=1)
+def _endings_ko() -> tuple[str, ...]:
+    return tuple(person_nouns()["ko"])
+
+
+def _ends_a_noun(phrase: str, endings: tuple[str, ...]) -> bool:
+    return phrase.isalpha() and phrase.endswith(endings)
 
 
 def _at_border(passage: Passage, end: int) -> bool:
-    return any(word.end == end for word in passage.words)
+    place = bisect_left(passage.words, end, key=lambda word: word.end)
+    return place < len(passage.words) and passage.words[place].end == end
 
 
 def _is_thing_cjk(passage: Passage, match: TermMatch) -> bool:

@@ -166,6 +166,13 @@ def load_cues(language: Language) -> Cues:
     return Cues(**lists, demonym_suffix=suffix, patterns=patterns)
 
 
+@lru_cache(maxsize=1)
+def person_nouns() -> dict[str, frozenset[str]]:
+    """Nouns for persons by language, and English nouns for what is theirs (`en_people`)."""
+    content = json.loads((FOLDER / "person_nouns.json").read_text(encoding="utf-8"))
+    return {name: frozenset(listed) for name, listed in content.items()}
+
+
 def _compile(made: dict[str, Any]) -> Pattern:
     """Longer alternatives first, so that the longest wins."""
     alternatives = sorted(made["any"], key=len, reverse=True)
@@ -320,9 +327,13 @@ def _may_end(text: str, start: int, end: int, borders: Borders, cues: Cues) -> b
     if end in borders.ends:
         return True
     holder = borders.holder.get(end)
-    if holder is None or end - start < SHORTEST:
+    if holder is None:
         return False
     rest = text[end : holder.end]
+    if len(rest) > 1 and rest in person_nouns()["zh"]:
+        return True  # 女 in 女司机
+    if end - start < SHORTEST:
+        return False
     return rest in cues.suffixes or bool(cues.patterns["predicates"].fullmatch(rest))
 
 

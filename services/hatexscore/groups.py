@@ -12,12 +12,20 @@ from __future__ import annotations
 
 import json
 import re
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from services.hatexscore.group_cues import BYSTANDERS, GROUNDS, HEDGES, PRAISES
+from services.hatexscore.group_cues import (
+    BYSTANDERS,
+    GROUNDS,
+    HEDGES,
+    LEAVES,
+    LEFT_OUT,
+    PRAISES,
+)
 from services.hatexscore.group_nouns import is_thing, people_span
 from services.hatexscore.group_terms import (
     Cues,
@@ -61,6 +69,7 @@ NO_LINK = "no link to the hateful content"
 EQUATION_4 = "named, and the text is judged non-hateful: Eq. 4 requires no link"
 
 OBJECT = 12  # characters between an attack and its object
+LISTED = 12  # mentions that may form one list
 WINDOW = 80  # characters looked at on either side of a mention
 
 
@@ -106,11 +115,14 @@ class ExplanationContext:
         self.matches = matches
         self.spans = tuple((match.start, match.end) for match in matches)
         self._readings: dict[int, SentenceReading] = {}
+        self._plains: dict[int, str] = {}
+        self._spans: dict[TermMatch, Span] = {}
+        self._mild: dict[int, tuple[bool, bool]] = {}
 
     def mention(
         self, match: TermMatch, hateful: bool, moderated: TextGroups | None
     ) -> GroupMention:
-        start, end = people_span(self.passage, match)
+        start, end = self._people(match)
         objection = self._objection(match)
         tie = None if objection or self.is_bystander(match) else self.link(match)
         known = moderated.names(match.entry.group) if moderated is not None else None
@@ -172,7 +184,7 @@ class ExplanationContext:
         against = self.cues.says("anti_before", before)
         if not against and is_thing(self.passage, match):
             return THING
-        with_noun = people_span(self.passage, match)[1] > match.end
+        with_noun = self._people(match)[1] > match.end
         if against or with_noun:
             return None
         return ordinary_word(self.passage, match, self.cues)
@@ -183,26 +195,35 @@ class ExplanationContext:
         here = denied_here(reading, match.start)
         if here is not None:
             return here
-        start, end = match.start, people_span(self.passage, match)[1]
+        start, end = self._people(match)
         if self.passage.language == "en":
-            others = [span for span in self.spans if span[0] > match.start]
+            first = bisect_right(self.spans, (match.start, match.end))
+            others = self.spans[first : first + LISTED]
             later = denied_later(reading, end, others)
-        elif self.passage.language == "zh":
-            later = self._denied_later_zh(place, end)
-        else:
-            later = False  # a Korean denial stands behind what it denies
-        return Denial(start, end, True) if later else None
+            before, after = (
+                self.passage.text[max(0, start - WINDOW) : start],
+                around(self.passage, match)[1],
+            )
+            if LEAVES.search(before) and LEFT_OUT.search(after):
+                later = "presence"
+            return Denial(start, end, later == "attack") if later else None
+        if self.passage.language == "zh" and self._denied_later_zh(place, end):
+            return Denial(start, end, attack=True)
+        return None  # a Korean denial stands behind what it denies
 
     def _denied_later_zh(self, place: int, end: int) -> bool:
         sentence = self.passage.sentences[place]
-        attacks = [
-            (start - sentence.start, stop - sentence.start)
-            for start, stop in self.reading(place).every_attack
-        ]
+        near = self.reading(place).attacks_from(end, end + WINDOW)
+        attacks = [(start - sentence.start, stop - sentence.start) for start, stop in near]
         return denied_later_zh(self._plain(place), end - sentence.start, attacks)
 
     def _plain(self, place: int) -> str:
         """A sentence with blanks for what it quotes, character for character."""
+        if place not in self._plains:
+            self._plains[place] = self._without_quotations(place)
+        return self._plains[place]
+
+    def _without_quotations(self, place: int) -> str:
         sentence, text = self.passage.sentences[place], self.passage.text
         pieces: list[str] = []
         position = sentence.start
@@ -262,7 +283,7 @@ class ExplanationContext:
     def is_bystander(self, match: TermMatch) -> bool:
         """ "My Muslim colleague agrees", "reported by two Korean moderators": no target."""
         rules = BYSTANDERS[self.passage.language]
-        start, end = people_span(self.passage, match)
+        start, end = self._people(match)
         sentence = self.passage.sentences[self.passage.sentence_at(start)]
         before = self.passage.text[max(sentence.start, start - WINDOW) : start]
         after = self.passage.text[end : min(sentence.end, end + WINDOW)]
@@ -270,8 +291,8 @@ class ExplanationContext:
         if rules.by.search(before) and rules.judge.search(noun):
             return True
         if rules.own.search(before) and rules.acquaintance.search(noun):
-            attacks = (stop for _, stop in self.reading(self._place(start)).every_attack)
-            return not any(self._governs(stop, start) for stop in attacks)
+            attacks = self.reading(self._place(start)).attacks_from(start - WINDOW, start)
+            return not any(self._governs(stop, start) for _, stop in attacks)
         judges = rules.judge.search(noun) and rules.judges.match(after)
         return bool(judges) and bool(rules.some.search(before))
 
@@ -280,15 +301,26 @@ class ExplanationContext:
         between = self.passage.text[stop:start]
         return 0 < len(between) <= OBJECT and not re.search(r"[,;:.，。、]|\band\b", between)
 
+    def _people(self, match: TermMatch) -> Span:
+        if match not in self._spans:
+            self._spans[match] = people_span(self.passage, match)
+        return self._spans[match]
+
     def _place(self, position: int) -> int:
         return self.passage.sentence_at(position)
 
     def _is_attacked(self, match: TermMatch, tie: str | None) -> bool:
         """Tied, without a "may" in its sentence, and not by a quotation of praise."""
-        language, plain = self.passage.language, self._plain(self._place(match.start))
-        if tie is None or HEDGES[language].search(plain):
-            return False
-        return tie != WITH_QUOTE or not PRAISES[language].search(plain)
+        hedged, praised = self._mildness(self._place(match.start))
+        return tie is not None and not hedged and not (tie == WITH_QUOTE and praised)
+
+    def _mildness(self, place: int) -> tuple[bool, bool]:
+        """Does the sentence hedge, does it praise?"""
+        if place not in self._mild:
+            language, plain = self.passage.language, self._plain(place)
+            found = (HEDGES[language].search(plain), PRAISES[language].search(plain))
+            self._mild[place] = (found[0] is not None, found[1] is not None)
+        return self._mild[place]
 
 
 @lru_cache(maxsize=1)

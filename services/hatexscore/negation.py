@@ -11,25 +11,28 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from services.hatexscore.inflections import base_forms
 from services.hatexscore.words import Span
 
 FOLDER = Path(__file__).with_name("data")
-MOST_WORDS = 150  # of a scope
+MOST_WORDS = 80  # of a scope
 BETWEEN = 12  # words between a mention and what denies it afterwards
 HUMANE = 12  # words after "treat" within which "as human" belongs to it
+LONGEST_ATTACK = 120  # characters of an attack predicate
 NEAR = 5  # words after a negator within which a passive attack is its own
 
 _TOKEN = re.compile(r"[^\W_]+(?:['\u2019-][^\W_]+)*|[^\w\s]")
 _DEFINITE = frozenset(
     ["the", "this", "that", "its", "their", "such", "his", "her", "these", "those"]
 )
+_SPARING = frozenset({"spare"})
 _SPEECH = frozenset(
     [
         "call",
@@ -85,10 +88,7 @@ class ClauseWord:
     text: str
     start: int
     end: int
-
-    @property
-    def forms(self) -> frozenset[str]:
-        return base_forms(self.text)
+    forms: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +112,31 @@ class SentenceReading:
     attacks: tuple[Span, ...]
     every_attack: tuple[Span, ...]
 
+    def denials_over(self, position: int) -> list[Denial]:
+        """A scope is at most so long that few begin before it."""
+        last = bisect_right(self.denials, position, key=lambda one: one.start)
+        near = self.denials[max(0, last - MOST_WORDS) : last]
+        return [one for one in near if position < one.end]
+
+    def attacks_from(self, start: int, end: int) -> tuple[Span, ...]:
+        """Attacks, denied ones too, that begin in the stretch."""
+        first = bisect_left(self.every_attack, (start, start))
+        return self.every_attack[first : bisect_left(self.every_attack, (end, end))]
+
+
+def sentence_reading(
+    words: tuple[ClauseWord, ...],
+    denials: Iterable[Denial],
+    attacked: Sequence[Span],
+    rejections: Sequence[Span],
+) -> SentenceReading:
+    """Attacks that an odd number of denials reaches do not hold; rejections always do."""
+    ordered = tuple(sorted(denials, key=lambda one: (one.start, one.end)))
+    every = tuple(sorted({*attacked, *rejections}))
+    unchecked = SentenceReading(words, ordered, (), every)
+    holding = [span for span in attacked if len(unchecked.denials_over(span[0])) % 2 == 0]
+    return replace(unchecked, attacks=tuple(sorted({*holding, *rejections})))
+
 
 @dataclass(frozen=True)
 class ClauseClasses:
@@ -132,6 +157,8 @@ class ClauseClasses:
     transparent: frozenset[str]
     between: frozenset[str]
     targets: frozenset[str]
+    presence: frozenset[str]
+    passing: frozenset[str]
     regarding: frozenset[str]
     humane: frozenset[str]
 
@@ -156,14 +183,14 @@ def read_english(text: str, offset: int, attacked: Sequence[Span]) -> SentenceRe
     attacked: attack predicates, spans of the explanation, ascending.
     """
     words = tuple(
-        ClauseWord(found.group().lower().replace("\u2019", "'"), *_moved(found.span(), offset))
+        _clause_word(found.group().lower().replace("\u2019", "'"), found.start() + offset)
         for found in _TOKEN.finditer(text)
     )
     return EnglishClauses(words, attacked).reading()
 
 
-def _moved(span: Span, offset: int) -> Span:
-    return span[0] + offset, span[1] + offset
+def _clause_word(text: str, start: int) -> ClauseWord:
+    return ClauseWord(text, start, start + len(text), base_forms(text))
 
 
 class EnglishClauses:
@@ -173,10 +200,11 @@ class EnglishClauses:
         self.words = words
         self.classes = clause_classes()
         self.attacked = tuple(attacked)
+        starts = [word.start for word in words]
         self.attacking = {
             place
-            for place, word in enumerate(words)
-            if any(start <= word.start < end for start, end in attacked)
+            for start, end in attacked
+            for place in range(bisect_left(starts, start), bisect_left(starts, end))
         }
         self.rejections: list[Span] = []
 
@@ -187,17 +215,15 @@ class EnglishClauses:
             if self._text(place) == "nor" and place < reached:
                 continue
             last, attack = self._scope(place, length)
-            if self._text(place) in ("neither", "not", "no", "never") or self._is_nt(place):
+            if place < reached and self._is(place, _SPARING):
+                self.rejections.append((self.words[place].start, self.words[place].end))
+            if self._text(place) in self.classes.negators or self._is_nt(place):
                 reached = max(reached, last)
             first = place + length
             if last > first:
                 span = (self.words[first].start, self.words[last - 1].end)
                 denials.append(Denial(*span, attack))
-        holding = [one for one in self.attacked if not denied(denials, one[0])]
-        every = (*self.attacked, *self.rejections)
-        return SentenceReading(
-            self.words, tuple(denials), (*holding, *self.rejections), tuple(sorted(every))
-        )
+        return sentence_reading(self.words, denials, self.attacked, self.rejections)
 
     def _text(self, place: int) -> str:
         return self.words[place].text if 0 <= place < len(self.words) else ""
@@ -352,47 +378,54 @@ class EnglishClauses:
         )
 
 
-def denied(denials: Sequence[Denial], position: int) -> bool:
-    """Is it in an odd number of scopes?"""
-    return sum(one.start <= position < one.end for one in denials) % 2 == 1
-
-
 def denied_here(reading: SentenceReading, position: int) -> Denial | None:
-    """The denial of what stands there; one of an attack rather than of a presence."""
-    over = [one for one in reading.denials if one.start <= position < one.end]
+    """The denial of what stands there; one of an attack rather than of a presence.
+
+    "Cannot mention X without insulting them" denies no attack: the one in its scope holds.
+    """
+    over = reading.denials_over(position)
     if len(over) % 2 == 0:
         return None
-    return next((one for one in over if one.attack), over[0])
+    found = next((one for one in over if one.attack), over[0])
+    inside = reading.attacks_from(found.start, found.end)
+    held = all(len(reading.denials_over(start)) % 2 == 0 for start, _ in inside)
+    return None if inside and held else found
 
 
-def denied_later(reading: SentenceReading, end: int, others: Sequence[Span]) -> bool:
-    """ "X are mentioned but not attacked", "neither X nor Y is insulted": denied of a subject.
+def denied_later(
+    reading: SentenceReading, end: int, others: Sequence[Span]
+) -> Literal["attack", "presence"] | None:
+    """ "X are mentioned but not attacked", "X do not come up": denied of a subject.
 
     others: further mentions; a list of them is one subject.
     """
     classes = clause_classes()
-    following = [word for word in reading.words if word.start >= end][: BETWEEN + NEAR]
+    first = bisect_left(reading.words, end, key=lambda word: word.start)
+    following = reading.words[first : first + BETWEEN + NEAR]
     for place, word in enumerate(following[:BETWEEN]):
         negates = word.text in classes.negators or word.text.endswith("n't")
         if negates:
-            return _denies_attack(reading, following[place + 1 : place + 1 + NEAR])
+            return _denies(reading, following[place + 1 : place + 1 + NEAR])
         listed = any(start <= word.start < stop for start, stop in others)
         if not (listed or word.text in classes.between or word.text == ","):
-            return False
-    return False
+            return None
+    return None
 
 
-def _denies_attack(reading: SentenceReading, scope: Sequence[ClauseWord]) -> bool:
-    """ "attacked", "its target", "attacks them"; not "only attacked"."""
+def _denies(
+    reading: SentenceReading, scope: Sequence[ClauseWord]
+) -> Literal["attack", "presence"] | None:
+    """ "attacked", "its target", "attacks them"; "mentioned", "come up"; not "only attacked"."""
     classes = clause_classes()
     for place, word in enumerate(scope):
-        if word.text in classes.only or word.text in classes.ends or word.text == ",":
-            return False
-        attack = any(start <= word.start < end for start, end in reading.every_attack)
+        near = reading.attacks_from(word.start - LONGEST_ATTACK, word.end)
+        attack = any(start <= word.start < end for start, end in near)
         passive = attack and word.text.endswith(("ed", "en"))
         pronoun = attack and place + 1 < len(scope) and scope[place + 1].text in ("them", "him")
         if passive or pronoun or word.text in classes.targets:
-            return True
-        if not classes.positive.isdisjoint(word.forms):
-            return False
-    return False
+            return "attack"
+        if not classes.presence.isdisjoint(word.forms):
+            return "presence"
+        if not (word.text in classes.passing or word.text.endswith("ly")):
+            return None
+    return None

@@ -8,12 +8,13 @@ over A alone. See `negation` for English and for what a denial is.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 
 from services.hatexscore.group_terms import Cues, Sentence
 from services.hatexscore.hateful_context import denials as korean_denials
-from services.hatexscore.negation import Denial, SentenceReading, denied
-from services.hatexscore.words import Span
+from services.hatexscore.negation import Denial, SentenceReading, sentence_reading
+from services.hatexscore.words import Span, TextWord
 
 _ATTACKS_ZH = re.compile(
     "说成|称作|叫做|叫作|视作|当作|当成|骂|斥责|贬|嘲弄|取笑|奚落|看不起|瞧不起|赶走|赶出|轰走|滚|剥夺|害虫|寄生虫"
@@ -27,7 +28,7 @@ _ATTACKS_KO = re.compile(
 )
 _CLAUSE_ZH = re.compile("[，,；;：:。！？!?]|但是|但|而是|却|然而|不过|反而|只是")
 _NEGATOR_ZH = re.compile(
-    "(?P<only>不仅|不只|不但|不光|不单|不止|无非|毫不|无疑|毫无疑问|不得不|不断|不过|无论|不管|非常|非得|难免|无不|莫不|不愧"
+    "(?P<only>(?:掩盖|掩饰|遮掩|减轻|改变|否认|掩|藏|瞒)不[了住掉]|不仅|不只|不但|不光|不单|不止|无非|毫不|无疑|毫无疑问|不得不|不断|不过|无论|不管|非常|非得|难免|无不|莫不|不愧"
     "|未免|不良|不公|不当|不雅|不友|不礼|无知|无耻|无能|无礼|无故|无端|无情|非人|不屑|不洁|不同|不少|不堪|不满|无理|非洲|非裔"
     "|不如|不必|不免|不时|不久|不料|不惜|未来|未成年|无神论|无国籍|无性恋|非二元|非法|不可知论|不配|不欢迎|不外乎|无一例外|无处不|无时无刻不)"
     "|(?P<rejects>不尊重|没有尊重|不把|没把|没有把|不接纳|不接受|不容忍|不信任|不允许)"
@@ -52,34 +53,31 @@ _OBJECT_ZH = re.compile("(?:他们|她们|它们|该群体|这一群体|这些�
 def read_chinese(text: str, offset: int, attacked: Sequence[Span]) -> SentenceReading:
     """text: the sentence, with blanks for what it quotes; attacked: spans of the explanation."""
     rejections: list[Span] = []
-    found = [
-        Denial(offset + unrelated.start(), offset + unrelated.end(), attack=False)
-        for unrelated in _UNRELATED_ZH.finditer(text)
-    ]
+    found: list[Denial] = []
+    position = 0
     for negator in _NEGATOR_ZH.finditer(text):
-        if negator["rejects"]:
+        unrelated = _UNRELATED_ZH.search(text, position, negator.end() + LONGEST_RELATION)
+        if unrelated and unrelated.start() <= negator.start() < unrelated.end():
+            position = unrelated.end()
+            span = (offset + unrelated.start(), offset + unrelated.end())
+            found.append(Denial(*span, attack=False))
+        elif negator["rejects"]:
             rejections.append((offset + negator.start(), offset + negator.end()))
-        elif not negator["only"] and not _within(found, offset + negator.start()):
-            span = _scope_zh(text, negator.end(), offset, attacked)
-            if span is not None:
-                found.append(span)
-    holding = [span for span in attacked if not denied(found, span[0])]
-    every = tuple(sorted({*attacked, *rejections}))
-    return SentenceReading((), tuple(found), (*holding, *rejections), every)
+        elif not negator["only"] and negator.start() >= position:
+            found += _scope_zh(text, negator.end(), offset, attacked)
+        position = max(position, negator.start() - LONGEST_RELATION)
+    return sentence_reading((), found, attacked, rejections)
 
 
-def _within(denials: Sequence[Denial], position: int) -> bool:
-    return any(not one.attack and one.start <= position < one.end for one in denials)
-
-
-def _scope_zh(text: str, start: int, offset: int, attacked: Sequence[Span]) -> Denial | None:
-    border = _CLAUSE_ZH.search(text, start)
-    end = border.start() if border else len(text)
-    attacks = [a for a, _ in attacked if offset + start <= a < offset + end]
+def _scope_zh(text: str, start: int, offset: int, attacked: Sequence[Span]) -> list[Denial]:
+    border = _CLAUSE_ZH.search(text, start, start + LONGEST_SCOPE)
+    end = border.start() if border else min(len(text), start + LONGEST_SCOPE)
+    first = bisect_left(attacked, (offset + start, 0))
+    attack = attacked[first][0] if first < len(attacked) else len(text) + offset
     opaque = _OPAQUE_ZH.search(text, start, end)
-    if opaque and (not attacks or offset + opaque.start() <= min(attacks)):
-        return None
-    return Denial(offset + start, offset + end, bool(attacks)) if start < end else None
+    if start == end or (opaque and offset + opaque.start() <= attack):
+        return []
+    return [Denial(offset + start, offset + end, attack < offset + end)]
 
 
 def denied_later_zh(text: str, end: int, attacks: Sequence[Span]) -> bool:
@@ -87,8 +85,10 @@ def denied_later_zh(text: str, end: int, attacks: Sequence[Span]) -> bool:
     later = _LATER_ZH.match(text, end)
     if later is None:
         return False
-    negated = [span for span in attacks if later.start("rest") <= span[0] < later.end("rest")]
-    return any(_OBJECT_ZH.match(text, stop) for _, stop in negated)
+    return any(
+        later.start("rest") <= start < later.end("rest") and _OBJECT_ZH.match(text, stop)
+        for start, stop in attacks
+    )
 
 
 _OPAQUE_KO = re.compile(
@@ -98,6 +98,9 @@ _OPAQUE_KO = re.compile(
 _INSTEAD_KO = re.compile("아니라|아니고|아니며|아닌|아니요|말고")
 _TOPIC_KO = frozenset({"은", "는"})
 _HOLDS_KO = frozenset({"존중", "사람", "인간", "대우", "배려"})
+LONGEST_RELATION = 40  # characters of "与 … 无关"
+LONGEST_SCOPE = 120  # characters of a Chinese clause
+FAR_KO = 40  # morphemes of a Korean clause
 NEAR_KO = 6  # morphemes before a Korean negator that say what it negates
 
 
@@ -107,32 +110,32 @@ def read_korean(
     """text: the explanation; attacked: spans of it."""
     found: list[Denial] = []
     rejections: list[Span] = []
+    starts = [word.start for word in sentence.words]
     for start, end in korean_denials("ko", sentence, cues):
-        inside = [word for word in sentence.words if start <= word.start < end]
-        near = inside[-1 - NEAR_KO : -1]
+        last = bisect_left(starts, end)
+        near = sentence.words[
+            max(bisect_left(starts, start), last - 1 - NEAR_KO) : max(0, last - 1)
+        ]
         if any(word.text in _HOLDS_KO for word in near):
             rejections.append((near[0].start, end))
         elif not any(_OPAQUE_KO.match(word.text) for word in near[-4:]):
-            begin = _instead(text, inside, start, end)
-            attack = any(begin <= a < end for a, _ in attacked)
+            begin = max(start, _instead(text, sentence.words[:last], start, end))
+            first = bisect_left(attacked, (begin, 0))
+            attack = first < len(attacked) and attacked[first][0] < end
             found.append(Denial(begin, end, attack))
-    holding = [span for span in attacked if not denied(found, span[0])]
-    every = tuple(sorted({*attacked, *rejections}))
-    return SentenceReading((), tuple(found), (*holding, *rejections), every)
+    return sentence_reading((), found, attacked, rejections)
 
 
-def _instead(text: str, inside: Sequence[object], start: int, end: int) -> int:
+def _instead(text: str, before: Sequence[TextWord], start: int, end: int) -> int:
     """Of "A이 아니라 B" the denial begins after the last topic before A."""
-    if not _INSTEAD_KO.match(text, max(start, end - 2)) and not _INSTEAD_KO.search(
-        text, max(start, end - 3), end + 2
-    ):
+    if not _INSTEAD_KO.search(text, max(start, end - 3), end + 2):
         return start
-    topics = [
-        word.end  # type: ignore[attr-defined]
-        for word in inside
-        if word.text in _TOPIC_KO and word.is_stop  # type: ignore[attr-defined]
-    ]
-    return max(topics, default=start)
+    topics = (word.end for word in reversed(before[-FAR_KO:]) if word.is_stop and _is_topic(word))
+    return next(topics, start)
+
+
+def _is_topic(word: TextWord) -> bool:
+    return word.text in _TOPIC_KO
 
 
 def extra_attacks(language: str, text: str) -> Iterator[Span]:

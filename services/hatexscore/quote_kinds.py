@@ -183,7 +183,8 @@ _SPEAKS = (
     r"|mentions?|mentioning|contains?|containing|includes?|including|repeats?|repeating|quotes?"
     r"|opens\swith|ends\swith|begins\swith|closes\swith|starts\swith|refers\sto\s[\w\s]{1,30}\sas"
     r"|describ\w+\s[\w\s']{1,30}\sas|label\w*\s(?:them|him|her|people|women|men|[\w\s]{1,20})\sas"
-    r"|brands?\s[\w\s]{1,30}\s(?:as)?|concludes\swith|insists?|complains?|announces?|demands?)"
+    r"|brand\w*\s[\w\s]{1,30}|accus\w+\s[\w\s]{1,30}\sof|compar\w+\s[\w\s]{1,30}\s(?:to|with)"
+    r"|liken\w*\s[\w\s]{1,30}\sto|employ\w*|utter\w*|threatens?\swith|concludes\swith|insists?|complains?|announces?|demands?)"
 )
 _ATTRIBUTED_EN = re.compile(rf"\b{_PART}\b|\b{_SPEAKS}(?![\w'])")
 _ATTRIBUTED_AFTER_EN = re.compile(
@@ -256,7 +257,7 @@ def _says(pattern: re.Pattern[str], part: str) -> Condition:
 
 
 _ATTRIBUTED_ZH = re.compile(
-    "一词|词语|短语|词汇|用词|写道|写着|写|说|声称|宣称|称|叫做|喊|使用|用了|用到|提到|句子|句|表述|措辞"
+    "一词|词语|短语|词汇|用词|写道|写着|写|骂|喊|称呼|形容|比作|把[^□]{1,12}叫|用(?=□|$)|说|声称|宣称|称|叫做|喊|使用|用了|用到|提到|句子|句|表述|措辞"
     "|标语|口号|话题|标签#|原文|文中|作者|文本|该文|帖子|评论中|里有|出现|包含|含有|问道|如"
 )
 _ATTRIBUTED_AFTER_ZH = re.compile(
@@ -277,7 +278,7 @@ _ATTRIBUTED_KO = re.compile(
     r"(?:단어|표현|문구|구절|문장|용어|구호|해시태그|낱말|어구|원문|본문에서|본문은|글쓴이|작성자|글은|글에서|게시물은|댓글은|저자는|화자는)"
 )
 _ATTRIBUTED_AFTER_KO = re.compile(
-    r"(?:[,과와]\s?□)*\s?(?:이?라는|이?란|같은)\s(?:\w+\s)?(?:말|단어|표현|문장|구절|용어|구호|글귀|문구|주장|낱말|어구|해시태그|식)"
+    r"(?:[,과와]\s?□)*\s?(?:이?라는|다?는|이?란|같은)\s(?:\w+\s)?(?:말|단어|표현|문장|구절|용어|구호|글귀|문구|주장|낱말|어구|해시태그|식)"
     r"|\s?(?:이?라고|고)\s(?:\w+\s)?(?:쓰|쓴|썼|말|적|부르|부른|불|표현|외치|외친|주장|한다|하며|했|묻|지칭|언급)"
     r"|\s?(?:이?라며|이?라는\s말)"
 )

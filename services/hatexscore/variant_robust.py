@@ -94,7 +94,8 @@ def read_quotations(request: HatexscoreRequest, languages: DetectedLanguages) ->
     echoes = _echoes(request.text, languages.text, sorted_.found)
     kept = _ordered(quotes for q, quotes in sorted_.found.items() if q not in echoes)
     spans = merge_spans((quote.start, quote.end) for quote in kept)
-    other = {**sorted_.other, **dict.fromkeys(echoes, "echo")}
+    other: dict[Quotation, QuotationReason] = {**sorted_.other}
+    other.update(dict.fromkeys(echoes, "echo"))
     return QuotedSpans(
         evidence=quote_evidence(kept),
         hallucinated=sorted_.hallucinated,

@@ -183,7 +183,7 @@ def measure_groups(rows: Iterable[Row]) -> tuple[dict[str, Tally], dict[str, Tal
 
 
 def overlap(mention: GroupMention, wanted: Row) -> bool:
-    return mention.start < wanted["end"] and wanted["start"] < mention.end
+    return bool(mention.start < wanted["end"] and wanted["start"] < mention.end)
 
 
 def share(tallies: Iterable[Tally]) -> float:
