@@ -316,12 +316,31 @@ def _is_verb(text: str, word: re.Match[str]) -> bool:
 
 
 _THING_ZH = re.compile(
-    "政府|公司|电影|餐馆|餐厅|饭店|大使馆|使馆|军队|海军|空军|军方|法院|议会|国会|学校|大学|博物馆|银行|航空|铁路|经济|政策|文学"
+    "堂|政府|公司|电影|餐馆|餐厅|饭店|大使馆|使馆|军队|海军|空军|军方|法院|议会|国会|学校|大学|博物馆|银行|航空|铁路|经济|政策|文学"
     "|建筑|料理|菜|产品|品牌|汽车|手机|队|球队|俱乐部|联赛|寺|教堂|教会|节目|电视|报纸|媒体|企业|工厂|机构|商店|超市|战争|宣传|食品"
 )
 _THING_KO = re.compile(
     r"(?:의\s|\s)?(?:정부|회사|기업|항공사|의회|국회|군대|해군|공군|군|영화|식당|음식|요리|대학|학교|법원|정책|경제|팀|리그|전쟁|박물관"
     r"|은행|철도|드라마|방송|언론|신문|제품|자동차|브랜드|교회|사원|성당|건물|건축|대사관|외교|총리|대통령실|공장|가게|마트|선전|당국)"
+)
+_PEOPLES_KO = ("인", "족", "계", "민", "자", "도", "소수자", "노", "나", "들", "교", "시")
+_NO_NOUN_KO = frozenset(
+    [
+        "전체",
+        "모두",
+        "전부",
+        "등",
+        "때문",
+        "대신",
+        "자체",
+        "및",
+        "또는",
+        "그리고",
+        "뿐",
+        "안",
+        "못",
+        "다",
+    ]
 )
 LONGEST_NOUN = 8  # characters, of Chinese and Korean
 
@@ -359,7 +378,21 @@ def _at_border(passage: Passage, end: int) -> bool:
 
 def _is_thing_cjk(passage: Passage, match: TermMatch) -> bool:
     pattern = _THING_ZH if passage.language == "zh" else _THING_KO
-    return pattern.match(passage.text, match.end) is not None
+    if pattern.match(passage.text, match.end) is not None:
+        return True
+    return passage.language == "ko" and _is_country_before_a_noun(passage, match)
+
+
+def _is_country_before_a_noun(passage: Passage, match: TermMatch) -> bool:
+    """ "독일 기차": a country's name before a noun that is no person."""
+    country = "국가" in match.entry.category and not match.entry.term.endswith(_PEOPLES_KO)
+    if not country or passage.text[match.end : match.end + 1] != " ":
+        return False
+    place = bisect_left(passage.words, match.end + 1, key=lambda word: word.start)
+    noun = passage.words[place] if place < len(passage.words) else None
+    if noun is None or noun.start != match.end + 1 or noun.is_stop or noun.lemma.endswith("다"):
+        return False
+    return noun.text not in _NO_NOUN_KO and _person_end_cjk(passage, match) is None
 
 
 def people_span(passage: Passage, match: TermMatch) -> Span:

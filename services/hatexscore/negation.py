@@ -149,6 +149,7 @@ class ClauseClasses:
     only: frozenset[str]
     exceptive: frozenset[str]
     exceptive_pairs: frozenset[tuple[str, ...]]
+    opaque_pairs: frozenset[tuple[str, ...]]
     ends: frozenset[str]
     auxiliaries: frozenset[str]
     pronouns: frozenset[str]
@@ -167,7 +168,7 @@ class ClauseClasses:
 def clause_classes() -> ClauseClasses:
     content = json.loads((FOLDER / "clauses.en.json").read_text(encoding="utf-8"))
     del content["note"]
-    several = ("phrases", "presence_phrases", "exceptive_pairs")
+    several = ("phrases", "presence_phrases", "exceptive_pairs", "opaque_pairs")
     classes: dict[str, Any] = {
         name: frozenset(tuple(one.split()) if name in several else one for one in listed)
         for name, listed in content.items()
@@ -272,8 +273,8 @@ class EnglishClauses:
             much = much or (text == "so" and self._text(here + 1) == "much")
             if self._stops(here, first, much) or (opening and self._begins(here, first)):
                 return here, attack
-            if not attack and not presence and self._is_opaque(here, first):
-                return here, False
+            if not attack and not presence and self._is_opaque(here):
+                return (first if self._is_decent(here) else here), False
             if here in self.attacking:
                 if self._is_granted(here, first):
                     return here, attack
@@ -346,7 +347,7 @@ class EnglishClauses:
         after_pronoun = self._text(place - 1) in ("it", "they", "he", "she", "we", "who", "that")
         return verb and (text.endswith(("s", "ed")) or after_pronoun)
 
-    def _is_opaque(self, here: int, first: int) -> bool:
+    def _is_opaque(self, here: int) -> bool:
         """A weakening, or decent treatment, that is denied: it denies no attack."""
         text = self._text(here)
         if self._is_decent(here):
@@ -354,6 +355,8 @@ class EnglishClauses:
             return True
         if text in ("evidence", "proof", "sign", "trace", "indication"):
             return self._text(here + 1) not in ("of", "that", "for")
+        if (text, self._text(here + 1)) in self.classes.opaque_pairs:
+            return True
         return here not in self.attacking and (
             self._is(here, self.classes.opaque) or text in self.classes.opaque
         )
@@ -418,14 +421,21 @@ def _denies(
     """ "attacked", "its target", "attacks them"; "mentioned", "come up"; not "only attacked"."""
     classes = clause_classes()
     for place, word in enumerate(scope):
-        near = reading.attacks_from(word.start - LONGEST_ATTACK, word.end)
-        attack = any(start <= word.start < end for start, end in near)
+        attack = _is_denied_attack(reading, word)
         passive = attack and word.text.endswith(("ed", "en"))
         pronoun = attack and place + 1 < len(scope) and scope[place + 1].text in ("them", "him")
         if passive or pronoun or word.text in classes.targets:
             return "attack"
         if not classes.presence.isdisjoint(word.forms):
             return "presence"
-        if not (word.text in classes.passing or word.text.endswith("ly")):
+        if not (attack or word.text in classes.passing or word.text.endswith("ly")):
             return None
     return None
+
+
+def _is_denied_attack(reading: SentenceReading, word: ClauseWord) -> bool:
+    near = reading.attacks_from(word.start - LONGEST_ATTACK, word.end)
+    return any(
+        start <= word.start < end and len(reading.denials_over(start)) % 2 == 1
+        for start, end in near
+    )

@@ -96,6 +96,7 @@ _OPAQUE_KO = re.compile(
     "|무마|지우|상쇄|용서|마다하|빼놓|벗어나|거침|다름|틀림|끊이|근거|이유|증거|외|밖|뿐|존중|사람으로|인간으로|대우|배려|달라지|변명|막|가볍"
 )
 _INSTEAD_KO = re.compile("아니라|아니고|아니며|아닌|아니요|말고")
+_TWICE_KO = re.compile("[는은지]?\\s?[가-힣]{1,8}\\s?(?:거의\\s)?없")  # "않는 문장이 없다"
 _TOPIC_KO = frozenset({"은", "는"})
 _HOLDS_KO = frozenset({"존중", "사람", "인간", "대우", "배려"})
 LONGEST_RELATION = 40  # characters of "与 … 无关"
@@ -113,9 +114,9 @@ def read_korean(
     starts = [word.start for word in sentence.words]
     for start, end in korean_denials("ko", sentence, cues):
         last = bisect_left(starts, end)
-        near = sentence.words[
-            max(bisect_left(starts, start), last - 1 - NEAR_KO) : max(0, last - 1)
-        ]
+        near = sentence.words[max(0, last - 1 - NEAR_KO) : max(0, last - 1)]
+        if _TWICE_KO.match(text, end):
+            continue
         if any(word.text in _HOLDS_KO for word in near):
             rejections.append((near[0].start, end))
         elif not any(_OPAQUE_KO.match(word.text) for word in near[-4:]):

@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from services.hatexscore.inflections import base_forms
+from services.hatexscore.negation import clause_classes
 from services.hatexscore.quotes import Quotation, Span, merge_spans, quoted_spans
 from services.hatexscore.report import QuotationReason
 from services.hatexscore.words import Language, sentences
@@ -187,6 +189,7 @@ _SPEAKS = (
     r"|liken\w*\s[\w\s]{1,30}\sto|employ\w*|utter\w*|threatens?\swith|concludes\swith|insists?|complains?|announces?|demands?)"
 )
 _ATTRIBUTED_EN = re.compile(rf"\b{_PART}\b|\b{_SPEAKS}(?![\w'])")
+_SPEAKING_EN = re.compile(rf"\b{_SPEAKS}(?![\w'])")
 _ATTRIBUTED_AFTER_EN = re.compile(
     rf"\W{{0,3}}(?:is|are|was|were)\s(?:\w+\s)?(?:used|written|said|called|found\sin\sthe|a\s{_PART}"
     rf"|the\s{_PART}|in\sthe\s(?:text|post))|\W{{0,3}}(?:the|this)\s(?:author|writer|text|post|speaker"
@@ -220,7 +223,8 @@ _OWN_EN = re.compile(
     r"|message|statement|caption|poem|joke|headline)\b|\bit\b|\bhe\b|\bshe\b|\bthey\b"
 )
 _SUPPOSED_EN = re.compile(
-    r"\b(?:if|had|were|suppose|imagine|would|could|might|should)\b[^\u25a1]{0,80}$"
+    r"\b(?:if|suppose|imagine|assuming|had\s(?:it|the|he|she|they)|were\s(?:it|the)|(?:would|could|might)\s"
+    r"(?:\w+\s)?(?:have|say|write|read|call|use|be|sound|become|put|ask))\b[^\u25a1]{0,80}$"
 )
 _CONTRAST_EN = re.compile(
     r"\b(?:instead\sof|rather\sthan|unlike|as\sopposed\sto|in\splace\sof|compared\s(?:to|with)"
@@ -229,10 +233,14 @@ _CONTRAST_EN = re.compile(
     r"(?!\s(?:only|just|merely))(?:\s[\w'-]+){0,5}\W*(?:\u25a1\W*(?:or|and|nor|,)\W*)*$"
 )
 _SUPPOSED_AFTER_EN = re.compile(
-    r"\s(?:would|might\shave|could\shave|never|does\snot|is\s(?:not|nowhere|absent))\b"
+    r"\s(?:(?:would|might|could)\s(?:have\s)?(?:be|been|sound|read)|(?:does|do|did)\snot\s(?:appear|occur"
+    r"|stand|come|exist)|never\s(?:appears?|occurs?)|is\s(?:not\s(?:in|part|there|said|used|written)"
+    r"|nowhere|absent))\b"
 )
 _I_EN = re.compile(
-    r"\b(?:i|we|one|you|some|many|people|others|critics|nobody|no\sone)\s(?:\w+\s)?\w+\W*$"
+    r"\b(?:i|we|one|you|some|many|people|others|critics|nobody|no\sone)\s(?:\w+\s)?(?:say|says|call|calls"
+    r"|argue|claim|think|write|add|answer|name|label|describe|speak|put|use|expect|prefer|reply|object"
+    r"|ask|read|see)\s(?:[\w']+\s){0,3}\W*$"
 )
 
 
@@ -242,14 +250,39 @@ def _attributes_en(clause: QuotedClause) -> bool:
 
 def _elsewhere_en(clause: QuotedClause) -> bool:
     """Words of somebody else, or words that the text might have had, or has not."""
-    if _CONTRAST_EN.search(clause.before) or _SUPPOSED_EN.search(clause.before):
+    before = clause.before
+    if _SUPPOSED_EN.search(before) or _SUPPOSED_AFTER_EN.match(clause.after):
         return True
-    if _SUPPOSED_AFTER_EN.match(clause.after):
-        return True
-    other = [found.end() for found in _OTHER_EN.finditer(clause.before)]
-    own = [found.end() for found in _OWN_EN.finditer(clause.before)]
-    spoken = _I_EN.search(clause.before)
-    return bool(spoken) or max(other, default=-1) > max(own, default=-1)
+    return _is_contrast(before) or bool(_I_EN.search(before)) or _is_of_others(before)
+
+
+def _is_contrast(before: str) -> bool:
+    """ "instead of", "does not use"; not "does not hesitate to write", "without shame it says"."""
+    found = _CONTRAST_EN.search(before)
+    if found is None:
+        return False
+    said = found.group()
+    opaque = any(not clause_classes().opaque.isdisjoint(base_forms(w)) for w in said.split())
+    return not (opaque or _OWN_EN.search(said))
+
+
+def _is_of_others(before: str) -> bool:
+    """Is the speaker somebody else: the last who is named before the last verb of speaking?"""
+    spoken = [found.start() for found in _SPEAKING_EN.finditer(before)]
+    named = before[: spoken[-1]] if spoken else before
+    other = [found.end() for found in _OTHER_EN.finditer(named)]
+    own = [found.end() for found in _OWN_EN.finditer(named)]
+    return max(other, default=-1) > max(own, default=-1)
+
+
+def _glosses_en(clause: QuotedClause) -> bool:
+    """A verb of meaning behind the first quotation of the clause, and no attribution behind it."""
+    _, box, later = clause.before.partition(BLANK)
+    said = [found.end() for found in _GLOSS_EN.finditer(later if box else clause.before)]
+    if not said:
+        return False
+    rest = (later if box else clause.before)[said[-1] :]
+    return _ATTRIBUTED_EN.search(rest) is None
 
 
 def _says(pattern: re.Pattern[str], part: str) -> Condition:
@@ -270,7 +303,7 @@ _GLOSS_ZH = re.compile(
 _ELSEWHERE_ZH = re.compile(
     "(?:准则|规定|规则|政策|规范|法律|条款|法院|判决|词典|定义|条例|宪法|另一[名位个]用户|其他用户|别的用户|网友回复|回复|回复者|读者"
     "|报道|新闻|学者|专家|平台|审核员|朋友|老师|有人|别人)[^□]{0,40}$"
-    "|(?:而不是|不是|而非|并非|没有说|没说|没有写|没有使用|未使用|没有出现|不像|不同于|与|如果|假如|要是|若|倘若|换成|换作|改成)"
+    "|(?:而不是|不是|而非|并非|没有说|没说|没有写|没有使用|未使用|没有出现|不像|不同于|如果|假如|要是|若|倘若|换成|换作|改成)"
     "[^□]{0,20}(?:□[和或、])*$"
 )
 _ELSEWHERE_AFTER_ZH = re.compile("不同|相比|没有出现|并未出现|会更|就会")
@@ -312,7 +345,7 @@ def _elsewhere_ko(clause: QuotedClause) -> bool:
 
 
 QUOTE_CUES: dict[Language, QuoteCues] = {
-    "en": QuoteCues(_attributes_en, _says(_GLOSS_EN, "before"), _elsewhere_en),
+    "en": QuoteCues(_attributes_en, _glosses_en, _elsewhere_en),
     "zh": QuoteCues(_attributes_zh, _says(_GLOSS_ZH, "lead"), _elsewhere_zh),
     "ko": QuoteCues(
         _attributes_ko,
