@@ -98,7 +98,7 @@ _OPAQUE_KO = re.compile(
 _INSTEAD_KO = re.compile("아니라|아니고|아니며|아닌|아니요|말고")
 _TWICE_KO = re.compile("[는은지]?\\s?[가-힣]{1,8}\\s?(?:거의\\s)?없")  # "않는 문장이 없다"
 _TOPIC_KO = frozenset({"은", "는"})
-_HOLDS_KO = frozenset({"존중", "사람", "인간", "대우", "배려"})
+_HOLDS_KO = frozenset({"존중", "대우", "배려"})
 LONGEST_RELATION = 40  # characters of "与 … 无关"
 LONGEST_SCOPE = 120  # characters of a Chinese clause
 FAR_KO = 40  # morphemes of a Korean clause
@@ -117,7 +117,7 @@ def read_korean(
         near = sentence.words[max(0, last - 1 - NEAR_KO) : max(0, last - 1)]
         if _TWICE_KO.match(text, end):
             continue
-        if any(word.text in _HOLDS_KO for word in near):
+        if any(map(_is_decent, near, near[1:])):
             rejections.append((near[0].start, end))
         elif not any(_OPAQUE_KO.match(word.text) for word in near[-4:]):
             begin = max(start, _instead(text, sentence.words[:last], start, end))
@@ -125,6 +125,13 @@ def read_korean(
             attack = first < len(attacked) and attacked[first][0] < end
             found.append(Denial(begin, end, attack))
     return sentence_reading((), found, attacked, rejections)
+
+
+def _is_decent(word: TextWord, following: TextWord) -> bool:
+    """존중하(지 않다), 사람으로 (대하지 않다)."""
+    if word.text in ("사람", "인간"):
+        return following.text.startswith("으로")
+    return word.text in _HOLDS_KO
 
 
 def _instead(text: str, before: Sequence[TextWord], start: int, end: int) -> int:

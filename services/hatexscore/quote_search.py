@@ -82,14 +82,17 @@ def locate(text: str, quoted: Sequence[Quotation]) -> Located:
     quotes: dict[Span, Quote] = {}
     missing: list[Quotation] = []
     unsearched: list[Quotation] = []
+    known: dict[int, tuple[Quote, ...]] = {}
     for quotation in checking(quoted):
         found = search.exact(quotation) or search.near(quotation)
         if found is None:
             unsearched.append(quotation)
         elif not found:
             missing.append(quotation)
-        for quote in found or ():
-            quotes.setdefault((quote.start, quote.end), quote)
+        elif id(found) not in known:
+            known[id(found)] = found  # kept, so that no other has its id
+            for quote in found:
+                quotes.setdefault((quote.start, quote.end), quote)
     ordered = tuple(quotes[span] for span in sorted(quotes))
     return Located(ordered, tuple(missing), tuple(unsearched))
 
@@ -103,19 +106,21 @@ class QuoteSearch:
     def __init__(self, haystack: Haystack, cells: int = MOST_CELLS) -> None:
         self.haystack = haystack
         self.cells = cells
-        self._exact: dict[str, list[Span]] = {}
-        self._near: dict[str, tuple[Span, float] | None] = {}
+        self._exact: dict[str, tuple[Quote, ...]] = {}
+        self._near: dict[str, tuple[Quote, ...]] = {}
 
-    def exact(self, quotation: Quotation) -> list[Quote]:
+    def exact(self, quotation: Quotation) -> tuple[Quote, ...]:
+        """The same object for the same words, as they were quoted first."""
         needle = self._needle(quotation)
         if needle not in self._exact:
-            self._exact[needle] = exact_spans(self.haystack, needle)
-        return [self._quote(span, quotation, "exact", 1.0) for span in self._exact[needle]]
+            spans = exact_spans(self.haystack, needle)
+            self._exact[needle] = tuple(self._quote(s, quotation, "exact", 1.0) for s in spans)
+        return self._exact[needle]
 
-    def inflected(self, quotation: Quotation) -> list[Quote]:
+    def inflected(self, quotation: Quotation) -> tuple[Quote, ...]:
         """Every word of the text that the quoted English word is an inflection of."""
         quoted = quotation.text.lower()
-        return [
+        return tuple(
             self._quote(
                 (start, end),
                 quotation,
@@ -123,9 +128,9 @@ class QuoteSearch:
                 Levenshtein.normalized_similarity(quoted, self.haystack.text[start:end].lower()),
             )
             for start, end in self.haystack.inflections(quotation.text)
-        ]
+        )
 
-    def near(self, quotation: Quotation) -> list[Quote] | None:
+    def near(self, quotation: Quotation) -> tuple[Quote, ...] | None:
         """The nearest passage; None where no cells were left to compare it with."""
         check()
         needle = self._needle(quotation)
@@ -135,9 +140,10 @@ class QuoteSearch:
             if regions is None or cost > self.cells:
                 return None
             self.cells -= cost
-            self._near[needle] = nearest_passage(self.haystack, needle, regions)
-        found = self._near[needle]
-        return [self._quote(found[0], quotation, "fuzzy", found[1])] if found else []
+            found = nearest_passage(self.haystack, needle, regions)
+            quotes = (self._quote(found[0], quotation, "fuzzy", found[1]),) if found else ()
+            self._near[needle] = quotes
+        return self._near[needle]
 
     def _needle(self, quotation: Quotation) -> str:
         return fold(quotation.text, self.haystack.marks).text

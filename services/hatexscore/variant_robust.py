@@ -114,7 +114,7 @@ def sort_quotations(text: str, explanation: str, languages: DetectedLanguages) -
     language = languages.explanation
     search = QuoteSearch(Haystack(text, marks=False))
     quoted = _resolved(search, explanation)
-    exact = {q: tuple(search.exact(q) or search.inflected(q)) for q in checking(quoted)}
+    exact = {q: search.exact(q) or search.inflected(q) for q in checking(quoted)}
     other = kinds_of(explanation, language, quoted, {q for q in quoted if exact[q]})
     rest = [q for q in quoted if q not in other and not is_trivial(q, languages.text)]
     found = {quotation: exact[quotation] for quotation in rest if exact[quotation]}
@@ -125,7 +125,7 @@ def sort_quotations(text: str, explanation: str, languages: DetectedLanguages) -
         if near is None:
             unsearched.append(quotation)
         elif near:
-            found[quotation] = tuple(near)
+            found[quotation] = near
         else:
             missing.append(quotation)
     accused = attributed(explanation, language, missing)
@@ -160,9 +160,10 @@ def _inner(search: QuoteSearch, explanation: str, quotation: Quotation) -> list[
 
 
 def _ordered(quotes: Iterable[Sequence[Quote]]) -> list[Quote]:
-    """Each span once, as it was quoted first."""
+    """Each span once, as it was quoted first. The same words have the same quotes: read once."""
     found: dict[Span, Quote] = {}
-    for quote in (one for several in quotes for one in several):
+    different = {id(several): several for several in quotes}.values()
+    for quote in (one for several in different for one in several):
         found.setdefault((quote.start, quote.end), quote)
     return [found[span] for span in sorted(found)]
 
@@ -174,10 +175,14 @@ def _echoes(
     counted = word_spans(text, language)
     if not counted:
         return []
-    shares = {q: _share(counted, [(one.start, one.end) for one in f]) for q, f in found.items()}
+    different = {id(quotes): quotes for quotes in found.values()}
+    shares = {
+        name: _share(counted, [(quote.start, quote.end) for quote in quotes])
+        for name, quotes in different.items()
+    }
     if not any(share <= PART for share in shares.values()):
         return []
-    return [quotation for quotation, share in shares.items() if share >= COVERAGE]
+    return [quotation for quotation, f in found.items() if shares[id(f)] >= COVERAGE]
 
 
 def _share(counted: Sequence[Span], spans: Sequence[Span]) -> float:
