@@ -89,7 +89,7 @@ def find_mentions(
     moderated:  the groups that the moderated text names; None where that is unknown.
     """
     passage = read_passage(explanation, language, quotations)
-    context = ExplanationContext(passage, load_cues(language), tuple(find_terms(passage, lexicon)))
+    context = MentionReading(passage, load_cues(language), tuple(find_terms(passage, lexicon)))
     return [context.mention(match, hateful, moderated) for match in context.matches]
 
 
@@ -106,7 +106,7 @@ class Objection:
     attack_only: bool = False
 
 
-class ExplanationContext:
+class MentionReading:
     """A passage, its group terms, and what its sentences deny and attack, each read once."""
 
     def __init__(self, passage: Passage, cues: Cues, matches: tuple[TermMatch, ...]) -> None:

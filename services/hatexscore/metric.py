@@ -14,6 +14,7 @@ from services.hatexscore.contract import CONTRACT, HatexscoreRequest
 from services.hatexscore.explanation import (
     LABEL_UNKNOWN,
     ParsedExplanation,
+    QuotedSpans,
     where_rules_read,
 )
 from services.hatexscore.model_calls import NO_CONTROL, HatexscoreCollected, ask_classifiers
@@ -68,17 +69,7 @@ class HateXScore(
             reasons=tuple(_reasons(request, collected, components)),
             **_partial(request, parsed, components),
             evidence=(*parsed.quoting.evidence, *parsed.groups),
-            hallucinated_quotes=tuple(
-                HallucinatedQuote(start=quotation.start, end=quotation.end, text=quotation.text)
-                for quotation in parsed.quoting.hallucinated
-            ),
-            other_quotations=tuple(
-                OtherQuotation(start=one.start, end=one.end, text=one.text, reason=reason)
-                for one, reason in parsed.quoting.other
-            ),
-            quotes_unsearched=parsed.quoting.unsearched,
-            echo=parsed.quoting.echo,
-            masked_text=parsed.quoting.masked,
+            **_quotations(parsed.quoting),
             probability_original=collected.original,
             probability_masked=collected.masked,
             predicted_label=parsed.label,
@@ -168,6 +159,23 @@ def _faithfulness(collected: HatexscoreCollected) -> float | None:
         return None
     quoted_drop = kernel.drop(collected.original, collected.masked)
     return kernel.quotation_faithfulness(parsed.label, quoted_drop)
+
+
+def _quotations(quoting: QuotedSpans) -> dict[str, Any]:
+    """What became of the quotations that are no evidence, and the masked text."""
+    return {
+        "hallucinated_quotes": tuple(
+            HallucinatedQuote(start=one.start, end=one.end, text=one.text)
+            for one in quoting.hallucinated
+        ),
+        "other_quotations": tuple(
+            OtherQuotation(start=one.start, end=one.end, text=one.text, reason=reason)
+            for one, reason in quoting.other
+        ),
+        "quotes_unsearched": quoting.unsearched,
+        "echo": quoting.echo,
+        "masked_text": quoting.masked,
+    }
 
 
 def _named_groups(parsed: ParsedExplanation) -> kernel.NamedGroups | None:

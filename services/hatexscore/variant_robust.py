@@ -60,10 +60,16 @@ def read_as_meant(request: HatexscoreRequest) -> ParsedExplanation:
         moderated=moderated,
     )
     attacked = any(group.attacked for group in parsed.groups)
-    parsed = replace(parsed, attacked=attacked)
+    parsed = replace(parsed, attacked=attacked, warnings=(*parsed.warnings, *_unsearched(parsed)))
     if parsed.label != "non-hateful" or parsed.tgi == 1 or asked[0].groups:
         return parsed
     return replace(parsed, tgi=None, tgi_not_applicable=NO_GROUP)
+
+
+def _unsearched(parsed: ParsedExplanation) -> tuple[str, ...]:
+    count = parsed.quoting.unsearched
+    said = f"{count} quotations were looked for word for word only: the search for near passages "
+    return (f"{said}had spent its budget",) if count else ()
 
 
 def read_text_groups(request: HatexscoreRequest, languages: DetectedLanguages) -> TextGroups:
