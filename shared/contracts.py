@@ -218,18 +218,17 @@ class Languages(Message):
     )
 
 
+UnreadCode = Literal[  # why a model's answer has no P
+    "answer-unread", "label-not-listed", "answer-cut-by-reasoning", "no-logprobs", "text-too-long"
+]
 ReasonCode = Literal[
     "no-rules",
     "language-undecided",
     "untrained-language",
     "probability-missing",
     "label-unknown",
-    "answer-unread",
-    "label-not-listed",
-    "answer-cut-by-reasoning",
-    "no-logprobs",
-    "text-too-long",
     "quote-not-found",
+    UnreadCode,
 ]
 
 

@@ -238,20 +238,20 @@ class ModelLanguages:
     model: str
     learned: tuple[str, ...]
 
-    def obstacle(self, found: LanguageFound) -> Obstacle | None:
-        """Why this model must not be asked about a text in this language."""
+    def obstacle(self, found: LanguageFound, what: str = "text") -> Obstacle | None:
+        """Why this model must not be asked about a text in this language. what: the text is."""
         if not self.learned or is_covered(found, self.learned):
             return None
         known = ", ".join(self.learned)
         if found.code == UNDECIDED:
-            detail = f"the text's language is undecided; {self.model} learned {known}; send "
+            detail = f"the {what}'s language is undecided; {self.model} learned {known}; send "
             return Obstacle("language-undecided", f"{detail}`language`")
-        detail = f"the text's language is {found.code}; {self.model} learned {known}"
+        detail = f"the {what}'s language is {found.code}; {self.model} learned {known}"
         return Obstacle("untrained-language", detail)
 
-    def doubts(self, found: LanguageFound) -> Iterator[str]:
+    def doubts(self, found: LanguageFound, what: str = "text") -> Iterator[str]:
         """What an answer about such a text must be read with."""
-        obstacle = self.obstacle(found)
+        obstacle = self.obstacle(found, what)
         if not self.learned:
             yield f"languages-not-stated: {self.model} does not say which languages it learned"
         elif obstacle is not None:
@@ -300,6 +300,20 @@ def rules_obstacle(
         "language-undecided",
         f"a text's language is undecided; there are rules for {known}; send `language`",
     )
+
+
+def rules_coverage(
+    text: str, explanation: str | None, sent: str | None, ruled: Collection[str]
+) -> tuple[Languages, tuple[Obstacle, ...]]:
+    """The languages of both, and why rules do not read them. explanation: None before it is
+    written; sent: the requested language, None: identify it."""
+    found = find_language(text, sent)
+    beside = None if explanation is None else find_language(explanation, sent)
+    unread = [rules_obstacle(text, found, beside, ruled)]
+    if explanation is not None and beside is not None:
+        unread.append(rules_obstacle(explanation, beside, found, ruled))
+    languages = Languages(text=found, explanation=beside)
+    return languages, tuple(dict.fromkeys(filter(None, unread)))
 
 
 def in_latin_script(text: str) -> bool:

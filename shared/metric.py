@@ -127,8 +127,8 @@ class Metric(Service, Generic[Request, Answers, Result, Choices]):
     def _reports(self, asked: Sequence[Request]) -> list[Result]:
         """One each; models are asked about those alone whose languages they know."""
         covered = [self.coverage(request) for request in asked]
-        open_ = [one for one, own in zip(asked, covered, strict=True) if not own.obstacles]
-        answers = iter(self.collect(open_) if open_ else ())
+        known = [one for one, own in zip(asked, covered, strict=True) if not own.obstacles]
+        answers = iter(self.collect(known) if known else ())
         return [
             self._undefined(request, _beside(own, Collected()))
             if own.obstacles

@@ -32,6 +32,7 @@ from services.cot2el.variants import VARIANTS, Cot2elVariant
 from shared.contracts import BatchReportRequest, Languages, Scored
 from shared.language import (
     LanguageCoverage,
+    Obstacle,
     find_language,
     model_coverage,
     requested_language,
@@ -52,22 +53,12 @@ class Cot2el(Metric[Cot2elRequest, Cot2elCollected, Cot2elReport, Cot2elVariant]
 
     def collect(self, requests: Sequence[Cot2elRequest]) -> list[Cot2elCollected]:
         found = draft_and_compare(requests)
-        known = [
-            _ruled(request, own.draft.reasoning)
-            for request, own in zip(requests, found, strict=True)
-        ]
-        return [
-            replace(own, languages=one.languages, obstacles=one.obstacles)
-            for own, one in zip(found, known, strict=True)
-        ]
+        return [_described(request, own) for request, own in zip(requests, found, strict=True)]
 
     def coverage(self, request: Cot2elRequest) -> LanguageCoverage:
         """Of the prompts and the rules of segmentation, and of the models that write."""
-        known = _ruled(request, request.reasoning)
-        if known.languages is None:
-            return known
-        asked = model_languages(request)
-        return model_coverage(request, known.languages, asked, known.obstacles)
+        languages, unread = _ruled(request, request.reasoning)
+        return model_coverage(request, languages, model_languages(request), unread)
 
     def undefined(self, request: Cot2elRequest, collected: Collected) -> Cot2elReport:
         return Cot2elReport(
@@ -136,7 +127,13 @@ NOTHING = Cot2elComponents(
 )
 
 
-def _ruled(request: Cot2elRequest, reasoning: str | None) -> LanguageCoverage:
+def _described(request: Cot2elRequest, collected: Cot2elCollected) -> Cot2elCollected:
+    """Reasoning that a model wrote may be in another language than its prompt."""
+    languages, unread = _ruled(request, collected.draft.reasoning)
+    return replace(collected, languages=languages, obstacles=unread)
+
+
+def _ruled(request: Cot2elRequest, reasoning: str | None) -> tuple[Languages, tuple[Obstacle, ...]]:
     """Whether prompts and rules read question and reasoning; None: it is not written yet."""
     sent = requested_language(request)
     asked = in_words(request.question)
@@ -147,8 +144,8 @@ def _ruled(request: Cot2elRequest, reasoning: str | None) -> LanguageCoverage:
     if reasoning is not None and thought is not None and (request.model or segmented):
         ruled = PROMPTED if request.model else RULED
         found.append(rules_obstacle(reasoning, thought, question, ruled))
-    obstacles = tuple(dict.fromkeys(filter(None, found)))
-    return LanguageCoverage(Languages(text=question, explanation=thought), obstacles)
+    languages = Languages(text=question, explanation=thought)
+    return languages, tuple(dict.fromkeys(filter(None, found)))
 
 
 def _components(refinement: RefinedReasoning) -> Cot2elComponents:

@@ -23,15 +23,13 @@ from services.ftc.scoring import (
     targets_of,
 )
 from services.ftc.variants import VARIANTS, FtcVariant
-from shared.contracts import Languages, Scored
+from shared.contracts import Scored
 from shared.job_context import checking
 from shared.language import (
     LanguageCoverage,
-    Obstacle,
-    find_language,
     model_coverage,
     requested_language,
-    rules_obstacle,
+    rules_coverage,
 )
 from shared.metric import Collected, Metric
 from shared.statistics.intervals import BatchStatistics
@@ -73,17 +71,11 @@ class Ftc(Metric[FtcRequest, FtcCollected, FtcReport, FtcVariant]):
 
     def coverage(self, request: FtcRequest) -> LanguageCoverage:
         """Of the models, and of the rules where these make the counterfactuals."""
-        sent = requested_language(request)
-        pair = f"{request.premise}\n{request.hypothesis}"
-        text, explanation = find_language(pair, sent), find_language(request.explanation, sent)
-        languages = Languages(text=text, explanation=explanation)
-        unread: list[Obstacle | None] = []
-        if request.counterfactuals is None and request.extractor == "rules":
-            unread = [
-                rules_obstacle(pair, text, explanation, RULED),
-                rules_obstacle(request.explanation, explanation, text, RULED),
-            ]
-        return model_coverage(request, languages, tuple(model_languages(request)), unread)
+        pair, sent = f"{request.premise}\n{request.hypothesis}", requested_language(request)
+        languages, unread = rules_coverage(pair, request.explanation, sent, RULED)
+        ruled = request.counterfactuals is None and request.extractor == "rules"
+        asked = tuple(model_languages(request))
+        return model_coverage(request, languages, asked, unread if ruled else ())
 
     def undefined(self, request: FtcRequest, collected: Collected) -> FtcReport:
         return FtcReport(

@@ -40,10 +40,10 @@ from shared.contracts import Languages, Scored
 from shared.job_context import checking
 from shared.language import (
     LanguageCoverage,
-    find_language,
+    Obstacle,
     model_coverage,
     requested_language,
-    rules_obstacle,
+    rules_coverage,
 )
 from shared.metric import Collected, Metric
 from shared.statistics.intervals import BatchStatistics
@@ -63,19 +63,13 @@ class Haf(Metric[HafRequest, HafCollected, HafReport, HafVariant]):
 
     def collect(self, requests: Sequence[HafRequest]) -> list[HafCollected]:
         found = compare(requests, converse(requests))
-        return [
-            replace(own, languages=known.languages, obstacles=known.obstacles)
-            for own, known in zip(found, map(_read, requests, found), strict=True)
-        ]
+        return [_described(request, own) for request, own in zip(requests, found, strict=True)]
 
     def coverage(self, request: HafRequest) -> LanguageCoverage:
         """Of the rules, which read English, and of the model that writes."""
         justify = None if request.responses is None else request.responses.justify.text
-        known = _ruled(request, justify)
-        if known.languages is None:
-            return known
-        asked = model_languages(request)
-        return model_coverage(request, known.languages, asked, known.obstacles)
+        languages, unread = _ruled(request, justify)
+        return model_coverage(request, languages, model_languages(request), unread)
 
     def undefined(self, request: HafRequest, collected: Collected) -> HafReport:
         return HafReport(
@@ -138,21 +132,14 @@ class Haf(Metric[HafRequest, HafCollected, HafReport, HafVariant]):
         return batch_report(rows, over)
 
 
-def _read(request: HafRequest, collected: HafCollected) -> LanguageCoverage:
+def _described(request: HafRequest, collected: HafCollected) -> HafCollected:
     """The first generation's answer may be in another language than its prompt."""
-    return _ruled(request, collected.transcripts[0].justify.response.text)
+    languages, unread = _ruled(request, collected.transcripts[0].justify.response.text)
+    return replace(collected, languages=languages, obstacles=unread)
 
 
-def _ruled(request: HafRequest, justify: str | None) -> LanguageCoverage:
-    """Whether the rules read the text and the JUSTIFY response; None: it is not written yet."""
-    sent = requested_language(request)
-    text = find_language(request.text, sent)
-    answer = None if justify is None else find_language(justify, sent)
-    found = [rules_obstacle(request.text, text, answer, RULED)]
-    if justify is not None and answer is not None:
-        found.append(rules_obstacle(justify, answer, text, RULED))
-    obstacles = tuple(dict.fromkeys(filter(None, found)))
-    return LanguageCoverage(Languages(text=text, explanation=answer), obstacles)
+def _ruled(request: HafRequest, justify: str | None) -> tuple[Languages, tuple[Obstacle, ...]]:
+    return rules_coverage(request.text, justify, requested_language(request), RULED)
 
 
 def _similarities(values: HafScores) -> tuple[tuple[float, ...], ...]:

@@ -53,8 +53,10 @@ class HateXScore(
 
     def collect(self, requests: Sequence[HatexscoreRequest]) -> list[HatexscoreCollected]:
         parsed = [self.variant(request).read(request) for request in requests]
-        read = read_by_model(requests, list(map(where_rules_read, requests, parsed)))
-        return list(map(_with_reader, ask_classifiers(requests, read)))
+        read = list(map(where_rules_read, requests, parsed))
+        if any(request.reader_model for request in requests):
+            read = read_by_model(requests, read)
+        return list(map(_described, ask_classifiers(requests, read)))
 
     def report(
         self, request: HatexscoreRequest, collected: HatexscoreCollected
@@ -62,7 +64,7 @@ class HateXScore(
         parsed, components = collected.parsed, self._components(request, collected)
         sent, stated = request.predicted_label, parsed.stated_label
         return HatexscoreReport(
-            **{**self.envelope(request, collected), "languages": _languages(parsed)},
+            **self.envelope(request, collected),
             score=_score(request, parsed, components),
             components=components,
             not_applicable=_not_applicable(parsed),
@@ -134,18 +136,15 @@ class HateXScore(
         )
 
 
-def _with_reader(collected: HatexscoreCollected) -> HatexscoreCollected:
-    """The model that read is one of those that the score rests on."""
-    reader = collected.parsed.reader
-    if reader is None or reader.model is None:
-        return collected
-    use = models().writer(reader.model).use
-    return replace(collected, models=(*collected.models, use))
-
-
-def _languages(parsed: ParsedExplanation) -> Languages:
-    found = parsed.languages
-    return Languages(text=found.found_text, explanation=found.found_explanation)
+def _described(collected: HatexscoreCollected) -> HatexscoreCollected:
+    """With its languages, and the model that read among those that the score rests on."""
+    found, reader = collected.parsed.languages, collected.parsed.reader
+    used = (models().writer(reader.model).use,) if reader and reader.model else ()
+    return replace(
+        collected,
+        models=(*collected.models, *used),
+        languages=Languages(text=found.found_text, explanation=found.found_explanation),
+    )
 
 
 def _faithfulness(collected: HatexscoreCollected) -> float | None:

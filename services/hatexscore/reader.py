@@ -21,7 +21,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from services.hatexscore.conclusion import ConclusionStatement
 from services.hatexscore.contract import HatexscoreRequest
-from services.hatexscore.explanation import ParsedExplanation, lexicon_of
+from services.hatexscore.explanation import LABEL_UNKNOWN, ParsedExplanation, lexicon_of
 from services.hatexscore.report import GroupEvidence, Label, ReaderUse
 from shared.errors import pointing_to
 from shared.language import ModelLanguages, Obstacle
@@ -97,7 +97,7 @@ def read_by_model(
         if obstacle is None:
             asked.append(place)
         else:
-            found[place] = _unread(request, own, obstacle)
+            found[place] = replace(_unread(request, own, obstacle), reader=None)
     with pointing_to("/reader_model", only=("/model",)):
         answers = written([_prompt(place, requests[place]) for place in asked])
     for place, answer in zip(asked, answers, strict=True):
@@ -114,12 +114,16 @@ def _is_asked(request: HatexscoreRequest, parsed: ParsedExplanation) -> bool:
 
 
 def _untrained(request: HatexscoreRequest, parsed: ParsedExplanation) -> Obstacle | None:
-    if request.accept_untrained_languages or request.reader_model is None:
+    known = _learned(request)
+    if request.accept_untrained_languages:
         return None
+    return known.obstacle(parsed.languages.found_explanation, "explanation")
+
+
+def _learned(request: HatexscoreRequest) -> ModelLanguages:
+    name = request.reader_model or ""
     with pointing_to("/reader_model", only=("/model",)):
-        learned = models().writer(request.reader_model).languages
-    known = ModelLanguages(request.reader_model, learned)
-    return known.obstacle(parsed.languages.found_explanation)
+        return ModelLanguages(name, models().writer(name).languages)
 
 
 def _prompt(place: int, request: HatexscoreRequest) -> PromptOfRequest:
@@ -168,7 +172,7 @@ def _as_read(
         no_htc=no_htc,
         no_tgi=no_tgi,
         reader=_use(request),
-        warnings=tuple(_doubts(parsed, label, lost=lost or no_htc is not None)),
+        warnings=tuple(_doubts(request, parsed, label, lost=lost or no_htc is not None)),
     )
 
 
@@ -177,19 +181,22 @@ def _attacked(parsed: ParsedExplanation, groups: Sequence[GroupEvidence]) -> boo
     return None if parsed.attacked is None else any(group.attacked for group in groups)
 
 
-def _doubts(parsed: ParsedExplanation, label: Label | None, *, lost: bool) -> Iterator[str]:
-    """The warnings of the rules do not hold any more, but for an unknown label."""
+def _doubts(
+    request: HatexscoreRequest, parsed: ParsedExplanation, label: Label | None, *, lost: bool
+) -> Iterator[str]:
+    """Instead of the rules' own warnings."""
+    yield from _learned(request).doubts(parsed.languages.found_explanation, "explanation")
     if lost:
         yield f"{INVENTED.code}: {INVENTED.detail}"
     if label is None:
-        yield from (said for said in parsed.warnings if said.startswith("the predicted label"))
+        yield LABEL_UNKNOWN
 
 
 def _unread(
     request: HatexscoreRequest, parsed: ParsedExplanation, obstacle: Obstacle
 ) -> ParsedExplanation:
     """Neither part, for this reason: rules are not taken where a reader was asked for."""
-    doubts = _doubts(parsed, request.predicted_label, lost=False)
+    unknown = () if request.predicted_label else (LABEL_UNKNOWN,)
     return replace(
         parsed,
         statement=None,
@@ -202,7 +209,7 @@ def _unread(
         no_htc=obstacle,
         no_tgi=obstacle,
         reader=_use(request),
-        warnings=(obstacle.detail, *doubts),
+        warnings=(obstacle.detail, *unknown),
     )
 
 

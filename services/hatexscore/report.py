@@ -232,7 +232,8 @@ class HatexscoreReport(Report):
     )
     reader: ReaderUse | None = Field(
         default=None,
-        description="null where nothing read the explanation, and in results before version 1.2",
+        description="null where neither rules nor a model could, and in results before version "
+        "1.2; the parts of an answer that could not be used are null all the same",
     )
     groups: tuple[Annotated[str, Word], ...] = Field(
         description="groups that count as identified, sorted"

@@ -51,10 +51,16 @@ def contents(client: httpx.Client, file_id: str | None) -> list[Json]:
 def started(client: httpx.Client, lines: Iterable[Json | bytes], endpoint: str) -> Json:
     """A new batch of these lines."""
     form = {"data": {"purpose": "batch"}, "files": {"file": packed(lines)}}
-    file = patiently(client, "POST", "/v1/files", **form).json()
+    file = _made(patiently(client, "POST", "/v1/files", **form))
     asked = {"input_file_id": file["id"], "endpoint": endpoint}
-    batch: Json = patiently(client, "POST", "/v1/batches", json=asked).json()
-    return batch
+    return _made(patiently(client, "POST", "/v1/batches", json=asked))
+
+
+def _made(answer: httpx.Response) -> Json:
+    if answer.status_code not in (200, 201, 202):
+        raise AssertionError(f"{answer.request.url.path}: {answer.status_code} {answer.text}")
+    found: Json = answer.json()
+    return found
 
 
 def ended(client: httpx.Client, batch: Json, seconds: float) -> Ended:

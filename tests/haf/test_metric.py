@@ -114,7 +114,7 @@ def test_a_call_a_stage_and_one_for_all_pairs() -> None:
 def test_the_report_begins_as_every_metric_s_report_does() -> None:
     with bound():
         wire = score(bring(**WHOLE)).model_dump(mode="json")
-    assert list(wire)[:9] == list(Report.model_fields)
+    assert list(wire)[: len(Report.model_fields)] == list(Report.model_fields)
 
 
 def test_a_toxic_stance_is_asked_for_sufficiency() -> None:

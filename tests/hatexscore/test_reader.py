@@ -163,7 +163,7 @@ def test_an_invented_conclusion_is_dropped() -> None:
 
 
 def test_nothing_stated_is_no_conclusion_and_no_null() -> None:
-    answer = {"conclusion": "none", "conclusion_quote": None, "groups": []}
+    answer: dict[str, Any] = {"conclusion": "none", "conclusion_quote": None, "groups": []}
     with reading(answer):
         report = score(ask())
     assert (report.components.htc, report.components.tgi) == (0, 0)
@@ -206,8 +206,18 @@ def test_a_reader_that_did_not_learn_the_language_is_not_asked() -> None:
         report = score(ask())
         accepted = score(ask(accept_untrained_languages=True))
     assert codes(report)["htc"] == ["untrained-language"]
+    assert report.reader is None
+    assert USE not in report.provenance.models
     assert len(reader.prompts) == 1
     assert accepted.components.htc == 1
+    assert any("explanation's language is de; reader learned en" in w for w in accepted.warnings)
+
+
+def test_a_reader_that_states_no_languages_is_asked_with_a_warning() -> None:
+    with reading(ANSWER, languages=()):
+        report = score(ask())
+    assert report.components.htc == 1
+    assert any(said.startswith("languages-not-stated: reader") for said in report.warnings)
 
 
 def test_the_explanation_cannot_close_its_own_fence() -> None:
