@@ -33,6 +33,8 @@ BOUNDED = {
     "services.hatexscore.conclusion_zh": "200, by REACH",
     "services.hatexscore.cues_en": "600, by REACH",
     "services.hatexscore.label_lines": "120, by REACH",
+    "services.hatexscore.group_cues": "80 around a mention, by WINDOW",
+    "services.hatexscore.quote_kinds": "240 on either side of a quotation, by REACH",
     "services.hatexscore.group_terms.load_cues": "80 around a mention, by WINDOW",
 }
 LONGEST_BOUNDED = 6.0  # seconds of a match in the longest text that such a pattern is given

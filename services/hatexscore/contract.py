@@ -6,7 +6,7 @@ Source: Hu & Lee, EACL 2026, arXiv:2601.13547, section 3. Messages and costs; th
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Annotated, Literal, Self, get_args
+from typing import Annotated, Literal, NoReturn, Self, get_args
 
 from pydantic import (
     Field,
@@ -18,6 +18,7 @@ from pydantic import (
 )
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
+from services.hatexscore.quotes import quotations
 from services.hatexscore.report import (
     ConsistencyRule,
     HatexscoreBatchReport,
@@ -55,6 +56,8 @@ from shared.work import Size, Work, words_of
 DEFAULT_MODEL = "embedded-hate"
 
 MARKS = "\"'\uff02\u201c\u201e\u201f\u00ab\u300c\u300e\u300a\u2018\u201b"  # that open a quotation
+MOST_QUOTATIONS = 200  # different ones
+MOST_MASKED = 2_000_000  # characters of all random placements
 SECONDS_A_CHARACTER = 5e-5  # of text and explanation: words, groups, conclusion
 SECONDS_A_QUOTATION = 2e-3  # that is looked for among near misses
 SECONDS_A_TERM = 1.5e-4  # of a policy of your own
@@ -99,6 +102,14 @@ class HatexscoreProbabilities(Message):
     original: Probability | None = Field(description="P(hateful) of the text, [0, 1]")
     masked: Probability | None = Field(
         description="P(hateful) of the text with the quoted spans masked, [0, 1]"
+    )
+
+
+def _refuse(field: str, detail: str, value: int) -> NoReturn:
+    """An error that points to one field, though it concerns several."""
+    error = PydanticCustomError("too_much", "{detail}", {"detail": detail})
+    raise ValidationError.from_exception_data(
+        "HatexscoreRequest", [{"type": error, "loc": (field,), "input": value}]
     )
 
 
@@ -212,6 +223,31 @@ class HatexscoreRequest(LanguageRequest):
     def _names_its_reader(self) -> Self:
         if self.reader == "llm" and self.reader_model is None:
             raise ValueError("the reader `llm` needs a `reader_model`")
+        return self
+
+    @model_validator(mode="after")
+    def _masks_within_reason(self) -> Self:
+        masked = self.control_draws * len(self.text)
+        if masked > MOST_MASKED:
+            _refuse(
+                "control_draws",
+                f"`control_draws` x characters of `text` is {masked:,}, more than {MOST_MASKED:,}",
+                self.control_draws,
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _quotes_within_reason(self) -> Self:
+        if self.variant == "reference" and not self.other_variants:
+            return self  # it reads no quotation marks
+        different = len({quotation.text for quotation in quotations(self.explanation)})
+        if different > MOST_QUOTATIONS:
+            _refuse(
+                "explanation",
+                f"the explanation quotes {different:,} different passages, more than "
+                f"{MOST_QUOTATIONS}",
+                different,
+            )
         return self
 
     @field_validator("policy")
@@ -331,7 +367,7 @@ def needs(request: HatexscoreRequest) -> tuple[str, ...]:
 
 CONTRACT = MetricContract(
     name="hatexscore",
-    version="1.2",
+    version="2.0",
     summary="Does the explanation of a hate-speech decision conclude, quote, name and cohere?",
     request=HatexscoreRequest,
     report=HatexscoreReport,

@@ -11,14 +11,17 @@ from services.hatexscore.contract import HatexscoreRequest
 from services.hatexscore.group_terms import GroupMention
 from services.hatexscore.groups import target_group_identified
 from services.hatexscore.lexicon import Lexicon, custom_lexicon, load_lexicon
-from services.hatexscore.quotes import Quotation, Quote, quoted_spans
+from services.hatexscore.quote_search import Quote
+from services.hatexscore.quotes import Quotation, quoted_spans
 from services.hatexscore.report import (
     GroupEvidence,
     Label,
     OtherVerdict,
+    QuotationReason,
     QuoteEvidence,
     ReaderUse,
 )
+from services.hatexscore.text_groups import TextGroups
 from services.hatexscore.words import Language, Span, detect_language
 from shared.contracts import LanguageFound
 from shared.language import UNDECIDED, Obstacle, find_language, requested_language
@@ -63,6 +66,9 @@ class QuotedSpans:
     masked:  the text without the quoted spans; None where nothing is quoted.
     trivial: the quotation is the text itself, Q = {T}.
     spans:   merged spans that `masked` replaces; none where the variant has no offsets.
+    other:   quotations of something else than the text, and why each is one.
+    unsearched: how many were looked for word for word only; none of them is hallucinated.
+    echo:    whether a quotation of the whole text was left out.
     """
 
     evidence: tuple[QuoteEvidence, ...]
@@ -70,6 +76,9 @@ class QuotedSpans:
     masked: str | None
     trivial: bool
     spans: tuple[Span, ...]
+    other: tuple[tuple[Quotation, QuotationReason], ...] = ()
+    unsearched: int = 0
+    echo: bool = False
 
     @property
     def counts(self) -> bool:
@@ -83,6 +92,8 @@ class ParsedExplanation:
     htc, tgi: 0 or 1; None where nothing reads the explanation: `no_htc`, `no_tgi` say why. label:
     in force, None where neither sent nor stated. reader: what read it, None where nothing did.
     others: verdicts of the explanation that do not hold.
+    attacked: whether it says that a group is attacked; None: wherever it names one.
+    tgi_not_applicable: why there is no group to identify, or None; then `tgi` is None too.
     """
 
     languages: DetectedLanguages
@@ -96,6 +107,8 @@ class ParsedExplanation:
     warnings: tuple[str, ...]
     no_htc: Obstacle | None = None
     no_tgi: Obstacle | None = None
+    attacked: bool | None = None
+    tgi_not_applicable: str | None = None
     reader: ReaderUse | None = BY_RULES
     others: tuple[OtherVerdict, ...] = ()
 
@@ -111,7 +124,12 @@ class FindMentions(Protocol):
         *,
         hateful: bool,
         quotations: Sequence[Span],
+        moderated: TextGroups | None = None,
     ) -> list[GroupMention]: ...
+
+
+def _unasked(_request: HatexscoreRequest, _languages: DetectedLanguages) -> TextGroups | None:
+    return None
 
 
 def parse_explanation(
@@ -119,9 +137,13 @@ def parse_explanation(
     *,
     conclusion: Callable[[HatexscoreRequest, Language], VerdictsRead],
     mentions: FindMentions,
-    quoted: Callable[[HatexscoreRequest, Language], QuotedSpans],
+    quoted: Callable[[HatexscoreRequest, DetectedLanguages], QuotedSpans],
+    moderated: Callable[[HatexscoreRequest, DetectedLanguages], TextGroups | None] = _unasked,
 ) -> ParsedExplanation:
-    """Parsed with a variant's own search for conclusion, group mentions and quotations."""
+    """Parsed with a variant's own search for conclusion, group mentions and quotations.
+
+    moderated: the groups that the text names, where the variant asks for them.
+    """
     languages = detect_languages(request)
     read = conclusion(request, languages.explanation)
     stated = read.conclusion.label if read.conclusion else None
@@ -132,6 +154,7 @@ def parse_explanation(
         lexicon_of(request, languages.explanation),
         hateful=label != "non-hateful",  # section 3.3; an unknown decision: the stricter test
         quotations=quoted_spans(request.explanation),
+        moderated=moderated(request, languages),
     )
     return ParsedExplanation(
         languages=languages,
@@ -139,7 +162,7 @@ def parse_explanation(
         htc=float(read.conclusion is not None),
         label=label,
         stated_label=stated,
-        quoting=quoted(request, languages.text),
+        quoting=quoted(request, languages),
         groups=group_evidence(found),
         tgi=float(target_group_identified(found)),
         warnings=() if label else (LABEL_UNKNOWN,),
@@ -194,6 +217,7 @@ def where_rules_read(request: HatexscoreRequest, parsed: ParsedExplanation) -> P
         stated_label=None,
         groups=(),
         tgi=None,
+        tgi_not_applicable=None,
         warnings=tuple(warnings),
         no_htc=obstacle,
         no_tgi=obstacle,
@@ -234,6 +258,8 @@ def group_evidence(mentions: Iterable[GroupMention]) -> tuple[GroupEvidence, ...
             found_as=mention.found_as,
             counts=mention.counts,
             reason=mention.reason,
+            attacked=mention.attacked,
+            in_text=mention.in_text,
         )
         for mention in mentions
     )

@@ -73,6 +73,12 @@ class Passage:
         """Does any part of the span lie inside a quotation?"""
         return _touches(self.quotations, start, end)
 
+    def quotations_in(self, start: int, end: int) -> Sequence[Span]:
+        """The quotations that share a character with the span, in order."""
+        first = bisect_right(self.quotations, start, key=lambda span: span[1])
+        last = bisect_left(self.quotations, end, key=lambda span: span[0])
+        return self.quotations[first:last]
+
     def sentence_at(self, position: int) -> int:
         """Index of the sentence that holds the character at `position`."""
         return max(0, bisect_right(self.sentences, position, key=lambda s: s.start) - 1)
@@ -160,6 +166,13 @@ def load_cues(language: Language) -> Cues:
     return Cues(**lists, demonym_suffix=suffix, patterns=patterns)
 
 
+@lru_cache(maxsize=1)
+def person_nouns() -> dict[str, frozenset[str]]:
+    """Nouns for persons by language, and English nouns for what is theirs (`en_people`)."""
+    content = json.loads((FOLDER / "person_nouns.json").read_text(encoding="utf-8"))
+    return {name: frozenset(listed) for name, listed in content.items()}
+
+
 def _compile(made: dict[str, Any]) -> Pattern:
     """Longer alternatives first, so that the longest wins."""
     alternatives = sorted(made["any"], key=len, reverse=True)
@@ -174,6 +187,8 @@ class GroupMention:
     group:    the term of the list that was found; of a demonym or a slur, what it stands for.
     found_as: `term` as printed, `plural` or `lemma` of it, or one of the layers that we add.
     counts:   does it identify the targeted group? `reason` says why, in words for a reader.
+    attacked: is it attacked, according to the explanation?
+    in_text:  does the moderated text name the same group? None where it names none.
     """
 
     group: str
@@ -184,6 +199,8 @@ class GroupMention:
     found_as: FoundAs
     counts: bool
     reason: str
+    attacked: bool = False
+    in_text: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,9 +327,13 @@ def _may_end(text: str, start: int, end: int, borders: Borders, cues: Cues) -> b
     if end in borders.ends:
         return True
     holder = borders.holder.get(end)
-    if holder is None or end - start < SHORTEST:
+    if holder is None:
         return False
     rest = text[end : holder.end]
+    if len(rest) > 1 and rest in person_nouns()["zh"]:
+        return True  # 女 in 女司机
+    if end - start < SHORTEST:
+        return False
     return rest in cues.suffixes or bool(cues.patterns["predicates"].fullmatch(rest))
 
 

@@ -3,21 +3,34 @@
 Source: Hu & Lee, EACL 2026 (arXiv:2601.13547), §3.3 and Eq. 4: TGI = 1 iff the n-grams of the
 explanation and the group list share an element; for hateful samples tied to hateful context.
 
-Deviates: quotations, denials, slurs, prefixes and ordinary words do not identify anybody; plurals,
-demonyms, groups that the printed lists miss and grounds ("based on their race") do.
+Deviates: quotations, slurs, prefixes, ordinary words, institutions, bystanders and mentions on
+which an attack is denied do not identify anybody; plurals, demonyms, groups that the printed lists
+miss and grounds ("based on their race") do.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+import json
+import re
+from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
 
+from services.hatexscore.group_cues import (
+    BYSTANDERS,
+    GROUNDS,
+    HEDGES,
+    LEAVES,
+    LEFT_OUT,
+    PRAISES,
+)
+from services.hatexscore.group_nouns import is_thing, people_span
 from services.hatexscore.group_terms import (
     Cues,
     GroupMention,
     Passage,
-    Sentence,
     TermMatch,
     find_terms,
     load_cues,
@@ -25,25 +38,39 @@ from services.hatexscore.group_terms import (
     singular,
 )
 from services.hatexscore.lexicon import Lexicon
-from services.hatexscore.words import Language, Span, TextWord
+from services.hatexscore.negation import (
+    Denial,
+    SentenceReading,
+    denied_here,
+    denied_later,
+    read_english,
+)
+from services.hatexscore.negation_cjk import (
+    denied_later_zh,
+    extra_attacks,
+    read_chinese,
+    read_korean,
+)
+from services.hatexscore.text_groups import TextGroups
+from services.hatexscore.words import Language, Span
 
+FOLDER = Path(__file__).with_name("data")
 QUOTED = "inside a quotation"
 SLUR = "a slur is an alias, not an identification"
 NO_GROUND = "a category is named, but not as the ground of anything"
-NEGATED = "negated"
-BYSTANDER = "somebody of the writer's own, not a target"
+NEGATED = "an attack on it is denied"
+ABSENT = "denied to be there, or to be what is meant"
+BYSTANDER = "it reads, reports or judges, and is no target"
+THING = "a thing or an institution is named, not people"
 IN_SENTENCE = "in a sentence with an attack predicate"
 IN_NEXT = "the next sentence refers to it with an attack predicate"
 WITH_QUOTE = "linked to a quote in the same sentence"
 NO_LINK = "no link to the hateful content"
 EQUATION_4 = "named, and the text is judged non-hateful: Eq. 4 requires no link"
 
+OBJECT = 12  # characters between an attack and its object
+LISTED = 12  # mentions that may form one list
 WINDOW = 80  # characters looked at on either side of a mention
-REACH_AFTER = 8  # words between a mention and its denial
-REACH_PREDICATE = 3  # words between a negator and what it denies
-REACH_DENIABLE = 5  # morphemes between what is denied and a Korean negator
-REACH_DIRECT = 2  # morphemes: noun + particle right before a Korean negator
-CONTRAST = frozenset({"but", "但", "但是"})
 
 
 def find_mentions(
@@ -53,17 +80,17 @@ def find_mentions(
     *,
     hateful: bool,
     quotations: Sequence[Span],
+    moderated: TextGroups | None = None,
 ) -> list[GroupMention]:
     """Every mention of a protected group in the explanation, in order, with its verdict.
 
     hateful:    the prediction that is explained; a hateful one needs a link to hateful content.
     quotations: spans of the explanation inside quotation marks.
+    moderated:  the groups that the moderated text names; None where that is unknown.
     """
-    context = read_context(read_passage(explanation, language, quotations))
-    return [
-        reported(context.passage, match, *_verdict(context, match, hateful))
-        for match in find_terms(context.passage, lexicon)
-    ]
+    passage = read_passage(explanation, language, quotations)
+    context = MentionReading(passage, load_cues(language), tuple(find_terms(passage, lexicon)))
+    return [context.mention(match, hateful, moderated) for match in context.matches]
 
 
 def target_group_identified(found: Sequence[GroupMention]) -> bool:
@@ -71,136 +98,236 @@ def target_group_identified(found: Sequence[GroupMention]) -> bool:
     return any(mention.counts for mention in found)
 
 
-def reported(passage: Passage, match: TermMatch, counts: bool, reason: str) -> GroupMention:
-    entry = match.entry
-    text = passage.text[match.start : match.end]
-    place = (match.start, match.end, text)
-    return GroupMention(entry.group, entry.category, *place, match.found_as, counts, reason)
+@dataclass(frozen=True, slots=True)
+class Objection:
+    """Why a mention identifies nobody. attack_only: an attack is denied, the group is named."""
+
+    reason: str
+    attack_only: bool = False
 
 
-def _verdict(context: ExplanationContext, match: TermMatch, hateful: bool) -> tuple[bool, str]:
-    """Does the mention identify the target, and why?"""
-    objection = _objection(context, match)
-    if objection is not None:
-        return False, objection
-    if not hateful:
-        return True, EQUATION_4
-    if is_bystander(context, match):
-        return False, BYSTANDER
-    tie = link(context, match)
-    return tie is not None, tie or NO_LINK
+class MentionReading:
+    """A passage, its group terms, and what its sentences deny and attack, each read once."""
+
+    def __init__(self, passage: Passage, cues: Cues, matches: tuple[TermMatch, ...]) -> None:
+        self.passage = passage
+        self.cues = cues
+        self.matches = matches
+        self.spans = tuple((match.start, match.end) for match in matches)
+        self._readings: dict[int, SentenceReading] = {}
+        self._plains: dict[int, str] = {}
+        self._spans: dict[TermMatch, Span] = {}
+        self._mild: dict[int, tuple[bool, bool]] = {}
+
+    def mention(
+        self, match: TermMatch, hateful: bool, moderated: TextGroups | None
+    ) -> GroupMention:
+        start, end = self._people(match)
+        objection = self._objection(match)
+        tie = None if objection or self.is_bystander(match) else self.link(match)
+        known = moderated.names(match.entry.group) if moderated is not None else None
+        named = objection is None or (objection.attack_only and bool(known))
+        if objection is not None and (hateful or not named):
+            reason = objection.reason
+        elif not hateful:
+            reason = EQUATION_4
+        else:
+            reason = BYSTANDER if self.is_bystander(match) else tie or NO_LINK
+        return GroupMention(
+            group=match.entry.group,
+            category=match.entry.category,
+            start=start,
+            end=end,
+            text=self.passage.text[start:end],
+            found_as=match.found_as,
+            counts=tie is not None if hateful else named,
+            reason=reason,
+            attacked=self._is_attacked(match, tie),
+            in_text=known,
+        )
+
+    def _objection(self, match: TermMatch) -> Objection | None:
+        """What is against the mention, whatever the prediction; None if nothing is."""
+        passage, kind = self.passage, match.entry.kind
+        if kind == "slur_alias":
+            return Objection(SLUR)
+        if passage.quoted(match.start, match.end):
+            return Objection(QUOTED)
+        if kind == "category_term" and not self._is_ground(match):
+            return Objection(NO_GROUND)
+        ordinary = self._ordinary_word(match)
+        if ordinary is not None:
+            return Objection(ordinary)
+        denial = self._denial(match)
+        if denial is None:
+            return None
+        return Objection(NEGATED, True) if denial.attack else Objection(ABSENT)
+
+    def _is_ground(self, match: TermMatch) -> bool:
+        """Is the category a ground of discrimination: "because of their race"?
+
+        The paper's own example (table 3) identifies its target by "based on their race" alone. An
+        adjective or an -ism ("racist", 种族主义) names nobody.
+        """
+        rules = GROUNDS[self.passage.language]
+        term = self.passage.text[match.start : match.end].lower()
+        if rules.no_noun.search(term):
+            return False
+        before, after = around(self.passage, match)
+        return bool(rules.before.search(before) or rules.after.match(after))
+
+    def _ordinary_word(self, match: TermMatch) -> str | None:
+        """Why this occurrence names no group: an ordinary word, or a thing; None if it does."""
+        before, _ = around(self.passage, match)
+        if self.cues.says("other_than_before", before):
+            return "prefixed with 'non-': others than this group"
+        against = self.cues.says("anti_before", before)
+        if not against and is_thing(self.passage, match):
+            return THING
+        with_noun = self._people(match)[1] > match.end
+        if against or with_noun:
+            return None
+        return ordinary_word(self.passage, match, self.cues)
+
+    def _denial(self, match: TermMatch) -> Denial | None:
+        place = self.passage.sentence_at(match.start)
+        reading = self.reading(place)
+        here = denied_here(reading, match.start)
+        if here is not None:
+            return here
+        start, end = self._people(match)
+        if self.passage.language == "en":
+            first = bisect_right(self.spans, (match.start, match.end))
+            others = self.spans[first : first + LISTED]
+            later = denied_later(reading, end, others)
+            before, after = (
+                self.passage.text[max(0, start - WINDOW) : start],
+                around(self.passage, match)[1],
+            )
+            if LEAVES.search(before) and LEFT_OUT.search(after):
+                later = "presence"
+            return Denial(start, end, later == "attack") if later else None
+        if self.passage.language == "zh" and self._denied_later_zh(place, end):
+            return Denial(start, end, attack=True)
+        return None  # a Korean denial stands behind what it denies
+
+    def _denied_later_zh(self, place: int, end: int) -> bool:
+        sentence = self.passage.sentences[place]
+        near = self.reading(place).attacks_from(end, end + WINDOW)
+        attacks = [(start - sentence.start, stop - sentence.start) for start, stop in near]
+        return denied_later_zh(self._plain(place), end - sentence.start, attacks)
+
+    def _plain(self, place: int) -> str:
+        """A sentence with blanks for what it quotes, character for character."""
+        if place not in self._plains:
+            self._plains[place] = self._without_quotations(place)
+        return self._plains[place]
+
+    def _without_quotations(self, place: int) -> str:
+        sentence, text = self.passage.sentences[place], self.passage.text
+        pieces: list[str] = []
+        position = sentence.start
+        for start, end in self.passage.quotations_in(sentence.start, sentence.end):
+            start, end = max(start, position), min(end, sentence.end)
+            pieces += [text[position:start], " " * (end - start)]
+            position = end
+        return "".join([*pieces, text[position : sentence.end]])
+
+    def reading(self, place: int) -> SentenceReading:
+        """What the sentence denies and attacks."""
+        if place not in self._readings:
+            self._readings[place] = self._read(place)
+        return self._readings[place]
+
+    def _read(self, place: int) -> SentenceReading:
+        sentence, language = self.passage.sentences[place], self.passage.language
+        plain = self._plain(place)
+        found = {match.span() for match in self.cues.patterns["predicates"].finditer(plain)}
+        if language == "en":
+            found |= {match.span() for match in english_attacks().finditer(plain)}
+        else:
+            found |= set(extra_attacks(language, plain))
+        attacked = sorted((sentence.start + a, sentence.start + b) for a, b in found)
+        if language == "en":
+            return read_english(plain, sentence.start, attacked)
+        if language == "zh":
+            return read_chinese(plain, sentence.start, attacked)
+        return read_korean(sentence, self.cues, self.passage.text, attacked)
+
+    def link(self, match: TermMatch) -> str | None:
+        """How the mention is tied to the hateful content (§3.3); None if it is not.
+
+        Deviates: the paper uses "NER and part-of-speech patterns"; here a mention is tied if its
+        sentence holds an attack predicate that is not denied, or a quotation, or if the next
+        sentence refers back to it ("they", 该群体, 이들) with such a predicate.
+        """
+        passage = self.passage
+        place = passage.sentence_at(match.start)
+        if self._attacks(place, match):
+            return IN_SENTENCE
+        if passage.sentences[place].quotes:
+            return WITH_QUOTE
+        if place + 1 == len(passage.sentences) or not self._attacks(place + 1, match):
+            return None
+        return IN_NEXT if self.cues.says("follow_up", self._plain(place + 1)) else None
+
+    def _attacks(self, place: int, match: TermMatch) -> bool:
+        """Does the sentence hold an attack that is not denied, other than the mention itself?
+
+        "islamophobic" is both at once; a printed term is only a group.
+        """
+        own = (match.start, match.end) if match.entry.kind == "term" else (0, 0)
+        attacks = self.reading(place).attacks
+        return any(not (own[0] <= start and end <= own[1]) for start, end in attacks)
+
+    def is_bystander(self, match: TermMatch) -> bool:
+        """ "My Muslim colleague agrees", "reported by two Korean moderators": no target."""
+        rules = BYSTANDERS[self.passage.language]
+        start, end = self._people(match)
+        sentence = self.passage.sentences[self.passage.sentence_at(start)]
+        before = self.passage.text[max(sentence.start, start - WINDOW) : start]
+        after = self.passage.text[end : min(sentence.end, end + WINDOW)]
+        noun = self.passage.text[match.end : end] or after
+        if rules.by.search(before) and rules.judge.search(noun):
+            return True
+        if rules.own.search(before) and rules.acquaintance.search(noun):
+            attacks = self.reading(self._place(start)).attacks_from(start - WINDOW, start)
+            return not any(self._governs(stop, start) for _, stop in attacks)
+        judges = rules.judge.search(noun) and rules.judges.match(after)
+        return bool(judges) and bool(rules.some.search(before))
+
+    def _governs(self, stop: int, start: int) -> bool:
+        """Does an attack that ends there have the name as its object: "insults our Muslim …"?"""
+        between = self.passage.text[stop:start]
+        return 0 < len(between) <= OBJECT and not re.search(r"[,;:.，。、]|\band\b", between)
+
+    def _people(self, match: TermMatch) -> Span:
+        if match not in self._spans:
+            self._spans[match] = people_span(self.passage, match)
+        return self._spans[match]
+
+    def _place(self, position: int) -> int:
+        return self.passage.sentence_at(position)
+
+    def _is_attacked(self, match: TermMatch, tie: str | None) -> bool:
+        """Tied, without a "may" in its sentence, and not by a quotation of praise."""
+        hedged, praised = self._mildness(self._place(match.start))
+        return tie is not None and not hedged and not (tie == WITH_QUOTE and praised)
+
+    def _mildness(self, place: int) -> tuple[bool, bool]:
+        """Does the sentence hedge, does it praise?"""
+        if place not in self._mild:
+            language, plain = self.passage.language, self._plain(place)
+            found = (HEDGES[language].search(plain), PRAISES[language].search(plain))
+            self._mild[place] = (found[0] is not None, found[1] is not None)
+        return self._mild[place]
 
 
-def _objection(context: ExplanationContext, match: TermMatch) -> str | None:
-    """Why the mention identifies nobody, whatever the prediction; None if nothing is against it."""
-    passage, cues = context.passage, context.cues
-    if match.entry.kind == "slur_alias":
-        return SLUR
-    if passage.quoted(match.start, match.end):
-        return QUOTED
-    if match.entry.kind == "category_term" and not is_ground(passage, match, cues):
-        return NO_GROUND
-    return ordinary_word(passage, match, cues) or (NEGATED if _denied(context, match) else None)
-
-
-def _denied(context: ExplanationContext, match: TermMatch) -> bool:
-    passage = context.passage
-    place = passage.sentence_at(match.start)
-    return context.claims[place].denies(match.start) or denied_afterwards(
-        passage.language, passage.sentences[place], match.end, context.cues
-    )
-
-
-def is_ground(passage: Passage, match: TermMatch, cues: Cues) -> bool:
-    """Is the category a ground of discrimination: "a racial slur", "because of their race"?
-
-    The paper's own example (table 3) identifies its target by "based on their race" alone. The
-    released code counts any occurrence of a category's name, "whatever the age of the account".
-    """
-    if cues.says("standalone_category", passage.text[match.start : match.end]):
-        return True
-    before, after = around(passage, match)
-    return cues.says("category_before", before) or cues.says("category_after", after)
-
-
-@dataclass(frozen=True)
-class SentenceClaims:
-    """What one sentence denies and attacks, worked out once for all its mentions."""
-
-    denied: tuple[Span, ...]  # from after the negator: 非 in 非裔 denies nothing
-    attacks: tuple[Span, ...]
-    rejects: bool
-
-    def denies(self, position: int) -> bool:
-        return _inside(self.denied, position)
-
-
-@dataclass(frozen=True)
-class ExplanationContext:
-    """A passage with the claims of its sentences, in order."""
-
-    passage: Passage
-    cues: Cues
-    claims: tuple[SentenceClaims, ...]
-
-
-def read_context(passage: Passage) -> ExplanationContext:
-    cues = load_cues(passage.language)
-    claims = tuple(_claims(passage, sentence, cues) for sentence in passage.sentences)
-    return ExplanationContext(passage, cues, claims)
-
-
-def _claims(passage: Passage, sentence: Sentence, cues: Cues) -> SentenceClaims:
-    """Attack predicates count outside quotations, and where they are not denied."""
-    denied = tuple(denials(passage.language, sentence, cues))
-    text = passage.text[sentence.start : sentence.end]
-    found = (match.span() for match in cues.patterns["predicates"].finditer(text))
-    spans = ((sentence.start + start, sentence.start + end) for start, end in found)
-    attacks = tuple(
-        span for span in spans if not (passage.quoted(*span) or _inside(denied, span[0]))
-    )
-    return SentenceClaims(denied, attacks, rejections(sentence, cues))
-
-
-def _inside(spans: tuple[Span, ...], position: int) -> bool:
-    return any(start <= position < end for start, end in spans)
-
-
-def link(context: ExplanationContext, match: TermMatch) -> str | None:
-    """How the mention is tied to the hateful content (§3.3); None if it is not.
-
-    Deviates: the paper uses "NER and part-of-speech patterns"; here a mention is tied if its
-    sentence holds an attack predicate that is not denied, or a quotation, or if the next sentence
-    refers back to it ("they", 该群体, 이들) with such a predicate. The released code has no check.
-    """
-    passage = context.passage
-    place = passage.sentence_at(match.start)
-    if _attacks(context, place, match):
-        return IN_SENTENCE
-    if passage.sentences[place].quotes:
-        return WITH_QUOTE
-    if place + 1 == len(passage.sentences) or not _attacks(context, place + 1, match):
-        return None
-    following = passage.sentences[place + 1]
-    text = passage.text[following.start : following.end]
-    return IN_NEXT if context.cues.says("follow_up", text) else None
-
-
-def is_bystander(context: ExplanationContext, match: TermMatch) -> bool:
-    """ "My Muslim colleague": somebody of the writer's own, not a target."""
-    before, after = around(context.passage, match)
-    return context.cues.says("own_before", before) and context.cues.says("own_after", after)
-
-
-def _attacks(context: ExplanationContext, place: int, match: TermMatch) -> bool:
-    """Does the sentence hold an attack predicate other than the mention itself?
-
-    "racist" and "islamophobic" are both at once; a printed term is only a group.
-    """
-    claims = context.claims[place]
-    own = (match.start, match.end) if match.entry.kind == "term" else (0, 0)
-    others = (not (own[0] <= start and end <= own[1]) for start, end in claims.attacks)
-    return claims.rejects or any(others)
+@lru_cache(maxsize=1)
+def english_attacks() -> re.Pattern[str]:
+    """Attack predicates that version 1 did not know: data, our own work."""
+    listed = json.loads((FOLDER / "attacks.en.json").read_text(encoding="utf-8"))
+    return re.compile(rf"\b(?:{'|'.join(listed)})\b", re.IGNORECASE)
 
 
 def around(passage: Passage, match: TermMatch) -> tuple[str, str]:
@@ -220,10 +347,8 @@ def ordinary_word(passage: Passage, match: TermMatch, cues: Cues) -> str | None:
     term = match.entry.term
     surface = passage.text[match.start : match.end]
     before, after = around(passage, match)
-    if cues.says("other_than_before", before):
-        return "prefixed with 'non-': others than this group"
     if cues.says("thing_after", after):
-        return "a thing is named, not people"
+        return THING
     if term in cues.needs_upper and not surface.isupper():
         return "an ordinary word without its capitals"
     if term in cues.needs_capital and not surface[0].isupper():
@@ -256,138 +381,3 @@ def _capital_inside(passage: Passage, match: TermMatch, before: str) -> bool:
     """A capital that is not owed to the start of a sentence or of a label."""
     begun = before.rstrip(" \"'“‘(*_")
     return passage.text[match.start].isupper() and bool(begun) and begun[-1] not in ":.-•"
-
-
-def denials(language: Language, sentence: Sentence, cues: Cues) -> Iterator[Span]:
-    """Spans of the explanation that the sentence denies: "not to any race, religion or gender".
-
-    In English and Chinese a denial runs forward from its negator to the end of the clause, and a
-    mention may be denied afterwards ("Muslims are not attacked"). In Korean the negator stands at
-    the end, so a denial runs backward. "not only" and "no doubt" deny nothing; "does not respect"
-    is an attack.
-    """
-    direction = _backward if language == "ko" else _forward
-    return direction(sentence.words, cues)
-
-
-def denied_afterwards(language: Language, sentence: Sentence, end: int, cues: Cues) -> bool:
-    """Is the mention that ends at `end` followed by "are not attacked", "没有被攻击"?"""
-    if language == "ko":
-        return False  # there every denial follows: see `denials`
-    first = bisect_left(sentence.words, end, key=lambda word: word.start)
-    following = sentence.words[first : first + REACH_AFTER]
-    for place, word in enumerate(following):
-        if _ends_clause(word, cues) and _lower(word) not in CONTRAST:
-            return False
-        if _opens(following, place, cues):
-            scope = following[place + 1 : place + 1 + REACH_PREDICATE]
-            return any(_is_passive(language, word, cues) for word in scope)
-    return False
-
-
-def rejections(sentence: Sentence, cues: Cues) -> bool:
-    """Does the sentence say of somebody "does not respect", "不尊重", "존중하지 않"?"""
-    found = sentence.words
-    negators = (place for place in range(len(found)) if _is_negator(found, place, cues))
-    return any(_near(found, place, cues.rejecting) for place in negators)
-
-
-def _forward(found: Sequence[TextWord], cues: Cues) -> Iterator[Span]:
-    """From each negator to the end of its clause."""
-    opened: int | None = None
-    for place, word in enumerate(found):
-        if opened is not None and _closes(found, place, cues):
-            yield opened, word.start
-            opened = None
-        if opened is None and _opens(found, place, cues):
-            opened = word.end
-    if opened is not None:
-        yield opened, found[-1].end
-
-
-def _backward(found: Sequence[TextWord], cues: Cues) -> Iterator[Span]:
-    """From the start of the clause to a negator, if a predicate stands right before that."""
-    opened = 0
-    for place, word in enumerate(found):
-        if _closes_backward(found, place, cues):
-            opened = place + 1
-        if not _opens(found, place, cues):
-            continue
-        before = found[max(opened, place - REACH_DENIABLE) : place]
-        deniable = any(_is_deniable(morpheme, cues) for morpheme in before)
-        first = opened if deniable else max(opened, place - REACH_DIRECT)
-        yield found[min(first, place)].start, word.end
-
-
-def _is_deniable(word: TextWord, cues: Cues) -> bool:
-    """What a Korean explanation denies: an attack, or being the object or the content of one."""
-    listed = word.text in cues.deniable or word.lemma in cues.deniable
-    return listed or cues.says("predicates", word.text)
-
-
-def _closes_backward(found: Sequence[TextWord], place: int, cues: Cues) -> bool:
-    """A contrast, or a linking ending before a comma, is where a Korean clause ends."""
-    word = found[place]
-    if word.text in cues.linking:
-        return _text_at(found, place + 1) == ","
-    return word.text in cues.clause_ends
-
-
-def _opens(found: Sequence[TextWord], place: int, cues: Cues) -> bool:
-    """Does a denial open here?"""
-    return (
-        _is_negator(found, place, cues)
-        and not _near(found, place, cues.cancelling)
-        and not _near(found, place, cues.rejecting)
-    )
-
-
-def _is_negator(found: Sequence[TextWord], place: int, cues: Cues) -> bool:
-    """One word, its lemma, or two words: "rather than"."""
-    word = found[place]
-    pair = f"{_lower(word)} {_text_at(found, place + 1)}"
-    lemma_pair = f"{word.lemma} {_text_at(found, place + 1)}"
-    return not cues.negators.isdisjoint({_lower(word), word.lemma, pair, lemma_pair})
-
-
-def _near(found: Sequence[TextWord], place: int, listed: frozenset[str]) -> bool:
-    """Is a listed word next to the negator: after it, or (in Korean) before it?"""
-    if f"{_lower(found[place])} {_text_at(found, place + 1)}" in listed:
-        return True
-    korean = found[place].lemma.endswith("다") or found[place].text == "무관"
-    near = found[max(0, place - 4) : place] if korean else found[place + 1 : place + 3]
-    return any(_lower(word) in listed or word.lemma in listed for word in near)
-
-
-def _closes(found: Sequence[TextWord], place: int, cues: Cues) -> bool:
-    """Does the clause end before this word?"""
-    word = found[place]
-    if _ends_clause(word, cues):
-        return True
-    following = _text_at(found, place + 1)
-    if word.text == ",":
-        return following in cues.comma_starters or _is_finite(following, cues)
-    return _lower(word) in ("and", "or") and _is_finite(following, cues)
-
-
-def _is_finite(text: str, cues: Cues) -> bool:
-    """ "…, attacking Muslims", "and attacks Muslims": a new predicate, not one more object."""
-    return text.endswith(("s", "ing")) and cues.says("predicates", text)
-
-
-def _is_passive(language: Language, word: TextWord, cues: Cues) -> bool:
-    """ "attacked" in English; any predicate elsewhere."""
-    participle = language != "en" or word.text.lower().endswith(("ed", "en"))
-    return participle and cues.says("predicates", word.text)
-
-
-def _ends_clause(word: TextWord, cues: Cues) -> bool:
-    return _lower(word) in cues.clause_ends
-
-
-def _lower(word: TextWord) -> str:
-    return word.text.lower().replace("\u2019", "'")
-
-
-def _text_at(found: Sequence[TextWord], place: int) -> str:
-    return _lower(found[place]) if place < len(found) else ""

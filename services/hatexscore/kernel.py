@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,26 +36,36 @@ def quotation_faithfulness(label: Label, quoted_drop: float) -> float:
     return quoted_drop if label == "hateful" else 1.0 - quoted_drop
 
 
+@dataclass(frozen=True, slots=True)
+class NamedGroups:
+    """Whether the explanation names a group (TGI = 1), and whether it says that one is attacked."""
+
+    named: bool
+    attacked: bool
+
+
 def consistency(
-    rule: ConsistencyRule, label: Label | None, qf: float | None, tgi: float, tau: float
+    rule: ConsistencyRule, label: Label | None, qf: float | None, groups: NamedGroups, tau: float
 ) -> float | None:
     """Eq. 5 under one of three readings: 1 where decision, evidence and group cohere, else 0.
 
-    Hateful, every rule: QF >= tau and TGI = 1. Non-hateful, TGI = 0 and
-    `causal`: |dp| < tau, what the prose means (1 - QF, so an unquoted text has no such evidence);
-    `eq5`: QF < tau, as printed; `reference`: QF >= tau, as released.
+    Hateful, every rule: QF >= tau and TGI = 1. Non-hateful,
+    `causal`: no group is attacked and |dp| < tau, what the prose means (1 - QF, so an unquoted text
+    has no such evidence); `eq5`: TGI = 0 and QF < tau, as printed; `reference`: TGI = 0 and
+    QF >= tau, as released.
 
     None where QF is undefined, or where the label is unknown and the two labels disagree.
     """
     if qf is None:
         return None
-    hateful = float(_at_least(qf, tau) and tgi == 1)
-    without_evidence = {
-        "causal": not _at_least(1.0 - qf, tau),
-        "eq5": not _at_least(qf, tau),
-        "reference": _at_least(qf, tau),
-    }[rule]
-    harmless = float(without_evidence and tgi == 0)
+    hateful = float(_at_least(qf, tau) and groups.named)
+    harmless = float(
+        {
+            "causal": not _at_least(1.0 - qf, tau) and not groups.attacked,
+            "eq5": not _at_least(qf, tau) and not groups.named,
+            "reference": _at_least(qf, tau) and not groups.named,
+        }[rule]
+    )
     if label is None:
         return hateful if hateful == harmless else None
     return hateful if label == "hateful" else harmless

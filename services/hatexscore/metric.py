@@ -14,6 +14,7 @@ from services.hatexscore.contract import CONTRACT, HatexscoreRequest
 from services.hatexscore.explanation import (
     LABEL_UNKNOWN,
     ParsedExplanation,
+    QuotedSpans,
     where_rules_read,
 )
 from services.hatexscore.model_calls import NO_CONTROL, HatexscoreCollected, ask_classifiers
@@ -25,6 +26,7 @@ from services.hatexscore.report import (
     HatexscoreComponents,
     HatexscoreReason,
     HatexscoreReport,
+    OtherQuotation,
     Part,
     RandomSpans,
     VariantOutcome,
@@ -65,16 +67,13 @@ class HateXScore(
         sent, stated = request.decision, parsed.stated_label
         return HatexscoreReport(
             **self.envelope(request, collected, _doubts(parsed)),
-            score=_score(request, components),
+            score=_score(request, parsed, components),
             components=components,
+            not_applicable=_not_applicable(parsed),
             reasons=tuple(_reasons(request, collected, components)),
-            **_partial(request, components),
+            **_partial(request, parsed, components),
             evidence=(*parsed.quoting.evidence, *parsed.groups),
-            hallucinated_quotes=tuple(
-                HallucinatedQuote(start=quotation.start, end=quotation.end, text=quotation.text)
-                for quotation in parsed.quoting.hallucinated
-            ),
-            masked_text=parsed.quoting.masked,
+            **_quotations(parsed.quoting),
             probability_original=collected.original,
             probability_masked=collected.masked,
             probability_reading=collected.reading,
@@ -98,8 +97,8 @@ class HateXScore(
         qf = _faithfulness(collected)
         rule = request.consistency_rule or row.consistency_rule
         tau = request.tau if row.tau is None else row.tau
-        tgi = parsed.tgi
-        cc = None if tgi is None else kernel.consistency(rule, parsed.label, qf, tgi, tau)
+        groups = _named_groups(parsed)
+        cc = None if groups is None else kernel.consistency(rule, parsed.label, qf, groups, tau)
         return HatexscoreComponents(htc=parsed.htc, qf=qf, tgi=parsed.tgi, cc=cc)
 
     def in_force(
@@ -172,22 +171,59 @@ def _faithfulness(collected: HatexscoreCollected) -> float | None:
     return kernel.quotation_faithfulness(parsed.label, quoted_drop)
 
 
-def _score(request: HatexscoreRequest, components: HatexscoreComponents) -> float | None:
-    weights = _weights(request)
+def _quotations(quoting: QuotedSpans) -> dict[str, Any]:
+    """What became of the quotations that are no evidence, and the masked text."""
+    return {
+        "hallucinated_quotes": tuple(
+            HallucinatedQuote(start=one.start, end=one.end, text=one.text)
+            for one in quoting.hallucinated
+        ),
+        "other_quotations": tuple(
+            OtherQuotation(start=one.start, end=one.end, text=one.text, reason=reason)
+            for one, reason in quoting.other
+        ),
+        "quotes_unsearched": quoting.unsearched,
+        "echo": quoting.echo,
+        "masked_text": quoting.masked,
+    }
+
+
+def _named_groups(parsed: ParsedExplanation) -> kernel.NamedGroups | None:
+    """None where nothing reads the explanation."""
+    if parsed.no_tgi is not None:
+        return None
+    named = parsed.tgi == 1
+    return kernel.NamedGroups(named, named if parsed.attacked is None else parsed.attacked)
+
+
+def _score(
+    request: HatexscoreRequest, parsed: ParsedExplanation, components: HatexscoreComponents
+) -> float | None:
+    weights = _weights(request, parsed)
+    if not any(weights.values()):
+        return None
     values = [getattr(components, part) for part in weights]
     return kernel.weighted_mean(values, list(weights.values()))
 
 
-def _weights(request: HatexscoreRequest) -> dict[Part, float]:
+def _weights(request: HatexscoreRequest, parsed: ParsedExplanation) -> dict[Part, float]:
+    """Of the parts that apply."""
     own = request.weights
-    return {"htc": own.htc, "qf": own.qf, "tgi": own.tgi, "cc": own.cc}
+    every: dict[Part, float] = {"htc": own.htc, "qf": own.qf, "tgi": own.tgi, "cc": own.cc}
+    return {part: weight for part, weight in every.items() if part not in _not_applicable(parsed)}
 
 
-def _partial(request: HatexscoreRequest, components: HatexscoreComponents) -> dict[str, Any]:
+def _not_applicable(parsed: ParsedExplanation) -> dict[Part, str]:
+    return {"tgi": parsed.tgi_not_applicable} if parsed.tgi_not_applicable else {}
+
+
+def _partial(
+    request: HatexscoreRequest, parsed: ParsedExplanation, components: HatexscoreComponents
+) -> dict[str, Any]:
     """The mean over the parts with weight that are defined."""
     defined = {
         part: weight
-        for part, weight in _weights(request).items()
+        for part, weight in _weights(request, parsed).items()
         if weight > 0 and getattr(components, part) is not None
     }
     if not defined:
@@ -210,8 +246,8 @@ def _reasons(
         "tgi": (parsed.no_tgi,),
         "cc": coherent,
     }
-    null = [part for part in obstacles if getattr(components, part) is None]
-    weights = _weights(request)
+    weights = _weights(request, parsed)
+    null = [part for part in weights if getattr(components, part) is None]
     every = {
         **{part: obstacles[part] for part in null},
         "score": tuple(one for part in null if weights[part] > 0 for one in obstacles[part]),

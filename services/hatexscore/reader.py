@@ -158,6 +158,7 @@ def _as_read(
     groups, lost = _groups(request, answer, label)
     tgi = float(any(group.counts for group in groups))
     no_tgi = INVENTED if lost and not tgi else None
+    absent = None if tgi or no_tgi else parsed.tgi_not_applicable
     return replace(
         parsed,
         statement=statement,
@@ -165,13 +166,20 @@ def _as_read(
         label=label,
         stated_label=stated,
         groups=groups,
-        tgi=None if no_tgi else tgi,
+        tgi=None if no_tgi or absent else tgi,
+        attacked=_attacked(parsed, groups),
+        tgi_not_applicable=absent,
         no_htc=no_htc,
         no_tgi=no_tgi,
         reader=_use(request),
         others=(),
         warnings=tuple(_doubts(request, parsed, label, lost=lost or no_htc is not None)),
     )
+
+
+def _attacked(parsed: ParsedExplanation, groups: Sequence[GroupEvidence]) -> bool | None:
+    """Of a variant that asks for attacks."""
+    return None if parsed.attacked is None else any(group.attacked for group in groups)
 
 
 def _doubts(
@@ -198,6 +206,7 @@ def _unread(
         stated_label=None,
         groups=(),
         tgi=None,
+        tgi_not_applicable=None,
         no_htc=obstacle,
         no_tgi=obstacle,
         reader=_use(request),
@@ -267,6 +276,7 @@ def _mention(group: NamedGroup, start: int, category: str, label: Label | None) 
         category=category,
         found_as="language model",
         counts=group.attacked or free,
+        attacked=group.attacked,
         reason=READ if group.attacked else NAMED if free else UNATTACKED,
         by="llm",
     )

@@ -35,6 +35,7 @@ Confidence = Literal["plain", "inferred", "contested"]
 SetAside = Literal[
     "earlier", "hedged", "hypothetical", "appeal", "general", "reported", "partial", "outranked"
 ]
+QuotationReason = Literal["label", "idiom", "gloss", "other_source", "echo", "unattributed"]
 Part = Literal["htc", "qf", "tgi", "cc", "score"]
 ConsistencyRule = Literal["causal", "eq5", "reference"]
 Probability = Annotated[float, Field(ge=0, le=1)]
@@ -50,7 +51,12 @@ class HatexscoreComponents(Message):
         le=1,
         description="|dp| of masking the quotes if hateful, else 1 - |dp|; 0: no quote",
     )
-    tgi: float | None = Field(ge=0, le=1, description="1: it names a protected group as the target")
+    tgi: float | None = Field(
+        ge=0,
+        le=1,
+        description="1: it names a protected group as the target; of a non-hateful decision, one "
+        "that the text names, and null where the text names none: `not_applicable`",
+    )
     cc: float | None = Field(ge=0, le=1, description="1: decision, QF and TGI cohere")
 
 
@@ -76,7 +82,10 @@ class QuoteEvidence(Evidence):
 
     kind: Literal["quote"] = "quote"
     offsets_into: Literal["text"] = "text"
-    match: Literal["exact", "fuzzy"] = Field(description="exact: equal after normalisation")
+    match: Literal["exact", "inflected", "fuzzy"] = Field(
+        description="exact: equal after normalisation; inflected: one word, which differs from "
+        "that of the text by its ending; fuzzy: at most 15 % of the characters edited"
+    )
     quoted_as: str = Field(description="how the explanation writes it")
     value: float | None = Field(
         default=None, ge=0, le=1, description="similarity: 1 - edit distance / longer length"
@@ -96,14 +105,40 @@ class GroupEvidence(Evidence):
     by: Reader = Field(default="rules", description="what read the explanation")
     counts: bool = Field(description="whether it counts as identification of the target")
     reason: Annotated[str, Word] = Field(description="why it counts, or why it does not")
+    attacked: bool = Field(
+        default=False,
+        description="whether the explanation says, without a hedge, that the group is attacked",
+    )
+    in_text: bool | None = Field(
+        default=None,
+        description="whether the text names the same group; null where it names none, or is in "
+        "another language than the explanation",
+    )
 
 
 class HallucinatedQuote(Message):
-    """A quotation that does not occur in the text. Offsets are into the explanation."""
+    """A quotation that the explanation attributes to the text, and that does not occur there.
+
+    Offsets are into the explanation.
+    """
 
     start: Offset
     end: Offset
     text: str
+
+
+class OtherQuotation(Message):
+    """A quotation of something else than the text. Offsets are into the explanation."""
+
+    start: Offset
+    end: Offset
+    text: str
+    reason: QuotationReason = Field(
+        description="label: the name of a label or field; idiom: a set phrase; gloss: a paraphrase "
+        "of an earlier quotation; other_source: words of somebody else, or that the text might "
+        "have had; echo: the whole text, beside quotations of parts; unattributed: not in the "
+        "text, and not said to be"
+    )
 
 
 class Conclusion(Message):
@@ -204,8 +239,25 @@ class HatexscoreReport(Report):
     partial_parts: tuple[Part, ...] = Field(
         default=(), description="parts with weight that are defined"
     )
+    not_applicable: dict[Part, Annotated[str, Word]] = Field(
+        default_factory=dict,
+        description="part of which there is nothing to ask → why; its weight goes to the others",
+    )
     evidence: tuple[Annotated[QuoteEvidence | GroupEvidence, Field(discriminator="kind")], ...]
     hallucinated_quotes: tuple[HallucinatedQuote, ...]
+    other_quotations: tuple[OtherQuotation, ...] = Field(
+        default=(), description="of something else than the text, each with its reason"
+    )
+    quotes_unsearched: int = Field(
+        default=0,
+        ge=0,
+        description="quotations that were looked for word for word only, because the search for "
+        "near passages had spent its budget; none of them is called hallucinated",
+    )
+    echo: bool = Field(
+        default=False,
+        description="a quotation of the whole text was left out, because others quote parts of it",
+    )
     masked_text: str | None = Field(description="null where nothing is quoted")
     probability_original: float | None = Field(
         ge=0, le=1, description="P(hateful) of the text; null where it was not needed or not given"

@@ -23,13 +23,14 @@ from services.hatexscore.conclusion import VerdictsRead
 from services.hatexscore.conclusion_printed import statement_anywhere
 from services.hatexscore.contract import HatexscoreRequest
 from services.hatexscore.explanation import (
+    DetectedLanguages,
     ParsedExplanation,
     QuotedSpans,
     parse_explanation,
     quote_evidence,
 )
 from services.hatexscore.group_terms import FoundAs, GroupMention, Passage, TermMatch, read_passage
-from services.hatexscore.groups import (
+from services.hatexscore.hateful_context import (
     EQUATION_4,
     NO_LINK,
     link,
@@ -37,15 +38,9 @@ from services.hatexscore.groups import (
     reported,
 )
 from services.hatexscore.lexicon import Lexicon, LexiconEntry
-from services.hatexscore.quotes import (
-    Quote,
-    fold,
-    locate,
-    mask_spans,
-    merge_spans,
-    quotations,
-    word_spans,
-)
+from services.hatexscore.quote_search import Quote, fold, locate, word_spans
+from services.hatexscore.quotes import mask_spans, merge_spans, quotations
+from services.hatexscore.text_groups import TextGroups
 from services.hatexscore.words import Language, Span, TextWord, words
 
 SHORTEST_RUN = 2  # tokens
@@ -65,20 +60,22 @@ def _concluded(request: HatexscoreRequest, language: Language) -> VerdictsRead:
     return VerdictsRead(statement_anywhere(request.explanation, language), ())
 
 
-def _quoted(request: HatexscoreRequest, language: Language) -> QuotedSpans:
+def _quoted(request: HatexscoreRequest, languages: DetectedLanguages) -> QuotedSpans:
     """Quoted material and shared runs; one of them over all tokens is Q = {T}, however short T."""
-    quotes, missing = locate(request.text, quotations(request.explanation))
-    runs = shared_runs(request.text, request.explanation, language)
-    counted = word_spans(request.text, language)
+    located = locate(request.text, quotations(request.explanation))
+    quotes = located.quotes
+    runs = shared_runs(request.text, request.explanation, languages.text)
+    counted = word_spans(request.text, languages.text)
     spans = merge_spans([*((quote.start, quote.end) for quote in quotes), *runs])
     return QuotedSpans(
         evidence=quote_evidence([*quotes, *_unquoted(request.text, runs, quotes)]),
-        hallucinated=tuple(missing),
+        hallucinated=located.missing,
         masked=mask_spans(request.text, spans) if spans else None,
         trivial=any(
             _spans_all(counted, span) for span in (*runs, *((q.start, q.end) for q in quotes))
         ),
         spans=tuple(spans),
+        unsearched=len(located.unsearched),
     )
 
 
@@ -190,8 +187,10 @@ def mentions_as_printed(
     *,
     hateful: bool = False,
     quotations: Sequence[Span] = (),
+    moderated: TextGroups | None = None,
 ) -> list[GroupMention]:
     """Every printed term among the n-grams, in order; of overlapping ones the first and longest."""
+    del moderated  # Eq. 4 compares explanation and list
     context = read_context(read_passage(explanation, language, quotations))
     found = []
     for match in _matches(context.passage, lexicon):

@@ -32,7 +32,7 @@ def verdict(report: HatexscoreReport) -> Verdict:
     claims = (
         "states a conclusion" if parts.htc == 1 else "states no conclusion",
         _quoting(report),
-        "names a group" if parts.tgi == 1 else "names no group",
+        _naming(report),
         CONSISTENT[parts.cc],
     )
     said = f"Score {significant(report.score)} of 1: the explanation {', '.join(claims)}."
@@ -54,6 +54,12 @@ def _judged(report: HatexscoreReport) -> tuple[str, Tone]:
     if hateful(report) and control.share_beaten <= EVEN:
         return " But random spans move P(hateful) as much as its quotes do.", "neutral"
     return "", "good"
+
+
+def _naming(report: HatexscoreReport) -> str:
+    if "tgi" in report.not_applicable:
+        return "has no group to name"
+    return "names a group" if report.components.tgi == 1 else "names no group"
 
 
 def _quoting(report: HatexscoreReport) -> str:
@@ -150,6 +156,8 @@ def faithfulness(report: HatexscoreReport) -> str:
 
 def identification(report: HatexscoreReport) -> str:
     """Why TGI is what it is."""
+    if "tgi" in report.not_applicable:
+        return f"Not applicable: {report.not_applicable['tgi']}."
     if report.components.tgi is None:
         return _undefined(report, "tgi")
     named = mentions(report)
@@ -166,7 +174,7 @@ def coherence(report: HatexscoreReport) -> str:
     parts = report.components
     if parts.qf is None:
         return "Undefined, because QF is."
-    if parts.tgi is None:
+    if parts.tgi is None and "tgi" not in report.not_applicable:
         return "Undefined, because TGI is."
     if parts.cc is None:
         return "Undefined: the decision is unknown, and the two decisions give different answers."
@@ -178,9 +186,21 @@ def coherence(report: HatexscoreReport) -> str:
     asked, shown, holds = _condition(report, parts.qf, str(rule))
     return (
         f"For a {report.predicted_label} decision CC requires {asked}: "
-        f"{shown} {'holds' if holds else 'does not hold'}, and "
-        f"{'a' if parts.tgi == 1 else 'no'} group is named."
+        f"{shown} {'holds' if holds else 'does not hold'}, and {_grouping(report, str(rule))}."
     )
+
+
+def _grouping(report: HatexscoreReport, rule: str) -> str:
+    """What the explanation says of groups, as far as the rule asks."""
+    if hateful(report) or not _asks_for_attacks(report, rule):
+        return f"{'a' if report.components.tgi == 1 else 'no'} group is named"
+    attacked = any(mention.attacked for mention in mentions(report))
+    return f"{'a' if attacked else 'no'} group is attacked according to the explanation"
+
+
+def _asks_for_attacks(report: HatexscoreReport, rule: str) -> bool:
+    """Only the rule `causal` of the robust variant asks more of a group than its name."""
+    return rule == "causal" and report.provenance.variant == "robust"
 
 
 def _codes(report: HatexscoreReport, part: Part) -> set[ReasonCode]:
@@ -201,7 +221,8 @@ def _condition(report: HatexscoreReport, qf: float, rule: str) -> tuple[str, str
     said, sign = NOT_HATEFUL[rule]
     value = 1 - qf if rule == "causal" else qf
     reaches = value >= tau - TIE
-    asked = f"{said} (rule {rule}) and no named group"
+    group = "no attacked group" if _asks_for_attacks(report, rule) else "no named group"
+    asked = f"{said} (rule {rule}) and {group}"
     return asked, _compared(value, sign, tau), reaches == (sign == "≥")
 
 

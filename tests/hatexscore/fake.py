@@ -10,6 +10,7 @@ from typing import cast
 
 import numpy as np
 
+from services.hatexscore.kernel import Floats
 from shared.contracts import ModelUse
 from shared.errors import BadInput
 from shared.models.calls import Example, Tokens
@@ -46,11 +47,15 @@ class FakeClassifier:
         texts = [example.text for example in examples]
         self.calls.append(texts)
         hateful = np.array([self.hateful(text) for text in texts], dtype=np.float64)
-        found = of_head(np.stack([1 - hateful, hateful], axis=1), None, self.labels)
+        found = of_head(self.rows(hateful), None, self.labels)
         return [
             one.model_copy(update={"read_share": self._tokens(example.text).read_share(example)})
             for one, example in zip(found, examples, strict=True)
         ]
+
+    def rows(self, hateful: Floats) -> Floats:
+        """(N, L) probabilities, of (N,) of hateful."""
+        return np.stack([1 - hateful, hateful], axis=1)
 
     def _tokens(self, text: str) -> Tokens:
         places = range(min(len(text), self.max_length))

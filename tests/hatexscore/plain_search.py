@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from itertools import pairwise
 
 from rapidfuzz.distance import Levenshtein
 
-from services.hatexscore.quotes import Folded, fold, may_begin, may_end
+from services.hatexscore.quote_search import Folded, fold, may_begin, may_end
 from services.hatexscore.words import Span
 
-MAX_EDITS, MIN_LENGTH, REGIONS, HITS, BORDERS, LONG, REACH = 0.15, 8, 8, 200, 24, 500, 40
+MAX_EDITS, MIN_LENGTH, REGIONS, HITS, PIECE, BORDERS, LONG = 0.15, 8, 3, 32, 4, 24, 500
 
 
 def nearest(text: str, quotation: str) -> tuple[Span, float] | None:
@@ -50,14 +49,14 @@ def _distance(needle: str, passage: str) -> float:
 def _regions(haystack: str, needle: str) -> list[int]:
     width = int(MAX_EDITS * len(needle)) + 1
     votes: Counter[int] = Counter()
-    borders = [len(needle) * i // width for i in range(width + 1)]
-    for offset, end in pairwise(borders):
-        position = haystack.find(needle[offset:end])
+    for offset in range(len(needle) - PIECE + 1):
+        piece = needle[offset : offset + PIECE]
+        position = haystack.find(piece)
         for _ in range(HITS):
             if position < 0:
                 break
             votes[position - offset] += 1
-            position = haystack.find(needle[offset:end], position + 1)
+            position = haystack.find(piece, position + 1)
     nearby: Counter[int] = Counter()
     for begin, count in votes.items():
         nearby[begin // width] += count
@@ -70,12 +69,13 @@ def _regions(haystack: str, needle: str) -> list[int]:
 
 def _passages(text: str, folded: Folded, begin: int, length: int) -> Iterator[Span]:
     limit = BORDERS if length <= LONG else BORDERS // 4
-    reach = REACH + int(MAX_EDITS * length)
+    reach = 2 * (int(MAX_EDITS * length) + 1)
+    longer = int(length * MAX_EDITS / (1 - MAX_EDITS)) + 1
     origin = folded.origin
     starts = _near(begin, reach, range(len(origin)), lambda i: may_begin(text, origin[i][0]))
     for start in starts[:limit]:
         fits = range(start + 1, len(origin) + 1)
-        ends = _near(start + length, reach, fits, lambda i: may_end(text, origin[i - 1][1]))
+        ends = _near(start + length, longer, fits, lambda i: may_end(text, origin[i - 1][1]))
         yield from ((start, end) for end in ends[:limit])
 
 

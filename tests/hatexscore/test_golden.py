@@ -35,8 +35,10 @@ def scored(name: str, variant: str) -> HatexscoreReport:
     return score(HatexscoreRequest(**fields, variant=variant, probabilities=probabilities))
 
 
-def differences(report: HatexscoreReport, expected: dict[str, Any]) -> dict[str, Any]:
-    """Component -> (ours, expected), where they differ by more than 1e-9."""
+def differences(
+    report: HatexscoreReport, expected: dict[str, Any], within: float = 1e-9
+) -> dict[str, Any]:
+    """Component -> (ours, expected), where they differ by more than so much."""
     parts = report.components
     ours = {"HTC": parts.htc, "QF": parts.qf, "TGI": parts.tgi, "CC": parts.cc}
     pairs = {
@@ -45,7 +47,7 @@ def differences(report: HatexscoreReport, expected: dict[str, Any]) -> dict[str,
     return {
         name: (value, wanted)
         for name, (value, wanted) in pairs.items()
-        if (value is None) != (wanted is None) or abs((value or 0) - (wanted or 0)) > 1e-9
+        if (value is None) != (wanted is None) or abs((value or 0) - (wanted or 0)) > within
     }
 
 
@@ -53,10 +55,22 @@ def quoted(report: HatexscoreReport) -> set[str]:
     return {item.quoted_as.lower() for item in report.evidence if item.kind == "quote"}
 
 
+NO_GROUP: dict[str, Any] = {"TGI": None}
+CHANGED: dict[str, dict[str, Any]] = {  # by version 2.0: a group that is not there, or not attacked
+    "syn_negated_conclusion": {"CC": 1.0, "score": 1.0},
+    "syn_tgi_denied": {**NO_GROUP, "score": 0.93333},
+    "syn_not_hate_speech": {**NO_GROUP, "score": 0.99667},
+    "syn_function_words": {**NO_GROUP, "score": 0.33333},
+    "syn_apostrophe_s": {**NO_GROUP, "score": 0.33333},
+    "syn_refused_probability": NO_GROUP,
+}
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_robust_scores_what_is_expected(name: str) -> None:
     case, report = CASES[name], scored(name, "robust")
-    assert differences(report, case["expected"]) == {}
+    expected = {**case["expected"], **CHANGED.get(name, {})}
+    assert differences(report, expected, within=1e-5 if name in CHANGED else 1e-9) == {}
     same_quotes = quoted(report) == {quote.lower() for quote in case["expected_quotes"]}
     assert same_quotes
     same_masked = report.masked_text == case.get("expected_masked", report.masked_text)

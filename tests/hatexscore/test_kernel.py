@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from scipy.stats import percentileofscore
 
 from services.hatexscore.kernel import (
+    NamedGroups,
     consistency,
     drop,
     quotation_faithfulness,
@@ -39,39 +40,51 @@ def test_the_two_labels_share_one_unit_of_faithfulness(original: float, masked: 
     assert hateful + harmless == pytest.approx(1)
 
 
+NONE, ATTACKED = NamedGroups(False, False), NamedGroups(True, True)
+NAMED = NamedGroups(True, False)
+
+
+@given(PROBABILITY, PROBABILITY)
+def test_a_group_that_is_named_and_not_attacked_is_no_incoherence(qf: float, tau: float) -> None:
+    named = consistency("causal", "non-hateful", qf, NAMED, tau)
+    assert named == consistency("causal", "non-hateful", qf, NONE, tau)
+    assert consistency("eq5", "non-hateful", qf, NAMED, tau) == 0
+    assert consistency("reference", "non-hateful", qf, NAMED, tau) == 0
+
+
 @given(PROBABILITY, PROBABILITY)
 def test_a_hateful_decision_coheres_only_with_a_group_and_evidence(qf: float, tau: float) -> None:
     for rule in RULES:
-        assert consistency(rule, "hateful", qf, 0, tau) == 0
-        assert consistency(rule, "non-hateful", qf, 1, tau) == 0
-        assert consistency(rule, "hateful", 1.0, 1, tau) == 1
+        assert consistency(rule, "hateful", qf, NONE, tau) == 0
+        assert consistency(rule, "non-hateful", qf, ATTACKED, tau) == 0
+        assert consistency(rule, "hateful", 1.0, ATTACKED, tau) == 1
 
 
 @given(PROBABILITY, st.floats(0.001, 0.999))
 def test_eq5_and_the_released_code_contradict_each_other(qf: float, tau: float) -> None:
-    as_printed = consistency("eq5", "non-hateful", qf, 0, tau)
-    as_released = consistency("reference", "non-hateful", qf, 0, tau)
+    as_printed = consistency("eq5", "non-hateful", qf, NONE, tau)
+    as_released = consistency("reference", "non-hateful", qf, NONE, tau)
     assert {as_printed, as_released} == {0.0, 1.0}
 
 
 def test_a_threshold_is_reached_in_spite_of_floats() -> None:
     assert 0.7 - 0.4 < 0.3
-    assert consistency("causal", "hateful", drop(0.7, 0.4), 1, 0.3) == 1
-    assert consistency("causal", "non-hateful", 1 - drop(0.7, 0.4), 0, 0.3) == 0
+    assert consistency("causal", "hateful", drop(0.7, 0.4), ATTACKED, 0.3) == 1
+    assert consistency("causal", "non-hateful", 1 - drop(0.7, 0.4), NONE, 0.3) == 0
 
 
 def test_without_qf_there_is_no_consistency() -> None:
     assert all(
-        consistency(rule, label, None, tgi, 0.3) is None
+        consistency(rule, label, None, groups, 0.3) is None
         for rule in RULES
         for label in (*LABELS, None)
-        for tgi in (0, 1)
+        for groups in (NONE, ATTACKED)
     )
 
 
 def test_without_a_label_only_what_both_labels_agree_on() -> None:
-    assert consistency("causal", None, 0.0, 0, 0.3) == 0
-    assert consistency("eq5", None, 0.0, 0, 0.3) is None
+    assert consistency("causal", None, 0.0, NONE, 0.3) == 0
+    assert consistency("eq5", None, 0.0, NONE, 0.3) is None
 
 
 @given(
@@ -125,7 +138,8 @@ def test_the_truth_table_of_consistency() -> None:
     rows = truth_table()
     assert rows
     for row in rows:
-        label, qf, tgi = row["label"], row["QF"], row["TGI"]
+        label, qf = row["label"], row["QF"]
+        tgi = ATTACKED if row["TGI"] else NONE
         assert consistency("causal", label, qf, tgi, 0.3) == row["causal_tau_0.3"], row
         assert consistency("eq5", label, qf, tgi, 0.3) == row["eq5_tau_0.3"], row
         assert consistency("reference", label, qf, tgi, 0.45) == row["reference_tau_0.45"], row

@@ -167,7 +167,9 @@ def test_an_unknown_label_leaves_faithfulness_undefined() -> None:
 
 def test_quotations_that_the_text_does_not_hold_are_listed() -> None:
     with bound(FakeClassifier()):
-        report = score(ask(explanation='"lazy tourists" and "greedy lords", so it is "hateful".'))
+        report = score(
+            ask(explanation='It says "lazy tourists" and "greedy lords", so it is "hateful".')
+        )
     assert [quotation.text for quotation in report.hallucinated_quotes] == ["greedy lords"]
 
 

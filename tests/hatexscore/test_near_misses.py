@@ -13,9 +13,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rapidfuzz.process import extractOne
 
-from services.hatexscore import quotes
-from services.hatexscore.quotes import Haystack, Quotation, around, exact_spans, locate, quotations
+from services.hatexscore import quote_search
+from services.hatexscore.contract import HatexscoreRequest
+from services.hatexscore.quote_search import (
+    Haystack,
+    around,
+    exact_spans,
+    locate,
+    nearest_passage,
+    passages,
+    regions_of,
+)
+from services.hatexscore.quotes import Quotation, quotations
+from services.hatexscore.variants import VARIANTS
 from tests.hatexscore import plain_search
+from tests.linear.growth import seconds
 
 ALPHABETS = [
     "ab ",
@@ -56,7 +68,8 @@ def test_the_index_finds_what_the_plain_search_finds(pair: tuple[str, str]) -> N
     haystack = Haystack(text)
     needle = fuzzy_needle(quoted)
     assert exact_spans(haystack, needle) == plain_search.exact(text, quoted)
-    assert quotes.nearest_passage(haystack, needle) == plain_search.nearest(text, quoted)
+    regions = regions_of(haystack, needle)
+    assert nearest_passage(haystack, needle, regions) == plain_search.nearest(text, quoted)
 
 
 def fuzzy_needle(quoted: str) -> str:
@@ -135,7 +148,7 @@ def test_the_work_grows_as_text_and_quotations_do(
         compared += len(choices)
         return extract_one(needle, choices, **options)
 
-    monkeypatch.setattr(quotes, "extractOne", counting)
+    monkeypatch.setattr(quote_search, "extractOne", counting)
     found = []
     for characters in (5_000, 20_000):
         text, explanation = FAMILIES[family](characters)
@@ -143,7 +156,7 @@ def test_the_work_grows_as_text_and_quotations_do(
         compared = 0
         calls = steps(lambda text=text, quoted=quoted: locate(text, quoted))  # type: ignore[misc]
         found.append((calls, compared))
-        assert compared <= quotes.REGIONS * quotes.BORDERS**2 * len(quoted)
+        assert compared <= quote_search.REGIONS * quote_search.BORDERS**2 * len(quoted)
     smaller, larger = found  # four times the characters; a search of everything takes 16 times
     assert larger[0] <= 8 * smaller[0]  # more places agree by chance in a longer text
     assert larger[1] <= 8 * smaller[1] + 500
@@ -155,7 +168,8 @@ def test_six_hundred_near_misses_are_few_comparisons() -> None:
     quoted = quotations(near_misses(text, 30))
     assert len(quoted) > 590
     haystack = Haystack(text)
-    spans = [quotes.passages(haystack, fuzzy_needle(one.text)) for one in quoted]
+    needles = [fuzzy_needle(one.text) for one in quoted]
+    spans = [passages(haystack, needle, regions_of(haystack, needle)) for needle in needles]
     assert sum(map(len, spans)) < 200 * len(quoted)
     calls = steps(lambda: locate(text, quoted))
     assert calls < 5_000_000
@@ -163,4 +177,56 @@ def test_six_hundred_near_misses_are_few_comparisons() -> None:
 
 def test_a_quotation_that_occurs_nowhere_is_missing() -> None:
     quoted = [Quotation(0, 5, "nothing of this stands there")]
-    assert locate("A text about something else entirely", quoted) == ([], quoted)
+    located = locate("A text about something else entirely", quoted)
+    assert (located.quotes, located.missing) == ((), tuple(quoted))
+
+
+def request(characters: int, quoted: int, different: int) -> HatexscoreRequest:
+    """Quotations of 30 characters, each wrong by a tenth."""
+    text = prose(characters)
+    passages_ = near_misses(text, 30).split('" "')[:different]
+    explanation = " ".join(
+        f'"{passages_[place % different].strip(chr(34))}"' for place in range(quoted)
+    )
+    return HatexscoreRequest(
+        text=text, explanation=explanation[:20_000], language="en", predicted_label="hateful"
+    )
+
+
+def reading_time(asked: HatexscoreRequest) -> float:
+    """Processor seconds, the least of three."""
+    return seconds(lambda _: VARIANTS["robust"].read(asked), "", tries=3)
+
+
+def test_the_worst_legal_request_is_read_in_two_seconds() -> None:
+    worst = request(20_000, 600, 200)
+    assert reading_time(worst) <= 2
+    read = VARIANTS["robust"].read(worst)
+    assert read.quoting.unsearched == 0
+    assert not read.quoting.hallucinated  # none of them is attributed to the text
+
+
+@pytest.mark.parametrize("what", ["text", "explanation", "quotations"])
+def test_doubling_any_size_hardly_more_than_doubles_the_time(what: str) -> None:
+    def of(times: int) -> HatexscoreRequest:
+        characters = 10_000 * times if what == "text" else 10_000
+        quoted = 300 * times if what in ("explanation", "quotations") else 300
+        different = 80 * times if what == "quotations" else 80
+        return request(characters, quoted, different)
+
+    for _ in range(3):  # a suspicion is raised again from anew before it is one
+        once, twice = reading_time(of(1)), reading_time(of(2))
+        if twice <= 2.5 * once:
+            return
+    raise AssertionError(f"{once:.3f} s, {twice:.3f} s")
+
+
+def test_what_was_not_searched_is_counted_and_not_accused() -> None:
+    text = prose(20_000)
+    passage = list(text[1_000:4_000])
+    passage[::40] = "z" * len(passage[::40])
+    explanation = f'It says "{"".join(passage)}" and the words "qqq zzz yyy xxx".'
+    body = HatexscoreRequest(text=text, explanation=explanation + explanation.replace("qqq", "ppp"))
+    read = VARIANTS["robust"].read(body).quoting
+    assert read.unsearched == 2
+    assert [one.text for one in read.hallucinated] == ["qqq zzz yyy xxx", "ppp zzz yyy xxx"]

@@ -74,8 +74,8 @@ def test_the_examples_have_a_page_with_every_component(name: str, variant: Varia
 
 def test_quotes_conclusion_groups_and_inventions_are_marked() -> None:
     request = ask(
-        explanation='"lazy tourists" and "greedy lords" blame foreigners. Not about women. '
-        "Conclusion: hateful."
+        explanation='The words "lazy tourists" and "greedy lords" blame foreigners. '
+        "Not about women. Conclusion: hateful."
     )
     report = scored(request)
     made = view(request, report)
@@ -103,7 +103,9 @@ def test_hostile_text_stays_text() -> None:
 
 
 def test_every_text_of_the_caller_is_blurred() -> None:
-    html = page(explanation='"lazy tourists" and "greedy lords", foreigners. Conclusion: hateful.')
+    html = page(
+        explanation='The words "lazy tourists" and "greedy lords", foreigners. Conclusion: hateful.'
+    )
     bare = re.sub(r'<div class="sensitive block".*?</div>', "", html, flags=re.DOTALL)
     bare = re.sub(r'<bdi class="sensitive".*?</bdi>', "", bare)
     for words in ("lazy", "greedy", "foreigners", "bridge"):

@@ -8,12 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rapidfuzz.distance import Levenshtein
 
+from services.hatexscore.quote_search import fold, is_trivial, locate
 from services.hatexscore.quotes import (
     MASK,
     Quotation,
-    fold,
-    is_trivial,
-    locate,
     mask_spans,
     merge_spans,
     quotations,
@@ -30,7 +28,7 @@ def texts(explanation: str) -> list[str]:
 
 
 def located(text: str, explanation: str) -> list[str]:
-    return [quote.text for quote in locate(text, quotations(explanation))[0]]
+    return [quote.text for quote in locate(text, quotations(explanation)).quotes]
 
 
 @pytest.mark.parametrize(
@@ -90,8 +88,9 @@ def test_where_quotations_occur(text: str, explanation: str, expected: list[str]
 
 def test_a_near_quotation_reports_its_similarity() -> None:
     text = "Those immigrants are ruining our town"
-    found, missing = locate(text, quotations('It says "imigrants are ruining our town", no?'))
-    assert not missing
+    located = locate(text, quotations('It says "imigrants are ruining our town", no?'))
+    found = located.quotes
+    assert not located.missing
     assert found[0].match == "fuzzy"
     expected = Levenshtein.normalized_similarity(
         "imigrants are ruining our town", "immigrants are ruining our town"
@@ -100,9 +99,9 @@ def test_a_near_quotation_reports_its_similarity() -> None:
 
 
 def test_a_quotation_from_nowhere_is_missing() -> None:
-    found, missing = locate("We lost the match", quotations('It says "we won" and "the match".'))
-    assert [quote.text for quote in found] == ["the match"]
-    assert [quotation.text for quotation in missing] == ["we won"]
+    found = locate("We lost the match", quotations('It says "we won" and "the match".'))
+    assert [quote.text for quote in found.quotes] == ["the match"]
+    assert [quotation.text for quotation in found.missing] == ["we won"]
 
 
 @pytest.mark.parametrize(
@@ -126,7 +125,8 @@ def test_quotations_are_slices_of_the_explanation_in_order(explanation: str) -> 
 @given(st.one_of(MARKED, st.text(max_size=60)), MARKED)
 def test_quotes_are_slices_of_the_text(text: str, explanation: str) -> None:
     quoted = quotations(explanation)
-    found, missing = locate(text, quoted)
+    located = locate(text, quoted)
+    found, missing = located.quotes, located.missing
     assert all(text[q.start : q.end] == q.text and q.start < q.end for q in found)
     assert all(0.85 <= q.similarity <= 1 for q in found)
     assert all((q.match == "exact") == (q.similarity == 1) for q in found)

@@ -25,7 +25,6 @@ from tests.hatexscore.naming import found_in, identified
         "It mocks the Democratic Republic of the Congo.",
         "Black culture is mocked, and so is anti-white hatred.",
         "They demean people based on their race, religion or gender.",
-        "This is racial animosity.",
         'The words "go away" are about Muslims.',
         "该文本不仅攻击女性，还攻击黑人群体。",
         "毫无疑问，该文本侮辱了中国人民。",
@@ -48,6 +47,7 @@ def test_targets(text: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
+        "This is racial animosity.",
         "It does not attack Muslims, the disabled, or women.",
         "No group such as women is attacked.",
         "Muslims are mentioned but not attacked.",

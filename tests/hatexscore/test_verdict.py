@@ -31,6 +31,8 @@ def test_the_sentence_on_consistency_says_what_cc_says(
     )
     said = coherence(report)
     group = "and a group is named" if label == "hateful" else "and no group is named"
+    if label == "non-hateful" and rule == "causal":
+        group = "and no group is attacked"
     assert (" holds" in said and group in said) == (report.components.cc == 1)
 
 

@@ -1,0 +1,441 @@
+"""What an English sentence denies and what it attacks: the scope of each negation.
+
+A mention is denied only where the attack on it, or its being the target, is denied. "Without
+evidence it accuses X", "does not soften the attack on X" and "does nothing but insult X" deny
+nothing of the kind. Scopes are of words: from a negator to the end of its clause, or to what it
+cannot reach (a new finite verb after a comma, an exception, a weakening that is denied, an attack
+that is taken for granted: "the attack"). Two scopes over one another cancel out.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Literal
+
+from services.hatexscore.inflections import base_forms
+from services.hatexscore.words import Span
+
+FOLDER = Path(__file__).with_name("data")
+MOST_WORDS = 80  # of a scope
+BETWEEN = 12  # words between a mention and what denies it afterwards
+HUMANE = 12  # words after "treat" within which "as human" belongs to it
+LONGEST_ATTACK = 120  # characters of an attack predicate
+NEAR = 5  # words after a negator within which a passive attack is its own
+
+_TOKEN = re.compile(r"[^\W_]+(?:['\u2019-][^\W_]+)*|[^\w\s]")
+_DEFINITE = frozenset(
+    ["the", "this", "that", "its", "their", "such", "his", "her", "these", "those"]
+)
+_SPARING = frozenset({"spare"})
+_SPEECH = frozenset(
+    [
+        "call",
+        "say",
+        "claim",
+        "treat",
+        "describe",
+        "portray",
+        "speak",
+        "write",
+        "tell",
+        "ask",
+        "want",
+        "demand",
+        "single",
+        "use",
+        "make",
+        "put",
+        "turn",
+        "state",
+        "suggest",
+        "imply",
+        "argue",
+        "insist",
+        "compare",
+        "present",
+        "paint",
+        "cast",
+        "declare",
+        "brand",
+        "label",
+        "name",
+        "go",
+        "deny",
+        "hit",
+        "aim",
+        "strike",
+        "hurt",
+        "land",
+        "reach",
+        "touch",
+        "concern",
+        "fall",
+        "come",
+    ]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ClauseWord:
+    """A word of a sentence in lower case; forms: what it may be an inflection of."""
+
+    text: str
+    start: int
+    end: int
+    forms: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Denial:
+    """A stretch that a negation reaches. attack: an attack is denied, and not a presence."""
+
+    start: int
+    end: int
+    attack: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SentenceReading:
+    """denials, attacks: spans of the explanation; attacks are those that hold.
+
+    every_attack: the denied ones too.
+    """
+
+    words: tuple[ClauseWord, ...]
+    denials: tuple[Denial, ...]
+    attacks: tuple[Span, ...]
+    every_attack: tuple[Span, ...]
+
+    def denials_over(self, position: int) -> list[Denial]:
+        """A scope is at most so long that few begin before it."""
+        last = bisect_right(self.denials, position, key=lambda one: one.start)
+        near = self.denials[max(0, last - MOST_WORDS) : last]
+        return [one for one in near if position < one.end]
+
+    def attacks_from(self, start: int, end: int) -> tuple[Span, ...]:
+        """Attacks, denied ones too, that begin in the stretch."""
+        first = bisect_left(self.every_attack, (start, start))
+        return self.every_attack[first : bisect_left(self.every_attack, (end, end))]
+
+
+def sentence_reading(
+    words: tuple[ClauseWord, ...],
+    denials: Iterable[Denial],
+    attacked: Sequence[Span],
+    rejections: Sequence[Span],
+) -> SentenceReading:
+    """Attacks that an odd number of denials reaches do not hold; rejections always do."""
+    ordered = tuple(sorted(denials, key=lambda one: (one.start, one.end)))
+    every = tuple(sorted({*attacked, *rejections}))
+    unchecked = SentenceReading(words, ordered, (), every)
+    holding = [span for span in attacked if len(unchecked.denials_over(span[0])) % 2 == 0]
+    return replace(unchecked, attacks=tuple(sorted({*holding, *rejections})))
+
+
+@dataclass(frozen=True)
+class ClauseClasses:
+    """Classes of words in `clauses.en.json`."""
+
+    negators: frozenset[str]
+    failing: frozenset[str]
+    phrases: frozenset[tuple[str, ...]]
+    presence_phrases: frozenset[tuple[str, ...]]
+    only: frozenset[str]
+    exceptive: frozenset[str]
+    exceptive_pairs: frozenset[tuple[str, ...]]
+    opaque_pairs: frozenset[tuple[str, ...]]
+    ends: frozenset[str]
+    auxiliaries: frozenset[str]
+    pronouns: frozenset[str]
+    opaque: frozenset[str]
+    positive: frozenset[str]
+    transparent: frozenset[str]
+    between: frozenset[str]
+    targets: frozenset[str]
+    presence: frozenset[str]
+    passing: frozenset[str]
+    regarding: frozenset[str]
+    humane: frozenset[str]
+
+
+@lru_cache(maxsize=1)
+def clause_classes() -> ClauseClasses:
+    content = json.loads((FOLDER / "clauses.en.json").read_text(encoding="utf-8"))
+    del content["note"]
+    several = ("phrases", "presence_phrases", "exceptive_pairs", "opaque_pairs")
+    classes: dict[str, Any] = {
+        name: frozenset(tuple(one.split()) if name in several else one for one in listed)
+        for name, listed in content.items()
+    }
+    return ClauseClasses(**classes)
+
+
+def read_english(text: str, offset: int, attacked: Sequence[Span]) -> SentenceReading:
+    """Denials and attacks of one sentence.
+
+    text:     the sentence, with blanks for what it quotes.
+    offset:   where it begins in the explanation.
+    attacked: attack predicates, spans of the explanation, ascending.
+    """
+    words = tuple(
+        _clause_word(found.group().lower().replace("\u2019", "'"), found.start() + offset)
+        for found in _TOKEN.finditer(text)
+    )
+    return EnglishClauses(words, attacked).reading()
+
+
+def _clause_word(text: str, start: int) -> ClauseWord:
+    return ClauseWord(text, start, start + len(text), base_forms(text))
+
+
+class EnglishClauses:
+    """The words of a sentence, and which of them attack."""
+
+    def __init__(self, words: tuple[ClauseWord, ...], attacked: Sequence[Span]) -> None:
+        self.words = words
+        self.classes = clause_classes()
+        self.attacked = tuple(attacked)
+        starts = [word.start for word in words]
+        self.attacking = {
+            place
+            for start, end in attacked
+            for place in range(bisect_left(starts, start), bisect_left(starts, end))
+        }
+        self.rejections: list[Span] = []
+
+    def reading(self) -> SentenceReading:
+        denials: list[Denial] = []
+        reached = -1  # of a negator whose scope goes on over "nor"
+        for place, length in self._negators():
+            if self._text(place) == "nor" and place < reached:
+                continue
+            last, attack = self._scope(place, length)
+            if place < reached and self._is(place, _SPARING):
+                self.rejections.append((self.words[place].start, self.words[place].end))
+            if self._text(place) in self.classes.negators or self._is_nt(place):
+                reached = max(reached, last)
+            first = place + length
+            if last > first:
+                span = (self.words[first].start, self.words[last - 1].end)
+                denials.append(Denial(*span, attack))
+        return sentence_reading(self.words, denials, self.attacked, self.rejections)
+
+    def _text(self, place: int) -> str:
+        return self.words[place].text if 0 <= place < len(self.words) else ""
+
+    def _is_nt(self, place: int) -> bool:
+        return self._text(place).endswith("n't")
+
+    def _is(self, place: int, listed: frozenset[str]) -> bool:
+        if not 0 <= place < len(self.words):
+            return False
+        return not listed.isdisjoint(self.words[place].forms)
+
+    def _negators(self) -> Iterator[tuple[int, int]]:
+        """(place, length in words) of every negator."""
+        place = 0
+        while place < len(self.words):
+            length = self._phrase(place, self.classes.phrases)
+            if length == 0 and self._negates(place):
+                length = 1
+            if length:
+                yield place, length
+            place += max(1, length)
+
+    def _phrase(self, place: int, phrases: frozenset[tuple[str, ...]]) -> int:
+        for length in (4, 3, 2, 1):
+            if tuple(word.text for word in self.words[place : place + length]) in phrases:
+                return length
+        return 0
+
+    def _negates(self, place: int) -> bool:
+        text = self._text(place)
+        if text in self.classes.negators or self._is_nt(place):
+            return not (text == "no" and self._text(place + 1) in (",", "longer", "less"))
+        return self._is(place, self.classes.failing) and place not in self.attacking
+
+    def _scope(self, place: int, length: int) -> tuple[int, bool]:
+        """Where the scope of a negator ends (exclusive), and whether it denies an attack."""
+        first = place + length
+        if self._text(first) in self.classes.only:
+            return first, False
+        opening = self._phrase(place, self.classes.phrases) > 0
+        presence = self._phrase(place, self.classes.presence_phrases) > 0
+        attack, much = False, False
+        for here in range(first, min(len(self.words), first + MOST_WORDS)):
+            text = self._text(here)
+            much = much or (text == "so" and self._text(here + 1) == "much")
+            if self._stops(here, first, much) or (opening and self._begins(here, first)):
+                return here, attack
+            if not attack and not presence and self._is_opaque(here):
+                return (first if self._is_decent(here) else here), False
+            if here in self.attacking:
+                if self._is_granted(here, first):
+                    return here, attack
+                attack = attack or not presence
+        return min(len(self.words), first + MOST_WORDS), attack
+
+    def _stops(self, here: int, first: int, much: bool) -> bool:
+        text, classes = self._text(here), self.classes
+        if text == "as" and much and here > first + 2:
+            return True
+        if text == "so":
+            return not much and self._text(here + 1) in classes.pronouns
+        if text in classes.exceptive or text in classes.ends:
+            return True
+        if (text, self._text(here + 1)) in classes.exceptive_pairs:
+            return True
+        if text == ",":
+            return self._is_clause(here + 1)
+        return text in ("and", "or") and self._is_finite(here + 1)
+
+    def _begins(self, here: int, first: int) -> bool:
+        """ "Without evidence it accuses": a subject pronoun, and no "that" before it."""
+        before = self._text(here - 1)
+        return (
+            here > first
+            and self._text(here) in ("it", "they", "he", "she", "we")
+            and before not in ("that", "which", "as", "than", "for", "of", "to", "with", "at", "on")
+            and self._is_finite_near(here + 1)
+        )
+
+    def _is_finite_near(self, here: int) -> bool:
+        return any(self._is_finite(place) for place in (here, here + 1))
+
+    def _is_clause(self, here: int) -> bool:
+        """After a comma: a clause of its own, and not one more item of a list."""
+        text = self._text(here)
+        if text in (
+            "which",
+            "who",
+            "whose",
+            "instead",
+            "rather",
+            "only",
+            "then",
+            "but",
+            "not",
+            "it",
+        ):
+            return True
+        if text.endswith("ing") and (here in self.attacking or self._is(here, _SPEECH)):
+            return True
+        if text in ("and", "or") and self._is_finite(here + 1):
+            return True
+        for place in range(here, min(len(self.words), here + 12)):
+            if self._text(place) in (",", "that", "who", "which") or (
+                self._text(place) in self.classes.ends
+            ):
+                return False
+            if self._is_finite(place):
+                return True
+        return False
+
+    def _is_finite(self, place: int) -> bool:
+        text = self._text(place)
+        if text in self.classes.auxiliaries and text not in ("be", "been", "being"):
+            return True
+        if self._text(place - 1) in ("to", "of", "the", "a", "an", "any", "no", "or") or not text:
+            return False
+        verb = place in self.attacking or self._is(place, _SPEECH)
+        after_pronoun = self._text(place - 1) in ("it", "they", "he", "she", "we", "who", "that")
+        return verb and (text.endswith(("s", "ed")) or after_pronoun)
+
+    def _is_opaque(self, here: int) -> bool:
+        """A weakening, or decent treatment, that is denied: it denies no attack."""
+        text = self._text(here)
+        if self._is_decent(here):
+            self.rejections.append((self.words[here].start, self.words[here].end))
+            return True
+        if text in ("evidence", "proof", "sign", "trace", "indication"):
+            return self._text(here + 1) not in ("of", "that", "for")
+        if (text, self._text(here + 1)) in self.classes.opaque_pairs:
+            return True
+        return here not in self.attacking and (
+            self._is(here, self.classes.opaque) or text in self.classes.opaque
+        )
+
+    def _is_decent(self, here: int) -> bool:
+        """ "respect", "welcome"; "treat", "regard" where a word such as "human" follows."""
+        if self._is(here, self.classes.regarding):
+            following = self.words[here + 1 : here + 1 + HUMANE]
+            return any(word.text in self.classes.humane for word in following)
+        return here not in self.attacking and self._is(here, self.classes.positive)
+
+    def _is_granted(self, here: int, first: int) -> bool:
+        """ "The attack", "its contempt" after a verb of another kind: nobody denies that it is."""
+        if here - first < 1 or self._text(first) in ("of", "in"):
+            return False
+        before = [self._text(place) for place in range(max(first, here - 2), here)]
+        if not _DEFINITE & set(before) or self._text(here).endswith(("ing", "ed")):
+            return False
+        head = next((p for p in range(first, here) if len(self._text(p)) > 2), first)
+        return not (
+            self._is(head, self.classes.transparent) or self._is(head, self.classes.targets)
+        )
+
+
+def denied_here(reading: SentenceReading, position: int) -> Denial | None:
+    """The denial of what stands there; one of an attack rather than of a presence.
+
+    "Cannot mention X without insulting them" denies no attack: the one in its scope holds.
+    """
+    over = reading.denials_over(position)
+    if len(over) % 2 == 0:
+        return None
+    found = next((one for one in over if one.attack), over[0])
+    inside = reading.attacks_from(found.start, found.end)
+    held = all(len(reading.denials_over(start)) % 2 == 0 for start, _ in inside)
+    return None if inside and held else found
+
+
+def denied_later(
+    reading: SentenceReading, end: int, others: Sequence[Span]
+) -> Literal["attack", "presence"] | None:
+    """ "X are mentioned but not attacked", "X do not come up": denied of a subject.
+
+    others: further mentions; a list of them is one subject.
+    """
+    classes = clause_classes()
+    first = bisect_left(reading.words, end, key=lambda word: word.start)
+    following = reading.words[first : first + BETWEEN + NEAR]
+    for place, word in enumerate(following[:BETWEEN]):
+        negates = word.text in classes.negators or word.text.endswith("n't")
+        if negates:
+            return _denies(reading, following[place + 1 : place + 1 + NEAR])
+        listed = any(start <= word.start < stop for start, stop in others)
+        if not (listed or word.text in classes.between or word.text == ","):
+            return None
+    return None
+
+
+def _denies(
+    reading: SentenceReading, scope: Sequence[ClauseWord]
+) -> Literal["attack", "presence"] | None:
+    """ "attacked", "its target", "attacks them"; "mentioned", "come up"; not "only attacked"."""
+    classes = clause_classes()
+    for place, word in enumerate(scope):
+        attack = _is_denied_attack(reading, word)
+        passive = attack and word.text.endswith(("ed", "en"))
+        pronoun = attack and place + 1 < len(scope) and scope[place + 1].text in ("them", "him")
+        if passive or pronoun or word.text in classes.targets:
+            return "attack"
+        if not classes.presence.isdisjoint(word.forms):
+            return "presence"
+        if not (attack or word.text in classes.passing or word.text.endswith("ly")):
+            return None
+    return None
+
+
+def _is_denied_attack(reading: SentenceReading, word: ClauseWord) -> bool:
+    near = reading.attacks_from(word.start - LONGEST_ATTACK, word.end)
+    return any(
+        start <= word.start < end and len(reading.denials_over(start)) % 2 == 1
+        for start, end in near
+    )

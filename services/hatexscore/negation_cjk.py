@@ -1,0 +1,152 @@
+"""What a Chinese or Korean sentence denies and what it attacks: scopes of negation.
+
+A Chinese negation reaches forward to the end of its clause, or to a weakening that is denied
+("没有减轻对…的攻击"); a Korean one stands at the end of its clause and reaches back, "A이 아니라 B"
+over A alone. See `negation` for English and for what a denial is.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+
+from services.hatexscore.group_terms import Cues, Sentence
+from services.hatexscore.hateful_context import denials as korean_denials
+from services.hatexscore.negation import Denial, SentenceReading, sentence_reading
+from services.hatexscore.words import Span, TextWord
+
+_ATTACKS_ZH = re.compile(
+    "说成|称作|叫做|叫作|视作|当作|当成|骂|斥责|贬|嘲弄|取笑|奚落|看不起|瞧不起|赶走|赶出|轰走|滚|剥夺|害虫|寄生虫"
+    "|垃圾|累赘|懒|脏|低贱|低人一等|下等|愚蠢|蠢|卑鄙|小偷|骗子|野蛮|落后|怪罪|抹杀|唾弃|痛斥|嫌弃|敌人|攻讦|毁谤"
+    "|不能胜任|不配|无能|丢脸|冷嘲|影射|欺压|打压|驱赶|踩|恶心|踢出去|非人|歧视性|冒犯性"
+)
+_ATTACKS_KO = re.compile(
+    "부르|부른|몰아|비웃|벌레|해충|기생충|취급|더럽|더러|게으르|게으른|쫓|얕보|손가락질|조리돌림|도둑|쓸모없|하찮|미개|야만"
+    "|천박|저열|비아냥|능멸|업신여|희롱|헐뜯|모독|구박|깔아뭉개|낮잡"
+    "|욕을 한|욕을 하|욕을 퍼|욕한|욕했|트집|험담|악담|저격|독설|대상으로|폭언"
+)
+_CLAUSE_ZH = re.compile("[，,；;：:。！？!?]|但是|但|而是|却|然而|不过|反而|只是")
+_NEGATOR_ZH = re.compile(
+    "(?P<only>(?:掩盖|掩饰|遮掩|减轻|改变|否认|掩|藏|瞒)不[了住掉]|不仅|不只|不但|不光|不单|不止|无非|毫不|无疑|毫无疑问|不得不|不断|不过|无论|不管|非常|非得|难免|无不|莫不|不愧"
+    "|未免|不良|不公|不当|不雅|不友|不礼|无知|无耻|无能|无礼|无故|无端|无情|非人|不屑|不洁|不同|不少|不堪|不满|无理|非洲|非裔"
+    "|不如|不必|不免|不时|不久|不料|不惜|未来|未成年|无神论|无国籍|无性恋|非二元|非法|不可知论|不配|不欢迎|不外乎|无一例外|无处不|无时无刻不)"
+    "|(?P<rejects>不尊重|没有尊重|不把|没把|没有把|不接纳|不接受|不容忍|不信任|不允许)"
+    "|并没有|没有|并非|并不|并未|而不是|不是|而非|从未|从不|从来不|未曾|绝非|绝不|毫无|不存在|不含|不涉及|不针对|无意|避免|没|未|不|无"
+)
+_OPAQUE_ZH = re.compile(
+    "减轻|削弱|掩盖|掩饰|遮掩|遮盖|改变|缓和|淡化|犹豫|隐瞒|隐藏|疑|仅|只|阻止|妨碍|抵消|弥补|冲淡|否认|否定|辩解|开脱|手软|留情"
+    "|节制|底线|顾忌|理由|根据|依据|证据|道理|脏话|脏字|粗口|别的|其他|其它|一点同情|同情|善意|好话|消除|降低|变得|尊重|平等|遮住"
+)
+_UNRELATED_ZH = re.compile(
+    "[与和跟同][^，。；,;]{1,24}?(?:无关|没有?(?:任何|什么|一点)?(?:关系|关联|联系)"
+    "|毫无(?:关系|关联|联系)|并无(?:关系|关联|联系)|不相干|毫不相干|不沾边)"
+)
+_PRESENCE_ZH = re.compile("提到|提及|出现|点名|写到|说到|讲到|涉及|谈到|谈及|列出|列举|登场")
+_LATER_ZH = re.compile(
+    "[^，；。]{0,8}(?:，|,)?(?:但是|但|却|而|不过|只是)?(?:作者|文中|文本|这里|这段话|他|它|并|也|都|完全|却|从)*"
+    "(?:没有|没|未|不|从未)(?:人)?(?:被|受到|遭到|遭|受|在|对)?(?P<rest>.{0,14})"
+)
+_OBJECT_ZH = re.compile("(?:他们|她们|它们|该群体|这一群体|这些人|之)?(?:$|[，,。；;！!、的])")
+
+
+def read_chinese(text: str, offset: int, attacked: Sequence[Span]) -> SentenceReading:
+    """text: the sentence, with blanks for what it quotes; attacked: spans of the explanation."""
+    rejections: list[Span] = []
+    found: list[Denial] = []
+    position = 0
+    for negator in _NEGATOR_ZH.finditer(text):
+        unrelated = _UNRELATED_ZH.search(text, position, negator.end() + LONGEST_RELATION)
+        if unrelated and unrelated.start() <= negator.start() < unrelated.end():
+            position = unrelated.end()
+            span = (offset + unrelated.start(), offset + unrelated.end())
+            found.append(Denial(*span, attack=False))
+        elif negator["rejects"]:
+            rejections.append((offset + negator.start(), offset + negator.end()))
+        elif not negator["only"] and negator.start() >= position:
+            found += _scope_zh(text, negator.end(), offset, attacked)
+        position = max(position, negator.start() - LONGEST_RELATION)
+    return sentence_reading((), found, attacked, rejections)
+
+
+def _scope_zh(text: str, start: int, offset: int, attacked: Sequence[Span]) -> list[Denial]:
+    border = _CLAUSE_ZH.search(text, start, start + LONGEST_SCOPE)
+    end = border.start() if border else min(len(text), start + LONGEST_SCOPE)
+    first = bisect_left(attacked, (offset + start, 0))
+    attack = attacked[first][0] if first < len(attacked) else len(text) + offset
+    opaque = _OPAQUE_ZH.search(text, start, end)
+    if start == end or (opaque and offset + opaque.start() <= attack):
+        return []
+    return [Denial(offset + start, offset + end, attack < offset + end)]
+
+
+def denied_later_zh(text: str, end: int, attacks: Sequence[Span]) -> bool:
+    """ "提到 X，但没有攻击他们", "X 没有受到攻击". Offsets are those of the sentence."""
+    later = _LATER_ZH.match(text, end)
+    if later is None:
+        return False
+    return any(
+        later.start("rest") <= start < later.end("rest") and _OBJECT_ZH.match(text, stop)
+        for start, stop in attacks
+    )
+
+
+_OPAQUE_KO = re.compile(
+    "줄|약해|약하|사라지|바뀌|변하|숨기|감추|가려|가리|완화|덜|누그러|희석|정당화|망설이|주저|거리낌|서슴|그치|멈추|아끼|의심|부인"
+    "|무마|지우|상쇄|용서|마다하|빼놓|벗어나|거침|다름|틀림|끊이|근거|이유|증거|외|밖|뿐|존중|사람으로|인간으로|대우|배려|달라지|변명|막|가볍"
+)
+_INSTEAD_KO = re.compile("아니라|아니고|아니며|아닌|아니요|말고")
+_TWICE_KO = re.compile("[는은지]?\\s?[가-힣]{1,8}\\s?(?:거의\\s)?없")  # "않는 문장이 없다"
+_TOPIC_KO = frozenset({"은", "는"})
+_HOLDS_KO = frozenset({"존중", "대우", "배려"})
+LONGEST_RELATION = 40  # characters of "与 … 无关"
+LONGEST_SCOPE = 120  # characters of a Chinese clause
+FAR_KO = 40  # morphemes of a Korean clause
+NEAR_KO = 6  # morphemes before a Korean negator that say what it negates
+
+
+def read_korean(
+    sentence: Sentence, cues: Cues, text: str, attacked: Sequence[Span]
+) -> SentenceReading:
+    """text: the explanation; attacked: spans of it."""
+    found: list[Denial] = []
+    rejections: list[Span] = []
+    starts = [word.start for word in sentence.words]
+    for start, end in korean_denials("ko", sentence, cues):
+        last = bisect_left(starts, end)
+        near = sentence.words[max(0, last - 1 - NEAR_KO) : max(0, last - 1)]
+        if _TWICE_KO.match(text, end):
+            continue
+        if any(map(_is_decent, near, near[1:])):
+            rejections.append((near[0].start, end))
+        elif not any(_OPAQUE_KO.match(word.text) for word in near[-4:]):
+            begin = max(start, _instead(text, sentence.words[:last], start, end))
+            first = bisect_left(attacked, (begin, 0))
+            attack = first < len(attacked) and attacked[first][0] < end
+            found.append(Denial(begin, end, attack))
+    return sentence_reading((), found, attacked, rejections)
+
+
+def _is_decent(word: TextWord, following: TextWord) -> bool:
+    """존중하(지 않다), 사람으로 (대하지 않다)."""
+    if word.text in ("사람", "인간"):
+        return following.text.startswith("으로")
+    return word.text in _HOLDS_KO
+
+
+def _instead(text: str, before: Sequence[TextWord], start: int, end: int) -> int:
+    """Of "A이 아니라 B" the denial begins after the last topic before A."""
+    if not _INSTEAD_KO.search(text, max(start, end - 3), end + 2):
+        return start
+    topics = (word.end for word in reversed(before[-FAR_KO:]) if word.is_stop and _is_topic(word))
+    return next(topics, start)
+
+
+def _is_topic(word: TextWord) -> bool:
+    return word.text in _TOPIC_KO
+
+
+def extra_attacks(language: str, text: str) -> Iterator[Span]:
+    """Attack predicates that version 1 did not know; spans of the text."""
+    pattern = _ATTACKS_KO if language == "ko" else _ATTACKS_ZH
+    return (found.span() for found in pattern.finditer(text))

@@ -1,0 +1,419 @@
+"""Quotation marks that quote something else than the text: labels, idioms, glosses, other sources.
+
+Of 599 quotations in real explanations that the text did not hold, 413 were names of labels or
+idioms. Calling a quotation hallucinated is an accusation, so only one that the explanation
+attributes to the text ("the word …", "it says …") can be; all others are reported with a reason.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from services.hatexscore.inflections import base_forms
+from services.hatexscore.negation import clause_classes
+from services.hatexscore.quotes import Quotation, Span, merge_spans, quoted_spans
+from services.hatexscore.report import QuotationReason
+from services.hatexscore.words import Language, sentences
+from shared.job_context import checking
+
+FOLDER = Path(__file__).with_name("data")
+REACH = 240  # characters of the clause on either side of a quotation
+LONGEST_NAME = 60  # characters of a label or an idiom
+BLANK = "\u25a1"  # stands for another quotation
+
+
+def kinds_of(
+    explanation: str,
+    language: Language,
+    quoted: Sequence[Quotation],
+    occurring: Collection[Quotation],
+) -> dict[Quotation, QuotationReason]:
+    """Why a quotation is none of the text, for those that are none.
+
+    occurring: the quotations that the text holds word for word, up to inflection. Such a one is
+               none of the text only where it is the name of a label that nothing attributes to it.
+    """
+    clauses = clauses_of(explanation, language, quoted)
+    located = sorted(quotation.start for quotation in occurring)
+    found: dict[Quotation, QuotationReason] = {}
+    for quotation in checking(quoted):
+        clause = clauses[quotation]
+        first = bisect_left(located, clause.sentence)
+        explains = first < len(located) and located[first] < quotation.start
+        kind = _kind(clause, language, quotation in occurring, explains)
+        if kind is not None:
+            found[quotation] = kind
+    return found
+
+
+def attributed(explanation: str, language: Language, quoted: Sequence[Quotation]) -> set[Quotation]:
+    """The quotations that the explanation says are words of the text."""
+    clauses = clauses_of(explanation, language, quoted)
+    return {quotation for quotation in quoted if _is_attributed(clauses[quotation], language)}
+
+
+def _kind(
+    clause: QuotedClause, language: Language, occurs: bool, explains: bool
+) -> QuotationReason | None:
+    """explains: whether the sentence quotes something of the text before it."""
+    if is_label(clause.quoted, language):
+        kept = occurs and _is_attributed(clause, language)
+        return None if kept else "label"
+    if occurs:
+        return None
+    cues = QUOTE_CUES[language]
+    if plain_name(clause.quoted) in idioms(language):
+        return "idiom"
+    if explains and cues.gloss(clause):
+        return "gloss"
+    return "other_source" if cues.elsewhere(clause) else None
+
+
+def _is_attributed(clause: QuotedClause, language: Language) -> bool:
+    cues = QUOTE_CUES[language]
+    return cues.attributes(clause) and not cues.elsewhere(clause)
+
+
+@dataclass(frozen=True, slots=True)
+class QuotedClause:
+    """A quotation and the words of its clause; other quotations there are a blank box.
+
+    before, after: at most 240 characters, lower case, up to the clause's borders.
+    lead:          all of its sentence before it, likewise.
+    sentence:      where its sentence begins in the explanation.
+    """
+
+    quoted: str
+    before: str
+    after: str
+    lead: str
+    sentence: int
+
+
+def clauses_of(
+    explanation: str, language: Language, quoted: Sequence[Quotation]
+) -> dict[Quotation, QuotedClause]:
+    marked = merge_spans(quoted_spans(explanation))
+    starts = [start for start, _ in marked]
+    borders = [start for start, _ in sentences(_without(explanation, marked), language)]
+    found: dict[Quotation, QuotedClause] = {}
+    for quotation in checking(quoted):
+        place = bisect_right(starts, quotation.start) - 1
+        start, end = marked[place] if place >= 0 else (quotation.start, quotation.end)
+        sentence = bisect_right(borders, start) - 1
+        first = borders[sentence] if sentence >= 0 else 0
+        last = borders[sentence + 1] if sentence + 1 < len(borders) else len(explanation)
+        lead = _blanked(explanation, marked, (max(first, start - REACH), start))
+        tail = _blanked(explanation, marked, (end, min(last, end + REACH)))
+        before, after = _clause(lead, tail, language)
+        found[quotation] = QuotedClause(quotation.text, before, after, lead, first)
+    return found
+
+
+def _without(explanation: str, marked: Sequence[Span]) -> str:
+    """The same length; what is quoted ends no sentence."""
+    pieces: list[str] = []
+    position = 0
+    for start, end in marked:
+        pieces += [explanation[position:start], BLANK * (end - start)]
+        position = end
+    return "".join([*pieces, explanation[position:]])
+
+
+def _blanked(explanation: str, marked: Sequence[Span], span: Span) -> str:
+    """A stretch in lower case, each quotation in it one box."""
+    position, last = span
+    pieces: list[str] = []
+    for start, end in marked[max(0, bisect_right(marked, (position, position)) - 1) :]:
+        if start >= last:
+            break
+        if end > position:
+            pieces += [explanation[position:start], BLANK]
+            position = end
+    pieces.append(explanation[position:last])
+    return "".join(pieces).lower().replace("\u2019", "'").replace("*", "")
+
+
+_BORDER: dict[Language, re.Pattern[str]] = {
+    "en": re.compile(
+        r"[;\u2014]|\u2013 |:(?!\s?\u25a1|\s?$)|,\s(?=(?:in|on|at|while|whereas|which|where|who|but"
+        r"|though|although|because|so|as|unlike|instead|not|rather|contrary|yet|since|whose)\b)"
+        r"|\b(?:but|whereas|while|although|though|because)\b"
+    ),
+    "zh": re.compile("[；;，](?!\u25a1)|\u2014\u2014|但是?|而(?=不|非)"),
+    "ko": re.compile(r"[;；]|지만|는데|,\s(?!\u25a1)|(?:하고|하며|이며|이고|으며)\s"),
+}
+
+
+def _clause(lead: str, tail: str, language: Language) -> tuple[str, str]:
+    before = lead
+    for border in _BORDER[language].finditer(lead):
+        if border.end() < len(lead):
+            before = lead[border.start() :] if border.group()[0].isalpha() else lead[border.end() :]
+    closing = _BORDER[language].search(tail)
+    return before, tail[: closing.start()] if closing else tail
+
+
+Condition = Callable[[QuotedClause], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class QuoteCues:
+    """What a clause says of its quotation."""
+
+    attributes: Condition
+    gloss: Condition
+    elsewhere: Condition
+
+
+_PART = (
+    r"(?:words?|phrases?|terms?|expressions?|slogans?|lines?|sentences?|hashtags?|wordings?|verbs?"
+    r"|nouns?|adjectives?|adverbs?|pronouns?|epithets?|slurs?|nicknames?|insults?|questions?"
+    r"|exclamations?|commands?|imperatives?|statements?|clauses?|openings?|endings?|passages?"
+    r"|remarks?|metaphors?|names?|swearwords?|quotes?|quotations?|fragments?|emojis?|acronyms?)"
+)
+_SPEAKS = (
+    r"(?:says?|said|saying|writes?|wrote|written|writing|uses?|used|using|calls?|called|calling"
+    r"|speaks?\sof|speaking\sof|spoke\sof|states?|stated|stating|reads?|reading|puts?\sit|tells?"
+    r"|told|telling|claims?|claimed|claiming|asks?|asked|asking|shouts?|exclaims?|declares?|adds?"
+    r"|mentions?|mentioning|contains?|containing|includes?|including|repeats?|repeating|quotes?"
+    r"|opens\swith|ends\swith|begins\swith|closes\swith|starts\swith|refers\sto\s[\w\s]{1,30}\sas"
+    r"|describ\w+\s[\w\s']{1,30}\sas|label\w*\s(?:them|him|her|people|women|men|[\w\s]{1,20})\sas"
+    r"|brand\w*\s[\w\s]{1,30}|accus\w+\s[\w\s]{1,30}\sof|compar\w+\s[\w\s]{1,30}\s(?:to|with)"
+    r"|liken\w*\s[\w\s]{1,30}\sto|employ\w*|utter\w*|threatens?\swith|concludes\swith|insists?|complains?|announces?|demands?)"
+)
+_ATTRIBUTED_EN = re.compile(rf"\b{_PART}\b|\b{_SPEAKS}(?![\w'])")
+_SPEAKING_EN = re.compile(rf"\b{_SPEAKS}(?![\w'])")
+_ATTRIBUTED_AFTER_EN = re.compile(
+    rf"\W{{0,3}}(?:is|are|was|were)\s(?:\w+\s)?(?:used|written|said|called|found\sin\sthe|a\s{_PART}"
+    rf"|the\s{_PART}|in\sthe\s(?:text|post))|\W{{0,3}}(?:the|this)\s(?:author|writer|text|post|speaker"
+    r"|comment|tweet|user)\s(?:says|writes|wrote|said|calls|asks|claims|adds|states)"
+    rf"|\s(?:as\sa\s{_PART})"
+)
+_GLOSS_EN = re.compile(
+    r"\b(?:mean(?:s|t|ing)?|impl(?:y|ies|ied|ying)|suggest(?:s|ed|ing)?|st(?:and|ands|ood)\s(?:in\s)?for"
+    r"|standing\sfor|paraphras\w+|i\.\s?e\.|that\sis|in\sother\swords|signif(?:y|ies|ied|ying)"
+    r"|amounts?\sto|equals?|translat\w+|code\sfor|shorthand\sfor|euphemism\sfor|synonym\s(?:for|of)"
+    r"|convey\w*|insinuat\w+|hint\w*(?:\sat)?|connot\w+|denot\w+|refer(?:s|red|ring)?\sto|read\sas"
+    r"|understood\sas|interpreted\sas|rephras\w+|essentially|tantamount\sto|aka|namely|equivalent"
+    r"|to\ssay|evok\w+|the\smessage|sense\sof|points?\sto|alludes?\sto|substitute\sfor|a\sway\sof)(?!\w)"
+)
+_OTHER_NOUN = (
+    r"(?:guidelines?|polic(?:y|ies)|rules?|standards|laws?|statute|code\sof\sconduct|act|terms\sof"
+    r"|definitions?|dictionar(?:y|ies)|constitution|charter|convention|court|judges?|tribunal"
+    r"|another\s\w+|other\s(?:users?|people|readers?|commenters?|posts?|comments?)|(?:a|the|one|his"
+    r"|her|their)\srepl(?:y|ies)|repl(?:y|ies)|responses?|commenters?|newspapers?|journalists?|article"
+    r"|reports?|scholars?|researchers?|literature|experts?|prompt|instructions?|task|question\sasked"
+    r"|moderators?|readers?|a\sreader|friends?|someone|somebody|critics?|teacher|annotators?"
+    r"|platform|community\s\w+|editors?|headline\sof|song|proverb|saying|bible|quran|book|film"
+    r"|a\sthird\sparty|opponents?|neighbou?rs?|colleagues?|my\s\w+|our\s\w+|handbook|manual|faq|regulations?"
+    r"|encyclop\w+|wikipedia|scripture|verse\sof|website|press|minister|president|mayor|parents?)"
+)
+_OTHER_EN = re.compile(
+    rf"\b{_OTHER_NOUN}\b(?!\s(?:of|in)\sthe\s(?:text|post|comment|tweet))|\baccording\sto\b"
+)
+_OWN_EN = re.compile(
+    r"\b(?:this|the|its|that)\s(?:\w+\s)?(?:text|post|comment|tweet|author|writer|speaker|user|poster"
+    r"|message|statement|caption|poem|joke|headline)\b|\bit\b|\bhe\b|\bshe\b|\bthey\b"
+)
+_SUPPOSED_EN = re.compile(
+    r"\b(?:if|suppose|imagine|assuming|had\s(?:it|the|he|she|they)|were\s(?:it|the)|(?:would|could|might)\s"
+    r"(?:\w+\s)?(?:have|say|write|read|call|use|be|sound|become|put|ask))\b[^\u25a1]{0,80}$"
+)
+_CONTRAST_EN = re.compile(
+    r"\b(?:instead\sof|rather\sthan|unlike|as\sopposed\sto|in\splace\sof|compared\s(?:to|with)"
+    r"|in\scontrast\s(?:to|with)|different\sfrom|contrary\sto|in\slieu\sof|replac\w+\s(?:it\s)?(?:with|by)"
+    r"|not|never|n't|nor|without|neither|lacks?|no|nowhere|avoids?|avoiding|absent|e\.g\.|omits?)\b"
+    r"(?!\s(?:only|just|merely))(?:\s[\w'-]+){0,5}\W*(?:\u25a1\W*(?:or|and|nor|,)\W*)*$"
+)
+_SUPPOSED_AFTER_EN = re.compile(
+    r"\s(?:(?:would|might|could)\s(?:have\s)?(?:be|been|sound|read)|(?:does|do|did)\snot\s(?:appear|occur"
+    r"|stand|come|exist)|never\s(?:appears?|occurs?)|is\s(?:not\s(?:in|part|there|said|used|written)"
+    r"|nowhere|absent))\b"
+)
+_I_EN = re.compile(
+    r"\b(?:i|we|one|you|some|many|people|others|critics|nobody|no\sone)\s(?:\w+\s)?(?:say|says|call|calls"
+    r"|argue|claim|think|write|add|answer|name|label|describe|speak|put|use|expect|prefer|reply|object"
+    r"|ask|read|see)\s(?:[\w']+\s){0,3}\W*$"
+)
+
+
+def _attributes_en(clause: QuotedClause) -> bool:
+    return bool(_ATTRIBUTED_EN.search(clause.before) or _ATTRIBUTED_AFTER_EN.match(clause.after))
+
+
+def _elsewhere_en(clause: QuotedClause) -> bool:
+    """Words of somebody else, or words that the text might have had, or has not."""
+    before = clause.before
+    if _SUPPOSED_EN.search(before) or _SUPPOSED_AFTER_EN.match(clause.after):
+        return True
+    return _is_contrast(before) or bool(_I_EN.search(before)) or _is_of_others(before)
+
+
+def _is_contrast(before: str) -> bool:
+    """ "instead of", "does not use"; not "does not hesitate to write", "without shame it says"."""
+    found = _CONTRAST_EN.search(before)
+    if found is None:
+        return False
+    said = found.group()
+    opaque = any(not clause_classes().opaque.isdisjoint(base_forms(w)) for w in said.split())
+    return not (opaque or _OWN_EN.search(said))
+
+
+def _is_of_others(before: str) -> bool:
+    """Is the speaker somebody else: the last who is named before the last verb of speaking?"""
+    spoken = [found.start() for found in _SPEAKING_EN.finditer(before)]
+    named = before[: spoken[-1]] if spoken else before
+    other = [found.end() for found in _OTHER_EN.finditer(named)]
+    own = [found.end() for found in _OWN_EN.finditer(named)]
+    return max(other, default=-1) > max(own, default=-1)
+
+
+def _glosses_en(clause: QuotedClause) -> bool:
+    """A verb of meaning behind the first quotation of the clause, and no attribution behind it."""
+    _, box, later = clause.before.partition(BLANK)
+    said = [found.end() for found in _GLOSS_EN.finditer(later if box else clause.before)]
+    if not said:
+        return False
+    rest = (later if box else clause.before)[said[-1] :]
+    return _ATTRIBUTED_EN.search(rest) is None
+
+
+def _says(pattern: re.Pattern[str], part: str) -> Condition:
+    return lambda clause: bool(pattern.search(getattr(clause, part)))
+
+
+_ATTRIBUTED_ZH = re.compile(
+    "一词|词语|短语|词汇|用词|写道|写着|写|骂|喊|称呼|形容|比作|把[^□]{1,12}叫|用(?=□|$)|说|声称|宣称|称|叫做|喊|使用|用了|用到|提到|句子|句|表述|措辞"
+    "|标语|口号|话题|标签#|原文|文中|作者|文本|该文|帖子|评论中|里有|出现|包含|含有|问道|如"
+)
+_ATTRIBUTED_AFTER_ZH = re.compile(
+    "(?:和□|、□)*(?:一词|这个词|这一词|两词|等词|等字|这些词|一语|这句|一句|这样的话|这种话|的话|的说法|这种说法|这一说法"
+    "|的表述|这一表述|这种表述|短语|这个短语|的字样|字眼|等字眼|之类)"
+)
+_GLOSS_ZH = re.compile(
+    "(?:意思是|意为|意味着|意即|指的是|是指|暗指|暗示|代指|指代|指|影射|相当于|等于|等同于|即|也就是|换言之|表示|隐含|代表|意在说)[^□]{0,12}$"
+)
+_ELSEWHERE_ZH = re.compile(
+    "(?:准则|规定|规则|政策|规范|法律|条款|法院|判决|词典|定义|条例|宪法|另一[名位个]用户|其他用户|别的用户|网友回复|回复|回复者|读者"
+    "|报道|新闻|学者|专家|平台|审核员|朋友|老师|有人|别人)[^□]{0,40}$"
+    "|(?:而不是|不是|而非|并非|没有说|没说|没有写|没有使用|未使用|没有出现|不像|不同于|如果|假如|要是|若|倘若|换成|换作|改成)"
+    "[^□]{0,20}(?:□[和或、])*$"
+)
+_ELSEWHERE_AFTER_ZH = re.compile("不同|相比|没有出现|并未出现|会更|就会")
+_ATTRIBUTED_KO = re.compile(
+    r"(?:단어|표현|문구|구절|문장|용어|구호|해시태그|낱말|어구|원문|본문에서|본문은|글쓴이|작성자|글은|글에서|게시물은|댓글은|저자는|화자는)"
+)
+_ATTRIBUTED_AFTER_KO = re.compile(
+    r"(?:[,과와]\s?□)*\s?(?:이?라는|다?는|이?란|같은)\s(?:\w+\s)?(?:말|단어|표현|문장|구절|용어|구호|글귀|문구|주장|낱말|어구|해시태그|식)"
+    r"|\s?(?:이?라고|고)\s(?:\w+\s)?(?:쓰|쓴|썼|말|적|부르|부른|불|표현|외치|외친|주장|한다|하며|했|묻|지칭|언급)"
+    r"|\s?(?:이?라며|이?라는\s말)"
+)
+_GLOSS_AFTER_KO = re.compile(
+    r"\s?(?:을|를|이?라는|임을|이?란|라고)?\s?(?:뜻|의미|암시|가리키|가리킨|지칭하는|뜻하|나타내|함축|시사)"
+)
+_ELSEWHERE_KO = re.compile(
+    r"(?:정책|규정|지침|가이드라인|법|법원|판결|사전|정의|약관|다른\s사용자|다른\s이용자|다른\s사람|답글|답변|독자|기사|신문|학자|전문가"
+    r"|운영자|친구|누군가)(?:은|는|이|가|에서|에는|에)?\s[^□]{0,40}$|(?:만약|만일|대신)[^□]{0,40}$"
+)
+_ELSEWHERE_AFTER_KO = re.compile(
+    r"\s?(?:대신|와\s달리|과\s달리|이?라고\s(?:썼다면|했다면|말했다면|하지\s않|쓰지\s않)"
+    r"|이?라는\s(?:말|표현|단어)(?:은|는|이|가)\s(?:없|나오지|쓰이지))"
+)
+
+
+def _attributes_zh(clause: QuotedClause) -> bool:
+    return bool(_ATTRIBUTED_ZH.search(clause.before) or _ATTRIBUTED_AFTER_ZH.match(clause.after))
+
+
+def _elsewhere_zh(clause: QuotedClause) -> bool:
+    return bool(_ELSEWHERE_ZH.search(clause.before) or _ELSEWHERE_AFTER_ZH.match(clause.after))
+
+
+def _attributes_ko(clause: QuotedClause) -> bool:
+    return bool(_ATTRIBUTED_KO.search(clause.before) or _ATTRIBUTED_AFTER_KO.match(clause.after))
+
+
+def _elsewhere_ko(clause: QuotedClause) -> bool:
+    return bool(_ELSEWHERE_KO.search(clause.before) or _ELSEWHERE_AFTER_KO.match(clause.after))
+
+
+QUOTE_CUES: dict[Language, QuoteCues] = {
+    "en": QuoteCues(_attributes_en, _glosses_en, _elsewhere_en),
+    "zh": QuoteCues(_attributes_zh, _says(_GLOSS_ZH, "lead"), _elsewhere_zh),
+    "ko": QuoteCues(
+        _attributes_ko,
+        lambda clause: bool(_GLOSS_AFTER_KO.match(clause.after)),
+        _elsewhere_ko,
+    ),
+}
+
+_PUNCTUATION = re.compile(r"[^\w\s#/]+")
+_ARTICLE = re.compile(r"(?:an?|the)\s")
+_DENIAL: dict[Language, re.Pattern[str]] = {
+    "en": re.compile(
+        r"(?:(?:an?|the|as|is|it|be|clearly|very|highly|explicitly|not|non|no|un)\s)*+"
+    ),
+    "zh": re.compile("(?:这?不是|并非|不|非|无|是|不属于|属于)"),
+    "ko": re.compile(r"(?!)"),
+}
+_DENIED_AFTER_KO = re.compile(r"\s?(?:이|가)?\s?(?:아님|아니다|아닙니다|없음|입니다|이다|임)$")
+_CONNECTIVE: dict[Language, re.Pattern[str]] = {
+    "en": re.compile(r"\s(?:or|and|but|vs)\s|\s?/\s?"),
+    "zh": re.compile("[或和与/]"),
+    "ko": re.compile(r"\s(?:또는|혹은|및)\s|\s?/\s?"),
+}
+_LABELLED = re.compile(r"\s(?:content|speech|text|language|post|comment|category|label|class)$")
+
+
+def plain_name(quoted: str) -> str:
+    """Lower case, one blank for any punctuation and hyphen, no article before it."""
+    if len(quoted) > LONGEST_NAME:
+        return ""
+    name = " ".join(_PUNCTUATION.sub(" ", quoted.lower().replace("_", " ")).split())
+    return _ARTICLE.sub("", name, count=1) if _ARTICLE.match(name) else name
+
+
+def is_label(quoted: str, language: Language) -> bool:
+    """Only names of labels or fields: "not hate speech", "normal or offensive", "severity"?"""
+    name = plain_name(quoted)
+    if not name:
+        return False
+    return all(
+        _is_name(part, spoken)
+        for spoken in (_script_of(name, language),)
+        for part in _CONNECTIVE[spoken].split(name)
+    )
+
+
+def _script_of(name: str, language: Language) -> Language:
+    """A Korean explanation may quote an English label."""
+    return "en" if name.isascii() else "zh" if language == "en" else language
+
+
+def _is_name(part: str, language: Language) -> bool:
+    names = label_names(language)
+    bare = part[found.end() :] if (found := _DENIAL[language].match(part)) else part
+    if language == "ko":
+        bare = _DENIED_AFTER_KO.sub("", bare)
+    return any(one in names for one in (part, bare, _LABELLED.sub("", bare)))
+
+
+@lru_cache(maxsize=3)
+def label_names(language: Language) -> frozenset[str]:
+    """Words of labels and names of fields, as `plain_name` writes them."""
+    content = json.loads((FOLDER / "quoted_labels.json").read_text(encoding="utf-8"))[language]
+    return frozenset(plain_name(name) for names in content.values() for name in names)
+
+
+@lru_cache(maxsize=3)
+def idioms(language: Language) -> frozenset[str]:
+    """Set phrases that explanations put in quotation marks, as `plain_name` writes them."""
+    content = json.loads((FOLDER / f"idioms.{language}.json").read_text(encoding="utf-8"))
+    return frozenset(map(plain_name, content))

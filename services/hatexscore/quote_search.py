@@ -1,0 +1,448 @@
+"""Where quotations occur in a text: exactly, inflected, nearly; each search costs its own length.
+
+Source: Hu & Lee, arXiv:2601.13547, section 3.2 (exact and fuzzy matching); at most 15 % of the
+characters edited, as in the released code.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from bisect import bisect_left, bisect_right
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from heapq import nsmallest
+from typing import Literal
+
+from rapidfuzz.distance import Levenshtein
+from rapidfuzz.process import extractOne
+
+from services.hatexscore.inflections import ENGLISH_WORD, POSSESSIVE, base_forms
+from services.hatexscore.quotes import HAN_CLASS, Quotation, Span, count_units
+from services.hatexscore.words import Language, words
+from shared.cached import cached_property
+from shared.job_context import check, checking
+
+MAX_EDITS = 0.15  # of the quotation's length
+MIN_LENGTH = 8  # characters; shorter words are near to too much
+PIECE = 4  # characters: of 8 with one edit, or of 20 with three, four in a row stay whole
+HITS = 32  # places of one piece that are remembered, the first ones
+REGIONS = 3  # places that are looked at closely
+BORDERS = 24  # tried at either end, the nearest first: word borders, or characters of Chinese
+LONG = 500  # characters; of longer quotations fewer borders are tried
+MOST_CELLS = 4_000_000  # of a request: quotation length x band of edits, summed over regions
+_LONGEST_WORD = 20  # characters of a function word, generously
+
+Match = Literal["exact", "inflected", "fuzzy"]
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """Where a quotation occurs in the text: `text == original[start:end]`.
+
+    similarity: 1 - edit distance / longer length, [0, 1]; 1 for an exact match. An inflected one is
+                one word of the text that differs by its ending only.
+    """
+
+    start: int
+    end: int
+    text: str
+    quoted_as: str
+    match: Match
+    similarity: float
+
+
+def is_trivial(quotation: Quotation, language: Language) -> bool:
+    """Is it a function word alone? Quoting "the" points at nothing (section 3.2, "non-trivial")."""
+    if len(quotation.text) > _LONGEST_WORD:
+        return False
+    found = [word for word in words(quotation.text, language) if word.is_word]
+    return len(found) == 1 and found[0].is_stop
+
+
+@dataclass(frozen=True, slots=True)
+class Located:
+    """Every occurrence of the quotations, in order, and the quotations without one.
+
+    unsearched: neither found exactly nor compared with near passages: the cells were spent.
+    """
+
+    quotes: tuple[Quote, ...]
+    missing: tuple[Quotation, ...]
+    unsearched: tuple[Quotation, ...]
+
+
+def locate(text: str, quoted: Sequence[Quotation]) -> Located:
+    """Every occurrence of each quotation in the text.
+
+    Exact after folding and at word borders; else the nearest passage within 15 % edits.
+    """
+    search = QuoteSearch(Haystack(text))
+    quotes: dict[Span, Quote] = {}
+    missing: list[Quotation] = []
+    unsearched: list[Quotation] = []
+    known: dict[int, tuple[Quote, ...]] = {}
+    for quotation in checking(quoted):
+        found = search.exact(quotation) or search.near(quotation)
+        if found is None:
+            unsearched.append(quotation)
+        elif not found:
+            missing.append(quotation)
+        elif id(found) not in known:
+            known[id(found)] = found  # kept, so that no other has its id
+            for quote in found:
+                quotes.setdefault((quote.start, quote.end), quote)
+    ordered = tuple(quotes[span] for span in sorted(quotes))
+    return Located(ordered, tuple(missing), tuple(unsearched))
+
+
+class QuoteSearch:
+    """The quotations of one request in its text: each different one is searched once.
+
+    cells: what is left of the budget for near passages.
+    """
+
+    def __init__(self, haystack: Haystack, cells: int = MOST_CELLS) -> None:
+        self.haystack = haystack
+        self.cells = cells
+        self._exact: dict[str, tuple[Quote, ...]] = {}
+        self._near: dict[str, tuple[Quote, ...]] = {}
+
+    def exact(self, quotation: Quotation) -> tuple[Quote, ...]:
+        """The same object for the same words, as they were quoted first."""
+        needle = self._needle(quotation)
+        if needle not in self._exact:
+            spans = exact_spans(self.haystack, needle)
+            self._exact[needle] = tuple(self._quote(s, quotation, "exact", 1.0) for s in spans)
+        return self._exact[needle]
+
+    def inflected(self, quotation: Quotation) -> tuple[Quote, ...]:
+        """Every word of the text that the quoted English word is an inflection of."""
+        quoted = quotation.text.lower()
+        return tuple(
+            self._quote(
+                (start, end),
+                quotation,
+                "inflected",
+                Levenshtein.normalized_similarity(quoted, self.haystack.text[start:end].lower()),
+            )
+            for start, end in self.haystack.inflections(quotation.text)
+        )
+
+    def near(self, quotation: Quotation) -> tuple[Quote, ...] | None:
+        """The nearest passage; None where no cells were left to compare it with."""
+        check()
+        needle = self._needle(quotation)
+        if needle not in self._near:
+            regions = regions_of(self.haystack, needle) if self._is_affordable(needle) else None
+            cost = cells(needle) * len(regions or ())
+            if regions is None or cost > self.cells:
+                return None
+            self.cells -= cost
+            found = nearest_passage(self.haystack, needle, regions)
+            quotes = (self._quote(found[0], quotation, "fuzzy", found[1]),) if found else ()
+            self._near[needle] = quotes
+        return self._near[needle]
+
+    def _needle(self, quotation: Quotation) -> str:
+        return fold(quotation.text, self.haystack.marks).text
+
+    def _is_affordable(self, needle: str) -> bool:
+        return len(needle) < MIN_LENGTH or cells(needle) <= self.cells
+
+    def _quote(self, span: Span, quotation: Quotation, match: Match, similarity: float) -> Quote:
+        start, end = span
+        text = self.haystack.text[start:end]
+        return Quote(start, end, text, quotation.text, match, similarity)
+
+
+def cells(needle: str) -> int:
+    """What one comparison of the needle costs: its length times the band of allowed edits."""
+    return len(needle) * (2 * int(MAX_EDITS * len(needle)) + 1)
+
+
+def exact_spans(haystack: Haystack, needle: str) -> list[Span]:
+    """Occurrences of a folded needle that begin and end at word borders of the text.
+
+    One that begins inside a word is passed over to the next border, not to the next character:
+    "aaa" in twenty thousand "a" is looked at once.
+    """
+    if not needle:
+        return []
+    folded, begins, ends = haystack.folded, haystack.begins, haystack.ends
+    spans: list[Span] = []
+    position = folded.text.find(needle)
+    while position >= 0:
+        after, end = position, position + len(needle)
+        if _holds(begins, position) and _holds(ends, end):
+            spans.append(folded.span(position, end))
+            after = end - 1
+        following = bisect_right(begins, after)
+        if following == len(begins):
+            break
+        position = folded.text.find(needle, begins[following])
+    return spans
+
+
+def _holds(ascending: Sequence[int], value: int) -> bool:
+    place = bisect_left(ascending, value)
+    return place < len(ascending) and ascending[place] == value
+
+
+def nearest_passage(
+    haystack: Haystack, needle: str, regions: Sequence[int]
+) -> tuple[Span, float] | None:
+    """The passage that a misquotation means, and its similarity [0.85, 1), or None.
+
+    At most 15 % of the characters edited, as in the released code. A needle with so few edits keeps
+    some four characters in a row whole: they vote where to look, and only passages whose length and
+    borders fit are compared. Begins and ends at word borders; on a tie the earliest, then the
+    shortest passage.
+    """
+    spans = passages(haystack, needle, regions)
+    text = haystack.folded.text
+    found = extractOne(
+        needle,
+        [text[start:end] for start, end in spans],
+        scorer=Levenshtein.normalized_distance,
+        score_cutoff=MAX_EDITS,
+    )
+    if found is None:
+        return None
+    _, distance, place = found  # of equal distances the first
+    return haystack.folded.span(*spans[place]), 1.0 - distance
+
+
+def passages(haystack: Haystack, needle: str, regions: Sequence[int]) -> list[Span]:
+    """The passages that are compared with the needle, ascending: none is mostly blank."""
+    text = haystack.folded.text
+    found = {
+        (start, end)
+        for begin in checking(regions)
+        for start, end in _near(haystack, begin, len(needle))
+        if text[start] != " " and text[end - 1] != " "
+    }
+    return sorted(found)
+
+
+def regions_of(haystack: Haystack, needle: str) -> list[int]:
+    """Positions where the needle may begin, those with the most pieces in place first."""
+    if len(needle) < MIN_LENGTH:
+        return []
+    width = int(MAX_EDITS * len(needle)) + 1
+    votes: Counter[int] = Counter()
+    for offset in range(len(needle) - PIECE + 1):
+        places = haystack.pieces.get(needle[offset : offset + PIECE], ())
+        votes.update([place - offset for place in places])
+    nearby: Counter[int] = Counter()  # edits shift later pieces: neighbours vote together
+    for begin, count in votes.items():
+        nearby[begin // width] += count
+    ranked = nsmallest(REGIONS, nearby, key=lambda group: (-nearby[group], group))
+    return [
+        max(
+            range(group * width, (group + 1) * width),
+            key=lambda begin: (votes.get(begin, 0), -begin),
+        )
+        for group in ranked
+    ]
+
+
+def _near(haystack: Haystack, begin: int, length: int) -> Iterator[Span]:
+    """Passages between borders that begin near `begin`, of a length that so few edits can reach.
+
+    The edit distance of two texts is at least the difference of their lengths.
+    """
+    most = BORDERS if length <= LONG else BORDERS // 4
+    reach = 2 * (int(MAX_EDITS * length) + 1)
+    longer = int(length * MAX_EDITS / (1 - MAX_EDITS)) + 1
+    for start in around(haystack.begins, begin, reach, most):
+        for end in around(haystack.ends, start + length, longer, most):
+            if end > start:
+                yield start, end
+
+
+_SAME = str.maketrans(
+    dict.fromkeys("\u2018\u2019\u201b\u02bc\u0060\u00b4", "'")
+    | dict.fromkeys("\u201c\u201d\u201e\u201f\u00ab\u00bb", '"')
+    | dict.fromkeys("\u2010\u2011\u2012\u2013\u2014\u2212", "-")
+)
+_DOUBLE_MARKS = frozenset('"\uff02\u201c\u201d\u201e\u201f\u00ab\u00bb\u300c\u300d\u300e\u300f')
+_SINGLE_MARKS = frozenset("'\u2018\u2019\u201b\u02bc\u0060\u00b4")
+# A base character with what composes onto it: combining marks, Hangul vowels and finals.
+_CLUSTER = re.compile("(?s).[\u0300-\u036f\u1160-\u11ff\u3099\u309a\ufe00-\ufe0f]*")
+
+
+@dataclass(frozen=True, slots=True)
+class Folded:
+    """A folded text: character i came from `origin[i]` of the text as sent."""
+
+    text: str
+    origin: tuple[Span, ...]
+
+    def span(self, start: int, end: int) -> Span:
+        """The span of the text as sent that folds to characters start..end (start < end)."""
+        return self.origin[start][0], self.origin[end - 1][1]
+
+
+def fold(text: str, marks: bool = True) -> Folded:
+    """What the text says, not how it is typed: NFKC, case folding, one space for any white space,
+    straight quotation marks and hyphens, no invisible characters, no white space at the ends.
+
+    marks: whether quotation marks stay; an apostrophe within a word always does.
+    """
+    characters: list[str] = []
+    origin: list[Span] = []
+    for cluster in _CLUSTER.finditer(text):
+        if not marks and _is_mark(text, *cluster.span()):
+            continue
+        for character in _folded(cluster.group()):
+            if character == " " and (not characters or characters[-1] == " "):
+                continue
+            characters.append(character)
+            origin.append(cluster.span())
+    if characters and characters[-1] == " ":
+        characters.pop()
+        origin.pop()
+    return Folded("".join(characters), tuple(origin))
+
+
+def _is_mark(text: str, start: int, end: int) -> bool:
+    if text[start] in _DOUBLE_MARKS:
+        return True
+    within = text[start - 1 : start].isalnum() and text[end : end + 1].isalnum()
+    return text[start] in _SINGLE_MARKS and not within
+
+
+def _folded(cluster: str) -> str:
+    if cluster.isascii():
+        return " " if cluster.isspace() else cluster.lower().translate(_SAME)
+    composed = unicodedata.normalize("NFKC", cluster).translate(_SAME).casefold()
+    return "".join(" " if c.isspace() else c for c in composed if not _invisible(c))
+
+
+def _invisible(character: str) -> bool:
+    """Zero-width and control characters, variation selectors."""
+    if character.isspace():
+        return False
+    return unicodedata.category(character) in ("Cf", "Cc") or "\ufe00" <= character <= "\ufe0f"
+
+
+_HAN = re.compile(f"[{HAN_CLASS}]")
+_HANGUL = re.compile("[\u1100-\u11ff\u3130-\u318f\ua960-\ua97f\uac00-\ud7ff]")
+_KANA = re.compile("[\u3041-\u30ff\u31f0-\u31ff\uff66-\uff9f]")
+_APOSTROPHES = "'\u2019"
+
+
+def word_spans(text: str, language: Language) -> list[Span]:
+    """Units, but Chinese characters joined to words."""
+    if language != "zh":
+        return count_units(text)
+    return [(word.start, word.end) for word in words(text, language) if word.is_word]
+
+
+def may_begin(text: str, position: int) -> bool:
+    """May a quoted span begin here? At a word's beginning, not at its "'s"; anywhere among Han."""
+    if not _is_border(text, position):
+        return False
+    inner = position >= 2 and text[position - 1] in _APOSTROPHES and position < len(text)
+    return not (inner and _spaced(text[position - 2]) and _spaced(text[position]))
+
+
+def may_end(text: str, position: int) -> bool:
+    """May it end here? At a word's end, before its "'s", before a Korean particle: 이민자|들은."""
+    if _is_border(text, position):
+        return True
+    return bool(_HANGUL.match(text[position - 1]) and _HANGUL.match(text[position]))
+
+
+def _is_border(text: str, position: int) -> bool:
+    if position <= 0 or position >= len(text):
+        return True
+    return not (_spaced(text[position - 1]) and _spaced(text[position]))
+
+
+def _spaced(character: str) -> bool:
+    """Is it part of a word in a script that writes spaces between words?"""
+    if _HAN.match(character) or _KANA.match(character):
+        return False
+    return character.isalnum() or character == "_" or unicodedata.category(character)[0] == "M"
+
+
+class Haystack:
+    """A text made ready for many searches: each then costs its needle's length, not the text's.
+
+    Indices are those of the folded text.
+    """
+
+    def __init__(self, text: str, marks: bool = True) -> None:
+        self.text = text
+        self.marks = marks
+        self.folded = fold(text, marks)
+
+    @cached_property
+    def begins(self) -> list[int]:
+        """Where a quoted span may begin, ascending."""
+        origin = self.folded.origin
+        return [place for place in range(len(origin)) if may_begin(self.text, origin[place][0])]
+
+    @cached_property
+    def ends(self) -> list[int]:
+        """Where it may end (exclusive), ascending."""
+        origin = self.folded.origin
+        last = range(1, len(origin) + 1)
+        return [place for place in last if may_end(self.text, origin[place - 1][1])]
+
+    @cached_property
+    def pieces(self) -> dict[str, list[int]]:
+        """Every piece of four characters and the first places where it stands."""
+        text = self.folded.text
+        found: dict[str, list[int]] = {}
+        for place in range(len(text) - PIECE + 1):
+            places = found.setdefault(text[place : place + PIECE], [])
+            if len(places) < HITS:
+                places.append(place)
+        return found
+
+    def inflections(self, word: str) -> list[Span]:
+        """Words of the text that differ from this English word by an inflection only."""
+        if not ENGLISH_WORD.fullmatch(word):
+            return []
+        found = (span for form in base_forms(word) for span in self._forms.get(form, ()))
+        return sorted(set(found))
+
+    @cached_property
+    def _forms(self) -> dict[str, list[Span]]:
+        """Base form → the words of the text that have it, the first ones."""
+        found: dict[str, list[Span]] = {}
+        for start, end in count_units(self.text):
+            word = self.text[start:end]
+            if ENGLISH_WORD.fullmatch(word):
+                span = (start, start + len(POSSESSIVE.sub("", word)))
+                for form in base_forms(word):
+                    spans = found.setdefault(form, [])
+                    if len(spans) < HITS:
+                        spans.append(span)
+        return found
+
+
+def around(borders: Sequence[int], position: int, reach: int, most: int) -> list[int]:
+    """The borders (ascending) within reach of a position, the nearest first, at most so many.
+
+    Of two as near, the lower one comes first.
+    """
+    right = bisect_left(borders, position)
+    left = right - 1
+    found: list[int] = []
+    while len(found) < most:
+        below = position - borders[left] if left >= 0 else reach + 1
+        above = borders[right] - position if right < len(borders) else reach + 1
+        if min(below, above) > reach:
+            break
+        if below <= above:
+            found.append(borders[left])
+            left -= 1
+        else:
+            found.append(borders[right])
+            right += 1
+    return found

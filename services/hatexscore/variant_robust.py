@@ -1,0 +1,213 @@
+"""Variant `robust`, version 2.0: what the paper means, with the defects mended.
+
+Source: Hu & Lee, arXiv:2601.13547, sections 3.1 to 3.3; README.md lists the departures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from services.hatexscore.conclusion import VerdictsRead, read_conclusion
+from services.hatexscore.contract import HatexscoreRequest
+from services.hatexscore.explanation import (
+    DetectedLanguages,
+    ParsedExplanation,
+    QuotedSpans,
+    lexicon_of,
+    parse_explanation,
+    quote_evidence,
+)
+from services.hatexscore.groups import find_mentions
+from services.hatexscore.quote_kinds import attributed, kinds_of
+from services.hatexscore.quote_search import Haystack, Quote, QuoteSearch, is_trivial, word_spans
+from services.hatexscore.quotes import (
+    Quotation,
+    mask_spans,
+    merge_spans,
+    quotations,
+    quoted_spans,
+    touched_words,
+)
+from services.hatexscore.report import QuotationReason
+from services.hatexscore.text_groups import TextGroups, groups_of_text
+from services.hatexscore.words import Language, Span
+from shared.errors import BadInput
+from shared.job_context import checking
+
+COVERAGE = 0.9  # of the text's words: who quotes more, quotes the text (Eq. 3, Q = {T})
+PART = 0.6  # of the text's words: who quotes at most so many, quotes a part of it
+
+
+NO_GROUP = (
+    "the decision is non-hateful, and neither the text nor the explanation names a group: there is "
+    "none to identify"
+)
+
+
+def read_as_meant(request: HatexscoreRequest) -> ParsedExplanation:
+    asked: list[TextGroups] = []
+
+    def moderated(request: HatexscoreRequest, languages: DetectedLanguages) -> TextGroups:
+        asked.append(read_text_groups(request, languages))
+        return asked[0]
+
+    parsed = parse_explanation(
+        request,
+        conclusion=_concluded,
+        mentions=find_mentions,
+        quoted=read_quotations,
+        moderated=moderated,
+    )
+    attacked = any(group.attacked for group in parsed.groups)
+    parsed = replace(parsed, attacked=attacked, warnings=(*parsed.warnings, *_unsearched(parsed)))
+    if parsed.label != "non-hateful" or parsed.tgi == 1 or asked[0].groups:
+        return parsed
+    return replace(parsed, tgi=None, tgi_not_applicable=NO_GROUP)
+
+
+def _concluded(request: HatexscoreRequest, language: Language) -> VerdictsRead:
+    return read_conclusion(request.explanation, request.vocabulary, language)
+
+
+def _unsearched(parsed: ParsedExplanation) -> tuple[str, ...]:
+    count = parsed.quoting.unsearched
+    said = f"{count} quotations were looked for word for word only: the search for near passages "
+    return (f"{said}had spent its budget",) if count else ()
+
+
+def read_text_groups(request: HatexscoreRequest, languages: DetectedLanguages) -> TextGroups:
+    """By the policy's list in the text's language; by none where there is no such list."""
+    try:
+        lexicon = lexicon_of(request, languages.text)
+    except BadInput:
+        return TextGroups(frozenset(), same_language=False)
+    return groups_of_text(request.text, languages.text, lexicon, languages.explanation)
+
+
+@dataclass(frozen=True, slots=True)
+class SortedQuotations:
+    """The quotations of an explanation: where each occurs in the text, or what else it is.
+
+    hallucinated: attributed to the text, searched for, and not in it.
+    """
+
+    found: dict[Quotation, tuple[Quote, ...]]
+    other: dict[Quotation, QuotationReason]
+    hallucinated: tuple[Quotation, ...]
+    unsearched: tuple[Quotation, ...]
+
+
+def read_quotations(request: HatexscoreRequest, languages: DetectedLanguages) -> QuotedSpans:
+    """Quotations in quotation marks that occur in the text; function words alone point nowhere."""
+    sorted_ = sort_quotations(request.text, request.explanation, languages)
+    echoes = _echoes(request.text, languages.text, sorted_.found)
+    kept = _ordered(quotes for q, quotes in sorted_.found.items() if q not in echoes)
+    spans = merge_spans((quote.start, quote.end) for quote in kept)
+    other: dict[Quotation, QuotationReason] = {**sorted_.other}
+    other.update(dict.fromkeys(echoes, "echo"))
+    return QuotedSpans(
+        evidence=quote_evidence(kept),
+        hallucinated=sorted_.hallucinated,
+        masked=mask_spans(request.text, spans) if spans else None,
+        trivial=_quotes_everything(request, languages.text, spans),
+        spans=tuple(spans),
+        other=tuple(sorted(other.items(), key=lambda item: item[0].start)),
+        unsearched=len(sorted_.unsearched),
+        echo=bool(echoes),
+    )
+
+
+def sort_quotations(text: str, explanation: str, languages: DetectedLanguages) -> SortedQuotations:
+    """Exactly, then inflected, then among near passages; what is no quotation of the text is not
+    looked for among those."""
+    language = languages.explanation
+    search = QuoteSearch(Haystack(text, marks=False))
+    quoted = _resolved(search, explanation)
+    exact = {q: search.exact(q) or search.inflected(q) for q in checking(quoted)}
+    other = kinds_of(explanation, language, quoted, {q for q in quoted if exact[q]})
+    rest = [q for q in quoted if q not in other and not is_trivial(q, languages.text)]
+    found = {quotation: exact[quotation] for quotation in rest if exact[quotation]}
+    missing: list[Quotation] = []
+    unsearched: list[Quotation] = []
+    for quotation in checking([q for q in rest if q not in found]):
+        near = search.near(quotation)
+        if near is None:
+            unsearched.append(quotation)
+        elif near:
+            found[quotation] = near
+        else:
+            missing.append(quotation)
+    accused = attributed(explanation, language, missing)
+    unattributed = {quotation for quotation in missing if quotation not in accused}
+    return SortedQuotations(
+        found=found,
+        other={**other, **dict.fromkeys(unattributed, "unattributed")},
+        hallucinated=tuple(quotation for quotation in missing if quotation in accused),
+        unsearched=tuple(unsearched),
+    )
+
+
+def _resolved(search: QuoteSearch, explanation: str) -> list[Quotation]:
+    """What is quoted; where it is not in the text but quotations within it are, those."""
+    return [
+        inner
+        for quotation in quotations(explanation)
+        for inner in (_inner(search, explanation, quotation) or [quotation])
+    ]
+
+
+def _inner(search: QuoteSearch, explanation: str, quotation: Quotation) -> list[Quotation]:
+    within = quoted_spans(f" {quotation.text} ")
+    if not within or search.exact(quotation):
+        return []
+    offset = quotation.start - 1
+    inner = [
+        Quotation(offset + start + 1, offset + end - 1, quotation.text[start : end - 2])
+        for start, end in within
+    ]
+    return [one for one in inner if one.text and search.exact(one)]
+
+
+def _ordered(quotes: Iterable[Sequence[Quote]]) -> list[Quote]:
+    """Each span once, as it was quoted first. The same words have the same quotes: read once."""
+    found: dict[Span, Quote] = {}
+    different = {id(several): several for several in quotes}.values()
+    for quote in (one for several in different for one in several):
+        found.setdefault((quote.start, quote.end), quote)
+    return [found[span] for span in sorted(found)]
+
+
+def _echoes(
+    text: str, language: Language, found: dict[Quotation, tuple[Quote, ...]]
+) -> list[Quotation]:
+    """Quotations of the whole text, where another quotes a part of it."""
+    counted = word_spans(text, language)
+    if not counted:
+        return []
+    different = {id(quotes): quotes for quotes in found.values()}
+    shares = {
+        name: _share(counted, [(quote.start, quote.end) for quote in quotes])
+        for name, quotes in different.items()
+    }
+    if not any(share <= PART for share in shares.values()):
+        return []
+    return [quotation for quotation, f in found.items() if shares[id(f)] >= COVERAGE]
+
+
+def _share(counted: Sequence[Span], spans: Sequence[Span]) -> float:
+    """Of the text's words, those that the spans touch."""
+    return sum(last - first for first, last in touched_words(counted, spans)) / len(counted)
+
+
+def _quotes_everything(
+    request: HatexscoreRequest, language: Language, spans: Sequence[Span]
+) -> bool:
+    """Do the quotes cover the text? A short text may be quoted whole: what else is there?
+
+    Deviates: the paper's Table 3 scores a whole quotation 1 where Eq. 3 says 0.
+    """
+    counted = word_spans(request.text, language)
+    if len(counted) <= request.short_text_max_words:
+        return False
+    return _share(counted, spans) >= COVERAGE
