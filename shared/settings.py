@@ -262,6 +262,9 @@ class Settings(BaseSettings):
     )
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     log_format: Literal["json", "console"] = "json"
+    access_log: bool = Field(
+        default=True, description="of the gateway: a line at level info for each request; or `off`"
+    )
 
     @model_validator(mode="after")
     def _stores_are_protected(self) -> Self:

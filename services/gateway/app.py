@@ -12,8 +12,10 @@ from starlette.concurrency import run_in_threadpool
 from services.gateway import openapi, refusals
 from services.gateway.answer_headers import AnswerHeaders
 from services.gateway.caller import Keyring, Limiter, RateLimitHeaders, Sessions, Streams
+from services.gateway.head import HeadAnswers
 from services.gateway.pages import assets as pages
 from services.gateway.request_limits import BodyDeadline, InProgress
+from services.gateway.request_record import RequestRecords
 from services.gateway.routes import (
     batch_results,
     batches,
@@ -34,7 +36,6 @@ from shared.ledger.engine import connect, libpq_url
 from shared.models.catalogue import load_catalogue
 from shared.models.reload import CatalogueReload
 from shared.settings import SERVICE_VERSION, Settings
-from shared.telemetry import Timing
 
 ROUTERS = (
     events.router,
@@ -72,15 +73,16 @@ def create_app(settings: Settings) -> FastAPI:
     app.include_router(scores.make_router())
     for router in ROUTERS:
         app.include_router(router)
-    pages.install(app)
     refusals.install(app)
+    pages.install(app)
     openapi.install(app)
     app.add_middleware(RateLimitHeaders)
     app.add_middleware(SameSite, gateway=app.state.gateway)
     app.add_middleware(InProgress, settings=settings)
     app.add_middleware(BodyDeadline, settings=settings)
+    app.add_middleware(HeadAnswers)
+    app.add_middleware(RequestRecords, settings=settings)
     app.add_middleware(AnswerHeaders)
-    app.add_middleware(Timing)
     return app
 
 

@@ -44,6 +44,7 @@ class OpenBatch:
     input_file_id: str
     left: int  # lines without an answer
     waiting_for_models: int = 0  # jobs
+    request_id: str | None = None  # of the HTTP request that made it
 
 
 @dataclass(frozen=True)
@@ -79,6 +80,7 @@ def open_batches(connection: Connection) -> list[OpenBatch]:
             batches.c.input_file_id,
             left.label("left"),
             waiting.label("waiting_for_models"),
+            batches.c.request_id,
         )
         .where(batches.c.status == "in_progress", exists().where(WAITING))
         .order_by(batches.c.fed_at.nulls_first(), batches.c.id)
@@ -149,7 +151,11 @@ def feed(
     resend_at = func.now() + resend_after
     connection.execute(
         insert(jobs).values(
-            metric=batch.metric, batch_id=batch.id, resend_at=resend_at, tenant=batch.tenant
+            metric=batch.metric,
+            batch_id=batch.id,
+            resend_at=resend_at,
+            tenant=batch.tenant,
+            request_id=batch.request_id,
         ),
         [{"id": new.id, "request": new.request} for new in made],
     )

@@ -42,6 +42,7 @@ from shared.ledger.tables import (
     tried_attempts,
 )
 from shared.ledger.webhooks import EVENT_COLUMNS, job_ended
+from shared.telemetry import request_id
 
 JobStatus = Literal["queued", "running", "succeeded", "failed", "cancelled"]
 FINISHED_CHANNEL = "touchstone_job_finished"  # PostgreSQL NOTIFY, payload: the job's id
@@ -78,6 +79,7 @@ class Job:
     finished_at: datetime | None
     batch_id: str | None
     waiting_for: dict[str, str] | None = None  # `model`, `state` and `detail`
+    request_id: str | None = None  # of the HTTP request that made it
 
     @property
     def is_final(self) -> bool:
@@ -186,12 +188,12 @@ def insert_job(
     *,
     tenant: str = DEFAULT_TENANT,
 ) -> Job:
-    """A new queued job. If nobody claims it within `resend_after`, the scheduler sends it again."""
-    resend_at = func.now() + resend_after
+    """A new queued job of the HTTP request that is being answered. If nobody claims it within
+    `resend_after`, the scheduler sends it again."""
+    values: dict[str, Any] = {"id": job_id, "metric": metric, "tenant": tenant, "request": request}
+    values |= {"resend_at": func.now() + resend_after, "request_id": request_id()}
     created_at = connection.execute(
-        insert(jobs)
-        .values(id=job_id, metric=metric, tenant=tenant, request=request, resend_at=resend_at)
-        .returning(jobs.c.created_at)  # the rest is known: no text travels back
+        insert(jobs).values(values).returning(jobs.c.created_at)  # no text travels back
     ).scalar_one()
     return Job(
         id=job_id,
@@ -206,6 +208,7 @@ def insert_job(
         started_at=None,
         finished_at=None,
         batch_id=None,
+        request_id=request_id(),
     )
 
 

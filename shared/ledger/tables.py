@@ -69,6 +69,7 @@ jobs = Table(
     Column("waiting_for", Json),  # the model that is not ready, while the job is queued for it
     Column("waits", Integer, nullable=False, server_default="0"),  # attempts that only waited
     Column("claimed_by", String),  # the process of the last attempt, as its sessions name it
+    Column("request_id", String),  # of the HTTP request that made it, or its batch
     CheckConstraint(
         "status IN ('queued', 'running', 'succeeded', 'failed', 'cancelled')", name="status"
     ),
@@ -172,6 +173,7 @@ batches = Table(
     Column("revision", Integer, nullable=False, server_default="1"),  # grows with every change
     Column("keeps_text", Boolean, nullable=False, server_default=text("true")),
     Column("report_job_id", String),
+    Column("request_id", String),  # of the HTTP request that made it
     Column("fed_at", Instant),  # who waited longest is fed first
     *(
         Column(f"{moment}_at", Instant)

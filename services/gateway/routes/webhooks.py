@@ -92,9 +92,9 @@ class EndpointView(BaseModel):
     events: list[EventType] = Field(description="empty: every event")
     enabled: bool
     disabled_reason: str | None
-    created_at: float = Field(description="unix seconds")
-    last_success_at: float | None = Field(description="unix seconds")
-    rotating_until: float | None = Field(description="two signatures until then; unix seconds")
+    created_at: int = Field(description="unix seconds")
+    last_success_at: int | None = Field(description="unix seconds")
+    rotating_until: int | None = Field(description="two signatures until then; unix seconds")
 
 
 class EndpointWithSecret(EndpointView):
@@ -122,9 +122,9 @@ class DeliveryView(BaseModel):
     attempts: int
     last_status: int | None = Field(description="the HTTP status of the last answer")
     last_error: str | None = Field(description="why the last attempt failed")
-    created_at: float = Field(description="unix seconds")
-    next_attempt_at: float | None = Field(description="unix seconds; null once it has ended")
-    ended_at: float | None = Field(description="unix seconds")
+    created_at: int = Field(description="unix seconds")
+    next_attempt_at: int | None = Field(description="unix seconds; null once it has ended")
+    ended_at: int | None = Field(description="unix seconds")
 
 
 class DeliveryList(BaseModel):
