@@ -67,6 +67,9 @@ class Settings(BaseSettings):
         default=4_096, ge=1, description="a body that comes more slowly for long is given up"
     )
     max_body_bytes: int = Field(default=1_048_576, ge=1_024)
+    max_bulk_bytes: int = Field(
+        default=16_777_216, ge=1_024, description="of one call of `:batchCreate`"
+    )
     max_wait_seconds: int = Field(default=30, ge=0, le=30, description="cap of Prefer: wait=N")
     idempotency_hours: int = Field(default=24, ge=1)
 

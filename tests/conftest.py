@@ -77,7 +77,7 @@ def _use_this_broker() -> None:
     there, in whatever order the tests run, must not leave it with another broker."""
     queue.app.conf.update(queue.options())
     queue.app._after_fork()  # forgets the pools of connections
-    for clients in (queue._redis, queue._prompt_redis):
+    for clients in (queue._redis, queue._sending_redis, queue._prompt_redis):
         clients.cache_clear()
 
 

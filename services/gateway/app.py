@@ -19,6 +19,7 @@ from services.gateway.request_record import RequestRecords
 from services.gateway.routes import (
     batch_results,
     batches,
+    bulk,
     events,
     files,
     health,
@@ -70,6 +71,7 @@ def create_app(settings: Settings) -> FastAPI:
         redoc_url=None,
     )
     app.state.gateway = _state(settings)
+    app.include_router(bulk.make_router())
     app.include_router(scores.make_router())
     for router in ROUTERS:
         app.include_router(router)

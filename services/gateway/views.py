@@ -117,6 +117,31 @@ class JobView(BaseModel, Generic[R]):
     error: ProblemView | None = Field(description="where the job failed")
 
 
+class JobState(BaseModel):
+    """A job in a few words; the rest is at `GET /v1/jobs/{id}`."""
+
+    id: str
+    object: Literal["job"] = "job"
+    metric: str
+    status: JobStatus
+
+
+class JobStates(BaseModel):
+    """Jobs, in the order of their requests."""
+
+    object: Literal["list"] = "list"
+    data: list[JobState]
+    has_more: Literal[False] = False
+
+
+class Jobs(BaseModel, Generic[R]):
+    """Whole jobs, in the order in which they were asked for."""
+
+    object: Literal["list"] = "list"
+    data: list[JobView[R]]
+    has_more: Literal[False] = False
+
+
 class JobList(BaseModel, Generic[R]):
     """A page of jobs, newest first."""
 

@@ -317,26 +317,32 @@ def open_counts(connection: Connection) -> dict[tuple[str, str], int]:
     return {(metric, status): count for metric, status, count in rows}
 
 
-def admit(connection: Connection, owner: Owner) -> None:
-    """Raises QuotaExceeded where one more open job would be too many.
+def admit(connection: Connection, owner: Owner, count: int = 1) -> None:
+    """Raises QuotaExceeded where so many more open jobs would be too many.
 
     Far below the quota (a thousand jobs and more) one count serves a second. Near it the tenant's
     commits take turns (a lock until the transaction ends), so that a crowd that comes at once does
     not overrun it. Only more than a thousand that are let in within a second could overrun it.
+    Many at once always take their turn.
     """
-    if owner.most_open is None or _is_roomy(owner):
+    if owner.most_open is None or (count == 1 and _is_roomy(owner)):
         return
-    count = _open(connection, owner)
-    _lately[owner.tenant] = (time.monotonic(), count)
-    if count < owner.most_open - UNSEEN:
+    if count == 1 and _counted(connection, owner, 0) < owner.most_open - UNSEEN:
         return
     _take_turns(connection, OPEN_JOBS, owner)
-    if _open(connection, owner) >= owner.most_open:
-        raise QuotaExceeded(
-            f"{owner.most_open} jobs are queued or running; wait until some have ended",
-            policy=OPEN_JOBS,
-            retry_after=RETRY_SECONDS,
-        )
+    if _counted(connection, owner, count) + count <= owner.most_open:
+        return
+    detail = f"{owner.most_open} jobs are queued or running; wait until some have ended"
+    if count > 1:
+        detail = f"{owner.most_open} jobs may be queued or running, and these {count} do not fit"
+    raise QuotaExceeded(detail, policy=OPEN_JOBS, retry_after=RETRY_SECONDS)
+
+
+def _counted(connection: Connection, owner: Owner, more: int) -> int:
+    """How many open jobs there are; remembered with those that are about to be."""
+    found = _open(connection, owner)
+    _lately[owner.tenant] = (time.monotonic(), found + more)
+    return found
 
 
 def take_batch_turn(connection: Connection, owner: Owner) -> None:

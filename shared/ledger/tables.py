@@ -125,6 +125,7 @@ idempotency_keys = Table(
         ForeignKey("jobs.id", ondelete="CASCADE", deferrable=True, initially="DEFERRED"),
         nullable=False,
     ),
+    Column("job_ids", PG_ARRAY(String)),  # all of them, where one call made many
     Column("created_at", Instant, nullable=False, server_default=func.now()),
     Index("ix_idempotency_keys_created_at", "created_at"),
     Index("ix_idempotency_keys_job_id", "job_id"),
