@@ -25,7 +25,7 @@ from opentelemetry import propagate, trace
 from opentelemetry.trace import SpanKind
 from prometheus_client import Counter, Gauge, Histogram
 
-from shared.settings import SERVICE_VERSION, settings
+from shared.settings import SERVICE_VERSION, settings, unknown_settings
 
 CREDENTIALS = re.compile(r"(?<=://)[^/@\s]*@")  # user:password@ of any URL
 SECRETS = re.compile(r"(?:tsk_|whsec_)[A-Za-z0-9_+/=-]{8,}|(?<=[Bb]earer )[^\s,'\"]+")
@@ -72,6 +72,8 @@ def configure_logging(level: str, style: str) -> None:
         logger_factory=structlog.stdlib.LoggerFactory(),
         cache_logger_on_first_use=True,
     )
+    for name, nearest in unknown_settings():
+        logger(__name__).warning("setting.unknown", name=name, nearest=nearest)
 
 
 def _formatter(
