@@ -34,6 +34,7 @@ TABLES = (
     "api_keys",
     "webhook_endpoints",
     "webhook_deliveries",
+    "webhook_tests",
 )
 
 

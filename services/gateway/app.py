@@ -10,9 +10,8 @@ from fastapi import FastAPI
 from starlette.concurrency import run_in_threadpool
 
 from services.gateway import openapi, refusals
-from services.gateway.answer_headers import AnswerHeaders
+from services.gateway.answer_headers import AnswerHeaders, HeadAnswers
 from services.gateway.caller import Keyring, Limiter, RateLimitHeaders, Sessions, Streams
-from services.gateway.head import HeadAnswers
 from services.gateway.pages import assets as pages
 from services.gateway.request_limits import BodyDeadline, InProgress
 from services.gateway.request_record import RequestRecords

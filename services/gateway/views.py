@@ -117,7 +117,7 @@ class JobView(BaseModel, Generic[R]):
     error: ProblemView | None = Field(description="where the job failed")
 
 
-class JobState(BaseModel):
+class JobBrief(BaseModel):
     """A job in a few words; the rest is at `GET /v1/jobs/{id}`."""
 
     id: str
@@ -126,11 +126,11 @@ class JobState(BaseModel):
     status: JobStatus
 
 
-class JobStates(BaseModel):
+class JobBriefs(BaseModel):
     """Jobs, in the order of their requests."""
 
     object: Literal["list"] = "list"
-    data: list[JobState]
+    data: list[JobBrief]
     has_more: Literal[False] = False
 
 

@@ -148,17 +148,7 @@ def feed(
     in progress no more."""
     if not keep_in_progress(connection, batch.id):
         return False
-    resend_at = func.now() + resend_after
-    connection.execute(
-        insert(jobs).values(
-            metric=batch.metric,
-            batch_id=batch.id,
-            resend_at=resend_at,
-            tenant=batch.tenant,
-            request_id=batch.request_id,
-        ),
-        [{"id": new.id, "request": new.request} for new in made],
-    )
+    _insert(connection, batch, made, resend_after)
     fed = (
         func.unnest(
             literal([new.fingerprint for new in made], ARRAY(String)),
@@ -178,6 +168,21 @@ def feed(
     )
     connection.execute(update(batches).where(batches.c.id == batch.id).values(fed_at=func.now()))
     return True
+
+
+def _insert(
+    connection: Connection, batch: OpenBatch, made: Sequence[NewJob], resend_after: timedelta
+) -> None:
+    connection.execute(
+        insert(jobs).values(
+            metric=batch.metric,
+            batch_id=batch.id,
+            resend_at=func.now() + resend_after,
+            tenant=batch.tenant,
+            request_id=batch.request_id,
+        ),
+        [{"id": new.id, "request": new.request} for new in made],
+    )
 
 
 def lose_input(connection: Connection, batch_id: str) -> None:

@@ -297,3 +297,17 @@ deliveries = Table(
     ),
     Index("ix_webhook_deliveries_ended", "ended_at", postgresql_where=text("status <> 'pending'")),
 )
+
+webhook_tests = Table(  # of each endpoint the last one, or the one that runs
+    "webhook_tests",
+    metadata,
+    Column("endpoint_id", ForeignKey("webhook_endpoints.id", ondelete="CASCADE"), primary_key=True),
+    Column("id", String, nullable=False, unique=True),  # the webhook-id
+    Column("body", String, nullable=False),
+    Column("created_at", Instant, nullable=False, server_default=func.now()),
+    Column("claimed_at", Instant),
+    Column("ended_at", Instant),
+    Column("status", Integer),  # HTTP
+    Column("milliseconds", Integer),
+    Column("error", String),  # why it did not arrive, in our words
+)

@@ -196,7 +196,7 @@ def jobs_locked(engine: Engine) -> Iterator[None]:
 def inserts_waiting(engine: Engine) -> bool:
     query = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query ILIKE "
     with engine.connect() as connection:
-        return connection.execute(text(query + "'INSERT INTO jobs%'")).scalar_one() > 0
+        return bool(connection.execute(text(query + "'INSERT INTO jobs%'")).scalar_one())
 
 
 def test_while_the_first_call_is_at_work_the_second_is_told_so(
@@ -279,7 +279,12 @@ def test_a_crowd_of_calls_overruns_no_quota(opens: Opens, engine: Engine) -> Non
 
 def test_with_prefer_wait_all_ended_jobs_come_whole(client: httpx.Client, engine: Engine) -> None:
     call = {"requests": bodies(3)}
-    worker = threading.Thread(target=lambda: [finish_next(engine, {"score": 1}) for _ in range(3)])
+
+    def work() -> None:
+        for _ in range(3):
+            finish_next(engine, {"score": 1})
+
+    worker = threading.Thread(target=work)
     worker.start()
     answer = client.post(BULK, json=call, headers={"Prefer": "wait=30"})
     worker.join()

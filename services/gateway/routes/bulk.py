@@ -64,16 +64,17 @@ class JobIds(Message):
 def bulk_request(one: type[JobRequest]) -> type[BulkRequest]:
     """The body of the `:batchCreate` of the metric with these requests."""
     name = one.__name__.removesuffix("Request")
-    requests = Field(
+    described = Field(
         max_length=MOST_JOBS,
         description="all are accepted, or none",
         json_schema_extra={"minItems": 1},
     )
+    requests: Any = (Annotated[tuple[one, ...], AfterValidator(_some)], described)  # type: ignore[valid-type]
     return create_model(
         f"{name}BulkRequest",
         __base__=BulkRequest,
         __doc__="Many requests in one call.",
-        requests=(Annotated[tuple[one, ...], AfterValidator(_some)], requests),  # type: ignore[valid-type]
+        requests=requests,
     )
 
 
@@ -297,7 +298,7 @@ def add_metric(router: APIRouter, contract: MetricContract) -> None:
         responses={
             200: {"model": full, "description": "all ended within `Prefer: wait`"},
             202: {
-                "model": views.JobStates | full,
+                "model": views.JobBriefs | full,
                 "description": "all are committed, in the order of the requests; with "
                 "`Prefer: wait` whole jobs as they are when the time is over",
             },
