@@ -159,3 +159,15 @@ def test_an_unknown_address_is_a_page_to_browsers_only(client: httpx.Client) -> 
     assert "default-src 'none'" in page.headers["content-security-policy"]
     program = client.get("/nowhere", headers={"Accept": "*/*"})
     assert program.headers["content-type"] == "application/problem+json"
+
+
+def test_the_sdk_lists_and_retrieves_models(sdk: Sdk) -> None:
+    listed = list(sdk.openai.models.list())
+    assert {model.object for model in listed} == {"model"}
+    assert all(type(model.created) is int and model.owned_by for model in listed)
+    found = sdk.openai.models.retrieve("embedded-hate")
+    assert found in listed
+    assert found.owned_by == "embedded"
+    with pytest.raises(openai.NotFoundError) as caught:
+        sdk.openai.models.retrieve("nobodys")
+    assert caught.value.code == "unknown-model"
