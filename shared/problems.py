@@ -27,7 +27,7 @@ TYPE_BASE = "https://touchstone.dev/problems/"
 QUOTA_EXCEEDED = "https://iana.org/assignments/http-problem-types#quota-exceeded"
 INSTANCE = "urn:touchstone:"  # and the id of the request
 # what passes by itself within seconds; the other quotas need an end or a deletion
-RATES = frozenset({"requests", "open-streams", "uploads"})
+RATES = frozenset({"requests", "open-streams", "uploads", "bulk-calls"})
 STILL_RUNNING = "still-running"  # of the 409 that a repeated try gets past
 KINDS = {  # of errors, by status, as OpenAI's SDKs know them
     401: "authentication_error",

@@ -11,7 +11,7 @@ from starlette.concurrency import run_in_threadpool
 
 from services.gateway import openapi, refusals
 from services.gateway.answer_headers import AnswerHeaders, HeadAnswers
-from services.gateway.caller import Keyring, Limiter, RateLimitHeaders, Sessions, Streams
+from services.gateway.caller import BulkCalls, Keyring, Limiter, RateLimitHeaders, Sessions, Streams
 from services.gateway.pages import assets as pages
 from services.gateway.request_limits import BodyDeadline, InProgress
 from services.gateway.request_record import RequestRecords
@@ -98,6 +98,7 @@ def _state(settings: Settings) -> State:
         keyring=Keyring(settings),
         limiter=Limiter(settings),
         streams=Streams(),
+        bulk_calls=BulkCalls(),
         sessions=Sessions(settings),
         sealer=sealer_of(settings),
         files=FileStore(settings.files_url),

@@ -27,7 +27,7 @@ from fastapi import Depends, Request
 from sqlalchemy import Connection, Engine
 from starlette.concurrency import run_in_threadpool
 
-from services.gateway.caller import Keyring, Limiter, Sessions, Streams
+from services.gateway.caller import BulkCalls, Keyring, Limiter, Sessions, Streams
 from services.gateway.model_board import ModelBoard
 from services.gateway.spool import Spool
 from shared import queue, telemetry
@@ -65,6 +65,7 @@ class State:
     keyring: Keyring
     limiter: Limiter
     streams: Streams
+    bulk_calls: BulkCalls
     sessions: Sessions
     sealer: Sealer | None  # None: no webhooks
     files: FileStore

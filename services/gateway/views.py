@@ -68,7 +68,7 @@ class ProblemView(BaseModel):
         default=None,
         serialization_alias="violated-policies",
         description="of a 429: `requests` (see RateLimit-Policy), `open-jobs`, `open-streams`, "
-        "`open-batches`, `stored-files`, `stored-bytes` or `uploads`",
+        "`open-batches`, `stored-files`, `stored-bytes`, `uploads` or `bulk-calls`",
     )
 
 

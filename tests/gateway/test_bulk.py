@@ -20,6 +20,7 @@ import httpx
 import pytest
 from sqlalchemy import Engine, text
 
+from services.gateway import caller
 from services.stack.servers import HOST, free_port
 from shared import queue
 from shared.ledger import leases
@@ -266,6 +267,36 @@ def test_a_quota_that_does_not_fit_all_takes_none(opens: Opens, engine: Engine) 
     assert len(ids_of(client.post(BULK, json={"requests": bodies(2)}))) == 2
     refused(client.post(URL, json=GOOD), "open-jobs")
     assert client.get("/v1/jobs").headers["ratelimit"].startswith('"requests";r=0')  # one a call
+
+
+def test_only_so_many_calls_are_read_at_a_time(
+    opens: Opens, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(caller, "MOST_BULK_CALLS_OF_A_KEY", 1)
+    client, other = opens("a"), opens("b")
+    begun, released = threading.Event(), threading.Event()
+
+    def slowly() -> Iterator[bytes]:
+        yield b'{"requests": ['
+        begun.set()
+        released.wait(SECONDS)
+        yield json.dumps(GOOD).encode() + b"]}"
+
+    kind = {"content-type": "application/json"}
+    with ThreadPoolExecutor(1) as pool:
+        first = pool.submit(client.post, BULK, content=slowly(), headers=kind)
+        assert begun.wait(SECONDS)
+        call = {"requests": bodies(1)}
+        too_many = eventually(  # what is let in until then is not valid, and takes no quota
+            lambda: one if (one := client.post(BULK, json={})).status_code == 429 else None
+        )
+        assert too_many is not None
+        refused(too_many, "bulk-calls")
+        assert too_many.headers["x-should-retry"] == "true"
+        assert other.post(BULK, json=call).status_code == 202
+        released.set()
+        assert first.result(SECONDS).status_code == 202
+    assert client.post(BULK, json=call).status_code == 202
 
 
 def test_a_crowd_of_calls_overruns_no_quota(opens: Opens, engine: Engine) -> None:

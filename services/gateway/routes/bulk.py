@@ -20,6 +20,7 @@ from starlette.concurrency import run_in_threadpool
 
 from services.gateway import incoming, views
 from services.gateway.auth import Reader, Scorer
+from services.gateway.caller import Caller
 from services.gateway.incoming import key_of, wait_seconds
 from services.gateway.refusals import InvalidBody
 from services.gateway.routes.jobs import JOB_ID
@@ -86,13 +87,15 @@ def _some(requests: tuple[JobRequest, ...]) -> tuple[JobRequest, ...]:
 
 
 async def create(
-    contract: MetricContract, request: Request, gateway: State, owner: Owner
+    contract: MetricContract, request: Request, gateway: State, caller: Caller
 ) -> Response:
     """Commit all jobs of the call, send their messages, and wait if the caller prefers to."""
-    raw = await incoming.read(request, limit=gateway.settings.max_bulk_bytes)
+    owner = caller.owner(gateway.settings)
     key = key_of(request.headers.get("idempotency-key"))
-    asked = await run_in_threadpool(_read, contract, raw, gateway)
-    accepted = await _commit(contract, asked, gateway, key, owner)
+    with gateway.bulk_calls.another(caller):
+        raw = await incoming.read(request, limit=gateway.settings.max_bulk_bytes)
+        asked = await run_in_threadpool(_read, contract, raw, gateway)
+        accepted = await _commit(contract, asked, gateway, key, owner)
     most = gateway.settings.max_wait_seconds
     seconds = wait_seconds(request.headers.get("prefer"), most=most)
     headers = {"Idempotent-Replayed": "true"} if accepted.replayed else {}
@@ -283,7 +286,7 @@ def add_metric(router: APIRouter, contract: MetricContract) -> None:
         idempotency_key: IdempotencyKey = None,  # read from the request; here for the description
         prefer: Prefer = None,
     ) -> Response:
-        return await create(contract, request, gateway, caller.owner(gateway.settings))
+        return await create(contract, request, gateway, caller)
 
     full = views.Jobs[contract.report]  # type: ignore[name-defined]
     router.add_api_route(
