@@ -129,8 +129,10 @@ def internal(error_id: str) -> Problem:
 
 
 def shown(found: Problem, request_id: str | None) -> Problem:
-    """The problem as a caller gets it. request_id: of the request that it answers, or that made
-    the job."""
+    """The problem as a caller gets it, however little of it is there (RFC 9457 requires nothing).
+
+    request_id: of the request that it answers, or that made the job.
+    """
     instance = {} if request_id is None else {"instance": INSTANCE + request_id}
     place = parameter(found)
     error = {
@@ -144,15 +146,16 @@ def shown(found: Problem, request_id: str | None) -> Problem:
 
 def slug_of(found: Problem) -> str:
     """The last part of its type."""
-    return re.split("[/#]", str(found["type"]))[-1]
+    return re.split("[/#]", str(found.get("type", "about:blank")))[-1]
 
 
 def kind_of(found: Problem) -> str:
     """The `type` of an error, as OpenAI's SDKs know it."""
-    if found["status"] == 429 and not RATES.issuperset(found.get("violated-policies", ())):
+    status = int(found.get("status", 500))
+    if status == 429 and not RATES.issuperset(found.get("violated-policies", ())):
         return "insufficient_quota"
-    other = "invalid_request_error" if found["status"] < 500 else "server_error"
-    return KINDS.get(found["status"], other)
+    other = "invalid_request_error" if status < 500 else "server_error"
+    return KINDS.get(status, other)
 
 
 def parameter(found: Problem) -> str | None:
@@ -165,8 +168,8 @@ def parameter(found: Problem) -> str | None:
 
 def sentence(found: Problem, place: str | None) -> str:
     """Title, detail and place in one line."""
-    title, detail = str(found["title"]), str(found.get("detail", ""))
-    said = title if detail in ("", title) else f"{title}: {detail}"
+    detail = str(found.get("detail", ""))
+    said = ": ".join(dict.fromkeys(filter(None, (str(found.get("title", "")), detail))))
     errors: list[dict[str, str]] = found.get("errors") or []
     if len(errors) > 1 and errors[0]["detail"] != detail:
         said += f"; the first: {errors[0]['detail']}"

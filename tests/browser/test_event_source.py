@@ -7,6 +7,7 @@ from sqlalchemy import Engine
 
 from services.gateway.routes.events import RETRY_MILLISECONDS
 from tests.browser.conftest import Visits, example, put
+from tests.patience import eventually
 from tests.servers import finish_next
 
 CLOSED = 2  # EventSource.readyState
@@ -30,9 +31,9 @@ def test_an_event_source_is_told_to_stop(open_gateway: str, engine: Engine, visi
     page.on("response", note)
     page.goto("/login")
     page.evaluate(LISTEN, job_id)
-    page.wait_for_function("heard.includes('job.queued')")
+    eventually(lambda: page.evaluate("heard.includes('job.queued')"))
     finish_next(engine, {"score": 0.5})
-    page.wait_for_function(f"source.readyState === {CLOSED}")
+    eventually(lambda: page.evaluate(f"source.readyState === {CLOSED}"))
     assert page.evaluate("heard") == ["job.queued", "job.running", "job.succeeded", "end"]
     page.wait_for_timeout(max(QUIET_MS, 3 * RETRY_MILLISECONDS))
     assert statuses == [200, 204]

@@ -166,3 +166,22 @@ def test_a_sentence_says_the_first_of_many_faults() -> None:
     assert shown(found, None)["error"]["message"] == (
         "Not valid: 2 fields are not valid; the first: too short (at a)"
     )
+
+
+@given(
+    st.fixed_dictionaries(
+        {},
+        optional={
+            "type": st.sampled_from(["about:blank", "https://x/problems/a-b", "x#y"]),
+            "title": st.text(),
+            "status": st.integers(400, 599),
+            "detail": st.text(),
+            "errors": st.none() | st.just([]),
+        },
+    )
+)
+def test_what_is_there_of_a_problem_is_shown(found: dict[str, Any]) -> None:
+    error = shown(found, "req_1")["error"]
+    assert set(error) == {"message", "type", "code", "param"}
+    assert found.get("detail", "") in error["message"]
+    assert found.items() <= shown(found, None).items()
