@@ -14,9 +14,9 @@ CLOSED = 2  # EventSource.readyState
 QUIET_MS = 10_000
 LISTEN = """id => {
     window.heard = [];
-    window.source = new EventSource(`/v1/jobs/${id}/events`);
+    window.ours = new EventSource(`/v1/jobs/${id}/events`);
     for (const name of ["job.queued", "job.running", "job.succeeded", "end"])
-        source.addEventListener(name, () => heard.push(name));
+        ours.addEventListener(name, () => heard.push(name));
 }"""
 
 
@@ -33,8 +33,8 @@ def test_an_event_source_is_told_to_stop(open_gateway: str, engine: Engine, visi
     page.evaluate(LISTEN, job_id)
     eventually(lambda: page.evaluate("heard.includes('job.queued')"))
     finish_next(engine, {"score": 0.5})
-    eventually(lambda: page.evaluate(f"source.readyState === {CLOSED}"))
+    eventually(lambda: page.evaluate(f"ours.readyState === {CLOSED}"))
     assert page.evaluate("heard") == ["job.queued", "job.running", "job.succeeded", "end"]
     page.wait_for_timeout(max(QUIET_MS, 3 * RETRY_MILLISECONDS))
     assert statuses == [200, 204]
-    assert page.evaluate("source.readyState") == CLOSED
+    assert page.evaluate("ours.readyState") == CLOSED
