@@ -5,6 +5,8 @@
 validates the same body, inserts one row into the same database and pushes one Redis message
 (target 0.6). `dispatch_cpu`: CPU of gateway, ledger, queue and worker for a job of a service that
 does nothing, over that of the same app with a bare Celery task (target at most 3; less is better).
+`bulk_cpu`: CPU of our gateway for a post of `:batchCreate` at 1,000 a call, over that for one sent
+alone (target at most 1/6, and 0.25 ms; less is better).
 Paired: in every round both take their turn; medians over rounds.
 """
 
@@ -34,8 +36,10 @@ from bench.http_load import Loaded, closed, paced
 from services.stack.servers import HOST, Child, Postgres, free_port, redis_child, redis_url
 from shared.ledger.engine import sqlalchemy_url
 from shared.ledger.migrate import migrate
+from shared.queue import task_name
 
 SCORES, NOOP = "/v1/scores/hatexscore", "/v1/noop"
+BULK, A_CALL = f"{SCORES}:batchCreate", 1_000
 ACCEPT_CLIENTS, DISPATCH_CLIENTS = 32, 8
 
 Json = dict[str, Any]
@@ -93,6 +97,35 @@ def dispatched(sides: Sides, jobs: int, rounds: int) -> tuple[float, Json]:
     return round(ratio, 2), figures
 
 
+def bulked(ours: Side, posts: int, rounds: int) -> tuple[float, Json]:
+    """(our gateway's CPU a post in calls of 1,000 over that of one alone, milliseconds a post)."""
+    many = max(A_CALL, posts // A_CALL * A_CALL)
+    calls = [{"requests": score_bodies(A_CALL)} for _ in range(many // A_CALL)]
+    ways: dict[str, tuple[Callable[[], object], int]] = {
+        "alone": (partial(closed, ours.url, SCORES, score_bodies(posts), DISPATCH_CLIENTS), posts),
+        "in_calls": (partial(closed, ours.url, BULK, calls, 1), many),
+    }
+    spent: dict[str, list[float]] = {name: [] for name in ways}
+    for number in range(rounds + 1):
+        for name, (way, jobs) in ways.items():
+            turn = cpu_of(ours, partial(sent_on, ours, way), jobs)["gateway"]
+            if number:
+                spent[name].append(turn)
+    alone, in_calls = spent.values()
+    ratio = statistics.median(few / one for few, one in zip(in_calls, alone, strict=True))
+    figures = {f"{name}_ms": round(statistics.median(one), 4) for name, one in spent.items()}
+    return round(ratio, 3), figures
+
+
+def sent_on(side: Side, way: Callable[[], object]) -> None:
+    """Post, and wait until the gateway has nothing left to send to the broker."""
+    way()
+    before = None
+    while before != (now := int(side.redis.llen(task_name("hatexscore")))):
+        before = now
+        time.sleep(0.5)
+
+
 def run_through(side: Side, jobs: int) -> None:
     """Post the jobs, and wait until the last one has ended."""
     before = side.ended()
@@ -117,11 +150,12 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder, both(Path(folder)) as sides:
         dispatch, processes = dispatched(sides, asked.requests, asked.rounds)
         sides.stop_workers()
+        bulk, posts = bulked(sides.ours, asked.requests, asked.rounds)
         accept, rates = accepted(sides, asked.requests, asked.rounds)
     found = {
         "bench": "gateway",
-        "ratios": {"accept": accept, "dispatch_cpu": dispatch},
-        "figures": {"accept": rates, "dispatch_cpu_per_job": processes},
+        "ratios": {"accept": accept, "dispatch_cpu": dispatch, "bulk_cpu": bulk},
+        "figures": {"accept": rates, "dispatch_cpu_per_job": processes, "bulk_cpu_per_post": posts},
         "environment": environment(requests=asked.requests, rounds=asked.rounds),
     }
     print(json.dumps(found))

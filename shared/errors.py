@@ -33,17 +33,21 @@ ModelState = Literal["absent", "downloading", "waiting", "loading", "ready", "fa
 
 
 class ScoringError(Exception):
-    """Base of everything that we raise on purpose. `pointer` is a JSON pointer into the request."""
+    """Base of everything that we raise on purpose. `pointer` is a JSON pointer into the request;
+    `pointers` are all of them, where there are several."""
 
     status = 500
     slug = "internal"
     title = "Something went wrong on our side"
     retry_after: int | None = None  # seconds after which a retry makes sense
 
-    def __init__(self, detail: str, *, pointer: str | None = None) -> None:
+    def __init__(
+        self, detail: str, *, pointer: str | None = None, pointers: tuple[str, ...] = ()
+    ) -> None:
         super().__init__(detail)
         self.detail = detail
-        self.pointer = pointer
+        self.pointer = pointer or (pointers[0] if pointers else None)
+        self.pointers = pointers
 
 
 class BadInput(ScoringError):
@@ -69,17 +73,11 @@ class ModelUnusable(BadInput):
 
 
 class TooCostly(BadInput):
-    """The request asks for more work than one job may do; the detail names what to lower."""
+    """The request asks for more work than one job may do; the detail names what to lower, and
+    `pointers` every field that could be lowered, the best one first."""
 
     slug = "too-costly"
     title = "The request asks for more work than one job may do"
-
-    def __init__(
-        self, detail: str, *, pointer: str | None = None, pointers: tuple[str, ...] = ()
-    ) -> None:
-        """pointers: every field that could be lowered, the best one first."""
-        super().__init__(detail, pointer=pointer or (pointers[0] if pointers else None))
-        self.pointers = pointers
 
 
 class TextTooLong(BadInput):

@@ -1,5 +1,9 @@
 """RFC 9457 problems: the one shape of every error, in an answer and in a failed job.
 
+What is shown of one also has `error`, as OpenAI's SDKs read it: openai-python takes `code`, `param`
+and `type` from there (src/openai/_exceptions.py), openai-node `message` (src/core/error.ts). It is
+derived when a problem is shown, so that it never says anything else than the problem.
+
 Messages are read from JSON as strictly as their schema is written, and no more strictly: to JSON
 Schema 1.0 is an integer (2020-12, validation 6.1.1), to pydantic's strict mode it is none.
 """
@@ -7,6 +11,7 @@ Schema 1.0 is an integer (2020-12, validation 6.1.1), to pydantic's strict mode 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -20,6 +25,20 @@ Problem = dict[str, Any]
 TYPE_BASE = "https://touchstone.dev/problems/"
 # draft-ietf-httpapi-ratelimit-headers-10, section 6.1
 QUOTA_EXCEEDED = "https://iana.org/assignments/http-problem-types#quota-exceeded"
+INSTANCE = "urn:touchstone:"  # and the id of the request
+# what passes by itself within seconds; the other quotas need an end or a deletion
+RATES = frozenset({"requests", "open-streams", "uploads", "bulk-calls"})
+STILL_RUNNING = "still-running"  # of the 409 that a repeated try gets past
+KINDS = {  # of errors, by status, as OpenAI's SDKs know them
+    401: "authentication_error",
+    403: "permission_error",
+    404: "not_found_error",
+    409: "conflict_error",
+    429: "rate_limit_error",
+    500: "server_error",
+    503: "service_unavailable_error",
+    507: "service_unavailable_error",
+}
 
 
 def make(slug: str, title: str, status: int, detail: str) -> Problem:
@@ -34,7 +53,7 @@ def problem(error: ScoringError) -> Problem:
     if isinstance(error, ModelCannot):
         made |= {"model": error.model, "ability": error.ability, "abilities": list(error.abilities)}
     if error.pointer is not None:
-        pointers = getattr(error, "pointers", ()) or (error.pointer,)
+        pointers = error.pointers or (error.pointer,)
         made["errors"] = [{"detail": error.detail, "pointer": "#" + one} for one in pointers]
     return made
 
@@ -107,6 +126,65 @@ def internal(error_id: str) -> Problem:
     return make(
         "internal", "Something went wrong on our side", 500, f"quote {error_id} when you ask"
     ) | {"error_id": error_id}
+
+
+def shown(found: Problem, request_id: str | None) -> Problem:
+    """The problem as a caller gets it, however little of it is there (RFC 9457 requires nothing).
+
+    request_id: of the request that it answers, or that made the job.
+    """
+    instance = {} if request_id is None else {"instance": INSTANCE + request_id}
+    place = parameter(found)
+    error = {
+        "message": sentence(found, place),
+        "type": kind_of(found),
+        "code": slug_of(found),
+        "param": place,
+    }
+    return found | instance | {"error": error}
+
+
+def slug_of(found: Problem) -> str:
+    """The last part of its type."""
+    return re.split("[/#]", str(found.get("type", "about:blank")))[-1]
+
+
+def kind_of(found: Problem) -> str:
+    """The `type` of an error, as OpenAI's SDKs know it."""
+    status = int(found.get("status", 500))
+    if status == 429 and not RATES.issuperset(found.get("violated-policies", ())):
+        return "insufficient_quota"
+    other = "invalid_request_error" if status < 500 else "server_error"
+    return KINDS.get(status, other)
+
+
+def parameter(found: Problem) -> str | None:
+    """The first place that is wrong as a dotted path, as in requests.17.text; None: the whole."""
+    for entry in found.get("errors") or ():
+        steps = str(entry["pointer"]).removeprefix("#").split("/")[1:]
+        return ".".join(step.replace("~1", "/").replace("~0", "~") for step in steps) or None
+    return None
+
+
+def sentence(found: Problem, place: str | None) -> str:
+    """Title, detail and place in one line."""
+    detail = str(found.get("detail", ""))
+    said = ": ".join(dict.fromkeys(filter(None, (str(found.get("title", "")), detail))))
+    errors: list[dict[str, str]] = found.get("errors") or []
+    if len(errors) > 1 and errors[0]["detail"] != detail:
+        said += f"; the first: {errors[0]['detail']}"
+    return said if place is None else f"{said} (at {place})"
+
+
+def may_retry(found: Problem) -> bool | None:
+    """Whether the same request may pass soon; None: the status alone must say."""
+    if found["status"] == 429:
+        return kind_of(found) == "rate_limit_error"
+    if found["status"] == 503:
+        return True
+    if 400 <= found["status"] < 500:
+        return slug_of(found) == STILL_RUNNING
+    return None
 
 
 M = TypeVar("M", bound=Message)

@@ -6,6 +6,9 @@ interactive queue and a batch queue beside it. Sources: specs "conventions" C1 f
 
 from __future__ import annotations
 
+import base64
+import json
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -14,7 +17,6 @@ from uuid import uuid4
 
 import redis
 from celery import Celery
-from kombu.exceptions import BatchPublishError, OperationalError
 from kombu.utils.scheduling import round_robin_cycle
 from redis.exceptions import RedisError
 
@@ -132,32 +134,41 @@ def send(metric: str, job_id: str, *, batch: bool = False, again: bool = False) 
 
 
 def send_all(messages: Sequence[JobMessage]) -> None:
-    """All of these in order: one trip to the broker. Raises Unavailable; then some may have been
-    sent.
+    """All of these in order: one command to the broker a queue. Raises Unavailable; then some may
+    have been sent.
     """
+    by_queue: defaultdict[str, list[str]] = defaultdict(list)
+    for message in messages:
+        by_queue[queue_of(message.metric, batch=message.batch)].append(_written(message))
     try:
-        with (
-            app.producer_pool.acquire(block=True, timeout=SOCKET_SECONDS) as producer,
-            producer.batch(),
-        ):
-            for message in messages:
-                _publish(producer, message)
-    except (OperationalError, BatchPublishError, RedisError, OSError) as error:
+        for queue, written in by_queue.items():
+            _sending_redis().lpush(queue, *written)
+    except RedisError as error:
         raise Unavailable("the broker cannot be reached") from error
 
 
-def _publish(producer: Any, message: JobMessage) -> None:
+def _written(message: JobMessage) -> str:
+    """The message as kombu's Redis transport writes it, which takes ten times as long over it."""
     headers, embedded = _envelope(task_name(message.metric))
     message_id = str(uuid4())
-    producer.publish(
-        ((message.job_id,), {}, embedded),
-        headers={**headers, **message.headers, "id": message_id, "root_id": message_id},
-        correlation_id=message_id,
-        exchange="",
-        routing_key=queue_of(message.metric, batch=message.batch),
-        serializer="json",
-        retry=False,
-    )
+    body = json.dumps([[message.job_id], {}, embedded]).encode()
+    delivery = {"exchange": "", "routing_key": queue_of(message.metric, batch=message.batch)}
+    properties = {
+        "correlation_id": message_id,
+        "delivery_mode": 2,
+        "delivery_info": delivery,
+        "priority": 0,
+        "body_encoding": "base64",
+        "delivery_tag": str(uuid4()),
+    }
+    whole = {
+        "body": base64.b64encode(body).decode(),
+        "content-encoding": "utf-8",
+        "content-type": "application/json",
+        "headers": {**headers, **message.headers, "id": message_id, "root_id": message_id},
+        "properties": properties,
+    }
+    return json.dumps(whole)
 
 
 @lru_cache
@@ -165,7 +176,7 @@ def _envelope(task: str) -> tuple[dict[str, Any], dict[str, Any]]:
     """Headers and the third part of the body of every message to this task.
 
     Celery's message protocol, version 2, made once: `send_task` would look 40 settings up for each
-    job (measured: 0.37 ms of CPU a message, this way 0.2).
+    job.
     """
     message = app.amqp.as_task_v2("", task, args=(), argsrepr="()", ignore_result=True)
     return message.headers, message.body[2]
@@ -174,6 +185,12 @@ def _envelope(task: str) -> tuple[dict[str, Any], dict[str, Any]]:
 @lru_cache(maxsize=1)
 def _redis() -> redis.Redis:
     return client(SOCKET_SECONDS, patient=True)
+
+
+@lru_cache(maxsize=1)
+def _sending_redis() -> redis.Redis:
+    """For messages, which may be lost: the job is safe, and a second try is enough."""
+    return client(SOCKET_SECONDS, patient=False)
 
 
 @lru_cache(maxsize=1)

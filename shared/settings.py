@@ -1,28 +1,135 @@
-"""Settings: read once at start, frozen, typed. Only this module looks at the environment."""
+"""Settings: read once at start, frozen, typed. Only this module looks at the environment.
+
+A list is written with commas, or as JSON. A secret may stand in a file that `<NAME>_FILE` names, as
+compose and Kubernetes hand them out.
+"""
 
 from __future__ import annotations
 
+import difflib
+import json
 import os
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Literal, Self
+from typing import Annotated, Any, Literal, Self, TypeVar, get_args
 from urllib.parse import parse_qs, urlsplit
 
-from pydantic import Field, IPvAnyNetwork, SecretStr, ValidationError, model_validator
-from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
+from pydantic import (
+    BeforeValidator,
+    Field,
+    IPvAnyNetwork,
+    SecretStr,
+    ValidationError,
+    model_validator,
+)
+from pydantic.fields import FieldInfo
+from pydantic_settings import (
+    BaseSettings,
+    NoDecode,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+)
 
 from shared.work import WorkLimit
 
+PREFIX = "TOUCHSTONE_"
+OTHERS = frozenset({"TOUCHSTONE_REDIS_ADDRESS"})  # for the autoscaler, in the same secret as ours
+T = TypeVar("T")
 
-class Settings(BaseSettings):
-    """Every knob of every process; each is `TOUCHSTONE_<NAME>` unless an alias is given."""
+
+def entries(value: Any) -> Any:
+    """The entries of a list that is written as text; what is no text stays.
+
+    Raises ValueError where it begins as JSON and is none.
+    """
+    if not isinstance(value, str):
+        return value
+    if not value.lstrip().startswith("["):
+        return [one.strip() for one in value.split(",") if one.strip()]
+    try:
+        return json.loads(value)
+    except ValueError:
+        raise ValueError("must have commas between its entries, or be a JSON list") from None
+
+
+Listed = Annotated[tuple[T, ...], NoDecode, BeforeValidator(entries)]
+
+
+@dataclass(frozen=True)
+class WrongFile:
+    """Stands for a secret that its file does not give."""
+
+    fault: str
+
+
+class SecretFiles(PydanticBaseSettingsSource):
+    """`<NAME>_FILE` of every secret."""
+
+    def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[Any, str, bool]:
+        """What its file holds, without white space at its ends; None where none is named."""
+        variable = variable_of(field_name, field)
+        key = str(field.validation_alias or field_name)
+        path = os.environ.get(f"{variable}_FILE")
+        if not path or not is_secret(field):
+            return None, key, False
+        if os.environ.get(variable):
+            return WrongFile(f"{variable} is set as well; keep one of them"), key, False
+        try:
+            return Path(path).read_text().strip(), key, False
+        except (OSError, UnicodeDecodeError) as error:
+            return WrongFile(f"{path} cannot be read: {reason_of(error)}"), key, False
+
+    def __call__(self) -> dict[str, Any]:
+        """The secrets whose files are named."""
+        found = (self.get_field_value(field, name) for name, field in fields_of(self.settings_cls))
+        return {key: value for value, key, _ in found if value is not None}
+
+
+def reason_of(error: OSError | UnicodeDecodeError) -> str:
+    """Why a file cannot be read."""
+    return (error.strerror or "it fails") if isinstance(error, OSError) else "it is not UTF-8"
+
+
+def fields_of(settings_class: type[BaseSettings]) -> list[tuple[str, FieldInfo]]:
+    return list(settings_class.model_fields.items())
+
+
+def is_secret(field: FieldInfo) -> bool:
+    """Whether its value is shown to nobody."""
+    return field.annotation is SecretStr or SecretStr in get_args(field.annotation)
+
+
+def variable_of(name: str, field: FieldInfo) -> str:
+    """The environment variable of a setting."""
+    return str(field.validation_alias or f"{PREFIX}{name.upper()}")
+
+
+class FromEnvironment(BaseSettings):
+    """Base of what is read from environment variables and from the files of secrets."""
 
     model_config = SettingsConfigDict(
-        env_prefix="TOUCHSTONE_", frozen=True, extra="ignore", populate_by_name=True
+        env_prefix=PREFIX, frozen=True, extra="ignore", populate_by_name=True
     )
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Files of secrets before variables, so that both together are seen as a fault."""
+        return init_settings, SecretFiles(settings_cls), env_settings
+
+
+class Settings(FromEnvironment):
+    """Every knob of every process; each is `TOUCHSTONE_<NAME>` unless an alias is given."""
 
     redis_url: SecretStr = Field(
         default=SecretStr("redis://127.0.0.1:6379/0"), validation_alias="REDIS_URL"
@@ -49,13 +156,13 @@ class Settings(BaseSettings):
 
     host: str = "127.0.0.1"
     port: int = Field(default=8000, ge=0, le=65_535)
-    host_names: tuple[str, ...] = Field(
+    host_names: Listed[str] = Field(
         default=(),
         description="names besides loopback ones that a gateway without keys answers to",
     )
     connections: int = Field(default=1_000, ge=1, description="open ones, of one gateway")
     connections_per_address: int = Field(default=250, ge=1)
-    proxies: tuple[IPvAnyNetwork, ...] = Field(
+    proxies: Listed[IPvAnyNetwork] = Field(
         default=(), description="networks whose addresses are shared by many clients"
     )
     concurrent_requests: int = Field(
@@ -67,6 +174,9 @@ class Settings(BaseSettings):
         default=4_096, ge=1, description="a body that comes more slowly for long is given up"
     )
     max_body_bytes: int = Field(default=1_048_576, ge=1_024)
+    max_bulk_bytes: int = Field(
+        default=16_777_216, ge=1_024, description="of one call of `:batchCreate`"
+    )
     max_wait_seconds: int = Field(default=30, ge=0, le=30, description="cap of Prefer: wait=N")
     idempotency_hours: int = Field(default=24, ge=1)
 
@@ -110,15 +220,15 @@ class Settings(BaseSettings):
         "texts that must not be stored, calls to models on their way, and the pages' sessions; "
         "none: `do_not_store_text` is refused, and sessions end with the gateway that opened them",
     )
-    webhook_allow: tuple[IPvAnyNetwork, ...] = Field(
+    webhook_allow: Listed[IPvAnyNetwork] = Field(
         default=(), description="networks that webhooks may reach though they are not public"
     )
-    webhook_ports: tuple[int, ...] = Field(
+    webhook_ports: Listed[int] = Field(
         default=(443, 8443), description="of public addresses; allowed networks may use any"
     )
     webhook_seconds: float = Field(default=20, gt=0, le=30, description="of one attempt, in all")
     webhook_concurrency: int = Field(default=64, ge=1, description="attempts at a time")
-    webhook_schedule: tuple[float, ...] = Field(
+    webhook_schedule: Listed[float] = Field(
         default=(0, 5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400),
         min_length=1,
         description="seconds before each attempt, counted from the one before it",
@@ -262,6 +372,9 @@ class Settings(BaseSettings):
     )
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     log_format: Literal["json", "console"] = "json"
+    access_log: bool = Field(
+        default=True, description="of the gateway: a line at level info for each request; or `off`"
+    )
 
     @model_validator(mode="after")
     def _stores_are_protected(self) -> Self:
@@ -299,8 +412,11 @@ def unprotected_stores(redis_url: str, database_url: str) -> list[str]:
 
 
 def secret(name: str) -> SecretStr | None:
-    """The environment variable that `models.toml` names for a server's key; None: not set."""
-    found = os.environ.get(name)
+    """The environment variable that `models.toml` names for a server's key, or the text of the file
+    that `<name>_FILE` names; None: neither is there."""
+    found, path = os.environ.get(name), os.environ.get(f"{name}_FILE")
+    if not found and path and Path(path).is_file():
+        found = Path(path).read_text().strip()
     return SecretStr(found) if found else None
 
 
@@ -323,10 +439,8 @@ def environment_value(name: str) -> str | None:
     return os.environ.get(name) or None
 
 
-class CommandSettings(BaseSettings):
+class CommandSettings(FromEnvironment):
     """What the command line needs to know."""
-
-    model_config = SettingsConfigDict(env_prefix="TOUCHSTONE_", frozen=True, extra="ignore")
 
     url: str = "http://127.0.0.1:8000"
     api_key: SecretStr | None = None
@@ -339,31 +453,52 @@ def settings() -> Settings:
 
 
 def settings_or_exit() -> Settings:
-    """The settings of this process; a wrong one ends it with status 2 and a line that names it."""
+    """The settings of this process; wrong ones end it with status 2 and a line for each."""
     try:
         return settings()
-    except (ValidationError, SettingsError) as error:
+    except ValidationError as error:
         sys.stderr.write("".join(f"{line}\n" for line in wrong_settings(error)))
         raise SystemExit(2) from None
 
 
-def wrong_settings(error: ValidationError | SettingsError) -> Iterator[str]:
-    """A line for each wrong variable: its name and what is allowed, never its value."""
-    prefix = str(Settings.model_config["env_prefix"])
-    if isinstance(error, SettingsError):  # a list that is no JSON
-        name = str(error).partition('"')[2].partition('"')[0]
-        yield f'{prefix}{name.upper()} must be a JSON list, as in [1, 2] or ["a"]'
-        return
-    for one in error.errors(include_input=False, include_url=False):
+NO_ENTRY = {  # what an entry of a list is not
+    "ip_any_network": "is no network (as in 10.20.0.0/16)",
+    "int_parsing": "is no whole number",
+    "float_parsing": "is no number",
+}
+
+
+def wrong_settings(error: ValidationError) -> Iterator[str]:
+    """A line for each wrong variable: its name and what is allowed; of its value no more than an
+    entry of a list, which is no secret."""
+    for one in error.errors(include_url=False):
         if not one["loc"]:  # of several together: it names them itself
             yield one["msg"].removeprefix("Value error, ")
             continue
         name, *inside = map(str, one["loc"])
-        variable = name if name.isupper() else f"{prefix}{name.upper()}"
-        place = f" (entry {'/'.join(inside)})" if inside else ""
-        yield f"{variable}{place}: {one['msg'][:1].lower()}{one['msg'][1:]}".replace(
-            ": input should be ", " must be ", 1
-        )
+        variable = name if name.isupper() else f"{PREFIX}{name.upper()}"
+        if isinstance(one["input"], WrongFile):
+            yield f"{variable}_FILE: {one['input'].fault}"
+        elif inside and one["type"] in NO_ENTRY:
+            yield f"{variable}: {json.dumps(one['input'])} {NO_ENTRY[one['type']]}"
+        else:
+            place = f" (entry {'/'.join(inside)})" if inside else ""
+            said = one["msg"].removeprefix("Value error, ")
+            yield f"{variable}{place}: {said[:1].lower()}{said[1:]}".replace(
+                ": input should be ", " must be ", 1
+            ).replace(": must ", " must ", 1)
+
+
+def unknown_settings() -> list[tuple[str, str | None]]:
+    """Variables that look like settings and are none, each with the nearest name that is one."""
+    known = set(OTHERS)
+    for name, field in fields_of(Settings) + fields_of(CommandSettings):
+        variable = variable_of(name, field)
+        known |= {variable, f"{variable}_FILE"} if is_secret(field) else {variable}
+    found = sorted(
+        name for name in os.environ if name.upper().startswith(PREFIX) and name.upper() not in known
+    )
+    return [(name, next(iter(difflib.get_close_matches(name, known, 1)), None)) for name in found]
 
 
 try:

@@ -13,19 +13,19 @@ from __future__ import annotations
 import logging
 import logging.config
 import re
+import secrets
 import sys
-import time
 from collections.abc import Iterator, Mapping, MutableMapping
 from contextlib import AbstractContextManager, contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 import structlog
 from opentelemetry import propagate, trace
 from opentelemetry.trace import SpanKind
 from prometheus_client import Counter, Gauge, Histogram
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from shared.settings import SERVICE_VERSION, settings
+from shared.settings import SERVICE_VERSION, settings, unknown_settings
 
 CREDENTIALS = re.compile(r"(?<=://)[^/@\s]*@")  # user:password@ of any URL
 SECRETS = re.compile(r"(?:tsk_|whsec_)[A-Za-z0-9_+/=-]{8,}|(?<=[Bb]earer )[^\s,'\"]+")
@@ -72,6 +72,8 @@ def configure_logging(level: str, style: str) -> None:
         logger_factory=structlog.stdlib.LoggerFactory(),
         cache_logger_on_first_use=True,
     )
+    for name, nearest in unknown_settings():
+        logger(__name__).warning("setting.unknown", name=name, nearest=nearest)
 
 
 def _formatter(
@@ -95,6 +97,34 @@ def _formatter(
 def about(**fields: str) -> AbstractContextManager[None]:
     """Whatever is logged within, by a library too, carries these fields."""
     return structlog.contextvars.bound_contextvars(**fields)
+
+
+_request_id: ContextVar[str | None] = ContextVar("request_id", default=None)
+
+
+def new_request_id() -> str:
+    """`req_` and 32 hex digits."""
+    return f"req_{secrets.token_hex(16)}"
+
+
+def request_id() -> str | None:
+    """The id of the request that is being answered here, or that made the job that runs here."""
+    return _request_id.get()
+
+
+@contextmanager
+def of_request(found: str | None) -> Iterator[None]:
+    """What is logged, traced or made within belongs to this request; None: not known."""
+    if found is None:
+        yield
+        return
+    trace.get_current_span().set_attribute("touchstone.request_id", found)
+    token = _request_id.set(found)
+    try:
+        with about(request_id=found):
+            yield
+    finally:
+        _request_id.reset(token)
 
 
 def logger(name: str) -> structlog.stdlib.BoundLogger:
@@ -191,33 +221,3 @@ HTTP_REFUSED = Counter(
     "another site's (site)",
     ["reason"],
 )
-
-
-METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
-
-
-class Timing:
-    """ASGI middleware around everything."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self.app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
-        started, status = time.perf_counter(), "500"
-
-        async def watch(message: Message) -> None:
-            nonlocal status
-            if message["type"] == "http.response.start":
-                status = str(message["status"])
-            await send(message)
-
-        try:
-            await self.app(scope, receive, watch)
-        finally:
-            route = getattr(scope.get("route"), "path", "unmatched")
-            seconds = time.perf_counter() - started
-            method = scope["method"] if scope["method"] in METHODS else "other"
-            REQUEST_SECONDS.labels(method, route, status).observe(seconds)

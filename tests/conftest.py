@@ -34,6 +34,7 @@ TABLES = (
     "api_keys",
     "webhook_endpoints",
     "webhook_deliveries",
+    "webhook_tests",
 )
 
 
@@ -77,7 +78,7 @@ def _use_this_broker() -> None:
     there, in whatever order the tests run, must not leave it with another broker."""
     queue.app.conf.update(queue.options())
     queue.app._after_fork()  # forgets the pools of connections
-    for clients in (queue._redis, queue._prompt_redis):
+    for clients in (queue._redis, queue._sending_redis, queue._prompt_redis):
         clients.cache_clear()
 
 

@@ -1,10 +1,17 @@
-"""Headers of every answer that says nothing else: kept by nobody, and what its type says it is."""
+"""Headers of every answer that says nothing else: kept by nobody, and what its type says it is.
+
+And HEAD wherever GET is: the same status and the same headers, and no body (RFC 9110, sections 9.1
+and 9.3.2). Both are ASGI middleware, so that no route can be forgotten.
+"""
 
 from __future__ import annotations
 
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from shared.settings import SERVICE_VERSION
+
+VERSION = {"x-touchstone-version": SERVICE_VERSION}  # of what answers under /v1
 DEFAULTS = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
 
 
@@ -15,11 +22,46 @@ class AnswerHeaders:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        wanted = DEFAULTS | VERSION if scope.get("path", "").startswith("/v1/") else DEFAULTS
+
         async def say(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                for name, value in DEFAULTS.items():
+                for name, value in wanted.items():
                     headers.setdefault(name, value)
             await send(message)
 
         await self.app(scope, receive, say)
+
+
+class HeadAnswers:
+    """Asks the application for GET, and keeps the body to itself.
+
+    An answer that would come piece by piece (an event stream, a file) ends with its head: whoever
+    makes it hears that nobody listens.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or scope["method"] != "HEAD":
+            await self.app(scope, receive, send)
+            return
+        is_answered = False
+        as_get = {**scope, "method": "GET"}
+
+        async def head_only(message: Message) -> None:
+            nonlocal is_answered
+            if is_answered:
+                return
+            await send(message)
+            if message["type"] == "http.response.start":
+                is_answered = True  # from here on `receive` says that the client is gone
+                await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+        try:
+            await self.app(as_get, receive, head_only)
+        finally:
+            if "route" in as_get:
+                scope["route"] = as_get["route"]  # for whoever counts

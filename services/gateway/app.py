@@ -10,13 +10,15 @@ from fastapi import FastAPI
 from starlette.concurrency import run_in_threadpool
 
 from services.gateway import openapi, refusals
-from services.gateway.answer_headers import AnswerHeaders
-from services.gateway.caller import Keyring, Limiter, RateLimitHeaders, Sessions, Streams
+from services.gateway.answer_headers import AnswerHeaders, HeadAnswers
+from services.gateway.caller import BulkCalls, Keyring, Limiter, RateLimitHeaders, Sessions, Streams
 from services.gateway.pages import assets as pages
 from services.gateway.request_limits import BodyDeadline, InProgress
+from services.gateway.request_record import RequestRecords
 from services.gateway.routes import (
     batch_results,
     batches,
+    bulk,
     events,
     files,
     health,
@@ -34,7 +36,6 @@ from shared.ledger.engine import connect, libpq_url
 from shared.models.catalogue import load_catalogue
 from shared.models.reload import CatalogueReload
 from shared.settings import SERVICE_VERSION, Settings
-from shared.telemetry import Timing
 
 ROUTERS = (
     events.router,
@@ -69,18 +70,20 @@ def create_app(settings: Settings) -> FastAPI:
         redoc_url=None,
     )
     app.state.gateway = _state(settings)
+    app.include_router(bulk.make_router())
     app.include_router(scores.make_router())
     for router in ROUTERS:
         app.include_router(router)
-    pages.install(app)
     refusals.install(app)
+    pages.install(app)
     openapi.install(app)
     app.add_middleware(RateLimitHeaders)
     app.add_middleware(SameSite, gateway=app.state.gateway)
     app.add_middleware(InProgress, settings=settings)
     app.add_middleware(BodyDeadline, settings=settings)
+    app.add_middleware(HeadAnswers)
+    app.add_middleware(RequestRecords, settings=settings)
     app.add_middleware(AnswerHeaders)
-    app.add_middleware(Timing)
     return app
 
 
@@ -95,6 +98,7 @@ def _state(settings: Settings) -> State:
         keyring=Keyring(settings),
         limiter=Limiter(settings),
         streams=Streams(),
+        bulk_calls=BulkCalls(),
         sessions=Sessions(settings),
         sealer=sealer_of(settings),
         files=FileStore(settings.files_url),

@@ -48,10 +48,11 @@ def needs(*scopes: Scope) -> Callable[..., Awaitable[Caller]]:
 
     async def caller_of(request: Request, gateway: Gateway, credentials: Credentials) -> Caller:
         if not await requires_key(gateway):
+            request.state.caller = ANYBODY
             return ANYBODY
         if credentials is None:
             raise Unauthenticated("send your API key as Authorization: Bearer tsk_…")
-        caller = await authenticate(gateway, credentials.credentials)
+        request.state.caller = caller = await authenticate(gateway, credentials.credentials)
         if caller.key is not None:
             grant = await gateway.limiter.take(caller.key)
             request.state.rate_limit = grant
@@ -134,9 +135,10 @@ async def _known(request: Request, gateway: State) -> Caller:
     key = await _key_of_session(request, gateway)
     if key is None:
         return ANYBODY
+    request.state.caller = caller = Caller(key.tenant, frozenset(key.scopes), key)
     grant = await gateway.limiter.take(key)
     gateway.limiter.demand(grant)
-    return Caller(key.tenant, frozenset(key.scopes), key)
+    return caller
 
 
 async def _key_of_session(request: Request, gateway: State) -> Key | None:

@@ -12,8 +12,8 @@ away nobody is limited, and the headers are missing: a limit protects us from ha
 broker must not shut callers out. The quota of open jobs stands in the ledger and holds. Headers:
 draft-ietf-httpapi-ratelimit-headers-10 (`RateLimit-Policy`, `RateLimit`).
 
-An event stream costs little, but it lasts: without an end to their number they would hold the
-gateway.
+An event stream costs little, but it lasts, and a call of many requests is large: without an end to
+their number they would hold the gateway.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import secrets
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -71,7 +71,10 @@ return {granted, string.format('%.6f', left)}
 STREAMS_POLICY = "open-streams"  # the policy's name in a refusal
 MOST_STREAMS_OF_A_KEY = 20
 MOST_STREAMS = 1_000
-STREAMS_RETRY_SECONDS = 10
+BULK_POLICY = "bulk-calls"
+MOST_BULK_CALLS_OF_A_KEY = 4
+MOST_BULK_CALLS = 16  # bodies of 16 MiB, and what is made of them
+HELD_RETRY_SECONDS = 10
 
 logger = telemetry.logger(__name__)
 
@@ -263,22 +266,31 @@ class RateLimitHeaders:
         await self.app(scope, receive, say)
 
 
-class Streams:
-    """Who holds how many. For the event loop's thread."""
+@dataclass(frozen=True)
+class Ceiling:
+    """How many of something one process holds, and one key. what: in the plural."""
+
+    policy: str
+    most: int
+    most_of_a_key: int
+    what: str
+
+
+class Held:
+    """Who holds how many of something that lasts. For the event loop's thread."""
 
     def __init__(self) -> None:
         self._open: Counter[str | None] = Counter()  # key's id; None: where keys are not asked for
 
     @contextmanager
-    def another(self, caller: Caller) -> Iterator[None]:
-        """One more while the block lasts. Raises QuotaExceeded."""
+    def one_more(self, caller: Caller, ceiling: Ceiling) -> Iterator[None]:
+        """While the block lasts. Raises QuotaExceeded."""
         key = None if caller.key is None else caller.key.id
-        if self._open.total() >= MOST_STREAMS:
-            raise _too_many_streams("this service holds as many event streams as it may")
-        if key is not None and self._open[key] >= MOST_STREAMS_OF_A_KEY:
-            raise _too_many_streams(
-                f"this key may hold {MOST_STREAMS_OF_A_KEY} event streams at a time"
-            )
+        if self._open.total() >= ceiling.most:
+            raise _too_many(ceiling, f"this service holds as many {ceiling.what} as it may")
+        if key is not None and self._open[key] >= ceiling.most_of_a_key:
+            detail = f"this key may hold {ceiling.most_of_a_key} {ceiling.what} at a time"
+            raise _too_many(ceiling, detail)
         self._open[key] += 1
         try:
             yield
@@ -288,5 +300,23 @@ class Streams:
                 del self._open[key]
 
 
-def _too_many_streams(detail: str) -> QuotaExceeded:
-    return QuotaExceeded(detail, policy=STREAMS_POLICY, retry_after=STREAMS_RETRY_SECONDS)
+class Streams(Held):
+    """Event streams."""
+
+    def another(self, caller: Caller) -> AbstractContextManager[None]:
+        """One more while the block lasts. Raises QuotaExceeded."""
+        most = MOST_STREAMS, MOST_STREAMS_OF_A_KEY
+        return self.one_more(caller, Ceiling(STREAMS_POLICY, *most, "event streams"))
+
+
+class BulkCalls(Held):
+    """Calls of `:batchCreate` until their jobs are committed: their bodies are large."""
+
+    def another(self, caller: Caller) -> AbstractContextManager[None]:
+        """One more while the block lasts. Raises QuotaExceeded."""
+        most = MOST_BULK_CALLS, MOST_BULK_CALLS_OF_A_KEY
+        return self.one_more(caller, Ceiling(BULK_POLICY, *most, "calls of :batchCreate"))
+
+
+def _too_many(ceiling: Ceiling, detail: str) -> QuotaExceeded:
+    return QuotaExceeded(detail, policy=ceiling.policy, retry_after=HELD_RETRY_SECONDS)

@@ -21,8 +21,8 @@ from uvicorn.config import Config
 from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.server import ServerState
 
-from shared.problems import make
-from shared.telemetry import HTTP_REFUSED
+from shared.problems import make, shown
+from shared.telemetry import HTTP_REFUSED, new_request_id
 
 SPARE = 64  # connections beyond the limits: they may ask for probes, and are closed after that
 SPARE_SECONDS = 2.0
@@ -285,15 +285,20 @@ class BoundedProtocol(H11Protocol):
             self.cycle.disconnected = True
             self.cycle.message_event.set()
         if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
-            super().send_400_response(msg)
+            self._refuse(400, "not-http", "This is not HTTP")
+            self.transport.close()
         else:
             self.transport.abort()
 
     def _refuse(self, status: int, slug: str, title: str) -> None:
-        body = json.dumps(make(slug, title, status, "the connection is closed")).encode()
+        found = make(slug, title, status, "the connection is closed")
+        request_id = new_request_id()
+        body = json.dumps(shown(found, request_id)).encode()
         headers = [
             ("content-type", "application/problem+json"),
             ("content-length", str(len(body))),
+            ("x-should-retry", "false"),
+            ("x-request-id", request_id),
             ("cache-control", "no-store"),
             ("x-content-type-options", "nosniff"),
             ("connection", "close"),

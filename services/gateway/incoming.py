@@ -43,7 +43,11 @@ ById = Annotated[Order, Query(description="`desc`: newest first")]
 
 async def parse(request: Request, message: type[M], *, limit: int) -> M:
     """The body as this message. Raises InvalidBody, BodyTooLarge, UnsupportedMediaType."""
-    raw = await read(request, limit=limit)
+    return parsed(await read(request, limit=limit), message)
+
+
+def parsed(raw: bytes, message: type[M]) -> M:
+    """What was read as this message. Raises InvalidBody."""
     body = decode(raw)
     try:
         return read_strictly(message, raw, body)

@@ -22,6 +22,7 @@ from shared.ledger import keys
 from shared.ledger.engine import connect, ledger, transaction
 from shared.ledger.keys import Key, NewKey, Scope
 from shared.ledger.tables import DEFAULT_TENANT
+from shared.settings import settings_or_exit
 
 SCOPES: tuple[Scope, ...] = get_args(Scope)
 
@@ -82,6 +83,7 @@ def _run(asked: argparse.Namespace, engine: Engine, console: Console) -> int:
 
 def _engine(var: Path | None) -> Engine:
     if var is None:
+        settings_or_exit()
         return ledger()
     note = json.loads((var / "stack.json").read_text())
     return connect(str(note["database_url"]))

@@ -10,11 +10,12 @@ from pydantic.json_schema import models_json_schema
 
 from services.gateway.refusals import MEDIA_TYPE
 from services.gateway.routes.batches import BatchRequest
+from services.gateway.routes.bulk import JobIds, bulk_request
 from services.gateway.routes.webhooks import EndpointChange, EndpointRequest, RotationRequest
-from services.registry import every_contract
+from services.registry import every_contract, metrics
 from shared.contracts import Message
 
-OTHER_REQUESTS = (BatchRequest, EndpointRequest, EndpointChange, RotationRequest)
+OTHER_REQUESTS = (BatchRequest, EndpointRequest, EndpointChange, RotationRequest, JobIds)
 TEMPLATE = "#/components/schemas/{model}"
 
 
@@ -40,6 +41,7 @@ def _described(app: FastAPI) -> dict[str, Any]:
     )
     asked: list[type[Message]] = [
         *(contract.request for contract in every_contract().values()),
+        *(bulk_request(contract.request) for contract in metrics().values()),
         *OTHER_REQUESTS,
     ]
     requests: list[tuple[type[Message], str]] = [(message, "validation") for message in asked]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Iterable
 from typing import Self
 
 from fastapi import FastAPI, Request
@@ -15,9 +16,10 @@ from starlette.routing import compile_path
 from services.gateway.answer_headers import DEFAULTS
 from shared import telemetry
 from shared.errors import BadInput, NotThere, ScoringError
-from shared.problems import Problem, internal, invalid, make, problem
+from shared.problems import Problem, internal, invalid, make, may_retry, problem, shown
 
 MEDIA_TYPE = "application/problem+json"
+ROUTER_SLUGS = {404: NotThere.slug, 405: "method-not-allowed"}
 
 logger = telemetry.logger(__name__)
 
@@ -154,7 +156,11 @@ class AlreadyFinal(ScoringError):
 def answer(found: Problem, headers: dict[str, str] | None = None) -> JSONResponse:
     """A problem as a response; its status is the problem's."""
     kept = DEFAULTS | (headers or {})
-    return JSONResponse(found, found["status"], headers=kept, media_type=MEDIA_TYPE)
+    helps = may_retry(found)
+    if helps is not None:
+        kept["x-should-retry"] = str(helps).lower()
+    body = shown(found, telemetry.request_id())
+    return JSONResponse(body, found["status"], headers=kept, media_type=MEDIA_TYPE)
 
 
 def scoring_error(_request: Request, error: Exception) -> JSONResponse:
@@ -183,22 +189,30 @@ def http_error(request: Request, error: Exception) -> JSONResponse:
     """Unknown path, wrong method: what the router itself refuses."""
     if not isinstance(error, HTTPException):
         raise error
-    found = make("http", str(error.detail), error.status_code, str(error.detail))
-    found["type"] = "about:blank"
+    slug = ROUTER_SLUGS.get(error.status_code, "http")
+    found = make(slug, str(error.detail), error.status_code, str(error.detail))
     headers = {name.lower(): value for name, value in (error.headers or {}).items()}
-    if error.status_code == 405 and (described := methods_of(request)):
-        headers["allow"] = ", ".join(described)
+    if error.status_code == 405:
+        methods = methods_of(request) or with_head(headers.get("allow", "").split(", "))
+        headers["allow"] = ", ".join(methods)
     return answer(found, headers)
 
 
 def methods_of(request: Request) -> list[str]:
     """The methods of this path as described: the router names those of its first route alone."""
-    return sorted(
+    found = {
         method.upper()
         for template, operations in request.app.openapi()["paths"].items()
         if compile_path(template)[0].match(request.url.path)
         for method in operations
-    )
+    }
+    return with_head(found)
+
+
+def with_head(methods: Iterable[str]) -> list[str]:
+    """HEAD is wherever GET is."""
+    found = set(methods) - {""}
+    return sorted(found | {"HEAD"} if "GET" in found else found)
 
 
 def client_disconnected(_request: Request, _error: Exception) -> JSONResponse:
@@ -214,9 +228,9 @@ def unexpected(request: Request, error: Exception) -> JSONResponse:
 
 
 def install(app: FastAPI) -> None:
-    """Answer every error as RFC 9457 asks."""
+    """Answer every error as RFC 9457 asks; a crash, which is none of them, is answered by the
+    request's record."""
     app.add_exception_handler(ScoringError, scoring_error)
     app.add_exception_handler(RequestValidationError, invalid_parameters)
     app.add_exception_handler(HTTPException, http_error)
     app.add_exception_handler(ClientDisconnect, client_disconnected)
-    app.add_exception_handler(Exception, unexpected)

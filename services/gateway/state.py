@@ -15,7 +15,7 @@ import asyncio
 import contextlib
 import threading
 from collections import defaultdict
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 from queue import Empty, Full, Queue
@@ -27,7 +27,7 @@ from fastapi import Depends, Request
 from sqlalchemy import Connection, Engine
 from starlette.concurrency import run_in_threadpool
 
-from services.gateway.caller import Keyring, Limiter, Sessions, Streams
+from services.gateway.caller import BulkCalls, Keyring, Limiter, Sessions, Streams
 from services.gateway.model_board import ModelBoard
 from services.gateway.spool import Spool
 from shared import queue, telemetry
@@ -65,6 +65,7 @@ class State:
     keyring: Keyring
     limiter: Limiter
     streams: Streams
+    bulk_calls: BulkCalls
     sessions: Sessions
     sealer: Sealer | None  # None: no webhooks
     files: FileStore
@@ -108,10 +109,19 @@ class MessageSender:
 
     def add(self, metric: str, job_id: str) -> None:
         """Send this soon. Never blocks."""
-        try:
-            self._waiting.put_nowait(JobMessage(metric, job_id, trace=carried()))
-        except Full:
-            logger.warning("job.not_sent", job=job_id, detail="too many messages wait")
+        self.add_all(metric, [job_id])
+
+    def add_all(self, metric: str, job_ids: Sequence[str]) -> None:
+        """Send these soon. Never blocks."""
+        trace = carried()
+        for place, job_id in enumerate(job_ids):
+            try:
+                self._waiting.put_nowait(JobMessage(metric, job_id, trace=trace))
+            except Full:
+                left = len(job_ids) - place
+                detail = "too many messages wait"
+                logger.warning("job.not_sent", job=job_id, detail=detail, dropped_too=left - 1)
+                return
 
     @contextmanager
     def sending(self) -> Iterator[None]:
@@ -181,16 +191,18 @@ class Finishes:
                 await task
 
     @asynccontextmanager
-    async def expecting(self, job_id: str) -> AsyncIterator[asyncio.Event]:
-        """An event that is set when the job ends, from now on."""
+    async def expecting(self, *job_ids: str) -> AsyncIterator[asyncio.Event]:
+        """An event that is set when one of these jobs ends, from now on."""
         event = asyncio.Event()
-        self._waiters[job_id].add(event)
+        for job_id in job_ids:
+            self._waiters[job_id].add(event)
         try:
             yield event
         finally:
-            self._waiters[job_id].discard(event)
-            if not self._waiters[job_id]:
-                del self._waiters[job_id]
+            for job_id in set(job_ids):
+                self._waiters[job_id].discard(event)
+                if not self._waiters[job_id]:
+                    del self._waiters[job_id]
 
     async def _listen(self) -> None:
         while True:

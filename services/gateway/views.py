@@ -18,6 +18,7 @@ from shared.errors import ModelState
 from shared.ledger.batches import Batch, BatchStatus
 from shared.ledger.files import File, Purpose
 from shared.ledger.jobs import Job, JobStatus
+from shared.problems import shown
 
 AnyResult = dict[str, Any]  # of whichever service: its own operation describes it
 R = TypeVar("R", bound=Message | AnyResult)
@@ -41,6 +42,15 @@ class FieldError(BaseModel):
     pointer: str = Field(description="JSON pointer (RFC 6901) into the body, as a URI fragment")
 
 
+class SdkError(BaseModel):
+    """The problem as the SDKs of OpenAI read it."""
+
+    message: str = Field(description="title, detail and place in one sentence")
+    type: str = Field(description="as in `invalid_request_error`; follows from the status")
+    code: str = Field(description="the last part of the problem's `type`")
+    param: str | None = Field(description="the first place that is wrong, as in `requests.17.text`")
+
+
 class ProblemView(BaseModel):
     """RFC 9457 problem details."""
 
@@ -48,13 +58,17 @@ class ProblemView(BaseModel):
     title: str
     status: int
     detail: str
+    instance: str | None = Field(
+        default=None, description="`urn:touchstone:` and the request's id, as in x-request-id"
+    )
     errors: list[FieldError] | None = None
+    error: SdkError
     error_id: str | None = Field(default=None, description="what the log calls this failure")
     violated_policies: list[str] | None = Field(
         default=None,
         serialization_alias="violated-policies",
         description="of a 429: `requests` (see RateLimit-Policy), `open-jobs`, `open-streams`, "
-        "`open-batches`, `stored-files`, `stored-bytes` or `uploads`",
+        "`open-batches`, `stored-files`, `stored-bytes`, `uploads` or `bulk-calls`",
     )
 
 
@@ -66,6 +80,18 @@ class WaitingFor(BaseModel):
     detail: str = Field(description="why it is not ready")
 
 
+class JobTiming(BaseModel):
+    """How long a job waited and ran, to the millisecond."""
+
+    queued_seconds: float | None = Field(
+        description="from its acceptance to its first start, or to its end where it never started; "
+        "null while queued"
+    )
+    run_seconds: float | None = Field(
+        description="from its first start to its end, further attempts among them; null until then"
+    )
+
+
 class JobView(BaseModel, Generic[R]):
     """A job, whatever its state."""
 
@@ -73,10 +99,14 @@ class JobView(BaseModel, Generic[R]):
     object: Literal["job"] = "job"
     metric: str
     status: JobStatus
-    created_at: float = Field(description="unix seconds")
-    started_at: float | None = Field(description="unix seconds; null while queued")
-    finished_at: float | None = Field(description="unix seconds; null until the job is final")
+    created_at: int = Field(description="unix seconds")
+    started_at: int | None = Field(description="unix seconds; null while queued")
+    finished_at: int | None = Field(description="unix seconds; null until the job is final")
+    timing: JobTiming
     attempts: int
+    request_id: str | None = Field(
+        description="x-request-id of the request that made it, or its batch; null for older jobs"
+    )
     batch_id: str | None = None
     waiting_for: WaitingFor | None = Field(
         default=None, description="while the job is queued because a model is not ready"
@@ -85,6 +115,31 @@ class JobView(BaseModel, Generic[R]):
     context: Context | None
     result: R | None = Field(description="where the job succeeded")
     error: ProblemView | None = Field(description="where the job failed")
+
+
+class JobBrief(BaseModel):
+    """A job in a few words; the rest is at `GET /v1/jobs/{id}`."""
+
+    id: str
+    object: Literal["job"] = "job"
+    metric: str
+    status: JobStatus
+
+
+class JobBriefs(BaseModel):
+    """Jobs, in the order of their requests."""
+
+    object: Literal["list"] = "list"
+    data: list[JobBrief]
+    has_more: Literal[False] = False
+
+
+class Jobs(BaseModel, Generic[R]):
+    """Whole jobs, in the order in which they were asked for."""
+
+    object: Literal["list"] = "list"
+    data: list[JobView[R]]
+    has_more: Literal[False] = False
 
 
 class JobList(BaseModel, Generic[R]):
@@ -116,19 +171,36 @@ def job_view(job: Job) -> dict[str, Any]:
         "created_at": seconds(job.created_at),
         "started_at": seconds(job.started_at),
         "finished_at": seconds(job.finished_at),
+        "timing": timing(job),
         "attempts": job.attempts,
+        "request_id": job.request_id,
         "batch_id": job.batch_id,
         "waiting_for": job.waiting_for if job.status == "queued" else None,
         "metadata": job.request.get("metadata", {}),
         "context": job.request.get("context"),
         "result": job.result,
-        "error": job.error,
+        "error": None if job.error is None else shown(job.error, job.request_id),
     }
 
 
-def seconds(instant: datetime | None) -> float | None:
-    """Unix seconds, to the millisecond."""
-    return None if instant is None else round(instant.timestamp(), 3)
+def seconds(instant: datetime | None) -> int | None:
+    """Whole unix seconds."""
+    return None if instant is None else int(instant.timestamp())
+
+
+def timing(job: Job) -> dict[str, float | None]:
+    """The lengths behind the job's whole seconds."""
+    left_queue = job.started_at or job.finished_at
+    return {
+        "queued_seconds": _length(job.created_at, left_queue),
+        "run_seconds": _length(job.started_at, job.finished_at),
+    }
+
+
+def _length(begin: datetime | None, end: datetime | None) -> float | None:
+    if begin is None or end is None:
+        return None
+    return round(max(0.0, (end - begin).total_seconds()), 3)
 
 
 @dataclass(frozen=True)
@@ -158,7 +230,7 @@ def of_batch(batch: Batch) -> list[Happening]:
     return [Happening(batch.revision, f"batch.{batch.status}", batch_view(batch))]
 
 
-def _job(number: int, job: Job, status: str, *, attempts: int, at: float | None) -> Happening:
+def _job(number: int, job: Job, status: str, *, attempts: int, at: int | None) -> Happening:
     data = {"id": job.id, "object": "job", "status": status, "attempts": attempts, "at": at}
     return Happening(number, f"job.{status}", data)
 
@@ -259,8 +331,8 @@ def file_view(file: File) -> dict[str, Any]:
         "id": file.id,
         "object": "file",
         "bytes": file.bytes,
-        "created_at": _seconds(file.created_at),
-        "expires_at": _seconds(file.expires_at),
+        "created_at": seconds(file.created_at),
+        "expires_at": seconds(file.expires_at),
         "filename": file.filename,
         "purpose": file.purpose,
         "status": "processed",
@@ -280,7 +352,7 @@ def batch_view(batch: Batch) -> dict[str, Any]:
         "status": batch.status,
         "output_file_id": batch.output_file_id,
         "error_file_id": batch.error_file_id,
-        **{moment: _seconds(getattr(batch, moment)) for moment in MOMENTS},
+        **{moment: seconds(getattr(batch, moment)) for moment in MOMENTS},
         "request_counts": {
             "total": batch.total,
             "completed": batch.completed,
@@ -288,7 +360,3 @@ def batch_view(batch: Batch) -> dict[str, Any]:
         },
         "metadata": batch.metadata,
     }
-
-
-def _seconds(instant: datetime | None) -> int | None:
-    return None if instant is None else int(instant.timestamp())

@@ -37,7 +37,7 @@ from shared.ledger.files import NewFile
 from shared.ledger.jobs import fingerprint
 from shared.ledger.private_requests import require_encryption_key
 from shared.models.catalogue import Catalogue
-from shared.problems import pointer, read_strictly, validation_problem
+from shared.problems import pointer, read_strictly, slug_of, validation_problem
 from shared.settings import Settings
 from shared.work import WorkLimit
 
@@ -422,8 +422,7 @@ def _response(answer: LineAnswer) -> dict[str, Any] | None:
 def _error(batch: Batch, answer: LineAnswer) -> dict[str, str]:
     job = answer.job
     if job is not None and job.error is not None:
-        code = str(job.error["type"]).rpartition("/")[2]
-        return {"code": code, "message": str(job.error["detail"])}
+        return {"code": slug_of(job.error), "message": str(job.error["detail"])}
     if answer.status == "failed":
         return {"code": "line_lost", "message": "the line could not be read any more"}
     if batch.ending == "completed":

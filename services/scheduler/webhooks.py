@@ -21,23 +21,25 @@ import socket
 import ssl
 import threading
 import time
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
+from typing import Any
 
 import httpcore
-from sqlalchemy import Engine
+from sqlalchemy import Connection, Engine
 from standardwebhooks import Webhook
 from tenacity import retry, retry_if_exception_type, stop_after_delay, wait_random_exponential
 
 from shared import telemetry
 from shared.encryption import Sealer, Unreadable, sealer_of
 from shared.errors import Unavailable
-from shared.ledger import webhook_deliveries
+from shared.ledger import webhook_deliveries, webhook_tests
 from shared.ledger.engine import transaction
 from shared.ledger.webhook_deliveries import Delivery, DeliveryRefusal, TenantShare
+from shared.ledger.webhook_tests import TestOutcome
 from shared.settings import SERVICE_VERSION, Settings
 from shared.webhooks import (
     Address,
@@ -113,13 +115,37 @@ class Deliverer:
     async def run(self, stop: threading.Event) -> None:
         """Deliver until `stop` is set; attempts that are under way are ended first."""
         while not stop.is_set():
+            for test in await asyncio.to_thread(self._tests):
+                self._begin(test, self.test(test))
             for delivery in await asyncio.to_thread(self._taken):
-                task = asyncio.create_task(self.deliver(delivery), name=delivery.id)
-                self._under_way.add(task)
-                task.add_done_callback(self._under_way.discard)
+                self._begin(delivery, self.deliver(delivery))
             await self._pause()
         if self._under_way:
             await asyncio.wait(self._under_way)
+
+    def _begin(self, delivery: Delivery, attempt: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(attempt, name=delivery.id)
+        self._under_way.add(task)
+        task.add_done_callback(self._under_way.discard)
+
+    async def test(self, test: Delivery) -> None:
+        """One attempt, and what became of it to whoever asked for it; nothing else changes."""
+        started = time.perf_counter()
+        found = await self._attempted(test)
+        milliseconds = round(1_000 * (time.perf_counter() - started))
+        error = found.reason if isinstance(found, DeliveryRefusal) else None
+        ended = TestOutcome(error is None, found.status, milliseconds, error)
+
+        def write() -> None:
+            with transaction(self._engine) as connection:
+                webhook_tests.end(connection, test.id, ended)
+
+        try:
+            await asyncio.to_thread(patiently(write))
+        except Unavailable as away:  # who asked is told that nothing came back
+            logger.warning("webhook.not_written", delivery=test.id, detail=away.detail)
+            return
+        logger.info("webhook.tested", endpoint=test.endpoint_id, status=found.status)
 
     async def deliver(self, delivery: Delivery) -> None:
         """One attempt, and what became of it into the ledger."""
@@ -163,6 +189,11 @@ class Deliverer:
             return_when=asyncio.FIRST_COMPLETED,
         )
 
+    def _tests(self) -> list[Delivery]:
+        """Those that were asked for, as many as there is room for."""
+        room = max(0, self._chosen.webhook_concurrency - len(self._under_way))
+        return self._from_ledger(lambda connection: webhook_tests.take(connection, room))
+
     def _taken(self) -> list[Delivery]:
         slots = self._chosen.webhook_concurrency
         share = TenantShare(
@@ -173,9 +204,15 @@ class Deliverer:
         if share.most <= 0:
             return []
         lease = timedelta(seconds=self._chosen.webhook_seconds + LEASE_BEYOND_SECONDS)
+        return self._from_ledger(
+            lambda connection: webhook_deliveries.take(connection, share, lease=lease)
+        )
+
+    def _from_ledger(self, take: Callable[[Connection], list[Delivery]]) -> list[Delivery]:
+        """What it gives; nothing while it is away."""
         try:
             with transaction(self._engine) as connection:
-                return webhook_deliveries.take(connection, share, lease=lease)
+                return take(connection)
         except Unavailable as error:
             logger.warning("webhooks.wait", detail=error.detail)
         except Exception:  # attempts that are under way go on

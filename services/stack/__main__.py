@@ -117,6 +117,9 @@ def _use(asked: argparse.Namespace, stack: Stack, console: Console) -> None:
     if asked.command == "demo":
         demo.run(stack, asked.examples, console)
         return
+    console.print(
+        "webhooks to a receiver on this machine: start with TOUCHSTONE_WEBHOOK_ALLOW=127.0.0.1/32"
+    )
     console.print(f"logs in {stack.folder / 'logs'}; Ctrl-C stops")
     models.watch(until=lambda: bool(_came))
 

@@ -44,6 +44,7 @@ class OpenBatch:
     input_file_id: str
     left: int  # lines without an answer
     waiting_for_models: int = 0  # jobs
+    request_id: str | None = None  # of the HTTP request that made it
 
 
 @dataclass(frozen=True)
@@ -79,6 +80,7 @@ def open_batches(connection: Connection) -> list[OpenBatch]:
             batches.c.input_file_id,
             left.label("left"),
             waiting.label("waiting_for_models"),
+            batches.c.request_id,
         )
         .where(batches.c.status == "in_progress", exists().where(WAITING))
         .order_by(batches.c.fed_at.nulls_first(), batches.c.id)
@@ -146,13 +148,7 @@ def feed(
     in progress no more."""
     if not keep_in_progress(connection, batch.id):
         return False
-    resend_at = func.now() + resend_after
-    connection.execute(
-        insert(jobs).values(
-            metric=batch.metric, batch_id=batch.id, resend_at=resend_at, tenant=batch.tenant
-        ),
-        [{"id": new.id, "request": new.request} for new in made],
-    )
+    _insert(connection, batch, made, resend_after)
     fed = (
         func.unnest(
             literal([new.fingerprint for new in made], ARRAY(String)),
@@ -172,6 +168,21 @@ def feed(
     )
     connection.execute(update(batches).where(batches.c.id == batch.id).values(fed_at=func.now()))
     return True
+
+
+def _insert(
+    connection: Connection, batch: OpenBatch, made: Sequence[NewJob], resend_after: timedelta
+) -> None:
+    connection.execute(
+        insert(jobs).values(
+            metric=batch.metric,
+            batch_id=batch.id,
+            resend_at=func.now() + resend_after,
+            tenant=batch.tenant,
+            request_id=batch.request_id,
+        ),
+        [{"id": new.id, "request": new.request} for new in made],
+    )
 
 
 def lose_input(connection: Connection, batch_id: str) -> None:

@@ -37,6 +37,7 @@ from shared.ledger.jobs import SHOWN as JOB_SHOWN
 from shared.ledger.tables import DEFAULT_TENANT, ENDED, OPEN, batch_lines, batches
 from shared.ledger.tables import jobs as jobs_table
 from shared.ledger.webhooks import EVENT_COLUMNS, batch_changed, job_ended
+from shared.telemetry import request_id
 
 BatchStatus = Literal[
     "validating",
@@ -183,6 +184,7 @@ def make(
             tenant=new.tenant,
             key=key,
             expires_at=func.now() + new.expires_after,
+            request_id=request_id(),
             **values,
         )
         .on_conflict_do_nothing(constraint="uq_batches_key")

@@ -42,6 +42,7 @@ from shared.ledger.tables import (
     tried_attempts,
 )
 from shared.ledger.webhooks import EVENT_COLUMNS, job_ended
+from shared.telemetry import request_id
 
 JobStatus = Literal["queued", "running", "succeeded", "failed", "cancelled"]
 FINISHED_CHANNEL = "touchstone_job_finished"  # PostgreSQL NOTIFY, payload: the job's id
@@ -78,6 +79,7 @@ class Job:
     finished_at: datetime | None
     batch_id: str | None
     waiting_for: dict[str, str] | None = None  # `model`, `state` and `detail`
+    request_id: str | None = None  # of the HTTP request that made it
 
     @property
     def is_final(self) -> bool:
@@ -186,12 +188,12 @@ def insert_job(
     *,
     tenant: str = DEFAULT_TENANT,
 ) -> Job:
-    """A new queued job. If nobody claims it within `resend_after`, the scheduler sends it again."""
-    resend_at = func.now() + resend_after
+    """A new queued job of the HTTP request that is being answered. If nobody claims it within
+    `resend_after`, the scheduler sends it again."""
+    values: dict[str, Any] = {"id": job_id, "metric": metric, "tenant": tenant, "request": request}
+    values |= {"resend_at": func.now() + resend_after, "request_id": request_id()}
     created_at = connection.execute(
-        insert(jobs)
-        .values(id=job_id, metric=metric, tenant=tenant, request=request, resend_at=resend_at)
-        .returning(jobs.c.created_at)  # the rest is known: no text travels back
+        insert(jobs).values(values).returning(jobs.c.created_at)  # no text travels back
     ).scalar_one()
     return Job(
         id=job_id,
@@ -206,6 +208,7 @@ def insert_job(
         started_at=None,
         finished_at=None,
         batch_id=None,
+        request_id=request_id(),
     )
 
 
@@ -314,26 +317,32 @@ def open_counts(connection: Connection) -> dict[tuple[str, str], int]:
     return {(metric, status): count for metric, status, count in rows}
 
 
-def admit(connection: Connection, owner: Owner) -> None:
-    """Raises QuotaExceeded where one more open job would be too many.
+def admit(connection: Connection, owner: Owner, count: int = 1) -> None:
+    """Raises QuotaExceeded where so many more open jobs would be too many.
 
     Far below the quota (a thousand jobs and more) one count serves a second. Near it the tenant's
     commits take turns (a lock until the transaction ends), so that a crowd that comes at once does
     not overrun it. Only more than a thousand that are let in within a second could overrun it.
+    Many at once always take their turn.
     """
-    if owner.most_open is None or _is_roomy(owner):
+    if owner.most_open is None or (count == 1 and _is_roomy(owner)):
         return
-    count = _open(connection, owner)
-    _lately[owner.tenant] = (time.monotonic(), count)
-    if count < owner.most_open - UNSEEN:
+    if count == 1 and _counted(connection, owner, 0) < owner.most_open - UNSEEN:
         return
     _take_turns(connection, OPEN_JOBS, owner)
-    if _open(connection, owner) >= owner.most_open:
-        raise QuotaExceeded(
-            f"{owner.most_open} jobs are queued or running; wait until some have ended",
-            policy=OPEN_JOBS,
-            retry_after=RETRY_SECONDS,
-        )
+    if _counted(connection, owner, count) + count <= owner.most_open:
+        return
+    detail = f"{owner.most_open} jobs are queued or running; wait until some have ended"
+    if count > 1:
+        detail = f"{owner.most_open} jobs may be queued or running, and these {count} do not fit"
+    raise QuotaExceeded(detail, policy=OPEN_JOBS, retry_after=RETRY_SECONDS)
+
+
+def _counted(connection: Connection, owner: Owner, more: int) -> int:
+    """How many open jobs there are; remembered with those that are about to be."""
+    found = _open(connection, owner)
+    _lately[owner.tenant] = (time.monotonic(), found + more)
+    return found
 
 
 def take_batch_turn(connection: Connection, owner: Owner) -> None:

@@ -46,6 +46,7 @@ class Claim:
     tried: int = field(compare=False)
     tenant: str = field(compare=False)
     batch_id: str | None = field(compare=False)
+    request_id: str | None = field(compare=False, default=None)
 
 
 def claim(
@@ -101,6 +102,7 @@ def _claimed(
             func.extract("epoch", func.now() - jobs.c.created_at).label("waited"),
             jobs.c.tenant,
             jobs.c.batch_id,
+            jobs.c.request_id,
         )
     ).one_or_none()
     return None if row is None else _claim_of(row)
@@ -115,6 +117,7 @@ def _claim_of(row: Row[Any]) -> Claim:
         tried=row.tried,
         tenant=row.tenant,
         batch_id=row.batch_id,
+        request_id=row.request_id,
     )
 
 

@@ -14,7 +14,7 @@ from sqlalchemy import Engine
 
 from shared import telemetry
 from shared.ledger.engine import ledger
-from shared.settings import settings
+from shared.settings import settings_or_exit
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 
@@ -37,7 +37,8 @@ def main() -> None:
     argparse.ArgumentParser(
         prog="python -m shared.ledger.migrate", description=__doc__
     ).parse_args()
-    telemetry.configure_logging(settings().log_level, settings().log_format)
+    chosen = settings_or_exit()
+    telemetry.configure_logging(chosen.log_level, chosen.log_format)
     migrate(ledger())
     telemetry.logger(__name__).info("ledger.migrated")
 

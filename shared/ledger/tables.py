@@ -69,6 +69,7 @@ jobs = Table(
     Column("waiting_for", Json),  # the model that is not ready, while the job is queued for it
     Column("waits", Integer, nullable=False, server_default="0"),  # attempts that only waited
     Column("claimed_by", String),  # the process of the last attempt, as its sessions name it
+    Column("request_id", String),  # of the HTTP request that made it, or its batch
     CheckConstraint(
         "status IN ('queued', 'running', 'succeeded', 'failed', 'cancelled')", name="status"
     ),
@@ -124,6 +125,7 @@ idempotency_keys = Table(
         ForeignKey("jobs.id", ondelete="CASCADE", deferrable=True, initially="DEFERRED"),
         nullable=False,
     ),
+    Column("job_ids", PG_ARRAY(String)),  # all of them, where one call made many
     Column("created_at", Instant, nullable=False, server_default=func.now()),
     Index("ix_idempotency_keys_created_at", "created_at"),
     Index("ix_idempotency_keys_job_id", "job_id"),
@@ -172,6 +174,7 @@ batches = Table(
     Column("revision", Integer, nullable=False, server_default="1"),  # grows with every change
     Column("keeps_text", Boolean, nullable=False, server_default=text("true")),
     Column("report_job_id", String),
+    Column("request_id", String),  # of the HTTP request that made it
     Column("fed_at", Instant),  # who waited longest is fed first
     *(
         Column(f"{moment}_at", Instant)
@@ -293,4 +296,18 @@ deliveries = Table(
         postgresql_where=text("status = 'pending'"),
     ),
     Index("ix_webhook_deliveries_ended", "ended_at", postgresql_where=text("status <> 'pending'")),
+)
+
+webhook_tests = Table(  # of each endpoint the last one, or the one that runs
+    "webhook_tests",
+    metadata,
+    Column("endpoint_id", ForeignKey("webhook_endpoints.id", ondelete="CASCADE"), primary_key=True),
+    Column("id", String, nullable=False, unique=True),  # the webhook-id
+    Column("body", String, nullable=False),
+    Column("created_at", Instant, nullable=False, server_default=func.now()),
+    Column("claimed_at", Instant),
+    Column("ended_at", Instant),
+    Column("status", Integer),  # HTTP
+    Column("milliseconds", Integer),
+    Column("error", String),  # why it did not arrive, in our words
 )

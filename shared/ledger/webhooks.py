@@ -60,6 +60,7 @@ EventType = Literal[
     "batch.cancelled",
 ]
 EVENT_TYPES: tuple[str, ...] = get_args(EventType)
+TestType = Literal["endpoint.test"]  # sent when it is asked for, and nobody listens to it
 MOST_BYTES = 20_000
 MOST_ENDPOINTS = 20  # of a tenant: each may hold attempts open
 
@@ -141,7 +142,7 @@ def owe(
     return connection.execute(insert(deliveries).from_select(columns, owed)).rowcount
 
 
-def body_of(event: EventType, data: Mapping[str, Any]) -> str:
+def body_of(event: EventType | TestType, data: Mapping[str, Any]) -> str:
     """The payload as it is signed and sent. Raises ValueError where it is 20 kB or more."""
     timestamp = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     payload = {"type": event, "timestamp": timestamp, "data": data}

@@ -81,7 +81,8 @@ def carry(
     nothing."""
     with claimed(job_id, MetricQueue(contract.name, delivery.batch), again=delivery.again) as claim:
         if claim is not None:
-            _carry(claim, contract, score)
+            with telemetry.of_request(claim.request_id):
+                _carry(claim, contract, score)
 
 
 def _carry(claim: Claim, contract: ServiceContract, score: Score) -> None:

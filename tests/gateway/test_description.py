@@ -106,10 +106,13 @@ def test_unknown_paths_and_methods_are_problems_too(client: httpx.Client) -> Non
 
 def test_a_wrong_method_is_told_all_that_there_are(client: httpx.Client) -> None:
     endpoint = "/v1/webhook-endpoints/we_" + "0" * 32
-    for path, methods in {"/v1/files": "GET, POST", endpoint: "DELETE, GET, PATCH"}.items():
+    for path, methods in {
+        "/v1/files": "GET, HEAD, POST",
+        endpoint: "DELETE, GET, HEAD, PATCH",
+    }.items():
         answer = client.put(path)
         assert (answer.status_code, answer.headers["allow"]) == (405, methods)
-    assert client.put("/metrics").headers["allow"] == "GET"  # not described, and still said
+    assert client.put("/metrics").headers["allow"] == "GET, HEAD"  # not described, and still said
 
 
 PROBE = """

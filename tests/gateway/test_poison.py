@@ -16,7 +16,10 @@ from tests.batches import URL
 from tests.poison import TEXTS, places, planted, raw_values
 
 JSON = {"Content-Type": "application/json"}
-HEADERS = ("idempotency-key", "prefer", "content-type", "authorization", "cookie", "last-event-id")
+HEADERS = (
+    *("idempotency-key", "prefer", "content-type", "authorization", "cookie", "last-event-id"),
+    *("x-request-id", "accept", "user-agent"),
+)
 VALUES = (
     *(b"\x00", b"a\xff\xfe", b"\xed\xa0\x80", b"\x1b[0m", b'"\\"', b"x" * 20_000),
     *(b"wait=" + b"9" * 5_000, b"wait=-1", b"application/json; charset=\xff"),
@@ -39,6 +42,8 @@ def bodies() -> dict[str, dict[str, Any]]:
         if contract.examples
     }
     return found | {
+        f"{URL}:batchCreate": {"requests": [found[URL]]},
+        "/v1/jobs:batchGet": {"ids": [f"job_{NO_ID}"]},
         "/v1/batches": {
             "input_file_id": f"file_{NO_ID}",
             "endpoint": URL,

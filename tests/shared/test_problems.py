@@ -6,6 +6,7 @@ Strict, but a whole number is an integer however it is written.
 from __future__ import annotations
 
 import json
+import re
 from typing import Any, Literal
 
 import pytest
@@ -14,8 +15,18 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from shared.contracts import Message
-from shared.errors import BadInput
-from shared.problems import problem, read_strictly, validation_problem
+from shared.errors import BadInput, ScoringError
+from shared.problems import (
+    kind_of,
+    make,
+    may_retry,
+    parameter,
+    pointer,
+    problem,
+    read_strictly,
+    shown,
+    validation_problem,
+)
 
 
 class Inner(Message):
@@ -89,3 +100,88 @@ def test_what_is_no_integer_stays_none(wrong: Any) -> None:
 
 def test_a_float_stays_what_it_is() -> None:
     assert read({"any": 0.5, "whole": 3.0}) == Numbers(any=0.5, whole=3)
+
+
+SLUG = re.compile(r"[a-z][a-z0-9-]*")
+
+
+def every_error() -> list[type[ScoringError]]:
+    """Every class of the tree."""
+    found, left = [], [ScoringError]
+    while left:
+        left += (one := left.pop()).__subclasses__()
+        found.append(one)
+    return found
+
+
+def test_every_error_of_the_tree_has_an_address_and_a_kind() -> None:
+    for error in every_error():
+        found = shown(make(error.slug, error.title, error.status, "a detail"), "req_1")
+        assert SLUG.fullmatch(found["error"]["code"]), error
+        assert found["type"].endswith("/" + error.slug)
+        assert found["instance"] == "urn:touchstone:req_1"
+        assert found["error"]["message"] == f"{error.title}: a detail"
+        assert found["error"]["type"].endswith("_error")
+
+
+@given(st.lists(st.text(min_size=1).filter(lambda one: "." not in one), max_size=4))
+def test_a_place_is_the_pointer_with_dots(steps: list[str]) -> None:
+    faults = [{"detail": "wrong", "pointer": pointer(steps)}]
+    found = make("x", "X", 422, "wrong") | {"errors": faults}
+    assert parameter(found) == (".".join(steps) or None)
+
+
+@pytest.mark.parametrize(
+    ("status", "slug", "policies", "kind", "retry"),
+    [
+        (400, "x", None, "invalid_request_error", False),
+        (401, "x", None, "authentication_error", False),
+        (403, "x", None, "permission_error", False),
+        (404, "x", None, "not_found_error", False),
+        (405, "x", None, "invalid_request_error", False),
+        (409, "x", None, "conflict_error", False),
+        (409, "still-running", None, "conflict_error", True),
+        (413, "x", None, "invalid_request_error", False),
+        (422, "x", None, "invalid_request_error", False),
+        (429, "x", ["requests"], "rate_limit_error", True),
+        (429, "x", ["open-streams"], "rate_limit_error", True),
+        (429, "x", ["open-jobs"], "insufficient_quota", False),
+        (429, "x", ["stored-bytes"], "insufficient_quota", False),
+        (500, "x", None, "server_error", None),
+        (503, "x", None, "service_unavailable_error", True),
+    ],
+)
+def test_kinds_and_retries_follow_from_the_status(
+    status: int, slug: str, policies: list[str] | None, kind: str, retry: bool | None
+) -> None:
+    found = make(slug, "X", status, "x")
+    if policies:
+        found["violated-policies"] = policies
+    assert (kind_of(found), may_retry(found)) == (kind, retry)
+
+
+def test_a_sentence_says_the_first_of_many_faults() -> None:
+    faults = [{"detail": "too short", "pointer": "#/a"}, {"detail": "too long", "pointer": "#/b"}]
+    found = make("x", "Not valid", 422, "2 fields are not valid") | {"errors": faults}
+    assert shown(found, None)["error"]["message"] == (
+        "Not valid: 2 fields are not valid; the first: too short (at a)"
+    )
+
+
+@given(
+    st.fixed_dictionaries(
+        {},
+        optional={
+            "type": st.sampled_from(["about:blank", "https://x/problems/a-b", "x#y"]),
+            "title": st.text(),
+            "status": st.integers(400, 599),
+            "detail": st.text(),
+            "errors": st.none() | st.just([]),
+        },
+    )
+)
+def test_what_is_there_of_a_problem_is_shown(found: dict[str, Any]) -> None:
+    error = shown(found, "req_1")["error"]
+    assert set(error) == {"message", "type", "code", "param"}
+    assert found.get("detail", "") in error["message"]
+    assert found.items() <= shown(found, None).items()

@@ -1,10 +1,14 @@
-"""Secrets never reach the log."""
+"""Secrets never reach the log, and what belongs to a request names it."""
 
 from __future__ import annotations
 
 import pytest
+import structlog
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from shared.telemetry import without_secrets
+from shared.telemetry import of_request, request_id, without_secrets
 
 
 @pytest.mark.parametrize(
@@ -22,3 +26,17 @@ def test_secrets_are_blotted_out(event: dict[str, str], secret: str) -> None:
 
 def test_other_text_stays() -> None:
     assert without_secrets(None, "info", {"event": "a@b", "n": 3}) == {"event": "a@b", "n": 3}
+
+
+def test_what_belongs_to_a_request_says_so_in_the_log_and_in_the_span() -> None:
+    kept = InMemorySpanExporter()
+    provider = TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(kept))
+    with provider.get_tracer("test").start_as_current_span("work"), of_request("req_1"):
+        assert request_id() == "req_1"
+        assert structlog.contextvars.get_contextvars() == {"request_id": "req_1"}
+    assert request_id() is None
+    assert structlog.contextvars.get_contextvars() == {}
+    (span,) = kept.get_finished_spans()
+    assert span.attributes is not None
+    assert span.attributes["touchstone.request_id"] == "req_1"

@@ -27,8 +27,7 @@ WRONG = {
     "TOUCHSTONE_PORT": ("loud", "TOUCHSTONE_PORT must be a valid integer"),
     "TOUCHSTONE_BINDING": ("loud", "TOUCHSTONE_BINDING must be 'local' or 'queue'"),
     "TOUCHSTONE_UPLOADS": ("0", "TOUCHSTONE_UPLOADS must be greater than or equal to 1"),
-    "TOUCHSTONE_PROXIES": ('["loud"]', "TOUCHSTONE_PROXIES (entry 0): value is not a valid IPv4"),
-    "TOUCHSTONE_WEBHOOK_PORTS": ("loud", "TOUCHSTONE_WEBHOOK_PORTS must be a JSON list"),
+    "TOUCHSTONE_PROXIES": ("[loud", "TOUCHSTONE_PROXIES must have commas between its entries"),
 }
 
 

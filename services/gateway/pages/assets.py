@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 
 from fastapi import FastAPI
+from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
 from services.gateway.pages import batches, home, jobs, login, reference, try_it
-from services.gateway.pages.page_route import PAGE_HEADERS
+from services.gateway.pages.page_route import PAGE_HEADERS, page_or_problem
 from services.gateway.pages.templates import STATIC, asset, style_sheet
 
 PARTS = (home, try_it, jobs, batches, login, reference)
@@ -39,4 +40,5 @@ def install(app: FastAPI) -> None:
     """The pages, beside the API."""
     for part in PARTS:
         app.include_router(part.router)
+    app.add_exception_handler(HTTPException, page_or_problem)
     app.mount("/static", Assets(directory=STATIC), name="static")

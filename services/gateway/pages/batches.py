@@ -10,7 +10,6 @@ from typing import Annotated, Any, Literal
 from urllib.parse import urlencode
 
 from fastapi import Depends, Query, Request
-from fastapi.sse import EventSourceResponse
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import RedirectResponse, Response
 
@@ -122,9 +121,7 @@ async def batch_page(
 
 
 @router.get("/batches/{batch_id}/live", dependencies=[Depends(stream_held)])
-async def batch_live(
-    request: Request, batch_id: str, gateway: Gateway, caller: Viewer
-) -> EventSourceResponse:
+async def batch_live(request: Request, batch_id: str, gateway: Gateway, caller: Viewer) -> Response:
     """The batch's own events; they end when its page can show every line."""
 
     async def see() -> Batch:

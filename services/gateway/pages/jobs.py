@@ -16,7 +16,6 @@ from typing import Annotated, Any
 from urllib.parse import urlencode
 
 from fastapi import Depends, Query, Request
-from fastapi.sse import EventSourceResponse
 from pydantic import ValidationError
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import JSONResponse, RedirectResponse, Response
@@ -101,9 +100,7 @@ async def job_json(job_id: str, gateway: Gateway, caller: Viewer) -> Response:
 
 
 @router.get("/jobs/{job_id}/live", dependencies=[Depends(stream_held)])
-async def job_live(
-    request: Request, job_id: str, gateway: Gateway, caller: Viewer
-) -> EventSourceResponse:
+async def job_live(request: Request, job_id: str, gateway: Gateway, caller: Viewer) -> Response:
     """The job's own events, for a browser that cannot send a key."""
     return await stream(
         while_viewing(request, gateway, lambda: _found(job_id, gateway, caller)),

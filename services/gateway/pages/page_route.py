@@ -19,7 +19,7 @@ from starlette.responses import RedirectResponse
 
 from services.gateway.auth import Look
 from services.gateway.pages.templates import page
-from services.gateway.refusals import Unauthenticated
+from services.gateway.refusals import Unauthenticated, http_error
 from services.gateway.routes.events import KEEP_ALIVE_SECONDS, RETRY_MILLISECONDS, STREAM_HEADERS
 from shared.errors import ScoringError, Unavailable
 
@@ -35,6 +35,7 @@ PAGE_HEADERS = {
     "Referrer-Policy": "same-origin",
     "Cross-Origin-Opener-Policy": "same-origin",
 }
+NO_PAGE = "There is no such page", "No page has this address."
 
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 
@@ -52,9 +53,7 @@ class PageRoute(APIRoute):
             except Unauthenticated:
                 response = RedirectResponse(f"/login?next={quote(_address(request))}", 303)
             except RequestValidationError:
-                response = _problem(
-                    request, 422, "There is no such page", "No page has this address."
-                )
+                response = _problem(request, 422, *NO_PAGE)
             except HTTPException as error:
                 response = _problem(request, error.status_code, str(error.detail), "")
             except ScoringError as error:
@@ -72,6 +71,16 @@ class PageRoute(APIRoute):
 def pages() -> APIRouter:
     """A router for pages; the API's description does not list them."""
     return APIRouter(route_class=PageRoute, include_in_schema=False)
+
+
+def page_or_problem(request: Request, error: Exception) -> Response:
+    """An address that does not exist: a page to a browser, a problem to everybody else."""
+    is_missing = isinstance(error, HTTPException) and error.status_code == 404
+    if not is_missing or "text/html" not in request.headers.get("accept", "").lower():
+        return http_error(request, error)
+    response = _problem(request, 404, *NO_PAGE)
+    response.headers.update(PAGE_HEADERS)
+    return response
 
 
 def _problem(request: Request, status: int, title: str, detail: str) -> Response:

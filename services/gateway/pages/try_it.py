@@ -23,7 +23,7 @@ from services.gateway.pages.jobs import Snippets, snippets
 from services.gateway.pages.page_route import pages
 from services.gateway.pages.templates import base_url, form_of, page
 from services.gateway.refusals import BodyTooLarge, InvalidBody
-from services.gateway.routes.scores import commit
+from services.gateway.routes.scores import commit, demand
 from services.gateway.state import Gateway, State
 from services.registry import metrics
 from shared.contracts import JobRequest, MetricContract
@@ -118,8 +118,7 @@ async def try_it(request: Request, gateway: Gateway, caller: Viewer) -> Response
     entered, only_show = sent(chosen, form), form.get("action") == "show"
     try:
         asked = _request_of(chosen, entered, limit=gateway.settings.max_body_bytes)
-        gateway.catalogue.demand(chosen, asked.model, asked)
-        gateway.models.demand_usable(chosen, asked.model)
+        demand(chosen, asked, gateway)
         if only_show:
             return _shown(request, gateway, caller, TryForm(chosen, entered))
         owner = caller.owner(gateway.settings)

@@ -1,7 +1,8 @@
 """GET /v1/jobs/{id}/events and /v1/batches/{id}/events: progress as server-sent events.
 
-Source: HTML Standard, section 9.2. An `end` event closes the stream, so that a browser does not
-come back for ever; a comment now and then keeps proxies awake.
+Source: HTML Standard, section 9.2. An `end` event says that nothing follows. A browser comes back
+all the same, with the last event's id, and gets 204, which tells it to stop. A comment now and then
+keeps proxies awake.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Header
+from fastapi import APIRouter, Depends, Header, Response
 from fastapi.sse import EventSourceResponse, format_sse_event
 
 from services.gateway import views
@@ -50,6 +51,7 @@ STREAM = {  # OpenAPI 3.2's description of each event; older readers pass it by
 }
 RESPONSES: dict[int | str, dict[str, Any]] = {
     200: {"content": {"text/event-stream": STREAM}},
+    204: {"description": "`Last-Event-ID` is the last event that will ever be: do not come back"},
     **views.problems(404),
 }
 
@@ -77,7 +79,7 @@ async def _stream_of_batcher(gateway: Gateway, caller: Batcher) -> AsyncIterator
 )
 async def job_events(
     job_id: str, gateway: Gateway, caller: Reader, last_event_id: LastEventId = None
-) -> EventSourceResponse:
+) -> Response:
     """Events, each with what it says about the job."""
 
     async def look() -> Job:
@@ -99,7 +101,7 @@ async def job_events(
 )
 async def batch_events(
     batch_id: str, gateway: Gateway, caller: Batcher, last_event_id: LastEventId = None
-) -> EventSourceResponse:
+) -> Response:
     """Events, each with the whole batch."""
 
     async def look() -> Batch:
@@ -112,13 +114,16 @@ async def batch_events(
     return await stream(while_authorized(caller, gateway, look), batch_id, gateway, last_event_id)
 
 
-async def stream(
-    look: Look, watched: str, gateway: State, last_event_id: str | None
-) -> EventSourceResponse:
-    """What happened after this id, and what happens from now on. Raises NotThere, Unavailable."""
-    await look()  # what is not there is a 404, not an empty stream
+async def stream(look: Look, watched: str, gateway: State, last_event_id: str | None) -> Response:
+    """What happened after this id, and what happens from now on; 204 where nothing can any more.
+
+    Raises NotThere, Unavailable.
+    """
+    found = await look()  # what is not there is a 404, not an empty stream
     seen = last_event_id or ""
     last = int(seen) if seen.isascii() and seen.isdigit() and len(seen) <= LAST_ID_DIGITS else 0
+    if last and found.is_final and not _after(last, found):
+        return Response(status_code=204)
     return EventSourceResponse(_events(look, watched, gateway, last), headers=STREAM_HEADERS)
 
 

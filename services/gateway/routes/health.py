@@ -145,7 +145,7 @@ def _state(card: ModelCard, status: Status | None) -> dict[str, Any]:
     shown = {
         "state": status.state,
         "error": status.reason or None,
-        "since": round(status.since, 3),
+        "since": int(status.since),
     }
     if resolved is not None:
         shown |= {"device": resolved.device, "dtype": resolved.dtype}

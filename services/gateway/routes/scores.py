@@ -46,8 +46,7 @@ async def take(
 ) -> Response:
     """The answer to a request: read it, commit its job, and wait if the caller prefers to."""
     asked = await incoming.parse(request, contract.request, limit=most_bytes(contract, gateway))
-    gateway.catalogue.demand(contract, asked.model, asked)
-    gateway.models.demand_usable(contract, asked.model)
+    demand(contract, asked, gateway)
     key = key_of(request.headers.get("idempotency-key"))
     accepted = await commit(contract, asked, gateway, key, owner)
     prefer = request.headers.get("prefer")
@@ -73,16 +72,22 @@ def most_bytes(contract: ServiceContract, gateway: State) -> int:
     )
 
 
+def demand(contract: ServiceContract, asked: JobRequest, gateway: State) -> None:
+    """Raises BadInput for what can be told without the ledger: its model, its work, its privacy."""
+    gateway.catalogue.demand(contract, asked.model, asked)
+    gateway.models.demand_usable(contract, asked.model)
+    require_encryption_key(asked)
+    gateway.settings.work_limit.check(gateway.catalogue.work(contract, asked))
+
+
 async def commit(
     contract: ServiceContract, asked: JobRequest, gateway: State, key: str | None, owner: Owner
 ) -> Accepted:
-    """Write the job into the ledger; from here on it cannot be lost.
+    """Write the job into the ledger; from here on it cannot be lost. `demand` has looked at it.
 
     Raises BadInput where it names what is not the owner's, TooCostly, QuotaExceeded.
     """
-    require_encryption_key(asked)
     limit = gateway.settings.work_limit
-    limit.check(gateway.catalogue.work(contract, asked))
     request = asked.model_dump(mode="json")
     resend_after = timedelta(seconds=gateway.settings.resend_seconds)
 

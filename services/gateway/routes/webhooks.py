@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
+from dataclasses import asdict
 from datetime import timedelta
 from typing import Annotated, Any, Literal
 
@@ -15,23 +17,26 @@ from sqlalchemy import Connection
 from services.gateway import incoming, views
 from services.gateway.auth import Administrator
 from services.gateway.refusals import WebhooksOff
+from services.gateway.routes.scores import LOOK_AGAIN_SECONDS, set_within
 from services.gateway.state import Gateway, State
 from services.gateway.views import seconds
 from shared.contracts import EndpointId, Message
 from shared.encryption import Sealer, new_secret
-from shared.errors import BadInput
-from shared.ledger import webhook_deliveries, webhooks
+from shared.errors import BadInput, Unavailable
+from shared.ledger import webhook_deliveries, webhook_tests, webhooks
 from shared.ledger.webhook_deliveries import (
     DeliveryPage,
     DeliveryRecord,
     DeliveryStatus,
     UnknownDelivery,
 )
+from shared.ledger.webhook_tests import TestOutcome
 from shared.ledger.webhooks import EVENT_TYPES, Endpoint, EventType, UnknownEndpoint
 from shared.webhooks import MOST_CHARACTERS, ForbiddenDestination, policy_of
 
 WEEK = 604_800
 DAY = 86_400
+TEST_SLACK_SECONDS = 8.0  # beyond an attempt: until it begins, and for what its answer still brings
 
 # What is described is what always works; allowed networks may be reached by http on any port too.
 URL_SCHEMA: JsonDict = {
@@ -92,9 +97,9 @@ class EndpointView(BaseModel):
     events: list[EventType] = Field(description="empty: every event")
     enabled: bool
     disabled_reason: str | None
-    created_at: float = Field(description="unix seconds")
-    last_success_at: float | None = Field(description="unix seconds")
-    rotating_until: float | None = Field(description="two signatures until then; unix seconds")
+    created_at: int = Field(description="unix seconds")
+    last_success_at: int | None = Field(description="unix seconds")
+    rotating_until: int | None = Field(description="two signatures until then; unix seconds")
 
 
 class EndpointWithSecret(EndpointView):
@@ -122,9 +127,9 @@ class DeliveryView(BaseModel):
     attempts: int
     last_status: int | None = Field(description="the HTTP status of the last answer")
     last_error: str | None = Field(description="why the last attempt failed")
-    created_at: float = Field(description="unix seconds")
-    next_attempt_at: float | None = Field(description="unix seconds; null once it has ended")
-    ended_at: float | None = Field(description="unix seconds")
+    created_at: int = Field(description="unix seconds")
+    next_attempt_at: int | None = Field(description="unix seconds; null once it has ended")
+    ended_at: int | None = Field(description="unix seconds")
 
 
 class DeliveryList(BaseModel):
@@ -142,6 +147,17 @@ class Replayed(BaseModel):
 
     object: Literal["webhook_replay"] = "webhook_replay"
     replayed: int
+
+
+class WebhookTestView(BaseModel):
+    """What became of a test event. Of the receiver's answer nothing is shown but its status."""
+
+    id: str = Field(description="the `webhook-id` that it was sent under")
+    object: Literal["webhook_test"] = "webhook_test"
+    delivered: bool = Field(description="whether the answer was 2xx")
+    status: int | None = Field(description="the HTTP status of the answer")
+    milliseconds: int = Field(description="from the name's resolution to the answer")
+    error: str | None = Field(description="why it was not delivered")
 
 
 def endpoint_view(endpoint: Endpoint) -> dict[str, Any]:
@@ -314,6 +330,44 @@ async def rotate(
     )
     shown = endpoint_view(found) | {"secret": secret}
     return JSONResponse(shown, headers=NO_STORE)
+
+
+@router.post(
+    "/{endpoint_id}/test",
+    operation_id="test_webhook_endpoint",
+    summary="Send `endpoint.test` at once, one attempt, and say what became of it",
+    response_model=None,
+    responses={200: {"model": WebhookTestView}, **views.problems(403, 404, 409)},
+)
+async def test(endpoint_id: str, gateway: Gateway, caller: Administrator) -> JSONResponse:
+    """Signed and sent like everything else; a disabled endpoint can be tested, and stays so."""
+    sealer_of(gateway)
+    test_id = webhook_tests.new_id()
+    async with gateway.finishes.expecting(test_id) as event:
+        await gateway.in_ledger(
+            lambda connection: webhook_tests.ask(
+                connection, known(endpoint_id), caller.tenant, test_id
+            )
+        )
+        found = await _tested(test_id, event, gateway)
+    shown = {"id": test_id, "object": "webhook_test"} | asdict(found)
+    return JSONResponse(shown, headers=NO_STORE)
+
+
+async def _tested(test_id: str, event: asyncio.Event, gateway: State) -> TestOutcome:
+    """Its outcome, waited for as long as an attempt may take. Raises Unavailable."""
+    clock = asyncio.get_running_loop().time
+    deadline = clock() + gateway.settings.webhook_seconds + TEST_SLACK_SECONDS
+    while (left := deadline - clock()) > 0:
+        await set_within(event, min(left, LOOK_AGAIN_SECONDS))
+        event.clear()
+        found = await gateway.in_ledger(
+            lambda connection: webhook_tests.outcome(connection, test_id)
+        )
+        if found is not None:
+            return found
+    await gateway.in_ledger(lambda connection: webhook_tests.withdraw(connection, test_id))
+    raise Unavailable("no scheduler has sent it in time; is one running?")
 
 
 def sealer_of(gateway: State) -> Sealer:

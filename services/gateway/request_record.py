@@ -1,0 +1,137 @@
+"""A request from its first byte to its last: its id, its seconds, its line in the log, its crash.
+
+The id is the caller's, if it has the right form, else ours; it stands on every answer, in every
+line that is logged meanwhile, in the span and on the job that is made. The line holds no query, no
+body and no key: who reads logs learns who asked for what kind of thing, and how it went.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import time
+from typing import Any
+
+from fastapi import Request
+from opentelemetry import trace
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from services.gateway.caller import Caller
+from services.gateway.refusals import unexpected
+from shared import telemetry
+from shared.settings import Settings
+from shared.telemetry import REQUEST_SECONDS, new_request_id
+
+OWN_FORM = re.compile(r"[A-Za-z0-9._-]{1,128}")
+QUIET = frozenset({"/healthz", "/readyz", "/metrics"})  # asked every few seconds: debug
+AGENT_CHARACTERS = 120
+METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
+
+logger = telemetry.logger(__name__)
+
+
+class Record:
+    """What is known of one request."""
+
+    def __init__(self, scope: Scope) -> None:
+        self._scope = scope
+        self._started = time.perf_counter()
+        self._headers = Headers(scope=scope)
+        named = self._headers.get("x-request-id", "")
+        self.id = named if OWN_FORM.fullmatch(named) else new_request_id()
+        self.status: int | None = None  # None: not yet answered
+        self._bytes_in = self._bytes_out = 0
+
+    def take(self, message: Message) -> None:
+        """Something of its body came."""
+        self._bytes_in += len(message.get("body", b""))
+
+    def give(self, message: Message) -> None:
+        """Something of its answer goes out; its head gets the id."""
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            MutableHeaders(scope=message)["x-request-id"] = self.id
+        self._bytes_out += len(message.get("body", b""))
+
+    def count(self) -> None:
+        """Into the histogram."""
+        method = self._scope["method"] if self._scope["method"] in METHODS else "other"
+        labels = (method, self._route, str(self.status or 500))
+        REQUEST_SECONDS.labels(*labels).observe(time.perf_counter() - self._started)
+
+    def log(self) -> None:
+        """One line."""
+        level = logging.DEBUG if self._scope["path"] in QUIET else logging.INFO
+        if not logging.getLogger(__name__).isEnabledFor(level):
+            return
+        caller = self._caller
+        context = trace.get_current_span().get_span_context()
+        logger.log(
+            level,
+            "http.request",
+            method=self._scope["method"],
+            route=self._route,
+            status=self.status or 500,
+            ms=round(1_000 * (time.perf_counter() - self._started), 1),
+            bytes_in=self._bytes_in,
+            bytes_out=self._bytes_out,
+            tenant=None if caller is None else caller.tenant,
+            key=None if caller is None or caller.key is None else caller.key.id,
+            trace_id=f"{context.trace_id:032x}" if context.is_valid else None,
+            agent=self._headers.get("user-agent", "")[:AGENT_CHARACTERS],
+        )
+
+    @property
+    def _route(self) -> str:
+        """As it is declared, never as it was asked for."""
+        return str(getattr(self._scope.get("route"), "path", "unmatched"))
+
+    @property
+    def _caller(self) -> Caller | None:
+        state: dict[str, Any] = self._scope.get("state", {})
+        return state.get("caller")
+
+
+class RequestRecords:
+    """ASGI middleware; what crashes inside is answered here, so that no answer goes without an id.
+
+    A crash in the middle of an answer goes on to the server, which ends the connection.
+    """
+
+    def __init__(self, app: ASGIApp, settings: Settings) -> None:
+        self.app = app
+        self._logs = settings.access_log
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        scope.setdefault("state", {})
+        record = Record(scope)
+
+        async def taken() -> Message:
+            message = await receive()
+            record.take(message)
+            return message
+
+        async def given(message: Message) -> None:
+            record.give(message)
+            await send(message)
+
+        with telemetry.of_request(record.id):
+            try:
+                await self._answered(record, scope, taken, given)
+            finally:
+                record.count()
+                if self._logs:
+                    record.log()
+
+    async def _answered(self, record: Record, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await self.app(scope, receive, send)
+        except Exception as error:
+            if record.status is not None:
+                raise
+            trace.get_current_span().record_exception(error)
+            await unexpected(Request(scope), error)(scope, receive, send)

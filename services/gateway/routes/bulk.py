@@ -1,0 +1,320 @@
+"""POST /v1/scores/{metric}:batchCreate and /v1/jobs:batchGet: up to 1,000 jobs in one call.
+
+The shapes are Google's AIP-233 and AIP-231; getting is a POST, since 1,000 ids do not fit into an
+address. A call is refused as a whole, or committed as a whole in one transaction.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Sequence
+from datetime import timedelta
+from functools import cache
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Request, Response
+from pydantic import AfterValidator, Field, StringConstraints, create_model
+from sqlalchemy import Connection
+from starlette.concurrency import run_in_threadpool
+
+from services.gateway import incoming, views
+from services.gateway.auth import Reader, Scorer
+from services.gateway.caller import Caller
+from services.gateway.incoming import key_of, wait_seconds
+from services.gateway.refusals import InvalidBody
+from services.gateway.routes.jobs import JOB_ID
+from services.gateway.routes.scores import (
+    LOOK_AGAIN_SECONDS,
+    IdempotencyKey,
+    Prefer,
+    demand,
+    set_within,
+)
+from services.gateway.state import Gateway, State
+from services.registry import metrics
+from shared.contracts import JobRequest, Message, MetricContract
+from shared.errors import BadInput
+from shared.ledger import bulk_jobs, webhooks
+from shared.ledger.bulk_jobs import MOST_JOBS, AcceptedJobs, NewJobs
+from shared.ledger.jobs import Owner
+from shared.problems import Problem, make, problem
+from shared.telemetry import JOBS_ACCEPTED
+
+MOST_FAULTS = 100  # that are listed
+TOGETHER_SECONDS = 0.1  # ends that come within it cost one look into the ledger
+
+router = APIRouter()
+
+
+class BulkRequest(Message):
+    """Base of the body of every metric's `:batchCreate`."""
+
+    requests: tuple[Any, ...]
+
+
+class JobIds(Message):
+    """Which jobs are asked for."""
+
+    ids: tuple[Annotated[str, StringConstraints(max_length=64)], ...] = Field(
+        min_length=1, max_length=MOST_JOBS, description="in the order in which they are answered"
+    )
+
+
+@cache
+def bulk_request(one: type[JobRequest]) -> type[BulkRequest]:
+    """The body of the `:batchCreate` of the metric with these requests."""
+    name = one.__name__.removesuffix("Request")
+    described = Field(
+        max_length=MOST_JOBS,
+        description="all are accepted, or none",
+        json_schema_extra={"minItems": 1},
+    )
+    requests: Any = (Annotated[tuple[one, ...], AfterValidator(_some)], described)  # type: ignore[valid-type]
+    return create_model(
+        f"{name}BulkRequest",
+        __base__=BulkRequest,
+        __doc__="Many requests in one call.",
+        requests=requests,
+    )
+
+
+def _some(requests: tuple[JobRequest, ...]) -> tuple[JobRequest, ...]:
+    """At least one; `min_length` would complain of each list whose requests are all wrong, too."""
+    if not requests:
+        raise ValueError("at least one request is needed")
+    return requests
+
+
+async def create(
+    contract: MetricContract, request: Request, gateway: State, caller: Caller
+) -> Response:
+    """Commit all jobs of the call, send their messages, and wait if the caller prefers to."""
+    owner = caller.owner(gateway.settings)
+    key = key_of(request.headers.get("idempotency-key"))
+    with gateway.bulk_calls.another(caller):
+        raw = await incoming.read(request, limit=gateway.settings.max_bulk_bytes)
+        asked = await run_in_threadpool(_read, contract, raw, gateway)
+        accepted = await _commit(contract, asked, gateway, key, owner)
+    most = gateway.settings.max_wait_seconds
+    seconds = wait_seconds(request.headers.get("prefer"), most=most)
+    headers = {"Idempotent-Replayed": "true"} if accepted.replayed else {}
+    if not seconds:
+        _send(accepted, gateway)
+        states = [{"object": "job", **one._asdict()} for one in accepted.states]
+        return _listed([_encoded(one) for one in states], 202, headers | {"Retry-After": "1"})
+    headers["Preference-Applied"] = f"wait={seconds}"
+    all_ended = await _ended(accepted, gateway, seconds)
+    found = await _jobs(accepted.ids, gateway, owner.tenant)
+    if all_ended:
+        return _listed(found, 200, headers)
+    return _listed(found, 202, headers | {"Retry-After": "1"})
+
+
+def _read(contract: MetricContract, raw: bytes, gateway: State) -> Sequence[JobRequest]:
+    """The requests, each one checked as if it had come alone. Raises InvalidBody with every fault,
+    the first 100 listed."""
+    try:
+        asked = incoming.parsed(raw, bulk_request(contract.request)).requests
+    except InvalidBody as error:
+        raise InvalidBody(_shortened(error.problem)) from None
+    faults: list[tuple[int, BadInput]] = []
+    for number, one in enumerate(asked):
+        try:
+            demand(contract, one, gateway)
+        except BadInput as error:
+            faults.append((number, error))
+    if faults:
+        raise refused(faults)
+    return asked
+
+
+def refused(faults: Sequence[tuple[int, BadInput]]) -> InvalidBody:
+    """Of the whole call, for these faults of its requests, by their places."""
+    kind = type(faults[0][1])
+    if any(type(fault) is not kind for _, fault in faults):
+        kind = BadInput
+    errors = [
+        {"detail": entry["detail"], "pointer": f"#/requests/{number}{entry['pointer'][1:]}"}
+        for number, fault in faults
+        for entry in _entries(fault)
+    ]
+    one = faults[0][1].detail
+    detail = one if len(faults) == 1 else f"{len(faults)} requests are not valid"
+    found = make(kind.slug, kind.title, BadInput.status, detail)
+    return InvalidBody(_shortened(found | {"errors": errors}))
+
+
+def _entries(fault: BadInput) -> list[dict[str, str]]:
+    nowhere = [{"detail": fault.detail, "pointer": "#"}]
+    found: list[dict[str, str]] = problem(fault).get("errors", nowhere)
+    return found
+
+
+def _shortened(found: Problem) -> Problem:
+    return found | {"errors": found["errors"][:MOST_FAULTS]}
+
+
+async def _commit(
+    contract: MetricContract,
+    asked: Sequence[JobRequest],
+    gateway: State,
+    key: str | None,
+    owner: Owner,
+) -> AcceptedJobs:
+    resend_after = timedelta(seconds=gateway.settings.resend_seconds)
+
+    def write(connection: Connection) -> AcceptedJobs:
+        _require_endpoints(connection, asked, owner.tenant)
+        requests = [one.model_dump(mode="json") for one in asked]
+        new = NewJobs(contract.name, requests, resend_after)
+        return bulk_jobs.accept_all(connection, new, key=key, owner=owner)
+
+    accepted = await gateway.in_ledger(write)
+    if not accepted.replayed:
+        JOBS_ACCEPTED.labels(contract.name).inc(len(accepted.states))
+    return accepted
+
+
+def _require_endpoints(connection: Connection, asked: Sequence[JobRequest], tenant: str) -> None:
+    """Raises InvalidBody where a webhook endpoint is not this tenant's: as if it were not there."""
+    named = [(number, one.webhook) for number, one in enumerate(asked) if one.webhook is not None]
+    if not named:
+        return
+    owned = {endpoint.id for endpoint in webhooks.endpoints_of(connection, tenant)}
+    faults = [
+        (number, BadInput(f"there is no webhook endpoint {webhook!r}", pointer="/webhook"))
+        for number, webhook in named
+        if webhook not in owned
+    ]
+    if faults:
+        raise refused(faults)
+
+
+def _send(accepted: AcceptedJobs, gateway: State) -> None:
+    if not accepted.replayed:
+        gateway.messages.add_all(accepted.states[0].metric, accepted.ids)
+
+
+async def _ended(accepted: AcceptedJobs, gateway: State, seconds: int) -> bool:
+    """Send the messages; whether all have ended within this time."""
+    async with gateway.finishes.expecting(*accepted.ids) as event:
+        _send(accepted, gateway)  # once no end can be missed any more
+        return await _awaited(accepted.ids, event, gateway, seconds)
+
+
+async def _awaited(ids: Sequence[str], event: asyncio.Event, gateway: State, seconds: int) -> bool:
+    clock = asyncio.get_running_loop().time
+    deadline = clock() + seconds
+    while await gateway.in_ledger(lambda connection: bulk_jobs.open_count(connection, ids)):
+        if (left := deadline - clock()) <= 0:
+            return False
+        await set_within(event, min(left, LOOK_AGAIN_SECONDS))
+        await asyncio.sleep(min(max(0.0, deadline - clock()), TOGETHER_SECONDS))
+        event.clear()
+    return True
+
+
+async def get(request: Request, gateway: State, tenant: str) -> Response:
+    """These jobs, their ends waited for if the caller prefers to."""
+    limit = gateway.settings.max_body_bytes
+    ids = (await incoming.parse(request, JobIds, limit=limit)).ids
+    bulk_jobs.require_all(ids, [job_id for job_id in ids if JOB_ID.fullmatch(job_id)])
+    most = gateway.settings.max_wait_seconds
+    seconds = wait_seconds(request.headers.get("prefer"), most=most)
+    headers = {"Preference-Applied": f"wait={seconds}"} if seconds else {}
+    if seconds:
+        await gateway.in_ledger(lambda connection: bulk_jobs.states_of(connection, ids, tenant))
+        async with gateway.finishes.expecting(*ids) as event:
+            await _awaited(ids, event, gateway, seconds)
+    return _listed(await _jobs(ids, gateway, tenant), 200, headers)
+
+
+async def _jobs(ids: Sequence[str], gateway: State, tenant: str) -> list[bytes]:
+    """Each job's JSON, in this order; made off the event loop. Raises UnknownJob."""
+
+    def read(connection: Connection) -> list[bytes]:
+        found = bulk_jobs.find_all(connection, ids, tenant)
+        return [_encoded(views.job_view(job)) for job in found]
+
+    return await gateway.in_ledger(read)
+
+
+def _encoded(value: dict[str, Any]) -> bytes:
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return text.encode()
+
+
+def _listed(data: list[bytes], status: int, headers: dict[str, str]) -> Response:
+    body = b'{"object":"list","data":[' + b",".join(data) + b'],"has_more":false}'
+    return Response(body, status, headers, media_type="application/json")
+
+
+def _body(name: str) -> dict[str, Any]:
+    schema = {"$ref": f"#/components/schemas/{name}"}
+    content = {"application/json": {"schema": schema}}
+    return {"requestBody": {"required": True, "content": content}}
+
+
+@router.post(
+    "/v1/jobs:batchGet",
+    operation_id="get_jobs",
+    summary="Up to 1,000 jobs by their ids, in this order",
+    tags=["jobs"],
+    response_model=None,
+    responses={
+        200: {"model": views.Jobs[views.AnyResult]},
+        **views.problems(404, 413, 415, 422),
+    },
+    openapi_extra=_body(JobIds.__name__),
+)
+async def get_jobs(
+    request: Request, gateway: Gateway, caller: Reader, prefer: Prefer = None
+) -> Response:
+    """All of them, or 404 with a pointer to each that is not there; with `Prefer: wait=N` when all
+    have ended, or after this time as they are then."""
+    return await get(request, gateway, caller.tenant)
+
+
+def add_metric(router: APIRouter, contract: MetricContract) -> None:
+    """This metric's own operation, so that OpenAPI shows its own messages."""
+
+    async def create_jobs(
+        request: Request,
+        gateway: Gateway,
+        caller: Scorer,
+        idempotency_key: IdempotencyKey = None,  # read from the request; here for the description
+        prefer: Prefer = None,
+    ) -> Response:
+        return await create(contract, request, gateway, caller)
+
+    full = views.Jobs[contract.report]  # type: ignore[name-defined]
+    router.add_api_route(
+        f"{contract.path}:batchCreate",
+        create_jobs,
+        methods=["POST"],
+        operation_id=f"create_{contract.name}_jobs",
+        summary=f"Up to {MOST_JOBS:,} {contract.name} jobs in one call: all, or none",
+        tags=["scores"],
+        status_code=202,
+        response_model=None,
+        responses={
+            200: {"model": full, "description": "all ended within `Prefer: wait`"},
+            202: {
+                "model": views.JobBriefs | full,
+                "description": "all are committed, in the order of the requests; with "
+                "`Prefer: wait` whole jobs as they are when the time is over",
+            },
+            **views.problems(403, 409, 413, 415, 422),
+        },
+        openapi_extra=_body(bulk_request(contract.request).__name__),
+    )
+
+
+def make_router() -> APIRouter:
+    """A route for every metric found, and the one that gets jobs."""
+    made = APIRouter()
+    made.include_router(router)
+    for contract in metrics().values():
+        add_metric(made, contract)
+    return made

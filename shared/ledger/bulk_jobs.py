@@ -1,0 +1,192 @@
+"""Many jobs of one call: all are committed, or none.
+
+One Idempotency-Key covers the whole call; while the first call with a key is at work, a second one
+is told so instead of waiting. The jobs go in with one statement, whatever their number.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, NamedTuple
+
+from sqlalchemy import (
+    ARRAY,
+    JSON,
+    ColumnElement,
+    Connection,
+    String,
+    any_,
+    cast,
+    func,
+    insert,
+    literal,
+    select,
+)
+from sqlalchemy.dialects.postgresql import insert as insert_or_ignore
+
+from shared.errors import ScoringError, UnknownJob
+from shared.ledger.jobs import (
+    ANYBODY,
+    SHOWN,
+    Job,
+    JobStatus,
+    KeyReused,
+    Owner,
+    admit,
+    fingerprint,
+    job_of,
+    new_id,
+)
+from shared.ledger.private_requests import encrypted
+from shared.ledger.tables import FINAL, idempotency_keys, jobs
+from shared.problems import STILL_RUNNING
+from shared.telemetry import request_id
+
+MOST_JOBS = 1_000  # in one call; Google's AIP-233 and AIP-231 have the same
+
+
+class StillRunning(ScoringError):
+    """The first call with this Idempotency-Key has not been answered yet."""
+
+    status = 409
+    slug = STILL_RUNNING
+    title = "The first request with this Idempotency-Key is still being answered"
+    retry_after = 1
+
+
+@dataclass(frozen=True)
+class NewJobs:
+    """What one call asks for, checked."""
+
+    metric: str
+    requests: Sequence[Mapping[str, Any]]
+    resend_after: timedelta
+
+
+class JobState(NamedTuple):
+    """A job in three words."""
+
+    id: str
+    metric: str
+    status: JobStatus
+
+
+@dataclass(frozen=True)
+class AcceptedJobs:
+    """Committed jobs, in the order of their requests, and whether an earlier call made them."""
+
+    states: list[JobState]
+    replayed: bool
+
+    @property
+    def ids(self) -> list[str]:
+        """In the same order."""
+        return [one.id for one in self.states]
+
+
+def accept_all(
+    connection: Connection, new: NewJobs, *, key: str | None, owner: Owner = ANYBODY
+) -> AcceptedJobs:
+    """New jobs, or under a known key those that are there already.
+
+    Raises StillRunning, KeyReused where the key belongs to another call, QuotaExceeded where not
+    all of them may be open, Unavailable where a text must not be stored and there is no key.
+    """
+    ids = sorted(new_id() for _ in new.requests)  # as if they had come one after the other
+    earlier = None if key is None else _claimed(connection, new, key, owner, ids)
+    if earlier is not None:
+        return AcceptedJobs(states_of(connection, earlier), replayed=True)
+    admit(connection, owner, len(ids))
+    _insert(connection, new, owner.tenant, ids)
+    return AcceptedJobs([JobState(job_id, new.metric, "queued") for job_id in ids], replayed=False)
+
+
+def _claimed(
+    connection: Connection, new: NewJobs, key: str, owner: Owner, ids: list[str]
+) -> list[str] | None:
+    """The ids of the call that had the key first; None where it is ours from now on."""
+    name = func.hashtextextended(f"idempotency {owner.tenant} {key}", 0)
+    if not connection.execute(select(func.pg_try_advisory_xact_lock(name))).scalar_one():
+        raise StillRunning("its jobs are being committed; ask again in a moment")
+    mark = fingerprint(f"{new.metric}:batchCreate", {"requests": list(new.requests)})
+    values = {"tenant": owner.tenant, "key": key, "fingerprint": mark}
+    claimed = connection.execute(
+        insert_or_ignore(idempotency_keys)
+        .values(values | {"job_id": ids[0], "job_ids": ids})
+        .on_conflict_do_nothing()
+        .returning(idempotency_keys.c.key)
+    ).one_or_none()
+    if claimed is not None:
+        return None
+    row = connection.execute(
+        select(idempotency_keys.c.fingerprint, idempotency_keys.c.job_ids).where(
+            idempotency_keys.c.tenant == owner.tenant, idempotency_keys.c.key == key
+        )
+    ).one_or_none()
+    if row is None:  # purged this very moment: as if there had been none
+        return None
+    if row.fingerprint != mark or row.job_ids is None:
+        raise KeyReused("the first request with this key had another body", pointer="")
+    return list(row.job_ids)
+
+
+def _insert(connection: Connection, new: NewJobs, tenant: str, ids: list[str]) -> None:
+    written = [json.dumps(encrypted(request)) for request in new.requests]
+    made = (
+        func.unnest(literal(ids, ARRAY(String)), literal(written, ARRAY(String)))
+        .table_valued("id", "request")
+        .render_derived("made")
+    )
+    values: dict[str, ColumnElement[Any]] = {
+        "id": made.c.id,
+        "metric": literal(new.metric),
+        "tenant": literal(tenant),
+        "request": cast(made.c.request, JSON),
+        "resend_at": func.now() + new.resend_after,
+        "request_id": literal(request_id(), String),
+    }
+    connection.execute(insert(jobs).from_select(list(values), select(*values.values())))
+
+
+def states_of(
+    connection: Connection, ids: Sequence[str], tenant: str | None = None
+) -> list[JobState]:
+    """Of these jobs, in this order. Raises UnknownJob, which points at those that are not there."""
+    query = select(jobs.c.id, jobs.c.metric, jobs.c.status).where(*_among(ids, tenant))
+    found = {row.id: JobState(*row) for row in connection.execute(query)}
+    require_all(ids, found)
+    return [found[job_id] for job_id in ids]
+
+
+def find_all(connection: Connection, ids: Sequence[str], tenant: str | None = None) -> list[Job]:
+    """These jobs, in this order. Raises UnknownJob, which points at those that are not there."""
+    query = select(*SHOWN).where(*_among(ids, tenant))
+    found = {row.id: job_of(row) for row in connection.execute(query)}
+    require_all(ids, found)
+    return [found[job_id] for job_id in ids]
+
+
+def open_count(connection: Connection, ids: Sequence[str]) -> int:
+    """How many of these jobs have not ended."""
+    query = select(func.count()).where(*_among(ids, None), jobs.c.status.not_in(FINAL))
+    return connection.execute(query).scalar_one()
+
+
+def _among(ids: Sequence[str], tenant: str | None) -> list[ColumnElement[bool]]:
+    conditions = [jobs.c.id == any_(literal(list(ids), ARRAY(String)))]
+    return conditions if tenant is None else [*conditions, jobs.c.tenant == tenant]
+
+
+def require_all(ids: Sequence[str], known: Collection[str]) -> None:
+    """Raises UnknownJob, which points at those that are not known."""
+    missing = [number for number, job_id in enumerate(ids) if job_id not in known]
+    if missing:
+        first = ids[missing[0]][:64]
+        more = f", nor are {len(missing) - 1} others" if len(missing) > 1 else ""
+        raise UnknownJob(
+            f"there is no job {first!r}{more}",
+            pointers=tuple(f"/ids/{number}" for number in missing),
+        )

@@ -1,0 +1,135 @@
+"""The test event of a webhook endpoint: one attempt, at once, by whoever delivers everything else.
+
+An endpoint has one test at a time, in a row of its own: what a test brings is no delivery, stands
+in no list of failures, and changes nothing of the endpoint, which may be disabled or held.
+"""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from sqlalchemy import Connection, case, delete, func, or_, select, update
+from sqlalchemy.dialects.postgresql import insert
+
+from shared.errors import ScoringError
+from shared.ledger.jobs import FINISHED_CHANNEL
+from shared.ledger.tables import endpoints, webhook_tests
+from shared.ledger.webhook_deliveries import Delivery
+from shared.ledger.webhooks import TestType, body_of, find_endpoint
+
+EVENT: TestType = "endpoint.test"
+STALE = timedelta(minutes=1)  # nobody waits for it any more
+
+
+class TestRunning(ScoringError):
+    """The endpoint is being tested."""
+
+    __test__ = False  # for pytest
+    status = 409
+    slug = "webhook-test-running"
+    title = "This webhook endpoint is being tested"
+
+
+@dataclass(frozen=True)
+class TestOutcome:
+    """What became of it. status: of the HTTP answer, where there was one."""
+
+    __test__ = False
+    delivered: bool
+    status: int | None
+    milliseconds: int
+    error: str | None
+
+
+def new_id() -> str:
+    """Its `webhook-id`."""
+    return f"msg_{secrets.token_hex(16)}"
+
+
+def ask(connection: Connection, endpoint_id: str, tenant: str, test_id: str) -> None:
+    """Have this endpoint tested, enabled or not. Raises UnknownEndpoint, TestRunning."""
+    find_endpoint(connection, endpoint_id, tenant)
+    body = body_of(EVENT, {"id": endpoint_id, "object": "webhook_endpoint"})
+    fresh: dict[str, Any] = {"id": test_id, "body": body, "created_at": func.now()}
+    fresh |= dict.fromkeys(("claimed_at", "ended_at", "status", "milliseconds", "error"))
+    row = connection.execute(
+        insert(webhook_tests)
+        .values(endpoint_id=endpoint_id, **fresh)
+        .on_conflict_do_update(
+            index_elements=["endpoint_id"],
+            set_=fresh,
+            where=or_(
+                webhook_tests.c.ended_at.is_not(None),
+                webhook_tests.c.created_at < func.now() - STALE,
+            ),
+        )
+        .returning(webhook_tests.c.id)
+    ).one_or_none()
+    if row is None:
+        raise TestRunning("wait for the answer to the first request")
+
+
+def take(connection: Connection, most: int) -> list[Delivery]:
+    """Tests that nobody has taken yet, to be attempted now."""
+    asked = (
+        select(webhook_tests.c.id)
+        .where(
+            webhook_tests.c.claimed_at.is_(None),
+            webhook_tests.c.created_at > func.now() - STALE,
+        )
+        .order_by(webhook_tests.c.created_at)
+        .limit(most)
+        .with_for_update(skip_locked=True)
+    )
+    earlier = case((endpoints.c.earlier_until > func.now(), endpoints.c.earlier_secret))
+    rows = connection.execute(
+        update(webhook_tests)
+        .where(webhook_tests.c.id.in_(asked), endpoints.c.id == webhook_tests.c.endpoint_id)
+        .values(claimed_at=func.now())
+        .returning(
+            webhook_tests.c.id,
+            webhook_tests.c.endpoint_id,
+            webhook_tests.c.body,
+            endpoints.c.url,
+            endpoints.c.secret,
+            earlier.label("earlier_secret"),
+        )
+    )
+    return [Delivery(attempt=1, event=EVENT, **row._asdict()) for row in rows]
+
+
+def withdraw(connection: Connection, test_id: str) -> None:
+    """Nobody waits for it any more: if it was not taken yet, it never will be."""
+    connection.execute(
+        delete(webhook_tests).where(
+            webhook_tests.c.id == test_id, webhook_tests.c.claimed_at.is_(None)
+        )
+    )
+
+
+def end(connection: Connection, test_id: str, found: TestOutcome) -> None:
+    """Say what became of it, and wake who waits."""
+    connection.execute(
+        update(webhook_tests)
+        .where(webhook_tests.c.id == test_id)
+        .values(
+            status=found.status,
+            milliseconds=found.milliseconds,
+            error=found.error,
+            ended_at=func.now(),
+        )
+    )
+    connection.execute(select(func.pg_notify(FINISHED_CHANNEL, test_id)))
+
+
+def outcome(connection: Connection, test_id: str) -> TestOutcome | None:
+    """What became of it; None while it is under way, or where the endpoint is gone."""
+    row = connection.execute(
+        select(webhook_tests.c.status, webhook_tests.c.milliseconds, webhook_tests.c.error).where(
+            webhook_tests.c.id == test_id, webhook_tests.c.ended_at.is_not(None)
+        )
+    ).one_or_none()
+    return None if row is None else TestOutcome(row.error is None, *row)
