@@ -22,7 +22,7 @@ from tests.patience import eventually
 LEASE_SECONDS, BEYOND_SECONDS = 12, 12
 # the watchdog's patience is a lease and a grace: this one must live to see the end of its pause
 SETTINGS = {"LEASE": LEASE_SECONDS, "HEARTBEAT": 3, "RESEND": 5, "GRACE": 120}
-LATE_EVERY = 10  # jobs
+LATE_JOBS, LATE_EVERY = 120, 10  # so many at least: some must compute when the fault comes
 COMPUTING = """
     SELECT claimed_by FROM jobs
     WHERE status = 'running' AND (request->'metadata')::jsonb = CAST(:late AS jsonb)
@@ -32,7 +32,7 @@ COMPUTING = """
 def send_late(service: Trial, jobs: int) -> Sent:
     """Some of the jobs compute for seconds without asking whether they are still wanted."""
     asked = bodies(jobs)
-    for body in asked[::LATE_EVERY]:
+    for body in asked[:: max(1, min(LATE_EVERY, jobs // LATE_JOBS))]:
         body["metadata"] = LATE
     with service.client() as client, ThreadPoolExecutor(CLIENTS) as pool:
         ids = list(pool.map(lambda body: submit(client, body, ENDPOINT), asked))
