@@ -25,9 +25,9 @@ from services.ice.contract import IceRequest
 from services.ice.metric import SERVICE
 from services.ice.report import ConfigurationResult, IceBatchReport, IceBatchReportRequest
 from shared.contracts import Interval, Scored
+from shared.estimates import BatchStatistics
 from shared.models import ports
 from shared.models.catalogue import load_catalogue
-from shared.statistics.intervals import BatchStatistics
 
 score_batch = SERVICE.score_batch
 

@@ -247,13 +247,29 @@ class BatchReportRequest(JobRequest):
         return self
 
 
+IntervalMethod = Literal["wilson", "studentised", "bca", "order", "t", "exact"]
+
+
 class Interval(Message):
     """An estimate with its interval and the number of observations behind it."""
 
     value: float | None = Field(description="null where nothing was observed")
-    low: float | None = Field(description="null for fewer than two observations")
+    low: float | None = Field(description="null for fewer than two clusters, or where undefined")
     high: float | None
     of: int = Field(ge=0, description="observations")
+    method: IntervalMethod | None = Field(default=None, description="how the ends were found")
+    clusters: int | None = Field(
+        default=None, ge=0, description="texts that the observations belong to; null: not known"
+    )
+    effective: float | None = Field(
+        default=None, ge=0, description="independent observations that these are worth"
+    )
+    se: float | None = Field(default=None, description="standard error, in units of the value")
+    detectable: float | None = Field(
+        default=None,
+        ge=0,
+        description="smallest true distance that so many texts find with power 0.8, same units",
+    )
 
 
 class Plot(Message):

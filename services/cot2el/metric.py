@@ -29,9 +29,9 @@ from services.cot2el.report import (
 )
 from services.cot2el.variants import VARIANTS, Cot2elVariant
 from shared.contracts import BatchReportRequest, Scored
+from shared.estimates import BatchStatistics
 from shared.metric import Metric
 from shared.questions import Explanation, Stance
-from shared.statistics.intervals import BatchStatistics
 
 
 class Cot2el(Metric[Cot2elRequest, Cot2elCollected, Cot2elReport, Cot2elVariant]):

@@ -37,7 +37,7 @@ from services.ftc.report import (
 )
 from services.ftc.scoring import satisfaction
 from shared.contracts import Scored
-from shared.statistics.intervals import BatchStatistics
+from shared.estimates import UNIT, BatchStatistics
 
 Row = Scored[FtcRequest, FtcReport]
 
@@ -57,13 +57,13 @@ def batch_report(
                    for c in controls]  # fmt: skip
     return FtcBatchReport(
         **over.envelope() | {"warnings": _warnings(rows)},
-        coverage=over.mean("coverage", [float(bool(r.counterfactuals)) for r in reports]),
+        coverage=over.share([float(bool(r.counterfactuals)) for r in reports]),
         cases=tuple(_cases(reports, over)),
         macro=_macro(covered, over),
         micro=scores_of("micro", components(covered), over),
         baselines=tuple(_baselines(rows)),
-        null_win_rate=over.mean("null", [c.null_win_rate for c in controls]),
-        null_significant=over.mean("significant", significant),
+        null_win_rate=over.mean("null", [c.null_win_rate for c in controls], bounds=UNIT),
+        null_significant=over.share(significant),
         rules=_count(report.extraction.rule for report in covered),
         transformations=_count(report.extraction.transformation for report in covered),
         abstentions=_count(report.abstained for report in reports),
@@ -99,12 +99,12 @@ def _cases(
         found = [satisfied for report in of_label for satisfied in case_scores(report, case)]
         yield CaseScores(
             case=case,
-            coverage=over.mean(
-                f"coverage {case}", [float(bool(case_scores(r, case))) for r in of_label]
-            ),
+            coverage=over.share([float(bool(case_scores(r, case))) for r in of_label]),
             scores=scores_of(case, found, over),
             human_ceiling=HUMAN_CEILING.get(case),
-            null_win_rate=over.mean(f"null {case}", [_win_rate(r, case) for r in of_label]),
+            null_win_rate=over.mean(
+                f"null {case}", [_win_rate(r, case) for r in of_label], bounds=UNIT
+            ),
         )
 
 

@@ -23,9 +23,9 @@ from services.ftc.scoring import (
 )
 from services.ftc.variants import VARIANTS, FtcVariant
 from shared.contracts import Scored
+from shared.estimates import BatchStatistics
 from shared.job_context import checking
 from shared.metric import Metric
-from shared.statistics.intervals import BatchStatistics
 
 
 class Ftc(Metric[FtcRequest, FtcCollected, FtcReport, FtcVariant]):

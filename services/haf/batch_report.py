@@ -30,7 +30,7 @@ from services.haf.report import (
 from shared.charts.engine import NOT_DRAWN
 from shared.charts.intervals import IntervalRow, interval_panels
 from shared.contracts import Interval, Plot, Scored
-from shared.statistics.intervals import BatchStatistics
+from shared.estimates import BatchStatistics
 
 Row = Scored[HafRequest, HafReport]
 Origin = tuple[str, str]  # model, data set
@@ -183,7 +183,7 @@ def means_chart(groups: Sequence[HafGroup]) -> Plot | None:
         panels,
         columns=COLUMNS,
         name="means",
-        title="HAF by model and data set: means with bootstrap intervals",
+        title="HAF by model and data set: means with intervals",
         inches=(12, 2.6 + 0.5 * len(shown)),
     )
 

@@ -36,9 +36,9 @@ from services.haf.scoring import (
 from services.haf.transcript import Exchange, StatementTokens, Transcript, individual_stage
 from services.haf.variants import VARIANTS, HafVariant
 from shared.contracts import Scored
+from shared.estimates import BatchStatistics
 from shared.job_context import checking
 from shared.metric import Metric
-from shared.statistics.intervals import BatchStatistics
 
 SIDES: dict[Stage, str] = {"sufficiency": "toxic", "necessity": "non-toxic"}
 STAGES: dict[str, Stage] = {

@@ -17,7 +17,7 @@ from services.hatexscore.report import (
     LabelConflicts,
 )
 from shared.contracts import BatchReportRequest, Scored
-from shared.statistics.intervals import BatchStatistics
+from shared.estimates import UNIT, BatchStatistics
 
 Row = Scored[HatexscoreRequest, HatexscoreReport]
 
@@ -30,11 +30,15 @@ def batch_report(
     return HatexscoreBatchReport(
         **over.envelope(),
         components={
-            part: over.mean(part, [getattr(row.report.components, part) for row in rows])
+            part: over.mean(
+                part, [getattr(row.report.components, part) for row in rows], bounds=UNIT
+            )
             for part in HatexscoreComponents.model_fields
         },
         share_beaten=over.mean(
-            "share_beaten", (control.share_beaten if control else None for control in controls)
+            "share_beaten",
+            (control.share_beaten if control else None for control in controls),
+            bounds=UNIT,
         ),
         labels=label_conflicts(rows),
         groups=dict(sorted(Counter(g for row in rows for g in row.report.groups).items())),

@@ -1,4 +1,4 @@
-"""A report over many HLV results: means with paired bootstrap intervals, undefined ones counted.
+"""A report over many HLV results: means with paired intervals, undefined ones counted.
 
 Source: Chen et al., EMNLP 2025, Appendix F. Pure.
 """
@@ -24,7 +24,8 @@ from services.hlv.report import (
 )
 from services.hlv.scoring import CORRELATIONS, DIVERGENCES, ERRORS
 from shared.contracts import BatchReportRequest, Interval, Scored
-from shared.statistics.intervals import BatchStatistics, Floats, of_sums
+from shared.estimates import BatchStatistics
+from shared.statistics.clusters import Floats
 
 Rows = Sequence[Scored[HlvRequest, HlvReport]]
 
@@ -135,9 +136,7 @@ def _pooled(
     table = np.array(parts)  # (N, 5)
     statistics = {"rmse_pooled": _rmse, "mae_pooled": _mae, "r2_pooled": _r2}
     return {
-        metric: Estimate(
-            mean=over.statistic(f"{name} {metric}", table, of_sums(statistic)), undefined=0
-        )
+        metric: Estimate(mean=over.ratio(f"{name} {metric}", table, statistic), undefined=0)
         for metric, statistic in statistics.items()
     }
 

@@ -26,8 +26,8 @@ from services.hlv.report import (
 from services.hlv.scoring import by_key, epsilon, gain, score_answers, score_values
 from services.hlv.variants import VARIANTS, HlvVariant
 from shared.contracts import BatchReportRequest, Scored
+from shared.estimates import BatchStatistics
 from shared.metric import Metric
-from shared.statistics.intervals import BatchStatistics
 
 LOW_MASS = 0.5  # of the letters together: below it the judge mostly wanted to say something else
 

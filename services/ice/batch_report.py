@@ -35,8 +35,8 @@ from services.ice.report import (
 )
 from shared.charts.engine import BLUE, GREY, NOT_DRAWN, ORANGE
 from shared.charts.intervals import IntervalRow, interval_plot
-from shared.contracts import Interval, Plot
-from shared.statistics.intervals import BatchStatistics
+from shared.contracts import Plot
+from shared.estimates import UNIT, BatchStatistics
 
 MOST_LISTED = 1_000
 MEASURES = ("iou", "f1", "auprc")
@@ -128,7 +128,7 @@ def differences(
         yield MeanDifference(
             first=first,
             second=second,
-            difference=over.mean(f"{name(first)} - {name(second)}", gaps),
+            difference=over.mean(f"{name(first)} - {name(second)}", gaps, bounds=(-1.0, 1.0)),
             first_better=int(np.count_nonzero(gaps > 0)),
             second_better=int(np.count_nonzero(gaps < 0)),
         )
@@ -171,18 +171,13 @@ def orthogonality(
             if not values.size:
                 continue
             quantity = f"{measure} {name(key)}"
-            r, spearman, p = batch_tables.correlation(values, rates)
-            pair = np.stack([values, rates], axis=1)
-            drawn = (
-                None if r is None else over.statistic(f"r {quantity}", pair, batch_tables.pearson)
-            )
+            _, spearman, p = batch_tables.correlation(values, rates)
+            pairs = np.stack([values, rates], axis=1)
             yield Orthogonality(
                 configuration=key,
                 measure=measure,
-                mean=over.mean(quantity, values),
-                pearson=Interval(
-                    value=r, low=drawn and drawn.low, high=drawn and drawn.high, of=values.size
-                ),
+                mean=over.mean(quantity, values, bounds=UNIT),
+                pearson=over.correlation(f"r {quantity}", pairs),
                 spearman=spearman,
                 p_value=p,
             )

@@ -33,9 +33,10 @@ from services.ice.report import (
 )
 from services.ice.variants import VARIANTS, IceVariant
 from shared.contracts import Scored
+from shared.estimates import BatchStatistics
 from shared.metric import Collected, Metric
 from shared.models.labels import decided
-from shared.statistics.intervals import BatchStatistics
+from shared.statistics import ranks
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,8 +86,9 @@ class Ice(Metric[IceRequest, IceCollected, IceReport, IceVariant]):
         )
 
     def in_force(self, request: IceRequest, collected: IceCollected) -> Mapping[str, Any]:
-        """How many texts fill: they are inputs themselves."""
-        return {"infill_pool_texts": len(request.infill_pool)}
+        """How many texts fill: they are inputs themselves; the temperature, if not the model's."""
+        raw = {} if self.variant(request).calibrated else {"temperature": 1.0}
+        return {"infill_pool_texts": len(request.infill_pool), **raw}
 
     def summarize(
         self,
@@ -115,7 +117,7 @@ def _chance(first: Test) -> IceChance | None:
     draws = first.null.draws
     if draws == 0:
         return None
-    sd = None if first.null.sequential else kernel.chance_sd(draws)
+    sd = None if first.null.sequential else ranks.chance_sd(draws)
     return IceChance(win_rate=kernel.WIN_RATE_OF_CHANCE, sd=sd, draws=draws)
 
 

@@ -18,9 +18,10 @@ from services.ice.kernel import Floats
 from services.ice.operators import Operators, random_of
 from services.ice.report import IceNull, IceScores, Operator, Test, TestedOperator
 from services.ice.subsets import Subset
+from shared.estimates import histogram_of
 from shared.job_context import check, checking
-from shared.models.calls import Row
-from shared.statistics.intervals import histogram_of
+from shared.models.calls import Example, Row
+from shared.statistics import ranks
 
 FIRST_ROUND = 50
 
@@ -87,13 +88,13 @@ def _test(experiment: Experiment, one: TestInput) -> Test:
     effect = kernel.effect(observed, null, variant.ddof)
     return Test(
         **_common_fields(experiment, one),
-        win_rate=kernel.win_rate(observed, null, variant.tie),
-        strict_win_rate=kernel.strict_win_rate(observed, null, variant.tie),
-        tie_rate=kernel.tie_rate(observed, null, variant.tie),
+        win_rate=ranks.win_rate(observed, null, variant.tie),
+        strict_win_rate=ranks.strict_win_rate(observed, null, variant.tie),
+        tie_rate=ranks.tie_rate(observed, null, variant.tie),
         effect=variant.zero_effect if effect is None else effect,
         p_value=tails.above,
         p_anti=tails.below,
-        p_two_sided=kernel.two_sided(tails.above, tails.below),
+        p_two_sided=ranks.two_sided(tails.above, tails.below),
         verdict=kernel.verdict(tails.above, tails.below, experiment.tokenized.request.alpha),
         stopped_early=tails.ended,
         null=IceNull(
@@ -168,8 +169,8 @@ def tails(observed: float, null: Floats, most: int, ending: int) -> Tails:
 
     most: draws planned. ending: draws beyond the rationale that end a tail.
     """
-    above, first = kernel.sequential_p(null >= observed - kernel.TIE, most, ending)
-    below, second = kernel.sequential_p(null <= observed + kernel.TIE, most, ending)
+    above, first = kernel.sequential_p(null >= observed - ranks.TIE, most, ending)
+    below, second = kernel.sequential_p(null <= observed + ranks.TIE, most, ending)
     if first is None or second is None:
         return Tails(above, below, null.size, ended=False)
     return Tails(above, below, max(first, second), ended=max(first, second) < most)
@@ -180,8 +181,8 @@ def _tails_of(experiment: Experiment, one: TestInput) -> Tails:
     request, tie = experiment.tokenized.request, experiment.tokenized.variant.tie
     observed = one.observed or 0.0
     if request.adaptive is None or experiment.exact(one.trial):
-        above = kernel.p_value(observed, one.null, tie)
-        below = kernel.p_anti(observed, one.null, tie)
+        above = ranks.p_value(observed, one.null, tie)
+        below = ranks.p_anti(observed, one.null, tie)
         return Tails(above, below, one.null.size, ended=False)
     return tails(observed, one.null, request.draws, request.adaptive.exceedances)
 
@@ -312,6 +313,12 @@ class Experiment:
             return True
         observed, null = self.observed(operator, trial), self.null(operator, trial, places)
         return tails(observed, null, request.draws, request.adaptive.exceedances).ended
+
+    def example_of(self, key: Key) -> Example:
+        """What the rows of a key vary: the request's own example, or a released baseline."""
+        operator, subset = key
+        other = self.operators.empty_example(operator) if subset is None else None
+        return other or self.tokenized.example
 
     def rows_of(self, key: Key) -> list[Row]:
         """The rows whose mean is the score of a key; none: it has none."""

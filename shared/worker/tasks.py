@@ -23,6 +23,7 @@ from shared.contracts import (
     Scored,
     ServiceContract,
 )
+from shared.estimates import BatchStatistics
 from shared.job_context import checking
 from shared.ledger import batch_lines
 from shared.ledger.batch_lines import JobOutcome
@@ -30,7 +31,6 @@ from shared.ledger.engine import ledger, transaction
 from shared.metric import Metric, Service
 from shared.queue import AGAIN, app, is_batch, task_name
 from shared.settings import settings
-from shared.statistics.intervals import BatchStatistics
 from shared.telemetry import continued
 from shared.worker.job import MessageDelivery, Score, carry
 

@@ -13,7 +13,7 @@ from services.hlv.contract import CONTRACT
 from services.hlv.metric import SERVICE
 from services.hlv.report import HlvBatchReport, HlvTable
 from shared.contracts import BatchReportRequest, Scored
-from shared.statistics.intervals import BatchStatistics
+from shared.estimates import BatchStatistics
 from tests.hlv.judges import request
 
 score = SERVICE.score
@@ -63,7 +63,7 @@ def test_the_gain_is_paired_and_its_interval_is_scipys() -> None:
         (np.array(items),),
         np.mean,
         n_resamples=4_000,
-        method="percentile",
+        method="BCa",
         rng=np.random.default_rng(1),
     ).confidence_interval
     assert gain.value == pytest.approx(np.mean(items))

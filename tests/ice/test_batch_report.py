@@ -17,7 +17,7 @@ from services.ice.contract import IceRequest
 from services.ice.metric import SERVICE
 from services.ice.report import IceBatchReport, IceBatchReportRequest
 from shared.contracts import Scored
-from shared.statistics.intervals import BatchStatistics
+from shared.estimates import BatchStatistics
 from tests.ice.planted import noise, planted, weighted, word
 
 score_batch = SERVICE.score_batch
@@ -108,7 +108,7 @@ def test_the_mean_and_its_interval_are_those_of_scipy(report: IceBatchReport) ->
         assert one.win_rate.value == pytest.approx(np.mean(rates))
         if np.ptp(rates) == 0:
             continue
-        found: Any = stats.bootstrap((rates,), np.mean, method="percentile", rng=1)
+        found: Any = stats.bootstrap((rates,), np.mean, method="BCa", rng=1)
         oracle = found.confidence_interval
         assert one.win_rate.low == pytest.approx(oracle.low, abs=0.03)
         assert one.win_rate.high == pytest.approx(oracle.high, abs=0.03)
@@ -158,17 +158,6 @@ def test_the_granularity_of_the_correction_over_examples_is_stated(
     assert any("coarse" in warning for warning in report.warnings)
 
 
-@pytest.mark.parametrize(("examples", "draws", "needed"), [(500, 50, 99), (500, 100, 50)])
-def test_benjamini_hochberg_rejects_nothing_before_that_many(
-    examples: int, draws: int, needed: int
-) -> None:
-    least = 1 / (draws + 1)
-    assert batch_tables.needed_at_least_p(examples, least, 0.10) == needed
-    for reached, rejected in ((needed - 1, 0), (needed, needed)):
-        p_values = [least] * reached + [1.0] * (examples - reached)
-        assert sum(q <= 0.10 for q in batch_tables.benjamini_hochberg(p_values)) == rejected
-
-
 def test_nothing_to_report_is_said() -> None:
     report = batch_report([], ASKED)
     assert report.configurations == ()
@@ -177,43 +166,12 @@ def test_nothing_to_report_is_said() -> None:
     assert report.warnings
 
 
-def test_z_of_chance_is_standard_normal_under_the_null() -> None:
-    random = np.random.default_rng(0)
-    draws = random.choice([4, 50, 99], size=(3_000, 40))
-    rates = random.integers(0, draws + 1) / draws
-    found = [
-        batch_tables.z_of_chance(row, counts.tolist())
-        for row, counts in zip(rates, draws, strict=True)
-    ]
-    assert np.mean(found) == pytest.approx(0, abs=0.06)  # type: ignore[arg-type]
-    assert np.std(found) == pytest.approx(1, abs=0.04)  # type: ignore[arg-type]
-    assert np.mean(np.abs(found) > 1.96) == pytest.approx(0.05, abs=0.015)  # type: ignore[arg-type]
-
-
-def test_the_median_interval_covers_whatever_the_distribution() -> None:
-    random = np.random.default_rng(1)
-    covered = []
-    for _ in range(1_500):
-        low, high = batch_tables.median_interval(random.standard_cauchy(25), 0.95)
-        assert low is not None
-        assert high is not None
-        covered.append(low <= 0 <= high)
-    assert np.mean(covered) > 0.945
-    assert batch_tables.median_interval(np.arange(5.0), 0.95) == (None, None)
-
-
-def test_the_median_interval_is_scipy_s() -> None:
-    values = np.random.default_rng(2).normal(size=41)
-    oracle: Any = stats.quantile_test(values, q=0, p=0.5).confidence_interval(0.95)
-    assert batch_tables.median_interval(values, 0.95) == pytest.approx((oracle.low, oracle.high))
-
-
 def test_the_bootstrap_of_a_correlation_holds_it() -> None:
     random = np.random.default_rng(5)
     first = random.normal(size=80)
     pair = np.stack([first, 0.5 * first + random.normal(size=80)], axis=1)
     asked = IceBatchReportRequest(jobs=("job",), resamples=1_000)
-    drawn = BatchStatistics(SERVICE.contract, (), asked).statistic("r", pair, batch_tables.pearson)
+    drawn = BatchStatistics(SERVICE.contract, (), asked).correlation("r", pair)
     low, high = drawn.low, drawn.high
     r, rho, p = batch_tables.correlation(pair[:, 0], pair[:, 1])
     oracle = stats.pearsonr(pair[:, 0], pair[:, 1])

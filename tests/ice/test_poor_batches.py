@@ -12,8 +12,8 @@ from services.ice.contract import IceRequest
 from services.ice.metric import SERVICE
 from services.ice.report import IceBatchReport, IceReport
 from shared.contracts import Scored
+from shared.estimates import BatchStatistics
 from shared.redaction import without_text
-from shared.statistics.intervals import BatchStatistics
 from tests.ice.test_batch_report import ASKED, bodies, scored
 
 

@@ -37,6 +37,7 @@ MOST_CARDS, WIDE = 60, 16  # so many items with more columns than that are secti
 MOST_CHARACTERS = 300  # of a text in a cell
 NO_ANSWER = AnswerTable("")
 INTERVAL = frozenset(Interval.model_fields)
+BEFORE_2_0 = frozenset({"value", "low", "high", "of"})  # of reports that were stored then
 
 Json = Any
 Kind = Literal["number", "interval", "ours", "text"]
@@ -273,7 +274,7 @@ def cell(value: Json, ours: bool) -> Cell:
 
 def is_interval(value: Json) -> bool:
     """Whether this is an estimate with its interval."""
-    return isinstance(value, Mapping) and set(value) == INTERVAL
+    return isinstance(value, Mapping) and BEFORE_2_0 <= set(value) <= INTERVAL
 
 
 def _is_wordless(value: Json) -> bool:
