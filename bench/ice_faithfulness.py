@@ -182,7 +182,7 @@ def line(result: ConfigurationResult) -> str:
     return (
         f"| {name(result.configuration)}, n = {result.win_rate.of} | {percent(result.win_rate)} | "
         f"{100 * (result.strict_win_rate or 0):.1f} | {100 * (result.tie_rate or 0):.1f} | "
-        f"{rounded(result.z)} | {small(result.q_value)}"
+        f"{rounded(result.omnibus_z)} | {small(result.q_value)}"
         f" | {shown(result.effect)} | {verdicts} | {over.rejected} (raw {over.raw}) |"
     )
 

@@ -239,6 +239,18 @@ class BatchReportRequest(JobRequest):
     seed: int = Field(default=0, ge=0, le=2**63 - 1, description="of the bootstrap")
     resamples: int = Field(default=2_000, ge=100, le=100_000, description="of the bootstrap")
     confidence: float = Field(default=0.95, gt=0.5, lt=1, description="level of every interval")
+    cluster_key: Annotated[str, Word] | None = Field(
+        default=None,
+        min_length=1,
+        max_length=64,
+        description="metadata key whose value says which results belong together; absent, or a "
+        "result without it: those of one text do",
+    )
+    sequence: bool = Field(
+        default=False,
+        description="whether to add an interval of the mean score that holds however often a "
+        "growing batch is looked at",
+    )
 
     @model_validator(mode="after")
     def _one_of_two(self) -> Self:
@@ -272,6 +284,14 @@ class Interval(Message):
     )
 
 
+class SequenceInterval(Message):
+    """An interval of a mean that holds at every look, for values in the order of their arrival."""
+
+    low: float
+    high: float
+    of: int = Field(ge=1, description="texts so far; several results of one are averaged")
+
+
 class Plot(Message):
     """One picture, in both formats."""
 
@@ -291,12 +311,21 @@ class BatchReport(Message):
         default_factory=dict,
         description="jobs without a result, by status; filled in by the worker",
     )
-    score: Interval = Field(description="mean score, bootstrap interval over results")
+    duplicates: int = Field(
+        default=0, ge=0, description="results that repeat another's request and report; left out"
+    )
+    score: Interval = Field(description="mean score, with its interval over texts")
+    sequence: SequenceInterval | None = Field(
+        default=None,
+        description="of the mean score of the texts, where asked for; null where the score has no "
+        "range, and where the looks so far contradict each other",
+    )
     warnings: tuple[str, ...] = ()
     plots: tuple[Plot, ...] = ()
     seed: int
     resamples: int
     confidence: float
+    statistics_version: str = Field(default="1", description="of how intervals are made")
     service_version: str
 
 
@@ -400,6 +429,7 @@ class MetricContract(ServiceContract):
     version: str
     request: type[ScoreRequest]
     report: type[Report]
+    clustered_by: tuple[str, ...] = ("text", "text_pair")  # fields that say which text is judged
     batch_request: type[BatchReportRequest] = BatchReportRequest
     batch_report: type[BatchReport] = BatchReport
     batch_summary: str = ""  # none: counts and mean score

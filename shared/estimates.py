@@ -5,6 +5,7 @@ The one place where the estimates of `shared.statistics` become messages.
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,17 +13,28 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from shared.contracts import BatchReportRequest, Histogram, Interval, MetricContract, Scored
+from shared.contracts import (
+    BatchReportRequest,
+    Histogram,
+    Interval,
+    Message,
+    MetricContract,
+    Scored,
+    SequenceInterval,
+)
 from shared.job_context import check
 from shared.settings import SERVICE_VERSION
 from shared.statistics import intervals
 from shared.statistics.bootstrap import Resampling
 from shared.statistics.clusters import Floats
+from shared.statistics.comparing import PairedTest, paired
 from shared.statistics.intervals import UNBOUNDED, Bounds, IntervalEstimate, Keys, OfSums
+from shared.statistics.sequences import confidence_sequence
 
 BatchRequest = TypeVar("BatchRequest", bound=BatchReportRequest)
 Values = Iterable[float | None] | Floats
 
+STATISTICS_VERSION = "2"  # 1: percentile bootstrap over results
 UNIT: Bounds = (0.0, 1.0)
 BINS = 20
 
@@ -44,25 +56,56 @@ class BatchStatistics(Generic[BatchRequest]):
         request = self.request
         return Resampling(request.seed, request.resamples, request.confidence, check)
 
+    def keys(self, rows: Sequence[Scored[Any, Any]] | None = None) -> list[str]:
+        """The cluster of each result: what its metadata says under the request's `cluster_key`,
+        else its text; a result whose text was not kept is one of its own."""
+        named = self.request.cluster_key
+        return [self._key(row, named) for row in (self.rows if rows is None else rows)]
+
+    def _key(self, row: Scored[Any, Any], named: str | None) -> str:
+        chosen = row.request.metadata.get(named) if named is not None else None
+        if chosen is not None:
+            return f"metadata {chosen}"
+        fields = [getattr(row.request, field, None) for field in self.contract.clustered_by]
+        texts = [normalised(text) for text in map(_written, fields) if text]
+        return f"text {texts}" if texts else f"job {row.job_id}"
+
     def envelope(self) -> dict[str, Any]:
         """What every batch report has: `MyBatchReport(**over.envelope(), …)`."""
         scores = [row.report.score for row in self.rows]
         undefined = sum(score is None for score in scores)
         ranges = {row.report.range for row in self.rows}
         bounds = ranges.pop() if len(ranges) == 1 else UNBOUNDED
-        found = intervals.mean("score", scores, bounds=bounds, how=self.how)
+        found = intervals.mean("score", scores, self.keys(), bounds, self.how)
         nothing = () if len(scores) > undefined else ("no result has a score",)
         return {
             "metric": self.contract.name,
             "scored": len(scores),
             "undefined": undefined,
             "score": as_interval(found),
+            "sequence": self._sequence(scores, bounds) if self.request.sequence else None,
             "warnings": (*nothing, *found.warnings, *self._mixtures()),
             "seed": self.request.seed,
             "resamples": self.request.resamples,
             "confidence": self.request.confidence,
+            "statistics_version": STATISTICS_VERSION,
             "service_version": SERVICE_VERSION,
         }
+
+    def _sequence(self, scores: Sequence[float | None], bounds: Bounds) -> SequenceInterval | None:
+        """Over the means of the texts, in the order in which they first came."""
+        least, most = bounds
+        by_text: dict[str, list[float]] = {}
+        for score, key in zip(scores, self.keys(), strict=True):
+            if score is not None:
+                by_text.setdefault(key, []).append(score)
+        if not by_text or least is None or most is None:
+            return None
+        means = np.array([np.mean(own) for own in by_text.values()])
+        scaled = np.clip((means - least) / (most - least), 0, 1)
+        found = confidence_sequence(scaled, 1 - self.request.confidence)
+        low, high = (least + (most - least) * float(ends[-1]) for ends in (found.low, found.high))
+        return SequenceInterval(low=low, high=high, of=means.size) if low <= high else None
 
     def _mixtures(self) -> Iterator[str]:
         """What is averaged though it is not one thing."""
@@ -73,6 +116,12 @@ class BatchStatistics(Generic[BatchRequest]):
         ):
             if len(kinds) > 1:
                 yield f"results of several {what} are averaged: {', '.join(sorted(kinds))}"
+
+    def compare(
+        self, name: str, differences: Floats, keys: Keys = None, bounds: Bounds = UNBOUNDED
+    ) -> PairedTest:
+        """Of two systems on the same texts. differences: first - second, (N,)."""
+        return paired(name, differences, keys, bounds, self.how)
 
     def mean(
         self, name: str, values: Values, keys: Keys = None, bounds: Bounds = UNBOUNDED
@@ -87,9 +136,19 @@ class BatchStatistics(Generic[BatchRequest]):
         """Of ones among zeros and ones; None is left out."""
         return as_interval(intervals.share(list(values), keys, self.how))
 
-    def macro(self, name: str, groups: Sequence[Floats], bounds: Bounds = UNBOUNDED) -> Interval:
-        """The mean of the groups' means, each resampled by itself; empty groups are left out."""
-        strata = [(group, None) for group in groups]
+    def macro(
+        self,
+        name: str,
+        groups: Sequence[Floats],
+        keys: Sequence[Keys] = (),
+        *,
+        bounds: Bounds = UNBOUNDED,
+    ) -> Interval:
+        """The mean of the groups' means, each resampled by itself; empty groups are left out.
+
+        keys: of each group the cluster of each value; none: each value is one of its own.
+        """
+        strata = list(zip(groups, keys or [None] * len(groups), strict=True))
         return as_interval(intervals.macro(name, strata, bounds, self.how))
 
     def ratio(self, name: str, parts: Floats, of: OfSums, keys: Keys = None) -> Interval:
@@ -106,6 +165,18 @@ class BatchStatistics(Generic[BatchRequest]):
     def median(self, name: str, values: Values, keys: Keys = None) -> Interval:
         """No ends where there are too few values for the confidence."""
         return as_interval(intervals.median(name, list(values), keys, self.how))
+
+
+def normalised(text: str) -> str:
+    """As texts are compared that may be one: compatible characters, case and spaces are folded."""
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+
+
+def _written(field: object) -> str:
+    """A text, or a message that holds texts, as one string; empty: nothing was kept."""
+    if isinstance(field, Message):
+        return field.model_dump_json()
+    return field if isinstance(field, str) else ""
 
 
 def as_interval(found: IntervalEstimate) -> Interval:

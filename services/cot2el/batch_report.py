@@ -31,8 +31,8 @@ def batch_report(rows: Rows, over: BatchStatistics[BatchReportRequest]) -> Cot2e
         faithfulness=common["score"],
         faithfulness_pooled=_pooled(reports, over),
         faithfulness_by_chance=over.mean("chance", chance),
-        mean_similarity=over.mean("similarity", [p.mean_similarity for p in parts]),
-        kept_per_item=over.mean("kept", [p.distinct for p in parts]),
+        mean_similarity=over.mean("similarity", [p.mean_similarity for p in parts], over.keys()),
+        kept_per_item=over.mean("kept", [p.distinct for p in parts], over.keys()),
         filtered=_validated("filtered", [one.group_mean for one in found], over),
         parsed=_validated("parsed", [one.parsed for one in found], over),
         refinement=over.mean("refinement", gains) if found else None,
@@ -43,7 +43,7 @@ def _pooled(reports: Sequence[Cot2elReport], over: BatchStatistics[BatchReportRe
     """Kept / parsed over all explanations; items are drawn."""
     counts = [(one.components.kept, one.components.parsed) for one in reports]
     table = np.array(counts, dtype=np.float64).reshape(-1, 2)
-    return over.ratio("pooled", table, _share)
+    return over.ratio("pooled", table, _share, over.keys())
 
 
 def _share(sums: Floats) -> Floats:

@@ -35,6 +35,7 @@ from services.ftc.report import (
 )
 from shared.contracts import Interval, Scored
 from shared.estimates import BatchStatistics
+from shared.statistics.families import holm
 
 Row = Scored[FtcRequest, FtcReport]
 CASES: tuple[tuple[Case, NliLabel, str], ...] = (
@@ -132,7 +133,11 @@ def simulatability_of(rows: Sequence[Row]) -> tuple[Simulatability, ...]:
         ]
         if voted:
             found += [_simulatability(case, name, voted) for name in ("delta", "k", "w")]
-    return tuple(found)
+    adjusted = iter(holm([one.p_value for one in found if one.p_value is not None]))
+    return tuple(
+        one.model_copy(update={"p_adjusted": None if one.p_value is None else next(adjusted)})
+        for one in found
+    )
 
 
 def _simulatability(
@@ -172,8 +177,15 @@ def sensitivity_of(
         InputScores(
             inputs=inputs,
             results=len(some),
-            coverage=over.share([float(bool(row.report.counterfactuals)) for row in some]),
-            scores=scores_of(f"inputs {inputs}", components(row.report for row in some), over),
+            coverage=over.share(
+                [float(bool(row.report.counterfactuals)) for row in some], over.keys(some)
+            ),
+            scores=scores_of(
+                f"inputs {inputs}",
+                components(row.report for row in some),
+                over.keys([row for row in some if row.report.counterfactuals]),
+                over,
+            ),
             difference=_differences(inputs, whole, some, over) if inputs != "all" else {},
         )
         for inputs, some in by_inputs.items()
@@ -275,10 +287,14 @@ def components(reports: Iterable[FtcReport]) -> list[Satisfaction]:
 
 
 def scores_of(
-    name: str, found: Sequence[Satisfaction], over: BatchStatistics[FtcBatchReportRequest]
+    name: str,
+    found: Sequence[Satisfaction],
+    keys: Sequence[str],
+    over: BatchStatistics[FtcBatchReportRequest],
 ) -> FtcScores:
+    """Means over these; keys: the cluster of each."""
     means = {
-        part: over.mean(f"{name} {part}", [getattr(one, part) for one in found])
+        part: over.mean(f"{name} {part}", [getattr(one, part) for one in found], keys)
         for part in STATISTICS
     }
     mean_k = means["k"].value

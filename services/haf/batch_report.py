@@ -98,18 +98,18 @@ class _Group:
             by_stance=tuple(self._by_stance()),
         )
 
-    def _interval(self, name: str, values: Iterable[float | None]) -> Interval:
-        return self.over.mean("/".join((*self.origin, name)), values)
+    def _interval(
+        self, name: str, rows: Sequence[Row], value: Callable[[HafReport], float | None]
+    ) -> Interval:
+        values = [value(row.report) for row in rows]
+        return self.over.mean("/".join((*self.origin, name)), values, self.over.keys(rows))
 
     def _mean(self, name: str, value: Callable[[HafReport], float | None]) -> Interval:
-        return self._interval(name, [value(row.report) for row in self.rows])
+        return self._interval(name, self.rows, value)
 
     def _means(self, rows: Sequence[Row]) -> Means:
         return Means(
-            **{
-                name: self._interval(name, [getattr(row.report.components, name) for row in rows])
-                for name in Means.model_fields
-            }
+            **{name: self._interval(name, rows, _component(name)) for name in Means.model_fields}
         )
 
     def _within(
@@ -147,9 +147,13 @@ class _Group:
                 yield StanceScores(
                     stance=stance,
                     results=len(rows),
-                    score=self._interval("score", [row.report.score for row in rows]),
+                    score=self._interval("score", rows, lambda report: report.score),
                     means=self._means(rows),
                 )
+
+
+def _component(name: str) -> Callable[[HafReport], float | None]:
+    return lambda report: getattr(report.components, name)
 
 
 def _weighted_confidence(part: StagePart) -> float | None:

@@ -13,8 +13,9 @@ import numpy as np
 from scipy import stats
 
 from services.ice.contract import IceRequest
-from services.ice.kernel import Floats
+from services.ice.kernel import WIN_RATE_OF_CHANCE, Floats
 from services.ice.report import (
+    BatchVerdict,
     Configuration,
     ConfigurationResult,
     IceBatchReportRequest,
@@ -27,8 +28,9 @@ from services.ice.report import (
 from services.ice.variants import VARIANTS
 from shared.contracts import Scored
 from shared.estimates import UNIT, BatchStatistics
-from shared.statistics.comparing import normal_p, omnibus_z
-from shared.statistics.families import benjamini_hochberg, needed_at_least_p
+from shared.statistics.clusters import clustered
+from shared.statistics.comparing import least_flip_p, mean_test, normal_p, omnibus_z
+from shared.statistics.families import benjamini_hochberg, holm, needed_at_least_p
 
 ScoredIce = Scored[IceRequest, IceReport]
 
@@ -94,16 +96,20 @@ def summaries(
     """levels: false discovery rates over configurations and over examples."""
     found = [_summary(key, tested, over, levels[1]) for key, tested in table.items()]
     tested = [one.p_value for one in found if one.p_value is not None]
-    adjusted = iter(benjamini_hochberg(tested))
+    adjust = holm if over.request.error == "family" else benjamini_hochberg
+    adjusted = iter(adjust(tested))
     return [
         one if one.p_value is None else _decided(one, next(adjusted), levels[0]) for one in found
     ]
 
 
 def _decided(one: ConfigurationResult, q: float, alpha: float) -> ConfigurationResult:
-    verdict: Verdict = "inconclusive"
-    if q <= alpha and one.z is not None:
-        verdict = "faithful" if one.z > 0 else "anti-faithful"
+    mean = one.win_rate.value or 0.0
+    verdict: BatchVerdict = "inconclusive"
+    if q <= alpha:
+        verdict = "faithful" if mean > WIN_RATE_OF_CHANCE else "anti-faithful"
+    elif least_flip_p(one.win_rate.clusters or 0) > alpha:
+        verdict = "undecidable"
     return one.model_copy(update={"q_value": q, "verdict": verdict})
 
 
@@ -113,25 +119,43 @@ def _summary(
     over: BatchStatistics[IceBatchReportRequest],
     alpha: float,
 ) -> ConfigurationResult:
-    tests = [one.test for one in tested if one.test.win_rate is not None]
-    rates = _column(tests, "win_rate")
-    z = _z(key, tests)
+    known = [one for one in tested if one.test.win_rate is not None]
+    tests = [one.test for one in known]
+    rates, keys = _column(tests, "win_rate"), keys_of(known, over)
+    z, quantity = _z(key, tests), f"win rate {name(key)}"
+    found = mean_test(clustered(rates, keys), WIN_RATE_OF_CHANCE, over.request.seed, quantity)
     counted = Counter(test.verdict for test in tests)
     return ConfigurationResult(
         configuration=key,
         undefined=len(tested) - len(tests),
-        win_rate=over.mean(f"win rate {name(key)}", rates, bounds=UNIT),
+        win_rate=over.mean(quantity, rates, keys, UNIT),
         strict_win_rate=_mean(_column(tests, "strict_win_rate")),
         tie_rate=_mean(_column(tests, "tie_rate")),
-        z=z,
-        p_value=None if z is None else normal_p(z),
+        t=found.t,
+        p_t=found.p_t,
+        p_randomization=found.p_randomization,
+        p_value=found.p_value,
+        omnibus_z=z,
+        omnibus_p=None if z is None else normal_p(z),
         q_value=None,
         verdict=None,
-        effect=over.median(f"effect {name(key)}", _column(tests, "effect")),
+        effect=over.median(f"effect {name(key)}", *_effects(known, keys)),
         exact=sum(test.null.exact for test in tests),
         verdicts={verdict: counted[verdict] for verdict in VERDICTS},
         over_examples=_over_examples(tests, alpha),
     )
+
+
+def keys_of(tested: Sequence[Tested], over: BatchStatistics[IceBatchReportRequest]) -> list[str]:
+    """The cluster of each test: that of its job's text."""
+    return over.keys([over.rows[one.job] for one in tested])
+
+
+def _effects(tested: Sequence[Tested], keys: Sequence[str]) -> tuple[Floats, list[str]]:
+    """(n,) effects of the tests that have one, and their clusters."""
+    pairs = [(one.test.effect, key) for one, key in zip(tested, keys, strict=True)]
+    found = [(effect, key) for effect, key in pairs if effect is not None]
+    return np.array([effect for effect, _ in found]), [key for _, key in found]
 
 
 def _z(key: Configuration, tests: Sequence[Test]) -> float | None:

@@ -129,6 +129,7 @@ def warnings(
 ) -> tuple[str, ...]:
     """Each once, in this order."""
     found = [*_truncation(experiment), *_human_spans(experiment), *_of_variant(experiment, score)]
+    found += _split_words(experiment)
     found += [warning for test in tests for warning in _undefined_numbers(experiment, test)]
     found += [
         *_too_few_draws(experiment, tests),
@@ -149,6 +150,15 @@ def _truncation(experiment: Experiment) -> Iterator[str]:
             yield (
                 f"text-cut: the model reads the first {read} of {length} characters of {name}; "
                 f"{length - read} were cut and count for nothing"
+            )
+
+
+def _split_words(experiment: Experiment) -> Iterator[str]:
+    for trial in experiment.trials:
+        if trial.null.split:
+            yield (
+                f"{trial.explanation.name}: its spans begin or end inside a word, so that random "
+                "ones are made of tokens, not of words"
             )
 
 

@@ -14,7 +14,6 @@ from math import inf
 
 import numpy as np
 
-from services.ice import subsets
 from services.ice.contract import DEFAULT_MODEL, IceRequest
 from services.ice.cost import MOST_TOKENS, lowerings, passes_of, work_of_draws
 from services.ice.explanations import (
@@ -212,10 +211,10 @@ def cost_of(experiment: Experiment) -> tuple[Work, ...]:
 
     def works(request: IceRequest) -> tuple[Work, ...]:
         budgets = (None, *request.budgets)
-        sizes = {len(trial.rationale) for trial in experiment.trials if trial.k in budgets}
+        nulls = {t.null.key: t.null for t in experiment.trials if t.k in budgets}.values()
         drawn = [
-            (whole - eligible + size, min(request.draws, subsets.count_others(eligible, size)))
-            for size in sizes
+            (whole - eligible + null.size, min(request.draws, null.others(eligible)))
+            for null in nulls
         ]
         return tuple(work_of_draws(request, drawn, whole, lowerings(request, eligible, works)))
 

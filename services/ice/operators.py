@@ -66,7 +66,8 @@ class Operators:
         """
         mask = self.tokenized.tokens.mask_text
         own = self.tokenized.variant.released_operators and operator != "infill"
-        if not own or (operator != "delete" and mask is None):
+        unreadable = not self.scaffold and self.tokenized.kind == "classifier"
+        if not own or (unreadable if operator == "delete" else mask is None):
             return None
         text = "" if operator == "delete" or mask is None else " ".join([mask] * BASELINE)
         template = self.tokenized.request.template

@@ -40,6 +40,7 @@ class IceVariant:
     eligible: Literal["text", "all"]
     magnitude: bool  # computed attributions rank by |value|
     zero_effect: float | None  # the effect where the null has no spread
+    matched_null: bool = False  # random rationales are made in the way of the explanation's kind
     nsr_beside: bool = False  # NSR is reported beside the statistic, not as it
     gold_label: bool = False  # scores the gold label, which `target` names
     last_attention: bool = False  # an encoder's attention is that of its last layer
@@ -75,6 +76,7 @@ VARIANTS: dict[Variant, IceVariant] = {
     "robust": IceVariant(
         statistic=raw,
         stream=lambda _, random, eligible, size: subsets.distinct(random, eligible, size),
+        matched_null=True,
         nsr_beside=True,
         ddof=1,
         tie=TIE,

@@ -23,7 +23,6 @@ from shared.statistics.seeds import generator
 
 FLIPS = 9_999
 ENUMERATED = 13  # clusters whose sign patterns are fewer than that
-DECIDABLE = 6  # fewer clusters: no pattern of signs reaches p = 0.05 two-sided
 SAME = 1e-12  # relative: t of two patterns that are one but for rounding
 BYTE = 8
 MOST_BITS = 62
@@ -45,11 +44,6 @@ class MeanTest:
         """The larger of both."""
         known = [p for p in (self.p_t, self.p_randomization) if p is not None]
         return max(known, default=None)
-
-    @property
-    def decidable(self) -> bool:
-        """Whether so many clusters could have reached 0.05."""
-        return self.clusters >= DECIDABLE
 
 
 def mean_test(rows: Clustered, hypothesis: float, seed: int = 0, name: str = "mean") -> MeanTest:
@@ -88,6 +82,11 @@ def sign_flip_p(sums: Floats, sizes: Floats, seed: int, name: str) -> float:
         flipped = _studentised(total, weighted, sums, sizes)
         exceeding += int(np.count_nonzero(flipped >= observed[0] * (1 - SAME)))
     return (1 + exceeding) / (1 + FLIPS)
+
+
+def least_flip_p(clusters: int) -> float:
+    """The least two-sided p that sign flips of so many clusters can give, (0, 1]."""
+    return max(2.0 ** (1 - clusters), 1 / (FLIPS + 1)) if clusters else 1.0
 
 
 def _studentised(total: Floats, weighted: Floats, sums: Floats, sizes: Floats) -> Floats:

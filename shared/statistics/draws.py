@@ -56,13 +56,15 @@ def others(
 
     first: where there are no more than so many, they are listed by rank.
     """
-    for rank in _ranks(space.count, random, first):
+    for rank in ranks_of(space.count, random, first):
         found = space.at(rank)
         if found != observed:
             yield found
 
 
-def _ranks(count: int, random: np.random.Generator, first: int) -> Iterator[int]:
+def ranks_of(count: int, random: np.random.Generator, first: int) -> Iterator[int]:
+    """All ranks below `count`, each once, in uniform order; ascending where there are no more than
+    `first` besides one."""
     if count - 1 <= first:
         yield from range(count)
     elif count <= PERMUTED:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -28,8 +29,11 @@ def batch_report(rows: Any, request: Any) -> HlvBatchReport:
 ASKED = BatchReportRequest(jobs=("job_1",), resamples=4_000)
 
 
+NUMBERS = count(1)  # no two items are one
+
+
 def scored(**fields: Any) -> Scored[Any, Any]:
-    asked = request(**fields)
+    asked = request(**{"question": f"Which of these? ({next(NUMBERS)})"} | fields)
     return Scored(job_id="job_1", custom_id=None, request=asked, report=score(asked))
 
 

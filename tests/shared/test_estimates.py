@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from shared.contracts import BatchReportRequest, Histogram, Interval
+from shared.contracts import BatchReportRequest, Histogram, Interval, Scored
 from shared.estimates import BINS, BatchStatistics, histogram_of
 from shared.statistics import intervals
-from tests.echo_metric import ECHO
+from tests.echo_metric import ECHO, EchoRequest, echo
 
 ASKED = BatchReportRequest(jobs=("job_1",), resamples=400)
 
@@ -49,6 +50,44 @@ def test_the_request_s_own_seed_level_and_size_are_taken() -> None:
     assert wide.low < narrow.low < narrow.high < wide.high
     other = BatchStatistics(ECHO, (), ASKED.model_copy(update={"seed": 1})).mean("x", values)
     assert other.low != wide.low
+
+
+def echoed(text: str, job: str, **more: Any) -> Scored[Any, Any]:
+    asked = EchoRequest.model_validate({"text": text} | more)
+    return Scored(job, None, asked, echo(asked))
+
+
+def test_results_of_one_text_are_one_cluster() -> None:
+    texts = ["One  text", "one text", "ＯＮＥ TEXT", "another"]
+    rows = [echoed(text, f"job_{number}") for number, text in enumerate(texts)]
+    keys = BatchStatistics(ECHO, rows, ASKED).keys()
+    assert len(set(keys)) == 2
+    assert keys[0] == keys[1] == keys[2]
+    assert BatchStatistics(ECHO, rows, ASKED).envelope()["score"].clusters == 2
+
+
+def test_metadata_can_name_the_cluster_and_a_lost_text_is_one_of_its_own() -> None:
+    asked = ASKED.model_copy(update={"cluster_key": "post"})
+    rows = [echoed(text, f"job_{text}", metadata={"post": "7"}) for text in "abc"]
+    rows.append(echoed("d", "job_d"))
+    gone = [Scored(f"job_{n}", None, EchoRequest.model_construct(text=""), rows[0].report)
+            for n in range(2)]  # fmt: skip
+    keys = BatchStatistics(ECHO, [*rows, *gone], asked).keys()
+    assert len(set(keys)) == 1 + 1 + 2
+
+
+def test_a_growing_batch_may_be_looked_at_again_and_again() -> None:
+    rows = [echoed(f"text {number}", f"job_{number}") for number in range(40)]
+    asked = ASKED.model_copy(update={"sequence": True})
+    widths = []
+    for count in (5, 20, 40):
+        found = BatchStatistics(ECHO, rows[:count], asked).envelope()
+        assert found["sequence"].of == count
+        assert found["sequence"].low <= found["score"].value <= found["sequence"].high
+        widths.append(found["sequence"].high - found["sequence"].low)
+    assert widths == sorted(widths, reverse=True)
+    assert BatchStatistics(ECHO, rows, ASKED).envelope()["sequence"] is None
+    assert BatchStatistics(ECHO, (), asked).envelope()["sequence"] is None
 
 
 VALUES = st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=60).map(np.array)

@@ -13,6 +13,7 @@ from shared.statistics.bootstrap import Resampling
 from shared.statistics.clusters import clustered
 from shared.statistics.comparing import (
     FLIPS,
+    least_flip_p,
     mean_test,
     normal_p,
     omnibus_z,
@@ -76,8 +77,10 @@ def test_edge_cases_of_a_mean() -> None:
     sure = mean_test(clustered([0.9] * 8), 0.5)
     assert sure.p_value == pytest.approx(2 ** (1 - 8))
     assert sure.t is None
-    assert not mean_test(clustered([0.9] * 5), 0.5).decidable
-    assert mean_test(clustered([0.9] * 6), 0.5).p_value == pytest.approx(2**-5)
+    for count in (2, 5, 6, 13):
+        assert mean_test(clustered([0.9] * count), 0.5).p_value == least_flip_p(count)
+    assert least_flip_p(5) > 0.05 > least_flip_p(6)
+    assert least_flip_p(100) == 1 / (FLIPS + 1)
 
 
 def test_order_and_seed_of_flips() -> None:

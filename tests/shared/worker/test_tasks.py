@@ -77,7 +77,7 @@ def test_listed_jobs_come_in_the_listed_order_and_the_rest_is_counted(engine: En
     assert (result["scored"], result["score"]["value"]) == (2, 1.0)
 
 
-def test_a_batch_comes_in_the_order_of_its_lines_and_equal_lines_share_a_job(
+def test_a_batch_comes_in_the_order_of_its_lines_and_equal_lines_count_once(
     engine: Engine,
 ) -> None:
     first, second = echoed(engine, "one"), echoed(engine, "two")
@@ -113,9 +113,10 @@ def test_a_batch_comes_in_the_order_of_its_lines_and_equal_lines_share_a_job(
     assert [(row.custom_id, row.report.echo) for row in seen[-1]] == [
         ("z", "two"),
         ("y", "one"),
-        ("x", "two"),
     ]
     assert result["left_out"] == {"waiting": 1}
+    assert result["duplicates"] == 1
+    assert "1 result repeats others and counts once" in result["warnings"]
 
 
 @pytest.mark.parametrize("needs_text", [True, False])
