@@ -62,6 +62,7 @@ def requests(number: int, draws: int) -> list[FtcRequest]:
                 hypothesis=f"{who} {verb} playing {other} {where}.",
                 explanation=EXPLAINED[place % 3].format(one=one, other=other),
                 label=("contradiction", "neutral", "entailment")[place % 3],
+                language="en",
                 seed=place,
                 draws=draws,
             )

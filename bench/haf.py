@@ -304,6 +304,7 @@ def _request(rng: np.random.Generator) -> HafRequest:
     return HafRequest.model_validate(
         {
             "text": _sentence(rng, TEXT_WORDS),
+            "language": "en",
             "variant": "reference",
             "responses": {
                 "justify": _response(rng, "The given TEXT is toxic.", REASONS),

@@ -63,7 +63,8 @@ def main() -> None:
         seconds = (time.perf_counter() - started) / len(requests)
         print(f"\n### {study}: {len(requests)} examples, {seconds:.2f} s each\n", flush=True)
         print("\n".join(markdown(summed_up(scored))), flush=True)
-        for label in sorted({one.report.predicted_label for one in scored}):
+        known = {one.report.predicted_label or "" for one in scored} - {""}
+        for label in sorted(known):
             some = [one for one in scored if one.report.predicted_label == label]
             print(f"\n#### {study}: predicted {label}, {len(some)} examples\n", flush=True)
             print("\n".join(markdown(summed_up(some))), flush=True)

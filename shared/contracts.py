@@ -27,6 +27,9 @@ MetadataValue = Annotated[str, StringConstraints(max_length=512)]
 ModelName = Annotated[str, StringConstraints(min_length=1, max_length=128)]
 Id = Annotated[str, StringConstraints(max_length=64, pattern=r"^[A-Za-z0-9_-]*$")]  # no NUL
 Count = Annotated[int, Field(ge=0)]
+LanguageTag = Annotated[
+    str, StringConstraints(max_length=35, pattern=r"^(auto|[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8})*)$")
+]
 EndpointId = Annotated[str, StringConstraints(pattern=r"^we_[0-9a-f]{32}$")]
 AuditField = Annotated[str, StringConstraints(max_length=500)]
 
@@ -126,6 +129,24 @@ class ScoreRequest(JobRequest):
     seed: int = Field(default=0, ge=0, le=2**63 - 1, description="of every random draw")
 
 
+class LanguageRequest(ScoreRequest):
+    """What the request of a metric has in common whose models or rules do not know every language.
+
+    A metric whose `language` or `accept_untrained_languages` means more describes them itself.
+    """
+
+    language: Annotated[LanguageTag, Parameter] = Field(
+        default="auto",
+        examples=["en", "de", "zh-Hant"],
+        description="BCP 47, of all texts, believed as it is; `auto` identifies it",
+    )
+    accept_untrained_languages: bool = Field(
+        default=False,
+        description="ask a model about a text in a language that it did not learn, with a "
+        "warning; else the score of such a text is null",
+    )
+
+
 TRANSPORT = frozenset({"metadata", "context", "webhook", "do_not_store_text"})  # change no score
 OF_PROVENANCE = frozenset({"model", "variant", "seed"})  # it has fields of its own for these
 
@@ -188,6 +209,37 @@ class LanguageFound(Message):
     by: Literal["request", "script", "model", "undecided"]
 
 
+class Languages(Message):
+    """The explanation may be in another language than the text."""
+
+    text: LanguageFound
+    explanation: LanguageFound | None = Field(
+        default=None, description="null where it has no words of its own"
+    )
+
+
+UnreadCode = Literal[  # why a model's answer has no P
+    "answer-unread", "label-not-listed", "answer-cut-by-reasoning", "no-logprobs", "text-too-long"
+]
+ReasonCode = Literal[
+    "no-rules",
+    "language-undecided",
+    "untrained-language",
+    "probability-missing",
+    "label-unknown",
+    "quote-not-found",
+    UnreadCode,
+]
+
+
+class NullReason(Message):
+    """Why a number is null."""
+
+    component: Annotated[str, Word] = Field(description="the component, or `score`")
+    code: ReasonCode
+    detail: Annotated[str, Word]
+
+
 class Evidence(Message):
     """A span that the score rests on."""
 
@@ -209,6 +261,16 @@ class Report(Message):
     evidence: tuple[Evidence, ...] = Field(description="the spans that it rests on")
     control: Message | None = Field(description="the chance baseline; null where undefined")
     warnings: tuple[str, ...] = Field(default=(), description="why something is null or doubtful")
+    reasons: tuple[NullReason, ...] = Field(
+        default=(),
+        description="why the score and what it is made of is null, by code; `warnings` has more in "
+        "sentences",
+    )
+    languages: Languages | None = Field(
+        default=None,
+        description="and how they were identified; null where no rules and no model depend on "
+        "them, and in results of earlier versions",
+    )
     provenance: Provenance
 
 
@@ -292,6 +354,14 @@ class SequenceInterval(Message):
     of: int = Field(ge=1, description="texts so far; several results of one are averaged")
 
 
+class LanguageScores(Message):
+    """The results whose text is in one language."""
+
+    results: Count
+    undefined: Count = Field(description="of these, results without a score")
+    score: Interval = Field(description="mean score, with its interval over texts")
+
+
 class Plot(Message):
     """One picture, in both formats."""
 
@@ -319,6 +389,14 @@ class BatchReport(Message):
         default=None,
         description="of the mean score of the texts, where asked for; null where the score has no "
         "range, and where the looks so far contradict each other",
+    )
+    reasons: dict[str, Count] = Field(
+        default_factory=dict,
+        description="code → results whose score is null for it; one may have several",
+    )
+    by_language: dict[str, LanguageScores] = Field(
+        default_factory=dict,
+        description="language of the text → its results; those without one are left out",
     )
     warnings: tuple[str, ...] = ()
     plots: tuple[Plot, ...] = ()
@@ -460,5 +538,5 @@ class MetricContract(ServiceContract):
             needs_text=self.batch_needs_text,
             request=self.batch_request,
             report=self.batch_report,
-            intervals=self.batch_intervals,
+            intervals=self.batch_intervals + 1,  # by language: each result once more
         )

@@ -6,9 +6,11 @@ The one place where the estimates of `shared.statistics` become messages.
 from __future__ import annotations
 
 import unicodedata
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -17,6 +19,7 @@ from shared.contracts import (
     BatchReportRequest,
     Histogram,
     Interval,
+    LanguageScores,
     Message,
     MetricContract,
     Scored,
@@ -83,6 +86,8 @@ class BatchStatistics(Generic[BatchRequest]):
             "scored": len(scores),
             "undefined": undefined,
             "score": as_interval(found),
+            "reasons": self._reasons(),
+            "by_language": self._by_language(),
             "sequence": self._sequence(scores, bounds) if self.request.sequence else None,
             "warnings": (*nothing, *found.warnings, *self._mixtures()),
             "seed": self.request.seed,
@@ -91,6 +96,29 @@ class BatchStatistics(Generic[BatchRequest]):
             "statistics_version": STATISTICS_VERSION,
             "service_version": SERVICE_VERSION,
         }
+
+    def _reasons(self) -> dict[str, int]:
+        """Why scores are null, the most frequent reason first."""
+        of_scores = (
+            {reason.code for reason in row.report.reasons if reason.component == "score"}
+            for row in self.rows
+        )
+        return dict(Counter(chain.from_iterable(map(sorted, of_scores))).most_common())
+
+    def _by_language(self) -> dict[str, LanguageScores]:
+        found: dict[str, list[Scored[Any, Any]]] = {}
+        for row in self.rows:
+            if row.report.languages is not None:
+                found.setdefault(row.report.languages.text.code, []).append(row)
+        return {code: self._of_language(code, rows) for code, rows in sorted(found.items())}
+
+    def _of_language(self, code: str, rows: Sequence[Scored[Any, Any]]) -> LanguageScores:
+        scores = [row.report.score for row in rows]
+        return LanguageScores(
+            results=len(scores),
+            undefined=scores.count(None),
+            score=self.mean(f"score in {code}", scores, self.keys(rows)),
+        )
 
     def _sequence(self, scores: Sequence[float | None], bounds: Bounds) -> SequenceInterval | None:
         """Over the means of the texts, in the order in which they first came."""

@@ -1,4 +1,7 @@
-"""The language of a short text: by the request, by its script, by py3langid, or undecided.
+"""The language of a short text, and whether the rules and the models that are asked know it.
+
+By the request, by its script, by py3langid, or undecided. A score in a language that a model did
+not learn, or that no rules read, looks like any other: such a score is null, with an `Obstacle`.
 
 Source: py3langid 0.4.0 (Barbaresi's fork of Lui & Baldwin's langid.py, ACL 2012; BSD-3-Clause, 139
 languages, a wheel of 4.6 MB, the whole process 133 MB), which of five libraries never took a
@@ -24,11 +27,12 @@ import re
 import unicodedata
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from shared.contracts import LanguageFound
+from shared.contracts import LanguageFound, LanguageRequest, Languages, ReasonCode
 
 UNDECIDED = "und"
 CONFIDENT = 0.5  # probability of the likeliest language, after folding
@@ -207,6 +211,115 @@ def is_covered(found: LanguageFound, languages: Collection[str]) -> bool:
     if "*" in languages:
         return True
     return found.code != UNDECIDED and found.code in {canonical(each) for each in languages}
+
+
+@dataclass(frozen=True, slots=True)
+class Obstacle:
+    """Why something cannot be computed."""
+
+    code: ReasonCode
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class LanguageCoverage:
+    """Whether rules and models know the languages of a request. obstacles: why its score is null;
+    warnings: why it may mean less than it seems to."""
+
+    languages: Languages | None = None
+    obstacles: tuple[Obstacle, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ModelLanguages:
+    """What a model learned, as it states it (BCP 47 tags, `*`: all; empty: not stated)."""
+
+    model: str
+    learned: tuple[str, ...]
+
+    def obstacle(self, found: LanguageFound, what: str = "text") -> Obstacle | None:
+        """Why this model must not be asked about a text in this language. what: the text is."""
+        if not self.learned or is_covered(found, self.learned):
+            return None
+        known = ", ".join(self.learned)
+        if found.code == UNDECIDED:
+            detail = f"the {what}'s language is undecided; {self.model} learned {known}; send "
+            return Obstacle("language-undecided", f"{detail}`language`")
+        detail = f"the {what}'s language is {found.code}; {self.model} learned {known}"
+        return Obstacle("untrained-language", detail)
+
+    def doubts(self, found: LanguageFound, what: str = "text") -> Iterator[str]:
+        """What an answer about such a text must be read with."""
+        obstacle = self.obstacle(found, what)
+        if not self.learned:
+            yield f"languages-not-stated: {self.model} does not say which languages it learned"
+        elif obstacle is not None:
+            yield obstacle.detail
+
+
+def requested_language(request: LanguageRequest) -> str | None:
+    return None if request.language == "auto" else request.language
+
+
+def model_coverage(
+    request: LanguageRequest,
+    languages: Languages,
+    asked: Sequence[ModelLanguages],
+    unread: Sequence[Obstacle | None] = (),
+) -> LanguageCoverage:
+    """Whether the models that a request asks learned the language of its text.
+
+    unread: what the rules cannot read (`rules_obstacle`); no request accepts that.
+    """
+    text = languages.text
+    doubts = dict.fromkeys(doubt for model in asked for doubt in model.doubts(text))
+    learned = [] if request.accept_untrained_languages else [one.obstacle(text) for one in asked]
+    obstacles = tuple(dict.fromkeys(filter(None, (*unread, *learned))))
+    return LanguageCoverage(languages, obstacles, () if obstacles else tuple(doubts))
+
+
+def rules_obstacle(
+    text: str, found: LanguageFound, beside: LanguageFound | None, ruled: Collection[str]
+) -> Obstacle | None:
+    """Why no rules read this text; None where they do, or where it holds no letter to read.
+
+    ruled: the languages that there are rules for. beside: of the text that belongs to it, None
+    before it is written; an undecided text in Latin script is read as English beside English.
+    """
+    if found.code in ruled or not any(map(str.isalpha, text)):
+        return None
+    known = ", ".join(sorted(ruled))
+    if found.code != UNDECIDED:
+        detail = f"a text's language is {found.code}; there are rules for {known}"
+        return Obstacle("no-rules", detail)
+    english = "en" in ruled and (beside is None or beside.code == "en")
+    if english and in_latin_script(text):
+        return None
+    return Obstacle(
+        "language-undecided",
+        f"a text's language is undecided; there are rules for {known}; send `language`",
+    )
+
+
+def rules_coverage(
+    text: str, explanation: str | None, sent: str | None, ruled: Collection[str]
+) -> tuple[Languages, tuple[Obstacle, ...]]:
+    """The languages of both, and why rules do not read them. explanation: None before it is
+    written; sent: the requested language, None: identify it."""
+    found = find_language(text, sent)
+    beside = None if explanation is None else find_language(explanation, sent)
+    unread = [rules_obstacle(text, found, beside, ruled)]
+    if explanation is not None and beside is not None:
+        unread.append(rules_obstacle(explanation, beside, found, ruled))
+    languages = Languages(text=found, explanation=beside)
+    return languages, tuple(dict.fromkeys(filter(None, unread)))
+
+
+def in_latin_script(text: str) -> bool:
+    """Whether most letters are."""
+    scripts = _scripts(text)
+    return scripts["Latin"] >= TELLING * sum(scripts.values())
 
 
 def _words(text: str) -> list[str]:

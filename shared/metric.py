@@ -7,14 +7,16 @@ registers that. Workers only: whoever imports this may load numpy.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Generic, TypeVar, final, get_args
 
 from shared.contracts import (
     BatchReport,
+    Languages,
     Message,
     MetricContract,
     ModelUse,
+    NullReason,
     Provenance,
     Report,
     Scored,
@@ -23,15 +25,20 @@ from shared.contracts import (
     Variant,
 )
 from shared.estimates import BatchStatistics
+from shared.language import LanguageCoverage, Obstacle
 from shared.settings import SERVICE_VERSION
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Collected:
-    """What the models answered to one request; a metric adds its arrays."""
+    """What the models answered to one request; a metric adds its arrays.
+
+    obstacles: why nothing can be scored; the report is then `undefined`."""
 
     models: tuple[ModelUse, ...] = ()
     warnings: tuple[str, ...] = ()
+    languages: Languages | None = None
+    obstacles: tuple[Obstacle, ...] = ()
 
 
 Request = TypeVar("Request", bound=ScoreRequest)
@@ -75,6 +82,15 @@ class Metric(Service, Generic[Request, Answers, Result, Choices]):
         """Pure; `MyReport(**self.envelope(request, collected), …)`."""
         raise NotImplementedError
 
+    def coverage(self, request: Request) -> LanguageCoverage:
+        """Whether the rules and models that it needs know its languages; obstacles: nothing is
+        collected, and the report is `undefined`."""
+        return LanguageCoverage()
+
+    def undefined(self, request: Request, collected: Collected) -> Result:
+        """The report where nothing can be scored: `score` null, and all that it is made of."""
+        raise NotImplementedError
+
     def summarize(
         self, rows: Sequence[Scored[Request, Result]], over: BatchStatistics[Any]
     ) -> BatchReport:
@@ -102,12 +118,40 @@ class Metric(Service, Generic[Request, Answers, Result, Choices]):
         """The same reports as one by one, byte for byte, with the model calls of all together."""
         expanded = [self.expand(request) for request in requests]
         asked = [one for several in expanded for one in several]
-        pairs = zip(asked, self.collect(asked), strict=True)
-        made = iter([self.report(*pair) for pair in pairs])
+        made = iter(self._reports(asked))
         return [
             self.join(request, [next(made) for _ in several])
             for request, several in zip(requests, expanded, strict=True)
         ]
+
+    def _reports(self, asked: Sequence[Request]) -> list[Result]:
+        """One each; models are asked about those alone whose languages they know."""
+        covered = [self.coverage(request) for request in asked]
+        known = [one for one, own in zip(asked, covered, strict=True) if not own.obstacles]
+        answers = iter(self.collect(known) if known else ())
+        return [
+            self._undefined(request, _beside(own, Collected()))
+            if own.obstacles
+            else self._report(request, _beside(own, next(answers)))
+            for request, own in zip(asked, covered, strict=True)
+        ]
+
+    def _report(self, request: Request, collected: Answers) -> Result:
+        if collected.obstacles:
+            return self._undefined(request, collected)
+        return self.report(request, collected)
+
+    def _undefined(self, request: Request, collected: Collected) -> Result:
+        """With the reason beside every null."""
+        report = self.undefined(request, collected)
+        parts = dict(report.components)
+        null = ["score", *(name for name, value in parts.items() if value is None)]
+        reasons = tuple(
+            NullReason(component=name, code=obstacle.code, detail=obstacle.detail)
+            for name in null
+            for obstacle in collected.obstacles
+        )
+        return report.model_copy(update={"reasons": reasons})
 
     @final
     def variant(self, request: Request) -> Choices:
@@ -116,13 +160,15 @@ class Metric(Service, Generic[Request, Answers, Result, Choices]):
 
     @final
     def envelope(
-        self, request: Request, collected: Answers, warnings: Iterable[str] = ()
+        self, request: Request, collected: Collected, warnings: Iterable[str] = ()
     ) -> dict[str, Any]:
-        """What every report has: metric, warnings (collected ones first) and provenance."""
+        """What every report has: metric, warnings (collected ones first), languages, provenance."""
+        details = [obstacle.detail for obstacle in collected.obstacles]
         standing = dict.fromkeys(each for use in collected.models for each in use.warnings)
         return {
             "metric": self.contract.name,
-            "warnings": (*collected.warnings, *standing, *warnings),
+            "warnings": (*collected.warnings, *details, *standing, *warnings),
+            "languages": collected.languages,
             "provenance": Provenance(
                 metric_version=self.contract.version,
                 variant=request.variant,
@@ -134,8 +180,9 @@ class Metric(Service, Generic[Request, Answers, Result, Choices]):
         }
 
     @final
-    def parameters(self, request: Request, collected: Answers) -> dict[str, Any]:
-        """Every parameter in force: as sent, else the variant's own, else as `in_force` says."""
+    def parameters(self, request: Request, collected: Any) -> dict[str, Any]:
+        """Every parameter in force: as sent, else the variant's own, else as `in_force` says (of
+        what was collected: not where nothing could be)."""
         sent = request.model_dump(mode="json", exclude=set(self.contract.not_parameters))
         row = self.variant(request)
         own = {
@@ -143,4 +190,15 @@ class Metric(Service, Generic[Request, Answers, Result, Choices]):
             for name, value in sent.items()
             if value is None and hasattr(row, name)
         }
-        return {**sent, **own, **self.in_force(request, collected)}
+        in_force = {} if collected.obstacles else self.in_force(request, collected)
+        return {**sent, **own, **in_force}
+
+
+def _beside(coverage: LanguageCoverage, collected: Answers) -> Answers:
+    """What was collected, and how far its languages are known."""
+    return replace(
+        collected,
+        languages=collected.languages or coverage.languages,
+        obstacles=(*coverage.obstacles, *collected.obstacles),
+        warnings=(*coverage.warnings, *collected.warnings),
+    )

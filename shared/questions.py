@@ -78,6 +78,16 @@ CHOOSE = {
 }
 
 
+def in_words(question: Question) -> str:
+    """The caller's own words alone, one field a line."""
+    match question:
+        case Inference():
+            return f"{question.premise}\n{question.hypothesis}"
+        case Scenario():
+            return f"{question.scenario}\n{question.question}"
+    return question
+
+
 def asked(question: Question) -> str:
     """The question as a prompt shows it, one field a line."""
     match question:

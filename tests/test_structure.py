@@ -34,6 +34,7 @@ PROTECTION = {  # against costly and hostile requests, models that are away, and
     "shared/ledger/private_requests.py",
     "shared/ledger/turns.py",
     "shared/models/availability.py",
+    "shared/models/status_board.py",  # the gateway looks every 2 s: between or within the legs
     "shared/priority.py",
     "shared/priority_lock.py",
     "shared/segments.py",

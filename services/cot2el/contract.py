@@ -14,10 +14,12 @@ from services.cot2el.report import Cot2elBatchReport, Cot2elReport
 from shared.contracts import (
     FormField,
     Input,
+    LanguageRequest,
+    LanguageTag,
     Message,
     MetricContract,
     ModelName,
-    ScoreRequest,
+    Parameter,
     SurprisingRule,
 )
 from shared.questions import Explanation, Options, Passage, Question, asked
@@ -62,7 +64,7 @@ class Writing(Message):
     )
 
 
-class Cot2elRequest(ScoreRequest):
+class Cot2elRequest(LanguageRequest):
     """A question with options, and a chain of thought about it, given or generated."""
 
     question: Annotated[Question, Input] = Field(
@@ -94,8 +96,12 @@ class Cot2elRequest(ScoreRequest):
         description="an explanation that no unit exceeds is dropped; 0: none is; absent: the "
         "variant's own, 0.6, and 0 for `paper`",
     )
-    language: Literal["en", "zh", "ko", "ja", "auto"] = Field(
-        default="auto", description="of the reasoning, for the rules of segmentation"
+    language: Annotated[LanguageTag, Parameter] = Field(
+        default="auto",
+        examples=["en", "zh", "ko", "ja"],
+        description="BCP 47, of question and reasoning, believed as it is; `auto` identifies each "
+        "by itself. The prompts are English; the rules of segmentation read en, zh, ko and ja; "
+        "`units` of your own need neither",
     )
     human_pairs: Annotated[Pairs | None, Input] = Field(
         default=None, description="pairs that an annotator marked: the result is compared with them"
@@ -231,7 +237,7 @@ def _prompts(request: Cot2elRequest) -> Iterator[Work]:
 
 CONTRACT = MetricContract(
     name="cot2el",
-    version="1.0",
+    version="1.1",
     summary="Which sentences of a chain of thought speak for and against each option?",
     request=Cot2elRequest,
     report=Cot2elReport,
@@ -250,7 +256,7 @@ CONTRACT = MetricContract(
     surprising=(
         SurprisingRule(
             name="not-parsed",
-            path='$ ? (@.status != "ok")',
+            path='$ ? (@.status == "no_reasoning" || @.status == "parse_failed")',
             says="the reasoning could not be read into explanations",
         ),
     ),

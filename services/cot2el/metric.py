@@ -6,6 +6,7 @@ Source: Chen et al., EMNLP 2025, section 4.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,8 @@ import numpy as np
 from services.cot2el.agreement import Measures, agreement, column_mean, group_mean
 from services.cot2el.batch_report import batch_report
 from services.cot2el.contract import CONTRACT, Cot2elRequest, Writing
-from services.cot2el.model_calls import Cot2elCollected, draft_and_compare
-from services.cot2el.refinement import RefinedReasoning
+from services.cot2el.model_calls import Cot2elCollected, draft_and_compare, model_languages
+from services.cot2el.refinement import RULED, RefinedReasoning
 from services.cot2el.report import (
     Cot2elBatchReport,
     Cot2elComponents,
@@ -28,10 +29,20 @@ from services.cot2el.report import (
     Validation,
 )
 from services.cot2el.variants import VARIANTS, Cot2elVariant
-from shared.contracts import BatchReportRequest, Scored
+from shared.contracts import BatchReportRequest, Languages, Scored
 from shared.estimates import BatchStatistics
-from shared.metric import Metric
-from shared.questions import Explanation, Stance
+from shared.language import (
+    LanguageCoverage,
+    Obstacle,
+    find_language,
+    model_coverage,
+    requested_language,
+    rules_obstacle,
+)
+from shared.metric import Collected, Metric
+from shared.questions import Explanation, Stance, in_words
+
+PROMPTED = ("en",)  # what the prompts of the three stages are written in
 
 
 class Cot2el(Metric[Cot2elRequest, Cot2elCollected, Cot2elReport, Cot2elVariant]):
@@ -41,7 +52,29 @@ class Cot2el(Metric[Cot2elRequest, Cot2elCollected, Cot2elReport, Cot2elVariant]
     variants = VARIANTS
 
     def collect(self, requests: Sequence[Cot2elRequest]) -> list[Cot2elCollected]:
-        return draft_and_compare(requests)
+        found = draft_and_compare(requests)
+        return [_described(request, own) for request, own in zip(requests, found, strict=True)]
+
+    def coverage(self, request: Cot2elRequest) -> LanguageCoverage:
+        """Of the prompts and the rules of segmentation, and of the models that write."""
+        languages, unread = _ruled(request, request.reasoning)
+        return model_coverage(request, languages, model_languages(request), unread)
+
+    def undefined(self, request: Cot2elRequest, collected: Collected) -> Cot2elReport:
+        return Cot2elReport(
+            **self.envelope(request, collected),
+            score=None,
+            range=(0, 1),
+            status="not_read",
+            components=NOTHING,
+            evidence=(),
+            dropped=(),
+            sets=Sets(el=(), el_sup=(), el_opp=(), filtered=(), filtered_sup=(), filtered_opp=()),
+            reasoning=request.reasoning,
+            parse=None,
+            validation=None,
+            control=None,
+        )
 
     def report(self, request: Cot2elRequest, collected: Cot2elCollected) -> Cot2elReport:
         draft, refinement = collected.draft, collected.refinement
@@ -81,6 +114,38 @@ class Cot2el(Metric[Cot2elRequest, Cot2elCollected, Cot2elReport, Cot2elVariant]
         over: BatchStatistics[BatchReportRequest],
     ) -> Cot2elBatchReport:
         return batch_report(rows, over)
+
+
+NOTHING = Cot2elComponents(
+    faithfulness=None,
+    mean_similarity=None,
+    parsed=0,
+    kept=0,
+    distinct=0,
+    labels_with_support=0,
+    units=0,
+)
+
+
+def _described(request: Cot2elRequest, collected: Cot2elCollected) -> Cot2elCollected:
+    """Reasoning that a model wrote may be in another language than its prompt."""
+    languages, unread = _ruled(request, collected.draft.reasoning)
+    return replace(collected, languages=languages, obstacles=unread)
+
+
+def _ruled(request: Cot2elRequest, reasoning: str | None) -> tuple[Languages, tuple[Obstacle, ...]]:
+    """Whether prompts and rules read question and reasoning; None: it is not written yet."""
+    sent = requested_language(request)
+    asked = in_words(request.question)
+    question = find_language(asked, sent)
+    thought = None if reasoning is None else find_language(reasoning, sent)
+    found = [rules_obstacle(asked, question, thought, PROMPTED)] if request.model else []
+    segmented = request.units is None  # by our rules
+    if reasoning is not None and thought is not None and (request.model or segmented):
+        ruled = PROMPTED if request.model else RULED
+        found.append(rules_obstacle(reasoning, thought, question, ruled))
+    languages = Languages(text=question, explanation=thought)
+    return languages, tuple(dict.fromkeys(filter(None, found)))
 
 
 def _components(refinement: RefinedReasoning) -> Cot2elComponents:

@@ -21,6 +21,7 @@ from services.cot2el.refinement import RefinedReasoning, refine_draft
 from services.cot2el.stages import ReasoningDraft, drafts
 from shared.contracts import ModelUse
 from shared.errors import pointing_to
+from shared.language import ModelLanguages
 from shared.metric import Collected
 from shared.models.calls import Pair
 from shared.models.ports import models
@@ -81,6 +82,11 @@ def _collected(
         models=tuple(uses),
         warnings=draft.warnings,
     )
+
+
+def model_languages(request: Cot2elRequest) -> tuple[ModelLanguages, ...]:
+    names = _writers(request)
+    return tuple(ModelLanguages(name, models().writer(name).languages) for name in names)
 
 
 def _writers(request: Cot2elRequest) -> list[str]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import get_args
 
 import numpy as np
 
@@ -26,13 +27,16 @@ from services.cot2el.stages import ReasoningDraft
 from services.cot2el.variants import VARIANTS
 from shared.errors import TooCostly
 from shared.job_context import checking
+from shared.language import canonical
 from shared.questions import Explanation
+
+RULED: tuple[Language, ...] = get_args(Language)
 
 
 def refine_draft(draft: ReasoningDraft) -> RefinedReasoning:
     """A draft's pairs, each with its unit of the reasoning, and the control."""
     request, text = draft.request, draft.reasoning or ""
-    language = detect_language(text) if request.language == "auto" else request.language
+    language = segmented_as(request, text)
     rule = rule_of(request)
     granularity = request.granularity or VARIANTS[request.variant].granularity
     segmenter: Segmenter = UnitRules(granularity)
@@ -48,6 +52,12 @@ def refine_draft(draft: ReasoningDraft) -> RefinedReasoning:
         refined=tuple(refine(draft.pairs, text, units, rule)),
         chance=_chance(request, draft.pairs, text, units, rule),
     )
+
+
+def segmented_as(request: Cot2elRequest, text: str) -> Language:
+    """Which rules of segmentation read it; `units` that were sent need none."""
+    sent = canonical(request.language)
+    return next((one for one in RULED if one == sent), None) or detect_language(text)
 
 
 @dataclass(frozen=True)

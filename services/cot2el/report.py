@@ -127,9 +127,10 @@ class ShuffledWords(Message):
 class Cot2elReport(Report):
     """The result. Score: the faithfulness of the parse."""
 
-    status: Literal["ok", "no_reasoning", "parse_failed"] = Field(
+    status: Literal["ok", "no_reasoning", "parse_failed", "not_read"] = Field(
         description="`no_reasoning`: the model wrote no reasoning part; `parse_failed`: no valid "
-        "JSON in three tries. An empty list of pairs is then no finding"
+        "JSON in three tries; `not_read`: its language is not known, see `reasons`. An empty list "
+        "of pairs is then no finding"
     )
     components: Cot2elComponents
     evidence: tuple[RefinedPair, ...] = Field(description="EL filtered, in the parse's order")
@@ -155,7 +156,7 @@ class Validated(Message):
 class Cot2elBatchReport(BatchReport):
     """How faithful parses are, and how close to annotators."""
 
-    statuses: dict[str, int] = Field(description="of the results: ok, no_reasoning, parse_failed")
+    statuses: dict[str, int] = Field(description="of the results, by `status`")
     faithfulness: Interval = Field(description="over items; `pooled` is over explanations")
     faithfulness_pooled: Interval
     faithfulness_by_chance: Interval = Field(description="of explanations with shuffled words")

@@ -10,6 +10,8 @@ STATUS = {
     "from.",
     "parse_failed": "The model's list could not be read as JSON in three tries. That is no finding "
     "about the reasoning.",
+    "not_read": "Question or reasoning are in a language that is not known here: nothing was read. "
+    "The warnings say which.",
 }
 
 

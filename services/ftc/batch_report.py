@@ -86,7 +86,8 @@ def _warnings(rows: Sequence[Row]) -> tuple[str, ...]:
     ]
     if not any(row.report.counterfactuals for row in rows):
         found.append("no result has a score")
-    if len({row.report.provenance.models[:1] for row in rows}) > 1:
+    asked = filter(None, (row.report.provenance.models[:1] for row in rows))
+    if len(set(asked)) > 1:
         found.append("results of different models are averaged")
     return tuple(found)
 

@@ -70,14 +70,17 @@ def las_of(rows: Sequence[Row], over: BatchStatistics[FtcBatchReportRequest]) ->
 
 
 def _simulations(rows: Sequence[Row]) -> list[tuple[Row, Simulation]]:
+    """Of the results whose label is known."""
     return [
         (row, row.request.study.simulation)
         for row in rows
-        if row.request.study is not None and row.request.study.simulation is not None
+        if row.request.study is not None
+        and row.request.study.simulation is not None
+        and row.report.label is not None
     ]
 
 
-def _gain(simulated: Simulation, label: NliLabel) -> float:
+def _gain(simulated: Simulation, label: NliLabel | None) -> float:
     with_it = simulated.from_input_and_explanation == label
     return float(with_it) - float(simulated.from_input == label)
 

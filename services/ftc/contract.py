@@ -23,10 +23,10 @@ from shared.contracts import (
     MAX_TEXT,
     FormField,
     Input,
+    LanguageRequest,
     Message,
     MetricContract,
     ModelName,
-    ScoreRequest,
     SurprisingRule,
 )
 from shared.work import Size, Work, words_of
@@ -50,7 +50,7 @@ class Supplied(Message):
     text: Sentence
 
 
-class FtcRequest(ScoreRequest):
+class FtcRequest(LanguageRequest):
     """A pair of sentences and the explanation of its label."""
 
     premise: Annotated[str, Input] = Field(
@@ -162,7 +162,7 @@ def cost(request: FtcRequest, reads: int) -> Sequence[Work]:
 
 CONTRACT = MetricContract(
     name="ftc",
-    version="1.0",
+    version="1.1",
     summary="Does the logic of an explanation hold in a hypothesis that is built from it?",
     request=FtcRequest,
     report=FtcReport,

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from services.ftc.batch_report import batch_report
 from services.ftc.contract import CONTRACT, FtcRequest
 from services.ftc.hypotheses import FtcHypotheses, derive_hypotheses
-from services.ftc.model_calls import FtcCollected, ask_models, explained_labels
+from services.ftc.model_calls import FtcCollected, ask_models, explained_labels, model_languages
 from services.ftc.report import (
+    Extraction,
     FtcBatchReport,
     FtcBatchReportRequest,
     FtcReport,
@@ -25,7 +26,15 @@ from services.ftc.variants import VARIANTS, FtcVariant
 from shared.contracts import Scored
 from shared.estimates import BatchStatistics
 from shared.job_context import checking
-from shared.metric import Metric
+from shared.language import (
+    LanguageCoverage,
+    model_coverage,
+    requested_language,
+    rules_coverage,
+)
+from shared.metric import Collected, Metric
+
+RULED = ("en",)  # what the patterns and the grammar read
 
 
 class Ftc(Metric[FtcRequest, FtcCollected, FtcReport, FtcVariant]):
@@ -60,6 +69,29 @@ class Ftc(Metric[FtcRequest, FtcCollected, FtcReport, FtcVariant]):
             counterfactuals=made,
         )
 
+    def coverage(self, request: FtcRequest) -> LanguageCoverage:
+        """Of the models, and of the rules where these make the counterfactuals."""
+        pair, sent = f"{request.premise}\n{request.hypothesis}", requested_language(request)
+        languages, unread = rules_coverage(pair, request.explanation, sent, RULED)
+        ruled = request.counterfactuals is None and request.extractor == "rules"
+        asked = tuple(model_languages(request))
+        return model_coverage(request, languages, asked, unread if ruled else ())
+
+    def undefined(self, request: FtcRequest, collected: Collected) -> FtcReport:
+        return FtcReport(
+            **self.envelope(request, collected),
+            score=None,
+            components=components_of(()),
+            evidence=(),
+            control=None,
+            label=request.label,
+            label_source="model" if request.label is None else "request",
+            original=None,
+            abstained=collected.obstacles[0].code,
+            extraction=_not_extracted(request),
+            counterfactuals=(),
+        )
+
     def in_force(self, request: FtcRequest, collected: FtcCollected) -> Mapping[str, Any]:
         # the phrases themselves are inputs; how many there were is a parameter
         return {"substitutes": len(request.substitutes) or "the service's own"}
@@ -70,6 +102,12 @@ class Ftc(Metric[FtcRequest, FtcCollected, FtcReport, FtcVariant]):
         over: BatchStatistics[FtcBatchReportRequest],
     ) -> FtcBatchReport:
         return batch_report(rows, over)
+
+
+def _not_extracted(request: FtcRequest) -> Extraction:
+    sent = request.counterfactuals is not None
+    extractor: Literal["rules", "llm", "supplied"] = "supplied" if sent else request.extractor
+    return Extraction(extractor=extractor, rule=None, transformation=None)
 
 
 def _warnings(derived: FtcHypotheses, row: FtcVariant) -> Iterator[str]:

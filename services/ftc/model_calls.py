@@ -7,7 +7,7 @@ and in a batch.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,6 +18,7 @@ from services.ftc.kernel import Floats
 from services.ftc.report import LABELS, NliLabel
 from shared.contracts import ModelUse
 from shared.errors import BadInput, DegenerateInput
+from shared.language import ModelLanguages
 from shared.metric import Collected
 from shared.models.calls import Example, text_cut
 from shared.models.labels import decided
@@ -51,6 +52,14 @@ def explained_labels(requests: Sequence[FtcRequest]) -> list[NliLabel]:
         request.label or answers[_model(request)].label_of(request.premise, request.hypothesis)
         for request in requests
     ]
+
+
+def model_languages(request: FtcRequest) -> Iterator[ModelLanguages]:
+    """Of the models that it asks: the one that answers, and the one that writes."""
+    name = _model(request)
+    yield ModelLanguages(name, models().classifier(name).languages)
+    if request.counterfactuals is None and request.extractor == "llm" and request.writer:
+        yield ModelLanguages(request.writer, models().writer(request.writer).languages)
 
 
 def _likeliest(row: Floats) -> NliLabel:

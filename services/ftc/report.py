@@ -167,7 +167,10 @@ class FtcReport(Report):
     components: FtcComponents
     evidence: tuple[SpanEvidence, ...]
     control: FtcBaselines | None
-    label: NliLabel = Field(description="the explained label: as sent, else the model's own")
+    label: NliLabel | None = Field(
+        description="the explained label: as sent, else the model's own; null where that was not "
+        "asked"
+    )
     label_source: Literal["request", "model"]
     original: Distribution | None = Field(
         description="the model's answer to the hypothesis as sent; null where no model was called"

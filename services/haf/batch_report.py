@@ -94,7 +94,9 @@ class _Group:
                 lambda part: part.decision is not None and part.decision.answer == "sufficient",
             ),
             irrelevant=self._shares("irrelevant", lambda part: part.irrelevant),
-            refused=self._mean("refused", lambda report: float(report.refusal)),
+            refused=self._mean(
+                "refused", lambda report: None if report.stance is None else float(report.refusal)
+            ),
             by_stance=tuple(self._by_stance()),
         )
 

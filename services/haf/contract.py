@@ -17,10 +17,10 @@ from shared.contracts import (
     MAX_TEXT,
     FormField,
     Input,
+    LanguageRequest,
     Message,
     MetricContract,
     ModelName,
-    ScoreRequest,
     SurprisingRule,
 )
 from shared.models.calls import WrittenToken
@@ -169,7 +169,7 @@ class Responses(Message):
     )
 
 
-class HafRequest(ScoreRequest):
+class HafRequest(LanguageRequest):
     """A text, and either a language model that is prompted or the responses of one."""
 
     text: Annotated[str, Input] = Field(
@@ -291,7 +291,7 @@ def _tokens(response: Response) -> int:
 
 CONTRACT = MetricContract(
     name="haf",
-    version="1.0",
+    version="1.1",
     summary="Would a rational human stand by these reasons? Confidence, diversity, sufficiency",
     request=HafRequest,
     report=HafReport,

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from services.haf import kernel, prompts
 from services.haf.batch_report import batch_report
 from services.haf.contract import CONTRACT, MOST_REASONS, HafRequest
 from services.haf.conversation import converse
-from services.haf.model_calls import HafCollected, compare
+from services.haf.model_calls import HafCollected, compare, model_languages
 from services.haf.parsing import DecisionVerdict
 from services.haf.report import (
     Controls,
@@ -35,11 +36,19 @@ from services.haf.scoring import (
 )
 from services.haf.transcript import Exchange, StatementTokens, Transcript, individual_stage
 from services.haf.variants import VARIANTS, HafVariant
-from shared.contracts import Scored
+from shared.contracts import Languages, Scored
 from shared.estimates import BatchStatistics
 from shared.job_context import checking
-from shared.metric import Metric
+from shared.language import (
+    LanguageCoverage,
+    Obstacle,
+    model_coverage,
+    requested_language,
+    rules_coverage,
+)
+from shared.metric import Collected, Metric
 
+RULED = ("en",)  # what the prompts, the cues and the parsing read
 SIDES: dict[Stage, str] = {"sufficiency": "toxic", "necessity": "non-toxic"}
 STAGES: dict[str, Stage] = {
     "uii": "internal", "uei": "external", "rs": "sufficiency", "rn": "necessity"
@@ -53,7 +62,30 @@ class Haf(Metric[HafRequest, HafCollected, HafReport, HafVariant]):
     variants = VARIANTS
 
     def collect(self, requests: Sequence[HafRequest]) -> list[HafCollected]:
-        return compare(requests, converse(requests))
+        found = compare(requests, converse(requests))
+        return [_described(request, own) for request, own in zip(requests, found, strict=True)]
+
+    def coverage(self, request: HafRequest) -> LanguageCoverage:
+        """Of the rules, which read English, and of the model that writes."""
+        justify = None if request.responses is None else request.responses.justify.text
+        languages, unread = _ruled(request, justify)
+        return model_coverage(request, languages, model_languages(request), unread)
+
+    def undefined(self, request: HafRequest, collected: Collected) -> HafReport:
+        return HafReport(
+            **self.envelope(request, collected),
+            score=None,
+            components=HafComponents.model_validate(dict.fromkeys(HafComponents.model_fields)),
+            evidence=(),
+            control=None,
+            stance=None,
+            refusal=False,
+            stages=(),
+            counts=Counts(responses=0, reasons=0, refusals=0, irrelevant=0, tokens=0, pairs=0),
+            extras=None,
+            repetition=None,
+            permutation=None,
+        )
 
     def report(self, request: HafRequest, collected: HafCollected) -> HafReport:
         """Of the first generation, with the others beside it."""
@@ -98,6 +130,16 @@ class Haf(Metric[HafRequest, HafCollected, HafReport, HafVariant]):
         over: BatchStatistics[HafBatchReportRequest],
     ) -> HafBatchReport:
         return batch_report(rows, over)
+
+
+def _described(request: HafRequest, collected: HafCollected) -> HafCollected:
+    """The first generation's answer may be in another language than its prompt."""
+    languages, unread = _ruled(request, collected.transcripts[0].justify.response.text)
+    return replace(collected, languages=languages, obstacles=unread)
+
+
+def _ruled(request: HafRequest, justify: str | None) -> tuple[Languages, tuple[Obstacle, ...]]:
+    return rules_coverage(request.text, justify, requested_language(request), RULED)
 
 
 def _similarities(values: HafScores) -> tuple[tuple[float, ...], ...]:

@@ -21,6 +21,7 @@ from services.haf.transcript import Exchange, StatementTokens, Transcript
 from services.haf.variants import HafVariant, variant_of
 from shared.errors import BadInput, TooCostly, pointing_to
 from shared.job_context import checking
+from shared.language import ModelLanguages
 from shared.metric import Collected
 from shared.models.calls import MOST, Example, Pair
 from shared.models.ports import Judge, Similarity, models
@@ -278,6 +279,13 @@ def uses_nli(request: HafRequest) -> bool:
         return False
     with pointing_to("/decision_model"):
         return models().kind(name) == "classifier"
+
+
+def model_languages(request: HafRequest) -> tuple[ModelLanguages, ...]:
+    """Of the model that writes; none where the responses were sent."""
+    if request.model is None:
+        return ()
+    return (ModelLanguages(request.model, models().writer(request.model).languages),)
 
 
 def _similarity(name: str) -> Similarity:

@@ -297,7 +297,7 @@ def view(request: HafRequest | None, report: HafReport) -> HafView:
         says=words.score_in_words(report, whys),
         text=None if request is None else pieces(request.text, []),
         asked=_question(report),
-        cards=responses[0].reasons,
+        cards=responses[0].reasons if responses else (),
         with_tokens=any(each.part.token_values for each in _statements(responses)),
         pale=sum(each.pale for each in _statements(responses)),
         about_label=report.provenance.parameters.get("decision_target") == "label",

@@ -207,7 +207,7 @@ class HafReport(Report):
     components: HafComponents
     evidence: tuple[ReasonEvidence, ...]
     control: Controls | None
-    stance: Stance
+    stance: Stance | None = Field(description="null where the JUSTIFY response was not read")
     refusal: bool = Field(description="the JUSTIFY response refuses the task")
     stages: tuple[StagePart, ...] = Field(description="in the order of the prompts")
     counts: Counts

@@ -103,6 +103,8 @@ def verdict(report: HafReport) -> Verdict:
     """Does the model stand by its reasons? HAF has no chance level."""
     if report.refusal:
         return Verdict("The model refuses to judge the text, so there is nothing to score.", "bad")
+    if report.stance is None:
+        return Verdict("Nothing was read: the warnings say why.", "neutral")
     count = report.counts.reasons
     stance = f"The model {STANCES[report.stance]}"
     if not count:

@@ -20,6 +20,8 @@ from services.hatexscore.report import (
     HatexscoreReport,
     LabelConflicts,
     ModelAgreement,
+    Reader,
+    ReaderScores,
 )
 from shared.contracts import BatchReportRequest, Interval, Scored
 from shared.estimates import UNIT, BatchStatistics
@@ -57,6 +59,7 @@ def batch_report(
         labels=label_conflicts(rows),
         groups=dict(sorted(Counter(g for row in rows for g in row.report.groups).items())),
         languages=dict(sorted(Counter(row.report.language for row in rows).items())),
+        readers=_readers(rows, over),
     )
 
 
@@ -132,6 +135,29 @@ def _p(row: Row) -> float | None:
 
 def _agrees(row: Row) -> bool:
     return ((_p(row) or 0.0) >= AGREEING) == (row.report.predicted_label == "hateful")
+
+
+def _readers(
+    rows: Sequence[Row], over: BatchStatistics[BatchReportRequest]
+) -> dict[Reader, ReaderScores]:
+    """What rules read beside what models read."""
+    found: dict[Reader, list[Row]] = {}
+    for row in rows:
+        if row.report.reader is not None:
+            found.setdefault(row.report.reader.by, []).append(row)
+    return {by: _scores_by(by, own, over) for by, own in sorted(found.items())}
+
+
+def _scores_by(
+    by: Reader, rows: Sequence[Row], over: BatchStatistics[BatchReportRequest]
+) -> ReaderScores:
+    means = _means(f"by {by}", rows, over)
+    return ReaderScores(
+        results=len(rows),
+        htc=means.components["htc"],
+        tgi=means.components["tgi"],
+        score=means.score,
+    )
 
 
 def label_conflicts(rows: Sequence[Row]) -> LabelConflicts:

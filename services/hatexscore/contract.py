@@ -22,10 +22,12 @@ from shared.contracts import (
     MAX_TEXT,
     FormField,
     Input,
+    LanguageRequest,
+    LanguageTag,
     Message,
     MetricContract,
+    ModelName,
     Parameter,
-    ScoreRequest,
     SurprisingRule,
     Variant,
 )
@@ -38,9 +40,6 @@ SECONDS_A_CHARACTER = 5e-5  # of text and explanation: words, groups, conclusion
 SECONDS_A_QUOTATION = 2e-3  # that is looked for among near misses
 SECONDS_A_TERM = 1.5e-4  # of a policy of your own
 
-LanguageTag = Annotated[
-    str, StringConstraints(max_length=35, pattern=r"^(auto|[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8})*)$")
-]
 PolicyName = Literal["un", "meta", "twitter", "youtube"]
 Term = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=100)]
 Terms = Annotated[list[Term], Field(max_length=2_000)]
@@ -80,7 +79,7 @@ class HatexscoreProbabilities(Message):
     )
 
 
-class HatexscoreRequest(ScoreRequest):
+class HatexscoreRequest(LanguageRequest):
     """A text, and the explanation that some model gave for its decision about it."""
 
     text: Annotated[str, Input] = Field(
@@ -103,6 +102,15 @@ class HatexscoreRequest(ScoreRequest):
         default=False,
         description="ask the model about a text in a language that it did not learn, with a "
         "warning; else QF, CC and the score of such a text are null",
+    )
+    reader: Literal["rules", "llm", "auto"] = Field(
+        default="auto",
+        description="what reads the explanation's conclusion and groups (HTC, TGI): the rules; "
+        "`reader_model`; `auto`: the rules where they know its language, else `reader_model` where "
+        "one is named, else nothing",
+    )
+    reader_model: ModelName | None = Field(
+        default=None, description="the configured language model that reads"
     )
     policy: Annotated[PolicyName | CustomPolicy, Parameter] = Field(
         default="un",
@@ -130,6 +138,12 @@ class HatexscoreRequest(ScoreRequest):
         default=False,
         description="also report what the other two variants say, in the same call of the model",
     )
+
+    @model_validator(mode="after")
+    def _names_its_reader(self) -> Self:
+        if self.reader == "llm" and self.reader_model is None:
+            raise ValueError("the reader `llm` needs a `reader_model`")
+        return self
 
     @field_validator("policy")
     @classmethod
@@ -191,6 +205,9 @@ def _works(request: HatexscoreRequest, reads: int) -> Iterator[Work]:
     marks = sum(map(request.explanation.count, MARKS))
     quotations = Size("quotation marks of `explanation`", marks, "/explanation")
     yield Work((quotations, variants), "quotations", seconds_each=SECONDS_A_QUOTATION)
+    if request.reader_model is not None and request.reader != "rules":
+        prompt = Size("tokens of `explanation`", words_of(request.explanation), "/explanation")
+        yield Work((prompt,))
     if isinstance(request.policy, dict):
         terms = sum(map(len, request.policy.values()))
         size = Size("terms of `policy`", terms, "/policy")
@@ -203,7 +220,7 @@ def _works(request: HatexscoreRequest, reads: int) -> Iterator[Work]:
 
 CONTRACT = MetricContract(
     name="hatexscore",
-    version="1.1",
+    version="1.2",
     summary="Does the explanation of a hate-speech decision conclude, quote, name and cohere?",
     request=HatexscoreRequest,
     report=HatexscoreReport,
@@ -219,7 +236,7 @@ CONTRACT = MetricContract(
     },
     batch_report=HatexscoreBatchReport,
     batch_summary="Means of the four parts with intervals, and label conflicts, over many results",
-    batch_intervals=10,
+    batch_intervals=13,
     form=(
         FormField(name="text", label="Text", hint="what was moderated"),
         FormField(

@@ -12,10 +12,10 @@ from services.hatexscore.group_terms import GroupMention
 from services.hatexscore.groups import target_group_identified
 from services.hatexscore.lexicon import Lexicon, custom_lexicon, load_lexicon
 from services.hatexscore.quotes import Quotation, Quote, quoted_spans
-from services.hatexscore.report import GroupEvidence, Label, QuoteEvidence, ReasonCode
+from services.hatexscore.report import GroupEvidence, Label, QuoteEvidence, ReaderUse
 from services.hatexscore.words import Language, Span, detect_language
 from shared.contracts import LanguageFound
-from shared.language import UNDECIDED, find_language
+from shared.language import UNDECIDED, Obstacle, find_language, requested_language
 
 LABEL_UNKNOWN = (
     "the predicted label is unknown: none was sent and the explanation states none, "
@@ -24,17 +24,10 @@ LABEL_UNKNOWN = (
 
 
 RULED: tuple[Language, ...] = get_args(Language)
+BY_RULES = ReaderUse(by="rules")
 UNDECIDED_EXPLANATION = (
     "the language of the explanation is undecided, so that no rules read it; send `language`"
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Obstacle:
-    """Why something cannot be computed."""
-
-    code: ReasonCode
-    detail: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +74,8 @@ class QuotedSpans:
 class ParsedExplanation:
     """All that the score needs beside probabilities.
 
-    htc, tgi: 0 or 1; None where no rules read the explanation's language. label: in force, None
-    where neither sent nor stated.
+    htc, tgi: 0 or 1; None where nothing reads the explanation: `no_htc`, `no_tgi` say why. label:
+    in force, None where neither sent nor stated. reader: what read it, None where nothing did.
     """
 
     languages: DetectedLanguages
@@ -94,6 +87,9 @@ class ParsedExplanation:
     groups: tuple[GroupEvidence, ...]
     tgi: float | None
     warnings: tuple[str, ...]
+    no_htc: Obstacle | None = None
+    no_tgi: Obstacle | None = None
+    reader: ReaderUse | None = BY_RULES
 
 
 class FindMentions(Protocol):
@@ -147,7 +143,7 @@ def detect_languages(request: HatexscoreRequest) -> DetectedLanguages:
 
     An explanation without words, or too short to tell, follows the text where their script agrees.
     """
-    sent = None if request.language == "auto" else request.language
+    sent = requested_language(request)
     text = find_language(request.text, sent)
     explanation = find_language(request.explanation, sent)
     read_text = _analyser(text, request.text)
@@ -190,6 +186,9 @@ def where_rules_read(request: HatexscoreRequest, parsed: ParsedExplanation) -> P
         groups=(),
         tgi=None,
         warnings=tuple(warnings),
+        no_htc=obstacle,
+        no_tgi=obstacle,
+        reader=None,
     )
 
 

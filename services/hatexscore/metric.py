@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,17 +13,16 @@ from services.hatexscore.batch_report import batch_report
 from services.hatexscore.contract import CONTRACT, HatexscoreRequest
 from services.hatexscore.explanation import (
     LABEL_UNKNOWN,
-    Obstacle,
     ParsedExplanation,
     where_rules_read,
 )
 from services.hatexscore.model_calls import NO_CONTROL, HatexscoreCollected, ask_classifiers
+from services.hatexscore.reader import read_by_model
 from services.hatexscore.report import (
     Conclusion,
     HallucinatedQuote,
     HatexscoreBatchReport,
     HatexscoreComponents,
-    HatexscoreLanguages,
     HatexscoreReason,
     HatexscoreReport,
     Part,
@@ -30,9 +30,11 @@ from services.hatexscore.report import (
     VariantOutcome,
 )
 from services.hatexscore.variants import VARIANTS, HatexscoreVariant
-from shared.contracts import BatchReportRequest, Scored
+from shared.contracts import BatchReportRequest, Languages, Scored
 from shared.estimates import BatchStatistics
+from shared.language import Obstacle
 from shared.metric import Metric
+from shared.models.ports import models
 
 SENT_FOR_ANOTHER = (
     "the probability sent for the masked text was taken, though this variant masks other words"
@@ -49,7 +51,10 @@ class HateXScore(
 
     def collect(self, requests: Sequence[HatexscoreRequest]) -> list[HatexscoreCollected]:
         parsed = [self.variant(request).read(request) for request in requests]
-        return ask_classifiers(requests, list(map(where_rules_read, requests, parsed)))
+        read = list(map(where_rules_read, requests, parsed))
+        if any(request.reader_model for request in requests):
+            read = read_by_model(requests, read)
+        return list(map(_described, ask_classifiers(requests, read)))
 
     def report(
         self, request: HatexscoreRequest, collected: HatexscoreCollected
@@ -74,11 +79,9 @@ class HateXScore(
             stated_label=stated,
             label_match=sent == stated if sent and stated else None,
             conclusion=_conclusion(request, parsed),
+            reader=parsed.reader,
             language=parsed.languages.found_text.code,
             explanation_language=parsed.languages.explanation_code,
-            languages=HatexscoreLanguages(
-                text=parsed.languages.found_text, explanation=parsed.languages.found_explanation
-            ),
             groups=tuple(sorted({mention.group for mention in parsed.groups if mention.counts})),
             control=_control(collected),
         )
@@ -134,6 +137,17 @@ class HateXScore(
         )
 
 
+def _described(collected: HatexscoreCollected) -> HatexscoreCollected:
+    """With its languages, and the model that read among those that the score rests on."""
+    found, reader = collected.parsed.languages, collected.parsed.reader
+    used = (models().writer(reader.model).use,) if reader and reader.model else ()
+    return replace(
+        collected,
+        models=(*collected.models, *used),
+        languages=Languages(text=found.found_text, explanation=found.found_explanation),
+    )
+
+
 def _faithfulness(collected: HatexscoreCollected) -> float | None:
     """Eq. 3; None where a probability is missing or the label unknown."""
     parsed = collected.parsed
@@ -176,13 +190,13 @@ def _reasons(
     request: HatexscoreRequest, collected: HatexscoreCollected, components: HatexscoreComponents
 ) -> Iterator[HatexscoreReason]:
     """Of every part that is null, and of the score through the parts that have weight in it."""
-    unread, unknown = collected.parsed.languages.no_rules, Obstacle("label-unknown", LABEL_UNKNOWN)
+    parsed, unknown = collected.parsed, Obstacle("label-unknown", LABEL_UNKNOWN)
     faithful = collected.no_probability or (unknown if components.qf is None else None)
-    coherent = (unread, faithful) if unread or faithful else (unknown,)
+    coherent = (parsed.no_tgi, faithful) if parsed.no_tgi or faithful else (unknown,)
     obstacles: dict[Part, tuple[Obstacle | None, ...]] = {
-        "htc": (unread,),
+        "htc": (parsed.no_htc,),
         "qf": (faithful,),
-        "tgi": (unread,),
+        "tgi": (parsed.no_tgi,),
         "cc": coherent,
     }
     null = [part for part in obstacles if getattr(components, part) is None]
@@ -201,7 +215,8 @@ def _conclusion(request: HatexscoreRequest, parsed: ParsedExplanation) -> Conclu
     if statement is None:
         return None
     text = request.explanation[statement.start : statement.end]
-    return Conclusion(start=statement.start, end=statement.end, text=text)
+    by = parsed.reader.by if parsed.reader else "rules"
+    return Conclusion(start=statement.start, end=statement.end, text=text, by=by)
 
 
 def _control(collected: HatexscoreCollected) -> RandomSpans | None:

@@ -17,14 +17,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from services.hatexscore.contract import DEFAULT_MODEL, HatexscoreRequest
-from services.hatexscore.explanation import Obstacle, ParsedExplanation
+from services.hatexscore.explanation import ParsedExplanation
 from services.hatexscore.kernel import Floats
 from services.hatexscore.quotes import count_units, mask_spans, touched_words
 from services.hatexscore.variants import VARIANTS
 from services.hatexscore.words import Span
 from shared.errors import BadInput
 from shared.job_context import check, checking
-from shared.language import UNDECIDED, is_covered
+from shared.language import ModelLanguages, Obstacle
 from shared.metric import Collected
 from shared.models.calls import Example, text_cut
 from shared.models.ports import models
@@ -93,19 +93,8 @@ def _untrained(request: HatexscoreRequest, parsed: ParsedExplanation) -> Obstacl
     if request.probabilities is not None or request.accept_untrained_languages:
         return None
     name = request.model or DEFAULT_MODEL
-    found, languages = parsed.languages.found_text, models().classifier(name).languages
-    if not languages or is_covered(found, languages):
-        return None
-    if found.code == UNDECIDED:
-        return Obstacle("language-undecided", _not_learned(found.code, name, languages))
-    return Obstacle("untrained-language", _not_learned(found.code, name, languages))
-
-
-def _not_learned(code: str, model: str, languages: Sequence[str]) -> str:
-    known = ", ".join(languages)
-    if code == UNDECIDED:
-        return f"the text's language is undecided; {model} learned {known}; send `language`"
-    return f"the text's language is {code}; {model} learned {known}"
+    known = ModelLanguages(name, models().classifier(name).languages)
+    return known.obstacle(parsed.languages.found_text)
 
 
 def _classifier_texts(
@@ -195,11 +184,8 @@ class _Probabilities:
 
     def _doubts(self, texts: ClassifierTexts, parsed: ParsedExplanation) -> Iterator[str]:
         """Why the probabilities may mean less than they seem to."""
-        found, languages = parsed.languages.found_text, self._model.languages
-        if not languages:
-            yield f"languages-not-stated: {texts.model} does not say which languages it learned"
-        elif not is_covered(found, languages):
-            yield _not_learned(found.code, texts.model, languages)
+        known = ModelLanguages(texts.model, self._model.languages)
+        yield from known.doubts(parsed.languages.found_text)
         shares = [self._share_read.get(text, 1.0) for text in (texts.text, texts.masked)]
         if min(shares) < 1:
             yield text_cut(texts.model, min(shares))

@@ -11,10 +11,11 @@ from pydantic import Field
 
 from shared.contracts import (
     BatchReport,
+    Count,
     Evidence,
     Interval,
-    LanguageFound,
     Message,
+    NullReason,
     Report,
     Variant,
     Word,
@@ -24,14 +25,8 @@ MOST_NAMED = 100  # results with a label conflict
 
 Label = Literal["hateful", "non-hateful"]
 Language = Literal["en", "zh", "ko"]  # that the rules read
+Reader = Literal["rules", "llm"]
 Part = Literal["htc", "qf", "tgi", "cc", "score"]
-ReasonCode = Literal[
-    "no-rules",
-    "language-undecided",
-    "untrained-language",
-    "probability-missing",
-    "label-unknown",
-]
 ConsistencyRule = Literal["causal", "eq5", "reference"]
 Probability = Annotated[float, Field(ge=0, le=1)]
 Offset = Annotated[int, Field(ge=0, description="character offset (Unicode code points)")]
@@ -50,19 +45,21 @@ class HatexscoreComponents(Message):
     cc: float | None = Field(ge=0, le=1, description="1: decision, QF and TGI cohere")
 
 
-class HatexscoreReason(Message):
+class ReaderUse(Message):
+    """What read the conclusion and the groups off the explanation: HTC and TGI."""
+
+    by: Reader
+    model: Annotated[str, Word] | None = Field(default=None, description="of `llm`")
+    prompt: Annotated[str, Word] | None = Field(
+        default=None, description="its name and version, of `llm`"
+    )
+    prompt_sha256: Annotated[str, Word] | None = Field(default=None, description="of its file")
+
+
+class HatexscoreReason(NullReason):
     """Why a part, or the score, is null."""
 
     component: Part
-    code: ReasonCode
-    detail: Annotated[str, Word]
-
-
-class HatexscoreLanguages(Message):
-    """The explanation may be in another language than the text."""
-
-    text: LanguageFound
-    explanation: LanguageFound
 
 
 class QuoteEvidence(Evidence):
@@ -87,6 +84,7 @@ class GroupEvidence(Evidence):
     group: Annotated[str, Word] = Field(description="the list's name of the group")
     category: Annotated[str, Word] = Field(description="the list's category")
     found_as: Annotated[str, Word] = Field(description="how the mention matches the list")
+    by: Reader = Field(default="rules", description="what read the explanation")
     counts: bool = Field(description="whether it counts as identification of the target")
     reason: Annotated[str, Word] = Field(description="why it counts, or why it does not")
 
@@ -105,6 +103,7 @@ class Conclusion(Message):
     start: Offset
     end: Offset
     text: str
+    by: Reader = Field(default="rules", description="what read it")
 
 
 class RandomSpans(Message):
@@ -179,8 +178,10 @@ class HatexscoreReport(Report):
     explanation_language: Annotated[str, Word] = Field(
         description="`languages.explanation.code`; of one without words, the text's"
     )
-    languages: HatexscoreLanguages | None = Field(
-        default=None, description="and how they were identified; null in results before version 1.1"
+    reader: ReaderUse | None = Field(
+        default=None,
+        description="null where neither rules nor a model could, and in results before version "
+        "1.2; the parts of an answer that could not be used are null all the same",
     )
     groups: tuple[Annotated[str, Word], ...] = Field(
         description="groups that count as identified, sorted"
@@ -228,6 +229,15 @@ class ModelAgreement(Message):
     corr_p_qf: Interval = Field(description="Pearson's r of P(hateful) and QF")
 
 
+class ReaderScores(Message):
+    """The results whose explanation was read by one of the two."""
+
+    results: Count
+    htc: Interval
+    tgi: Interval
+    score: Interval
+
+
 class HatexscoreBatchReport(BatchReport):
     """Means over the results in which the quantity is defined."""
 
@@ -244,3 +254,7 @@ class HatexscoreBatchReport(BatchReport):
     labels: LabelConflicts
     groups: dict[str, int] = Field(description="group that counts as identified → results")
     languages: dict[str, int] = Field(description="language of the text → results")
+    readers: dict[Reader, ReaderScores] = Field(
+        default_factory=dict,
+        description="what read the explanation → its results: rules and models are no same measure",
+    )

@@ -10,8 +10,8 @@ from services.hatexscore.report import (
     HatexscoreReport,
     Part,
     QuoteEvidence,
-    ReasonCode,
 )
+from shared.contracts import ReasonCode
 from shared.page_text import Tone, Verdict, significant
 
 LANGUAGE_CODES: set[ReasonCode] = {"no-rules", "language-undecided", "untrained-language"}

@@ -11,7 +11,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from services.hlv.report import HlvBatchReport, HlvReport, Method
-from shared.contracts import Input, Message, MetricContract, ScoreRequest, SurprisingRule
+from shared.contracts import Input, LanguageRequest, Message, MetricContract, SurprisingRule
 from shared.questions import Explanation, Key, Options, Passage, Question, asked, listed
 from shared.work import Size, Work, words_of
 
@@ -173,7 +173,7 @@ class Predictions(Message):
         return tuple(side for side in (self.explained, self.baseline) if side is not None)
 
 
-class HlvRequest(ScoreRequest):
+class HlvRequest(LanguageRequest):
     """A question, what humans said, and a judge: a model, or its answers."""
 
     question: Annotated[Question, Input] = Field(
@@ -310,7 +310,7 @@ def _prompts(judge: HlvJudge, options: int) -> int:
 
 CONTRACT = MetricContract(
     name="hlv",
-    version="1.0",
+    version="1.1",
     summary="Does a judge rank options as humans do, and do explanations bring it closer?",
     request=HlvRequest,
     report=HlvReport,

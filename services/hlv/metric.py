@@ -12,7 +12,7 @@ from services.hlv import kernel
 from services.hlv.batch_report import batch_report
 from services.hlv.contract import CONTRACT, HlvJudge, HlvRequest
 from services.hlv.judge_runs import HumanGold, MethodRuns, average, human_gold
-from services.hlv.model_calls import HlvCollected, ask_judges
+from services.hlv.model_calls import HlvCollected, ask_judges, model_languages
 from services.hlv.report import (
     Gold,
     HlvBaselines,
@@ -25,9 +25,16 @@ from services.hlv.report import (
 )
 from services.hlv.scoring import by_key, epsilon, gain, score_answers, score_values
 from services.hlv.variants import VARIANTS, HlvVariant
-from shared.contracts import BatchReportRequest, Scored
+from shared.contracts import BatchReportRequest, Languages, Scored
 from shared.estimates import BatchStatistics
-from shared.metric import Metric
+from shared.language import (
+    LanguageCoverage,
+    find_language,
+    model_coverage,
+    requested_language,
+)
+from shared.metric import Collected, Metric
+from shared.questions import in_words
 
 LOW_MASS = 0.5  # of the letters together: below it the judge mostly wanted to say something else
 
@@ -53,6 +60,27 @@ class Hlv(Metric[HlvRequest, HlvCollected, HlvReport, HlvVariant]):
             range=(-2, 2) if gains else (-1, 1),
             score_of="gain" if gains else "agreement",
             components=components,
+            gold=_gold(request, gold),
+            control=_baselines(request, gold),
+        )
+
+    def coverage(self, request: HlvRequest) -> LanguageCoverage:
+        """Of the judge, about the question: options are often the same English words."""
+        if request.model is None:
+            return LanguageCoverage()
+        text = find_language(in_words(request.question), requested_language(request))
+        return model_coverage(request, Languages(text=text), (model_languages(request.model),))
+
+    def undefined(self, request: HlvRequest, collected: Collected) -> HlvReport:
+        gold = human_gold(request)
+        gains = bool(request.explanations or request.rationale)
+        nothing = dict.fromkeys(HlvComponents.model_fields)
+        return HlvReport(
+            **self.envelope(request, collected, _human_doubts(request, gold)),
+            score=None,
+            range=(-2, 2) if gains else (-1, 1),
+            score_of="gain" if gains else "agreement",
+            components=HlvComponents.model_validate({**nothing, "methods": ()}),
             gold=_gold(request, gold),
             control=_baselines(request, gold),
         )

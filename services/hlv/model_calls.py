@@ -33,6 +33,7 @@ from services.hlv.report import Method
 from services.hlv.variants import VARIANTS
 from shared.contracts import ModelUse
 from shared.errors import BadInput
+from shared.language import ModelLanguages
 from shared.metric import Collected
 from shared.models.calls import Completion, Example, Prompt, Sampling
 from shared.models.ports import PromptOfRequest, models, written
@@ -109,6 +110,12 @@ def _provided(request: HlvRequest) -> HlvCollected:
     baseline = provided_runs(given.baseline, request) if given and given.baseline else None
     methods = dict.fromkeys([*(explained or {}), *(baseline or {})])
     return HlvCollected(methods=tuple(methods), explained=explained, baseline=baseline)
+
+
+def model_languages(name: str) -> ModelLanguages:
+    if models().kind(name) == "causal":
+        return ModelLanguages(name, models().writer(name).languages)
+    return ModelLanguages(name, judge_of(models(), name).languages)
 
 
 def _use(name: str) -> ModelUse:

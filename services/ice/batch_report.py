@@ -80,7 +80,8 @@ def batch_report(
 def _anti_faithful(
     scored: Sequence[ScoredIce], results: Sequence[ConfigurationResult]
 ) -> AntiFaithful:
-    firsts = [(job, job.report.components.tests[0]) for job in scored]
+    tested = [job for job in scored if job.report.components.tests]
+    firsts = [(job, job.report.components.tests[0]) for job in tested]
     bad = [job.custom_id or job.job_id for job, test in firsts if test.verdict == "anti-faithful"]
     return AntiFaithful(
         configurations=tuple(r.configuration for r in results if r.verdict == "anti-faithful"),

@@ -24,10 +24,10 @@ from shared.contracts import (
     MAX_TEXT,
     FormField,
     Input,
+    LanguageRequest,
     Message,
     MetricContract,
     Parameter,
-    ScoreRequest,
     SurprisingRule,
     Word,
 )
@@ -71,7 +71,7 @@ class Adaptive(Message):
     )
 
 
-class IceRequest(ScoreRequest):
+class IceRequest(LanguageRequest):
     """A text, and one or more explanations that point into it."""
 
     text: Annotated[str, Input] = Field(

@@ -17,7 +17,7 @@ from services.ice.batch_report import batch_report
 from services.ice.comparison import areas, comparisons, plausibilities
 from services.ice.contract import CONTRACT, PREDICTED, IceRequest
 from services.ice.explanations import TEXTS, TokenizedInput, tokens_under
-from services.ice.model_calls import run_experiments
+from services.ice.model_calls import model_languages, run_experiments
 from services.ice.randomization_test import Experiment, Trial, run_tests
 from services.ice.report import (
     Comparison,
@@ -32,8 +32,14 @@ from services.ice.report import (
     TokenValues,
 )
 from services.ice.variants import VARIANTS, IceVariant
-from shared.contracts import Scored
+from shared.contracts import Languages, Scored
 from shared.estimates import BatchStatistics
+from shared.language import (
+    LanguageCoverage,
+    find_language,
+    model_coverage,
+    requested_language,
+)
 from shared.metric import Collected, Metric
 from shared.models.labels import decided
 from shared.statistics import ranks
@@ -83,6 +89,27 @@ class Ice(Metric[IceRequest, IceCollected, IceReport, IceVariant]):
             forward_rows=experiment.rows,
             tokens=tokens(tokenized) if request.token_values else (),
             token_values=token_values(experiment) if request.token_values else (),
+        )
+
+    def coverage(self, request: IceRequest) -> LanguageCoverage:
+        """Of the model alone: ICE has no rules that read a text."""
+        whole = "\n".join(filter(None, (request.text, request.text_pair)))
+        text = find_language(whole, requested_language(request))
+        return model_coverage(request, Languages(text=text), (model_languages(request),))
+
+    def undefined(self, request: IceRequest, collected: Collected) -> IceReport:
+        return IceReport(
+            **self.envelope(request, collected),
+            score=None,
+            components=IceComponents(tests=(), areas=(), comparisons=(), plausibility=()),
+            evidence=(),
+            control=None,
+            target=request.target,
+            predicted_label=None,
+            probabilities={},
+            eligible_tokens=0,
+            characters_read=(0, 0),
+            forward_rows=0,
         )
 
     def in_force(self, request: IceRequest, collected: IceCollected) -> Mapping[str, Any]:

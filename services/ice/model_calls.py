@@ -32,6 +32,7 @@ from services.ice.variants import VARIANTS
 from shared.contracts import ModelUse
 from shared.errors import DegenerateInput, TooCostly
 from shared.job_context import checking
+from shared.language import ModelLanguages
 from shared.models.calls import AttributionMethod, Attributions, Example, Row, Rows
 from shared.models.labels import decided
 from shared.models.ports import Judge, judge, models
@@ -52,6 +53,11 @@ def run_experiments(requests: Sequence[IceRequest]) -> list[tuple[Experiment, Mo
         experiments = _experiments([requests[place] for place in places], model, name)
         done |= {place: (one, model.use) for place, one in zip(places, experiments, strict=True)}
     return [done[place] for place in range(len(requests))]
+
+
+def model_languages(request: IceRequest) -> ModelLanguages:
+    name = request.model or DEFAULT_MODEL
+    return ModelLanguages(name, judge(models(), name).languages)
 
 
 def _experiments(requests: Sequence[IceRequest], model: Judge, name: str) -> list[Experiment]:

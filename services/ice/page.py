@@ -97,8 +97,7 @@ class IceView:
 def view(request: IceRequest | None, report: IceReport) -> IceView:
     """request: None where the text was not kept."""
     tests = test_views(report)
-    head = tests[0].test
-    first = tuple(one for one in tests if _trial(one) == (head.explanation, head.k))
+    first = tuple(one for one in tests if _trial(one) == _trial(tests[0]))
     compared = report.components.comparisons
     shown = maps(request, report)
     return IceView(

@@ -231,9 +231,11 @@ class IceReport(Report):
     evidence: tuple[RationaleEvidence, ...]
     control: IceChance | None = Field(description="null where undefined; see `warnings`")
     target: Name = Field(description="the label whose probability is the score s")
-    predicted_label: Name
+    predicted_label: Name | None = Field(description="null where the model was not asked")
     probabilities: dict[str, float] = Field(description="of the whole text, by label")
-    eligible_tokens: int = Field(ge=1, description="tokens that a rationale may hold")
+    eligible_tokens: int = Field(
+        ge=0, description="tokens that a rationale may hold; 0 where the model was not asked"
+    )
     characters_read: tuple[int, int] = Field(description="of text and pair, by the model")
     forward_rows: int = Field(ge=0, description="rows that the model was called with")
     tokens: tuple[IceToken, ...] = Field(

@@ -13,13 +13,10 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from shared.contracts import Message
+from shared.contracts import Message, UnreadCode
 from shared.errors import DegenerateInput
 
 Reading = Literal["head", "verbalizers", "scored", "label-endpoint", "top-logprobs", "votes"]
-UnreadCode = Literal[
-    "answer-unread", "label-not-listed", "answer-cut-by-reasoning", "no-logprobs", "text-too-long"
-]
 LOW_MASS, NO_MASS = 0.5, 0.01  # the model would rather say, or says, something else
 Share = Annotated[float, Field(ge=0, le=1)]
 

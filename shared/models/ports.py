@@ -105,6 +105,10 @@ class Writer(Protocol):
     def use(self) -> ModelUse:
         """Name, revision, hash, device and dtype, for the provenance."""
 
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """BCP 47 tags of the languages that it was trained on, `*`: all; empty: not stated."""
+
     def generate(self, prompts: Sequence[Prompt], sampling: Sampling) -> list[Completion]:
         """A completion of each prompt, drawn with the seed and its `draw`, else its place."""
 

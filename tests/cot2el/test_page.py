@@ -165,6 +165,7 @@ def test_hostile_texts_are_texts() -> None:
     fields: dict[str, Any] = {
         "question": HOSTILE,
         "options": [{"key": "A", "text": HOSTILE}, {"key": "B", "text": "other"}],
+        "language": "en",
         "reasoning": f"{HOSTILE} so it is.",
         "pairs": [
             {"explanation": HOSTILE, "label": "A"},

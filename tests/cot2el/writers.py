@@ -59,6 +59,7 @@ class StubWriter:
     """Answers by stage; remembers its calls."""
 
     answer: Answer = usual
+    languages: tuple[str, ...] = ("*",)
     use: ModelUse = USE
     calls: list[tuple[list[Prompt], Sampling]] = field(default_factory=list)
 

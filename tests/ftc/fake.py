@@ -36,7 +36,7 @@ class FakeJudge:
 
     answer: Answer = by_hash
     labels: tuple[str, ...] = ("contradiction", "entailment", "neutral")  # not our order
-    languages: tuple[str, ...] = ("en",)
+    languages: tuple[str, ...] = ("*",)
     reads: int = 20_000  # characters
     calls: list[list[tuple[str, str]]] = field(default_factory=list)
     checks: int = 0  # calls of `tokens`
@@ -76,6 +76,7 @@ class FakeWriter:
     """Continues a prompt by a function; keeps the prompts and how it was asked."""
 
     write: Callable[[str], str]
+    languages: tuple[str, ...] = ("*",)
     prompts: list[list[str]] = field(default_factory=list)
     samplings: list[Sampling] = field(default_factory=list)
 

@@ -35,7 +35,7 @@ def contradiction(game: str, **fields: Any) -> FtcRequest:
         "label": "contradiction",
         "draws": 10,
     }
-    return FtcRequest(**{**given, **fields})
+    return FtcRequest(**{"language": "en", **given, **fields})
 
 
 def neutral(game: str, **fields: Any) -> FtcRequest:
@@ -46,7 +46,7 @@ def neutral(game: str, **fields: Any) -> FtcRequest:
         "label": "neutral",
         "draws": 10,
     }
-    return FtcRequest(**{**given, **fields})
+    return FtcRequest(**{"language": "en", **given, **fields})
 
 
 def scored(requests: list[FtcRequest], judge: FakeJudge | None = None) -> list[Row]:

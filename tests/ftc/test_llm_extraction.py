@@ -27,7 +27,7 @@ def ask(**fields: Any) -> FtcRequest:
         "extractor": "llm",
         "writer": "lm",
     }
-    return FtcRequest(**{**given, **fields})
+    return FtcRequest(**{"language": "en", **given, **fields})
 
 
 def two_steps(prompt: str) -> str:

@@ -43,6 +43,7 @@ WRITING = st.one_of(st.text(max_size=30), st.lists(FRAGMENTS, max_size=14).map("
 @st.composite
 def requests(draw: st.DrawFn) -> FtcRequest:
     return FtcRequest(
+        language="en",
         premise=draw(WRITING),
         hypothesis=draw(WRITING.filter(bool)),
         explanation=draw(WRITING),
@@ -61,7 +62,7 @@ def ask(**fields: Any) -> FtcRequest:
         "explanation": EXPLANATION,
         "label": "contradiction",
     }
-    return FtcRequest(**{**given, **fields})
+    return FtcRequest(**{"language": "en", **given, **fields})
 
 
 @settings(max_examples=120, suppress_health_check=[HealthCheck.too_slow])

@@ -28,7 +28,7 @@ def knows_cards(premise: str, hypothesis: str) -> list[float]:
 def scored(
     answer: Answer = by_hash, *, base: dict[str, Any] = CONTRADICTION, **fields: Any
 ) -> tuple[FtcRequest, FtcReport]:
-    request = FtcRequest.model_validate({**base, **fields})
+    request = FtcRequest.model_validate({"language": "en", **base, **fields})
     with bound(FakeJudge(answer)):
         return request, score(request)
 

@@ -76,6 +76,7 @@ class FakeModels:
     compared: list[tuple[Pair, ...]] = field(default_factory=list)
     judged: list[tuple[Example, ...]] = field(default_factory=list)
     name: str = ""
+    languages: tuple[str, ...] = ("*",)
 
     def kind(self, name: str) -> ModelKind:
         if name not in KINDS:
@@ -94,6 +95,7 @@ class FakeModels:
             self.compared,
             self.judged,
             name,
+            self.languages,
         )
 
     def writer(self, name: str) -> FakeModels:

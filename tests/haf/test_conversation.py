@@ -50,7 +50,7 @@ def _bound(models_file: Path) -> Iterator[None]:
 
 
 def ask(**more: object) -> HafRequest:
-    return HafRequest.model_validate({"text": TEXT, "model": "tiny", **more})
+    return HafRequest.model_validate({"text": TEXT, "model": "tiny", "language": "en", **more})
 
 
 def test_all_stages_are_generated_and_scored() -> None:

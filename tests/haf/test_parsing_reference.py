@@ -38,7 +38,7 @@ class Told:
     verdicts: dict[str, DecisionVerdict] = field(default_factory=dict)
 
     def measured(self) -> HafScores:
-        request = HafRequest(text=TEXT, model="lm", variant="reference", extras=True)
+        request = HafRequest(text=TEXT, model="lm", language="en", variant="reference", extras=True)
         told = Transcript(
             justify=self.justify(),
             internal=self.later("internal"),

@@ -76,7 +76,7 @@ def _await(process: subprocess.Popen[bytes], url: str) -> None:
 @pytest.mark.usefixtures("_bound")
 def test_a_served_model_goes_through_all_stages() -> None:
     generation = {"max_tokens": 80, "temperature": 0.3}
-    request = HafRequest(text=TEXT, model="served", generation=generation)
+    request = HafRequest(text=TEXT, model="served", language="en", generation=generation)
     report = score(request)
     stages = [part.stage for part in report.stages]
     assert stages[:3] == ["justify", "internal", "external"]

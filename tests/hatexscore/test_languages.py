@@ -75,6 +75,7 @@ def test_a_german_post_with_a_german_explanation_has_no_number(variant: Variant)
     assert (report.partial_score, report.partial_parts) == (None, ())
     assert (report.language, report.explanation_language) == ("de", "de")
     assert report.languages is not None
+    assert report.languages.explanation is not None
     assert report.languages.text.by == report.languages.explanation.by == "model"
     assert {reason.detail for reason in report.reasons} <= set(report.warnings)
     assert (report.conclusion, report.stated_label, report.groups) == (None, None, ())

@@ -67,7 +67,7 @@ class StubJudge:
     logprob: Callable[[str, str], float] = hashed_logprob
     labels: tuple[str, ...] = ("entailment", "neutral", "contradiction")
     use: ModelUse = USE
-    languages: tuple[str, ...] = ("en",)
+    languages: tuple[str, ...] = ("*",)
     generated: list[list[str]] = field(default_factory=list)
     scored: list[list[tuple[str, str]]] = field(default_factory=list)
     judged: list[list[Example]] = field(default_factory=list)

@@ -53,7 +53,7 @@ class PlantedJudge:
     longest: int = 512
     values: Callable[[Tokens], Sequence[float]] = lambda tokens: [float(i % 7) for i in tokens.ids]
     calls: list[int] = field(default_factory=list)  # rows of each call
-    languages: tuple[str, ...] = ("en",)
+    languages: tuple[str, ...] = ("*",)
     labels: tuple[str, ...] = ("no", "yes")
     use: ModelUse = USE
 

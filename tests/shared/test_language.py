@@ -13,8 +13,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench.language import DATA, FILES, measure
-from shared.contracts import LanguageFound
-from shared.language import MACROLANGUAGES, UNDECIDED, canonical, find_language, is_covered
+from shared.contracts import LanguageFound, LanguageRequest, Languages
+from shared.language import (
+    MACROLANGUAGES,
+    UNDECIDED,
+    ModelLanguages,
+    canonical,
+    find_language,
+    is_covered,
+    model_coverage,
+    rules_obstacle,
+)
 
 SENTENCES = {
     "en": (
@@ -183,3 +192,42 @@ class TestMeasured:
 
     def test_a_language_in_an_unusual_script_is_mostly_undecided(self) -> None:
         assert figures()["romanised_undecided"] >= 0.9 * figures()["romanised"]
+
+
+def found_as(code: str) -> LanguageFound:
+    return LanguageFound(code=code, confidence=1.0, by="model")
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "beside", "obstacle"),
+    [
+        ("Go home now", "en", None, None),
+        ("Geht nach Hause", "de", "en", "no-rules"),
+        ("Go home", "und", "en", None),
+        ("Go home", "und", None, None),  # what is beside it is not written yet
+        ("Go home", "und", "de", "language-undecided"),
+        ("Go home", "und", "und", "language-undecided"),
+        ("иди", "und", "en", "language-undecided"),
+        ("!!! 1234", "und", "de", None),  # nothing to read
+    ],
+)
+def test_rules_read_english_and_what_stands_beside_it(
+    text: str, code: str, beside: str | None, obstacle: str | None
+) -> None:
+    other = None if beside is None else found_as(beside)
+    read = rules_obstacle(text, found_as(code), other, ("en",))
+    assert (read and read.code) == obstacle
+
+
+def test_several_models_are_doubted_each_by_itself() -> None:
+    request, accepted = LanguageRequest(), LanguageRequest(accept_untrained_languages=True)
+    stated = {"one": ("en",), "two": (), "three": ("de",)}
+    asked = [ModelLanguages(name, learned) for name, learned in stated.items()]
+    german = Languages(text=found_as("de"))
+    found = model_coverage(request, german, asked)
+    assert [one.code for one in found.obstacles] == ["untrained-language"]
+    assert found.warnings == ()  # no number, no doubt about it
+    computed = model_coverage(accepted, german, asked)
+    assert computed.obstacles == ()
+    assert len(computed.warnings) == 2
+    assert model_coverage(request, german, asked[1:]).obstacles == ()

@@ -1,0 +1,270 @@
+"""Conclusion and groups of an explanation, read by a language model where no rules know it.
+
+Source: Hu & Lee, arXiv:2601.13547, sections 3.1 and 3.3; the prompt is `readers/htc-tgi.v1.toml`.
+A model may invent: what it quotes must stand in the explanation word for word, else it is dropped,
+and a part that rests on nothing else is null. An answer is evidence of its own, never merged with
+that of rules.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tomllib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from services.hatexscore.conclusion import ConclusionStatement
+from services.hatexscore.contract import HatexscoreRequest
+from services.hatexscore.explanation import LABEL_UNKNOWN, ParsedExplanation, lexicon_of
+from services.hatexscore.report import GroupEvidence, Label, ReaderUse
+from shared.errors import pointing_to
+from shared.language import ModelLanguages, Obstacle
+from shared.models.calls import Completion, Prompt, Sampling, Turn
+from shared.models.ports import PromptOfRequest, models, written
+
+FILE = Path(__file__).parent / "readers" / "htc-tgi.v1.toml"
+MOST_GROUPS = 100  # of an answer
+FENCE = "====="
+READ = "a language model reads it as a group that is attacked"
+NAMED = "a language model reads it as named; a non-hateful decision requires no attack"
+UNATTACKED = "a language model reads it as named, not as attacked"
+UNREADABLE = Obstacle("answer-unread", "the reader's answer is no JSON of the shape that is asked")
+INVENTED = Obstacle(
+    "quote-not-found", "what the reader quotes does not occur in the explanation; it was dropped"
+)
+
+
+class NamedGroup(BaseModel):
+    """One group of a reader's answer."""
+
+    model_config = ConfigDict(extra="ignore")
+    quote: str = Field(min_length=1)
+    category: str
+    attacked: bool
+
+
+class ReaderAnswer(BaseModel):
+    """What a reader must answer; more is ignored."""
+
+    model_config = ConfigDict(extra="ignore")
+    conclusion: Literal["hateful", "non-hateful", "none"]
+    conclusion_quote: str | None = None
+    groups: list[NamedGroup] = Field(default=[], max_length=MOST_GROUPS)
+
+
+@dataclass(frozen=True, slots=True)
+class ReaderPrompt:
+    """The prompt as its file has it; sha256: of the file."""
+
+    name: str
+    version: str
+    sha256: str
+    system: str
+    user: str
+    max_tokens: int
+
+
+@lru_cache(maxsize=1)
+def reader_prompt() -> ReaderPrompt:
+    content = FILE.read_bytes()
+    held = tomllib.loads(content.decode())
+    return ReaderPrompt(
+        name=held["name"],
+        version=held["version"],
+        sha256=hashlib.sha256(content).hexdigest(),
+        system=held["system"].strip(),
+        user=held["user"].strip(),
+        max_tokens=held["max_tokens"],
+    )
+
+
+def read_by_model(
+    requests: Sequence[HatexscoreRequest], parsed: Sequence[ParsedExplanation]
+) -> list[ParsedExplanation]:
+    """As parsed, or as the reader says where the request asks for one; one call a reader."""
+    found = list(parsed)
+    asked = []
+    for place, (request, own) in enumerate(zip(requests, parsed, strict=True)):
+        if not _is_asked(request, own):
+            continue
+        obstacle = _untrained(request, own)
+        if obstacle is None:
+            asked.append(place)
+        else:
+            found[place] = replace(_unread(request, own, obstacle), reader=None)
+    with pointing_to("/reader_model", only=("/model",)):
+        answers = written([_prompt(place, requests[place]) for place in asked])
+    for place, answer in zip(asked, answers, strict=True):
+        found[place] = _as_read(requests[place], parsed[place], answer)
+    return found
+
+
+def _is_asked(request: HatexscoreRequest, parsed: ParsedExplanation) -> bool:
+    """`auto`: rules where they exist. An explanation without a letter has nothing to read."""
+    if request.reader_model is None or not any(map(str.isalpha, request.explanation)):
+        return False
+    unruled = parsed.languages.no_rules is not None
+    return request.reader == "llm" or (request.reader == "auto" and unruled)
+
+
+def _untrained(request: HatexscoreRequest, parsed: ParsedExplanation) -> Obstacle | None:
+    known = _learned(request)
+    if request.accept_untrained_languages:
+        return None
+    return known.obstacle(parsed.languages.found_explanation, "explanation")
+
+
+def _learned(request: HatexscoreRequest) -> ModelLanguages:
+    name = request.reader_model or ""
+    with pointing_to("/reader_model", only=("/model",)):
+        return ModelLanguages(name, models().writer(name).languages)
+
+
+def _prompt(place: int, request: HatexscoreRequest) -> PromptOfRequest:
+    """Greedy. The fence is longer than any that the explanation holds."""
+    prompt, fence = reader_prompt(), FENCE
+    while fence in request.explanation:
+        fence += "="
+    named = ", ".join(json.dumps(name, ensure_ascii=False) for name in _categories(request))
+    head, _, tail = prompt.user.partition("{explanation}")
+    parts = [part.replace("{categories}", named).replace("{fence}", fence) for part in (head, tail)]
+    turns = (
+        Turn(role="system", content=prompt.system),
+        Turn(role="user", content=request.explanation.join(parts)),
+    )
+    sampling = Sampling(temperature=0, top_p=1, max_tokens=prompt.max_tokens)
+    return PromptOfRequest(place, request.reader_model or "", Prompt(turns=turns), sampling)
+
+
+def _categories(request: HatexscoreRequest) -> tuple[str, ...]:
+    return lexicon_of(request, "en").category_names
+
+
+def _as_read(
+    request: HatexscoreRequest, parsed: ParsedExplanation, completion: Completion
+) -> ParsedExplanation:
+    answer = _answer(completion.text)
+    if answer is None:
+        return _unread(request, parsed, UNREADABLE)
+    statement, no_htc = _statement(request.explanation, answer)
+    stated: Label | None = statement.label if statement else None
+    label = request.predicted_label or stated
+    groups, lost = _groups(request, answer, label)
+    tgi = float(any(group.counts for group in groups))
+    no_tgi = INVENTED if lost and not tgi else None
+    return replace(
+        parsed,
+        statement=statement,
+        htc=None if no_htc else float(statement is not None),
+        label=label,
+        stated_label=stated,
+        groups=groups,
+        tgi=None if no_tgi else tgi,
+        no_htc=no_htc,
+        no_tgi=no_tgi,
+        reader=_use(request),
+        warnings=tuple(_doubts(request, parsed, label, lost=lost or no_htc is not None)),
+    )
+
+
+def _doubts(
+    request: HatexscoreRequest, parsed: ParsedExplanation, label: Label | None, *, lost: bool
+) -> Iterator[str]:
+    """Instead of the rules' own warnings."""
+    yield from _learned(request).doubts(parsed.languages.found_explanation, "explanation")
+    if lost:
+        yield f"{INVENTED.code}: {INVENTED.detail}"
+    if label is None:
+        yield LABEL_UNKNOWN
+
+
+def _unread(
+    request: HatexscoreRequest, parsed: ParsedExplanation, obstacle: Obstacle
+) -> ParsedExplanation:
+    """Neither part, for this reason: rules are not taken where a reader was asked for."""
+    unknown = () if request.predicted_label else (LABEL_UNKNOWN,)
+    return replace(
+        parsed,
+        statement=None,
+        htc=None,
+        label=request.predicted_label,
+        stated_label=None,
+        groups=(),
+        tgi=None,
+        no_htc=obstacle,
+        no_tgi=obstacle,
+        reader=_use(request),
+        warnings=(obstacle.detail, *unknown),
+    )
+
+
+def _use(request: HatexscoreRequest) -> ReaderUse:
+    prompt = reader_prompt()
+    return ReaderUse(
+        by="llm",
+        model=request.reader_model,
+        prompt=f"{prompt.name}.v{prompt.version}",
+        prompt_sha256=prompt.sha256,
+    )
+
+
+def _answer(text: str) -> ReaderAnswer | None:
+    """The JSON object of an answer, with whatever stands before and behind it."""
+    start, end = text.find("{"), text.rfind("}")
+    if not 0 <= start < end:
+        return None
+    try:
+        return ReaderAnswer.model_validate_json(text[start : end + 1])
+    except ValidationError:
+        return None
+
+
+def _statement(
+    explanation: str, answer: ReaderAnswer
+) -> tuple[ConclusionStatement | None, Obstacle | None]:
+    """The stated conclusion, or why it cannot be believed; neither: nothing is stated."""
+    if answer.conclusion == "none":
+        return None, None
+    quote = answer.conclusion_quote or ""
+    start = explanation.rfind(quote) if quote.strip() else -1  # the last statement concludes
+    if start < 0:
+        return None, INVENTED
+    return ConclusionStatement(start, start + len(quote), answer.conclusion), None
+
+
+def _groups(
+    request: HatexscoreRequest, answer: ReaderAnswer, label: Label | None
+) -> tuple[tuple[GroupEvidence, ...], bool]:
+    """The groups whose quotes and categories exist, and whether a quote does not."""
+    categories = {name.casefold(): name for name in _categories(request)}
+    made: dict[tuple[int, str], GroupEvidence] = {}
+    lost = False
+    for group in answer.groups:
+        start = request.explanation.find(group.quote) if group.quote.strip() else -1
+        lost |= start < 0
+        category = categories.get(group.category.strip().casefold())
+        if start >= 0 and category is not None:
+            made[start, category] = _mention(group, start, category, label)
+    return tuple(made[key] for key in sorted(made)), lost
+
+
+def _mention(group: NamedGroup, start: int, category: str, label: Label | None) -> GroupEvidence:
+    """Its group is the category: what a model calls it may repeat the caller's words."""
+    free = label == "non-hateful"  # Eq. 4 requires no link
+    return GroupEvidence(
+        start=start,
+        end=start + len(group.quote),
+        text=group.quote,
+        group=category,
+        category=category,
+        found_as="language model",
+        counts=group.attacked or free,
+        reason=READ if group.attacked else NAMED if free else UNATTACKED,
+        by="llm",
+    )
