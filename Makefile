@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 RUN := PYTHONUNBUFFERED=1 $(BIN)/python
 
-.PHONY: help venv demo serve test lint bench chaos soak fuzz pictures lock clean
+.PHONY: help venv demo serve test nightly lint bench chaos soak fuzz pictures lock clean
 
 help:  ## what there is
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-8s %s\n", $$1, $$2}'
@@ -32,8 +32,11 @@ serve: $(VENV)/runtime  ## the same service, until Ctrl-C
 	$(RUN) -m services.stack serve
 
 test: $(VENV)/dev  ## the whole suite: real Redis, real PostgreSQL, no network, no GPU
-	$(BIN)/pytest -m "not end_to_end" --numprocesses 2 --dist worksteal
+	$(BIN)/pytest -m "not end_to_end and not nightly" --numprocesses 2 --dist worksteal
 	$(BIN)/pytest -m end_to_end --numprocesses 2 --dist loadfile
+
+nightly: $(VENV)/dev  ## coverage of intervals and size of tests, at full size (minutes)
+	$(BIN)/pytest -m nightly --numprocesses 2
 
 lint: $(VENV)/dev  ## ruff, mypy --strict, import borders, generated manifests
 	$(BIN)/ruff check .

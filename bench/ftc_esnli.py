@@ -31,8 +31,8 @@ from services.inference.embedded.nli import NLI, read
 from services.stack.stack import running
 from shared import telemetry
 from shared.contracts import Scored
+from shared.estimates import BatchStatistics
 from shared.settings import settings
-from shared.statistics.intervals import BatchStatistics
 
 
 def batch_report(rows: Any, request: Any) -> FtcBatchReport:

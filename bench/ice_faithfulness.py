@@ -25,9 +25,9 @@ from services.ice.contract import IceRequest
 from services.ice.metric import SERVICE
 from services.ice.report import ConfigurationResult, IceBatchReport, IceBatchReportRequest
 from shared.contracts import Interval, Scored
+from shared.estimates import BatchStatistics
 from shared.models import ports
 from shared.models.catalogue import load_catalogue
-from shared.statistics.intervals import BatchStatistics
 
 score_batch = SERVICE.score_batch
 
@@ -183,7 +183,7 @@ def line(result: ConfigurationResult) -> str:
     return (
         f"| {name(result.configuration)}, n = {result.win_rate.of} | {percent(result.win_rate)} | "
         f"{100 * (result.strict_win_rate or 0):.1f} | {100 * (result.tie_rate or 0):.1f} | "
-        f"{rounded(result.z)} | {small(result.q_value)}"
+        f"{rounded(result.omnibus_z)} | {small(result.q_value)}"
         f" | {shown(result.effect)} | {verdicts} | {over.rejected} (raw {over.raw}) |"
     )
 

@@ -306,6 +306,18 @@ class BatchReportRequest(JobRequest):
     seed: int = Field(default=0, ge=0, le=2**63 - 1, description="of the bootstrap")
     resamples: int = Field(default=2_000, ge=100, le=100_000, description="of the bootstrap")
     confidence: float = Field(default=0.95, gt=0.5, lt=1, description="level of every interval")
+    cluster_key: Annotated[str, Word] | None = Field(
+        default=None,
+        min_length=1,
+        max_length=64,
+        description="metadata key whose value says which results belong together; absent, or a "
+        "result without it: those of one text do",
+    )
+    sequence: bool = Field(
+        default=False,
+        description="whether to add an interval of the mean score that holds however often a "
+        "growing batch is looked at",
+    )
 
     @model_validator(mode="after")
     def _one_of_two(self) -> Self:
@@ -314,13 +326,37 @@ class BatchReportRequest(JobRequest):
         return self
 
 
+IntervalMethod = Literal["wilson", "studentised", "bca", "order", "t", "exact"]
+
+
 class Interval(Message):
     """An estimate with its interval and the number of observations behind it."""
 
     value: float | None = Field(description="null where nothing was observed")
-    low: float | None = Field(description="null for fewer than two observations")
+    low: float | None = Field(description="null for fewer than two clusters, or where undefined")
     high: float | None
     of: int = Field(ge=0, description="observations")
+    method: IntervalMethod | None = Field(default=None, description="how the ends were found")
+    clusters: int | None = Field(
+        default=None, ge=0, description="texts that the observations belong to; null: not known"
+    )
+    effective: float | None = Field(
+        default=None, ge=0, description="independent observations that these are worth"
+    )
+    se: float | None = Field(default=None, description="standard error, in units of the value")
+    detectable: float | None = Field(
+        default=None,
+        ge=0,
+        description="smallest true distance that so many texts find with power 0.8, same units",
+    )
+
+
+class SequenceInterval(Message):
+    """An interval of a mean that holds at every look, for values in the order of their arrival."""
+
+    low: float
+    high: float
+    of: int = Field(ge=1, description="texts so far; several results of one are averaged")
 
 
 class LanguageScores(Message):
@@ -328,7 +364,7 @@ class LanguageScores(Message):
 
     results: Count
     undefined: Count = Field(description="of these, results without a score")
-    score: Interval = Field(description="mean score, bootstrap interval over results")
+    score: Interval = Field(description="mean score, with its interval over texts")
 
 
 class Plot(Message):
@@ -350,7 +386,15 @@ class BatchReport(Message):
         default_factory=dict,
         description="jobs without a result, by status; filled in by the worker",
     )
-    score: Interval = Field(description="mean score, bootstrap interval over results")
+    duplicates: int = Field(
+        default=0, ge=0, description="results that repeat another's request and report; left out"
+    )
+    score: Interval = Field(description="mean score, with its interval over texts")
+    sequence: SequenceInterval | None = Field(
+        default=None,
+        description="of the mean score of the texts, where asked for; null where the score has no "
+        "range, and where the looks so far contradict each other",
+    )
     reasons: dict[str, Count] = Field(
         default_factory=dict,
         description="code → results whose score is null for it; one may have several",
@@ -364,6 +408,7 @@ class BatchReport(Message):
     seed: int
     resamples: int
     confidence: float
+    statistics_version: str = Field(default="1", description="of how intervals are made")
     service_version: str
 
 
@@ -470,6 +515,7 @@ class MetricContract(ServiceContract):
     version: str
     request: type[ScoreRequest]
     report: type[Report]
+    clustered_by: tuple[str, ...] = ("text", "text_pair")  # fields that say which text is judged
     batch_request: type[BatchReportRequest] = BatchReportRequest
     batch_report: type[BatchReport] = BatchReport
     batch_summary: str = ""  # none: counts and mean score

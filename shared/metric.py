@@ -24,9 +24,9 @@ from shared.contracts import (
     ServiceContract,
     Variant,
 )
+from shared.estimates import BatchStatistics
 from shared.language import LanguageCoverage, Obstacle
 from shared.settings import SERVICE_VERSION
-from shared.statistics.intervals import BatchStatistics
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,11 +19,11 @@ from services.gateway.pages.templates import rendered
 from services.inference.classifier import LocalClassifier
 from services.registry import metrics, page, service
 from shared.contracts import MetricContract, ReasonCode, Report, Scored, ScoreRequest
+from shared.estimates import BatchStatistics
 from shared.language import UNDECIDED
 from shared.metric import Metric
 from shared.models import ports
 from shared.models.catalogue import load_catalogue
-from shared.statistics.intervals import BatchStatistics
 from tests.metric_laws import AnyMetric
 
 ROOT = Path(__file__).parents[1]

@@ -11,13 +11,14 @@ from services.cot2el.agreement import COLUMNS
 from services.cot2el.contract import Cot2elRequest
 from services.cot2el.report import Cot2elAgreement, Cot2elBatchReport, Cot2elReport, Validated
 from shared.contracts import BatchReportRequest, Interval, Scored
-from shared.statistics.intervals import BatchStatistics, Floats, of_sums
+from shared.estimates import BatchStatistics
+from shared.statistics.clusters import Floats
 
 Rows = Sequence[Scored[Cot2elRequest, Cot2elReport]]
 
 
 def batch_report(rows: Rows, over: BatchStatistics[BatchReportRequest]) -> Cot2elBatchReport:
-    """Means over items with bootstrap intervals."""
+    """Means over items with intervals."""
     reports = [row.report for row in rows]
     parts = [report.components for report in reports]
     common = over.envelope()
@@ -30,8 +31,8 @@ def batch_report(rows: Rows, over: BatchStatistics[BatchReportRequest]) -> Cot2e
         faithfulness=common["score"],
         faithfulness_pooled=_pooled(reports, over),
         faithfulness_by_chance=over.mean("chance", chance),
-        mean_similarity=over.mean("similarity", [p.mean_similarity for p in parts]),
-        kept_per_item=over.mean("kept", [p.distinct for p in parts]),
+        mean_similarity=over.mean("similarity", [p.mean_similarity for p in parts], over.keys()),
+        kept_per_item=over.mean("kept", [p.distinct for p in parts], over.keys()),
         filtered=_validated("filtered", [one.group_mean for one in found], over),
         parsed=_validated("parsed", [one.parsed for one in found], over),
         refinement=over.mean("refinement", gains) if found else None,
@@ -42,7 +43,7 @@ def _pooled(reports: Sequence[Cot2elReport], over: BatchStatistics[BatchReportRe
     """Kept / parsed over all explanations; items are drawn."""
     counts = [(one.components.kept, one.components.parsed) for one in reports]
     table = np.array(counts, dtype=np.float64).reshape(-1, 2)
-    return over.statistic("pooled", table, of_sums(_share))
+    return over.ratio("pooled", table, _share, over.keys())
 
 
 def _share(sums: Floats) -> Floats:

@@ -248,6 +248,7 @@ CONTRACT = MetricContract(
     examples={"your own pairs": _UMBRELLA, "against an annotator": _VALIDATED},
     batch_report=Cot2elBatchReport,
     batch_summary="Faithfulness of parses, and agreement with annotators, over many results",
+    clustered_by=("question",),
     batch_intervals=12,
     form=(
         FormField(name="reasoning", label="Reasoning", hint="a chain of thought", required=False),

@@ -30,6 +30,7 @@ from services.cot2el.report import (
 )
 from services.cot2el.variants import VARIANTS, Cot2elVariant
 from shared.contracts import BatchReportRequest, Languages, Scored
+from shared.estimates import BatchStatistics
 from shared.language import (
     LanguageCoverage,
     Obstacle,
@@ -40,7 +41,6 @@ from shared.language import (
 )
 from shared.metric import Collected, Metric
 from shared.questions import Explanation, Stance, in_words
-from shared.statistics.intervals import BatchStatistics
 
 PROMPTED = ("en",)  # what the prompts of the three stages are written in
 

@@ -37,7 +37,7 @@ from services.ftc.report import (
 )
 from services.ftc.scoring import satisfaction
 from shared.contracts import Scored
-from shared.statistics.intervals import BatchStatistics
+from shared.estimates import UNIT, BatchStatistics
 
 Row = Scored[FtcRequest, FtcReport]
 
@@ -52,18 +52,22 @@ def batch_report(
     """Do models bear out these explanations, and do others do so without them?"""
     reports = [row.report for row in rows]
     covered = [report for report in reports if report.counterfactuals]
-    controls = [report.control for report in covered if report.control]
+    explained = [row for row in rows if row.report.counterfactuals]
+    controlled = [row for row in explained if row.report.control]
+    controls = [row.report.control for row in controlled if row.report.control]
+    keys = over.keys(controlled)
     significant = [None if c.null_p_value is None else float(c.null_p_value <= SIGNIFICANT)
                    for c in controls]  # fmt: skip
+    common = over.envelope()
     return FtcBatchReport(
-        **over.envelope() | {"warnings": _warnings(rows)},
-        coverage=over.mean("coverage", [float(bool(r.counterfactuals)) for r in reports]),
-        cases=tuple(_cases(reports, over)),
-        macro=_macro(covered, over),
-        micro=scores_of("micro", components(covered), over),
+        **common | {"warnings": tuple(dict.fromkeys((*common["warnings"], *_warnings(rows))))},
+        coverage=over.share([float(bool(r.counterfactuals)) for r in reports], over.keys()),
+        cases=tuple(_cases(rows, over)),
+        macro=_macro(explained, over),
+        micro=scores_of("micro", components(covered), over.keys(explained), over),
         baselines=tuple(_baselines(rows)),
-        null_win_rate=over.mean("null", [c.null_win_rate for c in controls]),
-        null_significant=over.mean("significant", significant),
+        null_win_rate=over.mean("null", [c.null_win_rate for c in controls], keys, UNIT),
+        null_significant=over.share(significant, keys),
         rules=_count(report.extraction.rule for report in covered),
         transformations=_count(report.extraction.transformation for report in covered),
         abstentions=_count(report.abstained for report in reports),
@@ -93,19 +97,25 @@ def _count(names: Iterable[str | None]) -> dict[str, int]:
 
 
 def _cases(
-    reports: Sequence[FtcReport], over: BatchStatistics[FtcBatchReportRequest]
+    rows: Sequence[Row], over: BatchStatistics[FtcBatchReportRequest]
 ) -> Iterable[CaseScores]:
     for case in (*ORIGINAL, "neutral a", "neutral b"):
-        of_label = [report for report in reports if report.label == case.split()[0]]
-        found = [satisfied for report in of_label for satisfied in case_scores(report, case)]
+        of_label = [row for row in rows if row.report.label == case.split()[0]]
+        keys = over.keys(of_label)
+        found = [
+            (satisfied, key)
+            for row, key in zip(of_label, keys, strict=True)
+            for satisfied in case_scores(row.report, case)
+        ]
+        own = [key for _, key in found]
         yield CaseScores(
             case=case,
-            coverage=over.mean(
-                f"coverage {case}", [float(bool(case_scores(r, case))) for r in of_label]
-            ),
-            scores=scores_of(case, found, over),
+            coverage=over.share([float(bool(case_scores(r.report, case))) for r in of_label], keys),
+            scores=scores_of(case, [satisfied for satisfied, _ in found], own, over),
             human_ceiling=HUMAN_CEILING.get(case),
-            null_win_rate=over.mean(f"null {case}", [_win_rate(r, case) for r in of_label]),
+            null_win_rate=over.mean(
+                f"null {case}", [_win_rate(r.report, case) for r in of_label], keys, UNIT
+            ),
         )
 
 
@@ -127,11 +137,15 @@ def _win_rate(report: FtcReport, case: Case) -> float | None:
     return report.control.null_win_rate if report.control else None
 
 
-def _macro(covered: Sequence[FtcReport], over: BatchStatistics[FtcBatchReportRequest]) -> FtcScores:
-    groups = [components([r for r in covered if r.label == label]) for label in ORIGINAL]
+def _macro(covered: Sequence[Row], over: BatchStatistics[FtcBatchReportRequest]) -> FtcScores:
+    by_label = [[row for row in covered if row.report.label == label] for label in ORIGINAL]
+    keys = [over.keys(own) for own in by_label]
+    groups = [components(row.report for row in own) for own in by_label]
     found = {
         name: over.macro(
-            f"macro {name}", [np.array([getattr(s, name) for s in group]) for group in groups]
+            f"macro {name}",
+            [np.array([getattr(s, name) for s in group]) for group in groups],
+            keys,
         )
         for name in STATISTICS
     }

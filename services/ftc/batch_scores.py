@@ -34,7 +34,8 @@ from services.ftc.report import (
     Statistic,
 )
 from shared.contracts import Interval, Scored
-from shared.statistics.intervals import BatchStatistics
+from shared.estimates import BatchStatistics
+from shared.statistics.families import holm
 
 Row = Scored[FtcRequest, FtcReport]
 CASES: tuple[tuple[Case, NliLabel, str], ...] = (
@@ -58,8 +59,9 @@ def las_of(rows: Sequence[Row], over: BatchStatistics[FtcBatchReportRequest]) ->
         return None
     table = np.array(observed)
     leaks = table[:, 1] == 1
+    parts = np.stack([table[:, 0] * ~leaks, table[:, 0] * leaks, ~leaks, leaks], axis=1)
     return Las(
-        las=over.statistic("las", table, las),
+        las=over.ratio("las", parts, las),
         leaking=float(table[leaks, 0].mean()) if leaks.any() else None,
         not_leaking=float(table[~leaks, 0].mean()) if not leaks.all() else None,
         of_leaking=int(leaks.sum()),
@@ -116,8 +118,8 @@ def _lra(
     stability = lra_stability(stable[places], same)
     return Lra(
         variance=variance,
-        literal=over.mean(f"lra literal {variance}", literal.tolist()),
-        stability=over.mean(f"lra stability {variance}", stability.tolist()),
+        literal=over.share(literal),
+        stability=over.share(stability),
     )
 
 
@@ -134,7 +136,11 @@ def simulatability_of(rows: Sequence[Row]) -> tuple[Simulatability, ...]:
         ]
         if voted:
             found += [_simulatability(case, name, voted) for name in ("delta", "k", "w")]
-    return tuple(found)
+    adjusted = iter(holm([one.p_value for one in found if one.p_value is not None]))
+    return tuple(
+        one.model_copy(update={"p_adjusted": None if one.p_value is None else next(adjusted)})
+        for one in found
+    )
 
 
 def _simulatability(
@@ -174,10 +180,15 @@ def sensitivity_of(
         InputScores(
             inputs=inputs,
             results=len(some),
-            coverage=over.mean(
-                f"coverage {inputs}", [float(bool(row.report.counterfactuals)) for row in some]
+            coverage=over.share(
+                [float(bool(row.report.counterfactuals)) for row in some], over.keys(some)
             ),
-            scores=scores_of(f"inputs {inputs}", components(row.report for row in some), over),
+            scores=scores_of(
+                f"inputs {inputs}",
+                components(row.report for row in some),
+                over.keys([row for row in some if row.report.counterfactuals]),
+                over,
+            ),
             difference=_differences(inputs, whole, some, over) if inputs != "all" else {},
         )
         for inputs, some in by_inputs.items()
@@ -215,20 +226,18 @@ def _average(rows: Sequence[Row], name: Statistic) -> float:
     return float(np.mean([getattr(row.report.components, name) for row in rows]))
 
 
-def las(observed: Floats) -> Floats:
+def las(sums: Floats) -> Floats:
     """Leakage-adjusted simulatability, (R,) in [-1, 1], higher = the explanation helps more.
 
-    observed: (R, N, 2) of R samples: the simulator's gain from the explanation, 1[right | x, e] -
-    1[right | x], in {-1, 0, 1}; and whether the explanation alone gives the label away, 0 or 1.
+    sums: (R, 4) over results: the simulator's gains from explanations that do not give the label
+    away, 1[right | x, e] - 1[right | x], and from those that do; how many do not, and how many do.
 
     The mean of the two groups' mean gains; of one group, where the other is empty.
     Deviates: the paper prints 1/n_0 for both groups; the released code divides by each one's own.
     """
-    gain, leaks = observed[..., 0], observed[..., 1]
-    sums = np.stack([(gain * (1 - leaks)).sum(axis=-1), (gain * leaks).sum(axis=-1)])
-    counts = np.stack([(1 - leaks).sum(axis=-1), leaks.sum(axis=-1)])
-    means = np.divide(sums, counts, out=np.zeros_like(sums), where=counts > 0)
-    return np.asarray(means.sum(axis=0) / (counts > 0).sum(axis=0))
+    gains, counts = sums[..., :2], sums[..., 2:]
+    means = np.divide(gains, counts, out=np.zeros_like(gains), where=counts > 0)
+    return np.asarray(means.sum(axis=-1) / (counts > 0).sum(axis=-1))
 
 
 def lra_literal(stable: Floats, gain: Floats) -> Floats:
@@ -281,10 +290,14 @@ def components(reports: Iterable[FtcReport]) -> list[Satisfaction]:
 
 
 def scores_of(
-    name: str, found: Sequence[Satisfaction], over: BatchStatistics[FtcBatchReportRequest]
+    name: str,
+    found: Sequence[Satisfaction],
+    keys: Sequence[str],
+    over: BatchStatistics[FtcBatchReportRequest],
 ) -> FtcScores:
+    """Means over these; keys: the cluster of each."""
     means = {
-        part: over.mean(f"{name} {part}", [getattr(one, part) for one in found])
+        part: over.mean(f"{name} {part}", [getattr(one, part) for one in found], keys)
         for part in STATISTICS
     }
     mean_k = means["k"].value

@@ -182,6 +182,7 @@ CONTRACT = MetricContract(
     batch_report=FtcBatchReport,
     batch_summary="A row a label, with intervals, baselines, nulls and the human ceiling",
     batch_needs_text=True,
+    clustered_by=("premise", "hypothesis"),
     batch_intervals=30,
     form=(
         FormField(name="premise", label="Premise"),

@@ -1,7 +1,6 @@
 """FTC: how far is the model's answer to a counterfactual from what the explanation demands?
 
-Source: Sia et al., AAAI 2023, arXiv:2205.12469, Eq. 1 and section 2.3. Null: Phipson &
-Smyth (2010).
+Source: Sia et al., AAAI 2023, arXiv:2205.12469, Eq. 1 and section 2.3.
 Pure functions: arrays in, numbers out. Columns are entailment, neutral, contradiction; rows are
 probability distributions: in [0, 1], of sum 1.
 """
@@ -12,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shared.errors import DegenerateInput
+from shared.statistics.ranks import TIE
 
 Floats = NDArray[np.float64]
 
-TIE = 1e-12  # probabilities: equal in theory, unequal in floats
 ENTAILMENT, NEUTRAL, CONTRADICTION = range(3)
 
 
@@ -94,25 +93,3 @@ def w_normalized(answers: Floats, targets: Floats, alpha: float) -> Floats:
 def geometric_mean_p(mean_k: float) -> float:
     """exp(mean K - 1), [epsilon, 1]: for hard targets the geometric mean of p(target)."""
     return float(np.exp(mean_k - 1.0))
-
-
-def win_rate(observed: float, null: Floats) -> float:
-    """Mid-rank of the observed score among random substitutions, [0, 1]; chance is 0.5.
-
-    null: (M,) scores of M random substitutions; a tie counts half.
-    """
-    _needs(null)
-    below = np.count_nonzero(null < observed - TIE)
-    tied = np.count_nonzero(np.abs(null - observed) <= TIE)
-    return float((below + tied / 2) / null.size)
-
-
-def p_value(observed: float, null: Floats) -> float:
-    """One-sided P(null >= observed), (0, 1]. Never 0: the observed one is one of the M + 1."""
-    _needs(null)
-    return float((1 + np.count_nonzero(null >= observed - TIE)) / (1 + null.size))
-
-
-def _needs(null: Floats) -> None:
-    if null.size == 0:
-        raise DegenerateInput("there is no random substitution to compare with")

@@ -24,6 +24,7 @@ from services.ftc.scoring import (
 )
 from services.ftc.variants import VARIANTS, FtcVariant
 from shared.contracts import Scored
+from shared.estimates import BatchStatistics
 from shared.job_context import checking
 from shared.language import (
     LanguageCoverage,
@@ -32,7 +33,6 @@ from shared.language import (
     rules_coverage,
 )
 from shared.metric import Collected, Metric
-from shared.statistics.intervals import BatchStatistics
 
 RULED = ("en",)  # what the patterns and the grammar read
 

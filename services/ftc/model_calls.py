@@ -14,7 +14,7 @@ import numpy as np
 
 from services.ftc.contract import DEFAULT_MODEL, FtcRequest
 from services.ftc.hypotheses import FtcHypotheses
-from services.ftc.kernel import TIE, Floats
+from services.ftc.kernel import Floats
 from services.ftc.report import LABELS, NliLabel
 from shared.contracts import ModelUse
 from shared.errors import BadInput, DegenerateInput, pointing_to
@@ -24,6 +24,7 @@ from shared.models.calls import Example, text_cut
 from shared.models.judgement import Judgement, low_mass
 from shared.models.labels import decided
 from shared.models.ports import Judge, models
+from shared.statistics.ranks import TIE
 
 Pair = tuple[str, str]  # premise, hypothesis
 

@@ -279,6 +279,9 @@ class Simulatability(Message):
         ge=0, le=1, description="P(score where they agree > where not) + half the ties = U/(n m)"
     )
     p_value: float | None = Field(ge=0, le=1, description="Wilcoxon rank-sum, two-sided")
+    p_adjusted: float | None = Field(
+        default=None, ge=0, le=1, description="Holm over all cases and statistics of the report"
+    )
     agreeing: int
     disagreeing: int
     dropped: int = Field(description="counterfactuals whose votes tie")

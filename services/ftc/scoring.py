@@ -23,7 +23,9 @@ from services.ftc.report import (
     FtcNull,
     Satisfaction,
 )
-from shared.statistics.intervals import histogram_of
+from shared.errors import DegenerateInput
+from shared.estimates import histogram_of
+from shared.statistics import ranks
 
 
 def distribution(row: Floats) -> Distribution:
@@ -62,7 +64,7 @@ def counterfactual(
     hypothesis = collected.derived.hypotheses[place]
     targets = targets[[place]]
     answers, blank = collected.answers[[place]], collected.blank
-    likeliest = np.flatnonzero(answers[0] >= answers[0].max() - kernel.TIE)
+    likeliest = np.flatnonzero(answers[0] >= answers[0].max() - ranks.TIE)
     return Counterfactual(
         kind=hypothesis.kind,
         text=hypothesis.text,
@@ -81,15 +83,24 @@ def _null(request: FtcRequest, answers: Floats, targets: Floats, null: Floats) -
         return None
     observed = float(kernel.w_normalized(answers, targets, request.alpha)[0])
     scores = _null_scores(request, null, targets[0])
+    win_rate, p_value = _rank(observed, scores)
     return FtcNull(
         draws=scores.size,
         observed=observed,
         mean=float(np.mean(scores)),
         sd=float(np.std(scores, ddof=1)) if scores.size > 1 else None,
-        win_rate=kernel.win_rate(observed, scores),
-        p_value=kernel.p_value(observed, scores),
+        win_rate=win_rate,
+        p_value=p_value,
         histogram=histogram_of(scores),
     )
+
+
+def _rank(observed: float, scores: Floats) -> tuple[float, float]:
+    """(win rate, one-sided p) among at least one random substitution."""
+    win_rate, p_value = ranks.win_rate(observed, scores), ranks.p_value(observed, scores)
+    if win_rate is None or p_value is None:
+        raise DegenerateInput("there is no random substitution to compare with")
+    return win_rate, p_value
 
 
 def _null_scores(request: FtcRequest, null: Floats, target_row: Floats) -> Floats:
@@ -120,7 +131,7 @@ def baselines(request: FtcRequest, collected: FtcCollected, targets: Floats) -> 
         if len(null)
     ]
     together = min((null.size for _, null in nulls), default=0)
-    rates = [kernel.win_rate(*one) for one in nulls]
+    rates = [_rank(*one)[0] for one in nulls]
     return FtcBaselines(
         always_entailment=satisfaction(request, np.tile(np.eye(3)[0], (count, 1)), targets),
         uniform=satisfaction(request, np.full((count, 3), 1 / 3), targets),
@@ -129,7 +140,7 @@ def baselines(request: FtcRequest, collected: FtcCollected, targets: Floats) -> 
         else satisfaction(request, np.tile(original, (count, 1)), targets),
         blank_premise=None if blank is None else satisfaction(request, blank, targets),
         null_win_rate=float(np.mean(rates)) if rates else None,
-        null_p_value=kernel.p_value(
+        null_p_value=ranks.p_value(
             float(np.mean([score for score, _ in nulls])),
             np.mean([null[:together] for _, null in nulls], axis=0),
         )

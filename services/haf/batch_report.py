@@ -30,7 +30,7 @@ from services.haf.report import (
 from shared.charts.engine import NOT_DRAWN
 from shared.charts.intervals import IntervalRow, interval_panels
 from shared.contracts import Interval, Plot, Scored
-from shared.statistics.intervals import BatchStatistics
+from shared.estimates import BatchStatistics
 
 Row = Scored[HafRequest, HafReport]
 Origin = tuple[str, str]  # model, data set
@@ -100,18 +100,18 @@ class _Group:
             by_stance=tuple(self._by_stance()),
         )
 
-    def _interval(self, name: str, values: Iterable[float | None]) -> Interval:
-        return self.over.mean("/".join((*self.origin, name)), values)
+    def _interval(
+        self, name: str, rows: Sequence[Row], value: Callable[[HafReport], float | None]
+    ) -> Interval:
+        values = [value(row.report) for row in rows]
+        return self.over.mean("/".join((*self.origin, name)), values, self.over.keys(rows))
 
     def _mean(self, name: str, value: Callable[[HafReport], float | None]) -> Interval:
-        return self._interval(name, [value(row.report) for row in self.rows])
+        return self._interval(name, self.rows, value)
 
     def _means(self, rows: Sequence[Row]) -> Means:
         return Means(
-            **{
-                name: self._interval(name, [getattr(row.report.components, name) for row in rows])
-                for name in Means.model_fields
-            }
+            **{name: self._interval(name, rows, _component(name)) for name in Means.model_fields}
         )
 
     def _within(
@@ -149,9 +149,13 @@ class _Group:
                 yield StanceScores(
                     stance=stance,
                     results=len(rows),
-                    score=self._interval("score", [row.report.score for row in rows]),
+                    score=self._interval("score", rows, lambda report: report.score),
                     means=self._means(rows),
                 )
+
+
+def _component(name: str) -> Callable[[HafReport], float | None]:
+    return lambda report: getattr(report.components, name)
 
 
 def _weighted_confidence(part: StagePart) -> float | None:
@@ -185,7 +189,7 @@ def means_chart(groups: Sequence[HafGroup]) -> Plot | None:
         panels,
         columns=COLUMNS,
         name="means",
-        title="HAF by model and data set: means with bootstrap intervals",
+        title="HAF by model and data set: means with intervals",
         inches=(12, 2.6 + 0.5 * len(shown)),
     )
 

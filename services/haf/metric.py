@@ -37,6 +37,7 @@ from services.haf.scoring import (
 from services.haf.transcript import Exchange, StatementTokens, Transcript, individual_stage
 from services.haf.variants import VARIANTS, HafVariant
 from shared.contracts import Languages, Scored
+from shared.estimates import BatchStatistics
 from shared.job_context import checking
 from shared.language import (
     LanguageCoverage,
@@ -46,7 +47,6 @@ from shared.language import (
     rules_coverage,
 )
 from shared.metric import Collected, Metric
-from shared.statistics.intervals import BatchStatistics
 
 RULED = ("en",)  # what the prompts, the cues and the parsing read
 SIDES: dict[Stage, str] = {"sufficiency": "toxic", "necessity": "non-toxic"}

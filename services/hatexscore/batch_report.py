@@ -8,36 +8,54 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+import numpy as np
+
 from services.hatexscore.contract import HatexscoreRequest
 from services.hatexscore.report import (
     MOST_NAMED,
+    Decision,
+    DecisionMeans,
     HatexscoreBatchReport,
     HatexscoreComponents,
     HatexscoreReport,
     LabelConflicts,
+    ModelAgreement,
     Reader,
     ReaderScores,
 )
-from shared.contracts import BatchReportRequest, Scored
-from shared.statistics.intervals import BatchStatistics
+from shared.contracts import BatchReportRequest, Interval, Scored
+from shared.estimates import UNIT, BatchStatistics
 
 Row = Scored[HatexscoreRequest, HatexscoreReport]
+
+
+AGREEING = 0.5  # of P(hateful), from which the model itself decides so
+FAITHLESS = 0.8  # agreement under which QF tells about the model
+FOREIGN = (
+    "the asked model makes {share:.0%} of the decisions: QF tells about the asked model, not about "
+    "the explanations"
+)
 
 
 def batch_report(
     rows: Sequence[Row], over: BatchStatistics[BatchReportRequest]
 ) -> HatexscoreBatchReport:
     """How good are these explanations, and where do they contradict the decision they explain?"""
-    controls = [row.report.control for row in rows]
+    common = over.envelope()
+    whole = _means("", rows, over)
+    agreement = model_agreement(rows, over)
+    share = None if agreement is None else agreement.agreement.value
+    if share is not None and share < FAITHLESS:
+        common["warnings"] = (*common["warnings"], FOREIGN.format(share=share))
     return HatexscoreBatchReport(
-        **over.envelope(),
-        components={
-            part: over.mean(part, [getattr(row.report.components, part) for row in rows])
-            for part in HatexscoreComponents.model_fields
+        **common,
+        components=whole.components,
+        share_beaten=whole.share_beaten,
+        by_decision={
+            decision: _means(decision, own, over)
+            for decision, own in sorted(_by_decision(rows).items())
         },
-        share_beaten=over.mean(
-            "share_beaten", (control.share_beaten if control else None for control in controls)
-        ),
+        model_agreement=agreement,
         labels=label_conflicts(rows),
         groups=dict(sorted(Counter(g for row in rows for g in row.report.groups).items())),
         languages=dict(sorted(Counter(row.report.language for row in rows).items())),
@@ -45,23 +63,101 @@ def batch_report(
     )
 
 
+def _by_decision(rows: Sequence[Row]) -> dict[Decision, list[Row]]:
+    found: dict[Decision, list[Row]] = {}
+    for row in rows:
+        found.setdefault(row.report.predicted_label or "unknown", []).append(row)
+    return found
+
+
+def _means(
+    name: str, rows: Sequence[Row], over: BatchStatistics[BatchReportRequest]
+) -> DecisionMeans:
+    """Means of all that a result has, over these. name: of the part of the batch, or empty."""
+    keys = over.keys(rows)
+
+    def mean(what: str, values: Sequence[float | None]) -> Interval:
+        return over.mean(f"{name} {what}".strip(), values, keys, UNIT)
+
+    controls = [row.report.control for row in rows]
+    return DecisionMeans(
+        results=len(rows),
+        score=mean("score", [row.report.score for row in rows]),
+        components={
+            part: mean(part, [getattr(row.report.components, part) for row in rows])
+            for part in HatexscoreComponents.model_fields
+        },
+        share_beaten=mean("share_beaten", [one.share_beaten if one else None for one in controls]),
+    )
+
+
+def model_agreement(
+    rows: Sequence[Row], over: BatchStatistics[BatchReportRequest]
+) -> ModelAgreement | None:
+    """Of the results whose decision and whose P(hateful) are known."""
+    known = [row for row in rows if row.report.predicted_label and _p(row) is not None]
+    if not known:
+        return None
+    agreeing = [row for row in known if _agrees(row)]
+    with_qf = [row for row in known if row.report.components.qf is not None]
+    pairs = np.array([[_p(row), row.report.components.qf] for row in with_qf], dtype=np.float64)
+    return ModelAgreement(
+        agreement=_agreement(known, over),
+        by_decision={
+            decision: _agreement(own, over) for decision, own in sorted(_by_decision(known).items())
+        },
+        kappa=_kappa(known),
+        qf_where_agreeing=over.mean(
+            "qf where agreeing",
+            [row.report.components.qf for row in agreeing],
+            over.keys(agreeing),
+            UNIT,
+        ),
+        corr_p_qf=over.correlation("p and qf", pairs.reshape(-1, 2), over.keys(with_qf)),
+    )
+
+
+def _agreement(rows: Sequence[Row], over: BatchStatistics[BatchReportRequest]) -> Interval:
+    return over.share([float(_agrees(row)) for row in rows], over.keys(rows))
+
+
+def _kappa(rows: Sequence[Row]) -> float | None:
+    """Agreement beyond that of two who decide as often, by chance (Cohen 1960)."""
+    model = np.array([(_p(row) or 0.0) >= AGREEING for row in rows])
+    decided = np.array([row.report.predicted_label == "hateful" for row in rows])
+    chance = model.mean() * decided.mean() + (1 - model.mean()) * (1 - decided.mean())
+    return None if chance == 1 else float((np.mean(model == decided) - chance) / (1 - chance))
+
+
+def _p(row: Row) -> float | None:
+    return row.report.probability_original
+
+
+def _agrees(row: Row) -> bool:
+    return ((_p(row) or 0.0) >= AGREEING) == (row.report.predicted_label == "hateful")
+
+
 def _readers(
     rows: Sequence[Row], over: BatchStatistics[BatchReportRequest]
 ) -> dict[Reader, ReaderScores]:
     """What rules read beside what models read."""
-    found: dict[Reader, list[HatexscoreReport]] = {}
+    found: dict[Reader, list[Row]] = {}
     for row in rows:
         if row.report.reader is not None:
-            found.setdefault(row.report.reader.by, []).append(row.report)
-    return {
-        by: ReaderScores(
-            results=len(reports),
-            htc=over.mean(f"htc by {by}", [one.components.htc for one in reports]),
-            tgi=over.mean(f"tgi by {by}", [one.components.tgi for one in reports]),
-            score=over.mean(f"score by {by}", [one.score for one in reports]),
-        )
-        for by, reports in sorted(found.items())
-    }
+            found.setdefault(row.report.reader.by, []).append(row)
+    return {by: _scores_by(by, own, over) for by, own in sorted(found.items())}
+
+
+def _scores_by(
+    by: Reader, rows: Sequence[Row], over: BatchStatistics[BatchReportRequest]
+) -> ReaderScores:
+    means = _means(f"by {by}", rows, over)
+    return ReaderScores(
+        results=len(rows),
+        htc=means.components["htc"],
+        tgi=means.components["tgi"],
+        score=means.score,
+    )
 
 
 def label_conflicts(rows: Sequence[Row]) -> LabelConflicts:

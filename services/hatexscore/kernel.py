@@ -15,10 +15,9 @@ from numpy.typing import NDArray
 
 from services.hatexscore.report import ConsistencyRule, Label
 from shared.errors import DegenerateInput
+from shared.statistics import ranks
 
 Floats = NDArray[np.float64]
-
-TIE = 1e-12  # probabilities: equal in theory, unequal in floats
 
 
 def drop(original: float, masked: float) -> float:
@@ -73,7 +72,7 @@ def consistency(
 
 def _at_least(value: float, threshold: float) -> bool:
     """Is value >= threshold? 0.7 - 0.4 is meant to reach 0.3."""
-    return value >= threshold - TIE
+    return value >= threshold - ranks.TIE
 
 
 def weighted_mean(parts: Sequence[float | None], weights: Sequence[float]) -> float | None:
@@ -93,8 +92,7 @@ def share_beaten(observed: float, null: Floats) -> float:
     observed: drop of the quoted spans, [0, 1].
     null:     (R,) drops of R random placements, [0, 1]; a tie counts half.
     """
-    if null.size == 0:
+    found = ranks.win_rate(observed, null)
+    if found is None:
         raise DegenerateInput("there is no random placement to compare with")
-    below = np.count_nonzero(null < observed - TIE)
-    tied = np.count_nonzero(np.abs(null - observed) <= TIE)
-    return float((below + tied / 2) / null.size)
+    return found

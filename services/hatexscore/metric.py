@@ -33,10 +33,10 @@ from services.hatexscore.report import (
 )
 from services.hatexscore.variants import VARIANTS, HatexscoreVariant
 from shared.contracts import BatchReportRequest, Languages, Scored
+from shared.estimates import BatchStatistics
 from shared.language import Obstacle
 from shared.metric import Metric
 from shared.models.ports import models
-from shared.statistics.intervals import BatchStatistics
 
 SENT_FOR_ANOTHER = (
     "the probability sent for the masked text was taken, though this variant masks other words"

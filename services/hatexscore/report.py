@@ -313,6 +313,30 @@ class LabelConflicts(Message):
     )
 
 
+Decision = Literal["hateful", "non-hateful", "unknown"]
+
+
+class DecisionMeans(Message):
+    """Means over the results of one decision: what should be high for one is low for another."""
+
+    results: int = Field(ge=0)
+    score: Interval
+    components: dict[str, Interval] = Field(description="mean of htc, qf, tgi and cc, each [0, 1]")
+    share_beaten: Interval = Field(description="as in the report")
+
+
+class ModelAgreement(Message):
+    """Does the asked model make the decisions that are explained? QF rests on that."""
+
+    agreement: Interval = Field(description="share of results where P(hateful) >= 0.5 decides so")
+    by_decision: dict[Decision, Interval] = Field(description="the same of each decision")
+    kappa: float | None = Field(
+        ge=-1, le=1, description="Cohen's, of model and decision; null where both are constant"
+    )
+    qf_where_agreeing: Interval = Field(description="mean QF where the model makes the decision")
+    corr_p_qf: Interval = Field(description="Pearson's r of P(hateful) and QF")
+
+
 class ReaderScores(Message):
     """The results whose explanation was read by one of the two."""
 
@@ -328,6 +352,12 @@ class HatexscoreBatchReport(BatchReport):
     components: dict[str, Interval] = Field(description="mean of htc, qf, tgi and cc, each [0, 1]")
     share_beaten: Interval = Field(
         description="mean share of random spans that the quotations beat; 0.5 is chance"
+    )
+    by_decision: dict[Decision, DecisionMeans] = Field(
+        default_factory=dict, description="the same for each decision; `unknown`: none was found"
+    )
+    model_agreement: ModelAgreement | None = Field(
+        default=None, description="null where no model was asked about a decision"
     )
     labels: LabelConflicts
     groups: dict[str, int] = Field(description="group that counts as identified → results")

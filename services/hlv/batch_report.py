@@ -1,4 +1,4 @@
-"""A report over many HLV results: means with paired bootstrap intervals, undefined ones counted.
+"""A report over many HLV results: means with paired intervals, undefined ones counted.
 
 Source: Chen et al., EMNLP 2025, Appendix F. Pure.
 """
@@ -24,7 +24,9 @@ from services.hlv.report import (
 )
 from services.hlv.scoring import CORRELATIONS, DIVERGENCES, ERRORS
 from shared.contracts import BatchReportRequest, Interval, Scored
-from shared.statistics.intervals import BatchStatistics, Floats, of_sums
+from shared.estimates import BatchStatistics
+from shared.statistics.clusters import Floats
+from shared.statistics.intervals import UNBOUNDED, Bounds
 
 Rows = Sequence[Scored[HlvRequest, HlvReport]]
 
@@ -42,25 +44,27 @@ def batch_report(rows: Rows, over: BatchStatistics[BatchReportRequest]) -> HlvBa
     return HlvBatchReport(
         **common,
         score_of=None if not kinds else kinds[0] if len(kinds) == 1 else "mixed",
-        tables=tuple(_tables(reports, over)),
+        tables=tuple(_tables(reports, over.keys(), over)),
     )
 
 
 def _tables(
-    reports: Sequence[HlvReport], over: BatchStatistics[BatchReportRequest]
+    reports: Sequence[HlvReport], keys: Sequence[str], over: BatchStatistics[BatchReportRequest]
 ) -> Iterator[HlvTable]:
+    """keys: the cluster of each report."""
+    items = list(zip(reports, keys, strict=True))
     for method in METHODS:
         found = [_result(report, method) for report in reports]
         for side in ("explained", "baseline"):
             sides = [getattr(result, side, None) for result in found]
-            yield from _table(method, side, reports, sides, over)
-        gains = [result.gain for result in found if result and result.gain]
+            yield from _table((method, side), items, sides, over)
+        gains = [(one.gain, key) for one, key in zip(found, keys, strict=True) if one and one.gain]
         if gains:
             estimates = _estimates(f"{method} gain", gains, over)
             yield HlvTable(method=method, judged="gain", items=len(gains), metrics=estimates)
     for judge in ("uniform", "majority"):
         sides = [getattr(report.control, judge) for report in reports]
-        yield from _table(None, judge, reports, sides, over)
+        yield from _table((None, judge), items, sides, over)
 
 
 def _result(report: HlvReport, method: Method) -> MethodResult | None:
@@ -68,37 +72,39 @@ def _result(report: HlvReport, method: Method) -> MethodResult | None:
 
 
 def _table(
-    method: Method | None,
-    judged: Judged,
-    reports: Sequence[HlvReport],
+    judged: tuple[Method | None, Judged],
+    items: Sequence[tuple[HlvReport, str]],
     sides: Sequence[HlvMeasured | None],
     over: BatchStatistics[BatchReportRequest],
 ) -> Iterator[HlvTable]:
-    """None where nobody was judged so."""
-    pairs = [(r, m) for r, m in zip(reports, sides, strict=True) if m is not None]
-    if not pairs:
+    """None where nobody was judged so. items: reports and their clusters."""
+    known = [(*item, side) for item, side in zip(items, sides, strict=True) if side is not None]
+    if not known:
         return
-    own = [one for _, one in pairs]
-    name = f"{method} {judged}"
+    name = f"{judged[0]} {judged[1]}"
+    own = [(side, key) for _, key, side in known]
     yield HlvTable(
-        method=method,
-        judged=judged,
+        method=judged[0],
+        judged=judged[1],
         items=len(own),
-        invalid_runs=sum(one.invalid_runs for one in own),
-        metrics=_estimates(name, own, over) | _pooled(name, pairs, over),
+        invalid_runs=sum(one.invalid_runs for one, _ in own),
+        metrics=_estimates(name, own, over) | _pooled(name, known, over),
     )
 
 
 def _estimates(
-    name: str, own: Sequence[HlvMeasured | Gain], over: BatchStatistics[BatchReportRequest]
+    name: str,
+    own: Sequence[tuple[HlvMeasured | Gain, str]],
+    over: BatchStatistics[BatchReportRequest],
 ) -> dict[str, Estimate]:
-    """Means over items; a block that no item has is left out."""
+    """Means over items; a block that no item has is left out. own: items and their clusters."""
     found = {metric: _estimate(name, metric, own, over) for metric in CORRELATIONS}
     for metric in (*DIVERGENCES, *ERRORS):
-        block = [one for one in own if _block(one, metric) is not None]
+        blocks = [(_block(one, metric), key) for one, key in own]
+        block = [(one, key) for one, key in blocks if one is not None]
         if block:
-            estimate = _estimate(name, metric, [_block(one, metric) for one in block], over)
-            if estimate.mean.of or not isinstance(own[0], Gain):
+            estimate = _estimate(name, metric, block, over)
+            if estimate.mean.of or not isinstance(own[0][0], Gain):
                 found[metric] = estimate
     return found
 
@@ -111,33 +117,42 @@ def _block(one: HlvMeasured | Gain, metric: str) -> Any:
 
 
 def _estimate(
-    name: str, metric: str, own: Sequence[Any], over: BatchStatistics[BatchReportRequest]
+    name: str,
+    metric: str,
+    own: Sequence[tuple[Any, str]],
+    over: BatchStatistics[BatchReportRequest],
 ) -> Estimate:
-    values = [getattr(one, metric) for one in own]
+    values = [getattr(one, metric) for one, _ in own]
     defined = [value for value in values if value is not None]
     zeros = float(sum(defined) / len(values)) if metric in CORRELATIONS and values else None
+    keys, bounds = [key for _, key in own], _bounds(metric, [one for one, _ in own])
     return Estimate(
-        mean=over.mean(f"{name} {metric}", values),
+        mean=over.mean(f"{name} {metric}", values, keys, bounds),
         undefined=len(values) - len(defined),
         undefined_as_zero=zeros,
     )
 
 
+def _bounds(metric: str, own: Sequence[Any]) -> Bounds:
+    """Of a correlation, or of a difference of two."""
+    if metric not in CORRELATIONS:
+        return UNBOUNDED
+    return (-2.0, 2.0) if own and isinstance(own[0], Gain) else (-1.0, 1.0)
+
+
 def _pooled(
     name: str,
-    pairs: Sequence[tuple[HlvReport, HlvMeasured]],
+    known: Sequence[tuple[HlvReport, str, HlvMeasured]],
     over: BatchStatistics[BatchReportRequest],
 ) -> dict[str, Estimate]:
     """RMSE, MAE and R^2 over all pairs of item and option (R^2 is meant so); items are drawn."""
-    parts = [_sums(report, one) for report, one in pairs if one.scalar is not None]
-    if not parts:
+    scalar = [(_sums(report, one), key) for report, key, one in known if one.scalar is not None]
+    if not scalar:
         return {}
-    table = np.array(parts)  # (N, 5)
+    table, keys = np.array([sums for sums, _ in scalar]), [key for _, key in scalar]  # (N, 5)
     statistics = {"rmse_pooled": _rmse, "mae_pooled": _mae, "r2_pooled": _r2}
     return {
-        metric: Estimate(
-            mean=over.statistic(f"{name} {metric}", table, of_sums(statistic)), undefined=0
-        )
+        metric: Estimate(mean=over.ratio(f"{name} {metric}", table, statistic, keys), undefined=0)
         for metric, statistic in statistics.items()
     }
 

@@ -325,6 +325,7 @@ CONTRACT = MetricContract(
     },
     batch_report=HlvBatchReport,
     batch_summary="Correlations and divergences over many results, with and without explanations",
+    clustered_by=("question",),
     batch_intervals=30,
     surprising=(
         SurprisingRule(

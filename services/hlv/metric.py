@@ -26,6 +26,7 @@ from services.hlv.report import (
 from services.hlv.scoring import by_key, epsilon, gain, score_answers, score_values
 from services.hlv.variants import VARIANTS, HlvVariant
 from shared.contracts import BatchReportRequest, Languages, Scored
+from shared.estimates import BatchStatistics
 from shared.language import (
     LanguageCoverage,
     find_language,
@@ -34,7 +35,6 @@ from shared.language import (
 )
 from shared.metric import Collected, Metric
 from shared.questions import in_words
-from shared.statistics.intervals import BatchStatistics
 
 LOW_MASS = 0.5  # of the letters together: below it the judge mostly wanted to say something else
 

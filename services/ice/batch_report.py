@@ -35,15 +35,22 @@ from services.ice.report import (
 )
 from shared.charts.engine import BLUE, GREY, NOT_DRAWN, ORANGE
 from shared.charts.intervals import IntervalRow, interval_plot
-from shared.contracts import Interval, Plot
-from shared.statistics.intervals import BatchStatistics
+from shared.contracts import Plot
+from shared.estimates import UNIT, BatchStatistics, as_interval
+from shared.statistics.families import benjamini_hochberg, holm
 
 MOST_LISTED = 1_000
 MEASURES = ("iou", "f1", "auprc")
 MOST_LINES = 40
 TITLE = "Win rate against random rationales"
 LEGEND = "blue: faithful, orange: worse than chance, grey: neither"
-COLOURS = {"faithful": BLUE, "anti-faithful": ORANGE, "inconclusive": GREY, None: GREY}
+COLOURS = {
+    "faithful": BLUE,
+    "anti-faithful": ORANGE,
+    "inconclusive": GREY,
+    "undecidable": GREY,
+    None: GREY,
+}
 
 
 def batch_report(
@@ -58,8 +65,9 @@ def batch_report(
     picture = forest(results) if drawable else None
     if drawable and picture is None:
         warnings.append(NOT_DRAWN)
+    common = over.envelope()
     return IceBatchReport(
-        **over.envelope() | {"warnings": tuple(warnings)},
+        **common | {"warnings": tuple(dict.fromkeys((*common["warnings"], *warnings)))},
         plots=() if picture is None else (picture,),
         configurations=tuple(results),
         differences=tuple(differences(table, over)),
@@ -91,9 +99,9 @@ def _warnings(
     undefined = sum(result.undefined for result in results)
     if undefined:
         found.append(f"{undefined} tests without a win rate are left out of the means")
-    if any(result.z is None and result.win_rate.of for result in results):
+    if any(result.omnibus_z is None and result.win_rate.of for result in results):
         found.append(
-            "no z-test over examples where draws were adaptive, or could repeat (variants paper "
+            "no omnibus z over examples where draws were adaptive, or could repeat (variants paper "
             "and reference): the null's variance is another there"
         )
     found += sorted({_coarse(result, request) for result in results} - {""})
@@ -119,20 +127,39 @@ def differences(
 ) -> Iterator[MeanDifference]:
     """Of every two explanations of one model, budget and operator, on their common examples.
 
-    A rationale of spans has no budget: it is compared with every one of them.
+    A rationale of spans has no budget: it is compared with every one of them. Holm over all.
     """
-    for first, second in combinations(table, 2):
-        if not _two_explanations(first, second):
-            continue
-        ours, others = _common(table[first], table[second])
-        gaps = _rates(ours) - _rates(others)
-        yield MeanDifference(
-            first=first,
-            second=second,
-            difference=over.mean(f"{name(first)} - {name(second)}", gaps),
-            first_better=int(np.count_nonzero(gaps > 0)),
-            second_better=int(np.count_nonzero(gaps < 0)),
-        )
+    pairs = [pair for pair in combinations(table, 2) if _two_explanations(*pair)]
+    found = [_difference(table, pair, over) for pair in pairs]
+    known = [one.p_value for one in found if one.p_value is not None]
+    adjusted = iter(holm(known))
+    for one in found:
+        p = None if one.p_value is None else next(adjusted)
+        yield one.model_copy(update={"p_adjusted": p})
+
+
+def _difference(
+    table: Table,
+    pair: tuple[Configuration, Configuration],
+    over: BatchStatistics[IceBatchReportRequest],
+) -> MeanDifference:
+    first, second = pair
+    ours, others = _common(table[first], table[second])
+    gaps = _rates(ours) - _rates(others)
+    keys = batch_tables.keys_of(ours, over)
+    found = over.compare(f"{name(first)} - {name(second)}", gaps, keys, (-1.0, 1.0))
+    return MeanDifference(
+        first=first,
+        second=second,
+        difference=as_interval(found.difference),
+        first_better=found.better,
+        second_better=found.worse,
+        equal=found.equal,
+        p_value=found.test.p_value,
+        p_t=found.test.p_t,
+        p_randomization=found.test.p_randomization,
+        effect=found.effect,
+    )
 
 
 def _two_explanations(first: Configuration, second: Configuration) -> bool:
@@ -151,7 +178,7 @@ def agreements(table: Table) -> Iterator[IceAgreement]:
             continue
         ours, others = _common(table[first], table[second])
         _, spearman, _ = batch_tables.correlation(_rates(ours), _rates(others))
-        pairs = list(zip(ours, others, strict=True))
+        pairs = [(one.test, other.test) for one, other in zip(ours, others, strict=True)]
         yield IceAgreement(
             first=first,
             second=second,
@@ -166,50 +193,64 @@ def orthogonality(
     table: Table, over: BatchStatistics[IceBatchReportRequest]
 ) -> Iterator[Orthogonality]:
     """Of each configuration whose examples have human spans, by measure."""
+    found = list(_orthogonality(table, over))
+    known = [one.p_value for one in found if one.p_value is not None]
+    adjusted = iter(benjamini_hochberg(known))
+    for one in found:
+        q = None if one.p_value is None else next(adjusted)
+        yield one.model_copy(update={"q_value": q})
+
+
+def _orthogonality(
+    table: Table, over: BatchStatistics[IceBatchReportRequest]
+) -> Iterator[Orthogonality]:
     for key, tested in table.items():
         for measure in MEASURES:
-            values, rates = _plausibility_and_win_rate(tested, measure)
+            known = _plausible(tested, measure)
+            values, rates = _plausibility_and_win_rate(known, measure)
             if not values.size:
                 continue
+            keys = batch_tables.keys_of(known, over)
             quantity = f"{measure} {name(key)}"
-            r, spearman, p = batch_tables.correlation(values, rates)
-            pair = np.stack([values, rates], axis=1)
-            drawn = (
-                None if r is None else over.statistic(f"r {quantity}", pair, batch_tables.pearson)
-            )
+            _, spearman, p = batch_tables.correlation(values, rates)
+            pairs = np.stack([values, rates], axis=1)
             yield Orthogonality(
                 configuration=key,
                 measure=measure,
-                mean=over.mean(quantity, values),
-                pearson=Interval(
-                    value=r, low=drawn and drawn.low, high=drawn and drawn.high, of=values.size
-                ),
+                mean=over.mean(quantity, values, keys, UNIT),
+                pearson=over.correlation(f"r {quantity}", pairs, keys),
                 spearman=spearman,
                 p_value=p,
             )
 
 
-def _plausibility_and_win_rate(tested: Sequence[Tested], measure: str) -> tuple[Floats, Floats]:
-    """((n,) plausibility, (n,) win rates) of the examples that have both."""
-    pairs = [
-        (getattr(one.plausibility, measure), one.test.win_rate)
+def _plausible(tested: Sequence[Tested], measure: str) -> list[Tested]:
+    """The examples that have both a plausibility and a win rate."""
+    return [
+        one
         for one in tested
-        if one.plausibility is not None and one.test.win_rate is not None
+        if one.plausibility is not None
+        and getattr(one.plausibility, measure) is not None
+        and one.test.win_rate is not None
     ]
-    known = [pair for pair in pairs if pair[0] is not None]
-    both = np.array(known, dtype=np.float64).reshape(-1, 2)
-    return both[:, 0], both[:, 1]
 
 
-def _common(first: Sequence[Tested], second: Sequence[Tested]) -> tuple[list[Test], list[Test]]:
+def _plausibility_and_win_rate(known: Sequence[Tested], measure: str) -> tuple[Floats, Floats]:
+    """((n,) plausibility, (n,) win rates)."""
+    both = [(getattr(one.plausibility, measure), one.test.win_rate) for one in known]
+    columns = np.array(both, dtype=np.float64).reshape(-1, 2)
+    return columns[:, 0], columns[:, 1]
+
+
+def _common(first: Sequence[Tested], second: Sequence[Tested]) -> tuple[list[Tested], list[Tested]]:
     """Tests of the jobs that both have."""
     ours, others = defined(first), defined(second)
     jobs = [job for job in ours if job in others]
-    return [ours[job].test for job in jobs], [others[job].test for job in jobs]
+    return [ours[job] for job in jobs], [others[job] for job in jobs]
 
 
-def _rates(tests: Sequence[Test]) -> Floats:
-    return np.array([test.win_rate for test in tests], dtype=np.float64)
+def _rates(tested: Sequence[Tested]) -> Floats:
+    return np.array([one.test.win_rate for one in tested], dtype=np.float64)
 
 
 def _side(test: Test) -> float:

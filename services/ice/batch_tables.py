@@ -13,8 +13,9 @@ import numpy as np
 from scipy import stats
 
 from services.ice.contract import IceRequest
-from services.ice.kernel import Floats, chance_sd
+from services.ice.kernel import WIN_RATE_OF_CHANCE, Floats
 from services.ice.report import (
+    BatchVerdict,
     Configuration,
     ConfigurationResult,
     IceBatchReportRequest,
@@ -25,8 +26,11 @@ from services.ice.report import (
     Verdict,
 )
 from services.ice.variants import VARIANTS
-from shared.contracts import Interval, Scored
-from shared.statistics.intervals import BatchStatistics
+from shared.contracts import Scored
+from shared.estimates import UNIT, BatchStatistics
+from shared.statistics.clusters import clustered
+from shared.statistics.comparing import least_flip_p, mean_test, normal_p, omnibus_z
+from shared.statistics.families import benjamini_hochberg, holm, needed_at_least_p
 
 ScoredIce = Scored[IceRequest, IceReport]
 
@@ -92,16 +96,20 @@ def summaries(
     """levels: false discovery rates over configurations and over examples."""
     found = [_summary(key, tested, over, levels[1]) for key, tested in table.items()]
     tested = [one.p_value for one in found if one.p_value is not None]
-    adjusted = iter(benjamini_hochberg(tested))
+    adjust = holm if over.request.error == "family" else benjamini_hochberg
+    adjusted = iter(adjust(tested))
     return [
         one if one.p_value is None else _decided(one, next(adjusted), levels[0]) for one in found
     ]
 
 
 def _decided(one: ConfigurationResult, q: float, alpha: float) -> ConfigurationResult:
-    verdict: Verdict = "inconclusive"
-    if q <= alpha and one.z is not None:
-        verdict = "faithful" if one.z > 0 else "anti-faithful"
+    mean = one.win_rate.value or 0.0
+    verdict: BatchVerdict = "inconclusive"
+    if q <= alpha:
+        verdict = "faithful" if mean > WIN_RATE_OF_CHANCE else "anti-faithful"
+    elif least_flip_p(one.win_rate.clusters or 0) > alpha:
+        verdict = "undecidable"
     return one.model_copy(update={"q_value": q, "verdict": verdict})
 
 
@@ -111,32 +119,50 @@ def _summary(
     over: BatchStatistics[IceBatchReportRequest],
     alpha: float,
 ) -> ConfigurationResult:
-    tests = [one.test for one in tested if one.test.win_rate is not None]
-    rates = _column(tests, "win_rate")
-    z = _z(key, tests)
+    known = [one for one in tested if one.test.win_rate is not None]
+    tests = [one.test for one in known]
+    rates, keys = _column(tests, "win_rate"), keys_of(known, over)
+    z, quantity = _z(key, tests), f"win rate {name(key)}"
+    found = mean_test(clustered(rates, keys), WIN_RATE_OF_CHANCE, over.request.seed, quantity)
     counted = Counter(test.verdict for test in tests)
     return ConfigurationResult(
         configuration=key,
         undefined=len(tested) - len(tests),
-        win_rate=over.mean(f"win rate {name(key)}", rates),
+        win_rate=over.mean(quantity, rates, keys, UNIT),
         strict_win_rate=_mean(_column(tests, "strict_win_rate")),
         tie_rate=_mean(_column(tests, "tie_rate")),
-        z=z,
-        p_value=None if z is None else two_sided_p(z),
+        t=found.t,
+        p_t=found.p_t,
+        p_randomization=found.p_randomization,
+        p_value=found.p_value,
+        omnibus_z=z,
+        omnibus_p=None if z is None else normal_p(z),
         q_value=None,
         verdict=None,
-        effect=_median(_column(tests, "effect"), over.request.confidence),
+        effect=over.median(f"effect {name(key)}", *_effects(known, keys)),
         exact=sum(test.null.exact for test in tests),
         verdicts={verdict: counted[verdict] for verdict in VERDICTS},
         over_examples=_over_examples(tests, alpha),
     )
 
 
+def keys_of(tested: Sequence[Tested], over: BatchStatistics[IceBatchReportRequest]) -> list[str]:
+    """The cluster of each test: that of its job's text."""
+    return over.keys([over.rows[one.job] for one in tested])
+
+
+def _effects(tested: Sequence[Tested], keys: Sequence[str]) -> tuple[Floats, list[str]]:
+    """(n,) effects of the tests that have one, and their clusters."""
+    pairs = [(one.test.effect, key) for one, key in zip(tested, keys, strict=True)]
+    found = [(effect, key) for effect, key in pairs if effect is not None]
+    return np.array([effect for effect, _ in found]), [key for _, key in found]
+
+
 def _z(key: Configuration, tests: Sequence[Test]) -> float | None:
     """Only where draws are distinct and their number fixed: else the null is another."""
     if not VARIANTS[key.variant].distinct or any(test.null.sequential for test in tests):
         return None
-    return z_of_chance(_column(tests, "win_rate"), [test.null.draws for test in tests])
+    return omnibus_z(_column(tests, "win_rate"), [test.null.draws for test in tests])
 
 
 def _column(tests: Sequence[Test], field: str) -> Floats:
@@ -146,12 +172,6 @@ def _column(tests: Sequence[Test], field: str) -> Floats:
 
 def _mean(values: Floats) -> float | None:
     return float(np.mean(values)) if values.size else None
-
-
-def _median(values: Floats, confidence: float) -> Interval:
-    low, high = median_interval(values, confidence)
-    value = float(np.median(values)) if values.size else None
-    return Interval(value=value, low=low, high=high, of=values.size)
 
 
 def _over_examples(tests: Sequence[Test], alpha: float) -> OverExamples:
@@ -168,63 +188,6 @@ def _over_examples(tests: Sequence[Test], alpha: float) -> OverExamples:
         needed=needed,
         raw=sum(p <= alpha for p in p_values),
     )
-
-
-def pearson(resampled: Floats) -> Floats:
-    """(B, n, 2) to (B,) correlations; NaN where a column is constant."""
-    centred = resampled - resampled.mean(axis=1, keepdims=True)
-    products = (centred[:, :, 0] * centred[:, :, 1]).sum(axis=1)
-    squares = (centred**2).sum(axis=1)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        found: Floats = products / np.sqrt(squares[:, 0] * squares[:, 1])
-    return found
-
-
-def median_interval(values: Floats, confidence: float) -> tuple[float | None, float | None]:
-    """Distribution-free: order statistics by the binomial; None where n is too small for it.
-
-    P(x_(j) <= median <= x_(n+1-j)) >= confidence, whatever the distribution (Conover, 1999).
-    """
-    count = values.size
-    if count == 0:
-        return None, None
-    below = int(stats.binom.ppf((1 - confidence) / 2, count, 0.5))  # smallest j with cdf >= tail
-    if below < 1:
-        return None, None
-    ordered = np.sort(values)
-    return float(ordered[below - 1]), float(ordered[count - below])
-
-
-def z_of_chance(win_rates: Floats, draws: Sequence[int]) -> float | None:
-    """(mean - 1/2) / sd under the null that every rationale is a random one.
-
-    win_rates: (N,) mid-rank. draws: (N,) M of each. Without ties M W is uniform on 0..M, so that
-    Var W = (M + 2) / (12 M); ties make it smaller and the test conservative.
-    """
-    if win_rates.size == 0:
-        return None
-    sd = float(np.sqrt(sum(chance_sd(count) ** 2 for count in draws)))
-    return float(np.sum(win_rates - 0.5) / sd)
-
-
-def two_sided_p(z: float) -> float:
-    """Of a standard normal."""
-    return float(2 * stats.norm.sf(abs(z)))
-
-
-def benjamini_hochberg(p_values: Sequence[float]) -> list[float]:
-    """Adjusted p-values (Benjamini & Hochberg 1995)."""
-    if not p_values:
-        return []
-    return [float(q) for q in stats.false_discovery_control(p_values, method="bh")]
-
-
-def needed_at_least_p(examples: int, least_p: float, alpha: float) -> int:
-    """How many examples must reach the least p before Benjamini-Hochberg rejects any.
-
-    The smallest r with least_p <= r alpha / N; more than N: nothing can ever be rejected.
-    """
-    return max(1, int(np.ceil(round(least_p * examples / alpha, 9))))
 
 
 def correlation(first: Floats, second: Floats) -> tuple[float | None, float | None, float | None]:

@@ -8,7 +8,6 @@ ERASER, ACL 2020, section 4.1 (token IoU, F1, AUPRC); average precision as sciki
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -17,10 +16,12 @@ import numpy as np
 
 from services.ice import kernel
 from services.ice.explanations import tokens_under
-from services.ice.kernel import TIE, Floats
+from services.ice.kernel import Floats
 from services.ice.randomization_test import Experiment, Trial
 from services.ice.report import Area, Comparison, Operator, Plausibility, Test
 from shared.job_context import check
+from shared.statistics.intervals import wilson
+from shared.statistics.ranks import TIE
 
 Z_95 = 1.959963984540054
 
@@ -117,7 +118,7 @@ def difference(first: float, second: float, null: Floats, *, exact: bool) -> Dif
     between = float(np.mean(_wins(first, null) - _wins(second, null)))
     if exact:
         return Difference(between, between, between, null.size)
-    low, high = wilson(abs(between), null.size)
+    low, high = wilson(abs(between), null.size, Z_95)
     if first < second:
         low, high = -high, -low
     if abs(first - second) <= TIE:
@@ -128,14 +129,6 @@ def difference(first: float, second: float, null: Floats, *, exact: bool) -> Dif
 def _wins(score: float, null: Floats) -> Floats:
     """(M,) 1 where the score beats the draw, 1/2 for a tie."""
     return np.where(null < score - TIE, 1.0, np.where(null <= score + TIE, 0.5, 0.0))
-
-
-def wilson(share: float, count: int, z: float = Z_95) -> tuple[float, float]:
-    """Score interval of a share, within [0, 1]."""
-    centre = share + z * z / (2 * count)
-    spread = z * math.sqrt(share * (1 - share) / count + z * z / (4 * count * count))
-    scale = 1 + z * z / count
-    return max(0.0, (centre - spread) / scale), min(1.0, (centre + spread) / scale)
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from services.ice.report import (
     IceBatchReportRequest,
     IceReport,
     IceSpan,
+    NullKind,
     Operator,
 )
 from shared.contracts import (
@@ -113,6 +114,11 @@ class IceRequest(LanguageRequest):
     operators: tuple[Operator, ...] = Field(
         default=("delete",), min_length=1, max_length=5, description="what is done to other tokens"
     )
+    null: NullKind | None = Field(
+        default=None,
+        description="what random rationales keep of one of spans; absent: `words` for single "
+        "scattered words, else `spans`. Explanations with values are compared with tokens",
+    )
     draws: int = Field(default=50, ge=1, le=10_000, description="random rationales, at most")
     adaptive: Adaptive | None = Field(default=None, description="absent: always `draws`")
     infills: int = Field(default=4, ge=1, le=32, description="fills a mask, averaged")
@@ -150,8 +156,9 @@ class IceRequest(LanguageRequest):
             raise ValueError("give `attribution`, `attributions`, `rationale` or `explanations`")
         if "infill" in self.operators and not self.infill_pool:
             raise ValueError("the operator infill needs an `infill_pool`")
-        if self.adaptive is not None and self.variant != "robust":
-            raise ValueError("`adaptive` is for variant robust only")
+        for name in ("adaptive", "null"):
+            if getattr(self, name) is not None and self.variant != "robust":
+                raise ValueError(f"`{name}` is for variant robust only")
         return self
 
     @model_validator(mode="after")
@@ -218,7 +225,7 @@ def needs(request: IceRequest) -> tuple[str, ...]:
 
 CONTRACT = MetricContract(
     name="ice",
-    version="1.1",
+    version="2.0",
     summary="Does the explanation point at what matters, more than random tokens do?",
     request=IceRequest,
     report=IceReport,

@@ -49,7 +49,8 @@ def _draws_by_size(request: IceRequest, whole: int, read: int) -> list[tuple[int
     """(tokens, draws) of each size of rationale that certainly differs from the others."""
     found = [_at_budget(k, whole) for k in _distinct_budgets(request, whole)]
     marked = next(_fixed_rationales(request), None)
-    if marked is not None and not found:  # else its size may be one of the others
+    tokens = request.variant != "robust" or request.null == "tokens"
+    if marked is not None and tokens and not found:  # else its size may be one of the others
         inside, outside = _words_inside(request, marked, read)
         found.append((inside, comb(inside + outside, inside) - 1))
     return [(size, min(request.draws, others)) for size, others in found if others > 0]

@@ -58,13 +58,16 @@ def attribution_method(method: Method, request: IceRequest, kind: ModelKind) -> 
 
     Variant reference, encoder: the last layer's attention, as the released extractor.
     """
+    variant = VARIANTS[request.variant]
     if isinstance(method, AttributionMethod):
-        return method
-    last = VARIANTS[request.variant].last_attention and kind == "classifier"
+        calibrated = variant.calibrated or method.name != "lime"
+        return method.model_copy(update={"calibrated": calibrated})
+    last = variant.last_attention and kind == "classifier"
     return AttributionMethod(
         name=method,
         attention="last" if last else "mean",
         seed=request.seed if method == "lime" else 0,  # the one that draws
+        calibrated=variant.calibrated or method != "lime",
     )
 
 

@@ -7,70 +7,22 @@ faithful; None is "undefined".
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from services.ice.report import Verdict
+from shared.statistics import ranks
 
 Floats = NDArray[np.float64]
 
-TIE = 1e-12  # probabilities: equal in theory, unequal in floats
 WIN_RATE_OF_CHANCE = 0.5
-
-
-def win_rate(observed: float, null: Floats, tie: float = TIE) -> float | None:
-    """Mid-rank: share of the null below the observed score, ties half; [0, 1], chance is 0.5.
-
-    observed: score of the rationale. null: (M,) scores of random rationales, same units.
-    # Deviates: Algorithm 1 counts a tie as a loss (`strict_win_rate`), which pulls short texts and
-    saturated models under 0.5 where nothing is wrong with the explanation.
-    """
-    if null.size == 0:
-        return None
-    below, tied = np.count_nonzero(null < observed - tie), _ties(observed, null, tie)
-    return float((below + tied / 2) / null.size)
-
-
-def strict_win_rate(observed: float, null: Floats, tie: float = TIE) -> float | None:
-    """Algorithm 1, line 6: ties count as losses; [0, 1]."""
-    return float(np.mean(null < observed - tie)) if null.size else None
-
-
-def tie_rate(observed: float, null: Floats, tie: float = TIE) -> float | None:
-    """Share of the null that equals the observed score, [0, 1]."""
-    return float(_ties(observed, null, tie) / null.size) if null.size else None
-
-
-def _ties(observed: float, null: Floats, tie: float) -> int:
-    return int(np.count_nonzero(np.abs(null - observed) <= tie))
-
-
-def p_value(observed: float, null: Floats, tie: float = TIE) -> float | None:
-    """One-sided P(null >= observed) with the +1, in (0, 1]; ties count against the explanation.
-
-    With all other subsets as null it is exact: the observed one is among the M + 1.
-    """
-    if null.size == 0:
-        return None
-    return float((1 + np.count_nonzero(null >= observed - tie)) / (1 + null.size))
-
-
-def p_anti(observed: float, null: Floats, tie: float = TIE) -> float | None:
-    """The other side: P(null <= observed) with the +1."""
-    return p_value(-observed, -null, tie)
-
-
-def two_sided(above: float | None, below: float | None) -> float | None:
-    """Twice the smaller tail, at most 1 (Bonferroni over the two sides)."""
-    return None if above is None or below is None else min(1.0, 2 * min(above, below))
 
 
 def verdict(above: float | None, below: float | None, alpha: float) -> Verdict | None:
     """Two-sided at level alpha: each tail at alpha / 2, `inconclusive` between."""
-    both = two_sided(above, below)
+    both = ranks.two_sided(above, below)
     if above is None or below is None or both is None:
         return None
     if both > alpha:
@@ -105,7 +57,7 @@ def effect(observed: float, null: Floats, ddof: int = 1) -> float | None:
     tailed where the null is narrow; thresholds 0.2, 0.5, 0.8 do not apply.
     """
     sd = null_sd(null, ddof)
-    if sd is None or sd <= TIE:
+    if sd is None or sd <= ranks.TIE:
         return None
     return float((observed - np.mean(null)) / sd)
 
@@ -136,8 +88,3 @@ def deciles(null: Floats) -> tuple[float, ...]:
     if null.size == 0:
         return ()
     return tuple(np.quantile(null, np.arange(1, 10) / 10).tolist())
-
-
-def chance_sd(draws: int) -> float:
-    """Exact sd of a mid-rank win rate under the null without ties: M W is uniform on 0..M."""
-    return math.sqrt((draws + 2) / (12 * draws))

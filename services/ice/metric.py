@@ -33,6 +33,7 @@ from services.ice.report import (
 )
 from services.ice.variants import VARIANTS, IceVariant
 from shared.contracts import Languages, Scored
+from shared.estimates import BatchStatistics
 from shared.language import (
     LanguageCoverage,
     find_language,
@@ -41,7 +42,7 @@ from shared.language import (
 )
 from shared.metric import Collected, Metric
 from shared.models.labels import decided
-from shared.statistics.intervals import BatchStatistics
+from shared.statistics import ranks
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,8 +113,9 @@ class Ice(Metric[IceRequest, IceCollected, IceReport, IceVariant]):
         )
 
     def in_force(self, request: IceRequest, collected: IceCollected) -> Mapping[str, Any]:
-        """How many texts fill: they are inputs themselves."""
-        return {"infill_pool_texts": len(request.infill_pool)}
+        """How many texts fill: they are inputs themselves; the temperature, if not the model's."""
+        raw = {} if self.variant(request).calibrated else {"temperature": 1.0}
+        return {"infill_pool_texts": len(request.infill_pool), **raw}
 
     def summarize(
         self,
@@ -142,7 +144,7 @@ def _chance(first: Test) -> IceChance | None:
     draws = first.null.draws
     if draws == 0:
         return None
-    sd = None if first.null.sequential else kernel.chance_sd(draws)
+    sd = None if first.null.sequential else ranks.chance_sd(draws)
     return IceChance(win_rate=kernel.WIN_RATE_OF_CHANCE, sd=sd, draws=draws)
 
 
@@ -154,6 +156,7 @@ def warnings(
 ) -> tuple[str, ...]:
     """Each once, in this order."""
     found = [*_truncation(experiment), *_human_spans(experiment), *_of_variant(experiment, score)]
+    found += _split_words(experiment)
     found += [warning for test in tests for warning in _undefined_numbers(experiment, test)]
     found += [
         *_too_few_draws(experiment, tests),
@@ -174,6 +177,15 @@ def _truncation(experiment: Experiment) -> Iterator[str]:
             yield (
                 f"text-cut: the model reads the first {read} of {length} characters of {name}; "
                 f"{length - read} were cut and count for nothing"
+            )
+
+
+def _split_words(experiment: Experiment) -> Iterator[str]:
+    for trial in experiment.trials:
+        if trial.null.split:
+            yield (
+                f"{trial.explanation.name}: its spans begin or end inside a word, so that random "
+                "ones are made of tokens, not of words"
             )
 
 

@@ -14,7 +14,6 @@ from math import inf
 
 import numpy as np
 
-from services.ice import subsets
 from services.ice.contract import DEFAULT_MODEL, IceRequest
 from services.ice.cost import MOST_TOKENS, lowerings, passes_of, work_of_draws
 from services.ice.explanations import (
@@ -29,11 +28,12 @@ from services.ice.explanations import (
 from services.ice.kernel import Floats
 from services.ice.operators import Operators, Pool, operators_of, pool_examples, pool_of
 from services.ice.randomization_test import Experiment, Key
+from services.ice.variants import VARIANTS
 from shared.contracts import ModelUse
 from shared.errors import DegenerateInput, TooCostly
 from shared.job_context import checking
 from shared.language import ModelLanguages
-from shared.models.calls import AttributionMethod, Attributions, Row, Rows
+from shared.models.calls import AttributionMethod, Attributions, Example, Row, Rows
 from shared.models.labels import decided
 from shared.models.ports import Judge, models
 from shared.work import Work, WorkLimit
@@ -83,7 +83,7 @@ def _tokenize(requests: Sequence[IceRequest], model: Judge, name: str) -> list[T
     kind = models().kind(name)
     inputs = []
     for request, example, tokens, probabilities in zip(
-        requests, examples, model.tokens(examples), model.judge(examples), strict=True
+        requests, examples, model.tokens(examples), _whole(requests, examples, model), strict=True
     ):
         labels = model.labels_of(example)
         _check_numbers(probabilities)
@@ -94,6 +94,22 @@ def _tokenize(requests: Sequence[IceRequest], model: Judge, name: str) -> list[T
             TokenizedInput(request, kind, tokens, eligible, labels, probabilities, target)
         )
     return inputs
+
+
+def _whole(
+    requests: Sequence[IceRequest], examples: Sequence[Example], model: Judge
+) -> list[Floats]:
+    """(L,) probabilities of each whole text, calibrated where its variant asks for that."""
+    raw = [not VARIANTS[request.variant].calibrated for request in requests]
+    pairs = list(zip(examples, raw, strict=True))
+    plain = iter(model.judge([example for example, is_raw in pairs if not is_raw]))
+    asked = [
+        Rows(example=example, rows=(Row(),), calibrated=False)
+        for example, is_raw in pairs
+        if is_raw
+    ]
+    others = iter(model.judge_rows(asked) if asked else [])
+    return [next(others)[0] if is_raw else next(plain) for is_raw in raw]
 
 
 def _explanations(inputs: Sequence[TokenizedInput], model: Judge) -> list[list[TestedExplanation]]:
@@ -142,11 +158,12 @@ def _score_missing(experiments: Sequence[Experiment], model: Judge) -> bool:
     count = 0
     for call in _calls(experiments):
         count += 1
-        parts = [list(part) for _, part in groupby(call, key=lambda one: id(one[0]))]
+        parts = [list(part) for _, part in groupby(call, key=_varied)]
         variations = [
             Rows(
-                example=part[0][0].tokenized.example,
+                example=part[0][0].example_of(part[0][1]),
                 rows=tuple(row for _, _, rows in part for row in rows),
+                calibrated=part[0][0].tokenized.variant.calibrated,
             )
             for part in parts
         ]
@@ -156,6 +173,13 @@ def _score_missing(experiments: Sequence[Experiment], model: Judge) -> bool:
             _check_numbers(column)
             experiment.answer([(key, rows) for _, key, rows in part], column)
     return count > 0
+
+
+def _varied(missing: MissingScore) -> tuple[int, Example | None]:
+    """What tells the rows of one call apart: whose they are, and whether they vary another text."""
+    experiment, (operator, subset), _ = missing
+    other = experiment.operators.empty_example(operator) if subset is None else None
+    return id(experiment), other
 
 
 def _calls(experiments: Sequence[Experiment]) -> Iterator[list[MissingScore]]:
@@ -193,10 +217,10 @@ def cost_of(experiment: Experiment) -> tuple[Work, ...]:
 
     def works(request: IceRequest) -> tuple[Work, ...]:
         budgets = (None, *request.budgets)
-        sizes = {len(trial.rationale) for trial in experiment.trials if trial.k in budgets}
+        nulls = {t.null.key: t.null for t in experiment.trials if t.k in budgets}.values()
         drawn = [
-            (whole - eligible + size, min(request.draws, subsets.count_others(eligible, size)))
-            for size in sizes
+            (whole - eligible + null.size, min(request.draws, null.others(eligible)))
+            for null in nulls
         ]
         return tuple(work_of_draws(request, drawn, whole, lowerings(request, eligible, works)))
 

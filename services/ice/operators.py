@@ -50,11 +50,31 @@ class Operators:
 
     def empty(self, operator: Operator) -> list[Row]:
         """s(empty): no token of the text is left; none where the model could not read that."""
-        if self.tokenized.variant.released_operators and operator != "delete":
-            return [self._released_baseline(operator)]
+        if self.empty_example(operator) is not None:
+            return [Row()]
+        if self.tokenized.variant.released_operators and operator == "infill":
+            return [self._released_infill()]
         if operator == "delete" and not self.scaffold and self.tokenized.kind == "classifier":
             return []
         return self.rows(operator, ())
+
+    def empty_example(self, operator: Operator) -> Example | None:
+        """The released baselines are texts of their own, without template or pair: none at all, or
+        five masks as a string; None: the empty text is a row of the request's own example.
+
+        Source: `get_baseline_input` of ice-faithfulness 1.0.1 (operators.py).
+        """
+        mask = self.tokenized.tokens.mask_text
+        own = self.tokenized.variant.released_operators and operator != "infill"
+        unreadable = not self.scaffold and self.tokenized.kind == "classifier"
+        if not own or (unreadable if operator == "delete" else mask is None):
+            return None
+        text = "" if operator == "delete" or mask is None else " ".join([mask] * BASELINE)
+        template = self.tokenized.request.template
+        if template is None:
+            return Example(text=text)
+        # in the template a special token is one; in the text it would be read as it is written
+        return Example(text="", template=template.model_copy(update={"prefix": text, "suffix": ""}))
 
     def _replaced(self, subset: Subset, fill: Sequence[int]) -> Row:
         stays = set(subset)
@@ -74,18 +94,14 @@ class Operators:
             )
         ]
 
-    def _released_baseline(self, operator: Operator) -> Row:
-        """Released baselines: five masks, or five tokens of the pool."""
-        some, tokens = self.tokenized.eligible[:BASELINE], self.tokenized.tokens
-        if operator == "infill" and self.pool is not None:
-            ids: Sequence[int] = self.pool.fill(
-                random_of(self.tokenized.request, "baseline"), len(some)
-            )
-        else:
-            mask = tokens.mask_id  # where there is one, whatever the operator puts elsewhere
-            ids = (replacement_token(operator, tokens) if mask is None else mask,) * len(some)
+    def _released_infill(self) -> Row:
+        """Five tokens of the pool."""
+        some = self.tokenized.eligible[:BASELINE]
+        ids: Sequence[int] = ()
+        if self.pool is not None:
+            ids = self.pool.fill(random_of(self.tokenized.request, "baseline"), len(some))
         kept = tuple(sorted((*self.scaffold, *some)))
-        return Row(kept=kept, replaced=tuple(zip(some, ids, strict=True)))
+        return Row(kept=kept, replaced=tuple(zip(some, ids, strict=False)))
 
 
 def random_of(request: IceRequest, *about: object) -> np.random.Generator:

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import islice
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,14 +17,18 @@ from numpy.typing import NDArray
 from services.ice import kernel, subsets
 from services.ice.explanations import TestedExplanation, TokenizedInput
 from services.ice.kernel import Floats
+from services.ice.nulls import NullSpace, TextUnits, any_tokens, null_of
 from services.ice.operators import Operators, random_of
 from services.ice.report import IceNull, IceScores, Operator, Test, TestedOperator
 from services.ice.subsets import Subset
+from shared.estimates import histogram_of
 from shared.job_context import check, checking
-from shared.models.calls import Row
-from shared.statistics.intervals import histogram_of
+from shared.models.calls import Example, Row
+from shared.statistics import ranks
+from shared.statistics.placements import overlap
 
 FIRST_ROUND = 50
+MOST_PLACEMENTS = 10**15  # more are not counted to the reader
 
 Key = tuple[Operator, Subset | None]  # None: the empty text
 Places = NDArray[np.int64]
@@ -47,6 +53,7 @@ class Trial:
     explanation: TestedExplanation
     k: float | None
     rationale: Subset
+    null: NullSpace
 
 
 @dataclass(frozen=True)
@@ -87,13 +94,13 @@ def _test(experiment: Experiment, one: TestInput) -> Test:
     effect = kernel.effect(observed, null, variant.ddof)
     return Test(
         **_common_fields(experiment, one),
-        win_rate=kernel.win_rate(observed, null, variant.tie),
-        strict_win_rate=kernel.strict_win_rate(observed, null, variant.tie),
-        tie_rate=kernel.tie_rate(observed, null, variant.tie),
+        win_rate=ranks.win_rate(observed, null, variant.tie),
+        strict_win_rate=ranks.strict_win_rate(observed, null, variant.tie),
+        tie_rate=ranks.tie_rate(observed, null, variant.tie),
         effect=variant.zero_effect if effect is None else effect,
         p_value=tails.above,
         p_anti=tails.below,
-        p_two_sided=kernel.two_sided(tails.above, tails.below),
+        p_two_sided=ranks.two_sided(tails.above, tails.below),
         verdict=kernel.verdict(tails.above, tails.below, experiment.tokenized.request.alpha),
         stopped_early=tails.ended,
         null=IceNull(
@@ -104,8 +111,21 @@ def _test(experiment: Experiment, one: TestInput) -> Test:
             sd=kernel.null_sd(null, variant.ddof),
             deciles=kernel.deciles(null),
             histogram=histogram_of(null),
+            **_null_fields(experiment, one.trial, tails.draws),
         ),
     )
+
+
+def _null_fields(experiment: Experiment, trial: Trial, draws: int) -> dict[str, Any]:
+    """What the random rationales are, beside their scores."""
+    others = trial.null.others(len(experiment.tokenized.eligible))
+    drawn = experiment.null_subsets(trial)[:draws]
+    return {
+        "kind": trial.null.kind,
+        "placements": others if others <= MOST_PLACEMENTS else None,
+        "overlap": float(np.mean([overlap(trial.rationale, one) for one in drawn])),
+        "attainable_p": ranks.attainable_p(draws, sides=2),
+    }
 
 
 def _undefined(experiment: Experiment, one: TestInput) -> Test:
@@ -127,6 +147,8 @@ def _undefined(experiment: Experiment, one: TestInput) -> Test:
             mean=None,
             sd=None,
             deciles=(),
+            kind=one.trial.null.kind,
+            placements=0 if experiment.exact(one.trial) else None,
         ),
     )
 
@@ -168,8 +190,8 @@ def tails(observed: float, null: Floats, most: int, ending: int) -> Tails:
 
     most: draws planned. ending: draws beyond the rationale that end a tail.
     """
-    above, first = kernel.sequential_p(null >= observed - kernel.TIE, most, ending)
-    below, second = kernel.sequential_p(null <= observed + kernel.TIE, most, ending)
+    above, first = kernel.sequential_p(null >= observed - ranks.TIE, most, ending)
+    below, second = kernel.sequential_p(null <= observed + ranks.TIE, most, ending)
     if first is None or second is None:
         return Tails(above, below, null.size, ended=False)
     return Tails(above, below, max(first, second), ended=max(first, second) < most)
@@ -180,8 +202,8 @@ def _tails_of(experiment: Experiment, one: TestInput) -> Tails:
     request, tie = experiment.tokenized.request, experiment.tokenized.variant.tie
     observed = one.observed or 0.0
     if request.adaptive is None or experiment.exact(one.trial):
-        above = kernel.p_value(observed, one.null, tie)
-        below = kernel.p_anti(observed, one.null, tie)
+        above = ranks.p_value(observed, one.null, tie)
+        below = ranks.p_anti(observed, one.null, tie)
         return Tails(above, below, one.null.size, ended=False)
     return tails(observed, one.null, request.draws, request.adaptive.exceedances)
 
@@ -201,8 +223,10 @@ class Experiment:
     operators: Operators
     scores: dict[Key, float | None] = field(default_factory=dict)
     rows: int = 1  # scored so far; the whole text was the first
-    _drawn: dict[int, Draws] = field(default_factory=dict)
-    _known: dict[tuple[Operator, int], tuple[int, Floats]] = field(default_factory=dict)
+    _drawn: dict[tuple[object, ...], Draws] = field(default_factory=dict)
+    _known: dict[tuple[Operator, tuple[object, ...]], tuple[int, Floats]] = field(
+        default_factory=dict
+    )
 
     def __post_init__(self) -> None:
         self.trials = list(self._trials())
@@ -211,22 +235,22 @@ class Experiment:
         """Draw the first round."""
         request = self.tokenized.request
         first = FIRST_ROUND if request.adaptive else request.draws
-        for size in dict.fromkeys(len(trial.rationale) for trial in self.trials):
-            self._drawn[size] = Draws(self._stream(size))
-            self._draw(size, request.draws if self._all(size) else min(first, request.draws))
+        for null in {trial.null.key: trial.null for trial in self.trials}.values():
+            self._drawn[null.key] = Draws(self._stream(null))
+            self._draw(null, request.draws if self._all(null) else min(first, request.draws))
 
     def exact(self, trial: Trial) -> bool:
-        """Whether the null is all other subsets."""
-        return self._all(len(trial.rationale))
+        """Whether the null is all other placements."""
+        return self._all(trial.null)
 
-    def _all(self, size: int) -> bool:
-        others = subsets.count_others(len(self.tokenized.eligible), size)
+    def _all(self, null: NullSpace) -> bool:
+        others = null.others(len(self.tokenized.eligible))
         return self.tokenized.variant.distinct and others <= self.tokenized.request.draws
 
     def null_places(self, trial: Trial) -> Places:
         """(M,) the random rationales that the trial is compared with: their places among the draws
-        of its size."""
-        drawn, most = self._drawn[len(trial.rationale)], self.tokenized.request.draws
+        of its kind."""
+        drawn, most = self._drawn[trial.null.key], self.tokenized.request.draws
         every: Places = np.arange(len(drawn.subsets))
         if self.tokenized.variant.distinct:
             every = every[every != drawn.place(trial.rationale)]
@@ -234,32 +258,32 @@ class Experiment:
 
     def null_subsets(self, trial: Trial) -> list[Subset]:
         """The random rationales that a trial is compared with."""
-        drawn = self._drawn[len(trial.rationale)].subsets
+        drawn = self._drawn[trial.null.key].subsets
         return [drawn[place] for place in self.null_places(trial).tolist()]
 
     def common_places(self, first: Trial, second: Trial) -> Places:
-        """Those that both trials, of one size, are compared with: each has the first ones, less its
+        """Those that both trials, of one null, are compared with: each has the first ones, less its
         own rationale."""
         ours, theirs = self.null_places(first), self.null_places(second)
         if not theirs.size:
             return theirs
         common: Places = ours[ours <= theirs[-1]]
         if self.tokenized.variant.distinct:
-            common = common[common != self._drawn[len(second.rationale)].place(second.rationale)]
+            common = common[common != self._drawn[second.null.key].place(second.rationale)]
         return common
 
     def null(self, operator: Operator, trial: Trial, places: Places) -> Floats:
         """(M,) scores of the random rationales at these places."""
-        return self._scores_of(operator, len(trial.rationale))[places]
+        return self._scores_of(operator, trial.null)[places]
 
-    def _scores_of(self, operator: Operator, size: int) -> Floats:
-        """(D,) of every draw of this size, NaN where not scored; made once between answers."""
-        subsets = self._drawn[size].subsets
-        rows, known = self._known.get((operator, size), (0, np.empty(0)))
+    def _scores_of(self, operator: Operator, null: NullSpace) -> Floats:
+        """(D,) of every draw of this null, NaN where not scored; made once between answers."""
+        subsets = self._drawn[null.key].subsets
+        rows, known = self._known.get((operator, null.key), (0, np.empty(0)))
         if rows != self.rows or known.size != len(subsets):
             found = (self.scores.get((operator, subset)) for subset in subsets)
             known = np.array([np.nan if one is None else one for one in found], dtype=np.float64)
-            self._known[operator, size] = self.rows, known
+            self._known[operator, null.key] = self.rows, known
         return known
 
     def observed(self, operator: Operator, trial: Trial) -> float:
@@ -276,13 +300,13 @@ class Experiment:
         for operator in self.tokenized.request.operators:
             check()
             needed |= {(operator, None): None}
-            seen = {size: np.zeros(len(d.subsets), bool) for size, d in self._drawn.items()}
+            seen = {key: np.zeros(len(d.subsets), bool) for key, d in self._drawn.items()}
             for trial in checking(self.trials):
                 needed |= {(operator, trial.rationale): None}
-                size, places = len(trial.rationale), self.null_places(trial)
-                new = places[~seen[size][places]]  # most trials share their draws
-                seen[size][new] = True
-                subsets = self._drawn[size].subsets
+                kind, places = trial.null.key, self.null_places(trial)
+                new = places[~seen[kind][places]]  # most trials share their draws
+                seen[kind][new] = True
+                subsets = self._drawn[kind].subsets
                 needed |= {(operator, subsets[place]): None for place in new.tolist()}
         return [key for key in needed if key not in self.scores]
 
@@ -300,11 +324,11 @@ class Experiment:
         request = self.tokenized.request
         if request.adaptive is None:
             return
-        for size, drawn in self._drawn.items():
-            trials = [trial for trial in self.trials if len(trial.rationale) == size]
+        for kind, drawn in self._drawn.items():
+            trials = [trial for trial in self.trials if trial.null.key == kind]
             tests = [(trial, operator) for trial in trials for operator in request.operators]
             if not all(self._ended(*test) for test in checking(tests)):
-                self._draw(size, min(len(drawn.subsets), request.draws))
+                self._draw(trials[0].null, min(len(drawn.subsets), request.draws))
 
     def _ended(self, trial: Trial, operator: Operator) -> bool:
         request, places = self.tokenized.request, self.null_places(trial)
@@ -312,6 +336,12 @@ class Experiment:
             return True
         observed, null = self.observed(operator, trial), self.null(operator, trial, places)
         return tails(observed, null, request.draws, request.adaptive.exceedances).ended
+
+    def example_of(self, key: Key) -> Example:
+        """What the rows of a key vary: the request's own example, or a released baseline."""
+        operator, subset = key
+        other = self.operators.empty_example(operator) if subset is None else None
+        return other or self.tokenized.example
 
     def rows_of(self, key: Key) -> list[Row]:
         """The rows whose mean is the score of a key; none: it has none."""
@@ -324,25 +354,38 @@ class Experiment:
         budgets, rounding = self.tokenized.request.budgets, self.tokenized.variant.rounding
         for explanation in self.explanations:
             for k in budgets if explanation.marked is None else (None,):
-                yield Trial(explanation, k, explanation.rationale(k or 1.0, rounding))
+                rationale = explanation.rationale(k or 1.0, rounding)
+                yield Trial(explanation, k, rationale, self._null_of(explanation, rationale))
 
-    def _stream(self, size: int) -> Iterator[Subset]:
+    def _null_of(self, explanation: TestedExplanation, rationale: Subset) -> NullSpace:
+        """Values are compared with tokens, and so is everything in the published variants."""
+        if explanation.marked is None or not self.tokenized.variant.matched_null:
+            return any_tokens(len(rationale))
+        return null_of(self._units, rationale, self.tokenized.request.null)
+
+    @cached_property
+    def _units(self) -> TextUnits:
+        return TextUnits(self.tokenized)
+
+    def _stream(self, null: NullSpace) -> Iterator[Subset]:
         request, eligible = self.tokenized.request, len(self.tokenized.eligible)
-        if self._all(size):
-            return subsets.all_subsets(eligible, size)
-        random = random_of(request, "subsets", size)
-        return self.tokenized.variant.stream(request.seed, random, eligible, size)
+        if null.space is not None:
+            return null.stream(random_of(request, "null", *null.key), request.draws)
+        if self._all(null):
+            return subsets.all_subsets(eligible, null.size)
+        random = random_of(request, "subsets", null.size)
+        return self.tokenized.variant.stream(request.seed, random, eligible, null.size)
 
-    def _draw(self, size: int, more: int) -> None:
+    def _draw(self, null: NullSpace, more: int) -> None:
         """`more` draws, and one for each rationale that may be among them."""
-        spare = sum(len(trial.rationale) == size for trial in self.trials)
-        if self._drawn[size].subsets:
+        spare = sum(trial.null.key == null.key for trial in self.trials)
+        if self._drawn[null.key].subsets:
             spare = 0
-        self._drawn[size].draw(more + spare)
+        self._drawn[null.key].draw(more + spare)
 
 
 class Draws:
-    """Random rationales of one size, in the order of drawing, and where each stands first."""
+    """Random rationales of one null, in the order of drawing, and where each stands first."""
 
     def __init__(self, stream: Iterator[Subset]) -> None:
         self._stream = stream

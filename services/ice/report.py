@@ -25,6 +25,7 @@ from shared.models.calls import Part
 Of = Literal["text", "text_pair"]
 Operator = Literal["delete", "mask", "mask_unk", "mask_pad", "infill"]
 TestedOperator = Operator | Literal["mean"]
+NullKind = Literal["tokens", "words", "spans", "spans_gaps"]
 Verdict = Literal["faithful", "inconclusive", "anti-faithful"]
 Name = Annotated[str, Word]
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -63,7 +64,24 @@ class IceScores(Message):
 
 
 class IceNull(Message):
-    """What random rationales of the same size score."""
+    """What random rationales of the same kind score."""
+
+    kind: NullKind = Field(
+        default="tokens",
+        description="as many tokens, as many whole words with as many tokens, passages of the same "
+        "lengths, or those with the same gaps",
+    )
+    placements: int | None = Field(
+        default=None, ge=0, description="that exist besides the rationale; null above 1e15"
+    )
+    overlap: Share | None = Field(
+        default=None,
+        description="mean intersection over union of its tokens with a random one's: near 1 the "
+        "null is the rationale itself, and the win rate tends to 1/2",
+    )
+    attainable_p: Share | None = Field(
+        default=None, description="the least two-sided p that so many could have given"
+    )
 
     draws: int = Field(ge=0, description="random rationales compared with")
     exact: bool = Field(description="whether they are all that there are")
@@ -239,6 +257,14 @@ class IceBatchReportRequest(BatchReportRequest):
     example_alpha: float = Field(
         default=0.10, gt=0, lt=1, description="false discovery rate over examples (the paper's)"
     )
+    error: Literal["discovery", "family"] = Field(
+        default="discovery",
+        description="what `alpha` bounds over configurations: the share of false verdicts "
+        "(Benjamini-Hochberg), or the chance of any (Holm)",
+    )
+
+
+BatchVerdict = Literal["faithful", "inconclusive", "anti-faithful", "undecidable"]
 
 
 class Configuration(Message):
@@ -268,13 +294,32 @@ class ConfigurationResult(Message):
 
     configuration: Configuration
     undefined: int = Field(ge=0, description="examples whose win rate is null; left out")
-    win_rate: Interval = Field(description="mean mid-rank win rate, bootstrap over examples")
+    win_rate: Interval = Field(description="mean mid-rank win rate")
     strict_win_rate: float | None = Field(description="mean; ties count as losses")
     tie_rate: float | None = Field(description="mean")
-    z: float | None = Field(description="(mean - 1/2) / its exact sd under the null")
-    p_value: Share | None = Field(description="of z, two-sided")
-    q_value: Share | None = Field(description="Benjamini-Hochberg over configurations")
-    verdict: Verdict | None = Field(description="of the configuration, by q and the sign of z")
+    z: float | None = Field(
+        default=None, description="of reports before metric version 2.0; now `omnibus_z`"
+    )
+    t: float | None = Field(
+        default=None,
+        description="(mean - 1/2) / its standard error over texts; null without spread",
+    )
+    p_t: Share | None = Field(default=None, description="of t, two-sided")
+    p_randomization: Share | None = Field(
+        default=None, description="of sign flips of whole texts, two-sided"
+    )
+    p_value: Share | None = Field(description="that the mean is 1/2: the larger of both")
+    q_value: Share | None = Field(description="corrected over configurations, see `error`")
+    verdict: BatchVerdict | None = Field(
+        description="of the configuration, by q and the side of 1/2; `undecidable`: so few texts "
+        "could not have reached alpha"
+    )
+    omnibus_z: float | None = Field(
+        default=None,
+        description="is any explanation better or worse than random? (mean - 1/2) / its exact sd "
+        "if all were random; null where draws were adaptive or could repeat",
+    )
+    omnibus_p: Share | None = Field(default=None, description="of omnibus_z, two-sided")
     effect: Interval = Field(
         description="median effect, distribution-free interval by order statistics"
     )
@@ -288,9 +333,21 @@ class MeanDifference(Message):
 
     first: Configuration
     second: Configuration
-    difference: Interval = Field(description="mean win rate, first - second, bootstrap")
+    difference: Interval = Field(description="mean win rate, first - second")
     first_better: int = Field(ge=0, description="examples where first has the higher win rate")
     second_better: int = Field(ge=0)
+    equal: int = Field(default=0, ge=0, description="examples where neither has")
+    p_value: Share | None = Field(
+        default=None, description="that the mean difference is 0: the larger of the next two"
+    )
+    p_t: Share | None = Field(default=None, description="of t over texts, two-sided")
+    p_randomization: Share | None = Field(
+        default=None, description="of sign flips of whole texts, two-sided"
+    )
+    p_adjusted: Share | None = Field(default=None, description="Holm over all pairs of the report")
+    effect: float | None = Field(
+        default=None, description="mean difference in its sds over examples; null where that is 0"
+    )
 
 
 class IceAgreement(Message):
@@ -309,10 +366,11 @@ class Orthogonality(Message):
 
     configuration: Configuration
     measure: str = Field(description="iou, f1 or auprc")
-    mean: Interval = Field(description="of the measure, bootstrap")
-    pearson: Interval = Field(description="with the win rate, bootstrap interval")
+    mean: Interval = Field(description="of the measure")
+    pearson: Interval = Field(description="with the win rate")
     spearman: float | None
     p_value: Share | None = Field(description="of Pearson's r, two-sided")
+    q_value: Share | None = Field(default=None, description="Benjamini-Hochberg over this table")
 
 
 class AntiFaithful(Message):

@@ -12,10 +12,11 @@ from typing import Literal
 
 import numpy as np
 
-from services.ice import kernel, subsets
+from services.ice import subsets
 from services.ice.kernel import Floats
 from services.ice.subsets import Subset
 from shared.contracts import Variant
+from shared.statistics.ranks import TIE
 
 DEAD_ZONE = 0.05  # metrics.py, compute_nsd: a smaller denominator makes every NSR 0
 CLIPPED = 2.0  # metrics.py, compute_nsd
@@ -39,10 +40,12 @@ class IceVariant:
     eligible: Literal["text", "all"]
     magnitude: bool  # computed attributions rank by |value|
     zero_effect: float | None  # the effect where the null has no spread
+    matched_null: bool = False  # random rationales are made in the way of the explanation's kind
     nsr_beside: bool = False  # NSR is reported beside the statistic, not as it
     gold_label: bool = False  # scores the gold label, which `target` names
     last_attention: bool = False  # an encoder's attention is that of its last layer
     released_operators: bool = False  # baselines and fills as released
+    calibrated: bool = True  # a classifier answers at its own temperature; else at 1
     least_confidence: float | None = None  # less confident examples have no score
     dead_zone: float | None = None  # |s(x) - s(empty)| below which every NSR is 0
     rounding: float = 1e-9  # added before the floor of kE: 0.29 of 100 tokens is 29
@@ -55,7 +58,7 @@ def raw(scores: Floats, full: float, empty: float | None) -> Floats | None:
 
 def printed_nsr(scores: Floats, full: float, empty: float | None) -> Floats | None:
     """Eq. 1 without bounds; its sign turns where s(x) < s(empty)."""
-    if empty is None or abs(full - empty) <= kernel.TIE:
+    if empty is None or abs(full - empty) <= TIE:
         return None
     return (scores - empty) / (full - empty)
 
@@ -73,9 +76,10 @@ VARIANTS: dict[Variant, IceVariant] = {
     "robust": IceVariant(
         statistic=raw,
         stream=lambda _, random, eligible, size: subsets.distinct(random, eligible, size),
+        matched_null=True,
         nsr_beside=True,
         ddof=1,
-        tie=kernel.TIE,
+        tie=TIE,
         distinct=True,
         strict=False,
         mean_of_operators=False,
@@ -101,6 +105,7 @@ VARIANTS: dict[Variant, IceVariant] = {
         stream=lambda seed, _, eligible, size: subsets.released(seed, eligible, size),
         last_attention=True,
         released_operators=True,
+        calibrated=False,
         least_confidence=CONFIDENCE,
         dead_zone=DEAD_ZONE,
         ddof=0,

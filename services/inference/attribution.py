@@ -265,7 +265,7 @@ def by_lime(
     if not places:
         raise DegenerateInput("no token of the text is left to remove", pointer="/text")
     masks = draws(method.samples, len(places), method.seed)
-    rows = Rows(example=example, rows=masked_rows(masks, tokens))
+    rows = Rows(example=example, rows=masked_rows(masks, tokens), calibrated=method.calibrated)
     probabilities = judge.judge_rows([rows])[0][:, place]
     values = np.zeros(len(tokens.ids))
     values[places] = coefficients(masks, probabilities)

@@ -129,7 +129,7 @@ class LocalClassifier:
         return [EncoderRow(own) for own in ids], shares
 
     def judge_rows(self, asked: Sequence[Rows]) -> list[Floats]:
-        """For each example (R, L) calibrated probabilities of its variations."""
+        """For each example (R, L) probabilities of its variations, calibrated unless asked raw."""
         with timed(self.use.name, "tokenize"):
             readings = self._reader.read([one.example for one in asked])
             rows = [
@@ -137,9 +137,13 @@ class LocalClassifier:
                 for reading, one in zip(readings, asked, strict=True)
                 for row in one.rows
             ]
-        probabilities = self._judged(rows)
+        logits = self._logits(rows)
         ends = list(accumulate(len(one.rows) for one in asked))
-        return np.split(probabilities, ends[:-1]) if ends else []
+        parts = np.split(logits, ends[:-1]) if ends else []
+        return [
+            self._labelled(own, calibrated=one.calibrated)
+            for own, one in zip(parts, asked, strict=True)
+        ]
 
     def attributions(
         self, examples: Sequence[Example], targets: Sequence[str], method: AttributionMethod
@@ -179,11 +183,9 @@ class LocalClassifier:
         """(N,) which texts are longer than the model reads."""
         return [len(row) > self._weights.longest for row in self._reader.ids(texts, cut=False)]
 
-    def _judged(self, rows: list[EncoderRow]) -> Floats:
-        return self._labelled(self._logits(rows))
-
-    def _labelled(self, logits: Floats) -> Floats:
-        return read_labels(logits, self._mapping, self._weights.temperature).probabilities
+    def _labelled(self, logits: Floats, *, calibrated: bool = True) -> Floats:
+        temperature = self._weights.temperature if calibrated else 1.0
+        return read_labels(logits, self._mapping, temperature).probabilities
 
     def _logits(self, rows: list[EncoderRow]) -> Floats:
         [answers] = awaited([self._batcher.submit(rows)])

@@ -188,7 +188,16 @@ class EncoderReader:
             mask_id=self._tokenizer.mask_token_id,
             unk_id=self._tokenizer.unk_token_id,
             pad_id=self._tokenizer.pad_token_id,
+            mask_text=_mask_text(self._tokenizer),
         )
+
+
+def _mask_text(tokenizer: Any) -> str | None:
+    """As `get_baseline_input` of ice-faithfulness 1.0.1 (operators.py) chooses it."""
+    words = (
+        tokenizer.mask_token, tokenizer.unk_token, tokenizer.pad_token, tokenizer.eos_token,
+    )  # fmt: skip
+    return next((str(word) for word in words if word), None)
 
 
 class PlacedToken(NamedTuple):
@@ -455,6 +464,7 @@ class CausalReader:
             mask_id=words.mask_token_id,
             unk_id=words.unk_token_id,
             pad_id=words.pad_token_id,
+            mask_text=_mask_text(words),
         )
 
 

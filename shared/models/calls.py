@@ -68,6 +68,10 @@ class Tokens(Message):
     mask_id: TokenId | None = Field(description="the text of a masked token, if there is one")
     unk_id: TokenId | None
     pad_id: TokenId | None
+    mask_text: Text | None = Field(
+        default=None,
+        description="what stands for a masked token in a text: the token mask, else unk, pad, eos",
+    )
 
     def read_share(self, example: Example) -> float:
         """Share of the example's characters that the model reads, [0, 1]; 1: nothing was cut."""
@@ -102,6 +106,11 @@ class Rows(Message):
 
     example: Example
     rows: tuple[Row, ...]
+    calibrated: bool = Field(
+        default=True,
+        exclude_if=lambda calibrated: bool(calibrated),
+        description="whether a classifier's logits are divided by its temperature",
+    )
 
 
 class AttributionMethod(Message):
@@ -115,6 +124,11 @@ class AttributionMethod(Message):
     steps: int = Field(default=32, ge=2, le=1_000, description="of integrated gradients")
     samples: int = Field(default=500, ge=10, le=10_000, description="perturbations of LIME")
     seed: int = Field(default=0, ge=0, le=2**63 - 1, description="of LIME's perturbations")
+    calibrated: bool = Field(
+        default=True,
+        exclude_if=lambda calibrated: bool(calibrated),
+        description="whether LIME explains the probability at the model's own temperature, or at 1",
+    )
 
 
 class Attributions(Message):

@@ -1,174 +1,339 @@
-"""Percentile bootstrap intervals over the results of a batch, and what every batch report says.
+"""Intervals of estimates over rows that may belong together.
 
-Source: Efron & Tibshirani (1993), An Introduction to the Bootstrap, section 13.3. Paired: what
-belongs to one result is drawn together.
+Shares: Wilson (1927) at the effective number of rows (Korn & Graubard 1998, Survey Methodology 24).
+Means: studentised bootstrap over clusters; ratios, pooled errors, correlations: BCa over clusters
+(`shared.statistics.bootstrap`). Medians: order statistics (Conover 1999, section 3.2). The smallest
+detectable effect: Bloom (1995), Evaluation Review 19. Pure functions; what is undefined is None,
+and `warnings` says why. A value that is not finite raises ValueError.
+
+keys, everywhere: the cluster of each row, as many as rows; None: each row is one of its own.
 """
 
 from __future__ import annotations
 
-import zlib
-from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from itertools import chain
-from typing import Any, Generic, TypeVar
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from scipy import stats
 
-from shared.contracts import (
-    BatchReportRequest,
-    Histogram,
-    Interval,
-    LanguageScores,
-    MetricContract,
-    Scored,
+from shared.statistics.bootstrap import (
+    Resampling,
+    bca_ends,
+    macro_roots,
+    root_ends,
+    studentised_roots,
 )
-from shared.job_context import checking
-from shared.settings import SERVICE_VERSION
+from shared.statistics.clusters import (
+    FEW,
+    VERY_FEW,
+    Clustered,
+    Floats,
+    Integers,
+    clustered,
+    finite,
+    in_order,
+    spread,
+    warnings,
+)
 
-Floats = NDArray[np.float64]
-Statistic = Callable[[Floats], Floats]  # (R, N, K) drawn observations → (R,) values, NaN: undefined
-BatchRequest = TypeVar("BatchRequest", bound=BatchReportRequest)
+Method = Literal["wilson", "studentised", "bca", "order", "t", "exact"]
+Bounds = tuple[float | None, float | None]  # of a quantity; None: it has none on this side
+OfSums = Callable[[Floats], Floats]  # (R, K) sums over rows → (R,) values, NaN: undefined
+OfRows = Callable[[Floats], float]  # (N, K) rows → value, NaN: undefined
+Keys = Sequence[str] | None
 
-DRAWS_AT_ONCE = 4_000_000  # indices in memory: 32 MB
-
-
-def of_sums(statistic: Callable[[Floats], Floats]) -> Statistic:
-    """A function of the K sums over observations (shares, pooled errors, R²) as a statistic."""
-    return lambda drawn: statistic(drawn.sum(axis=1))
+FLAT = 1e-12  # a variance of scaled values that is rounding
+POWER = 0.8  # with which the detectable effect would be found
+UNBOUNDED: Bounds = (None, None)
 
 
 @dataclass(frozen=True)
-class BatchStatistics(Generic[BatchRequest]):
-    """Counts and intervals over some results, under one request's seed, resamples and level.
+class IntervalEstimate:
+    """An estimate with its interval. None: undefined; `warnings` says why."""
 
-    Each quantity has a name, and under it draws of its own.
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    method: Method | None = None
+    rows: int = 0
+    clusters: int = 0
+    effective: float = 0.0  # rows that independent ones would have to be
+    se: float | None = None  # units of the value
+    detectable: float | None = None  # smallest true distance found with power 0.8, same units
+    left_out: int = 0  # rows without a value
+    warnings: tuple[str, ...] = ()
+
+
+def share(
+    values: Sequence[float | None] | Floats, keys: Keys = None, how: Resampling | None = None
+) -> IntervalEstimate:
+    """Of ones among zeros and ones. Raises ValueError for any other value but None: left out."""
+    how = how or Resampling()
+    rows, left_out = known(values, keys)
+    if not np.isin(rows.values, (0.0, 1.0)).all():
+        raise ValueError("a share is of zeros and ones")
+    made = _described(rows, left_out)
+    if made.value is None or rows.count < 2:
+        return made
+    quantile = stats.norm.isf(how.tail) if rows.single else stats.t.isf(how.tail, rows.count - 1)
+    low, high = wilson(made.value, made.effective, float(quantile))
+    least = detectable(math.sqrt(0.25 / made.effective), rows.count, how.confidence)
+    return replace(made, low=low, high=high, detectable=least, method="wilson")
+
+
+def mean(
+    name: str,
+    values: Sequence[float | None] | Floats,
+    keys: Keys = None,
+    bounds: Bounds = UNBOUNDED,
+    how: Resampling | None = None,
+) -> IntervalEstimate:
+    """Of what is defined; None is left out and counted.
+
+    name: of the quantity; each has draws of its own. bounds: what the quantity can be.
     """
-
-    contract: MetricContract
-    rows: Sequence[Scored[Any, Any]]
-    request: BatchRequest
-
-    def envelope(self) -> dict[str, Any]:
-        """What every batch report has: `MyBatchReport(**over.envelope(), …)`."""
-        scores = [row.report.score for row in self.rows]
-        undefined = sum(score is None for score in scores)
-        return {
-            "metric": self.contract.name,
-            "scored": len(scores),
-            "undefined": undefined,
-            "score": self.mean("score", scores),
-            "reasons": self._reasons(),
-            "by_language": self._by_language(),
-            "warnings": () if len(scores) > undefined else ("no result has a score",),
-            "seed": self.request.seed,
-            "resamples": self.request.resamples,
-            "confidence": self.request.confidence,
-            "service_version": SERVICE_VERSION,
-        }
-
-    def _reasons(self) -> dict[str, int]:
-        """Why scores are null, the most frequent reason first."""
-        of_scores = (
-            {reason.code for reason in row.report.reasons if reason.component == "score"}
-            for row in self.rows
-        )
-        return dict(Counter(chain.from_iterable(map(sorted, of_scores))).most_common())
-
-    def _by_language(self) -> dict[str, LanguageScores]:
-        found: dict[str, list[float | None]] = {}
-        for row in self.rows:
-            if row.report.languages is not None:
-                found.setdefault(row.report.languages.text.code, []).append(row.report.score)
-        return {
-            code: LanguageScores(
-                results=len(scores),
-                undefined=scores.count(None),
-                score=self.mean(f"score in {code}", scores),
-            )
-            for code, scores in sorted(found.items())
-        }
-
-    def mean(self, name: str, values: Iterable[float | None]) -> Interval:
-        """The mean of what is defined. values: one a result; None: left out of mean and count.
-
-        The ends are null for fewer than two observations: one result has no spread.
-        """
-        observed = np.array([value for value in values if value is not None], dtype=np.float64)
-        if observed.size == 0:
-            return _nothing(0)
-        mean = float(np.mean(observed))
-        if observed.size == 1:
-            return Interval(value=mean, low=None, high=None, of=1)
-        drawn = self._drawn(self._generator(name), observed, lambda rows: rows.mean(axis=1))
-        return self._interval(mean, drawn, observed.size)
-
-    def macro(self, name: str, groups: Sequence[Floats]) -> Interval:
-        """The mean of the groups' means, each resampled by itself; empty groups are left out."""
-        filled = [group for group in groups if group.size]
-        count = sum(group.size for group in filled)
-        if not filled:
-            return _nothing(0)
-        value = float(np.mean([group.mean() for group in filled]))
-        if count < 2:
-            return Interval(value=value, low=None, high=None, of=count)
-        generator = self._generator(name)
-        means = [self._drawn(generator, group, lambda rows: rows.mean(axis=1)) for group in filled]
-        return self._interval(value, np.mean(means, axis=0), count)
-
-    def statistic(self, name: str, parts: Floats, of: Statistic) -> Interval:
-        """Any statistic of (N, K) observations.
-
-        The ends are null for fewer than two, and where a draw leaves the statistic undefined.
-        """
-        count = len(parts)
-        value = float(of(parts[None])[0]) if count else float("nan")
-        if not np.isfinite(value):
-            return _nothing(count)
-        if count == 1:
-            return Interval(value=value, low=None, high=None, of=1)
-        return self._interval(value, self._drawn(self._generator(name), parts, of), count)
-
-    def _generator(self, name: str) -> np.random.Generator:
-        return np.random.default_rng([self.request.seed, zlib.crc32(name.encode())])
-
-    def _drawn(self, generator: np.random.Generator, rows: Floats, of: Statistic) -> Floats:
-        """(resamples,) values over observations drawn with replacement, some at a time."""
-        at_once = max(1, DRAWS_AT_ONCE // rows.size)
-        found = []
-        for start in checking(range(0, self.request.resamples, at_once)):
-            count = min(at_once, self.request.resamples - start)
-            found.append(of(rows[generator.integers(len(rows), size=(count, len(rows)))]))
-        return np.concatenate(found)
-
-    def _interval(self, value: float, drawn: Floats, count: int) -> Interval:
-        if not np.isfinite(drawn).all():
-            return Interval(value=value, low=None, high=None, of=count)
-        tail = (1 - self.request.confidence) / 2
-        low, high = np.quantile(drawn, [tail, 1 - tail])
-        return Interval(value=value, low=float(low), high=float(high), of=count)
+    how = how or Resampling()
+    rows, left_out = known(values, keys)
+    made = _described(rows, left_out)
+    if made.value is None or made.se is None:
+        return made
+    value, error = made.value, made.se
+    made = replace(made, detectable=detectable(error, rows.count, how.confidence))
+    if error == 0:
+        ends = _ends_of_equal(value, rows.count, bounds, how.tail)
+        return _with_ends(made, ends, "studentised")
+    if rows.count < VERY_FEW:
+        half = float(stats.t.isf(how.tail, rows.count - 1)) * error
+        return _with_ends(made, _cut(value - half, value + half, bounds), "t")
+    roots = studentised_roots(name, rows, value, how)
+    return _with_ends(made, _cut(*root_ends(value, error, roots, how.tail), bounds), "studentised")
 
 
-def _nothing(count: int) -> Interval:
-    return Interval(value=None, low=None, high=None, of=count)
+def macro(
+    name: str,
+    strata: Sequence[tuple[Sequence[float | None] | Floats, Keys]],
+    bounds: Bounds = UNBOUNDED,
+    how: Resampling | None = None,
+) -> IntervalEstimate:
+    """The mean of the strata's means, each resampled by itself; empty strata are left out.
 
-
-BINS = 20
-
-
-def histogram_of(values: NDArray[np.float64], bins: int = BINS) -> Histogram | None:
-    """Counts of (M,) finite values in equal bins over their range; None for no values.
-
-    Bins are half open, [a, b), but the last, which holds the greatest value. Where all values are
-    the same there is one bin of no width. NumPy's own histogram refuses ranges of a few floats'
-    width, which the scores of a saturated model have.
+    strata: the values of each, and their clusters.
     """
-    if values.size == 0:
+    how = how or Resampling()
+    found = [known(*one) for one in strata]
+    parts = [rows for rows, _ in found if rows.rows]
+    each = [_described(rows, 0) for rows in parts]
+    means = [one.value for one in each if one.value is not None]
+    made = IntervalEstimate(
+        float(np.mean(means)) if means else None,
+        rows=sum(one.rows for one in each),
+        clusters=sum(one.clusters for one in each),
+        effective=sum(one.effective for one in each),
+        left_out=sum(missing for _, missing in found),
+        warnings=tuple(dict.fromkeys(warning for one in each for warning in one.warnings)),
+    )
+    errors = [one.se for one in each if one.se is not None]
+    if made.value is None or len(errors) < len(each):
+        return made
+    error = float(np.sqrt(np.sum(np.square(errors)))) / len(errors)
+    made = replace(made, se=error, detectable=detectable(error, made.clusters, how.confidence))
+    if error == 0:
+        ends = _ends_of_equal(made.value or 0.0, made.clusters, bounds, how.tail)
+        return _with_ends(made, ends, "studentised")
+    roots = macro_roots(name, parts, means, how)
+    ends = _cut(*root_ends(made.value or 0.0, error, roots, how.tail), bounds)
+    return _with_ends(made, ends, "studentised")
+
+
+def ratio(
+    name: str, rows: Floats, of: OfSums, keys: Keys = None, how: Resampling | None = None
+) -> IntervalEstimate:
+    """A function of the sums over (n, K) rows: shares of sums, pooled errors, R²."""
+    how = how or Resampling()
+    order, codes = in_order(finite(rows), keys)
+    ordered = rows[order]
+    value = float(of(ordered.sum(axis=0)[None])[0]) if len(rows) else math.nan
+    groups = int(codes[-1]) + 1 if len(rows) else 0
+    made = _counted(value if math.isfinite(value) else None, len(rows), groups)
+    if made.value is None or groups < 2:
+        return made
+    sums = np.zeros((groups, rows.shape[1]))
+    np.add.at(sums, codes, ordered)
+    drawn = np.concatenate([of(_total(sums, places)) for places in how.drawn(name, groups)])
+    return _accelerated(made, drawn, of(sums.sum(axis=0) - sums), how)
+
+
+def statistic(
+    name: str, rows: Floats, of: OfRows, keys: Keys = None, how: Resampling | None = None
+) -> IntervalEstimate:
+    """A function of (n, K) rows that is none of their sums: areas, medians of clusters."""
+    how = how or Resampling()
+    order, codes = in_order(finite(rows), keys)
+    ordered = rows[order]
+    value = of(ordered) if len(rows) else math.nan
+    groups = int(codes[-1]) + 1 if len(rows) else 0
+    made = _counted(value if math.isfinite(value) else None, len(rows), groups)
+    if made.value is None or groups < 2:
+        return made
+    members = np.split(np.arange(len(rows)), np.flatnonzero(np.diff(codes)) + 1)
+    drawn = [
+        of(ordered[np.concatenate([members[group] for group in drawn])])
+        for places in how.drawn(name, groups)
+        for drawn in places.tolist()
+    ]
+    left = [of(np.delete(ordered, own, axis=0)) for own in members]
+    return _accelerated(made, np.array(drawn), np.array(left), how)
+
+
+def correlation(
+    name: str, pairs: Floats, keys: Keys = None, how: Resampling | None = None
+) -> IntervalEstimate:
+    """Pearson's r of (n, 2) pairs, [-1, 1]; None where a column is constant or n < 3."""
+    if len(pairs) < 3:
+        return _counted(None, len(pairs), len(set(keys)) if keys is not None else len(pairs))
+    finite(pairs)
+    spreads = np.ptp(pairs, axis=0)
+    if not spreads.all():
+        return _counted(None, len(pairs), len(set(keys)) if keys is not None else len(pairs))
+    x, y = ((pairs - pairs.mean(axis=0)) / spreads).T
+    rows = np.stack([np.ones_like(x), x, y, x * x, y * y, x * y], axis=1)
+    return ratio(name, rows, _pearson, keys, how)
+
+
+def _pearson(sums: Floats) -> Floats:
+    """r of the sums of 1, x, y, x², y², xy; NaN where a column is constant."""
+    count, x, y, xx, yy, xy = np.moveaxis(sums, -1, 0)
+    of_x, of_y = xx - x * x / count, yy - y * y / count
+    constant = np.minimum(of_x, of_y) <= FLAT * count
+    with np.errstate(invalid="ignore", divide="ignore"):
+        found = (xy - x * y / count) / np.sqrt(of_x * of_y)
+    return np.where(constant, np.nan, np.clip(found, -1, 1))
+
+
+def median(
+    name: str,
+    values: Sequence[float | None] | Floats,
+    keys: Keys = None,
+    how: Resampling | None = None,
+) -> IntervalEstimate:
+    """Single rows: order statistics, which hold whatever the distribution; clusters: BCa.
+
+    P(x_(j) <= median <= x_(n+1-j)) >= confidence. Ends None where n is too small for it.
+    """
+    how = how or Resampling()
+    rows, left_out = known(values, keys)
+    if not rows.single:
+        found = statistic(name, rows.values[:, None], lambda drawn: float(np.median(drawn)),
+                          [f"{code:09d}" for code in rows.codes], how)  # fmt: skip
+        return replace(found, left_out=left_out)
+    value = float(np.median(rows.values)) if rows.rows else None
+    made = replace(_counted(value, rows.rows, rows.count), left_out=left_out)
+    below = int(stats.binom.ppf(how.tail, rows.rows, 0.5)) if rows.rows else 0
+    if below < 1:
+        return made
+    ends = float(rows.values[below - 1]), float(rows.values[rows.rows - below])
+    return _with_ends(made, ends, "order")
+
+
+def wilson(rate: float, count: float, quantile: float) -> tuple[float, float]:
+    """Wilson's score interval of a rate among `count` > 0 rows, within [0, 1]."""
+    squared = quantile * quantile
+    centre = rate + squared / (2 * count)
+    half = quantile * math.sqrt(rate * (1 - rate) / count + squared / (4 * count * count))
+    scale = 1 + squared / count
+    return max(0.0, (centre - half) / scale), min(1.0, (centre + half) / scale)
+
+
+def detectable(error: float, groups: int, confidence: float) -> float | None:
+    """The smallest true distance that a two-sided test finds with power 0.8; None: one cluster.
+
+    error: standard error, units of the value.
+    """
+    if groups < 2:
         return None
-    low, high = float(np.min(values)), float(np.max(values))
-    if low == high:
-        return Histogram(low=low, high=high, counts=(values.size,))
-    places = ((values - low) / (high - low) * bins).astype(np.int64)
-    counts = np.bincount(places.clip(max=bins - 1), minlength=bins)
-    return Histogram(low=low, high=high, counts=tuple(counts.tolist()))
+    quantiles = stats.t.ppf([(1 + confidence) / 2, POWER], groups - 1)
+    return float(np.sum(quantiles)) * error
+
+
+def known(values: Sequence[float | None] | Floats, keys: Keys = None) -> tuple[Clustered, int]:
+    """The rows that have a value, by cluster, and how many have none."""
+    places = [place for place, value in enumerate(values) if value is not None]
+    own = [float(values[place] or 0.0) for place in places]
+    if keys is not None and len(keys) != len(values):
+        raise ValueError("each row has one cluster")
+    own_keys = None if keys is None else [keys[place] for place in places]
+    return clustered(own, own_keys), len(values) - len(places)
+
+
+def _described(rows: Clustered, left_out: int) -> IntervalEstimate:
+    """A mean without its ends."""
+    found = spread(rows)
+    if found is None:
+        return IntervalEstimate(None, left_out=left_out)
+    return IntervalEstimate(
+        found.mean,
+        rows=found.rows,
+        clusters=found.clusters,
+        effective=found.effective,
+        se=found.se,
+        left_out=left_out,
+        warnings=tuple(warnings(rows, found.effective)),
+    )
+
+
+def _counted(value: float | None, rows: int, groups: int) -> IntervalEstimate:
+    """An estimate that is no mean: its clusters are what it rests on."""
+    found = []
+    if groups == 1:
+        found.append("one cluster has no spread")
+    elif 1 < groups < FEW:
+        found.append(f"intervals are approximate: {groups} clusters")
+    return IntervalEstimate(
+        value, rows=rows, clusters=groups, effective=float(groups), warnings=tuple(found)
+    )
+
+
+def _total(sums: Floats, places: Integers) -> Floats:
+    """(B, K) sums over the drawn clusters, a column at a time to spare memory."""
+    return np.stack([sums[:, column][places].sum(axis=1) for column in range(sums.shape[1])], 1)
+
+
+def _accelerated(
+    made: IntervalEstimate, drawn: Floats, jackknife: Floats, how: Resampling
+) -> IntervalEstimate:
+    ends = bca_ends(made.value or 0.0, drawn, jackknife, how.tail)
+    if ends is None:
+        return replace(made, warnings=(*made.warnings, "no interval: resamples leave it undefined"))
+    error = float(np.std(drawn, ddof=1))
+    least = detectable(error, made.clusters, how.confidence)
+    return replace(made, low=ends[0], high=ends[1], method="bca", se=error, detectable=least)
+
+
+def _cut(low: float, high: float, bounds: Bounds) -> tuple[float | None, float | None]:
+    """Ends within the quantity's range; None where one is infinite and the range has none."""
+    least, most = bounds
+    low = low if least is None else max(low, least)
+    high = high if most is None else min(high, most)
+    return low if math.isfinite(low) else None, high if math.isfinite(high) else None
+
+
+def _ends_of_equal(
+    value: float, groups: int, bounds: Bounds, tail: float
+) -> tuple[float | None, float | None]:
+    """All clusters agree: as far as the truth can lie away, as for a share of 0 or 1."""
+    least, most = bounds
+    kept = float(tail ** (1 / groups))
+    low = None if least is None else value - (1 - kept) * (value - least)
+    high = None if most is None else value + (1 - kept) * (most - value)
+    return low, high
+
+
+def _with_ends(
+    made: IntervalEstimate, ends: tuple[float | None, float | None], method: Method
+) -> IntervalEstimate:
+    missing = () if None not in ends else ("no interval: nothing bounds it",)
+    found = (*made.warnings, *missing)
+    return replace(made, low=ends[0], high=ends[1], method=method, warnings=found)

@@ -8,7 +8,7 @@ order of the batch's file or of the listed ids.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,14 +23,16 @@ from shared.contracts import (
     Scored,
     ServiceContract,
 )
+from shared.estimates import BatchStatistics
 from shared.job_context import checking
 from shared.ledger import batch_lines
 from shared.ledger.batch_lines import JobOutcome
 from shared.ledger.engine import ledger, transaction
 from shared.metric import Metric, Service
+from shared.page_text import counted
 from shared.queue import AGAIN, app, is_batch, task_name
 from shared.settings import settings
-from shared.statistics.intervals import BatchStatistics
+from shared.statistics.clusters import without_repeats
 from shared.telemetry import continued
 from shared.worker.job import MessageDelivery, Score, carry
 
@@ -85,10 +87,31 @@ def _batch_reports_of(metric: Metric[Any, Any, Any, Any]) -> Score:
     def report(request: BatchReportRequest) -> BatchReport:
         rows, left_out = gathered(batch, contract, request)
         settings().work_limit.check(batch.work_over(request, len(rows)))
-        made = metric.summarize(rows, BatchStatistics(contract, rows, request))
-        return made.model_copy(update={"left_out": dict(sorted(left_out.items()))})
+        own, duplicates = distinct(rows)
+        made = metric.summarize(own, BatchStatistics(contract, own, request))
+        found = {"left_out": dict(sorted(left_out.items())), "duplicates": duplicates}
+        if duplicates:
+            found["warnings"] = (*made.warnings, repeated(duplicates))
+        return made.model_copy(update=found)
 
     return report
+
+
+def distinct(rows: Sequence[Scored[Any, Any]]) -> tuple[list[Scored[Any, Any]], int]:
+    """(the first of results that are equal in request and report, how many repeat another)."""
+    places, repeats = without_repeats(
+        [
+            (row.request.model_dump_json(warnings=False), row.report.model_dump_json())
+            for row in checking(rows)
+        ]
+    )
+    return [rows[place] for place in places], repeats
+
+
+def repeated(count: int) -> str:
+    """The warning of results that count once."""
+    verbs = ("repeats", "counts") if count == 1 else ("repeat", "count")
+    return f"{counted(count, 'result')} {verbs[0]} others and {verbs[1]} once"
 
 
 def gathered(

@@ -11,7 +11,7 @@ from services.cot2el.contract import CONTRACT
 from services.cot2el.metric import SERVICE
 from services.cot2el.report import Cot2elBatchReport
 from shared.contracts import BatchReportRequest, Scored
-from shared.statistics.intervals import BatchStatistics
+from shared.estimates import BatchStatistics
 from tests.cot2el.writers import EXAMPLE, StubWriter, bound, request, sent
 
 score = SERVICE.score

@@ -15,7 +15,7 @@ from services.cot2el.contract import Cot2elRequest
 from services.cot2el.metric import SERVICE
 from services.cot2el.report import Cot2elBatchReport
 from shared.contracts import BatchReportRequest, Scored
-from shared.statistics.intervals import BatchStatistics
+from shared.estimates import BatchStatistics
 
 score_batch = SERVICE.score_batch
 

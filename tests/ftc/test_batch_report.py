@@ -5,14 +5,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.stats import bootstrap
 
 from services.ftc.batch_report import Row
 from services.ftc.contract import CONTRACT, FtcRequest
 from services.ftc.metric import SERVICE
 from services.ftc.report import FtcBatchReport, FtcBatchReportRequest
 from shared.contracts import Scored
-from shared.statistics.intervals import BatchStatistics
+from shared.estimates import BatchStatistics
 from tests.ftc.fake import FakeJudge, always, bound
 
 score_batch = SERVICE.score_batch
@@ -197,18 +196,6 @@ def test_mixed_batches_and_empty_ones_are_told() -> None:
     assert empty.baselines == ()
     one = batch_report(scored([contradiction("golf")]), ASKED)
     assert one.macro.k.low is None
-
-
-def test_intervals_are_those_of_scipy_s_percentile_bootstrap() -> None:
-    values = np.random.default_rng(5).gamma(2, size=200)
-    asked = FtcBatchReportRequest(jobs=("job",), resamples=20_000)
-    ours = BatchStatistics(CONTRACT, (), asked).mean("x", values.tolist())
-    theirs = bootstrap(
-        (values,), np.mean, n_resamples=20_000, method="percentile", rng=np.random.default_rng(1)
-    ).confidence_interval
-    assert ours.low is not None
-    assert ours.high is not None
-    assert (ours.low, ours.high) == pytest.approx((theirs.low, theirs.high), abs=0.01)
 
 
 def test_the_same_batch_has_the_same_report_and_another_seed_another() -> None:

@@ -8,14 +8,21 @@ from scipy.stats import norm, rankdata, ranksums
 from sklearn.metrics import roc_auc_score  # type: ignore[import-untyped]
 
 from services.ftc import batch_scores
+from shared.statistics.clusters import Floats
 
 gains = st.lists(
     st.tuples(st.sampled_from([-1.0, 0.0, 1.0]), st.sampled_from([0.0, 1.0])), min_size=1
 )
 
 
+def parts(rows: Floats) -> Floats:
+    """What each result adds to the sums."""
+    gain, leaks = rows[..., 0], rows[..., 1]
+    return np.stack([gain * (1 - leaks), gain * leaks, 1 - leaks, leaks], axis=-1)
+
+
 def las(rows: list[tuple[float, float]]) -> float:
-    return float(batch_scores.las(np.array(rows)[None])[0])
+    return float(batch_scores.las(parts(np.array(rows))[None].sum(axis=1))[0])
 
 
 @given(gains)
@@ -33,8 +40,8 @@ def test_las_divides_each_group_by_its_own_size() -> None:
 
 def test_las_takes_many_samples_at_once() -> None:
     sample = np.random.default_rng(0).integers(0, 2, size=(50, 20, 2)).astype(float)
-    whole = batch_scores.las(sample)
-    assert whole.tolist() == [batch_scores.las(one[None])[0] for one in sample]
+    whole = batch_scores.las(parts(sample).sum(axis=1))
+    assert whole.tolist() == [las(one.tolist()) for one in sample]
 
 
 def test_the_literal_lra_never_counts_a_loss_and_takes_no_gain_for_a_flip() -> None:

@@ -12,7 +12,7 @@ from services.hatexscore.contract import CONTRACT, HatexscoreRequest
 from services.hatexscore.metric import SERVICE
 from services.hatexscore.report import HatexscoreBatchReport
 from shared.contracts import BatchReportRequest, Scored
-from shared.statistics.intervals import BatchStatistics
+from shared.estimates import BatchStatistics
 
 score = SERVICE.score
 
@@ -28,7 +28,7 @@ REQUEST = BatchReportRequest(batch="batch_1")
 
 def row(name: str, **change: Any) -> Row:
     asked = CONTRACT.examples["your own probabilities"] | change
-    request = HatexscoreRequest.model_validate(asked)
+    request = HatexscoreRequest.model_validate(asked | {"text": f"{asked['text']} {name}"})
     return Scored(f"job_{name}", name, request, score(request))
 
 
@@ -49,9 +49,10 @@ def test_each_component_is_the_mean_of_what_is_defined(rows: list[Row]) -> None:
         defined = [value for value in values if value is not None]
         assert found.of == len(defined)
         assert found.value == pytest.approx(np.mean(defined))
+        assert found.value is not None
         assert found.low is not None
         assert found.high is not None
-        assert min(defined) <= found.low <= found.high <= max(defined)
+        assert 0 <= found.low <= found.value <= found.high <= 1
 
 
 def test_conflicts_are_named(rows: list[Row]) -> None:
@@ -71,3 +72,40 @@ def test_nothing_is_undefined_and_said(rows: list[Row]) -> None:
     empty = batch_report([], REQUEST)
     assert (empty.scored, empty.score.value) == (0, None)
     assert empty.warnings
+
+
+def test_decisions_are_averaged_apart(rows: list[Row]) -> None:
+    report = batch_report(rows, REQUEST)
+    assert sum(own.results for own in report.by_decision.values()) == len(rows)
+    for decision, own in report.by_decision.items():
+        label = None if decision == "unknown" else decision
+        of = [row for row in rows if row.report.predicted_label == label]
+        scores = [row.report.score for row in of if row.report.score is not None]
+        assert own.results == len(of)
+        assert own.score.value == (pytest.approx(np.mean(scores)) if scores else None)
+
+
+def test_one_decision_is_averaged_as_the_whole() -> None:
+    report = batch_report([row(f"r{number}") for number in range(9)], REQUEST)
+    [own] = report.by_decision.values()
+    assert own.components["qf"].value == pytest.approx(report.components["qf"].value)
+    assert own.score.value == pytest.approx(report.score.value)
+
+
+def test_a_model_that_decides_otherwise_is_told() -> None:
+    def hateful(name: str, original: float) -> Row:
+        probabilities = {"original": original, "masked": 0.1}
+        return row(name, predicted_label="hateful", probabilities=probabilities)
+
+    others = [hateful(f"o{number}", 0.2) for number in range(6)]
+    agreeing = [hateful(f"a{number}", 0.9) for number in range(4)]
+    report = batch_report([*others, *agreeing], REQUEST)
+    found = report.model_agreement
+    assert found is not None
+    assert found.agreement.value == pytest.approx(0.4)
+    assert found.by_decision["hateful"].value == pytest.approx(0.4)
+    assert found.qf_where_agreeing.of == 4
+    assert found.kappa == pytest.approx(0)
+    assert found.corr_p_qf.value == pytest.approx(1)
+    assert any("makes 40% of the decisions" in warning for warning in report.warnings)
+    assert batch_report([], REQUEST).model_agreement is None

@@ -19,10 +19,10 @@ from services.hatexscore.reader import FILE
 from services.hatexscore.report import GroupEvidence, HatexscoreReport
 from shared.contracts import BatchReportRequest, ModelUse, Scored
 from shared.errors import BadInput
+from shared.estimates import BatchStatistics
 from shared.models.calls import Completion, Prompt, Sampling
 from shared.models.ports import Models, bind
 from shared.redaction import without_text
-from shared.statistics.intervals import BatchStatistics
 from tests.hatexscore.fake import FakeClassifier
 from tests.hatexscore.test_languages import ENGLISH, GERMAN, codes
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from services.hlv.contract import CONTRACT
 from services.hlv.metric import SERVICE
 from services.hlv.report import HlvBatchReport, HlvTable
 from shared.contracts import BatchReportRequest, Scored
-from shared.statistics.intervals import BatchStatistics
+from shared.estimates import BatchStatistics
 from tests.hlv.judges import request
 
 score = SERVICE.score
@@ -28,8 +29,11 @@ def batch_report(rows: Any, request: Any) -> HlvBatchReport:
 ASKED = BatchReportRequest(jobs=("job_1",), resamples=4_000)
 
 
+NUMBERS = count(1)  # no two items are one
+
+
 def scored(**fields: Any) -> Scored[Any, Any]:
-    asked = request(**fields)
+    asked = request(**{"question": f"Which of these? ({next(NUMBERS)})"} | fields)
     return Scored(job_id="job_1", custom_id=None, request=asked, report=score(asked))
 
 
@@ -63,7 +67,7 @@ def test_the_gain_is_paired_and_its_interval_is_scipys() -> None:
         (np.array(items),),
         np.mean,
         n_resamples=4_000,
-        method="percentile",
+        method="BCa",
         rng=np.random.default_rng(1),
     ).confidence_interval
     assert gain.value == pytest.approx(np.mean(items))

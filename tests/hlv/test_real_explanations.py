@@ -17,7 +17,7 @@ import pytest
 from services.hlv.metric import SERVICE
 from services.hlv.report import HlvBatchReport
 from shared.contracts import BatchReportRequest, Interval, Scored
-from shared.statistics.intervals import BatchStatistics
+from shared.estimates import BatchStatistics
 from tests.hlv.judges import StubJudge, bound, request
 
 score_batch = SERVICE.score_batch

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 import torch
@@ -13,11 +14,12 @@ from shared.models.catalogue import load_catalogue
 from shared.models.embedded import base_folder
 
 
-@pytest.fixture(scope="module")
-def encoder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalClassifier]:
-    """A random BERT of two labels with large weights, as the port holds it."""
-    torch.manual_seed(4)
-    folder = tmp_path_factory.mktemp("encoder")
+def bind_bert(folder: Path, seed: int) -> LocalModels:
+    """Binds a random BERT of two labels with large weights as the model `m`, and the shipped ones.
+
+    Its logits are divided by a temperature of 1.7, as a calibrated model's are.
+    """
+    torch.manual_seed(seed)
     config = BertConfig(
         hidden_size=32,
         intermediate_size=64,
@@ -33,9 +35,35 @@ def encoder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalClassifie
                 weight.mul_(9)
     model.save_pretrained(folder / "bert")
     AutoTokenizer.from_pretrained(base_folder()).save_pretrained(folder / "bert")
-    entry = '[[models]]\nname = "m"\nkind = "classifier"\nsource = "path:bert"\ndevice = "cpu"\n'
-    (folder / "models.toml").write_text(entry, "utf-8")
+    (folder / "models.toml").write_text(ENTRIES, "utf-8")
     local = LocalModels(load_catalogue(folder / "models.toml"))
     ports.bind(local)
-    yield local.local_classifier("m")
+    return local
+
+
+ENTRIES = """
+schema = 2
+
+[[models]]
+name = "m"
+kind = "classifier"
+source = "path:bert"
+device = "cpu"
+temperature = 1.7
+
+[[models]]
+name = "embedded-hate"
+kind = "classifier"
+source = "embedded:hate"
+device = "cpu"
+"""
+
+
+@pytest.fixture(scope="module")
+def encoder(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[LocalClassifier]:
+    """A random BERT, or the model that the parameter names, as the port holds it."""
+    name = getattr(request, "param", "m")
+    yield bind_bert(tmp_path_factory.mktemp("encoder"), 4).local_classifier(name)
     ports.bind(None)

@@ -3,6 +3,7 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,8 @@ from services.ice.contract import IceRequest
 from services.ice.metric import SERVICE
 from services.ice.report import IceBatchReport, IceBatchReportRequest
 from shared.contracts import Scored
-from shared.statistics.intervals import BatchStatistics
+from shared.estimates import BatchStatistics
+from shared.statistics.families import benjamini_hochberg, holm
 from tests.ice.planted import noise, planted, weighted, word
 
 score_batch = SERVICE.score_batch
@@ -51,7 +53,8 @@ def bodies(jobs: int) -> Iterator[dict[str, Any]]:
 
 def scored(jobs: int, **more: Any) -> list[ScoredIce]:
     """The first ten words hold the signal: the rationale finds it, the values do not."""
-    requests = [IceRequest.model_validate(body | more) for body in bodies(jobs)]
+    robust = {"null": "tokens"} if more.get("variant", "robust") == "robust" else {}
+    requests = [IceRequest.model_validate(body | robust | more) for body in bodies(jobs)]
     signal = weighted(dict.fromkeys(range(SIGNAL), 1.0))
 
     def probability(ids: tuple[int, ...]) -> float:
@@ -108,7 +111,7 @@ def test_the_mean_and_its_interval_are_those_of_scipy(report: IceBatchReport) ->
         assert one.win_rate.value == pytest.approx(np.mean(rates))
         if np.ptp(rates) == 0:
             continue
-        found: Any = stats.bootstrap((rates,), np.mean, method="percentile", rng=1)
+        found: Any = stats.bootstrap((rates,), np.mean, method="BCa", rng=1)
         oracle = found.confidence_interval
         assert one.win_rate.low == pytest.approx(oracle.low, abs=0.03)
         assert one.win_rate.high == pytest.approx(oracle.high, abs=0.03)
@@ -139,12 +142,12 @@ def test_operators_and_people_are_compared(report: IceBatchReport) -> None:
 
 
 def test_draws_that_vary_have_no_z(report: IceBatchReport) -> None:
-    assert all(one.z is not None for one in report.configurations)
+    assert all(one.omnibus_z is not None for one in report.configurations)
     adaptive = batch_report(scored(8, adaptive={"exceedances": 3}), ASKED)
-    assert all(one.z is None for one in adaptive.configurations)
+    assert all(one.omnibus_z is None for one in adaptive.configurations)
     assert any("adaptive" in warning for warning in adaptive.warnings)
     paper = batch_report(scored(8, variant="paper"), ASKED)
-    assert all(one.z is None for one in paper.configurations)
+    assert all(one.omnibus_z is None for one in paper.configurations)
 
 
 def test_the_granularity_of_the_correction_over_examples_is_stated(
@@ -158,17 +161,6 @@ def test_the_granularity_of_the_correction_over_examples_is_stated(
     assert any("coarse" in warning for warning in report.warnings)
 
 
-@pytest.mark.parametrize(("examples", "draws", "needed"), [(500, 50, 99), (500, 100, 50)])
-def test_benjamini_hochberg_rejects_nothing_before_that_many(
-    examples: int, draws: int, needed: int
-) -> None:
-    least = 1 / (draws + 1)
-    assert batch_tables.needed_at_least_p(examples, least, 0.10) == needed
-    for reached, rejected in ((needed - 1, 0), (needed, needed)):
-        p_values = [least] * reached + [1.0] * (examples - reached)
-        assert sum(q <= 0.10 for q in batch_tables.benjamini_hochberg(p_values)) == rejected
-
-
 def test_nothing_to_report_is_said() -> None:
     report = batch_report([], ASKED)
     assert report.configurations == ()
@@ -177,43 +169,12 @@ def test_nothing_to_report_is_said() -> None:
     assert report.warnings
 
 
-def test_z_of_chance_is_standard_normal_under_the_null() -> None:
-    random = np.random.default_rng(0)
-    draws = random.choice([4, 50, 99], size=(3_000, 40))
-    rates = random.integers(0, draws + 1) / draws
-    found = [
-        batch_tables.z_of_chance(row, counts.tolist())
-        for row, counts in zip(rates, draws, strict=True)
-    ]
-    assert np.mean(found) == pytest.approx(0, abs=0.06)  # type: ignore[arg-type]
-    assert np.std(found) == pytest.approx(1, abs=0.04)  # type: ignore[arg-type]
-    assert np.mean(np.abs(found) > 1.96) == pytest.approx(0.05, abs=0.015)  # type: ignore[arg-type]
-
-
-def test_the_median_interval_covers_whatever_the_distribution() -> None:
-    random = np.random.default_rng(1)
-    covered = []
-    for _ in range(1_500):
-        low, high = batch_tables.median_interval(random.standard_cauchy(25), 0.95)
-        assert low is not None
-        assert high is not None
-        covered.append(low <= 0 <= high)
-    assert np.mean(covered) > 0.945
-    assert batch_tables.median_interval(np.arange(5.0), 0.95) == (None, None)
-
-
-def test_the_median_interval_is_scipy_s() -> None:
-    values = np.random.default_rng(2).normal(size=41)
-    oracle: Any = stats.quantile_test(values, q=0, p=0.5).confidence_interval(0.95)
-    assert batch_tables.median_interval(values, 0.95) == pytest.approx((oracle.low, oracle.high))
-
-
 def test_the_bootstrap_of_a_correlation_holds_it() -> None:
     random = np.random.default_rng(5)
     first = random.normal(size=80)
     pair = np.stack([first, 0.5 * first + random.normal(size=80)], axis=1)
     asked = IceBatchReportRequest(jobs=("job",), resamples=1_000)
-    drawn = BatchStatistics(SERVICE.contract, (), asked).statistic("r", pair, batch_tables.pearson)
+    drawn = BatchStatistics(SERVICE.contract, (), asked).correlation("r", pair)
     low, high = drawn.low, drawn.high
     r, rho, p = batch_tables.correlation(pair[:, 0], pair[:, 1])
     oracle = stats.pearsonr(pair[:, 0], pair[:, 1])
@@ -238,3 +199,54 @@ def test_overlap_is_that_of_sets() -> None:
     found = overlap((1, 2, 3), (2, 3, 4, 5))
     assert (found.iou, found.precision, found.recall) == (2 / 5, 2 / 3, 1 / 2)
     assert found.f1 == pytest.approx(2 * (2 / 3) * (1 / 2) / (2 / 3 + 1 / 2))
+
+
+def test_copies_of_a_text_say_no_more_than_the_text() -> None:
+    """Twelve texts, each judged twenty times under other seeds of nothing: one cluster each."""
+    few = scored(12)
+    copies = [
+        replace(job, job_id=f"{job.job_id} {copy}", custom_id=None)
+        for job in few
+        for copy in range(20)
+    ]
+    once, often = batch_report(few, ASKED), batch_report(copies, ASKED)
+    for one, many in zip(once.configurations, often.configurations, strict=True):
+        assert many.win_rate.of == 20 * one.win_rate.of
+        assert many.win_rate.clusters == one.win_rate.clusters == 12
+        assert many.win_rate.low == pytest.approx(one.win_rate.low)
+        assert many.win_rate.high == pytest.approx(one.win_rate.high)
+        assert many.p_value == pytest.approx(one.p_value)
+        assert many.verdict == one.verdict
+    assert any("rows of one text agree" in warning for warning in often.warnings)
+
+
+def test_metadata_can_say_which_results_belong_together() -> None:
+    asked = ASKED.model_copy(update={"cluster_key": "source"})
+    jobs = [
+        replace(job, request=job.request.model_copy(update={"metadata": {"source": str(n // 5)}}))
+        for n, job in enumerate(scored(20))
+    ]
+    found = batch_report(jobs, asked)
+    assert {one.win_rate.clusters for one in found.configurations} == {4}
+    assert {one.verdict for one in found.configurations} == {"undecidable"}
+
+
+def test_differences_and_correlations_are_corrected(report: IceBatchReport) -> None:
+    pairs = report.differences
+    assert pairs
+    assert [one.p_adjusted for one in pairs] == pytest.approx(
+        holm([one.p_value or 1.0 for one in pairs])
+    )
+    for one in pairs:
+        assert one.first_better + one.second_better + one.equal == one.difference.of
+    known = [one for one in report.orthogonality if one.p_value is not None]
+    assert [one.q_value for one in known] == pytest.approx(
+        benjamini_hochberg([one.p_value or 1.0 for one in known])
+    )
+
+
+def test_the_chance_of_any_false_verdict_can_be_bounded(report: IceBatchReport) -> None:
+    family = batch_report(scored(JOBS), ASKED.model_copy(update={"error": "family"}))
+    raw = [one.p_value or 1.0 for one in family.configurations]
+    assert [one.q_value for one in family.configurations] == pytest.approx(holm(raw))
+    assert [one.q_value for one in report.configurations] == pytest.approx(benjamini_hochberg(raw))

@@ -83,7 +83,7 @@ FIVE = (0.1, 0.2, 0.3, 0.4, 0.5)
         ({"draws": 10_000, "k": FIVE, "operators": ("mask", "mask_unk"), "attribution": "lime"},
          "/draws"),
         ({"draws": 10_000, "operators": ("infill",), "infills": 32, "infill_pool": ("w90",),
-          "rationale": [{"start": 0, "end": 30}]}, "/draws"),
+          "null": "tokens", "rationale": [{"start": 0, "end": 30}]}, "/draws"),
         ({"attribution": [{"name": "lime", "samples": 10_000, "seed": n} for n in range(8)]},
          "/attribution"),
     ],
@@ -149,7 +149,8 @@ def advised(detail: str) -> dict[str, int]:
         ({"operators": ("mask", "mask_unk", "mask_pad", "delete"), "k": FIVE,
           "attribution": "attention"}, {"draws", "operators", "k"}),
         ({"operators": ("infill", "mask"), "infills": 8, "infill_pool": ("w90",),
-          "rationale": [{"start": 0, "end": 30}]}, {"draws", "infills", "operators"}),
+          "null": "tokens", "rationale": [{"start": 0, "end": 30}]},
+         {"draws", "infills", "operators"}),
     ],
 )  # fmt: skip
 def test_every_number_that_is_named_passes_and_one_more_does_not(

@@ -11,6 +11,7 @@ from scipy import stats
 from services.ice import comparison, kernel
 from services.ice.kernel import Floats
 from services.ice.randomization_test import tails
+from shared.statistics import ranks
 
 SCORES = st.lists(st.sampled_from([0.0, 0.1, 0.1 + 0.2, 0.3, 0.5, 0.9, 1.0]), min_size=1)
 
@@ -22,8 +23,8 @@ def null_of(scores: list[float]) -> Floats:
 @given(st.floats(0, 1), SCORES)
 def test_win_rate_and_ties_add_up(observed: float, scores: list[float]) -> None:
     null = null_of(scores)
-    win, strict = kernel.win_rate(observed, null), kernel.strict_win_rate(observed, null)
-    tied = kernel.tie_rate(observed, null)
+    win, strict = ranks.win_rate(observed, null), ranks.strict_win_rate(observed, null)
+    tied = ranks.tie_rate(observed, null)
     assert win is not None
     assert strict is not None
     assert tied is not None
@@ -34,11 +35,11 @@ def test_win_rate_and_ties_add_up(observed: float, scores: list[float]) -> None:
 @given(st.floats(0, 1), SCORES)
 def test_the_two_sides_are_mirrored(observed: float, scores: list[float]) -> None:
     null = null_of(scores)
-    win, lost = kernel.win_rate(observed, null), kernel.win_rate(-observed, -null)
+    win, lost = ranks.win_rate(observed, null), ranks.win_rate(-observed, -null)
     assert win is not None
     assert lost is not None
     assert win + lost == pytest.approx(1)
-    above, below = kernel.p_value(observed, null), kernel.p_anti(observed, null)
+    above, below = ranks.p_value(observed, null), ranks.p_anti(observed, null)
     assert above is not None
     assert below is not None
     assert above + below >= 1
@@ -50,8 +51,8 @@ def test_the_two_sides_are_mirrored(observed: float, scores: list[float]) -> Non
 
 def test_equal_in_theory_is_a_tie() -> None:
     null = np.full(9, 0.3)
-    assert kernel.win_rate(0.1 + 0.2, null) == 0.5
-    assert kernel.p_value(0.1 + 0.2, null) == 1.0
+    assert ranks.win_rate(0.1 + 0.2, null) == 0.5
+    assert ranks.p_value(0.1 + 0.2, null) == 1.0
 
 
 def test_p_agrees_with_scipy_on_the_same_draws() -> None:
@@ -66,7 +67,7 @@ def test_p_agrees_with_scipy_on_the_same_draws() -> None:
         vectorized=True,
         rng=np.random.default_rng(0),
     )
-    assert kernel.p_value(float(data.mean()), oracle.null_distribution) == pytest.approx(
+    assert ranks.p_value(float(data.mean()), oracle.null_distribution) == pytest.approx(
         oracle.pvalue
     )
 
@@ -77,8 +78,8 @@ def test_the_exact_test_is_brute_force() -> None:
     for rationale, observed in every.items():
         null = np.array([score for subset, score in every.items() if subset != rationale])
         rank = sum(score >= observed for score in every.values())
-        assert kernel.p_value(observed, null) == pytest.approx(rank / 35)
-        assert kernel.win_rate(observed, null) == pytest.approx((35 - rank) / 34)
+        assert ranks.p_value(observed, null) == pytest.approx(rank / 35)
+        assert ranks.win_rate(observed, null) == pytest.approx((35 - rank) / 34)
 
 
 def test_effect_is_a_z_score_and_undefined_without_spread() -> None:
@@ -108,8 +109,8 @@ def test_a_constant_curve_has_its_own_height_as_area() -> None:
 
 @pytest.mark.parametrize("draws", [4, 50, 99])
 def test_chance_has_the_stated_spread(draws: int) -> None:
-    ranks = np.arange(draws + 1) / draws
-    assert kernel.chance_sd(draws) == pytest.approx(np.std(ranks))
+    found = np.arange(draws + 1) / draws
+    assert ranks.chance_sd(draws) == pytest.approx(np.std(found))
 
 
 def test_sequential_p_of_besag_and_clifford() -> None:
@@ -148,7 +149,7 @@ def test_the_difference_is_that_of_the_win_rates_and_in_its_interval(
 ) -> None:
     null = null_of(scores)
     found = comparison.difference(first, second, null, exact=False)
-    ours, others = kernel.win_rate(first, null), kernel.win_rate(second, null)
+    ours, others = ranks.win_rate(first, null), ranks.win_rate(second, null)
     assert ours is not None
     assert others is not None
     assert found.value == pytest.approx(ours - others)
@@ -157,8 +158,3 @@ def test_the_difference_is_that_of_the_win_rates_and_in_its_interval(
     assert found.low - 1e-12 <= ours - others <= found.high + 1e-12
     swapped = comparison.difference(second, first, null, exact=False)
     assert swapped.high == pytest.approx(-found.low)
-
-
-def test_wilson_agrees_with_scipy() -> None:
-    oracle = stats.binomtest(7, 50).proportion_ci(0.95, method="wilson")
-    assert comparison.wilson(0.14, 50) == pytest.approx((oracle.low, oracle.high))

@@ -133,14 +133,13 @@ def test_explanations_of_one_text_meet_the_same_draws() -> None:
 
 def test_adaptive_draws_stop_early_where_chance_is_plain_and_go_on_where_it_is_not() -> None:
     text = " ".join(word(n) for n in range(40))
+    tokens: dict[str, Any] = {"attribution": None, "adaptive": {}, "null": "tokens"}
     spans, other = [{"start": 0, "end": 5}], [{"start": 12, "end": 20}]
     with planted(weighted({0: 3.0, 1: 3.0}, bias=-3)) as judge:
-        clear = score(
-            ask(text=text, attribution=None, rationale=spans, draws=500, adaptive={}, target="yes")
-        )
+        clear = score(ask(text=text, rationale=spans, draws=500, target="yes", **tokens))
         assert clear.components.tests[0].null.draws == 500
     with planted() as judge:
-        chance = score(ask(text=text, attribution=None, rationale=other, draws=9_000, adaptive={}))
+        chance = score(ask(text=text, rationale=other, draws=9_000, **tokens))
     test = chance.components.tests[0]
     assert test.stopped_early
     assert test.null.draws < 2_000

@@ -80,7 +80,7 @@ def test_short_rows_are_bounded_by_their_number() -> None:
         for number in range(5)
     ]
     asked = request(short, explanations=quoted, k=[0.05, 0.3], draws=10_000, infills=8,
-                    operators=["delete", "infill"], infill_pool=["w90"])  # fmt: skip
+                    null="tokens", operators=["delete", "infill"], infill_pool=["w90"])  # fmt: skip
     with (
         planted() as judge,
         pytest.raises(TooCostly, match=r"rows, .* ask for 400,000") as caught,

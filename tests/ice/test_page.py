@@ -100,6 +100,7 @@ def test_the_verdict_comes_first_in_words_with_its_chance() -> None:
         attribution=None,
         rationale=[{"start": 0, "end": 5}],
         target="yes",
+        null="tokens",
         draws=99,
         operators=["delete", "mask_unk"],
     )

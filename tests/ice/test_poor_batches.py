@@ -12,8 +12,8 @@ from services.ice.contract import IceRequest
 from services.ice.metric import SERVICE
 from services.ice.report import IceBatchReport, IceReport
 from shared.contracts import Scored
+from shared.estimates import BatchStatistics
 from shared.redaction import without_text
-from shared.statistics.intervals import BatchStatistics
 from tests.ice.test_batch_report import ASKED, bodies, scored
 
 
@@ -30,7 +30,7 @@ def test_few_jobs_make_a_report_without_what_needs_more(jobs: int) -> None:
     first = found.configurations[0]
     assert (first.win_rate.of, first.effect.low) == (jobs, None)
     assert (first.win_rate.low is None) == (jobs == 1)
-    assert first.z is not None
+    assert first.omnibus_z is not None
     json.dumps(found.model_dump(mode="json"), allow_nan=False)
 
 
@@ -38,7 +38,7 @@ def test_all_undefined_is_reported_as_that_and_nothing_else() -> None:
     whole = [{"start": 0, "end": len(next(bodies(1))["text"])}]
     found = batch_report(scored(3, rationale=whole, attributions=None, k=1.0), ASKED)
     assert (found.scored, found.undefined, found.score.value) == (3, 3, None)
-    assert {result.z for result in found.configurations} == {None}
+    assert {result.omnibus_z for result in found.configurations} == {None}
     assert {result.undefined for result in found.configurations} == {3}
     assert any("6 tests without a win rate" in warning for warning in found.warnings)
     assert not any("adaptive" in warning for warning in found.warnings)
@@ -55,7 +55,9 @@ def test_variants_and_models_do_not_mix() -> None:
     for gap in found.differences:
         assert gap.first.variant == gap.second.variant
     assert len(set(map(name, keys))) == len(keys)
-    assert all((r.z is None) == (r.configuration.variant != "robust") for r in found.configurations)
+    assert all(
+        (r.omnibus_z is None) == (r.configuration.variant != "robust") for r in found.configurations
+    )
 
 
 def test_results_without_text_are_reported_on_alike() -> None:

@@ -39,7 +39,9 @@ def random_rationales(length: int, count: int, **more: Any) -> list[IceRequest]:
         text = text_of(length, number)
         size = max(1, length // 5)
         places = sorted(random.choice(length, size, replace=False).tolist())
-        made.append(IceRequest(text=text, rationale=span(text, places), **more))
+        made.append(
+            IceRequest(text=text, rationale=span(text, places), **{"null": "tokens"} | more)
+        )
     return made
 
 
@@ -106,7 +108,9 @@ def test_none_of_the_signal_is_anti_faithful() -> None:
     signal = dict.fromkeys(range(20), 1.0)
     with planted(weighted(signal)):
         report = score(
-            IceRequest(text=text, rationale=span(text, list(range(20, 28))), target="yes")
+            IceRequest(
+                text=text, rationale=span(text, list(range(20, 28))), target="yes", null="tokens"
+            )
         )
     test = report.components.tests[0]
     assert (test.win_rate, test.verdict) == (0.0, "anti-faithful")
@@ -118,7 +122,9 @@ def test_everything_but_the_one_token_that_counts_is_anti_faithful() -> None:
     text = text_of(40)
     with planted(weighted({7: 4.0})):
         others = [place for place in range(40) if place != 7]
-        report = score(IceRequest(text=text, rationale=span(text, others), target="yes"))
+        report = score(
+            IceRequest(text=text, rationale=span(text, others), target="yes", null="tokens")
+        )
     test = report.components.tests[0]
     assert test.null.exact
     assert (test.win_rate, test.verdict) == (0.0, "anti-faithful")

@@ -56,11 +56,13 @@ def test_draws_are_uniform(eligible: int, size: int) -> None:
 def test_the_rationale_is_never_drawn() -> None:
     text = "w10 w11 w12 w13 w14 w15"
     spans = [{"start": 0, "end": 7}]
-    asked = IceRequest.model_validate({"text": text, "rationale": spans, "draws": 13})
+    asked = IceRequest.model_validate(
+        {"text": text, "rationale": spans, "draws": 13, "null": "tokens"}
+    )
     with planted():
         [(experiment, _)] = run_experiments([asked])
     [trial] = experiment.trials
-    subsets = experiment._drawn[2].subsets
+    subsets = experiment._drawn[trial.null.key].subsets
     found = [subsets[place] for place in experiment.null_places(trial)]
     assert trial.rationale == (0, 1)
     assert len(set(found)) == 13

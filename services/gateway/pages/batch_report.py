@@ -21,10 +21,12 @@ from services.registry import metrics, surprising_words
 from shared.contracts import Interval, Message
 from shared.ledger.batch_lines import LineSummary
 from shared.ledger.batches import Batch
+from shared.page_text import significant
 
 ELSEWHERE = {  # what the summary says
     "metric", "score", "scored", "undefined", "warnings", "plots",
-    "seed", "resamples", "confidence", "service_version",
+    "seed", "resamples", "confidence", "service_version", "duplicates",
+    "statistics_version", "sequence",
 }  # fmt: skip
 MOST_COLUMNS = 24  # a wider one is cut into a table a row
 SINGLE = (str, int, float, bool, type(None))
@@ -251,11 +253,17 @@ def _facts(report: dict[str, Any]) -> list[tuple[str, Any]]:
         "results": "scored",
         "without a score": "undefined",
         "level of intervals": "confidence",
+        "repeated results, counted once": "duplicates",
         "bootstrap resamples": "resamples",
+        "version of the statistics": "statistics_version",
         "seed": "seed",
         "version of the service": "service_version",
     }
-    return [(words, report[name]) for words, name in named.items() if name in report]
+    facts = [(words, report[name]) for words, name in named.items() if name in report]
+    if (looks := report.get("sequence")) is not None:
+        ends = f"{significant(looks['low'])} to {significant(looks['high'])}"
+        facts.append(("mean score, however often looked at", f"{ends}, {looks['of']} texts"))
+    return facts
 
 
 def _address(batch: Batch, plot: dict[str, Any]) -> str:

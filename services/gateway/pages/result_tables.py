@@ -20,7 +20,7 @@ from shared.contracts import (
     Message,
     Report,
 )
-from shared.page_text import AnswerTable, counted
+from shared.page_text import AnswerTable, counted, significant
 
 TEMPLATE = "result_tables.html"
 ON_THE_PAGE = {  # shown around every view
@@ -37,6 +37,7 @@ MOST_CARDS, WIDE = 60, 16  # so many items with more columns than that are secti
 MOST_CHARACTERS = 300  # of a text in a cell
 NO_ANSWER = AnswerTable("")
 INTERVAL = frozenset(Interval.model_fields)
+BEFORE_2_0 = frozenset({"value", "low", "high", "of"})  # of reports that were stored then
 
 Json = Any
 Kind = Literal["number", "interval", "ours", "text"]
@@ -127,7 +128,13 @@ def _mean(report: BatchReport) -> str:
     sentence = f"The mean score of {counted(mean.of, 'result')} is {mean.value:.3g}"
     if mean.low is None or mean.high is None:
         return f"{sentence}."
-    return f"{sentence}, {report.confidence:.0%} interval {mean.low:.3g} to {mean.high:.3g}."
+    sentence += f", {report.confidence:.0%} interval {mean.low:.3g} to {mean.high:.3g}"
+    if mean.se is None or mean.detectable is None:
+        return f"{sentence}."
+    return (
+        f"{sentence}; standard error {significant(mean.se)}. So many results find a true distance "
+        f"of {significant(mean.detectable)} with power 0.8."
+    )
 
 
 def _sections(how: Tabulating, shown: dict[str, Any]) -> tuple[Section, ...]:
@@ -273,7 +280,7 @@ def cell(value: Json, ours: bool) -> Cell:
 
 def is_interval(value: Json) -> bool:
     """Whether this is an estimate with its interval."""
-    return isinstance(value, Mapping) and set(value) == INTERVAL
+    return isinstance(value, Mapping) and BEFORE_2_0 <= set(value) <= INTERVAL
 
 
 def _is_wordless(value: Json) -> bool:

@@ -47,7 +47,7 @@ def cells(tables: list[ReportTable]) -> Iterator[Any]:
         for row in table.rows:
             for cell in row:
                 if isinstance(cell, Interval):
-                    yield cell.model_dump()
+                    yield cell.model_dump(exclude_unset=True)
                 else:
                     yield from cell if isinstance(cell, list) else [cell]
 

@@ -20,9 +20,9 @@ from services.inference.service import SERVICE as INFERENCE_SERVICE
 from services.similarity.contract import SimilarityRequest
 from services.similarity.service import SERVICE as SIMILARITY_SERVICE
 from shared.contracts import BatchReport, BatchReportRequest, Interval, Message, Plot
+from shared.estimates import BatchStatistics
 from shared.models.ports import Models, bind
 from shared.page_text import significant
-from shared.statistics.intervals import BatchStatistics
 from tests.echo_metric import EchoRequest, echo
 from tests.fakes import FakeModels
 from tests.ftc.test_batch_report import ASKED as FTC_ASKED

@@ -17,8 +17,8 @@ from services.hlv.metric import SERVICE as HLV_SERVICE
 from services.inference.contract import InferenceReport
 from services.similarity.contract import SimilarityReport
 from shared.contracts import Message
+from shared.estimates import BatchStatistics
 from shared.ledger import leases
-from shared.statistics.intervals import BatchStatistics
 from tests.cot2el import writers
 from tests.fakes import USE
 from tests.ftc import test_page

@@ -1,122 +1,227 @@
-"""Bootstrap intervals: SciPy as the oracle, coverage as the law."""
+"""Intervals: SciPy and statsmodels as oracles, edge cases; coverage: tests/statistics."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
+from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
-from pydantic import ValidationError
-from scipy.stats import bootstrap
+from scipy import stats
+from statsmodels.stats.power import TTestPower
+from statsmodels.stats.proportion import proportion_confint
 
-from shared.contracts import BatchReportRequest, Histogram, Interval
-from shared.statistics.intervals import BINS, BatchStatistics, Floats, histogram_of, of_sums
-from tests.echo_metric import ECHO
+from shared.statistics import intervals
+from shared.statistics.bootstrap import Resampling
+from shared.statistics.clusters import Floats
+from shared.statistics.seeds import generator
+
+UNIT = (0.0, 1.0)
+SMALL = Resampling(resamples=200)
 
 
-def mean(sums: Floats) -> Floats:
+@pytest.mark.parametrize(("ones", "of"), [(0, 20), (7, 50), (19, 20), (20, 20), (1, 2)])
+def test_the_interval_of_a_share_is_wilsons(ones: int, of: int) -> None:
+    found = intervals.share([1.0] * ones + [0.0] * (of - ones))
+    oracle = stats.binomtest(ones, of).proportion_ci(method="wilson")
+    assert (found.low, found.high) == pytest.approx((oracle.low, oracle.high))
+    assert (found.low, found.high) == pytest.approx(proportion_confint(ones, of, method="wilson"))
+    assert (found.method, found.effective, found.clusters) == ("wilson", of, of)
+
+
+def test_twenty_ones_are_not_certain() -> None:
+    of_share = intervals.share([1.0] * 20)
+    assert (of_share.low, of_share.high) == pytest.approx((0.839, 1), abs=5e-4)
+    of_mean = intervals.mean("x", [1.0] * 20, bounds=UNIT)
+    assert (of_mean.low, of_mean.high) == pytest.approx((0.832, 1), abs=5e-4)
+    unbounded = intervals.mean("x", [1.0] * 20)
+    assert (unbounded.low, unbounded.high) == (None, None)
+    assert "no interval: nothing bounds it" in unbounded.warnings
+
+
+def test_a_mean_of_normals_is_students() -> None:
+    values = generator(1, "normal").normal(size=60)
+    found = intervals.mean("x", values, how=Resampling(resamples=20_000))
+    oracle = stats.ttest_1samp(values, 0).confidence_interval()
+    assert (found.low, found.high) == pytest.approx((oracle.low, oracle.high), abs=0.02)
+    few = intervals.mean("x", values[:5])
+    exact = stats.ttest_1samp(values[:5], 0).confidence_interval()
+    assert (few.low, few.high) == pytest.approx((exact.low, exact.high))
+    assert few.method == "t"
+    assert "fewer than 8 clusters: 5" in few.warnings
+
+
+def test_the_detectable_effect_is_found_with_power_eight_tenths() -> None:
+    values = generator(2, "power").normal(size=50)
+    found = intervals.mean("x", values, how=SMALL)
+    assert found.detectable is not None
+    power = TTestPower().power(found.detectable / values.std(ddof=1), 50, 0.05)
+    assert power == pytest.approx(0.8, abs=0.01)
+    assert intervals.share([1.0, 0.0] * 25).detectable == pytest.approx(
+        (stats.t.isf(0.025, 49) + stats.t.isf(0.2, 49)) * np.sqrt(0.25 / 50)
+    )
+
+
+def ratio_of_sums(sums: Floats) -> Floats:
     return np.asarray(sums[..., 0] / sums[..., 1])
 
 
-def of_mean(values: Floats, request: BatchReportRequest) -> Interval:
-    table = np.stack([values, np.ones_like(values)], axis=1)
-    return BatchStatistics(ECHO, (), request).statistic("x", table, of_sums(mean))
-
-
-ASKED = BatchReportRequest(jobs=("job_1",), resamples=4_000)
-
-
-def test_the_interval_of_a_mean_is_scipys() -> None:
-    values = np.random.default_rng(0).exponential(size=80)
-    ours = of_mean(values, ASKED)
-    oracle = bootstrap(
-        (values,), np.mean, n_resamples=4_000, method="percentile", rng=np.random.default_rng(1)
+def test_ratios_are_scipys_bca() -> None:
+    random = generator(3, "ratio")
+    rows = np.stack([random.exponential(size=60), 1 + random.random(60)], axis=1)
+    found = intervals.ratio("x", rows, ratio_of_sums, how=Resampling(resamples=20_000))
+    oracle: Any
+    oracle = stats.bootstrap(
+        (rows[:, 0], rows[:, 1]),
+        lambda a, b, axis: np.sum(a, axis=axis) / np.sum(b, axis=axis),
+        method="BCa",
+        paired=True,
+        n_resamples=20_000,
+        rng=1,
     ).confidence_interval
-    assert ours.value == pytest.approx(values.mean())
-    assert ours.of == 80
-    assert (ours.low, ours.high) == pytest.approx((oracle.low, oracle.high), abs=0.03)
+    assert (found.low, found.high) == pytest.approx((oracle.low, oracle.high), abs=0.015)
+    assert found.method == "bca"
 
 
-def test_the_interval_holds_the_truth_about_as_often_as_it_says() -> None:
-    asked = ASKED.model_copy(update={"resamples": 400})
-    draw = np.random.default_rng(2)
-    held = 0
-    for _ in range(300):
-        found = of_mean(draw.normal(size=50), asked)
-        assert found.low is not None
-        assert found.high is not None
-        held += found.low <= 0 <= found.high
-    assert held / 300 == pytest.approx(0.95, abs=0.05)
+def test_correlations_are_scipys_bca() -> None:
+    random = generator(4, "correlation")
+    x = random.normal(size=70)
+    scale, shift = np.array([1, 1e-6]), np.array([1e6, 3])
+    pairs: Floats = np.stack([x, x + random.normal(size=70)], axis=1) * scale + shift
+    found = intervals.correlation("x", pairs, how=Resampling(resamples=20_000))
+    assert found.value == pytest.approx(stats.pearsonr(pairs[:, 0], pairs[:, 1]).statistic)
+    oracle: Any
+    oracle = stats.bootstrap(
+        (pairs[:, 0], pairs[:, 1]),
+        lambda a, b: stats.pearsonr(a, b).statistic,
+        method="BCa",
+        paired=True,
+        vectorized=False,
+        n_resamples=4_000,
+        rng=1,
+    ).confidence_interval
+    assert (found.low, found.high) == pytest.approx((oracle.low, oracle.high), abs=0.03)
+    constant = np.stack([x, np.ones(70)], axis=1)
+    assert intervals.correlation("x", constant).value is None
+    assert intervals.correlation("x", pairs[:2]).value is None
 
 
-def test_few_observations_have_no_interval() -> None:
-    assert of_mean(np.zeros(0), ASKED).value is None
-    alone = of_mean(np.array([2.0]), ASKED)
-    assert (alone.value, alone.low, alone.of) == (2, None, 1)
+@pytest.mark.parametrize("count", [5, 6, 17, 40])
+def test_medians_are_order_statistics(count: int) -> None:
+    values = generator(5, "median", count).normal(size=count)
+    found = intervals.median("x", values)
+    oracle: Any = stats.quantile_test(values, p=0.5).confidence_interval(0.95)
+    if count < 6:
+        assert found.low is None
+        return
+    assert found.method == "order"
+    assert found.low is not None
+    assert found.high is not None
+    assert found.low <= oracle.low + 1e-12
+    assert found.high >= oracle.high - 1e-12
+
+
+def test_medians_of_clusters_are_resampled_by_cluster() -> None:
+    values = np.repeat(generator(6, "median").normal(size=15), 4)
+    keys = [str(place // 4) for place in range(60)]
+    found = intervals.median("x", values, keys, SMALL)
+    assert (found.method, found.clusters, found.rows) == ("bca", 15, 60)
+    alone = intervals.median("x", values, how=SMALL)
+    assert alone.low is not None
+    assert found.low is not None
+    assert found.low <= alone.low
+
+
+def test_twelve_texts_copied_twenty_times_say_no_more_than_twelve() -> None:
+    values = generator(7, "copies").beta(4, 2, size=12)
+    once = intervals.mean("x", values, [f"{place:02d}" for place in range(12)], UNIT)
+    keys = [f"{place // 20:02d}" for place in range(240)]
+    copied = intervals.mean("x", np.repeat(values, 20), keys, UNIT)
+    assert (copied.value, copied.low, copied.high) == pytest.approx(
+        (once.value, once.low, once.high)
+    )
+    assert (copied.rows, copied.clusters) == (240, 12)
+    assert any(warning.startswith("rows of one text agree") for warning in copied.warnings)
+
+
+def test_strata_are_drawn_each_by_itself() -> None:
+    random = generator(8, "macro")
+    strata = [(random.normal(place, 1, size=40), None) for place in range(3)]
+    found = intervals.macro("x", strata, how=Resampling(resamples=4_000))
+    se = np.sqrt(sum(values.var(ddof=1) / 40 for values, _ in strata)) / 3
+    assert found.value == pytest.approx(np.mean([values.mean() for values, _ in strata]))
+    assert found.se == pytest.approx(se)
+    assert found.low == pytest.approx(found.value - 1.99 * se, abs=0.03)
+    assert intervals.macro("x", [(np.empty(0), None)]).value is None
+    lone = intervals.macro("x", [*strata, (np.ones(1), None)])
+    assert lone.low is None
+    assert "one cluster has no spread" in lone.warnings
+
+
+VALUES = st.lists(
+    st.one_of(st.none(), st.sampled_from([0.0, 0.25, 1.0]), st.floats(0, 1)), max_size=25
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(VALUES, st.randoms(use_true_random=False), st.booleans())
+def test_no_nan_leaves_and_order_changes_no_bit(
+    values: list[float | None], random: object, several: bool
+) -> None:
+    keys = [str(place // 3) for place in range(len(values))] if several else None
+    found = intervals.mean("x", values, keys, UNIT, SMALL)
+    assert found.left_out == sum(value is None for value in values)
+    ends = [end for end in (found.low, found.value, found.high) if end is not None]
+    assert ends == sorted(ends)
+    assert all(0 <= end <= 1 for end in ends)
+    places = list(range(len(values)))
+    random.shuffle(places)  # type: ignore[attr-defined]
+    shuffled = [values[place] for place in places]
+    own = None if keys is None else [keys[place] for place in places]
+    assert intervals.mean("x", shuffled, own, UNIT, SMALL) == found
+
+
+@pytest.mark.parametrize("count", [1, 2, 5, 20])
+@pytest.mark.parametrize("value", [0.0, 0.1, 1.0])
+def test_all_equal_values_have_believable_ends(count: int, value: float) -> None:
+    found = intervals.mean("x", [value] * count, bounds=UNIT)
+    assert found.value == pytest.approx(value)
+    if count == 1:
+        assert (found.low, found.high) == (None, None)
+        assert found.warnings == ("one cluster has no spread",)
+        return
+    kept = 0.025 ** (1 / count)
+    assert found.low == pytest.approx(value * kept)
+    assert found.high == pytest.approx(value + (1 - kept) * (1 - value))
+
+
+def test_nothing_is_nothing() -> None:
+    assert intervals.mean("x", []).value is None
+    assert intervals.share([]).value is None
+    assert intervals.median("x", []).value is None
+    assert intervals.ratio("x", np.empty((0, 2)), ratio_of_sums).value is None
+    assert intervals.mean("x", [None, None]).left_out == 2
+
+
+def test_what_is_no_share_and_not_finite_is_refused() -> None:
+    with pytest.raises(ValueError, match="zeros and ones"):
+        intervals.share([0.5])
+    with pytest.raises(ValueError, match="finite"):
+        intervals.mean("x", [np.inf])
 
 
 def test_a_statistic_that_a_draw_leaves_undefined_has_no_interval() -> None:
-    def ratio(sums: Floats) -> Floats:
+    def share_of(sums: Floats) -> Floats:
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.asarray(sums[..., 0] / sums[..., 1])
 
-    over = BatchStatistics(ECHO, (), ASKED)
-    found = over.statistic("x", np.array([[1.0, 1.0], [1.0, 0.0]]), of_sums(ratio))
+    found = intervals.ratio("x", np.array([[1.0, 1.0], [1.0, 0.0]]), share_of)
     assert (found.value, found.low, found.high) == (2, None, None)
 
 
-VALUES = st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=60).map(np.array)
-
-
-@given(VALUES)
-def test_every_value_is_counted_once_between_the_least_and_the_greatest(
-    values: np.ndarray,
-) -> None:
-    found = histogram_of(values)
-    assert found is not None
-    assert sum(found.counts) == values.size
-    assert (found.low, found.high) == (values.min(), values.max())
-    assert len(found.counts) == (BINS if found.low < found.high else 1)
-    assert found.counts[0] > 0
-    assert found.counts[-1] > 0
-    assert Histogram.model_validate_json(found.model_dump_json()) == found
-
-
-@given(VALUES, st.randoms(use_true_random=False))
-def test_the_order_of_values_changes_nothing(values: np.ndarray, random: object) -> None:
-    shuffled = values.copy()
-    random.shuffle(shuffled)  # type: ignore[attr-defined]
-    assert histogram_of(shuffled) == histogram_of(values)
-
-
-def test_counts_are_numpy_s_where_numpy_counts() -> None:
-    values = np.random.default_rng(5).beta(2, 3, size=500)
-    found = histogram_of(values, 7)
-    assert found is not None
-    assert found.counts == tuple(np.histogram(values, bins=7)[0].tolist())
-
-
-def test_ranges_of_one_float_s_width_are_counted_too() -> None:
-    values = np.array([0.5, np.nextafter(0.5, 1)])
-    found = histogram_of(values)
-    assert found is not None
-    assert (found.counts[0], found.counts[-1], sum(found.counts)) == (1, 1, 2)
-    with pytest.raises(ValueError, match="finite-sized"):
-        np.histogram(values, bins=20)
-
-
-def test_no_values_have_no_histogram() -> None:
-    assert histogram_of(np.empty(0)) is None
-
-
-def test_a_histogram_does_not_end_before_it_begins() -> None:
-    with pytest.raises(ValidationError, match="before it begins"):
-        Histogram(low=1, high=0, counts=(1,))
-
-
-def test_the_message_loads_no_numpy() -> None:
-    program = "import sys, shared.contracts; assert 'numpy' not in sys.modules"
-    subprocess.run([sys.executable, "-c", program], check=True)
+def test_the_check_is_called_between_blocks() -> None:
+    calls: list[int] = []
+    how = Resampling(resamples=2_000, check=lambda: calls.append(1))
+    intervals.mean("x", generator(9, "blocks").random(5_000), how=how)
+    assert len(calls) == 3

@@ -22,8 +22,8 @@ from services.ice.metric import SERVICE as ICE_SERVICE
 from shared import job_context
 from shared.contracts import BatchReportRequest
 from shared.errors import DeadlineExceeded, JobCancelled, JobStopped
+from shared.estimates import BatchStatistics
 from shared.job_context import JobContext, awaited, checking, computing, holding, pause
-from shared.statistics.intervals import BatchStatistics
 from tests.hatexscore import fake as hatexscore_models
 from tests.ice.planted import planted, word
 

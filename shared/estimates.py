@@ -1,0 +1,239 @@
+"""What every batch report says: counts, means with their intervals, and what to doubt.
+
+The one place where the estimates of `shared.statistics` become messages.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+
+from shared.contracts import (
+    BatchReportRequest,
+    Histogram,
+    Interval,
+    LanguageScores,
+    Message,
+    MetricContract,
+    Scored,
+    SequenceInterval,
+)
+from shared.job_context import check
+from shared.settings import SERVICE_VERSION
+from shared.statistics import intervals
+from shared.statistics.bootstrap import Resampling
+from shared.statistics.clusters import Floats
+from shared.statistics.comparing import PairedTest, paired
+from shared.statistics.intervals import UNBOUNDED, Bounds, IntervalEstimate, Keys, OfSums
+from shared.statistics.sequences import confidence_sequence
+
+BatchRequest = TypeVar("BatchRequest", bound=BatchReportRequest)
+Values = Iterable[float | None] | Floats
+
+STATISTICS_VERSION = "2"  # 1: percentile bootstrap over results
+UNIT: Bounds = (0.0, 1.0)
+BINS = 20
+
+
+@dataclass(frozen=True)
+class BatchStatistics(Generic[BatchRequest]):
+    """Counts and intervals over some results, under one request's seed, resamples and level.
+
+    Each quantity has a name, and under it draws of its own. keys, everywhere: the cluster of each
+    value; None: each is one of its own.
+    """
+
+    contract: MetricContract
+    rows: Sequence[Scored[Any, Any]]
+    request: BatchRequest
+
+    @cached_property
+    def how(self) -> Resampling:
+        request = self.request
+        return Resampling(request.seed, request.resamples, request.confidence, check)
+
+    def keys(self, rows: Sequence[Scored[Any, Any]] | None = None) -> list[str]:
+        """The cluster of each result: what its metadata says under the request's `cluster_key`,
+        else its text; a result whose text was not kept is one of its own."""
+        named = self.request.cluster_key
+        return [self._key(row, named) for row in (self.rows if rows is None else rows)]
+
+    def _key(self, row: Scored[Any, Any], named: str | None) -> str:
+        chosen = row.request.metadata.get(named) if named is not None else None
+        if chosen is not None:
+            return f"metadata {chosen}"
+        fields = [getattr(row.request, field, None) for field in self.contract.clustered_by]
+        texts = [normalised(text) for text in map(_written, fields) if text]
+        return f"text {texts}" if texts else f"job {row.job_id}"
+
+    def envelope(self) -> dict[str, Any]:
+        """What every batch report has: `MyBatchReport(**over.envelope(), …)`."""
+        scores = [row.report.score for row in self.rows]
+        undefined = sum(score is None for score in scores)
+        ranges = {row.report.range for row in self.rows}
+        bounds = ranges.pop() if len(ranges) == 1 else UNBOUNDED
+        found = intervals.mean("score", scores, self.keys(), bounds, self.how)
+        nothing = () if len(scores) > undefined else ("no result has a score",)
+        return {
+            "metric": self.contract.name,
+            "scored": len(scores),
+            "undefined": undefined,
+            "score": as_interval(found),
+            "reasons": self._reasons(),
+            "by_language": self._by_language(),
+            "sequence": self._sequence(scores, bounds) if self.request.sequence else None,
+            "warnings": (*nothing, *found.warnings, *self._mixtures()),
+            "seed": self.request.seed,
+            "resamples": self.request.resamples,
+            "confidence": self.request.confidence,
+            "statistics_version": STATISTICS_VERSION,
+            "service_version": SERVICE_VERSION,
+        }
+
+    def _reasons(self) -> dict[str, int]:
+        """Why scores are null, the most frequent reason first."""
+        of_scores = (
+            {reason.code for reason in row.report.reasons if reason.component == "score"}
+            for row in self.rows
+        )
+        return dict(Counter(chain.from_iterable(map(sorted, of_scores))).most_common())
+
+    def _by_language(self) -> dict[str, LanguageScores]:
+        found: dict[str, list[Scored[Any, Any]]] = {}
+        for row in self.rows:
+            if row.report.languages is not None:
+                found.setdefault(row.report.languages.text.code, []).append(row)
+        return {code: self._of_language(code, rows) for code, rows in sorted(found.items())}
+
+    def _of_language(self, code: str, rows: Sequence[Scored[Any, Any]]) -> LanguageScores:
+        scores = [row.report.score for row in rows]
+        return LanguageScores(
+            results=len(scores),
+            undefined=scores.count(None),
+            score=self.mean(f"score in {code}", scores, self.keys(rows)),
+        )
+
+    def _sequence(self, scores: Sequence[float | None], bounds: Bounds) -> SequenceInterval | None:
+        """Over the means of the texts, in the order in which they first came."""
+        least, most = bounds
+        by_text: dict[str, list[float]] = {}
+        for score, key in zip(scores, self.keys(), strict=True):
+            if score is not None:
+                by_text.setdefault(key, []).append(score)
+        if not by_text or least is None or most is None:
+            return None
+        means = np.array([np.mean(own) for own in by_text.values()])
+        scaled = np.clip((means - least) / (most - least), 0, 1)
+        found = confidence_sequence(scaled, 1 - self.request.confidence)
+        low, high = (least + (most - least) * float(ends[-1]) for ends in (found.low, found.high))
+        return SequenceInterval(low=low, high=high, of=means.size) if low <= high else None
+
+    def _mixtures(self) -> Iterator[str]:
+        """What is averaged though it is not one thing."""
+        origins = [row.report.provenance for row in self.rows]
+        for what, kinds in (
+            ("variants", {origin.variant for origin in origins}),
+            ("metric versions", {origin.metric_version for origin in origins}),
+        ):
+            if len(kinds) > 1:
+                yield f"results of several {what} are averaged: {', '.join(sorted(kinds))}"
+
+    def compare(
+        self, name: str, differences: Floats, keys: Keys = None, bounds: Bounds = UNBOUNDED
+    ) -> PairedTest:
+        """Of two systems on the same texts. differences: first - second, (N,)."""
+        return paired(name, differences, keys, bounds, self.how)
+
+    def mean(
+        self, name: str, values: Values, keys: Keys = None, bounds: Bounds = UNBOUNDED
+    ) -> Interval:
+        """The mean of what is defined; None is left out of mean and count.
+
+        bounds: what the quantity can be. No ends for fewer than two clusters: one has no spread.
+        """
+        return as_interval(intervals.mean(name, list(values), keys, bounds, self.how))
+
+    def share(self, values: Values, keys: Keys = None) -> Interval:
+        """Of ones among zeros and ones; None is left out."""
+        return as_interval(intervals.share(list(values), keys, self.how))
+
+    def macro(
+        self,
+        name: str,
+        groups: Sequence[Floats],
+        keys: Sequence[Keys] = (),
+        *,
+        bounds: Bounds = UNBOUNDED,
+    ) -> Interval:
+        """The mean of the groups' means, each resampled by itself; empty groups are left out.
+
+        keys: of each group the cluster of each value; none: each value is one of its own.
+        """
+        strata = list(zip(groups, keys or [None] * len(groups), strict=True))
+        return as_interval(intervals.macro(name, strata, bounds, self.how))
+
+    def ratio(self, name: str, parts: Floats, of: OfSums, keys: Keys = None) -> Interval:
+        """A function of the K sums over (N, K) parts: shares of sums, pooled errors, R².
+
+        No ends where a resample leaves it undefined.
+        """
+        return as_interval(intervals.ratio(name, parts, of, keys, self.how))
+
+    def correlation(self, name: str, pairs: Floats, keys: Keys = None) -> Interval:
+        """Pearson's r of (N, 2) pairs; None where a column is constant or N < 3."""
+        return as_interval(intervals.correlation(name, pairs, keys, self.how))
+
+    def median(self, name: str, values: Values, keys: Keys = None) -> Interval:
+        """No ends where there are too few values for the confidence."""
+        return as_interval(intervals.median(name, list(values), keys, self.how))
+
+
+def normalised(text: str) -> str:
+    """As texts are compared that may be one: compatible characters, case and spaces are folded."""
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+
+
+def _written(field: object) -> str:
+    """A text, or a message that holds texts, as one string; empty: nothing was kept."""
+    if isinstance(field, Message):
+        return field.model_dump_json()
+    return field if isinstance(field, str) else ""
+
+
+def as_interval(found: IntervalEstimate) -> Interval:
+    """An estimate as a message. Its warnings are the caller's to pass on."""
+    return Interval(
+        value=found.value,
+        low=found.low,
+        high=found.high,
+        of=found.rows,
+        method=found.method,
+        clusters=found.clusters,
+        effective=found.effective,
+        se=found.se,
+        detectable=found.detectable,
+    )
+
+
+def histogram_of(values: Floats, bins: int = BINS) -> Histogram | None:
+    """Counts of (M,) finite values in equal bins over their range; None for no values.
+
+    Bins are half open, [a, b), but the last, which holds the greatest value. Where all values are
+    the same there is one bin of no width. NumPy's own histogram refuses ranges of a few floats'
+    width, which the scores of a saturated model have.
+    """
+    if values.size == 0:
+        return None
+    low, high = float(np.min(values)), float(np.max(values))
+    if low == high:
+        return Histogram(low=low, high=high, counts=(values.size,))
+    places = ((values - low) / (high - low) * bins).astype(np.int64)
+    counts = np.bincount(places.clip(max=bins - 1), minlength=bins)
+    return Histogram(low=low, high=high, counts=tuple(counts.tolist()))

@@ -1,0 +1,230 @@
+"""Is a probability as often right as it says? Errors with the floor that chance alone sets.
+
+ECE: Naeini, Cooper & Hauskrecht (2015). Its floor by resampled labels: Bröcker & Smith (2007),
+Weather and Forecasting 22. Debiased squared error: Kumar, Liang & Ma (2019), NeurIPS. Recalibration
+slope: Cox (1958), Biometrika 45. Pure functions over (n,) probabilities of the positive label and
+(n,) labels, 0 or 1. A perfectly calibrated model's ECE is not 0: what exceeds the floor counts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import expit, logit
+
+from shared.statistics.bootstrap import Resampling
+from shared.statistics.clusters import Floats, Integers, finite, in_order
+from shared.statistics.seeds import generator
+
+BINS = 15
+FLOOR_DRAWS = 1_000
+INNER_DRAWS = 50  # of the floor that each resample has for its own
+AT_ONCE = 4_000_000
+LEAST_P = 1e-12  # of probabilities whose logit is taken
+STEPS = 100
+
+
+@dataclass(frozen=True)
+class Bin:
+    """Of a reliability table; both means None where it is empty."""
+
+    low: float
+    high: float
+    rows: int
+    predicted: float | None  # mean probability
+    observed: float | None  # share of ones
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """All in [0, 1] but `excess`, [-1, 1]."""
+
+    ece: float  # 15 bins of equal width
+    ece_equal_mass: float  # 15 bins of equal count
+    floor: float  # mean ECE of a perfectly calibrated model with the same probabilities
+    floor_95: float  # its .95 quantile
+    excess: float  # ece - floor
+    p_calibrated: float  # (0, 1]; small: the model is not calibrated
+    l2_debiased: float  # squared error, may fall below 0 by chance
+    brier: float
+    reliability: float  # of Brier's decomposition over the bins of equal width, smaller = better
+    resolution: float  # greater = better
+    rows: int
+
+
+def calibration(predicted: Floats, labels: Floats, seed: int = 0) -> Calibration:
+    """Raises ValueError without rows, or for what is no probability or label."""
+    _check(predicted, labels)
+    bins = equal_width(predicted)
+    observed = binned_error(bins, labels - predicted)
+    floor = floor_draws(predicted, bins, FLOOR_DRAWS, generator(seed, "floor", predicted.size))
+    means = _means(bins, labels)
+    rate = float(labels.mean())
+    weights = np.bincount(bins, minlength=BINS) / labels.size
+    forecast = _means(bins, predicted)
+    return Calibration(
+        ece=observed,
+        ece_equal_mass=binned_error(equal_mass(predicted), labels - predicted),
+        floor=float(floor.mean()),
+        floor_95=float(np.quantile(floor, 0.95)),
+        excess=observed - float(floor.mean()),
+        p_calibrated=float((1 + np.sum(floor >= observed - 1e-12)) / (1 + floor.size)),
+        l2_debiased=l2_debiased(bins, predicted, labels),
+        brier=float(np.mean((labels - predicted) ** 2)),
+        reliability=float(np.sum(weights * (means - forecast) ** 2)),
+        resolution=float(np.sum(weights * (means - rate) ** 2 * (weights > 0))),
+        rows=labels.size,
+    )
+
+
+def equal_width(predicted: Floats) -> Integers:
+    """(n,) bin of each probability: (0, 1/15], (1/15, 2/15], ...; 0 in the first."""
+    places = np.ceil(predicted * BINS).astype(np.int64) - 1
+    return np.clip(places, 0, BINS - 1)
+
+
+def equal_mass(predicted: Floats) -> Integers:
+    """(n,) bin of each probability, as many rows in each as can be; equal ones by their place."""
+    ranks = np.argsort(np.argsort(predicted, kind="stable"), kind="stable")
+    return np.asarray(ranks * BINS // predicted.size)
+
+
+def binned_error(bins: Integers, gaps: Floats) -> float:
+    """Sum over bins of |sum of gaps| over n: the ECE. gaps: label - probability."""
+    return float(np.abs(np.bincount(bins, weights=gaps, minlength=BINS)).sum() / gaps.size)
+
+
+def floor_draws(
+    predicted: Floats, bins: Integers, draws: int, random: np.random.Generator
+) -> Floats:
+    """(draws,) ECE of labels that are drawn from the probabilities themselves."""
+    order = np.argsort(bins, kind="stable")
+    ordered = predicted[order]
+    starts = np.flatnonzero(np.diff(bins[order], prepend=-1))
+    found = []
+    at_once = max(1, AT_ONCE // predicted.size)
+    for start in range(0, draws, at_once):
+        count = min(at_once, draws - start)
+        gaps = (random.random((count, predicted.size)) < ordered) - ordered
+        found.append(np.abs(np.add.reduceat(gaps, starts, axis=1)).sum(axis=1) / predicted.size)
+    return np.concatenate(found)
+
+
+def l2_debiased(bins: Integers, predicted: Floats, labels: Floats) -> float:
+    """Sum over bins of (n_b / n)[(ȳ - p̄)² - ȳ(1 - ȳ) / (n_b - 1)], bins of two rows and more."""
+    counts = np.bincount(bins, minlength=BINS)
+    used = counts >= 2
+    observed, forecast = _means(bins, labels)[used], _means(bins, predicted)[used]
+    squares = (observed - forecast) ** 2 - observed * (1 - observed) / (counts[used] - 1)
+    return float(np.sum(counts[used] / labels.size * squares))
+
+
+def excess_interval(
+    predicted: Floats, labels: Floats, keys: list[str] | None, how: Resampling
+) -> tuple[float, float] | None:
+    """Percentile ends of `excess` over resampled clusters, each with a floor of its own."""
+    _check(predicted, labels)
+    order, codes = in_order(np.stack([predicted, labels], axis=1), keys)
+    groups = int(codes[-1]) + 1
+    if groups < 2:
+        return None
+    members = np.split(order, np.flatnonzero(np.diff(codes)) + 1)
+    random = generator(how.seed, "floors", groups)
+    found = []
+    for places in how.drawn("excess", groups):
+        for drawn in places.tolist():
+            rows = np.concatenate([members[group] for group in drawn])
+            own, bins = predicted[rows], equal_width(predicted[rows])
+            floor = floor_draws(own, bins, INNER_DRAWS, random).mean()
+            found.append(binned_error(bins, labels[rows] - own) - floor)
+    low, high = np.quantile(found, [how.tail, 1 - how.tail])
+    return float(low), float(high)
+
+
+def reliability_table(predicted: Floats, labels: Floats) -> tuple[Bin, ...]:
+    """The 15 bins of equal width, the lowest first."""
+    _check(predicted, labels)
+    bins = equal_width(predicted)
+    counts = np.bincount(bins, minlength=BINS)
+    forecast, observed = _means(bins, predicted), _means(bins, labels)
+    return tuple(
+        Bin(
+            low=place / BINS,
+            high=(place + 1) / BINS,
+            rows=int(count),
+            predicted=float(forecast[place]) if count else None,
+            observed=float(observed[place]) if count else None,
+        )
+        for place, count in enumerate(counts)
+    )
+
+
+@dataclass(frozen=True)
+class Recalibration:
+    """logit P(1) = intercept + slope logit(p): slope 1 and intercept 0 are ideal."""
+
+    slope: float
+    slope_se: float  # over clusters
+    intercept: float
+    intercept_se: float
+
+
+def recalibration(
+    predicted: Floats, labels: Floats, keys: list[str] | None = None
+) -> Recalibration | None:
+    """By maximum likelihood; None for one class only, or where both classes are parted by p."""
+    _check(predicted, labels)
+    if labels.min() == labels.max():
+        return None
+    x = logit(np.clip(predicted, LEAST_P, 1 - LEAST_P))
+    design = np.stack([np.ones_like(x), x], axis=1)
+    weights = _logistic(design, labels)
+    if weights is None:
+        return None
+    errors = _sandwich(design, labels, weights, keys)
+    return Recalibration(float(weights[1]), errors[1], float(weights[0]), errors[0])
+
+
+def _logistic(design: Floats, labels: Floats) -> Floats | None:
+    """Newton's method; None where it has no end."""
+    weights = np.zeros(design.shape[1])
+    for _ in range(STEPS):
+        chance = expit(design @ weights)
+        hessian = design.T @ (design * (chance * (1 - chance))[:, None])
+        if np.linalg.cond(hessian) > 1e12:
+            return None
+        step = np.linalg.solve(hessian, design.T @ (labels - chance))
+        weights = weights + step
+        if np.max(np.abs(step)) < 1e-10:
+            return weights
+    return None
+
+
+def _sandwich(
+    design: Floats, labels: Floats, weights: Floats, keys: list[str] | None
+) -> tuple[float, float]:
+    """Standard errors over clusters, as statsmodels has them: G / (G - 1) (n - 1) / (n - K)."""
+    chance = expit(design @ weights)
+    bread = np.linalg.inv(design.T @ (design * (chance * (1 - chance))[:, None]))
+    scores = design * (labels - chance)[:, None]
+    order, codes = in_order(scores, keys)
+    groups, (rows, columns) = int(codes[-1]) + 1, scores.shape
+    sums = np.zeros((groups, columns))
+    np.add.at(sums, codes, scores[order])
+    factor = groups / max(1, groups - 1) * (rows - 1) / (rows - columns)
+    errors = np.sqrt(np.diag(bread @ (sums.T @ sums) @ bread) * factor)
+    return float(errors[0]), float(errors[1])
+
+
+def _means(bins: Integers, values: Floats) -> Floats:
+    """(15,) mean of each bin, 0 where it is empty."""
+    counts = np.bincount(bins, minlength=BINS)
+    return np.bincount(bins, weights=values, minlength=BINS) / np.maximum(counts, 1)
+
+
+def _check(predicted: Floats, labels: Floats) -> None:
+    if predicted.size == 0 or predicted.size != labels.size:
+        raise ValueError("each probability has one label")
+    if finite(predicted).min() < 0 or predicted.max() > 1 or not np.isin(labels, (0, 1)).all():
+        raise ValueError("probabilities lie in [0, 1], labels are 0 or 1")

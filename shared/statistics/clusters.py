@@ -1,0 +1,166 @@
+"""Rows that belong together: standard errors, effective sizes and what to warn of.
+
+Explanations of one text are not independent of each other. Source: Liang & Zeger (1986), Biometrika
+73 (the sandwich of cluster sums), with G / (G - 1) (CR1); design effect: Kish (1965), Survey
+Sampling, 5.4 and 8.2. Pure functions; rows that are not finite raise ValueError.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+
+FEW = 30  # fewer clusters: intervals are approximate
+VERY_FEW = 8
+LARGEST_SHARE = 0.2
+NO_SPREAD = 1e-12  # relative: what of a spread is rounding
+
+
+@dataclass(frozen=True)
+class Clustered:
+    """(n,) values, ordered by their cluster's key and within it by size, and who belongs to whom.
+
+    The order of the rows as they came changes no bit of what is made of this.
+    """
+
+    values: Floats
+    codes: Integers  # (n,) the cluster of each row, ascending from 0
+
+    @property
+    def rows(self) -> int:
+        return int(self.values.size)
+
+    @property
+    def count(self) -> int:
+        """G, the clusters."""
+        return int(self.codes[-1]) + 1 if self.codes.size else 0
+
+    @property
+    def single(self) -> bool:
+        """Whether every row is a cluster of its own."""
+        return self.count == self.rows
+
+    @property
+    def sizes(self) -> Floats:
+        """(G,) rows of each cluster."""
+        return np.bincount(self.codes, minlength=self.count).astype(np.float64)
+
+    def sums(self, about: float = 0.0) -> Floats:
+        """(G,) of the values' differences from `about`."""
+        found = np.bincount(self.codes, weights=self.values - about, minlength=self.count)
+        return found.astype(np.float64)
+
+
+def clustered(values: Sequence[float] | Floats, keys: Sequence[str] | None = None) -> Clustered:
+    """keys: the cluster of each row, as long as `values`; None: each row is one of its own."""
+    found = finite(values)
+    order, codes = in_order(found[:, None], keys)
+    return Clustered(found[order], codes)
+
+
+def in_order(rows: Floats, keys: Sequence[str] | None) -> tuple[Integers, Integers]:
+    """((n,) places of (n, K) rows, sorted by key, then by value; (n,) cluster of each, from 0)."""
+    if keys is not None and len(keys) != len(rows):
+        raise ValueError("each row has one cluster")
+    columns = [rows[:, column] for column in range(rows.shape[1] - 1, -1, -1)]
+    if keys is None:
+        order = np.lexsort(columns) if len(rows) else np.empty(0, np.int64)
+        return order.astype(np.int64), np.arange(len(rows), dtype=np.int64)
+    _, codes = np.unique(np.array(keys, dtype=object), return_inverse=True)
+    order = np.lexsort([*columns, codes]) if len(rows) else np.empty(0, np.int64)
+    return order.astype(np.int64), codes[order].astype(np.int64)
+
+
+def finite(values: Sequence[float] | Floats) -> Floats:
+    """As floats. Raises ValueError for one that is NaN or infinite."""
+    found = np.asarray(values, dtype=np.float64)
+    if not np.isfinite(found).all():
+        raise ValueError("values must be finite")
+    return found
+
+
+@dataclass(frozen=True)
+class MeanSpread:
+    """How sure a mean is. Every field is None where there are fewer than two clusters."""
+
+    mean: float
+    se: float | None  # CR1, units of the values, >= 0
+    effective: float  # rows that independent ones would have to be, [1, n]
+    rows: int
+    clusters: int
+
+
+def spread(rows: Clustered) -> MeanSpread | None:
+    """None without rows."""
+    if not rows.rows:
+        return None
+    mean = float(np.mean(rows.values))
+    if rows.count < 2:
+        return MeanSpread(mean, None, float(rows.count), rows.rows, rows.count)
+    error = standard_error(rows, mean)
+    return MeanSpread(mean, error, _effective(rows, mean, error), rows.rows, rows.count)
+
+
+def standard_error(rows: Clustered, mean: float) -> float:
+    """CR1 of the mean of at least two clusters; 0 where all that differs is rounding."""
+    sums = rows.sums(about=mean)
+    groups = rows.count
+    error = float(np.sqrt(groups / (groups - 1) * np.sum(sums**2)) / rows.rows)
+    return error if error > NO_SPREAD * float(np.max(np.abs(rows.values))) else 0.0
+
+
+def _effective(rows: Clustered, mean: float, error: float) -> float:
+    if rows.single:
+        return float(rows.rows)
+    deviation = float(np.sqrt(np.sum((rows.values - mean) ** 2) / (rows.rows - 1)))
+    if error == 0 or deviation <= NO_SPREAD * float(np.max(np.abs(rows.values))):
+        return float(rows.count)
+    return float(np.clip((deviation / error) ** 2, 1, rows.rows))
+
+
+def intra_cluster_correlation(rows: Clustered) -> float | None:
+    """ANOVA estimate, at most 1, negative where clusters agree less than chance would have it.
+
+    Source: Donner & Koval (1980), Biometrics 36. None for fewer than two clusters, for clusters of
+    one row only, and where nothing differs.
+    """
+    groups, count, sizes = rows.count, rows.rows, rows.sizes
+    if groups < 2 or rows.single:
+        return None
+    means = rows.sums() / sizes
+    between = float(np.sum(sizes * (means - np.mean(rows.values)) ** 2)) / (groups - 1)
+    within = float(np.sum((rows.values - means[rows.codes]) ** 2)) / (count - groups)
+    usual = (count - float(np.sum(sizes**2)) / count) / (groups - 1)
+    whole = between + (usual - 1) * within
+    return (between - within) / whole if whole > 0 else None
+
+
+def warnings(rows: Clustered, effective: float) -> Iterator[str]:
+    """What a reader must know about so few or such alike rows. effective: see `MeanSpread`."""
+    groups = rows.count
+    if groups == 1:
+        yield "one cluster has no spread"
+    elif 1 < groups < VERY_FEW:
+        yield f"fewer than {VERY_FEW} clusters: {groups}"
+    elif 1 < groups < FEW:
+        yield f"intervals are approximate: {groups} clusters"
+    if groups and effective < rows.rows / 2:
+        yield f"rows of one text agree: {rows.rows} rows count as {effective:.0f}"
+    if not rows.single and groups > 1:
+        largest = float(np.max(rows.sizes)) / rows.rows
+        if largest > LARGEST_SHARE:
+            yield f"the largest cluster holds {largest:.0%} of the rows"
+
+
+def without_repeats(rows: Sequence[Hashable]) -> tuple[list[int], int]:
+    """(places of the first of equal rows, in order; how many repeat another)."""
+    first: dict[Hashable, int] = {}
+    for place, row in enumerate(rows):
+        first.setdefault(row, place)
+    return list(first.values()), len(rows) - len(first)

@@ -1,0 +1,182 @@
+"""Tests of a mean and of two systems on the same texts.
+
+Sign flips of the cluster sums, studentised: Canay, Romano & Shaikh (2017), Econometrica 85. They
+assume that the differences lie as far above as below under the hypothesis; t with the sandwich
+error (Liang & Zeger 1986) assumes many clusters. A verdict asks both. Pure functions.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from shared.statistics.bootstrap import Resampling
+from shared.statistics.clusters import Clustered, Floats, spread
+from shared.statistics.intervals import Bounds, IntervalEstimate, Keys, known, mean
+from shared.statistics.ranks import chance_sd
+from shared.statistics.seeds import generator
+
+FLIPS = 9_999
+ENUMERATED = 13  # clusters whose sign patterns are fewer than that
+SAME = 1e-12  # relative: t of two patterns that are one but for rounding
+BYTE = 8
+MOST_BITS = 62
+PATTERNS_AT_ONCE = 1_000
+
+
+@dataclass(frozen=True)
+class MeanTest:
+    """Is a mean what the hypothesis says? None: undefined, for want of rows."""
+
+    t: float | None  # infinite is None where there is no spread: see p_randomization
+    p_t: float | None  # (0, 1], two-sided, of Student's t with clusters - 1 degrees of freedom
+    p_randomization: float | None  # (0, 1], two-sided, of sign flips of whole clusters
+    rows: int
+    clusters: int
+
+    @property
+    def p_value(self) -> float | None:
+        """The larger of both."""
+        known = [p for p in (self.p_t, self.p_randomization) if p is not None]
+        return max(known, default=None)
+
+
+def mean_test(rows: Clustered, hypothesis: float, seed: int = 0, name: str = "mean") -> MeanTest:
+    """H0: the mean is `hypothesis`; two-sided.
+
+    No rows: undefined. One cluster: p is 1. All equal the hypothesis: p is 1.
+    """
+    found = spread(rows)
+    if found is None:
+        return MeanTest(None, None, None, 0, 0)
+    p_flips = sign_flip_p(rows.sums(about=hypothesis), rows.sizes, seed, name)
+    if found.se is None:
+        return MeanTest(None, 1.0, 1.0, found.rows, found.clusters)
+    if found.se == 0:
+        return MeanTest(None, p_flips, p_flips, found.rows, found.clusters)
+    t = (found.mean - hypothesis) / found.se
+    p = float(2 * stats.t.sf(abs(t), found.clusters - 1))
+    return MeanTest(t, p, p_flips, found.rows, found.clusters)
+
+
+def sign_flip_p(sums: Floats, sizes: Floats, seed: int, name: str) -> float:
+    """Two-sided p, (0, 1], of (G,) cluster sums about the hypothesis, (G,) rows in each.
+
+    All sign patterns for 13 clusters and fewer; else 9,999 distinct others, with the +1.
+    """
+    groups = sums.size
+    observed = _studentised(np.array([sums.sum()]), np.array([np.sum(sizes * sums)]), sums, sizes)
+    if groups <= ENUMERATED:
+        signs = 1.0 - 2.0 * _bits(np.arange(2**groups), groups)
+        flipped = _studentised(signs @ sums, signs @ (sizes * sums), sums, sizes)
+        return float(np.mean(flipped >= observed[0] * (1 - SAME)))
+    exceeding, even = 0, bool(np.all(sizes == sizes[0]))
+    for patterns in _patterns(groups, generator(seed, "signs", name, groups)):
+        total = _signed_sums(patterns, sums)
+        weighted = total * sizes[0] if even else _signed_sums(patterns, sizes * sums)
+        flipped = _studentised(total, weighted, sums, sizes)
+        exceeding += int(np.count_nonzero(flipped >= observed[0] * (1 - SAME)))
+    return (1 + exceeding) / (1 + FLIPS)
+
+
+def least_flip_p(clusters: int) -> float:
+    """The least two-sided p that sign flips of so many clusters can give, (0, 1]."""
+    return max(2.0 ** (1 - clusters), 1 / (FLIPS + 1)) if clusters else 1.0
+
+
+def _studentised(total: Floats, weighted: Floats, sums: Floats, sizes: Floats) -> Floats:
+    """(B,) |t| of flipped sums: their (B,) total, and their total weighted by the sizes."""
+    groups, rows = sums.size, float(sizes.sum())
+    mean = total / rows
+    squares = np.sum(sums**2) - 2 * mean * weighted + mean**2 * np.sum(sizes**2)
+    flat = squares <= SAME * np.sum(sums**2)
+    error = np.sqrt(np.maximum(squares, 0) * groups / max(1, groups - 1)) / rows
+    infinite = np.where(np.abs(total) > SAME * np.sum(np.abs(sums)), np.inf, 0.0)
+    return np.where(flat, infinite, np.abs(mean) / np.where(flat, 1.0, error))
+
+
+def _bits(numbers: NDArray[np.int64], width: int) -> Floats:
+    """(B, width) of 0 and 1, the lowest bit first."""
+    return ((numbers[:, None] >> np.arange(width)) & 1).astype(np.float64)
+
+
+def _patterns(groups: int, random: np.random.Generator) -> Iterator[NDArray[np.uint8]]:
+    """Blocks of 9,999 distinct sign patterns but that of no flip: a bit a cluster, packed."""
+    if groups > MOST_BITS:  # that two of them are one has no chance to speak of
+        width = -(-groups // BYTE)
+        for start in range(0, FLIPS, PATTERNS_AT_ONCE):
+            count = min(PATTERNS_AT_ONCE, FLIPS - start)
+            yield np.frombuffer(random.bytes(count * width), np.uint8).reshape(count, width)
+        return
+    found = np.empty(0, np.int64)
+    while found.size < FLIPS:
+        more = np.concatenate([found, random.integers(1, 2**groups, size=FLIPS, dtype=np.int64)])
+        found = more[np.sort(np.unique(more, return_index=True)[1])]
+    yield found[:FLIPS].astype("<i8").view(np.uint8).reshape(FLIPS, BYTE)
+
+
+def _signed_sums(patterns: NDArray[np.uint8], values: Floats) -> Floats:
+    """(B,) sums of (G,) values whose signs (B, G / 8) packed patterns flip: 8 values a look-up."""
+    padded = np.zeros(patterns.shape[1] * BYTE)
+    padded[: values.size] = values
+    signs = 1.0 - 2.0 * _bits(np.arange(2**BYTE), BYTE)
+    table = (signs[:, None, :] * padded.reshape(1, -1, BYTE)).sum(axis=2).T  # (G / 8, 256)
+    flat = np.ascontiguousarray(table).ravel()
+    places = patterns + np.arange(table.shape[0], dtype=np.int32)[None, :] * 2**BYTE
+    return np.asarray(np.take(flat, places).sum(axis=1))
+
+
+@dataclass(frozen=True)
+class PairedTest:
+    """Two systems on the same texts, first - second. None: undefined."""
+
+    difference: IntervalEstimate
+    test: MeanTest
+    effect: float | None  # mean difference in its standard deviations; None where they are equal
+    better: int
+    equal: int
+    worse: int
+
+
+def paired(
+    name: str,
+    differences: Sequence[float] | Floats,
+    keys: Keys = None,
+    bounds: Bounds = (None, None),
+    how: Resampling | None = None,
+) -> PairedTest:
+    """differences: first - second on each text that both scored. 0/1 parts: -1, 0 and 1."""
+    how = how or Resampling()
+    rows, _ = known(differences, keys)
+    values = rows.values
+    deviation = float(np.std(values, ddof=1)) if values.size > 1 else 0.0
+    return PairedTest(
+        difference=mean(name, differences, keys, bounds, how),
+        test=mean_test(rows, 0.0, how.seed, name),
+        effect=float(np.mean(values)) / deviation if deviation > SAME else None,
+        better=int(np.count_nonzero(values > 0)),
+        equal=int(np.count_nonzero(values == 0)),
+        worse=int(np.count_nonzero(values < 0)),
+    )
+
+
+def omnibus_z(win_rates: Floats, draws: Sequence[int]) -> float | None:
+    """Is any of these explanations better or worse than random? (mean - 1/2) / sd, if all were.
+
+    win_rates: (N,) mid-rank. draws: (N,) M of each. Without ties M W is uniform on 0..M, so that
+    Var W = (M + 2) / (12 M); ties make it smaller and the test conservative.
+    """
+    if win_rates.size == 0:
+        return None
+    sd = math.sqrt(sum(chance_sd(count) ** 2 for count in draws))
+    return float(np.sum(win_rates - 0.5) / sd)
+
+
+def normal_p(z: float) -> float:
+    """Two-sided p of a standard normal."""
+    return float(2 * stats.norm.sf(abs(z)))

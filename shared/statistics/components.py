@@ -1,0 +1,173 @@
+"""What a rerun would say: variance components of a crossed design, and survival of a comparison.
+
+y = mean + text + adapter + operator + text:adapter + text:operator + adapter:operator + residual,
+all random and crossed, null seeds within the residual. ANOVA estimators: Searle, Casella &
+McCulloch (1992), Variance Components, chapter 4; generalisability: Brennan (2001), Generalizability
+Theory. Pure functions.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from scipy import stats
+
+from shared.statistics.clusters import Floats, finite
+
+FACTORS = ("text", "adapter", "operator")
+
+
+@dataclass(frozen=True)
+class Components:
+    """Variances in squared units of the value; `raw` may be negative, `variances` has 0 there."""
+
+    variances: dict[str, float]  # by text, adapter, text:adapter, ..., residual
+    raw: dict[str, float]
+    levels: dict[str, int]  # of each factor, and `seed`
+
+    @property
+    def sd_rerun(self) -> float:
+        """How far a single result moves when all but its text is drawn anew."""
+        return math.sqrt(sum(v for name, v in self.variances.items() if name != "text"))
+
+    def sd_rerun_of_mean(self, texts: int) -> float:
+        """The same of the mean over so many texts, one adapter, operator and seed."""
+        return math.sqrt(
+            sum(
+                variance / (texts if "text" in name or name == "residual" else 1)
+                for name, variance in self.variances.items()
+                if name != "text"
+            )
+        )
+
+    def generalisability(self, seeds: int = 1) -> float | None:
+        """Share of the variance of a text's value that is the text's own, [0, 1].
+
+        seeds: over how many null seeds it is averaged. None where nothing varies.
+        """
+        own = self.variances["text"]
+        error = sum(
+            variance / (seeds if name == "residual" else 1)
+            for name, variance in self.variances.items()
+            if "text:" in name or name == "residual"
+        )
+        return own / (own + error) if own + error > 0 else None
+
+    def seeds_for(self, wanted: float = 0.8, most: int = 10_000) -> int | None:
+        """The fewest null seeds that reach this generalisability; None where none do."""
+        for seeds in range(1, most + 1):
+            reached = self.generalisability(seeds)
+            if reached is None:
+                return None
+            if reached >= wanted:
+                return seeds
+        return None
+
+
+def components(values: Floats) -> Components:
+    """values: (texts, adapters, operators, seeds), of all but seeds two levels at least."""
+    y = finite(values)
+    if y.ndim != 4 or min(y.shape[:3]) < 2:
+        raise ValueError("the design is crossed: two levels of each factor at least")
+    squares = {names: _mean_square(y, names) for names in _terms()}
+    levels = dict(zip((*FACTORS, "seed"), y.shape, strict=True))
+    residual = _residual(y)
+    raw = {"residual": residual}
+    for names in _terms():
+        if len(names) == 2:
+            (other,) = set(FACTORS) - set(names)
+            count = levels[other] * levels["seed"]
+            raw[":".join(names)] = (squares[names] - residual) / count
+    for (name,) in (one for one in _terms() if len(one) == 1):
+        raw[name] = _main_effect(name, squares, residual, levels)
+    return Components({key: max(0.0, value) for key, value in raw.items()}, raw, levels)
+
+
+def _terms() -> list[tuple[str, ...]]:
+    return [names for size in (1, 2) for names in combinations(FACTORS, size)]
+
+
+def _mean_square(y: Floats, names: tuple[str, ...]) -> float:
+    """Of a main effect or an interaction of two."""
+    axes = [FACTORS.index(name) for name in names]
+    freedom = math.prod(y.shape[axis] - 1 for axis in axes)
+    repeats = y.size / math.prod(y.shape[axis] for axis in axes)
+    return float(repeats * np.sum(_effect(y, names) ** 2) / freedom)
+
+
+def _effect(y: Floats, names: tuple[str, ...]) -> Floats:
+    """Of one factor, or what two have together beyond their own; shaped to be added to y."""
+    axes = [FACTORS.index(name) for name in names]
+    others = tuple(axis for axis in range(4) if axis not in axes)
+    effect = y.mean(axis=others, keepdims=True) - y.mean()
+    for name in names if len(names) == 2 else ():
+        effect = effect - _effect(y, (name,))
+    return np.asarray(effect)
+
+
+def _residual(y: Floats) -> float:
+    """The mean square of what no term holds."""
+    fitted = np.full(y.shape, y.mean())
+    for names in _terms():
+        fitted = fitted + _effect(y, names)
+    used = 1 + sum(
+        math.prod(y.shape[FACTORS.index(name)] - 1 for name in names) for names in _terms()
+    )
+    return float(np.sum((y - fitted) ** 2) / (y.size - used))
+
+
+def _main_effect(
+    name: str,
+    squares: dict[tuple[str, ...], float],
+    residual: float,
+    levels: dict[str, int],
+) -> float:
+    """E MS = residual + the two interactions' shares + its own."""
+    pairs = [names for names in _terms() if len(names) == 2 and name in names]
+    interactions = sum(squares[names] for names in pairs) - (len(pairs) - 1) * residual
+    others = math.prod(count for key, count in levels.items() if key != name)
+    return (squares[(name,)] - interactions) / others
+
+
+@dataclass(frozen=True)
+class Variances:
+    """Of the paired difference of two systems, squared units."""
+
+    adapter: float
+    text: float
+    seed: float
+
+
+def survival_expected(difference: float, variances: Variances, texts: int, seeds: int) -> float:
+    """How often a rerun keeps the sign of this mean difference, [0.5, 1]; 0.5 for none."""
+    if difference == 0:
+        return 0.5
+    variance = variances.adapter + variances.text / texts + variances.seed / (texts * seeds)
+    if variance == 0:
+        return 1.0
+    return float(stats.norm.cdf(abs(difference) / math.sqrt(2 * variance)))
+
+
+def survival_observed(
+    differences: Floats, splits: int, random: np.random.Generator
+) -> float | None:
+    """Share of reruns that keep the sign: (adapters, texts) paired differences, first - second.
+
+    Ordered pairs of two adapters, each on one half of the texts, split anew `splits` times. None
+    for fewer than two adapters or texts. A difference of 0 keeps no sign.
+    """
+    adapters, texts = finite(differences).shape
+    if adapters < 2 or texts < 2:
+        return None
+    kept, pairs = 0, 0
+    for _ in range(splits):
+        order = random.permutation(texts)
+        first = np.sign(differences[:, order[: texts // 2]].mean(axis=1))
+        second = np.sign(differences[:, order[texts // 2 :]].mean(axis=1))
+        same = (first[:, None] == second[None, :]) & (first[:, None] != 0)
+        kept += int(same.sum() - np.trace(same))
+        pairs += adapters * (adapters - 1)
+    return kept / pairs

@@ -1,0 +1,97 @@
+"""Corrections for several tests in one report.
+
+Source: Westfall & Young (1993), Resampling-Based Multiple Testing, section 2.3; Holm (1979), Scand.
+J. Statistics 6; Benjamini & Hochberg (1995), JRSS B 57. Pure functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy import stats
+
+from shared.statistics.clusters import NO_SPREAD, Floats, finite
+from shared.statistics.draws import TwoStages
+
+TIE = 1e-12  # of standardised scores
+
+
+def standardised(scores: Floats, *, both_sides: bool) -> Floats:
+    """(T, M + 1) of T tests, the observed first, as distances from the test's mean in its sd.
+
+    Mean and sd over all M + 1. 0 where a test's scores do not differ.
+    """
+    found = finite(scores)
+    mean, sd = found.mean(axis=1, keepdims=True), found.std(axis=1, keepdims=True)
+    flat = sd <= NO_SPREAD * np.maximum(np.abs(found).max(axis=1, keepdims=True), 1e-300)
+    distances = np.where(flat, 0.0, (found - mean) / np.where(flat, 1.0, sd))
+    return np.abs(distances) if both_sides else distances
+
+
+def max_t(scores: Floats, *, both_sides: bool = True) -> Floats:
+    """(T,) p-values of tests that share their random draws, adjusted for all of them, (0, 1].
+
+    scores: (T, M + 1), each test's observed score first, then those of the draws 1..M, the same
+    draw in one column. p_t = (#{j: max T_.j >= T_t0}) / (M + 1). Exact where the observed is one of
+    the draws as a whole.
+    """
+    return _of_maximum(standardised(scores, both_sides=both_sides))
+
+
+def max_t_in_stages(scores: Floats, design: TwoStages, *, both_sides: bool = True) -> Floats:
+    """As `max_t`, each p of the first block of draws where its own count settles it there."""
+    early = scores[:, : design.first + 1]
+    first = _of_maximum(standardised(early, both_sides=both_sides))
+    if scores.shape[1] <= early.shape[1]:
+        return first
+    later = _of_maximum(standardised(scores, both_sides=both_sides))
+    settled = np.rint(first * early.shape[1]) - 1 >= design.exceedances
+    return np.where(settled, first, later)
+
+
+def _of_maximum(distances: Floats) -> Floats:
+    greatest = distances.max(axis=0)
+    reached = greatest[None, :] >= distances[:, :1] - TIE
+    return np.asarray(reached.mean(axis=1))
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Adjusted p-values, in the order given, each at least as large as it was, at most 1."""
+    found = finite(p_values)
+    order = np.argsort(found, kind="stable")
+    multiplied = found[order] * np.arange(found.size, 0, -1)
+    adjusted = np.empty_like(found)
+    adjusted[order] = np.minimum(1.0, np.maximum.accumulate(multiplied)) if found.size else found
+    return [float(p) for p in adjusted]
+
+
+def holm_over_families(families: Sequence[Sequence[float]]) -> list[list[float]]:
+    """Families of adjusted p-values, corrected for how many families there are.
+
+    A family's p-values are multiplied by the number of families whose least p is not smaller, and
+    no smaller than those of families that come before it.
+    """
+    least = [min(family, default=1.0) for family in families]
+    adjusted = [list[float]() for _ in families]
+    floor = 0.0
+    for place in sorted(range(len(families)), key=lambda one: least[one]):
+        factor = sum(other >= least[place] for other in least)
+        adjusted[place] = [min(1.0, max(floor, factor * p)) for p in families[place]]
+        floor = min(adjusted[place], default=floor)
+    return adjusted
+
+
+def benjamini_hochberg(p_values: Sequence[float]) -> list[float]:
+    """Adjusted p-values, which hold the share of false discoveries."""
+    if not p_values:
+        return []
+    return [float(q) for q in stats.false_discovery_control(p_values, method="bh")]
+
+
+def needed_at_least_p(examples: int, least_p: float, alpha: float) -> int:
+    """How many examples must reach the least p before Benjamini-Hochberg rejects any.
+
+    The smallest r with least_p <= r alpha / N; more than N: nothing can ever be rejected.
+    """
+    return max(1, int(np.ceil(round(least_p * examples / alpha, 9))))

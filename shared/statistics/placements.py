@@ -1,0 +1,288 @@
+"""Where else could an explanation of this kind stand? Sets of units, counted and ranked exactly.
+
+A `Placements` knows how many there are and which one has a rank: uniform ranks are uniform
+placements, and all ranks are all placements. Units (tokens, words) are numbered from 0; a placement
+is the ascending numbers of its units. Ranks by the combinatorial number system: Knuth, The Art of
+Computer Programming 4A, 7.2.1.3.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate, groupby
+from math import comb, factorial, prod
+
+Places = tuple[int, ...]
+MOST_RUNS = 64
+MOST_COUNTED = 10**300
+
+
+class Placements(ABC):
+    """All placements of one kind. `count` is exact, of any size."""
+
+    @property
+    @abstractmethod
+    def count(self) -> int:
+        """How many there are, the observed one among them; >= 1."""
+
+    @abstractmethod
+    def at(self, rank: int) -> Places:
+        """The placement of this rank, 0 <= rank < count; each rank another one."""
+
+
+@dataclass(frozen=True)
+class Subsets(Placements):
+    """Any `size` of `units` units."""
+
+    units: int
+    size: int
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.size <= self.units:
+            raise ValueError("a subset has at most all units")
+
+    @property
+    def count(self) -> int:
+        return comb(self.units, self.size)
+
+    def at(self, rank: int) -> Places:
+        return _combination(rank, self.units, self.size)
+
+
+@dataclass(frozen=True)
+class Words(Placements):
+    """Any `words` whole words that have `tokens` tokens together.
+
+    sizes: tokens of each word of the text, each >= 1.
+    """
+
+    sizes: tuple[int, ...]
+    words: int
+    tokens: int
+
+    def __post_init__(self) -> None:
+        if not self.count:
+            raise ValueError("no such words have so many tokens")
+
+    @cached_property
+    def count(self) -> int:
+        return self._ways(0, self.words, self.tokens)
+
+    @cached_property
+    def _groups(self) -> list[tuple[int, list[int]]]:
+        """The words of each size, by size."""
+        by_size: dict[int, list[int]] = {}
+        for place, size in enumerate(self.sizes):
+            by_size.setdefault(size, []).append(place)
+        return sorted(by_size.items())
+
+    @cached_property
+    def _known(self) -> dict[tuple[int, int, int], int]:
+        return {}
+
+    def _ways(self, group: int, words: int, tokens: int) -> int:
+        """Choices among the words of this and all later groups."""
+        if group == len(self._groups):
+            return int(words == 0 and tokens == 0)
+        key = (group, words, tokens)
+        if key not in self._known:
+            self._known[key] = sum(
+                comb(len(self._groups[group][1]), taken)
+                * self._ways(group + 1, words - taken, tokens - taken * self._groups[group][0])
+                for taken in self._takeable(group, words, tokens)
+            )
+        return self._known[key]
+
+    def _takeable(self, group: int, words: int, tokens: int) -> range:
+        size, members = self._groups[group]
+        return range(min(len(members), words, tokens // size) + 1)
+
+    def at(self, rank: int) -> Places:
+        _check(rank, self.count)
+        words, tokens, found = self.words, self.tokens, list[int]()
+        for group, (size, members) in enumerate(self._groups):
+            for taken in self._takeable(group, words, tokens):
+                inside = comb(len(members), taken)
+                later = self._ways(group + 1, words - taken, tokens - taken * size)
+                if rank < inside * later:
+                    break
+                rank -= inside * later
+            own, rank = divmod(rank, later)
+            found += [members[place] for place in _combination(own, len(members), taken)]
+            words, tokens = words - taken, tokens - taken * size
+        return tuple(sorted(found))
+
+
+@dataclass(frozen=True)
+class Runs(Placements):
+    """Runs of these lengths in any order, with at least one free unit between two.
+
+    A set of units has one list of maximal runs, and k runs parted by free units stand in k of the
+    f + 1 gaps of the f free units: each set of units is counted once.
+    """
+
+    units: int
+    lengths: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        if min(self.lengths, default=1) < 1 or self._free + 1 < len(self.lengths):
+            raise ValueError("such runs do not fit")
+
+    @cached_property
+    def _free(self) -> int:
+        return self.units - sum(self.lengths)
+
+    @cached_property
+    def _gaps(self) -> int:
+        return comb(self._free + 1, len(self.lengths))
+
+    @cached_property
+    def count(self) -> int:
+        return _orders(Counter(self.lengths)) * self._gaps
+
+    def at(self, rank: int) -> Places:
+        _check(rank, self.count)
+        order, gaps = divmod(rank, self._gaps)
+        chosen = _combination(gaps, self._free + 1, len(self.lengths))
+        return self.placed(_ordering(order, Counter(self.lengths)), chosen)
+
+    def placed(self, lengths: Sequence[int], gaps: Sequence[int]) -> Places:
+        """The i-th run in gap `gaps[i]`: that many free units stand before it. gaps: ascending."""
+        before = [0, *accumulate(lengths)]
+        starts = [gap + before[place] for place, gap in enumerate(gaps)]
+        return _units(starts, lengths)
+
+
+@dataclass(frozen=True)
+class RunsWithGaps(Placements):
+    """Runs of these lengths and these inner gaps, each in any order, anywhere.
+
+    gaps: free units between neighbours, one fewer than runs, each >= 1.
+    """
+
+    units: int
+    lengths: tuple[int, ...]
+    gaps: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        wrong = len(self.gaps) != max(0, len(self.lengths) - 1)
+        if wrong or min((*self.lengths, *self.gaps), default=1) < 1 or self._shifts < 1:
+            raise ValueError("such runs and gaps do not fit")
+
+    @cached_property
+    def _shifts(self) -> int:
+        return self.units - sum(self.lengths) - sum(self.gaps) + 1
+
+    @cached_property
+    def count(self) -> int:
+        return _orders(Counter(self.lengths)) * _orders(Counter(self.gaps)) * self._shifts
+
+    def at(self, rank: int) -> Places:
+        _check(rank, self.count)
+        rank, start = divmod(rank, self._shifts)
+        order, between = divmod(rank, _orders(Counter(self.gaps)))
+        lengths = _ordering(order, Counter(self.lengths))
+        gaps = _ordering(between, Counter(self.gaps))
+        steps = [length + gap for length, gap in zip(lengths[:-1], gaps, strict=True)]
+        return _units(list(accumulate(steps, initial=start)) if lengths else [], lengths)
+
+
+@dataclass(frozen=True)
+class Product(Placements):
+    """One placement in each of several parts of a text; a part's units are `members`."""
+
+    parts: tuple[Placements, ...]
+    members: tuple[Places, ...]
+
+    @cached_property
+    def count(self) -> int:
+        return prod(part.count for part in self.parts)
+
+    def at(self, rank: int) -> Places:
+        _check(rank, self.count)
+        found: list[int] = []
+        for part, members in zip(reversed(self.parts), reversed(self.members), strict=True):
+            rank, own = divmod(rank, part.count)
+            found += [members[place] for place in part.at(own)]
+        return tuple(sorted(found))
+
+
+def strata(labels: Sequence[str], observed: Places) -> Product:
+    """As many units of each stratum as the observed has. labels: the stratum of each unit."""
+    taken = Counter(labels[place] for place in observed)
+    members = {
+        name: tuple(place for place, label in enumerate(labels) if label == name)
+        for name in sorted(set(labels))
+    }
+    parts = tuple(Subsets(len(own), taken[name]) for name, own in members.items())
+    return Product(parts, tuple(members.values()))
+
+
+def runs_of(places: Places) -> list[tuple[int, int]]:
+    """The maximal runs of ascending places, each as (first, behind the last)."""
+    found = []
+    for _, group in groupby(enumerate(places), key=lambda pair: pair[1] - pair[0]):
+        run = [place for _, place in group]
+        found.append((run[0], run[-1] + 1))
+    return found
+
+
+def overlap(first: Places, second: Places) -> float:
+    """Shared units over all units of both (Jaccard), [0, 1]; 0 for two empty ones."""
+    ours, theirs = set(first), set(second)
+    return len(ours & theirs) / len(ours | theirs) if ours or theirs else 0.0
+
+
+def _units(starts: Sequence[int], lengths: Sequence[int]) -> Places:
+    pairs = zip(starts, lengths, strict=True)
+    return tuple(place for start, length in pairs for place in range(start, start + length))
+
+
+def _check(rank: int, count: int) -> None:
+    if not 0 <= rank < count:
+        raise ValueError(f"there are {count} placements, and none of rank {rank}")
+
+
+def _combination(rank: int, units: int, size: int) -> Places:
+    """The subset of this rank in lexicographic order."""
+    _check(rank, comb(units, size))
+    found: list[int] = []
+    place, ways = 0, comb(units, size)  # of `size - len(found)` of the units from `place` on
+    while len(found) < size:
+        left, still = units - place, size - len(found)
+        starting_here = ways * still // left
+        if rank < starting_here:
+            found.append(place)
+            ways = starting_here
+        else:
+            rank -= starting_here
+            ways -= starting_here
+        place += 1
+    return tuple(found)
+
+
+def _orders(counted: Mapping[int, int]) -> int:
+    """Different orders of a multiset."""
+    repeats = prod(factorial(count) for count in counted.values())
+    return factorial(sum(counted.values())) // repeats
+
+
+def _ordering(rank: int, counted: Counter[int]) -> tuple[int, ...]:
+    """The order of this rank, smaller values first."""
+    left = Counter(counted)
+    found = []
+    ways = _orders(left)
+    for still in range(sum(left.values()), 0, -1):
+        values = sorted(value for value in left if left[value])
+        ends = list(accumulate(ways * left[value] // still for value in values))
+        chosen = bisect_right(ends, rank)
+        rank -= ends[chosen - 1] if chosen else 0
+        ways = ways * left[values[chosen]] // still
+        left[values[chosen]] -= 1
+        found.append(values[chosen])
+    return tuple(found)

@@ -1,0 +1,95 @@
+"""The rank of an observed score among scores of random ones: win rates and p-values.
+
+Source: Phipson & Smyth (2010), Stat. Appl. Genet. Mol. Biol. 9(1), for the +1; anytime p: Fischer &
+Ramdas (2024), arXiv:2401.07365. Pure functions; None is "undefined": there is no null. A score or a
+null that is not finite raises ValueError.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import binom
+
+Floats = NDArray[np.float64]
+
+TIE = 1e-12  # scores: equal in theory, unequal in floats
+ANYTIME_CUT = 0.9  # how much of its level an anytime-valid tail plans with
+
+
+def win_rate(observed: float, null: Floats, tie: float = TIE) -> float | None:
+    """Mid-rank: share of the null below the observed score, ties half; [0, 1], chance is 0.5.
+
+    observed: higher = better. null: (M,) scores of random ones, same units.
+    """
+    _finite(observed, null)
+    if null.size == 0:
+        return None
+    below, tied = np.count_nonzero(null < observed - tie), _ties(observed, null, tie)
+    return float((below + tied / 2) / null.size)
+
+
+def strict_win_rate(observed: float, null: Floats, tie: float = TIE) -> float | None:
+    """Share of the null below the observed score, ties as losses; [0, 1]."""
+    _finite(observed, null)
+    return float(np.mean(null < observed - tie)) if null.size else None
+
+
+def tie_rate(observed: float, null: Floats, tie: float = TIE) -> float | None:
+    """Share of the null that equals the observed score, [0, 1]."""
+    _finite(observed, null)
+    return float(_ties(observed, null, tie) / null.size) if null.size else None
+
+
+def p_value(observed: float, null: Floats, tie: float = TIE) -> float | None:
+    """One-sided P(null >= observed) with the +1, in (0, 1]; ties count against the observed.
+
+    With all others as null it is exact: the observed one is among the M + 1.
+    """
+    _finite(observed, null)
+    if null.size == 0:
+        return None
+    return float((1 + np.count_nonzero(null >= observed - tie)) / (1 + null.size))
+
+
+def p_anti(observed: float, null: Floats, tie: float = TIE) -> float | None:
+    """The other side: P(null <= observed) with the +1."""
+    return p_value(-observed, -null, tie)
+
+
+def two_sided(above: float | None, below: float | None) -> float | None:
+    """Twice the smaller tail, at most 1 (Bonferroni over the two sides)."""
+    return None if above is None or below is None else min(1.0, 2 * min(above, below))
+
+
+def attainable_p(draws: int, *, sides: int = 1) -> float:
+    """The least p that so many draws could have given, (0, 1]. sides: 1 or 2."""
+    return min(1.0, sides / (draws + 1))
+
+
+def chance_sd(draws: int) -> float:
+    """Exact sd of a mid-rank win rate under the null without ties: M W is uniform on 0..M."""
+    return math.sqrt((draws + 2) / (12 * draws))
+
+
+def anytime_evidence(exceedances: int, draws: int, level: float) -> float:
+    """How often a bet against the null has multiplied its stake, >= 0: a test martingale.
+
+    exceedances: draws at least as extreme as the observed. level: of this tail, (0, 1).
+
+    The likelihood ratio of a uniform prior on [0, c] against [0, 1], c = 0.9 level. The tail may
+    be rejected at any time, for ever, once it is at least 1 / level.
+    """
+    cut = ANYTIME_CUT * level
+    return float(binom.sf(exceedances, draws + 1, cut) / cut)
+
+
+def _ties(observed: float, null: Floats, tie: float) -> int:
+    return int(np.count_nonzero(np.abs(null - observed) <= tie))
+
+
+def _finite(observed: float, null: Floats) -> None:
+    if not (math.isfinite(observed) and np.isfinite(null).all()):
+        raise ValueError("scores must be finite")

@@ -1,0 +1,185 @@
+"""Variant reference against the authors' package on encoders: BERT shapes and `embedded-hate`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from bench.ice import np_state
+from services.ice.contract import IceRequest
+from services.ice.metric import SERVICE
+from services.ice.operators import BASELINE
+from services.ice.report import IceReport, Operator
+from services.inference.classifier import LocalClassifier
+from services.inference.local_models import LocalModels
+from shared.models import ports
+from shared.models.calls import Example, Row, Rows
+from tests.ice.conftest import bind_bert
+
+ice = pytest.importorskip("ice")
+
+DRAWS, SEED = 50, 42
+NEAR = 1e-6  # two scores so near are a tie on one side and none on the other
+SEEDS = (4, 5, 6)
+WORDS = (
+    *("the", "garden", "was", "green", "after", "rain", "and", "people", "walk", "slowly", "under"),
+    *("old", "windows", "today", "while", "a", "small", "dog", "sleeps", "beside", "warm", "bread"),
+    *("nobody", "bought", "because", "they", "are", "stupid", "I", "hate", "mondays"),
+)
+OPERATORS: dict[str, tuple[Operator, ...]] = {
+    "delete": ("delete",),
+    "all": ("delete", "mask", "mask_unk"),
+}
+
+
+@pytest.fixture(scope="module", params=SEEDS)
+def local(request: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LocalModels]:
+    yield bind_bert(tmp_path_factory.mktemp("bert"), request.param)
+    ports.bind(None)
+
+
+@dataclass(frozen=True)
+class Compared:
+    """One text on both sides."""
+
+    ours: IceReport
+    theirs: dict[str, Any]
+    near: bool  # whether two of their scores are so near that rounding decides
+
+
+def texts(count: int) -> list[str]:
+    """Of 1 to 40 words, evenly."""
+    random = np.random.default_rng(11)
+    lengths = np.linspace(1, 40, count).astype(int).tolist()
+    return [" ".join(random.choice(WORDS, size=length)) for length in lengths]
+
+
+def compared(model: LocalClassifier, text: str, operators: Sequence[Operator]) -> Compared:
+    weights = model._weights
+    read = weights.tokenizer(text, return_tensors="pt", return_offsets_mapping=True)
+    offsets = read.pop("offset_mapping")[0].tolist()
+    values = np.random.default_rng(1).permutation(len(offsets)) / len(offsets) + 0.01
+    scores: list[float] = []
+    with np_state():
+        config = ice.ICEConfig(operators="full", n_permutations=DRAWS, device="cpu", seed=SEED)
+        evaluator = ice.ICEEvaluator(weights.model, weights.tokenizer, config)
+        if len(operators) == 1:
+            evaluator.operators = evaluator.operators[:1]
+        asked = evaluator.scorer.get_model_score
+
+        def remember(*positional: Any, **named: Any) -> float:
+            scores.append(asked(*positional, **named))
+            return scores[-1]
+
+        evaluator.scorer.get_model_score = remember
+        target = int(weights.model(**read).logits[0].argmax())
+        theirs = evaluator.evaluate_single(
+            read["input_ids"], read["attention_mask"], torch.tensor(values), target
+        )
+    spans = [
+        {"start": start, "end": end, "value": float(value)}
+        for (start, end), value in zip(offsets, values, strict=True)
+        if end > start
+    ]
+    fields = {
+        "text": text,
+        "model": model.use.name,
+        "variant": "reference",
+        "attributions": spans,
+        "operators": operators,
+        "draws": DRAWS,
+        "seed": SEED,
+    }
+    gaps = np.diff(np.unique(scores))
+    near = bool(np.any((gaps > 0) & (gaps < NEAR)))
+    return Compared(SERVICE.score(IceRequest.model_validate(fields)), theirs, near)
+
+
+def agree(one: Compared) -> None:
+    """Scores to 1e-5, NSR to 1e-4, the effect to 0.01."""
+    *each, last = one.ours.components.tests
+    each = each or [last]
+    for test, suf in zip(each, one.theirs["per_operator_suf"], strict=True):
+        assert test.scores is not None
+        assert test.scores.full == pytest.approx(suf["original_score"], abs=1e-5)
+        assert test.scores.rationale == pytest.approx(suf["intervened_score"], abs=1e-5)
+        assert test.scores.empty == pytest.approx(suf["baseline_score"], abs=1e-5)
+        assert test.nsr == pytest.approx(suf["sufficiency_nsd"], abs=1e-4)
+    assert last.nsr == pytest.approx(one.theirs["sufficiency_nsd"], abs=1e-4)
+    if one.theirs["null_std"] > NEAR:  # else theirs is rounding divided by rounding
+        assert last.effect == pytest.approx(one.theirs["effect_size"], abs=1e-2)
+
+
+def same_verdict(one: Compared) -> bool:
+    last = one.ours.components.tests[-1]
+    win, p = one.theirs["win_rate"], one.theirs["randomization_p_value"]
+    return last.strict_win_rate == pytest.approx(win, abs=1e-9) and last.p_value == pytest.approx(
+        p, abs=1e-9
+    )
+
+
+def agree_on_all(model: LocalClassifier, operators: Sequence[Operator], count: int) -> None:
+    found = [compared(model, text, operators) for text in texts(count)]
+    for one in found:
+        agree(one)
+    assert all(same_verdict(one) for one in found if not one.near)
+    assert sum(not same_verdict(one) for one in found) <= 0.02 * count
+
+
+@pytest.mark.nightly
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("operators", OPERATORS.values(), ids=OPERATORS)
+def test_every_bert_is_the_package_s(local: LocalModels, operators: Sequence[Operator]) -> None:
+    agree_on_all(local.local_classifier("m"), operators, 40)
+
+
+@pytest.mark.nightly
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("operators", OPERATORS.values(), ids=OPERATORS)
+@pytest.mark.parametrize("encoder", ["embedded-hate"], indirect=True)
+def test_the_shipped_model_is_the_package_s(
+    encoder: LocalClassifier, operators: Sequence[Operator]
+) -> None:
+    agree_on_all(encoder, operators, 40)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_few_texts_are_the_package_s(encoder: LocalClassifier) -> None:
+    agree_on_all(encoder, OPERATORS["all"], 4)
+
+
+def test_the_temperature_is_said_and_moves_other_variants_only(encoder: LocalClassifier) -> None:
+    spans = [{"start": 0, "end": 3, "value": 1.0}]
+    fields = {"text": "the garden was green", "model": "m", "attributions": spans, "draws": 5}
+    raw = SERVICE.score(IceRequest.model_validate(fields | {"variant": "reference"}))
+    own = SERVICE.score(IceRequest.model_validate(fields))
+    assert raw.provenance.parameters["temperature"] == 1
+    assert "temperature" not in own.provenance.parameters
+    p, q = max(raw.probabilities.values()), max(own.probabilities.values())
+    assert np.log(p / (1 - p)) == pytest.approx(1.7 * np.log(q / (1 - q)), rel=1e-5)
+
+
+def test_the_port_gives_raw_probabilities_beside_calibrated_ones(encoder: LocalClassifier) -> None:
+    rows = (Row(), Row(kept=(0, 1)))
+    example = Example(text="the garden was green")
+    own, raw = encoder.judge_rows(
+        [
+            Rows(example=example, rows=rows),
+            Rows(example=example, rows=rows, calibrated=False),
+        ]
+    )
+    assert np.log(raw[:, 1] / raw[:, 0]) == pytest.approx(1.7 * np.log(own[:, 1] / own[:, 0]))
+    assert own[0].tolist() == encoder.judge([example])[0].tolist()
+
+
+def test_five_masks_are_five_whatever_the_text(encoder: LocalClassifier) -> None:
+    tokens = encoder.tokens([Example(text="one")])[0]
+    assert tokens.mask_text == "[MASK]"
+    masked = encoder.tokens([Example(text=" ".join([tokens.mask_text] * BASELINE))])[0]
+    assert list(masked.ids).count(tokens.mask_id or -1) == BASELINE
+    assert len(masked.ids) == BASELINE + 2

@@ -1,0 +1,139 @@
+"""How many draws a test takes: valid p-values at every level, an unbiased win rate."""
+
+from __future__ import annotations
+
+from itertools import islice
+from math import comb
+
+import numpy as np
+import pytest
+from statsmodels.stats.power import TTestPower
+
+from shared.statistics.draws import Rankings, TwoStages, draws_of, goes_on, two_sided_p
+from shared.statistics.placements import Subsets
+from shared.statistics.power import draws_needed, texts_needed, verdict
+from shared.statistics.ranks import win_rate
+from shared.statistics.seeds import generator
+
+DESIGN = TwoStages()
+LEVELS = (0.01, 0.025, 0.05, 0.1, 0.2)
+
+
+@pytest.mark.parametrize("kinds", [0, 3, 10])
+def test_p_values_are_valid_at_every_level(kinds: int) -> None:
+    runs = 4_000
+    random = generator(5, "levels", kinds)
+    scores = random.random((runs, DESIGN.most + 1))
+    scores = np.floor(scores * kinds) if kinds else scores
+    p = np.array([DESIGN.p_value(row[1:] >= row[0]) for row in scores])
+    for level in LEVELS:
+        error = np.sqrt(level * (1 - level) / runs)
+        assert np.mean(p <= level) <= level + 3 * error
+
+
+@pytest.mark.parametrize("beat_rate", [0.5, 0.8, 0.95])
+def test_the_win_rate_rests_on_the_first_block_and_is_unbiased(beat_rate: float) -> None:
+    random = generator(2, "biased", beat_rate)
+    rates = [
+        win_rate(beat_rate, random.random(DESIGN.most)[: DESIGN.first]) or 0 for _ in range(4_000)
+    ]
+    assert np.mean(rates) == pytest.approx(beat_rate, abs=0.003)
+
+
+def test_a_tail_is_settled_by_its_own_count() -> None:
+    design = TwoStages(first=19, most=99, exceedances=3)
+    extreme = np.zeros(99, dtype=bool)
+    extreme[[2, 5, 90]] = True
+    assert not design.settled(extreme)
+    assert design.p_value(extreme) == 4 / 100
+    extreme[7] = True
+    assert design.settled(extreme)
+    assert design.p_value(extreme) == 4 / 20
+    assert goes_on(design, [extreme, ~extreme]) is False
+    assert goes_on(design, [np.zeros(19, dtype=bool)])
+    assert two_sided_p(design, extreme, ~extreme) == 8 / 20
+
+
+def test_designs_that_make_no_sense_are_refused() -> None:
+    with pytest.raises(ValueError, match="first"):
+        TwoStages(first=10, most=5)
+
+
+@pytest.mark.parametrize(
+    ("beat_rate", "faithful", "goes", "draws"),
+    [
+        (None, 0.024, 0.10, 279),
+        (0.95, 0.000, 0.46, 568),
+        (0.97, 0.154, 0.92, 936),
+        (0.975, 0.472, 0.97, 976),
+        (0.98, 0.844, 0.99, 993),
+        (0.985, 0.989, 1.0, 998),
+        (0.99, 1.0, 1.0, 999),
+    ],
+)
+def test_the_table_of_what_two_stages_find(
+    beat_rate: float | None, faithful: float, goes: float, draws: float
+) -> None:
+    found = verdict(beat_rate, DESIGN)
+    assert found.verdict == pytest.approx(faithful, abs=1e-3)
+    assert found.goes_on == pytest.approx(goes, abs=0.006)
+    assert found.draws == pytest.approx(draws, abs=1)
+
+
+def test_fifty_draws_call_it_by_luck() -> None:
+    fifty = TwoStages(first=50, most=50, exceedances=51)
+    found = [verdict(rate, fifty).verdict for rate in (None, 0.95, 0.97, 0.98, 0.99)]
+    assert found == pytest.approx([0.020, 0.077, 0.218, 0.364, 0.605], abs=1e-3)
+
+
+def test_the_power_of_a_verdict_is_what_simulation_finds() -> None:
+    random = generator(9, "power")
+    for rate in (None, 0.97, 0.98):
+        runs = 1_500
+        beaten = random.random(runs) if rate is None else np.full(runs, rate)
+        extreme = random.random((runs, DESIGN.most)) > beaten[:, None]
+        called = [two_sided_p(DESIGN, row, ~row) <= 0.05 and row.mean() < 0.5 for row in extreme]
+        assert np.mean(called) == pytest.approx(verdict(rate, DESIGN).verdict, abs=0.035)
+
+
+def test_random_subsets_are_nested_over_sizes() -> None:
+    rankings = Rankings(generator(1, "text"), 30)
+    for place in range(200):
+        assert set(rankings.subset(place, 3)) < set(rankings.subset(place, 6))
+    again = Rankings(generator(1, "text"), 30)
+    assert again[150] == rankings[150]
+
+
+@pytest.mark.parametrize("size", [1, 2, 3])
+def test_rankings_give_every_other_subset_once(size: int) -> None:
+    rankings = Rankings(generator(4, "all"), 12)
+    observed = tuple(range(size))
+    found = list(rankings.others(size, observed, first=19, most=999))
+    assert observed not in found
+    assert len(set(found)) == len(found) == comb(12, size) - 1
+    assert draws_of(Subsets(12, size), 999) == len(found)
+
+
+def test_rankings_of_large_texts_go_on_without_end() -> None:
+    rankings = Rankings(generator(4, "long"), 40)
+    observed = tuple(range(8))
+    found = list(islice(rankings.others(8, observed, 199, 999), 999))
+    assert len(set(found)) == 999
+
+
+def test_planned_draws_reach_their_power() -> None:
+    draws = draws_needed(0.99, 0.8)
+    assert draws is not None
+    fixed = TwoStages(first=draws, most=draws, exceedances=draws + 1)
+    assert verdict(0.99, fixed).verdict >= 0.8
+    fewer = TwoStages(first=draws - 40, most=draws - 40, exceedances=draws)
+    assert verdict(0.99, fewer).verdict < 0.8
+    assert draws_needed(0.97, 0.8) is None
+
+
+def test_planned_texts_are_statsmodels() -> None:
+    for effect in (0.2, 0.5, 1.5):
+        planned = texts_needed(effect)
+        assert planned == np.ceil(TTestPower().solve_power(effect, power=0.8, alpha=0.05))
+    with pytest.raises(ValueError, match="greater"):
+        texts_needed(0)

@@ -1,0 +1,144 @@
+"""Estimates as messages: what a batch report says of its results."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from shared.contracts import BatchReportRequest, Histogram, Interval, Scored
+from shared.estimates import BINS, BatchStatistics, histogram_of
+from shared.statistics import intervals
+from tests.echo_metric import ECHO, EchoRequest, echo
+
+ASKED = BatchReportRequest(jobs=("job_1",), resamples=400)
+
+
+def test_an_estimate_reaches_the_reader_whole() -> None:
+    values = np.random.default_rng(0).beta(4, 2, size=40).tolist()
+    over = BatchStatistics(ECHO, (), ASKED)
+    found = over.mean("x", values, bounds=(0, 1))
+    oracle = intervals.mean("x", values, bounds=(0, 1), how=over.how)
+    assert found == Interval(
+        value=oracle.value,
+        low=oracle.low,
+        high=oracle.high,
+        of=40,
+        method="studentised",
+        clusters=40,
+        effective=40,
+        se=oracle.se,
+        detectable=oracle.detectable,
+    )
+
+
+def test_the_request_s_own_seed_level_and_size_are_taken() -> None:
+    values = np.random.default_rng(1).normal(size=60).tolist()
+    asked = ASKED.model_copy(update={"confidence": 0.8})
+    wide = BatchStatistics(ECHO, (), ASKED).mean("x", values)
+    narrow = BatchStatistics(ECHO, (), asked).mean("x", values)
+    assert narrow.low is not None
+    assert narrow.high is not None
+    assert wide.low is not None
+    assert wide.high is not None
+    assert wide.low < narrow.low < narrow.high < wide.high
+    other = BatchStatistics(ECHO, (), ASKED.model_copy(update={"seed": 1})).mean("x", values)
+    assert other.low != wide.low
+
+
+def echoed(text: str, job: str, **more: Any) -> Scored[Any, Any]:
+    asked = EchoRequest.model_validate({"text": text} | more)
+    return Scored(job, None, asked, echo(asked))
+
+
+def test_results_of_one_text_are_one_cluster() -> None:
+    texts = ["One  text", "one text", "ＯＮＥ TEXT", "another"]
+    rows = [echoed(text, f"job_{number}") for number, text in enumerate(texts)]
+    keys = BatchStatistics(ECHO, rows, ASKED).keys()
+    assert len(set(keys)) == 2
+    assert keys[0] == keys[1] == keys[2]
+    assert BatchStatistics(ECHO, rows, ASKED).envelope()["score"].clusters == 2
+
+
+def test_metadata_can_name_the_cluster_and_a_lost_text_is_one_of_its_own() -> None:
+    asked = ASKED.model_copy(update={"cluster_key": "post"})
+    rows = [echoed(text, f"job_{text}", metadata={"post": "7"}) for text in "abc"]
+    rows.append(echoed("d", "job_d"))
+    gone = [Scored(f"job_{n}", None, EchoRequest.model_construct(text=""), rows[0].report)
+            for n in range(2)]  # fmt: skip
+    keys = BatchStatistics(ECHO, [*rows, *gone], asked).keys()
+    assert len(set(keys)) == 1 + 1 + 2
+
+
+def test_a_growing_batch_may_be_looked_at_again_and_again() -> None:
+    rows = [echoed(f"text {number}", f"job_{number}") for number in range(40)]
+    asked = ASKED.model_copy(update={"sequence": True})
+    widths = []
+    for count in (5, 20, 40):
+        found = BatchStatistics(ECHO, rows[:count], asked).envelope()
+        assert found["sequence"].of == count
+        assert found["sequence"].low <= found["score"].value <= found["sequence"].high
+        widths.append(found["sequence"].high - found["sequence"].low)
+    assert widths == sorted(widths, reverse=True)
+    assert BatchStatistics(ECHO, rows, ASKED).envelope()["sequence"] is None
+    assert BatchStatistics(ECHO, (), asked).envelope()["sequence"] is None
+
+
+VALUES = st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=60).map(np.array)
+
+
+@given(VALUES)
+def test_every_value_is_counted_once_between_the_least_and_the_greatest(
+    values: np.ndarray,
+) -> None:
+    found = histogram_of(values)
+    assert found is not None
+    assert sum(found.counts) == values.size
+    assert (found.low, found.high) == (values.min(), values.max())
+    assert len(found.counts) == (BINS if found.low < found.high else 1)
+    assert found.counts[0] > 0
+    assert found.counts[-1] > 0
+    assert Histogram.model_validate_json(found.model_dump_json()) == found
+
+
+@given(VALUES, st.randoms(use_true_random=False))
+def test_the_order_of_values_changes_nothing(values: np.ndarray, random: object) -> None:
+    shuffled = values.copy()
+    random.shuffle(shuffled)  # type: ignore[attr-defined]
+    assert histogram_of(shuffled) == histogram_of(values)
+
+
+def test_counts_are_numpy_s_where_numpy_counts() -> None:
+    values = np.random.default_rng(5).beta(2, 3, size=500)
+    found = histogram_of(values, 7)
+    assert found is not None
+    assert found.counts == tuple(np.histogram(values, bins=7)[0].tolist())
+
+
+def test_ranges_of_one_float_s_width_are_counted_too() -> None:
+    values = np.array([0.5, np.nextafter(0.5, 1)])
+    found = histogram_of(values)
+    assert found is not None
+    assert (found.counts[0], found.counts[-1], sum(found.counts)) == (1, 1, 2)
+    with pytest.raises(ValueError, match="finite-sized"):
+        np.histogram(values, bins=20)
+
+
+def test_no_values_have_no_histogram() -> None:
+    assert histogram_of(np.empty(0)) is None
+
+
+def test_a_histogram_does_not_end_before_it_begins() -> None:
+    with pytest.raises(ValidationError, match="before it begins"):
+        Histogram(low=1, high=0, counts=(1,))
+
+
+def test_the_message_loads_no_numpy() -> None:
+    program = "import sys, shared.contracts; assert 'numpy' not in sys.modules"
+    subprocess.run([sys.executable, "-c", program], check=True)
