@@ -20,7 +20,8 @@ LONG_SECONDS = 0.25  # of a processor; an interactive job that took more needs a
 TURN_SECONDS = 0.1  # with a place, before others are asked
 COURTESY_SECONDS = 0.05  # that a batch's job waits for interactive ones that compute now
 LOOK_SECONDS = 0.5
-PATIENCE_SECONDS = 5.0  # then it computes without a place: who has one may wait for its lock
+PATIENCE_SECONDS = 5.0  # while no place changes hands; then it computes without one: who has one
+# may wait for its lock
 
 Check = Callable[[], None]  # raises where nobody wants the job any more
 
@@ -59,6 +60,7 @@ class Interpreter:
         self._free = places
         self._lock = threading.Lock()
         self._waiting: FairQueue[threading.Event] = FairQueue()
+        self._moved = time.monotonic()  # when a place changed hands last
         self._quick = 0  # interactive jobs that compute without a place
         self._quiet = threading.Event()
         self._quiet.set()
@@ -136,9 +138,11 @@ class Interpreter:
                 job.has_place = True
                 return
             self._waiting.add(job.party, mine)
-        until = time.monotonic() + PATIENCE_SECONDS
+        begun = time.monotonic()
         try:
-            while not mine.wait(LOOK_SECONDS) and time.monotonic() < until:
+            while not mine.wait(LOOK_SECONDS):
+                if time.monotonic() - max(begun, self._moved) > PATIENCE_SECONDS:
+                    break
                 job.check()
         except BaseException:
             with self._lock:
@@ -149,6 +153,7 @@ class Interpreter:
             job.has_place = not self._waiting.remove(job.party, mine)
 
     def _pass_on(self) -> None:
+        self._moved = time.monotonic()
         if self._waiting:
             self._waiting.pop().set()
         else:

@@ -40,7 +40,7 @@ class JobContext:
 
     job_id: str
     tenant: str
-    batch: bool  # of a batch's line: it may wait for interactive jobs
+    batch: bool  # a batch's line, or a large request: it may wait for small interactive ones
     deadline: float  # monotonic seconds
     cancelled: threading.Event = field(default_factory=threading.Event)
 

@@ -59,7 +59,12 @@ def options() -> dict[str, Any]:
 
 def calls_first(queues: Sequence[str]) -> list[str]:
     """Calls of models before jobs, which wait for them; else the order stays."""
-    return sorted(queues, key=lambda queue: not queue.startswith(CALLS))
+    return sorted(queues, key=lambda queue: not is_call(queue))
+
+
+def is_call(queue: str) -> bool:
+    """Whether its messages are calls of models, else jobs."""
+    return queue.startswith(CALLS)
 
 
 class CallsFirst(round_robin_cycle):  # type: ignore[misc]  # kombu is not typed

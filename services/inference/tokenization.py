@@ -26,6 +26,9 @@ from services.weights.loader import LoadedModel
 from shared.errors import BadInput
 from shared.models.calls import Example, Part, Prompt, Row, Tokens
 from shared.models.encoder_input import OUTSIDE, EncoderTexts, Side
+from shared.priority_lock import PriorityLock
+
+PORTION_CHARACTERS = 100_000  # some 50 ms of a processor
 
 Ids = tuple[int, ...]
 
@@ -86,6 +89,17 @@ class EncoderReading:
         return EncoderRow([ids[place] for place in kept], segments)
 
 
+def _portions(texts: Sequence[str]) -> Iterator[range]:
+    """Places of texts that are tokenized at once: few enough that others soon have their turn."""
+    begin = size = 0
+    for place, text in enumerate(texts):
+        if size and size + len(text) > PORTION_CHARACTERS:
+            yield range(begin, place)
+            begin, size = place, 0
+        size += len(text)
+    yield range(begin, len(texts))
+
+
 class EncoderReader:
     """A tokenizer for any number of threads: a fast tokenizer keeps its truncation in itself."""
 
@@ -97,7 +111,7 @@ class EncoderReader:
         self._has_input = weights.input is not None
         self._name = weights.use.name
         self._refuses = weights.overlong == "refuse"
-        self._alone = Lock()
+        self._lock = PriorityLock()
 
     def ids(self, texts: Sequence[str], *, cut: bool) -> list[list[int]]:
         """(N,) token ids of texts, special ones included; `cut` to what the model reads."""
@@ -107,11 +121,13 @@ class EncoderReader:
         written = list(texts)
         if self._has_input:
             written = [self._sides.of(Example(text=text))[0].text for text in texts]
-        with self._alone:
-            encoded = self._tokenizer(written, verbose=False, **limit)
-        if cut:
-            self._demand_whole(encoded.encodings or ())
-        rows: list[list[int]] = encoded["input_ids"]
+        rows: list[list[int]] = []
+        for some in _portions(written):
+            with self._lock:
+                encoded = self._tokenizer([written[n] for n in some], verbose=False, **limit)
+            if cut:
+                self._demand_whole(encoded.encodings or ())
+            rows += encoded["input_ids"]
         return rows
 
     def _demand_whole(self, encodings: Sequence[Any]) -> None:
@@ -139,18 +155,19 @@ class EncoderReader:
     def _encodings(self, sides: Sequence[tuple[Side, ...]]) -> list[Any]:
         if not sides:
             return []
-        columns = [[side.text for side in column] for column in zip(*sides, strict=True)]
-        with self._alone:
-            encoded = self._tokenizer(
-                *columns,
-                verbose=False,
-                truncation=True,
-                max_length=self._longest,
-            )
-        if not encoded.encodings:
-            raise BadInput("the model's tokenizer gives no offsets", pointer="/model")
-        self._demand_whole(encoded.encodings)
-        return list(encoded.encodings)
+        found: list[Any] = []
+        for some in _portions(["".join(side.text for side in own) for own in sides]):
+            own = [sides[n] for n in some]
+            columns = [[side.text for side in column] for column in zip(*own, strict=True)]
+            with self._lock:
+                encoded = self._tokenizer(
+                    *columns, verbose=False, truncation=True, max_length=self._longest
+                )
+            if not encoded.encodings:
+                raise BadInput("the model's tokenizer gives no offsets", pointer="/model")
+            found += encoded.encodings
+        self._demand_whole(found)
+        return found
 
     def _reading(self, encoding: Any, sides: Sequence[Side]) -> EncoderReading:
         has_segments = "token_type_ids" in self._tokenizer.model_input_names

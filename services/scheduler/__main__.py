@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import signal
 import threading
 from collections.abc import Callable
@@ -26,6 +27,7 @@ from shared.stop_signal import setting
 
 PURGE_EVERY_SECONDS = 600
 PRIVATE_EVERY_SECONDS = 5.0
+NICENESS = 5  # reading and filing batches leaves the processor to interactive jobs beside it
 BUSY_SECONDS = 0.01
 FIRST_SECONDS = 1.0  # after the start; who restarts often must purge too
 
@@ -96,6 +98,7 @@ def main() -> None:
     rounds = Rounds(max(chosen.duty_seconds, 3 * PURGE_EVERY_SECONDS))
     if chosen.metrics_port is not None:
         serve(rounds, chosen.metrics_host, chosen.metrics_port)
+    os.nice(NICENESS)
     stop = threading.Event()
     end = setting(stop)
     for name in (signal.SIGTERM, signal.SIGINT):

@@ -27,10 +27,11 @@ from typing import Any, NamedTuple, Self
 from shared import telemetry
 from shared.errors import Unavailable
 from shared.ledger.leases import Claim
-from shared.queue import app, calls_first, pop
+from shared.queue import app, calls_first, is_call, pop
 from shared.worker.batch_pace import BatchPace
 
 BLOCK_SECONDS = 1.0
+LEAST_SECONDS = 0.01  # of a look; 0 would be for ever
 AWAY_SECONDS = 1.0  # before a broker that is away is asked again
 ASK_AGAIN_SECONDS = 0.25
 REMEMBERED = 1_000  # tenants
@@ -84,21 +85,30 @@ class BatchQueues:
 
     def _consume(self) -> None:
         while not stopping.is_set():
-            if (rest := self._pace.rest()) > 0:
-                stopping.wait(min(rest, BLOCK_SECONDS))
+            rest = self._pace.rest()
+            queues = calls_first(self._queues) if rest <= 0 else self._calls
+            seconds = max(LEAST_SECONDS, min(rest, BLOCK_SECONDS)) if rest > 0 else BLOCK_SECONDS
+            if not queues:
+                stopping.wait(seconds)
                 continue
             if not self._free.acquire(timeout=BLOCK_SECONDS):
                 continue
-            task = self._next()
+            task = self._next(queues, seconds)
             if task is None:
                 self._free.release()
             else:
-                self._pace.started()
+                if not is_call(task.queue):
+                    self._pace.started()
                 self._pool.submit(self._run, task)
 
-    def _next(self) -> TaskMessage | None:
+    @property
+    def _calls(self) -> list[str]:
+        """Those that rest for nobody: the job that waits for a call was let start."""
+        return [queue for queue in self._queues if is_call(queue)]
+
+    def _next(self, queues: Sequence[str], seconds: float) -> TaskMessage | None:
         try:
-            found = pop(calls_first(self._queues), BLOCK_SECONDS)
+            found = pop(queues, seconds)
         except Unavailable:
             logger.warning("batch_queues.away")
             time.sleep(AWAY_SECONDS)
@@ -121,7 +131,8 @@ class BatchQueues:
         except Exception:
             logger.exception("batch_queues.crashed", task=task.name)
         finally:
-            self._pace.ended(time.thread_time() - begun)
+            if not is_call(task.queue):
+                self._pace.ended(time.thread_time() - begun)
             self._free.release()
 
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 import secrets
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -48,6 +48,8 @@ from shared.redaction import screened, without_text
 from shared.settings import settings
 from shared.worker.batch_queues import Tenants, TenantShares
 from shared.worker.watchdog import Interrupted, watchdog
+
+LARGE_CHARACTERS = 10_000  # of a request; reading so many takes about 0.1 s of a processor
 
 Score = Callable[[Any], Message]
 
@@ -94,13 +96,23 @@ def _carry(claim: Claim, contract: ServiceContract, score: Score) -> None:
 
 
 def context_of(claim: Claim) -> JobContext:
-    """What the computation must know of this job; its time starts now."""
+    """What the computation must know of this job; its time starts now. A large request is served
+    like a line of a batch: several of them at once would hold up everybody's small ones."""
     return JobContext(
         job_id=claim.job_id,
         tenant=claim.tenant,
-        batch=claim.batch_id is not None,
+        batch=claim.batch_id is not None or characters(claim.request) > LARGE_CHARACTERS,
         deadline=time.monotonic() + settings().max_run_seconds,
     )
+
+
+def characters(value: Any) -> int:
+    """Of all texts in a request."""
+    if isinstance(value, str):
+        return len(value)
+    if isinstance(value, Mapping):
+        return sum(map(characters, value.values()))
+    return sum(map(characters, value)) if isinstance(value, Sequence) else 0
 
 
 def computed(claim: Claim, context: JobContext, contract: ServiceContract, score: Score) -> End:

@@ -23,7 +23,10 @@ LEASE_SECONDS, BEYOND_SECONDS = 12, 12
 # the watchdog's patience is a lease and a grace: this one must live to see the end of its pause
 SETTINGS = {"LEASE": LEASE_SECONDS, "HEARTBEAT": 3, "RESEND": 5, "GRACE": 120}
 LATE_EVERY = 10  # jobs
-COMPUTING = "SELECT claimed_by FROM jobs WHERE status = 'running' AND request->'metadata' = :late"
+COMPUTING = """
+    SELECT claimed_by FROM jobs
+    WHERE status = 'running' AND (request->'metadata')::jsonb = CAST(:late AS jsonb)
+"""
 
 
 def send_late(service: Trial, jobs: int) -> Sent:

@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 from transformers import (
     AutoTokenizer,
     BertConfig,
@@ -28,10 +30,12 @@ from transformers import (
     XLMRobertaForSequenceClassification,
 )
 
+from services.inference import tokenization
 from services.inference.local_models import LocalModels
+from services.inference.tokenization import PORTION_CHARACTERS, EncoderReader, _portions
 from services.similarity.encoders import LocalSimilarities
 from shared.errors import ScoringError
-from shared.models.calls import Pair
+from shared.models.calls import Example, Pair
 from shared.models.catalogue import Catalogue
 from shared.models.embedded import base_folder
 from shared.models.entry import ModelEntry
@@ -120,3 +124,24 @@ def test_a_model_that_reads_less_than_it_states_is_refused(
     monkeypatch.setattr("services.weights.loader.usable_positions", stated)
     with pytest.raises(ScoringError, match="a text of 514 tokens fails"):
         LocalModels(catalogue(folder, "classifier")).classifier("m")
+
+
+@given(sizes=st.lists(st.integers(0, 250_000), max_size=12))
+def test_texts_are_tokenized_in_portions_that_let_others_have_their_turn(sizes: list[int]) -> None:
+    portions = list(_portions(["x" * size for size in sizes]))
+    assert [place for portion in portions for place in portion] == list(range(len(sizes)))
+    for portion in portions:
+        whole = sum(sizes[place] for place in portion)
+        assert whole <= PORTION_CHARACTERS or sum(sizes[n] > 0 for n in portion) == 1
+
+
+def test_a_text_reads_the_same_in_portions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = ["a lovely day", "", "those people " * 40, "x" * 300, "one more"]
+    own = catalogue(saved(tmp_path / "m", "bert", outputs=2), "classifier")
+    reader = EncoderReader(LocalModels(own).local_classifier("m")._weights)
+    whole = reader.ids(texts, cut=True)
+    examples = [Example(text=text) for text in texts]
+    read = [one.tokens for one in reader.read(examples)]
+    monkeypatch.setattr(tokenization, "PORTION_CHARACTERS", 20)
+    assert reader.ids(texts, cut=True) == whole
+    assert [one.tokens for one in reader.read(examples)] == read

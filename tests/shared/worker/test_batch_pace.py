@@ -92,3 +92,28 @@ def test_the_consumer_rests_as_long_as_its_pace_says(chosen: Settings) -> None:
     finally:
         consumer.stop()
         stopping.clear()
+
+
+def test_a_call_of_a_job_that_was_let_start_rests_for_nobody(chosen: Settings) -> None:
+    done = threading.Semaphore(0)
+    name = "model.paced"
+
+    @app.task(name=name)  # type: ignore[untyped-decorator]
+    def task(_: str) -> None:
+        done.release()
+
+    class Pace(BatchPace):
+        def rest(self) -> float:
+            return 3_600.0
+
+    queues = [queue.batch_queue(name), queue.batch_queue_of("paced")]
+    queue.send("paced", "job_1", batch=True)
+    task.apply_async(("now",), queue=queues[0])
+    consumer = BatchQueues(queues, threads=1, pace=Pace(1.0))
+    consumer.start()
+    try:
+        assert done.acquire(timeout=60)
+        assert queue.waiting("paced", batch=True) == 1
+    finally:
+        consumer.stop()
+        stopping.clear()

@@ -22,6 +22,7 @@ from shared.contracts import Report
 from shared.job_context import JobContext
 from shared.ledger import jobs, leases
 from shared.ledger.jobs import Job
+from shared.priority import Party
 from shared.settings import Settings
 from shared.worker import job
 from shared.worker import job as heartbeat_module
@@ -210,6 +211,13 @@ def claimed(engine: Engine) -> leases.Claim:
         claim = leases.claim(connection, job_id, lease=MINUTE, max_attempts=3)
     assert claim is not None
     return claim
+
+
+@pytest.mark.parametrize(("size", "waits"), [(4_999, False), (5_001, True)])
+def test_a_large_request_is_served_like_a_line_of_a_batch(size: int, waits: bool) -> None:
+    request = {"text": "x" * size, "more": [{"explanation": "y" * 5_000}], "draws": 99}
+    claim = leases.Claim("job_1", 1, request, 0.0, 1, "tenant", None)
+    assert context_of(claim).party == Party(batch=waits, tenant="tenant")
 
 
 def test_a_held_lease_is_renewed_and_a_released_one_is_not(engine: Engine) -> None:
