@@ -31,11 +31,11 @@ from bench.queueing import Station, sized
 from services.bindings import local
 from services.registry import metrics, service
 from shared import telemetry
-from shared.contracts import MetricContract
 from shared.errors import ScoringError
 from shared.metric import Metric
 from shared.models import ports
 from shared.models.catalogue import load_catalogue
+from shared.service_contract import MetricContract
 from shared.settings import settings
 
 RESULTS = Path(__file__).with_name("RESULTS.md")

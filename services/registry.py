@@ -14,8 +14,8 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 import services
-from shared.contracts import MetricContract, ServiceContract, SurprisingRule
 from shared.ledger.batch_lines import FAILED, SurprisingRules
+from shared.service_contract import MetricContract, ServiceContract, SurprisingRule
 
 if TYPE_CHECKING:
     from shared.metric import Service

@@ -21,11 +21,11 @@ from shared.contracts import (
     Interval,
     LanguageScores,
     Message,
-    MetricContract,
     Scored,
     SequenceInterval,
 )
 from shared.job_context import check
+from shared.service_contract import MetricContract
 from shared.settings import SERVICE_VERSION
 from shared.statistics import intervals
 from shared.statistics.bootstrap import Resampling

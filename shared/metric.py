@@ -14,18 +14,17 @@ from shared.contracts import (
     BatchReport,
     Languages,
     Message,
-    MetricContract,
     ModelUse,
     NullReason,
     Provenance,
     Report,
     Scored,
     ScoreRequest,
-    ServiceContract,
     Variant,
 )
 from shared.estimates import BatchStatistics
 from shared.language import LanguageCoverage, Obstacle
+from shared.service_contract import MetricContract, ServiceContract
 from shared.settings import SERVICE_VERSION
 
 

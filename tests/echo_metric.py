@@ -5,17 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import get_args
 
-from shared.contracts import (
-    Evidence,
-    Message,
-    MetricContract,
-    Provenance,
-    Report,
-    ScoreRequest,
-    Variant,
-)
+from shared.contracts import Evidence, Message, Provenance, Report, ScoreRequest, Variant
 from shared.errors import BadInput, ModelNotReady, Unavailable
 from shared.metric import Collected, Metric
+from shared.service_contract import MetricContract
 
 
 class EchoRequest(ScoreRequest):

@@ -18,7 +18,6 @@ from shared.contracts import (
     TRANSPORT,
     Input,
     JobRequest,
-    MetricContract,
     ModelName,
     Parameter,
     Report,
@@ -28,6 +27,7 @@ from shared.contracts import (
 from shared.errors import BadInput
 from shared.metric import Metric
 from shared.redaction import RUN, are_ours, repeats, without_text
+from shared.service_contract import MetricContract
 
 AnyMetric = Metric[Any, Any, Any, Any]
 Json = dict[str, Any]

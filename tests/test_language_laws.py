@@ -18,12 +18,13 @@ from services.bindings import local
 from services.gateway.pages.templates import rendered
 from services.inference.classifier import LocalClassifier
 from services.registry import metrics, page, service
-from shared.contracts import MetricContract, ReasonCode, Report, Scored, ScoreRequest
+from shared.contracts import ReasonCode, Report, Scored, ScoreRequest
 from shared.estimates import BatchStatistics
 from shared.language import UNDECIDED
 from shared.metric import Metric
 from shared.models import ports
 from shared.models.catalogue import load_catalogue
+from shared.service_contract import MetricContract
 from tests.metric_laws import AnyMetric
 
 ROOT = Path(__file__).parents[1]

@@ -26,9 +26,9 @@ from services.command.__main__ import main
 from services.gateway.app import create_app
 from services.registry import contracts, every_contract, metrics, service
 from services.stack import manifests
-from shared.contracts import MetricContract
 from shared.ledger.tables import jobs
 from shared.metric import Metric
+from shared.service_contract import MetricContract
 from shared.settings import Settings
 from shared.worker import registered
 from shared.worker.job import MessageDelivery, carry
@@ -48,7 +48,7 @@ FILES = {
 
 from pydantic import Field
 
-from shared.contracts import Evidence, Message, Report
+from shared.contracts import (Evidence, Message, Report)
 
 
 class ToyComponents(Message):
@@ -73,7 +73,8 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from services.toy.report import ToyReport
-from shared.contracts import FormField, Input, MetricContract, ScoreRequest, SurprisingRule
+from shared.contracts import (Input, ScoreRequest)
+from shared.service_contract import (FormField, MetricContract, SurprisingRule)
 
 
 class ToyRequest(ScoreRequest):
@@ -149,7 +150,7 @@ def share(text: str, letter: str) -> float:
 
 from dataclasses import dataclass
 
-from shared.contracts import Variant
+from shared.contracts import (Variant)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,18 +11,9 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from services.cot2el.report import Cot2elBatchReport, Cot2elReport
-from shared.contracts import (
-    FormField,
-    Input,
-    LanguageRequest,
-    LanguageTag,
-    Message,
-    MetricContract,
-    ModelName,
-    Parameter,
-    SurprisingRule,
-)
+from shared.contracts import Input, LanguageRequest, LanguageTag, Message, ModelName, Parameter
 from shared.questions import Explanation, Options, Passage, Question, asked
+from shared.service_contract import FormField, MetricContract, SurprisingRule
 from shared.work import Size, Work, words_of
 
 MOST_PAIRS = 200

@@ -20,16 +20,8 @@ from services.ftc.report import (
     NliLabel,
     Study,
 )
-from shared.contracts import (
-    MAX_TEXT,
-    FormField,
-    Input,
-    LanguageRequest,
-    Message,
-    MetricContract,
-    ModelName,
-    SurprisingRule,
-)
+from shared.contracts import MAX_TEXT, Input, LanguageRequest, Message, ModelName
+from shared.service_contract import FormField, MetricContract, SurprisingRule
 from shared.work import Size, Work, words_of
 
 DEFAULT_MODEL = "embedded-nli"

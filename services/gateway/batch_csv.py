@@ -14,11 +14,12 @@ from typing import Any, Union, get_args, get_origin
 
 from sqlalchemy import Engine
 
-from shared.contracts import Message, ServiceContract
+from shared.contracts import Message
 from shared.ledger import batch_lines
 from shared.ledger.batch_lines import EndedLine
 from shared.ledger.batches import Batch
 from shared.ledger.engine import transaction
+from shared.service_contract import ServiceContract
 
 LINES_AT_ONCE = 500
 FIRST = ("custom_id", "line", "job", "status", "score")

@@ -13,11 +13,11 @@ from contextlib import asynccontextmanager
 
 from starlette.concurrency import run_in_threadpool
 
-from shared.contracts import ServiceContract
 from shared.errors import ModelUnusable
 from shared.models import status_board
 from shared.models.availability import UNUSABLE
 from shared.models.status_board import Status
+from shared.service_contract import ServiceContract
 
 LOOK_SECONDS = 2.0
 

@@ -13,17 +13,9 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import ConfigDict, Discriminator, Field, Tag, model_validator
 
 from services.haf.report import HafBatchReport, HafBatchReportRequest, HafReport
-from shared.contracts import (
-    MAX_TEXT,
-    FormField,
-    Input,
-    LanguageRequest,
-    Message,
-    MetricContract,
-    ModelName,
-    SurprisingRule,
-)
+from shared.contracts import MAX_TEXT, Input, LanguageRequest, Message, ModelName
 from shared.models.calls import WrittenToken
+from shared.service_contract import FormField, MetricContract, SurprisingRule
 from shared.work import Size, Work, words_of
 
 DEFAULT_SIMILARITY = "embedded-similarity"

@@ -40,17 +40,15 @@ from services.hatexscore.vocabulary import (
 )
 from shared.contracts import (
     MAX_TEXT,
-    FormField,
     Input,
     LanguageRequest,
     LanguageTag,
     Message,
-    MetricContract,
     ModelName,
     Parameter,
-    SurprisingRule,
     Variant,
 )
+from shared.service_contract import FormField, MetricContract, SurprisingRule
 from shared.work import Size, Work, words_of
 
 DEFAULT_MODEL = "embedded-hate"

@@ -11,8 +11,9 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from services.hlv.report import HlvBatchReport, HlvReport, Method
-from shared.contracts import Input, LanguageRequest, Message, MetricContract, SurprisingRule
+from shared.contracts import Input, LanguageRequest, Message
 from shared.questions import Explanation, Key, Options, Passage, Question, asked, listed
+from shared.service_contract import MetricContract, SurprisingRule
 from shared.work import Size, Work, words_of
 
 METHODS: tuple[Method, ...] = ("rank", "logits", "score")

@@ -20,18 +20,9 @@ from services.ice.report import (
     NullKind,
     Operator,
 )
-from shared.contracts import (
-    MAX_TEXT,
-    FormField,
-    Input,
-    LanguageRequest,
-    Message,
-    MetricContract,
-    Parameter,
-    SurprisingRule,
-    Word,
-)
+from shared.contracts import MAX_TEXT, Input, LanguageRequest, Message, Parameter, Word
 from shared.models.calls import AttributionMethod, Template
+from shared.service_contract import FormField, MetricContract, SurprisingRule
 
 DEFAULT_MODEL = "embedded-hate"
 PREDICTED = "predicted"

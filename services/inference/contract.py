@@ -11,8 +11,9 @@ from typing import Any
 
 from pydantic import Field, JsonValue
 
-from shared.contracts import JobRequest, Message, ModelName, ModelUse, ServiceContract
+from shared.contracts import JobRequest, Message, ModelName, ModelUse
 from shared.models.calls import AttributionMethod, Example, InferenceOperation, Prompt, Row
+from shared.service_contract import ServiceContract
 from shared.work import Size, Work, words_of
 
 

@@ -26,7 +26,7 @@ from services.gateway.views import job_view
 from services.registry import contracts
 from services.scheduler.steps import Boundary, Rotation, Steps
 from shared import telemetry
-from shared.contracts import JobRequest, Message, ServiceContract
+from shared.contracts import JobRequest, Message
 from shared.errors import BadInput, TooCostly, UnknownFile
 from shared.file_store import FileStore
 from shared.ledger import batch_validation, batches, files
@@ -38,6 +38,7 @@ from shared.ledger.jobs import fingerprint
 from shared.ledger.private_requests import require_encryption_key
 from shared.models.catalogue import Catalogue
 from shared.problems import pointer, read_strictly, slug_of, validation_problem
+from shared.service_contract import ServiceContract
 from shared.settings import Settings
 from shared.work import WorkLimit
 

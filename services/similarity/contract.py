@@ -10,8 +10,9 @@ from typing import Annotated
 
 from pydantic import Field
 
-from shared.contracts import JobRequest, Message, ModelUse, ServiceContract
+from shared.contracts import JobRequest, Message, ModelUse
 from shared.models.calls import MOST, Pair
+from shared.service_contract import ServiceContract
 from shared.work import Size, Work, words_of
 
 DEFAULT_MODEL = "embedded-similarity"

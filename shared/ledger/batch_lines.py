@@ -32,9 +32,9 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import JSONB, JSONPATH, insert
 
-from shared.contracts import SurprisingRule
 from shared.errors import BadInput
 from shared.ledger.tables import batch_items, batch_lines, batches, jobs
+from shared.service_contract import SurprisingRule
 
 LineStatus = Literal["waiting", "open", "succeeded", "failed", "cancelled", "expired"]
 STATUSES: tuple[LineStatus, ...] = ("succeeded", "failed", "cancelled", "expired")  # at the end

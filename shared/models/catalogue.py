@@ -22,7 +22,7 @@ from pydantic import Field, ValidationError
 from pydantic_core import ErrorDetails
 
 from shared.cached import cached_property
-from shared.contracts import JobRequest, Message, ModelKind, ServiceContract
+from shared.contracts import JobRequest, Message, ModelKind
 from shared.errors import BadInput, ModelUnusable
 from shared.models.abilities import demand_abilities
 from shared.models.checkpoint import Checkpoint, hub_folder, read_checkpoint
@@ -39,6 +39,7 @@ from shared.models.entry import Dtype, ModelEntry, fixed_kind
 from shared.models.hashes import folder_sha256
 from shared.models.labels import Activation, Head, LabelMapping, label_mapping
 from shared.models.presets import preset, with_preset
+from shared.service_contract import ServiceContract
 from shared.work import FEWEST_READ, Work
 
 SERVER: Literal["server"] = (

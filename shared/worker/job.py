@@ -27,7 +27,7 @@ from sqlalchemy import Connection
 from tenacity import retry, retry_if_exception_type, stop_after_delay, wait_random_exponential
 
 from shared import telemetry
-from shared.contracts import JobRequest, Message, ServiceContract
+from shared.contracts import JobRequest, Message
 from shared.errors import (
     BadInput,
     DeadlineExceeded,
@@ -45,6 +45,7 @@ from shared.ledger.private_requests import demand_readable
 from shared.ledger.turns import ClaimOrder, MetricQueue
 from shared.problems import attempts_exhausted, internal, problem, ran_too_long, validation_problem
 from shared.redaction import screened, without_text
+from shared.service_contract import ServiceContract
 from shared.settings import settings
 from shared.worker.batch_queues import Tenants, TenantShares
 from shared.worker.watchdog import Interrupted, watchdog

@@ -15,14 +15,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from shared import telemetry
-from shared.contracts import (
-    BatchReport,
-    BatchReportContract,
-    BatchReportRequest,
-    MetricContract,
-    Scored,
-    ServiceContract,
-)
+from shared.contracts import BatchReport, BatchReportRequest, Scored
 from shared.estimates import BatchStatistics
 from shared.job_context import checking
 from shared.ledger import batch_lines
@@ -31,6 +24,7 @@ from shared.ledger.engine import ledger, transaction
 from shared.metric import Metric, Service
 from shared.page_text import counted
 from shared.queue import AGAIN, app, is_batch, task_name
+from shared.service_contract import BatchReportContract, MetricContract, ServiceContract
 from shared.settings import settings
 from shared.statistics.clusters import without_repeats
 from shared.telemetry import continued

@@ -8,9 +8,9 @@ import pytest
 from sqlalchemy import Engine, text
 
 from services.registry import metrics, surprising_rules, surprising_words
-from shared.contracts import SurprisingRule
 from shared.ledger import batch_lines
 from shared.ledger.batch_lines import FAILED, LineFilter, LineSummary, SurprisingRules
+from shared.service_contract import SurprisingRule
 
 BATCH = "batch_" + "0" * 32
 INSERT = """

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from shared.contracts import JobRequest, Message, ServiceContract
+from shared.contracts import JobRequest, Message
+from shared.service_contract import ServiceContract
 
 
 class NoopRequest(JobRequest):

@@ -32,10 +32,11 @@ from services.gateway.routes.jobs import BATCH_ID, JOB_ID, known
 from services.gateway.state import Gateway, State
 from services.gateway.views import job_view
 from services.registry import every_contract
-from shared.contracts import JobRequest, ServiceContract
+from shared.contracts import JobRequest
 from shared.ledger import jobs
 from shared.ledger.jobs import Job, JobPage, JobStatus
 from shared.redaction import are_ours, repeats, sent
+from shared.service_contract import ServiceContract
 
 ON_A_PAGE = 50
 STATES: tuple[JobStatus, ...] = ("queued", "running", "succeeded", "failed", "cancelled")

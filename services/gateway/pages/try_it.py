@@ -26,9 +26,10 @@ from services.gateway.refusals import BodyTooLarge, InvalidBody
 from services.gateway.routes.scores import commit, demand
 from services.gateway.state import Gateway, State
 from services.registry import metrics
-from shared.contracts import JobRequest, MetricContract
+from shared.contracts import JobRequest
 from shared.errors import BadInput
 from shared.problems import problem, read_strictly, validation_problem
+from shared.service_contract import MetricContract
 
 REST = "rest"  # the form's field with all other options
 

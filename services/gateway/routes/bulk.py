@@ -33,12 +33,13 @@ from services.gateway.routes.scores import (
 )
 from services.gateway.state import Gateway, State
 from services.registry import metrics
-from shared.contracts import JobRequest, Message, MetricContract
+from shared.contracts import JobRequest, Message
 from shared.errors import BadInput
 from shared.ledger import bulk_jobs, webhooks
 from shared.ledger.bulk_jobs import MOST_JOBS, AcceptedJobs, NewJobs
 from shared.ledger.jobs import Owner
 from shared.problems import Problem, make, problem
+from shared.service_contract import MetricContract
 from shared.telemetry import JOBS_ACCEPTED
 
 MOST_FAULTS = 100  # that are listed

@@ -17,16 +17,11 @@ from services.gateway.incoming import key_header, key_of, wait_seconds
 from services.gateway.refusals import UnknownMetric
 from services.gateway.state import Gateway, State
 from services.registry import every_contract, metrics
-from shared.contracts import (
-    BatchReportContract,
-    BatchReportRequest,
-    JobRequest,
-    MetricContract,
-    ServiceContract,
-)
+from shared.contracts import BatchReportRequest, JobRequest
 from shared.ledger import batch_lines, jobs
 from shared.ledger.jobs import Accepted, Owner
 from shared.ledger.private_requests import require_encryption_key
+from shared.service_contract import BatchReportContract, MetricContract, ServiceContract
 from shared.telemetry import JOBS_ACCEPTED
 
 LOOK_AGAIN_SECONDS = 2.0  # a notice may be lost; the ledger is asked at this pace

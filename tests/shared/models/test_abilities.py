@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from services.registry import contracts
-from shared.contracts import ServiceContract
 from shared.errors import ModelCannot
 from shared.models.catalogue import Catalogue
 from shared.models.entry import ModelEntry
+from shared.service_contract import ServiceContract
 
 SERVED = ModelEntry(name="there", kind="causal", source="openai:http://vllm:8000/v1")
 CLASSIFIES = ModelEntry(name="head", kind="classifier", source="classify:http://tei")
