@@ -156,7 +156,7 @@ class OneModel:
         """The model."""
         return self._model
 
-    classifier = writer = similarity = language_model
+    judge = classifier = writer = similarity = language_model
 
 
 def tokenizer() -> Any:

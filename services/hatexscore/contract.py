@@ -128,7 +128,7 @@ class HatexscoreRequest(LanguageRequest):
         "and single characters in a label line only); absent: as `predicted_label` tells, else "
         "`default`",
     )
-    predicted_label: Annotated[str, Parameter] | None = Field(
+    predicted_label: Annotated[str | None, Parameter] = Field(
         default=None,
         max_length=60,
         examples=["hateful", "non-hateful", "toxic"],

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from shared.errors import BadInput
 from shared.models.calls import Example, Part
 from shared.models.entry import InputTable
-from shared.models.prompt_table import Piece, filled
+from shared.models.prompt_table import Piece, filled, placeholders
 
 Place = tuple[Part, int | None, int | None]
 OUTSIDE: Place = ("special", None, None)
@@ -63,8 +63,7 @@ class EncoderTexts:
             else {"premise": example.text, "hypothesis": example.text_pair}
         )
         sides = [self._table.text, *([self._table.pair] if self._table.pair else [])]
-        try:
-            return tuple(Side(filled(side, values)) for side in sides)
-        except ValueError:
+        if any(placeholders(side) - values.keys() for side in sides):
             wanted = "single texts" if "premise" in values else "pairs: send `text_pair`"
-            raise BadInput(f"the model reads {wanted}", pointer="/text_pair") from None
+            raise BadInput(f"the model reads {wanted}", pointer="/text_pair")
+        return tuple(Side(filled(side, values)) for side in sides)

@@ -403,9 +403,10 @@ class Heartbeat:
             self._thread.start()
 
     def _run(self) -> None:
-        beat_at = time.monotonic() + settings().heartbeat_seconds
+        every = settings().heartbeat_seconds
+        beat_at = time.monotonic() + every
         while True:
-            time.sleep(min(LOOK_SECONDS, settings().heartbeat_seconds))
+            time.sleep(min(LOOK_SECONDS, every))
             try:
                 if time.monotonic() < beat_at:
                     self.look()
