@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from services.hatexscore import conclusion_en, conclusion_ko, conclusion_zh
 from services.hatexscore.label_lines import KEY, read_line
 from services.hatexscore.quotes import quoted_spans
-from services.hatexscore.readings import Clause, Reading, opposed, read_label
+from services.hatexscore.readings import Clause, Reading
 from services.hatexscore.report import Confidence, Form, Label, OtherVerdict, SetAside
 from services.hatexscore.vocabulary import Vocabulary, WordInText
 from services.hatexscore.words import Language, Span, detect_language, sentences
@@ -120,9 +120,8 @@ def _statement(
         one.label is not None and one.label != chosen.label and _strength(one)[:2] >= strength
         for one in live
     )
-    confidence: Confidence = (
-        "contested" if contested else "inferred" if chosen.inferred else "plain"
-    )
+    inferred = chosen.clause.rejected or not chosen.word.word.decides
+    confidence: Confidence = "contested" if contested else "inferred" if inferred else "plain"
     word = explanation[chosen.word.start : chosen.word.end]
     return ConclusionStatement(
         chosen.start, chosen.end, chosen.label, word, chosen.clause.form, confidence
@@ -216,7 +215,7 @@ def _read(
         return None
     if _is_instruction(plain, span, word, following):
         clause = Clause(clause.form, "instruction", clause.denials)
-    return Reading(*span, word, clause, read_label(word, clause.denials))
+    return Reading(*span, word, clause, word.label(clause.denials))
 
 
 def _language(sentence: str, language: Language) -> Language:
@@ -230,7 +229,7 @@ def _is_instruction(
     """Two labels to choose from, or their definitions."""
     if _INSTRUCTION.search(plain[max(span[0], word.start - REACH) : word.start]):
         return True
-    if not following or not opposed((word, *following)):
+    if not following or following[0].label(0) in (None, word.label(0)):
         return False
     between = plain[word.end : following[0].start]
     return len(between) < LONGEST_LABEL and _BETWEEN_SIDES.fullmatch(between) is not None
@@ -249,7 +248,7 @@ def _answered(plain: str, span: Span, asked: Reading) -> Iterator[Reading]:
     clause = Clause(
         "bare", denials=asked.clause.denials + (answer["no"] is not None), rejected=True
     )
-    yield Reading(*span, asked.word, clause, read_label(asked.word, clause.denials))
+    yield Reading(*span, asked.word, clause, asked.word.label(clause.denials))
 
 
 def _elliptical(plain: str, part: Span, span: Span, named: Reading) -> Iterator[Reading]:
@@ -257,7 +256,7 @@ def _elliptical(plain: str, part: Span, span: Span, named: Reading) -> Iterator[
     said = _ELLIPSIS.search(plain[part[0] : part[1]][-LONGEST_LABEL:])
     if said is not None:
         clause = Clause("bare", denials=int(said["no"] is not None), rejected=True)
-        yield Reading(*span, named.word, clause, read_label(named.word, clause.denials))
+        yield Reading(*span, named.word, clause, named.word.label(clause.denials))
 
 
 def _plain(explanation: str, vocabulary: Vocabulary) -> str:

@@ -8,9 +8,10 @@ Everything is looked for in at most `REACH` characters before a word and `BEYOND
 from __future__ import annotations
 
 from services.hatexscore import cues_en as cues
-from services.hatexscore.readings import Clause, Mood, one_line
+from services.hatexscore.readings import Clause, Mood
 from services.hatexscore.report import Form
 from services.hatexscore.vocabulary import WordInText
+from services.hatexscore.words import one_line
 
 REACH = 600  # characters before a label word that may belong to its clause
 BEYOND = 200  # after it

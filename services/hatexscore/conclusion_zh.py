@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 
-from services.hatexscore.readings import Clause, Mood, one_line
+from services.hatexscore.readings import Clause, Mood
 from services.hatexscore.report import Form
 from services.hatexscore.vocabulary import WordInText
+from services.hatexscore.words import one_line
 
 REACH = 200  # characters around a label word
 

@@ -5,15 +5,11 @@ Source: our own rules for real explanations; only an asserted clause about this 
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
 from services.hatexscore.report import Form, Label
-from services.hatexscore.vocabulary import WordInText, other_side
-
-_BLANKS = re.compile(r"\s+")
+from services.hatexscore.vocabulary import WordInText
 
 Mood = Literal[
     "asserted",
@@ -54,25 +50,3 @@ class Reading:
     word: WordInText
     clause: Clause
     label: Label | None
-
-    @property
-    def inferred(self) -> bool:
-        return self.clause.rejected or not self.word.word.decides
-
-
-def one_line(window: str) -> str:
-    """A blank for each run of white space, so that patterns have no long runs to try."""
-    return _BLANKS.sub(" ", window)
-
-
-def read_label(word: WordInText, denials: int) -> Label | None:
-    """The side of the word, turned by every denial; a one-way word says nothing where denied."""
-    denied = (denials + word.denied) % 2 == 1
-    if not denied:
-        return word.word.side
-    return None if word.word.kind == "one_way" else other_side(word.word.side)
-
-
-def opposed(words: Iterable[WordInText]) -> bool:
-    """Do the words name both sides?"""
-    return len({read_label(word, 0) for word in words}) > 1

@@ -70,6 +70,12 @@ class WordInText:
     word: LabelWord
     denied: bool
 
+    def label(self, denials: int) -> Label | None:
+        """The side, turned by every denial; None for a one-way word that is denied."""
+        if (denials + self.denied) % 2 == 0:
+            return self.word.side
+        return None if self.word.kind == "one_way" else other_side(self.word.side)
+
 
 @dataclass(frozen=True)
 class Vocabulary:

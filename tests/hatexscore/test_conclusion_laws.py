@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from services.hatexscore.conclusion import MOST_OTHERS, read_conclusion
-from services.hatexscore.readings import read_label
 from services.hatexscore.report import Label
 from services.hatexscore.vocabulary import LabelWord, WordInText, built_in, own_vocabulary
 from tests.hatexscore.golden_conclusions import (
@@ -167,8 +166,8 @@ def test_denials_turn_a_word_and_silence_a_one_way_word(denials: int) -> None:
     both = WordInText(0, 1, LabelWord("a", "hateful"), denied=False)
     one_way = WordInText(0, 1, LabelWord("a", "hateful", "one_way"), denied=False)
     turned = denials % 2 == 1
-    assert read_label(both, denials) == ("non-hateful" if turned else "hateful")
-    assert read_label(one_way, denials) == (None if turned else "hateful")
+    assert both.label(denials) == ("non-hateful" if turned else "hateful")
+    assert one_way.label(denials) == (None if turned else "hateful")
 
 
 def test_own_capitals_and_digits() -> None:
