@@ -39,9 +39,12 @@ def main() -> int:
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # services and disks go, too
     chosen = [one for one in SCENARIOS if not asked.only or one.number in asked.only]
     console = Console(stderr=True)
-    outcomes = _run(chosen, asked.jobs, console)
-    rows = [_row(one, outcomes.get(one.number)) for one in (CALM, *chosen)]
-    _write(asked.page, rows, asked.jobs)
+    outcomes: dict[str, Outcome] = {}
+    try:
+        _run(chosen, asked.jobs, outcomes, console)
+    finally:  # what was found stays, whatever became of the others
+        rows = [_row(one, outcomes.get(one.number)) for one in (CALM, *chosen)]
+        _write(asked.page, rows, asked.jobs)
     found = {
         number: {
             **asdict(one.findings),
@@ -58,20 +61,19 @@ def main() -> int:
     return 0 if all(one.holds for one in outcomes.values()) else 1
 
 
-def _run(chosen: list[Scenario], jobs: int, console: Console) -> dict[str, Outcome]:
+def _run(chosen: list[Scenario], jobs: int, outcomes: dict[str, Outcome], console: Console) -> None:
     """Those with the usual settings share a service: it has to survive them one after the other."""
     with tempfile.TemporaryDirectory() as folder, trying(Path(folder), *OPTIONS) as service:
         calm = _one(CALM, service, jobs, {}, console)
         if not calm.holds or calm.findings.succeeded != jobs:
             raise RuntimeError(f"not even undisturbed: {calm}")
-        outcomes = {CALM.number: calm}
+        outcomes[CALM.number] = calm
         for one in chosen:
             if one.shares and not one.skipped:
                 outcomes[one.number] = _one(one, service, jobs, calm.results, console)
     for one in chosen:
         if not one.shares and not one.skipped:
             outcomes[one.number] = _apart(one, jobs, calm.results, console)
-    return outcomes
 
 
 def _apart(scenario: Scenario, jobs: int, calm: dict[int, Json], console: Console) -> Outcome:
@@ -99,7 +101,8 @@ def _one(
 
 def _row(scenario: Scenario, outcome: Outcome | None) -> str:
     if outcome is None:
-        return f"| {scenario.number} | {scenario.claim} | not run: {scenario.skipped} ||||||||"
+        why = scenario.skipped or "the run ended before"
+        return f"| {scenario.number} | {scenario.claim} | not run: {why} ||||||||"
     found = outcome.findings
     cells = [
         scenario.number,
