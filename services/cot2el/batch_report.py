@@ -11,7 +11,7 @@ from services.cot2el.agreement import COLUMNS
 from services.cot2el.contract import Cot2elRequest
 from services.cot2el.report import Cot2elAgreement, Cot2elBatchReport, Cot2elReport, Validated
 from shared.contracts import BatchReportRequest, Interval, Scored
-from shared.estimates import BatchStatistics
+from shared.estimates import UNIT, BatchStatistics
 from shared.statistics.clusters import Floats
 
 Rows = Sequence[Scored[Cot2elRequest, Cot2elReport]]
@@ -30,7 +30,7 @@ def batch_report(rows: Rows, over: BatchStatistics[BatchReportRequest]) -> Cot2e
         statuses=dict(sorted(Counter(report.status for report in reports).items())),
         faithfulness=common["score"],
         faithfulness_pooled=_pooled(reports, over),
-        faithfulness_by_chance=over.mean("chance", chance),
+        faithfulness_by_chance=over.mean("chance", chance, bounds=UNIT),
         mean_similarity=over.mean("similarity", [p.mean_similarity for p in parts], over.keys()),
         kept_per_item=over.mean("kept", [p.distinct for p in parts], over.keys()),
         filtered=_validated("filtered", [one.group_mean for one in found], over),

@@ -14,8 +14,9 @@ import json
 import re
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import zip_longest
 from pathlib import Path
 
 from services.hatexscore.group_cues import (
@@ -90,7 +91,14 @@ def find_mentions(
     """
     passage = read_passage(explanation, language, quotations)
     context = MentionReading(passage, load_cues(language), tuple(find_terms(passage, lexicon)))
-    return [context.mention(match, hateful, moderated) for match in context.matches]
+    found: list[GroupMention] = []
+    for match, following in zip_longest(context.matches, context.matches[1:]):
+        one = context.mention(match, hateful, moderated)
+        meets = following is not None and one.end > following.start  # "black Muslims": two groups
+        end = match.end if meets else one.end
+        start = match.start if found and one.start < found[-1].end else one.start
+        found.append(replace(one, start=start, end=end, text=explanation[start:end]))
+    return found
 
 
 def target_group_identified(found: Sequence[GroupMention]) -> bool:

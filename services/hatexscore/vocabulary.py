@@ -163,9 +163,18 @@ def mistake(labels: Mapping[Label, Sequence[str]]) -> tuple[Label, int, str] | N
             folded = fold(word)
             if not 1 <= len(folded) <= LONGEST_WORD or not any(map(str.isalnum, folded)):
                 return side, place, f"a word has 1 to {LONGEST_WORD} characters"
+            if GAP in folded or not _finds_itself(word, side):
+                return side, place, f"{word!r} would not be found where it is written so"
             if seen.setdefault(folded, side) != side:
                 return side, place, f"{word!r} stands on both sides"
     return None
+
+
+def _finds_itself(word: str, side: Label) -> bool:
+    """Explanations are read in lower case, character for character, without other folding."""
+    lowered = (one.lower() if len(one.lower()) == 1 else one for one in word)
+    own = _own((_own_word(word.strip(), side),))
+    return any(own.find("".join(lowered), word, in_line=True))
 
 
 def vocabulary_of_word(word: str) -> VocabularyName:

@@ -108,8 +108,26 @@ def mean(
     if rows.count < VERY_FEW:
         half = float(stats.t.isf(how.tail, rows.count - 1)) * error
         return _with_ends(made, _cut(value - half, value + half, bounds), "t")
-    roots = studentised_roots(name, rows, value, how)
-    return _with_ends(made, _cut(*root_ends(value, error, roots, how.tail), bounds), "studentised")
+    ends = root_ends(value, error, studentised_roots(name, rows, value, how), how.tail)
+    return _with_ends(made, _cut(*_bounded(ends, made, bounds, how.tail), bounds), "studentised")
+
+
+def _bounded(
+    ends: tuple[float, float], made: IntervalEstimate, bounds: Bounds, tail: float
+) -> tuple[float, float]:
+    """An end is infinite where too many resamples have no spread (a few rows differ from all
+    others). Of a quantity with a range Wilson's stands there: no values in that range with this
+    mean spread more than its two ends."""
+    (low, high), (least, most) = ends, bounds
+    if least is None or most is None or made.value is None:
+        return ends
+    width = most - least
+    quantile = float(stats.norm.isf(tail))
+    below, above = wilson((made.value - least) / width, made.effective, quantile)
+    return (
+        low if math.isfinite(low) else least + width * below,
+        high if math.isfinite(high) else least + width * above,
+    )
 
 
 def macro(

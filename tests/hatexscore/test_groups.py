@@ -119,6 +119,11 @@ def test_any_text_is_survived_and_offsets_are_exact(
         assert all(m.start >= end for m, end in zip(found, ends[:-1], strict=True))
 
 
+def test_two_groups_side_by_side_are_two_mentions() -> None:
+    found = found_in("It calls black Muslims a plague.", language="en")
+    assert [one.text for one in found] == ["black", "Muslims"]
+
+
 @pytest.mark.parametrize(
     ("text", "around"),
     [

@@ -115,3 +115,16 @@ def test_other_verdicts_and_doubts_are_reported() -> None:
     assert any("contested" in warning for warning in report.warnings)
     for other in report.other_verdicts:
         assert "toxic" in said[other.start : other.end]
+
+
+@pytest.mark.parametrize("word", ["a *", "a * b", "ＢＡＤ", "İstanbul", "ΥΒΡΙΣ", "½"])
+def test_a_word_that_would_never_be_found_is_refused(word: str) -> None:
+    with pytest.raises(ValidationError, match="would not be found"):
+        ask(labels={"hateful": ["fine", word], "non-hateful": ["other"]})
+
+
+@pytest.mark.parametrize(
+    "word", ["bad", "HOF", "not ok", "a-b", "c++", "très", "나쁨", "不好", "1"]
+)
+def test_a_word_that_is_written_as_it_is_read_is_taken(word: str) -> None:
+    ask(labels={"hateful": [word], "non-hateful": ["other"]})
