@@ -163,15 +163,7 @@ def make_ready(names: list[str], catalogue: Catalogue, health: Health) -> None:
     register_all(names)
     preload(partial(describe, ports.models()), needed(names, catalogue), health)
     health.obstruct("worker", "is warming up: it scores an example of each of its services")
-    warm = warm_up()
-
-    def watch() -> None:
-        """An analyser holds the interpreter's lock while it is loaded: on a machine that leaves
-        this process little time that takes longer than the watchdog waits."""
-        warm.join()
-        watchdog.start()
-
-    threading.Thread(target=watch, name="watchdog start", daemon=True).start()
+    warm_up()
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -194,6 +186,7 @@ def main(arguments: list[str] | None = None) -> None:
     else:
         refuse_torch()
     make_ready(names, catalogue, health)
+    watchdog.start()
     health.ailment = watchdog.ailment
     health.clear("worker")
     reread = CatalogueReload(
