@@ -77,6 +77,7 @@ SENDINGS = 3
 LONGEST_BLOCK_SECONDS = 3_600
 NOTICE_SECONDS = 0.5
 REPLY_SECONDS = 300  # an answer that nobody takes is forgotten
+LEAST_SECONDS = 0.01  # of a wait: Redis takes one of less than a millisecond for "for ever"
 ASK_SECONDS = 1.0
 SEND_PAUSE_SECONDS = 1.0  # before a broker that took no answer is tried again
 
@@ -240,7 +241,8 @@ def _waited(call: RemoteCall, seconds: float) -> bytes | None:
     with waiting() as still_wanted:
         while (left := until - time.monotonic()) > 0:
             still_wanted()
-            found = replies().blpop([reply_list(call.id)], timeout=min(SLICE_SECONDS, left))
+            wait = max(LEAST_SECONDS, min(SLICE_SECONDS, left))
+            found = replies().blpop([reply_list(call.id)], timeout=wait)
             if found is not None:
                 return found[1]  # type: ignore[return-value]  # not decoded
     return None

@@ -166,7 +166,8 @@ def test_a_tiny_llama_goes_through_all_stages(client: httpx.Client) -> None:
 
 def test_a_report_over_many_results_is_a_job_too(client: httpx.Client) -> None:
     body = CONTRACT.examples["your own responses"] | {"metadata": {"dataset": "town"}}
-    ids = [job_of(client, "/v1/scores/haf", body)["id"] for _ in range(2)]
+    bodies = (body, body | {"seed": 1})  # the same twice would count once
+    ids = [job_of(client, "/v1/scores/haf", one)["id"] for one in bodies]
     report = ended(client, "/v1/reports/haf", {"jobs": ids, "resamples": 100})
     assert (report["scored"], report["left_out"]) == (2, {})
     group = report["groups"][0]

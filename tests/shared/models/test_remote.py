@@ -199,6 +199,16 @@ def test_calls_and_replies_travel_encrypted(chosen: Settings) -> None:
 
 
 @pytest.mark.usefixtures("worker")
+@pytest.mark.timeout(60)
+@pytest.mark.usefixtures("chosen")
+@pytest.mark.parametrize("seconds", [0.0004, 0.001, 0.5004])
+def test_a_wait_ends_however_short_its_rest_is(seconds: float) -> None:
+    """Redis waits for ever where it is asked to for less than a millisecond."""
+    until = time.time() + seconds
+    call = RemoteCall(id="unanswered", model="fake", operation=calls.Describe(), deadline=until)
+    assert call_module._waited(call, seconds) is None
+
+
 def test_an_answer_that_nobody_takes_is_forgotten(chosen: Settings) -> None:
     later = time.time() + 900
     call = RemoteCall(id="left", model="fake", operation=calls.Describe(), deadline=later)
