@@ -7,12 +7,12 @@ somebody has to mend first. A board that cannot be read refuses nothing.
 from __future__ import annotations
 
 import asyncio
-import contextlib
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager
 
 from starlette.concurrency import run_in_threadpool
 
+from services.gateway.background import running
 from shared.errors import ModelUnusable
 from shared.models import status_board
 from shared.models.availability import UNUSABLE
@@ -43,16 +43,9 @@ class ModelBoard:
             detail = f"{status.reason}. `touchstone models check {name}` says more"
             raise ModelUnusable(detail, pointer="/model")
 
-    @asynccontextmanager
-    async def watching(self) -> AsyncIterator[None]:
+    def watching(self) -> AbstractAsyncContextManager[None]:
         """Look now and then until the block is left."""
-        task = asyncio.create_task(self._watch(), name="model-board")
-        try:
-            yield
-        finally:
-            task.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await task
+        return running(self._watch(), "model-board")
 
     async def _watch(self) -> None:
         while True:

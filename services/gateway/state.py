@@ -12,11 +12,15 @@ wakes by itself now and then.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import threading
 from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import (
+    AbstractAsyncContextManager,
+    asynccontextmanager,
+    contextmanager,
+    suppress,
+)
 from dataclasses import dataclass, field
 from queue import Empty, Full, Queue
 from typing import Annotated, TypeVar, cast
@@ -27,6 +31,7 @@ from fastapi import Depends, Request
 from sqlalchemy import Connection, Engine
 from starlette.concurrency import run_in_threadpool
 
+from services.gateway.background import running
 from services.gateway.caller import BulkCalls, Keyring, Limiter, Sessions, Streams
 from services.gateway.model_board import ModelBoard
 from services.gateway.spool import Spool
@@ -179,16 +184,9 @@ class Finishes:
         self._url = database_url
         self._waiters: defaultdict[str, set[asyncio.Event]] = defaultdict(set)
 
-    @asynccontextmanager
-    async def listening(self) -> AsyncIterator[None]:
+    def listening(self) -> AbstractAsyncContextManager[None]:
         """Hear the notices until the block is left."""
-        task = asyncio.create_task(self._listen(), name="finishes")
-        try:
-            yield
-        finally:
-            task.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
-                await task
+        return running(self._listen(), "finishes")
 
     @asynccontextmanager
     async def expecting(self, *job_ids: str) -> AsyncIterator[asyncio.Event]:

@@ -206,9 +206,18 @@ def where_rules_read(request: HatexscoreRequest, parsed: ParsedExplanation) -> P
     obstacle = parsed.languages.no_rules
     if obstacle is None:
         return parsed
-    warnings = dict.fromkeys((*parsed.warnings, obstacle.detail))
-    if request.predicted_label is None:
-        warnings[LABEL_UNKNOWN] = None
+    warnings = (*dict.fromkeys((*parsed.warnings, obstacle.detail)),)
+    return unread(request, replace(parsed, warnings=warnings), obstacle, None)
+
+
+def unread(
+    request: HatexscoreRequest,
+    parsed: ParsedExplanation,
+    obstacle: Obstacle,
+    reader: ReaderUse | None,
+) -> ParsedExplanation:
+    """As parsed, without conclusion and groups, which nothing could read for this reason."""
+    unknown = [LABEL_UNKNOWN] if request.predicted_label is None else []
     return replace(
         parsed,
         statement=None,
@@ -218,10 +227,10 @@ def where_rules_read(request: HatexscoreRequest, parsed: ParsedExplanation) -> P
         groups=(),
         tgi=None,
         tgi_not_applicable=None,
-        warnings=tuple(warnings),
+        warnings=tuple(dict.fromkeys((*parsed.warnings, *unknown))),
         no_htc=obstacle,
         no_tgi=obstacle,
-        reader=None,
+        reader=reader,
         others=(),
     )
 

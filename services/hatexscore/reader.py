@@ -21,7 +21,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from services.hatexscore.conclusion import ConclusionStatement
 from services.hatexscore.contract import HatexscoreRequest
-from services.hatexscore.explanation import LABEL_UNKNOWN, ParsedExplanation, lexicon_of
+from services.hatexscore.explanation import LABEL_UNKNOWN, ParsedExplanation, lexicon_of, unread
 from services.hatexscore.report import GroupEvidence, Label, ReaderUse
 from shared.errors import pointing_to
 from shared.language import ModelLanguages, Obstacle
@@ -197,22 +197,7 @@ def _unread(
     request: HatexscoreRequest, parsed: ParsedExplanation, obstacle: Obstacle
 ) -> ParsedExplanation:
     """Neither part, for this reason: rules are not taken where a reader was asked for."""
-    unknown = () if request.predicted_label else (LABEL_UNKNOWN,)
-    return replace(
-        parsed,
-        statement=None,
-        htc=None,
-        label=request.decision,
-        stated_label=None,
-        groups=(),
-        tgi=None,
-        tgi_not_applicable=None,
-        no_htc=obstacle,
-        no_tgi=obstacle,
-        reader=_use(request),
-        others=(),
-        warnings=(obstacle.detail, *unknown),
-    )
+    return unread(request, replace(parsed, warnings=(obstacle.detail,)), obstacle, _use(request))
 
 
 def _use(request: HatexscoreRequest) -> ReaderUse:
