@@ -16,6 +16,7 @@ from shared.contracts import (
     Interval,
     Message,
     NullReason,
+    ReasonCode,
     Report,
     Variant,
     Word,
@@ -23,6 +24,11 @@ from shared.contracts import (
 from shared.models.judgement import Reading
 
 MOST_NAMED = 100  # results with a label conflict
+# Where the asked model cannot witness at all: a CC that is 0 for some such texts and null for the
+# others would have a mean that says nothing.
+NO_WITNESS: frozenset[ReasonCode] = frozenset(
+    {"untrained-language", "language-undecided", "model-disagrees"}
+)
 
 Label = Literal["hateful", "non-hateful"]
 Language = Literal["en", "zh", "ko"]  # that the rules read
@@ -38,6 +44,8 @@ SetAside = Literal[
 QuotationReason = Literal["label", "idiom", "gloss", "other_source", "echo", "unattributed"]
 Part = Literal["htc", "qf", "tgi", "cc", "score"]
 ConsistencyRule = Literal["causal", "eq5", "reference"]
+Direction = Literal["supports", "opposes", "none"]
+QuotesMatter = Literal["yes", "no", "too_few"]
 Probability = Annotated[float, Field(ge=0, le=1)]
 Offset = Annotated[int, Field(ge=0, description="character offset (Unicode code points)")]
 
@@ -45,11 +53,17 @@ Offset = Annotated[int, Field(ge=0, description="character offset (Unicode code 
 class HatexscoreComponents(Message):
     """The four parts of the score; null where undefined: `reasons` says why."""
 
-    htc: float | None = Field(ge=0, le=1, description="1: the explanation states a conclusion")
+    htc: float | None = Field(
+        ge=0,
+        le=1,
+        description="1: the explanation states a conclusion; `robust`: and not the opposite of the "
+        "decision that was sent",
+    )
     qf: float | None = Field(
         ge=0,
         le=1,
-        description="|dp| of masking the quotes if hateful, else 1 - |dp|; 0: no quote",
+        description="max(0, dp) of masking the quotes if hateful, else 1 - max(0, dp); `paper` and "
+        "`reference`: |dp|; 0: no quote",
     )
     tgi: float | None = Field(
         ge=0,
@@ -239,6 +253,11 @@ class HatexscoreReport(Report):
     partial_parts: tuple[Part, ...] = Field(
         default=(), description="parts with weight that are defined"
     )
+    undefined: dict[Part, ReasonCode] = Field(
+        default_factory=dict,
+        description="part that is null → why, the first of its `reasons`; the score is null if the "
+        "part has weight",
+    )
     not_applicable: dict[Part, Annotated[str, Word]] = Field(
         default_factory=dict,
         description="part of which there is nothing to ask → why; its weight goes to the others",
@@ -264,6 +283,35 @@ class HatexscoreReport(Report):
     )
     probability_masked: float | None = Field(
         ge=0, le=1, description="P(hateful) of the masked text; null likewise"
+    )
+    model_agrees: bool | None = Field(
+        default=None,
+        description="whether the asked model makes the decision itself: P(hateful) >= 0.5 if it is "
+        "hateful, else < 0.5; `robust`: where not, QF is null, and CC with it unless the "
+        "explanation concludes the opposite. Null: no P, or no decision",
+    )
+    signed_drop: float | None = Field(
+        default=None,
+        ge=-1,
+        le=1,
+        description="P(hateful) of the text less that of the masked text, probability; > 0: what "
+        "is quoted makes the text more hateful; null where either is missing",
+    )
+    relative_drop: float | None = Field(
+        default=None,
+        description="`signed_drop` over P of the decision, [-19, 19], to compare across texts; "
+        "null where that P is under 0.05",
+    )
+    direction: Direction | None = Field(
+        default=None,
+        description="whether what is quoted makes for the decision (`supports`) or against it "
+        "(`opposes`); `none`: masking moves nothing; null where `signed_drop` is, or the decision",
+    )
+    quotes_matter: QuotesMatter | None = Field(
+        default=None,
+        description="of a hateful decision with QF and a control: whether the quotes move P more "
+        "than random spans do, `control.p_value` <= 0.05; `too_few`: fewer than 19 draws, with "
+        "which no p can be so small. Null for a non-hateful one, where little movement is wanted",
     )
     probability_reading: ProbabilityReading | None = Field(
         default=None,

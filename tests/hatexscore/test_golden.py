@@ -56,13 +56,14 @@ def quoted(report: HatexscoreReport) -> set[str]:
 
 
 NO_GROUP: dict[str, Any] = {"TGI": None}
-CHANGED: dict[str, dict[str, Any]] = {  # by version 2.0: a group that is not there, or not attacked
+CHANGED: dict[str, dict[str, Any]] = {  # by 2.0: a group that is not there, or not attacked
     "syn_negated_conclusion": {"CC": 1.0, "score": 1.0},
     "syn_tgi_denied": {**NO_GROUP, "score": 0.93333},
     "syn_not_hate_speech": {**NO_GROUP, "score": 0.99667},
     "syn_function_words": {**NO_GROUP, "score": 0.33333},
     "syn_apostrophe_s": {**NO_GROUP, "score": 0.33333},
     "syn_refused_probability": NO_GROUP,
+    "syn_label_mismatch": {"HTC": 0.0, "CC": 0.0, "score": 0.1},  # concludes the opposite
 }
 
 
