@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from services.hatexscore.report import ConsistencyRule, Direction, Label
+from services.hatexscore.report import ConsistencyRule, DropDirection, Label
 from shared.errors import DegenerateInput
 from shared.statistics import ranks
 
@@ -46,7 +46,7 @@ def relative_drop(label: Label, original: float, masked: float) -> float | None:
     return None if decided < LEAST_DECIDED else (original - masked) / decided
 
 
-def direction(label: Label, original: float, masked: float) -> Direction:
+def drop_direction(label: Label, original: float, masked: float) -> DropDirection:
     """Whether what is quoted makes for the decision or against it."""
     moved = original - masked if label == "hateful" else masked - original
     if abs(moved) <= ranks.TIE:

@@ -27,8 +27,10 @@ from services.hatexscore.report import (
     HatexscoreComponents,
     HatexscoreReason,
     HatexscoreReport,
+    Label,
     OtherQuotation,
     Part,
+    QuotesMatter,
     RandomSpans,
     VariantOutcome,
 )
@@ -43,6 +45,9 @@ from shared.statistics import ranks
 SENT_FOR_ANOTHER = (
     "the probability sent for the masked text was taken, though this variant masks other words"
 )
+
+LEVEL = 0.05  # p up to which random spans do not explain what the quotes do
+MOST_TOLD = 10**15  # placements; more are not counted out
 
 CONTESTED = "the conclusion is contested: the explanation also states the opposite of the text"
 CONTRADICTED = "the explanation concludes {stated}, the decision is {sent}"
@@ -74,6 +79,7 @@ class HateXScore(
         parsed, components = collected.parsed, self._components(request, collected)
         sent, stated = request.decision, parsed.stated_label
         reasons = tuple(self._reasons(request, collected, components))
+        control = self._control(request, collected, components.qf)
         return HatexscoreReport(
             **self.envelope(request, collected, self._doubts(request, collected)),
             score=_score(request, parsed, components),
@@ -98,7 +104,8 @@ class HateXScore(
             language=parsed.languages.found_text.code,
             explanation_language=parsed.languages.explanation_code,
             groups=tuple(sorted({mention.group for mention in parsed.groups if mention.counts})),
-            control=_control(collected),
+            control=control,
+            quotes_matter=_quotes_matter(parsed.label, components.qf, control),
         )
 
     def _components(
@@ -198,6 +205,43 @@ class HateXScore(
             for why in dict.fromkeys(filter(None, found)):
                 yield HatexscoreReason(component=component, code=why.code, detail=why.detail)
 
+    def _control(
+        self, request: HatexscoreRequest, collected: HatexscoreCollected, qf: float | None
+    ) -> RandomSpans | None:
+        original, masked, found = collected.original, collected.masked, collected.control
+        if found is None or original is None or masked is None:
+            return None
+        signed, observed = original - found, original - masked
+        one_sided = self.variant(request).decision_aware and collected.parsed.label == "hateful"
+        rank = (observed, signed) if one_sided else (abs(observed), np.abs(signed))
+        expected = None if qf is None else self._expected(request, collected, signed)
+        return RandomSpans(
+            draws=signed.size,
+            placements=collected.others if collected.others <= MOST_TOLD else None,
+            exact=signed.size == collected.others,
+            p_value=ranks.p_value(*rank),
+            attainable_p=ranks.attainable_p(signed.size),
+            quoted_drop=abs(observed),
+            mean_drop=float(np.mean(np.abs(signed))),
+            sd_drop=float(np.std(np.abs(signed), ddof=1)) if signed.size > 1 else None,
+            share_beaten=kernel.share_beaten(*rank),
+            drops=tuple(np.abs(signed).tolist()),
+            signed_drops=tuple(signed.tolist()),
+            qf_mean=expected,
+            qf_excess=None if qf is None or expected is None else qf - expected,
+        )
+
+    def _expected(
+        self, request: HatexscoreRequest, collected: HatexscoreCollected, signed: kernel.Floats
+    ) -> float | None:
+        """Mean QF of random quotes. signed: (R,) their drops."""
+        label = collected.parsed.label
+        if label is None:
+            return None
+        aware = self.variant(request).decision_aware
+        moved = float(np.mean(np.maximum(signed, 0.0) if aware else np.abs(signed)))
+        return kernel.quotation_faithfulness(label, min(1.0, moved))
+
     def in_force(
         self, request: HatexscoreRequest, collected: HatexscoreCollected
     ) -> Mapping[str, Any]:
@@ -264,6 +308,8 @@ def _opposing(collected: HatexscoreCollected, tau: float) -> bool:
     """Whether P(hateful) is higher by as much as tau without the quotes."""
     if collected.original is None or collected.masked is None:
         return False
+    if not collected.parsed.quoting.counts:
+        return False
     risen = collected.masked - collected.original
     return risen > ranks.TIE and risen >= tau - ranks.TIE
 
@@ -282,7 +328,7 @@ def _movement(collected: HatexscoreCollected) -> dict[str, Any]:
     return {
         **signed,
         "relative_drop": kernel.relative_drop(label, original, masked),
-        "direction": kernel.direction(label, original, masked),
+        "drop_direction": kernel.drop_direction(label, original, masked),
     }
 
 
@@ -375,19 +421,15 @@ def _conclusion(request: HatexscoreRequest, parsed: ParsedExplanation) -> Conclu
     )
 
 
-def _control(collected: HatexscoreCollected) -> RandomSpans | None:
-    if collected.control is None or collected.original is None or collected.masked is None:
+def _quotes_matter(
+    label: Label | None, qf: float | None, control: RandomSpans | None
+) -> QuotesMatter | None:
+    """Whether the quotes of a hateful decision move P more than random spans do."""
+    if label != "hateful" or qf is None or control is None or control.p_value is None:
         return None
-    quoted_drop = kernel.drop(collected.original, collected.masked)
-    null = np.abs(collected.original - collected.control)
-    return RandomSpans(
-        draws=null.size,
-        quoted_drop=quoted_drop,
-        mean_drop=float(np.mean(null)),
-        sd_drop=float(np.std(null, ddof=1)) if null.size > 1 else None,
-        share_beaten=kernel.share_beaten(quoted_drop, null),
-        drops=tuple(null.tolist()),
-    )
+    if ranks.attainable_p(control.draws) > LEVEL:
+        return "too_few"
+    return "yes" if control.p_value <= LEVEL else "no"
 
 
 def _outcome(

@@ -44,7 +44,7 @@ SetAside = Literal[
 QuotationReason = Literal["label", "idiom", "gloss", "other_source", "echo", "unattributed"]
 Part = Literal["htc", "qf", "tgi", "cc", "score"]
 ConsistencyRule = Literal["causal", "eq5", "reference"]
-Direction = Literal["supports", "opposes", "none"]
+DropDirection = Literal["supports", "opposes", "none"]
 QuotesMatter = Literal["yes", "no", "too_few"]
 Probability = Annotated[float, Field(ge=0, le=1)]
 Offset = Annotated[int, Field(ge=0, description="character offset (Unicode code points)")]
@@ -193,17 +193,45 @@ class OtherVerdict(Message):
 class RandomSpans(Message):
     """The control: what masking random spans of the same lengths does to P(hateful)."""
 
-    draws: int = Field(ge=1, description="random placements, the quoted one excluded")
+    draws: int = Field(ge=1, description="different random placements, the quoted one excluded")
+    placements: int | None = Field(
+        default=None,
+        ge=1,
+        description="that exist besides the quoted one; null above 1e15, and before version 2.0",
+    )
+    exact: bool = Field(default=False, description="whether all of them were compared with")
+    p_value: float | None = Field(
+        default=None,
+        gt=0,
+        le=1,
+        description="one-sided, (1 + draws that reach the quotes) / (1 + draws): how often random "
+        "spans do as well; lower is stronger. `robust`, hateful: of the signed drop; else of |dp|, "
+        "which for a non-hateful decision is shown without judgement",
+    )
+    attainable_p: float | None = Field(
+        default=None, gt=0, le=1, description="the least p that so many draws can give"
+    )
     quoted_drop: float = Field(ge=0, le=1, description="|dp| of masking the quotes, probability")
     mean_drop: float = Field(ge=0, le=1, description="mean |dp| over the draws, probability")
     sd_drop: float | None = Field(
         ge=0, le=1, description="standard deviation of |dp| (n - 1); null for a single draw"
     )
     share_beaten: float = Field(
-        ge=0, le=1, description="draws with a smaller |dp|, ties half; 0.5 is chance"
+        ge=0,
+        le=1,
+        description="draws that the quotes beat, in what `p_value` is of, ties half; 0.5 is chance",
     )
     drops: tuple[Probability, ...] = Field(
         default=(), description="|dp| of each draw, probability, in the order of drawing"
+    )
+    signed_drops: tuple[Annotated[float, Field(ge=-1, le=1)], ...] = Field(
+        default=(), description="dp of each draw, as `signed_drop`"
+    )
+    qf_mean: float | None = Field(
+        default=None, ge=0, le=1, description="QF that the draws would have, on average"
+    )
+    qf_excess: float | None = Field(
+        default=None, ge=-1, le=1, description="QF less `qf_mean`; 0 is chance, higher is better"
     )
 
 
@@ -302,7 +330,7 @@ class HatexscoreReport(Report):
         description="`signed_drop` over P of the decision, [-19, 19], to compare across texts; "
         "null where that P is under 0.05",
     )
-    direction: Direction | None = Field(
+    drop_direction: DropDirection | None = Field(
         default=None,
         description="whether what is quoted makes for the decision (`supports`) or against it "
         "(`opposes`); `none`: masking moves nothing; null where `signed_drop` is, or the decision",
@@ -371,6 +399,9 @@ class DecisionMeans(Message):
     score: Interval
     components: dict[str, Interval] = Field(description="mean of htc, qf, tgi and cc, each [0, 1]")
     share_beaten: Interval = Field(description="as in the report")
+    qf_excess: Interval | None = Field(
+        default=None, description="QF above that of random quotes, mean; 0 is chance"
+    )
 
 
 class ModelAgreement(Message):
@@ -406,6 +437,11 @@ class HatexscoreBatchReport(BatchReport):
     )
     model_agreement: ModelAgreement | None = Field(
         default=None, description="null where no model was asked about a decision"
+    )
+    evidence: Interval | None = Field(
+        default=None,
+        description="share of hateful decisions whose quotes move P more than random spans do, "
+        "p <= 0.05, of those where so small a p can be had; 0.05 is chance",
     )
     labels: LabelConflicts
     groups: dict[str, int] = Field(description="group that counts as identified → results")

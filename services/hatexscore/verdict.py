@@ -15,6 +15,7 @@ from services.hatexscore.report import (
 from shared.contracts import ReasonCode
 from shared.page_text import Tone, Verdict, significant
 
+CONFLICT = " It concludes otherwise than the decision that was sent."
 EVEN = 0.5  # share of random spans beaten, by chance
 CONSISTENT = {
     1.0: "and is consistent",
@@ -27,6 +28,8 @@ def verdict(report: HatexscoreReport) -> Verdict:
     """The report in words. Without a comparison with chance it is never praised."""
     if report.score is None:
         said = "The score is undefined; the parts below say why."
+        if report.label_match is False:
+            return Verdict(f"{said}{CONFLICT}", "bad", _chance(report))
         return Verdict(said, "neutral", _chance(report))
     parts = report.components
     claims = (
@@ -44,16 +47,27 @@ def _judged(report: HatexscoreReport) -> tuple[str, Tone]:
     """What is said beside the claims, and the tone of all."""
     parts, control = report.components, report.control
     if report.label_match is False:
-        return " It concludes otherwise than the decision that was sent.", "bad"
+        return CONFLICT, "bad"
     if parts.cc is None:
         return "", "neutral"
     if parts.cc != 1 or parts.htc != 1:
         return "", "bad"
     if control is None:
         return "", "neutral"
-    if hateful(report) and control.share_beaten <= EVEN:
+    if not hateful(report):
+        return "", "good"
+    if _no_more_than_chance(report, control.share_beaten):
         return " But random spans move P(hateful) as much as its quotes do.", "neutral"
+    if report.quotes_matter == "too_few":
+        return " Whether its quotes do more than random spans cannot be told.", "neutral"
     return "", "good"
+
+
+def _no_more_than_chance(report: HatexscoreReport, share_beaten: float) -> bool:
+    """By the p-value; of results before version 2.0 by the share."""
+    if report.quotes_matter is None:
+        return share_beaten <= EVEN
+    return report.quotes_matter == "no"
 
 
 def _concluding(report: HatexscoreReport) -> str:
@@ -84,13 +98,33 @@ def _chance(report: HatexscoreReport) -> str:
     if control is None:
         return "There is no comparison with chance; the warnings say why."
     spans = "random span" if control.draws == 1 else "random spans"
+    far = "lowers P(hateful) more" if _signed(report) else "moves P(hateful) more"
     said = (
-        f"Masking the quotes moves P(hateful) more than {control.share_beaten:.0%} of "
-        f"{control.draws} {spans} of the same lengths; chance would be 50%, ties count half."
+        f"Masking the quotes {far} than {control.share_beaten:.0%} of "
+        f"{'all ' if control.exact else ''}{control.draws} {spans} of the same lengths; chance "
+        "would be 50%, ties count half."
     )
     if report.predicted_label == "non-hateful":
         return f"{said} For a non-hateful decision little movement is wanted."
-    return said
+    return f"{said}{_beyond_chance(report)}"
+
+
+def _beyond_chance(report: HatexscoreReport) -> str:
+    control = report.control
+    if control is None or control.p_value is None or report.quotes_matter is None:
+        return ""
+    if report.quotes_matter == "too_few":
+        there = "other placements exist" if control.exact else "were drawn"
+        return (
+            f" Whether that is beyond chance cannot be told: only {control.draws} {there}, so that "
+            f"p is {significant(control.p_value)} and never below {_least(control.draws)}."
+        )
+    judged = "beyond chance" if report.quotes_matter == "yes" else "no more than random spans do"
+    return f" That is {judged} (p = {significant(control.p_value)})."
+
+
+def _least(draws: int) -> str:
+    return significant(1 / (1 + draws))
 
 
 TIE = 1e-12  # probabilities and scores: equal in theory, unequal in floats
@@ -163,10 +197,22 @@ def faithfulness(report: HatexscoreReport) -> str:
         carry = "do not carry it" if hateful(report) else "carry no hate"
         return f"{said} Without them it is higher, so the quotes {carry}: QF is {significant(qf)}."
     if hateful(report):
-        return f"{said} A hateful decision should rest on its quotes: QF is this movement."
+        rest = "A hateful decision should rest on its quotes: QF is this movement."
+        return f"{said} {rest}{_beside_qf(report)}"
     return (
         f"{said} A non-hateful decision should not hang on its quotes: "
         f"QF is 1 − {significant(drop)} = {significant(qf)}."
+    )
+
+
+def _beside_qf(report: HatexscoreReport) -> str:
+    """Chance: QF without it is no evidence."""
+    control = report.control
+    if control is None or control.p_value is None:
+        return " There is no comparison with chance."
+    return (
+        f" It beats {control.share_beaten:.0%} of {control.draws} random spans, "
+        f"p = {significant(control.p_value)}."
     )
 
 
@@ -274,7 +320,12 @@ def contradicted(report: HatexscoreReport) -> bool:
 
 def _aware(report: HatexscoreReport) -> bool:
     """Since version 2.0 the robust variant asks which way masking moves P."""
-    return report.provenance.variant == "robust" and report.direction is not None
+    return report.provenance.variant == "robust" and report.drop_direction is not None
+
+
+def _signed(report: HatexscoreReport) -> bool:
+    """Whether the draws are compared by how far they lower P."""
+    return _aware(report) and hateful(report)
 
 
 def _upwards(report: HatexscoreReport) -> bool:

@@ -134,10 +134,10 @@ def test_a_model_in_process_that_decides_otherwise_is_told() -> None:
 def test_the_two_decisions_see_one_movement_from_two_sides(
     label: Label, original: float, masked: float
 ) -> None:
-    seen = kernel.direction(label, original, masked)
+    seen = kernel.drop_direction(label, original, masked)
     mirrored = {"supports": "opposes", "opposes": "supports", "none": "none"}
-    assert kernel.direction(OTHER[label], original, masked) == mirrored[seen]
-    assert kernel.direction(label, masked, original) == mirrored[seen]
+    assert kernel.drop_direction(OTHER[label], original, masked) == mirrored[seen]
+    assert kernel.drop_direction(label, masked, original) == mirrored[seen]
     found = kernel.relative_drop(label, original, masked)
     assert found is None or -19 - 1e-9 <= found <= 19 + 1e-9
     if found is not None and seen != "none":
@@ -155,7 +155,7 @@ def test_no_more_goes_with_the_quotes_than_was_there(original: float, masked: fl
 def test_quotes_whose_removal_makes_it_worse_do_not_carry_a_hateful_decision() -> None:
     report = explained("hateful", "hateful", 0.6, 0.95)
     assert (report.components.qf, report.components.cc, report.score) == (0, 0, 0.5)
-    assert report.direction == "opposes"
+    assert report.drop_direction == "opposes"
     assert OPPOSING in report.warnings
     assert "Without them it is higher" in faithfulness(report)
     printed = explained("hateful", "hateful", 0.6, 0.95, variant="paper")
@@ -164,7 +164,7 @@ def test_quotes_whose_removal_makes_it_worse_do_not_carry_a_hateful_decision() -
 
 def test_quotes_that_made_a_text_harmless_speak_for_that_decision() -> None:
     report = explained("non-hateful", "non-hateful", 0.1, 0.9)
-    assert (report.components.qf, report.components.cc, report.direction) == (1, 1, "supports")
+    assert (report.components.qf, report.components.cc, report.drop_direction) == (1, 1, "supports")
     assert OPPOSING not in report.warnings
 
 
