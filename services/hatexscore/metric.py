@@ -77,7 +77,6 @@ class HateXScore(
         self, request: HatexscoreRequest, collected: HatexscoreCollected
     ) -> HatexscoreReport:
         parsed, components = collected.parsed, self._components(request, collected)
-        sent, stated = request.decision, parsed.stated_label
         reasons = tuple(self._reasons(request, collected, components))
         control = self._control(request, collected, components.qf)
         return HatexscoreReport(
@@ -94,10 +93,7 @@ class HateXScore(
             probability_masked=collected.masked,
             probability_reading=collected.reading,
             **_movement(collected),
-            predicted_label=parsed.label,
-            predicted_label_sent=request.predicted_label,
-            stated_label=stated,
-            label_match=sent == stated if sent and stated else None,
+            **_labels(request, parsed),
             conclusion=_conclusion(request, parsed),
             other_verdicts=parsed.others,
             reader=parsed.reader,
@@ -292,6 +288,17 @@ def _described(collected: HatexscoreCollected) -> HatexscoreCollected:
         models=(*collected.models, *used),
         languages=Languages(text=found.found_text, explanation=found.found_explanation),
     )
+
+
+def _labels(request: HatexscoreRequest, parsed: ParsedExplanation) -> dict[str, Any]:
+    """The decision as sent and in force, beside the one that is stated."""
+    sent, stated = request.decision, parsed.stated_label
+    return {
+        "predicted_label": parsed.label,
+        "predicted_label_sent": request.predicted_label,
+        "stated_label": stated,
+        "label_match": sent == stated if sent and stated else None,
+    }
 
 
 def contradicted(request: HatexscoreRequest, parsed: ParsedExplanation) -> bool:
