@@ -274,5 +274,5 @@ def test_qf_stands_beside_its_p() -> None:
     assert report.control is not None
     assert report.quotes_matter == "too_few"
     assert "p = " in why(made, "QF")
-    assert f"only {report.control.draws} other placements exist" in made.verdict.chance
+    assert f"only {report.control.draws} other placements exist" in (made.verdict.chance or "")
     assert "cannot be told: too few placements" in shown(request, report)
