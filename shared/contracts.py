@@ -227,6 +227,7 @@ ReasonCode = Literal[
     "untrained-language",
     "probability-missing",
     "label-unknown",
+    "model-disagrees",
     "quote-not-found",
     UnreadCode,
 ]

@@ -1,4 +1,5 @@
-"""A batch as CSV, a row a line: scores and every number of the components and the control.
+"""A batch as CSV, a row a line: scores, every number of the components and the control, and what
+else the metric says in numbers and words of its own.
 
 Source of the form: RFC 4180. Texts that a spreadsheet would run as formulas are quoted.
 """
@@ -14,7 +15,7 @@ from typing import Any, Union, get_args, get_origin
 
 from sqlalchemy import Engine
 
-from shared.contracts import Message
+from shared.contracts import Message, Report
 from shared.ledger import batch_lines
 from shared.ledger.batch_lines import EndedLine
 from shared.ledger.batches import Batch
@@ -50,7 +51,8 @@ def written(engine: Engine, batch: Batch, contract: ServiceContract | None) -> I
 
 
 def numbers_of(report: type[Message]) -> list[tuple[str, ...]]:
-    """The paths of all single values in the components and the control of such a report.
+    """The paths of all single values in the components and the control of such a report, then of
+    its metric's own numbers and fixed words beside them: no text of a caller is among those.
 
     Lists and dictionaries have no columns of their own: their length differs from line to line.
     """
@@ -59,7 +61,18 @@ def numbers_of(report: type[Message]) -> list[tuple[str, ...]]:
         for part in PARTS
         if part in report.model_fields
         for path in _paths(report.model_fields[part].annotation, (part,))
-    ]
+    ] + [(name,) for name in _own_values(report)]
+
+
+def _own_values(report: type[Message]) -> Iterator[str]:
+    """What every report has is in columns of its own, or about the whole batch."""
+    if not issubclass(report, Report):
+        return
+    for name, field in report.model_fields.items():
+        kinds = _alternatives(field.annotation)
+        fixed = bool(kinds) and str not in kinds and all(map(_is_scalar, kinds))
+        if fixed and name not in Report.model_fields:
+            yield name
 
 
 def _paths(kind: Any, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:

@@ -56,6 +56,7 @@ def batch_report(
             for decision, own in sorted(_by_decision(rows).items())
         },
         model_agreement=agreement,
+        evidence=_evidence(rows, over),
         labels=label_conflicts(rows),
         groups=dict(sorted(Counter(g for row in rows for g in row.report.groups).items())),
         languages=dict(sorted(Counter(row.report.language for row in rows).items())),
@@ -88,7 +89,22 @@ def _means(
             for part in HatexscoreComponents.model_fields
         },
         share_beaten=mean("share_beaten", [one.share_beaten if one else None for one in controls]),
+        qf_excess=over.mean(
+            f"{name} qf_excess".strip(),
+            [one.qf_excess if one else None for one in controls],
+            keys,
+            (-1.0, 1.0),
+        ),
     )
+
+
+def _evidence(rows: Sequence[Row], over: BatchStatistics[BatchReportRequest]) -> Interval | None:
+    """Of the hateful decisions that can be told."""
+    told = [row for row in rows if row.report.quotes_matter in ("yes", "no")]
+    if not told:
+        return None
+    found = [float(row.report.quotes_matter == "yes") for row in told]
+    return over.share(found, over.keys(told))
 
 
 def model_agreement(

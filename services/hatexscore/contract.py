@@ -385,7 +385,7 @@ CONTRACT = MetricContract(
     },
     batch_report=HatexscoreBatchReport,
     batch_summary="Means of the four parts with intervals, and label conflicts, over many results",
-    batch_intervals=13,
+    batch_intervals=18,
     form=(
         FormField(name="text", label="Text", hint="what was moderated"),
         FormField(

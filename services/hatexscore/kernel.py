@@ -13,11 +13,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from services.hatexscore.report import ConsistencyRule, Label
+from services.hatexscore.report import ConsistencyRule, DropDirection, Label
 from shared.errors import DegenerateInput
 from shared.statistics import ranks
 
 Floats = NDArray[np.float64]
+
+DECIDING = 0.5  # P(hateful) from which a model decides so
+LEAST_DECIDED = 0.05  # P of the decision of which a drop can be a share
 
 
 def drop(original: float, masked: float) -> float:
@@ -25,10 +28,41 @@ def drop(original: float, masked: float) -> float:
     return abs(original - masked)
 
 
+def carried(original: float, masked: float) -> float:
+    """max(0, p_orig - p_mask), [0, 1]: how much of P(hateful) goes with the quoted words.
+
+    Deviates: Eq. 3 takes the amount, so that words which make a text *less* hateful would count as
+    what a hateful decision rests on, and against a non-hateful one.
+    """
+    return max(0.0, original - masked)
+
+
+def relative_drop(label: Label, original: float, masked: float) -> float | None:
+    """p_orig - p_mask as a share of the P of the decision, signed; [-19, 19].
+
+    None where that P is under 0.05: a share of nearly nothing tells nothing.
+    """
+    decided = original if label == "hateful" else 1.0 - original
+    return None if decided < LEAST_DECIDED else (original - masked) / decided
+
+
+def drop_direction(label: Label, original: float, masked: float) -> DropDirection:
+    """Whether what is quoted makes for the decision or against it."""
+    moved = original - masked if label == "hateful" else masked - original
+    if abs(moved) <= ranks.TIE:
+        return "none"
+    return "supports" if moved > 0 else "opposes"
+
+
+def agrees(label: Label, original: float) -> bool:
+    """Whether a model with this P(hateful), [0, 1], makes the decision itself."""
+    return (original >= DECIDING) == (label == "hateful")
+
+
 def quotation_faithfulness(label: Label, quoted_drop: float) -> float:
     """Eq. 3 for a non-trivial quotation, [0, 1], higher = more faithful.
 
-    quoted_drop: |p_orig - p_mask| of masking every quoted span, [0, 1].
+    quoted_drop: by masking every quoted span, [0, 1]: `drop` as printed, `carried` in `robust`.
 
     A hateful decision should rest on what is quoted, a non-hateful one should not hang on it.
     """
@@ -68,6 +102,30 @@ def consistency(
     if label is None:
         return hateful if hateful == harmless else None
     return hateful if label == "hateful" else harmless
+
+
+def causal_consistency(
+    label: Label | None, qf: float | None, groups: NamedGroups | None, tau: float
+) -> float | None:
+    """The rule `causal` over three values: 0 where one condition is false, whatever the others are.
+
+    qf, groups: None where unknown. None where an unknown one decides, or the unknown label does.
+    """
+    evident = None if qf is None else _at_least(qf, tau)
+    calm = None if qf is None else not _at_least(1.0 - qf, tau)
+    named = None if groups is None else groups.named
+    unattacked = None if groups is None else not groups.attacked
+    hateful, harmless = _all(evident, named), _all(calm, unattacked)
+    if label is None:
+        return hateful if hateful == harmless else None
+    return hateful if label == "hateful" else harmless
+
+
+def _all(*conditions: bool | None) -> float | None:
+    """Kleene's conjunction."""
+    if any(condition is False for condition in conditions):
+        return 0.0
+    return None if None in conditions else 1.0
 
 
 def _at_least(value: float, threshold: float) -> bool:

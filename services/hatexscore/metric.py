@@ -20,29 +20,42 @@ from services.hatexscore.explanation import (
 from services.hatexscore.model_calls import NO_CONTROL, HatexscoreCollected, ask_classifiers
 from services.hatexscore.reader import read_by_model
 from services.hatexscore.report import (
+    NO_WITNESS,
     Conclusion,
     HallucinatedQuote,
     HatexscoreBatchReport,
     HatexscoreComponents,
     HatexscoreReason,
     HatexscoreReport,
+    Label,
     OtherQuotation,
     Part,
+    QuotesMatter,
     RandomSpans,
     VariantOutcome,
 )
 from services.hatexscore.variants import VARIANTS, HatexscoreVariant
-from shared.contracts import BatchReportRequest, Languages, Scored
+from shared.contracts import BatchReportRequest, Languages, ReasonCode, Scored
 from shared.estimates import BatchStatistics
 from shared.language import Obstacle
 from shared.metric import Metric
 from shared.models.ports import models
+from shared.statistics import ranks
 
 SENT_FOR_ANOTHER = (
     "the probability sent for the masked text was taken, though this variant masks other words"
 )
 
+LEVEL = 0.05  # p up to which random spans do not explain what the quotes do
+MOST_TOLD = 10**15  # placements; more are not counted out
+
 CONTESTED = "the conclusion is contested: the explanation also states the opposite of the text"
+CONTRADICTED = "the explanation concludes {stated}, the decision is {sent}"
+DISAGREES = (
+    "the asked model gives P(hateful) = {p}; it does not make the decision that is explained, so "
+    "that masking cannot show what the decision rests on"
+)
+OPPOSING = "the quotes speak against the decision: without them P(hateful) is higher"
 
 
 class HateXScore(
@@ -64,42 +77,166 @@ class HateXScore(
         self, request: HatexscoreRequest, collected: HatexscoreCollected
     ) -> HatexscoreReport:
         parsed, components = collected.parsed, self._components(request, collected)
-        sent, stated = request.decision, parsed.stated_label
+        reasons = tuple(self._reasons(request, collected, components))
+        control = self._control(request, collected, components.qf)
         return HatexscoreReport(
-            **self.envelope(request, collected, _doubts(parsed)),
+            **self.envelope(request, collected, self._doubts(request, collected)),
             score=_score(request, parsed, components),
             components=components,
+            undefined=_undefined(reasons),
             not_applicable=_not_applicable(parsed),
-            reasons=tuple(_reasons(request, collected, components)),
+            reasons=reasons,
             **_partial(request, parsed, components),
             evidence=(*parsed.quoting.evidence, *parsed.groups),
             **_quotations(parsed.quoting),
             probability_original=collected.original,
             probability_masked=collected.masked,
             probability_reading=collected.reading,
-            predicted_label=parsed.label,
-            predicted_label_sent=request.predicted_label,
-            stated_label=stated,
-            label_match=sent == stated if sent and stated else None,
+            **_movement(collected),
+            **_labels(request, parsed),
             conclusion=_conclusion(request, parsed),
             other_verdicts=parsed.others,
             reader=parsed.reader,
             language=parsed.languages.found_text.code,
             explanation_language=parsed.languages.explanation_code,
             groups=tuple(sorted({mention.group for mention in parsed.groups if mention.counts})),
-            control=_control(collected),
+            control=control,
+            quotes_matter=_quotes_matter(parsed.label, components.qf, control),
         )
 
     def _components(
         self, request: HatexscoreRequest, collected: HatexscoreCollected
     ) -> HatexscoreComponents:
+        parsed = collected.parsed
+        qf = self._faithfulness(request, collected)
+        if self.variant(request).decision_aware and contradicted(request, parsed):
+            return HatexscoreComponents(htc=0.0, qf=qf, tgi=parsed.tgi, cc=0.0)
+        cc = self._coherence(request, collected, qf)
+        return HatexscoreComponents(htc=parsed.htc, qf=qf, tgi=parsed.tgi, cc=cc)
+
+    def _faithfulness(
+        self, request: HatexscoreRequest, collected: HatexscoreCollected
+    ) -> float | None:
+        """Eq. 3; None where `_obstacle` says why."""
+        if self._obstacle(request, collected) is not None:
+            return None
+        parsed, moved = collected.parsed, self._moved(request, collected)
+        if not parsed.quoting.counts or parsed.label is None or moved is None:
+            return 0.0  # nothing, or everything, is quoted
+        return kernel.quotation_faithfulness(parsed.label, moved)
+
+    def _moved(self, request: HatexscoreRequest, collected: HatexscoreCollected) -> float | None:
+        """How far masking moved P(hateful), as this variant takes it, [0, 1]."""
+        if collected.original is None or collected.masked is None:
+            return None
+        moved = kernel.carried if self.variant(request).decision_aware else kernel.drop
+        return moved(collected.original, collected.masked)
+
+    def _obstacle(
+        self, request: HatexscoreRequest, collected: HatexscoreCollected
+    ) -> Obstacle | None:
+        """Why QF is undefined, or None. To quote nothing is a fact about the explanation."""
+        label, original = collected.parsed.label, collected.original
+        if collected.no_probability is not None or not collected.parsed.quoting.counts:
+            return collected.no_probability
+        if label is None:
+            return Obstacle("label-unknown", LABEL_UNKNOWN)
+        if original is None or not self.variant(request).decision_aware:
+            return None
+        return None if kernel.agrees(label, original) else _disagreement(original)
+
+    def _coherence(
+        self, request: HatexscoreRequest, collected: HatexscoreCollected, qf: float | None
+    ) -> float | None:
+        """Eq. 5, of an explanation that does not contradict the decision."""
         parsed, row = collected.parsed, self.variant(request)
-        qf = _faithfulness(collected)
         rule = request.consistency_rule or row.consistency_rule
         tau = request.tau if row.tau is None else row.tau
         groups = _named_groups(parsed)
-        cc = None if groups is None else kernel.consistency(rule, parsed.label, qf, groups, tau)
-        return HatexscoreComponents(htc=parsed.htc, qf=qf, tgi=parsed.tgi, cc=cc)
+        if not row.decision_aware or rule != "causal":
+            if groups is None:
+                return None
+            return kernel.consistency(rule, parsed.label, qf, groups, tau)
+        obstacle = self._obstacle(request, collected)
+        if obstacle is not None and obstacle.code in NO_WITNESS:
+            return None
+        return kernel.causal_consistency(parsed.label, qf, groups, tau)
+
+    def _doubts(self, request: HatexscoreRequest, collected: HatexscoreCollected) -> Iterator[str]:
+        parsed, obstacle = collected.parsed, self._obstacle(request, collected)
+        if parsed.statement is not None and parsed.statement.confidence == "contested":
+            yield CONTESTED
+        if not self.variant(request).decision_aware:
+            return
+        if contradicted(request, parsed):
+            yield CONTRADICTED.format(stated=parsed.stated_label, sent=request.decision)
+        if obstacle is not None and obstacle.code == "model-disagrees":
+            yield obstacle.detail
+        elif parsed.label == "hateful" and _opposing(collected, request.tau):
+            yield OPPOSING
+
+    def _reasons(
+        self,
+        request: HatexscoreRequest,
+        collected: HatexscoreCollected,
+        components: HatexscoreComponents,
+    ) -> Iterator[HatexscoreReason]:
+        """Of every part that is null, and of the score through those that have weight in it."""
+        parsed, unknown = collected.parsed, Obstacle("label-unknown", LABEL_UNKNOWN)
+        faithful = self._obstacle(request, collected)
+        coherent = (parsed.no_tgi, faithful) if parsed.no_tgi or faithful else (unknown,)
+        obstacles: dict[Part, tuple[Obstacle | None, ...]] = {
+            "htc": (parsed.no_htc,),
+            "qf": (faithful,),
+            "tgi": (parsed.no_tgi,),
+            "cc": coherent,
+        }
+        weights = _weights(request, parsed)
+        null = [part for part in weights if getattr(components, part) is None]
+        every = {
+            **{part: obstacles[part] for part in null},
+            "score": tuple(one for part in null if weights[part] > 0 for one in obstacles[part]),
+        }
+        for component, found in every.items():
+            for why in dict.fromkeys(filter(None, found)):
+                yield HatexscoreReason(component=component, code=why.code, detail=why.detail)
+
+    def _control(
+        self, request: HatexscoreRequest, collected: HatexscoreCollected, qf: float | None
+    ) -> RandomSpans | None:
+        original, masked, found = collected.original, collected.masked, collected.control
+        if found is None or original is None or masked is None:
+            return None
+        signed, observed = original - found, original - masked
+        one_sided = self.variant(request).decision_aware and collected.parsed.label == "hateful"
+        rank = (observed, signed) if one_sided else (abs(observed), np.abs(signed))
+        expected = None if qf is None else self._expected(request, collected, signed)
+        return RandomSpans(
+            draws=signed.size,
+            placements=collected.others if collected.others <= MOST_TOLD else None,
+            exact=signed.size == collected.others,
+            p_value=ranks.p_value(*rank),
+            attainable_p=ranks.attainable_p(signed.size),
+            quoted_drop=abs(observed),
+            mean_drop=float(np.mean(np.abs(signed))),
+            sd_drop=float(np.std(np.abs(signed), ddof=1)) if signed.size > 1 else None,
+            share_beaten=kernel.share_beaten(*rank),
+            drops=tuple(np.abs(signed).tolist()),
+            signed_drops=tuple(signed.tolist()),
+            qf_mean=expected,
+            qf_excess=None if qf is None or expected is None else qf - expected,
+        )
+
+    def _expected(
+        self, request: HatexscoreRequest, collected: HatexscoreCollected, signed: kernel.Floats
+    ) -> float | None:
+        """Mean QF of random quotes. signed: (R,) their drops."""
+        label = collected.parsed.label
+        if label is None:
+            return None
+        aware = self.variant(request).decision_aware
+        moved = float(np.mean(np.maximum(signed, 0.0) if aware else np.abs(signed)))
+        return kernel.quotation_faithfulness(label, min(1.0, moved))
 
     def in_force(
         self, request: HatexscoreRequest, collected: HatexscoreCollected
@@ -153,22 +290,62 @@ def _described(collected: HatexscoreCollected) -> HatexscoreCollected:
     )
 
 
-def _doubts(parsed: ParsedExplanation) -> Iterator[str]:
-    if parsed.statement is not None and parsed.statement.confidence == "contested":
-        yield CONTESTED
+def _labels(request: HatexscoreRequest, parsed: ParsedExplanation) -> dict[str, Any]:
+    """The decision as sent and in force, beside the one that is stated."""
+    sent, stated = request.decision, parsed.stated_label
+    return {
+        "predicted_label": parsed.label,
+        "predicted_label_sent": request.predicted_label,
+        "stated_label": stated,
+        "label_match": sent == stated if sent and stated else None,
+    }
 
 
-def _faithfulness(collected: HatexscoreCollected) -> float | None:
-    """Eq. 3; None where a probability is missing or the label unknown."""
-    parsed = collected.parsed
-    if collected.no_probability is not None:
-        return None
-    if not parsed.quoting.counts:
-        return 0.0
-    if parsed.label is None or collected.original is None or collected.masked is None:
-        return None
-    quoted_drop = kernel.drop(collected.original, collected.masked)
-    return kernel.quotation_faithfulness(parsed.label, quoted_drop)
+def contradicted(request: HatexscoreRequest, parsed: ParsedExplanation) -> bool:
+    """Whether the explanation concludes the opposite of the decision that was sent."""
+    sent, stated = request.decision, parsed.stated_label
+    return sent is not None and stated is not None and sent != stated
+
+
+def _disagreement(original: float) -> Obstacle:
+    return Obstacle("model-disagrees", DISAGREES.format(p=f"{original:.3g}"))
+
+
+def _opposing(collected: HatexscoreCollected, tau: float) -> bool:
+    """Whether P(hateful) is higher by as much as tau without the quotes."""
+    if collected.original is None or collected.masked is None:
+        return False
+    if not collected.parsed.quoting.counts:
+        return False
+    risen = collected.masked - collected.original
+    return risen > ranks.TIE and risen >= tau - ranks.TIE
+
+
+def _movement(collected: HatexscoreCollected) -> dict[str, Any]:
+    """Which way masking moved P(hateful), and whether the asked model makes the decision."""
+    label, original, masked = collected.parsed.label, collected.original, collected.masked
+    if original is None:
+        return {}
+    agreeing = {} if label is None else {"model_agrees": kernel.agrees(label, original)}
+    if masked is None:
+        return agreeing
+    signed = {**agreeing, "signed_drop": original - masked}
+    if label is None:
+        return signed
+    return {
+        **signed,
+        "relative_drop": kernel.relative_drop(label, original, masked),
+        "drop_direction": kernel.drop_direction(label, original, masked),
+    }
+
+
+def _undefined(reasons: Sequence[HatexscoreReason]) -> dict[Part, ReasonCode]:
+    """The first reason of each part."""
+    found: dict[Part, ReasonCode] = {}
+    for reason in reasons:
+        if reason.component != "score":
+            found.setdefault(reason.component, reason.code)
+    return found
 
 
 def _quotations(quoting: QuotedSpans) -> dict[str, Any]:
@@ -233,30 +410,6 @@ def _partial(
     return {"partial_score": mean, "partial_parts": tuple(defined)}
 
 
-def _reasons(
-    request: HatexscoreRequest, collected: HatexscoreCollected, components: HatexscoreComponents
-) -> Iterator[HatexscoreReason]:
-    """Of every part that is null, and of the score through the parts that have weight in it."""
-    parsed, unknown = collected.parsed, Obstacle("label-unknown", LABEL_UNKNOWN)
-    faithful = collected.no_probability or (unknown if components.qf is None else None)
-    coherent = (parsed.no_tgi, faithful) if parsed.no_tgi or faithful else (unknown,)
-    obstacles: dict[Part, tuple[Obstacle | None, ...]] = {
-        "htc": (parsed.no_htc,),
-        "qf": (faithful,),
-        "tgi": (parsed.no_tgi,),
-        "cc": coherent,
-    }
-    weights = _weights(request, parsed)
-    null = [part for part in weights if getattr(components, part) is None]
-    every = {
-        **{part: obstacles[part] for part in null},
-        "score": tuple(one for part in null if weights[part] > 0 for one in obstacles[part]),
-    }
-    for component, found in every.items():
-        for obstacle in dict.fromkeys(filter(None, found)):
-            yield HatexscoreReason(component=component, code=obstacle.code, detail=obstacle.detail)
-
-
 def _conclusion(request: HatexscoreRequest, parsed: ParsedExplanation) -> Conclusion | None:
     statement = parsed.statement
     if statement is None:
@@ -275,19 +428,15 @@ def _conclusion(request: HatexscoreRequest, parsed: ParsedExplanation) -> Conclu
     )
 
 
-def _control(collected: HatexscoreCollected) -> RandomSpans | None:
-    if collected.control is None or collected.original is None or collected.masked is None:
+def _quotes_matter(
+    label: Label | None, qf: float | None, control: RandomSpans | None
+) -> QuotesMatter | None:
+    """Whether the quotes of a hateful decision move P more than random spans do."""
+    if label != "hateful" or qf is None or control is None or control.p_value is None:
         return None
-    quoted_drop = kernel.drop(collected.original, collected.masked)
-    null = np.abs(collected.original - collected.control)
-    return RandomSpans(
-        draws=null.size,
-        quoted_drop=quoted_drop,
-        mean_drop=float(np.mean(null)),
-        sd_drop=float(np.std(null, ddof=1)) if null.size > 1 else None,
-        share_beaten=kernel.share_beaten(quoted_drop, null),
-        drops=tuple(null.tolist()),
-    )
+    if ranks.attainable_p(control.draws) > LEVEL:
+        return "too_few"
+    return "yes" if control.p_value <= LEVEL else "no"
 
 
 def _outcome(

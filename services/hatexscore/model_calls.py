@@ -3,10 +3,11 @@
 One call a model, every text once; a model's row does not depend on the others, so that a
 request scores the same alone and in a batch (shared.models.ports).
 
-The control is our own, after the null of arXiv:2603.18579 (ICE): random spans of the same lengths
-as the quoted ones, in the same text. A quotation that moves P(hateful) no more than they do is no
-evidence. Placements are uniform over all that do not overlap, the quoted one excluded; the
-generator is keyed by seed, text and quotes, so that batches and order do not matter.
+The control is our own, after the null of arXiv:2603.18579 (ICE): random passages of the same
+lengths as the quoted ones, in the same text. A quotation that moves P(hateful) no more than they do
+is no evidence. Placements are all different, the quoted one excluded; where there are no more than
+the draws asked for, all of them are taken, and the comparison is exact. The generator is keyed by
+seed, text and lengths, so that batches and order do not matter.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 
@@ -30,13 +32,15 @@ from services.hatexscore.report import ProbabilityReading
 from services.hatexscore.variants import VARIANTS
 from services.hatexscore.words import Span
 from shared.errors import BadInput, pointing_to
-from shared.job_context import check, checking
+from shared.job_context import checking
 from shared.language import ModelLanguages, Obstacle
 from shared.metric import Collected
 from shared.models.calls import Example, text_cut
 from shared.models.judgement import Judgement, Unread, low_mass
 from shared.models.ports import models
-from shared.statistics.seeds import generator_1_0
+from shared.statistics.draws import other_runs
+from shared.statistics.placements import Places, Runs, runs_of
+from shared.statistics.seeds import generator
 
 ONE = 1 + 1e-6  # a sum of exclusive outputs, and what rounding adds to it
 NO_CONTROL = "no control: "  # so begins the warning that says why
@@ -45,7 +49,8 @@ UNAVAILABLE = "probability unavailable: QF needs P(hateful) of the text and of t
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HatexscoreCollected(Collected):
-    """P(hateful) with and without the quotes. control: of the control texts, (R,), or None.
+    """P(hateful) with and without the quotes. control: of the control texts, (R,), or None; others:
+    how many such texts there could be.
 
     no_probability: why there is none, though QF needs it. reading: how P was read, where a model's
     head does not tell it."""
@@ -54,6 +59,7 @@ class HatexscoreCollected(Collected):
     original: float | None
     masked: float | None
     control: Floats | None = None
+    others: int = 0
     no_probability: Obstacle | None = None
     reading: ProbabilityReading | None = None
 
@@ -63,6 +69,7 @@ class ClassifierTexts:
     """The texts of one request that its model classifies.
 
     hateful: the model's labels that lie on the hateful side.
+    others: placements besides the quoted one, of which `control` are the drawn ones.
     """
 
     model: str
@@ -70,6 +77,7 @@ class ClassifierTexts:
     masked: str
     hateful: tuple[str, ...]
     control: tuple[str, ...] = ()
+    others: int = 0
     warnings: tuple[str, ...] = ()
 
     @property
@@ -123,13 +131,15 @@ def _classifier_texts(
     why = VARIANTS[request.variant].why_no_control
     if why is None and request.control_draws == 0:
         why = "no draws were requested"
-    why = why or why_no_control(request.text, quoting.spans)
+    placements = RandomPlacements.of(request.text, quoting.spans)
+    why = why or placements.why_none
     if why is not None:
         warnings = (f"{NO_CONTROL}{why}",)
         return ClassifierTexts(name, request.text, quoting.masked, hateful, warnings=warnings)
-    drawn = random_placements(request.text, quoting.spans, request.seed, request.control_draws)
+    drawn = placements.draws(request.seed, request.control_draws)
     control = tuple(mask_spans(request.text, spans) for spans in checking(drawn))
-    return ClassifierTexts(name, request.text, quoting.masked, hateful, control)
+    others = placements.others
+    return ClassifierTexts(name, request.text, quoting.masked, hateful, control, others)
 
 
 def _hateful_labels(request: HatexscoreRequest, name: str) -> tuple[str, ...]:
@@ -196,6 +206,7 @@ class _Judgements:
             original=_hateful(both["text"], texts.hateful),
             masked=_hateful(both["masked text"], texts.hateful),
             control=control,
+            others=texts.others,
             no_probability=obstacle,
             reading=_reading(list(both.values())),
             models=(self._model.use,),
@@ -252,38 +263,51 @@ def _reading(found: Sequence[Judgement]) -> ProbabilityReading | None:
     )
 
 
-def why_no_control(text: str, quoted: Sequence[Span]) -> str | None:
-    """Why there is no other placement of the quoted spans, or None if there is one."""
-    counted = count_units(text)
-    blocks = touched_words(counted, quoted)
-    if not blocks:
-        return "the quoted spans hold no word"
-    if sum(last - first for first, last in blocks) == len(counted):
-        return "the quotes leave no word of the text for another placement"
-    return None
+@dataclass(frozen=True, slots=True)
+class RandomPlacements:
+    """Where passages as long as the quoted ones can stand in the same text.
 
+    Quoted words with no other word between them are one passage. others: how many placements there
+    are besides the quoted one. why_none: why there is none, or None.
+    """
 
-def random_placements(text: str, quoted: Sequence[Span], seed: int, draws: int) -> list[list[Span]]:
-    """`draws` random placements of blocks as long as the quoted ones, in words (Chinese:
-    characters); each a list of spans of the text. Requires that `why_no_control` is None."""
-    counted = count_units(text)
-    blocks = touched_words(counted, quoted)
-    lengths = np.array([last - first for first, last in blocks])
-    generator = generator_1_0(seed, str(sorted(quoted)), text)
-    drawn: list[list[Span]] = []
-    while len(drawn) < draws:
-        check()
-        placed = _place(lengths, len(counted), generator)
-        if placed != blocks:
-            drawn.append([(counted[first][0], counted[last - 1][1]) for first, last in placed])
-    return drawn
+    text: str
+    units: tuple[Span, ...]
+    observed: Places
 
+    @classmethod
+    def of(cls, text: str, quoted: Sequence[Span]) -> RandomPlacements:
+        units = count_units(text)
+        touched = touched_words(units, quoted)
+        places = (place for first, last in touched for place in range(first, last))
+        return cls(text, tuple(units), tuple(places))
 
-def _place(lengths: np.ndarray, count: int, generator: np.random.Generator) -> list[Span]:
-    """One uniform placement: shuffle the blocks, then choose their slots among the free units."""
-    order = generator.permutation(lengths)
-    free = count - int(order.sum())
-    slots = np.sort(generator.choice(free + len(order), size=len(order), replace=False))
-    before = np.concatenate(([0], np.cumsum(order - 1)[:-1]))
-    starts = slots + before
-    return [(int(start), int(start + length)) for start, length in zip(starts, order, strict=True)]
+    @property
+    def lengths(self) -> tuple[int, ...]:
+        return tuple(sorted(end - start for start, end in runs_of(self.observed)))
+
+    @property
+    def space(self) -> Runs:
+        return Runs(len(self.units), self.lengths)
+
+    @property
+    def others(self) -> int:
+        return self.space.count - 1
+
+    @property
+    def why_none(self) -> str | None:
+        if not self.observed:
+            return "the quoted spans hold no word"
+        if len(self.observed) == len(self.units):
+            return "the quotes leave no word of the text for another placement"
+        return None if self.others else "there is no other placement of the quoted words"
+
+    def draws(self, seed: int, most: int) -> list[list[Span]]:
+        """Different placements, each a list of spans of the text: all others if they are no more
+        than `most`, else so many, uniformly."""
+        random = generator(seed, "null", "spans", self.text, self.lengths)
+        drawn = other_runs(self.space, self.observed, random, most)
+        return [self._spans(places) for places in checking(islice(drawn, min(most, self.others)))]
+
+    def _spans(self, places: Places) -> list[Span]:
+        return [(self.units[first][0], self.units[last - 1][1]) for first, last in runs_of(places)]

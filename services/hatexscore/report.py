@@ -16,6 +16,7 @@ from shared.contracts import (
     Interval,
     Message,
     NullReason,
+    ReasonCode,
     Report,
     Variant,
     Word,
@@ -23,6 +24,11 @@ from shared.contracts import (
 from shared.models.judgement import Reading
 
 MOST_NAMED = 100  # results with a label conflict
+# Where the asked model cannot witness at all: a CC that is 0 for some such texts and null for the
+# others would have a mean that says nothing.
+NO_WITNESS: frozenset[ReasonCode] = frozenset(
+    {"untrained-language", "language-undecided", "model-disagrees"}
+)
 
 Label = Literal["hateful", "non-hateful"]
 Language = Literal["en", "zh", "ko"]  # that the rules read
@@ -38,6 +44,8 @@ SetAside = Literal[
 QuotationReason = Literal["label", "idiom", "gloss", "other_source", "echo", "unattributed"]
 Part = Literal["htc", "qf", "tgi", "cc", "score"]
 ConsistencyRule = Literal["causal", "eq5", "reference"]
+DropDirection = Literal["supports", "opposes", "none"]
+QuotesMatter = Literal["yes", "no", "too_few"]
 Probability = Annotated[float, Field(ge=0, le=1)]
 Offset = Annotated[int, Field(ge=0, description="character offset (Unicode code points)")]
 
@@ -45,11 +53,17 @@ Offset = Annotated[int, Field(ge=0, description="character offset (Unicode code 
 class HatexscoreComponents(Message):
     """The four parts of the score; null where undefined: `reasons` says why."""
 
-    htc: float | None = Field(ge=0, le=1, description="1: the explanation states a conclusion")
+    htc: float | None = Field(
+        ge=0,
+        le=1,
+        description="1: the explanation states a conclusion; `robust`: and not the opposite of the "
+        "decision that was sent",
+    )
     qf: float | None = Field(
         ge=0,
         le=1,
-        description="|dp| of masking the quotes if hateful, else 1 - |dp|; 0: no quote",
+        description="max(0, dp) of masking the quotes if hateful, else 1 - max(0, dp); `paper` and "
+        "`reference`: |dp|; 0: no quote",
     )
     tgi: float | None = Field(
         ge=0,
@@ -179,17 +193,45 @@ class OtherVerdict(Message):
 class RandomSpans(Message):
     """The control: what masking random spans of the same lengths does to P(hateful)."""
 
-    draws: int = Field(ge=1, description="random placements, the quoted one excluded")
+    draws: int = Field(ge=1, description="different random placements, the quoted one excluded")
+    placements: int | None = Field(
+        default=None,
+        ge=1,
+        description="that exist besides the quoted one; null above 1e15, and before version 2.0",
+    )
+    exact: bool = Field(default=False, description="whether all of them were compared with")
+    p_value: float | None = Field(
+        default=None,
+        gt=0,
+        le=1,
+        description="one-sided, (1 + draws that reach the quotes) / (1 + draws): how often random "
+        "spans do as well; lower is stronger. `robust`, hateful: of the signed drop; else of |dp|, "
+        "which for a non-hateful decision is shown without judgement",
+    )
+    attainable_p: float | None = Field(
+        default=None, gt=0, le=1, description="the least p that so many draws can give"
+    )
     quoted_drop: float = Field(ge=0, le=1, description="|dp| of masking the quotes, probability")
     mean_drop: float = Field(ge=0, le=1, description="mean |dp| over the draws, probability")
     sd_drop: float | None = Field(
         ge=0, le=1, description="standard deviation of |dp| (n - 1); null for a single draw"
     )
     share_beaten: float = Field(
-        ge=0, le=1, description="draws with a smaller |dp|, ties half; 0.5 is chance"
+        ge=0,
+        le=1,
+        description="draws that the quotes beat, in what `p_value` is of, ties half; 0.5 is chance",
     )
     drops: tuple[Probability, ...] = Field(
         default=(), description="|dp| of each draw, probability, in the order of drawing"
+    )
+    signed_drops: tuple[Annotated[float, Field(ge=-1, le=1)], ...] = Field(
+        default=(), description="dp of each draw, as `signed_drop`"
+    )
+    qf_mean: float | None = Field(
+        default=None, ge=0, le=1, description="QF that the draws would have, on average"
+    )
+    qf_excess: float | None = Field(
+        default=None, ge=-1, le=1, description="QF less `qf_mean`; 0 is chance, higher is better"
     )
 
 
@@ -239,6 +281,11 @@ class HatexscoreReport(Report):
     partial_parts: tuple[Part, ...] = Field(
         default=(), description="parts with weight that are defined"
     )
+    undefined: dict[Part, ReasonCode] = Field(
+        default_factory=dict,
+        description="part that is null → why, the first of its `reasons`; the score is null if the "
+        "part has weight",
+    )
     not_applicable: dict[Part, Annotated[str, Word]] = Field(
         default_factory=dict,
         description="part of which there is nothing to ask → why; its weight goes to the others",
@@ -264,6 +311,35 @@ class HatexscoreReport(Report):
     )
     probability_masked: float | None = Field(
         ge=0, le=1, description="P(hateful) of the masked text; null likewise"
+    )
+    model_agrees: bool | None = Field(
+        default=None,
+        description="whether the asked model makes the decision itself: P(hateful) >= 0.5 if it is "
+        "hateful, else < 0.5; `robust`: where not, QF is null, and CC with it unless the "
+        "explanation concludes the opposite. Null: no P, or no decision",
+    )
+    signed_drop: float | None = Field(
+        default=None,
+        ge=-1,
+        le=1,
+        description="P(hateful) of the text less that of the masked text, probability; > 0: what "
+        "is quoted makes the text more hateful; null where either is missing",
+    )
+    relative_drop: float | None = Field(
+        default=None,
+        description="`signed_drop` over P of the decision, [-19, 19], to compare across texts; "
+        "null where that P is under 0.05",
+    )
+    drop_direction: DropDirection | None = Field(
+        default=None,
+        description="whether what is quoted makes for the decision (`supports`) or against it "
+        "(`opposes`); `none`: masking moves nothing; null where `signed_drop` is, or the decision",
+    )
+    quotes_matter: QuotesMatter | None = Field(
+        default=None,
+        description="of a hateful decision with QF and a control: whether the quotes move P more "
+        "than random spans do, `control.p_value` <= 0.05; `too_few`: fewer than 19 draws, with "
+        "which no p can be so small. Null for a non-hateful one, where little movement is wanted",
     )
     probability_reading: ProbabilityReading | None = Field(
         default=None,
@@ -323,6 +399,9 @@ class DecisionMeans(Message):
     score: Interval
     components: dict[str, Interval] = Field(description="mean of htc, qf, tgi and cc, each [0, 1]")
     share_beaten: Interval = Field(description="as in the report")
+    qf_excess: Interval | None = Field(
+        default=None, description="QF above that of random quotes, mean; 0 is chance"
+    )
 
 
 class ModelAgreement(Message):
@@ -358,6 +437,11 @@ class HatexscoreBatchReport(BatchReport):
     )
     model_agreement: ModelAgreement | None = Field(
         default=None, description="null where no model was asked about a decision"
+    )
+    evidence: Interval | None = Field(
+        default=None,
+        description="share of hateful decisions whose quotes move P more than random spans do, "
+        "p <= 0.05, of those where so small a p can be had; 0.05 is chance",
     )
     labels: LabelConflicts
     groups: dict[str, int] = Field(description="group that counts as identified → results")

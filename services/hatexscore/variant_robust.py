@@ -5,6 +5,7 @@ Source: Hu & Lee, arXiv:2601.13547, sections 3.1 to 3.3; README.md lists the dep
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -23,6 +24,7 @@ from services.hatexscore.quote_kinds import attributed, kinds_of
 from services.hatexscore.quote_search import Haystack, Quote, QuoteSearch, is_trivial, word_spans
 from services.hatexscore.quotes import (
     Quotation,
+    count_units,
     mask_spans,
     merge_spans,
     quotations,
@@ -103,7 +105,7 @@ def read_quotations(request: HatexscoreRequest, languages: DetectedLanguages) ->
     sorted_ = sort_quotations(request.text, request.explanation, languages)
     echoes = _echoes(request.text, languages.text, sorted_.found)
     kept = _ordered(quotes for q, quotes in sorted_.found.items() if q not in echoes)
-    spans = merge_spans((quote.start, quote.end) for quote in kept)
+    spans = _joined(request.text, merge_spans((quote.start, quote.end) for quote in kept))
     other: dict[Quotation, QuotationReason] = {**sorted_.other}
     other.update(dict.fromkeys(echoes, "echo"))
     return QuotedSpans(
@@ -116,6 +118,21 @@ def read_quotations(request: HatexscoreRequest, languages: DetectedLanguages) ->
         unsearched=len(sorted_.unsearched),
         echo=bool(echoes),
     )
+
+
+def _joined(text: str, spans: Sequence[Span]) -> list[Span]:
+    """Neighbours without a word between them as one span: one passage, masked as random ones are.
+
+    spans: merged, in order.
+    """
+    starts = [start for start, _ in count_units(text)]
+    joined: list[Span] = []
+    for start, end in spans:
+        if joined and bisect_left(starts, joined[-1][1]) == bisect_left(starts, start):
+            joined[-1] = (joined[-1][0], end)
+        else:
+            joined.append((start, end))
+    return joined
 
 
 def sort_quotations(text: str, explanation: str, languages: DetectedLanguages) -> SortedQuotations:

@@ -20,11 +20,16 @@ class HatexscoreVariant:
     read: Callable[[HatexscoreRequest], ParsedExplanation]
     consistency_rule: ConsistencyRule  # where the request names none
     tau: float | None = None  # None: the request's
+    # Whether it matters which way masking moves P, whether the asked model makes the decision, and
+    # whether the explanation concludes its opposite.
+    decision_aware: bool = False
     why_no_control: str | None = None  # None: there is one
 
 
 VARIANTS: dict[Variant, HatexscoreVariant] = {
-    "robust": HatexscoreVariant(read=variant_robust.read_as_meant, consistency_rule="causal"),
+    "robust": HatexscoreVariant(
+        read=variant_robust.read_as_meant, consistency_rule="causal", decision_aware=True
+    ),
     "paper": HatexscoreVariant(read=variant_paper.read_as_printed, consistency_rule="eq5"),
     "reference": HatexscoreVariant(
         read=variant_reference.read_as_released,

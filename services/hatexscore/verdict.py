@@ -6,6 +6,7 @@ Sentences hold our own words and numbers only; texts, quotes and group names sta
 from __future__ import annotations
 
 from services.hatexscore.report import (
+    NO_WITNESS,
     GroupEvidence,
     HatexscoreReport,
     Part,
@@ -14,7 +15,7 @@ from services.hatexscore.report import (
 from shared.contracts import ReasonCode
 from shared.page_text import Tone, Verdict, significant
 
-LANGUAGE_CODES: set[ReasonCode] = {"no-rules", "language-undecided", "untrained-language"}
+CONFLICT = " It concludes otherwise than the decision that was sent."
 EVEN = 0.5  # share of random spans beaten, by chance
 CONSISTENT = {
     1.0: "and is consistent",
@@ -27,10 +28,12 @@ def verdict(report: HatexscoreReport) -> Verdict:
     """The report in words. Without a comparison with chance it is never praised."""
     if report.score is None:
         said = "The score is undefined; the parts below say why."
+        if report.label_match is False:
+            return Verdict(f"{said}{CONFLICT}", "bad", _chance(report))
         return Verdict(said, "neutral", _chance(report))
     parts = report.components
     claims = (
-        "states a conclusion" if parts.htc == 1 else "states no conclusion",
+        _concluding(report),
         _quoting(report),
         _naming(report),
         CONSISTENT[parts.cc],
@@ -44,16 +47,35 @@ def _judged(report: HatexscoreReport) -> tuple[str, Tone]:
     """What is said beside the claims, and the tone of all."""
     parts, control = report.components, report.control
     if report.label_match is False:
-        return " It concludes otherwise than the decision that was sent.", "bad"
+        return CONFLICT, "bad"
     if parts.cc is None:
         return "", "neutral"
     if parts.cc != 1 or parts.htc != 1:
         return "", "bad"
     if control is None:
         return "", "neutral"
-    if hateful(report) and control.share_beaten <= EVEN:
+    if not hateful(report):
+        return "", "good"
+    if _no_more_than_chance(report, control.share_beaten):
         return " But random spans move P(hateful) as much as its quotes do.", "neutral"
+    if report.quotes_matter == "too_few":
+        return " Whether its quotes do more than random spans cannot be told.", "neutral"
     return "", "good"
+
+
+def _no_more_than_chance(report: HatexscoreReport, share_beaten: float) -> bool:
+    """By the p-value; of results before version 2.0 by the share."""
+    if report.quotes_matter is None:
+        return share_beaten <= EVEN
+    return report.quotes_matter == "no"
+
+
+def _concluding(report: HatexscoreReport) -> str:
+    if report.components.htc == 1:
+        return "states a conclusion"
+    if report.label_match is False:
+        return "states the opposite conclusion"
+    return "states no conclusion"
 
 
 def _naming(report: HatexscoreReport) -> str:
@@ -76,13 +98,33 @@ def _chance(report: HatexscoreReport) -> str:
     if control is None:
         return "There is no comparison with chance; the warnings say why."
     spans = "random span" if control.draws == 1 else "random spans"
+    far = "lowers P(hateful) more" if _signed(report) else "moves P(hateful) more"
     said = (
-        f"Masking the quotes moves P(hateful) more than {control.share_beaten:.0%} of "
-        f"{control.draws} {spans} of the same lengths; chance would be 50%, ties count half."
+        f"Masking the quotes {far} than {control.share_beaten:.0%} of "
+        f"{'all ' if control.exact else ''}{control.draws} {spans} of the same lengths; chance "
+        "would be 50%, ties count half."
     )
     if report.predicted_label == "non-hateful":
         return f"{said} For a non-hateful decision little movement is wanted."
-    return said
+    return f"{said}{_beyond_chance(report)}"
+
+
+def _beyond_chance(report: HatexscoreReport) -> str:
+    control = report.control
+    if control is None or control.p_value is None or report.quotes_matter is None:
+        return ""
+    if report.quotes_matter == "too_few":
+        there = "other placements exist" if control.exact else "were drawn"
+        return (
+            f" Whether that is beyond chance cannot be told: only {control.draws} {there}, so that "
+            f"p is {significant(control.p_value)} and never below {_least(control.draws)}."
+        )
+    judged = "beyond chance" if report.quotes_matter == "yes" else "no more than random spans do"
+    return f" That is {judged} (p = {significant(control.p_value)})."
+
+
+def _least(draws: int) -> str:
+    return significant(1 / (1 + draws))
 
 
 TIE = 1e-12  # probabilities and scores: equal in theory, unequal in floats
@@ -115,6 +157,11 @@ def conclusion(report: HatexscoreReport) -> str:
     """Why HTC is what it is."""
     if report.components.htc is None:
         return _undefined(report, "htc")
+    if contradicted(report):
+        return (
+            f"It concludes: {report.stated_label}, but the decision sent is "
+            f"{report.predicted_label}. Who is shown both has no definitive decision, so HTC is 0."
+        )
     if report.components.htc != 1:
         return "Nothing in the explanation states whether the text is hateful."
     if report.stated_label is None:
@@ -130,8 +177,8 @@ def conclusion(report: HatexscoreReport) -> str:
 
 def faithfulness(report: HatexscoreReport) -> str:
     """Why QF is what it is."""
-    qf, drop = report.components.qf, moved(report)
-    if qf is None and _codes(report, "qf") & LANGUAGE_CODES:
+    qf, drop = report.components.qf, _effect(report)
+    if qf is None and _codes(report, "qf") & NO_WITNESS:
         return _undefined(report, "qf")
     if not quotes(report):
         return "The explanation quotes nothing of the text, so QF is 0."
@@ -144,13 +191,28 @@ def faithfulness(report: HatexscoreReport) -> str:
     before, after = report.probability_original, report.probability_masked
     said = (
         f"Masking the quotes moves P(hateful) from {significant(before)} to "
-        f"{significant(after)}, by {significant(drop)}."
+        f"{significant(after)}, by {significant(moved(report))}."
     )
+    if _upwards(report):
+        carry = "do not carry it" if hateful(report) else "carry no hate"
+        return f"{said} Without them it is higher, so the quotes {carry}: QF is {significant(qf)}."
     if hateful(report):
-        return f"{said} A hateful decision should rest on its quotes: QF is this movement."
+        rest = "A hateful decision should rest on its quotes: QF is this movement."
+        return f"{said} {rest}{_beside_qf(report)}"
     return (
         f"{said} A non-hateful decision should not hang on its quotes: "
         f"QF is 1 − {significant(drop)} = {significant(qf)}."
+    )
+
+
+def _beside_qf(report: HatexscoreReport) -> str:
+    """Chance: QF without it is no evidence."""
+    control = report.control
+    if control is None or control.p_value is None:
+        return " There is no comparison with chance."
+    return (
+        f" It beats {control.share_beaten:.0%} of {control.draws} random spans, "
+        f"p = {significant(control.p_value)}."
     )
 
 
@@ -172,15 +234,19 @@ def identification(report: HatexscoreReport) -> str:
 def coherence(report: HatexscoreReport) -> str:
     """Why CC is what it is."""
     parts = report.components
-    if parts.qf is None:
+    if contradicted(report):
+        return "The explanation concludes the opposite of the decision, so CC is 0."
+    if parts.cc is None and parts.qf is None:
         return "Undefined, because QF is."
-    if parts.tgi is None and "tgi" not in report.not_applicable:
+    if parts.cc is None and parts.tgi is None and "tgi" not in report.not_applicable:
         return "Undefined, because TGI is."
     if parts.cc is None:
         return "Undefined: the decision is unknown, and the two decisions give different answers."
     if report.predicted_label is None:
         return f"The decision is unknown, but either one gives {significant(parts.cc)}."
     rule = report.provenance.parameters.get("consistency_rule")
+    if parts.qf is None or (parts.tgi is None and "tgi" not in report.not_applicable):
+        return "What is known is enough: one of the conditions does not hold, so CC is 0."
     if not hateful(report) and rule not in NOT_HATEFUL:
         return "The rule in force was not kept with the result."
     asked, shown, holds = _condition(report, parts.qf, str(rule))
@@ -245,3 +311,28 @@ def _is_movement(report: HatexscoreReport, qf: float, drop: float) -> bool:
     if report.predicted_label is None:
         return False
     return abs(qf - (drop if hateful(report) else 1 - drop)) <= TIE
+
+
+def contradicted(report: HatexscoreReport) -> bool:
+    """Whether HTC is 0 because the explanation concludes the opposite of the decision."""
+    return report.label_match is False and report.components.htc == 0
+
+
+def _aware(report: HatexscoreReport) -> bool:
+    """Since version 2.0 the robust variant asks which way masking moves P."""
+    return report.provenance.variant == "robust" and report.drop_direction is not None
+
+
+def _signed(report: HatexscoreReport) -> bool:
+    """Whether the draws are compared by how far they lower P."""
+    return _aware(report) and hateful(report)
+
+
+def _upwards(report: HatexscoreReport) -> bool:
+    """Whether that matters, and P(hateful) is higher without the quotes."""
+    return _aware(report) and (report.signed_drop or 0.0) < -TIE
+
+
+def _effect(report: HatexscoreReport) -> float | None:
+    """What Eq. 3 takes as the movement, probability."""
+    return 0.0 if _upwards(report) else moved(report)

@@ -15,7 +15,14 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
-from shared.statistics.placements import Placements, Places, Subsets
+from shared.statistics.placements import (
+    MOST_COUNTED,
+    MOST_RUNS,
+    Placements,
+    Places,
+    Runs,
+    Subsets,
+)
 
 Bools = NDArray[np.bool_]
 
@@ -59,6 +66,24 @@ def others(
     for rank in ranks_of(space.count, random, first):
         found = space.at(rank)
         if found != observed:
+            yield found
+
+
+def other_runs(
+    space: Runs, observed: Places, random: np.random.Generator, first: int
+) -> Iterator[Places]:
+    """As `others`. Where there are too many to rank, runs and gaps are shuffled instead."""
+    if len(space.lengths) <= MOST_RUNS and space.count <= MOST_COUNTED:
+        yield from others(space, observed, random, first)
+        return
+    gaps = space.units - sum(space.lengths) + 1
+    seen = {observed}
+    while True:
+        order = random.permutation(space.lengths).tolist()
+        chosen = np.sort(random.choice(gaps, size=len(order), replace=False)).tolist()
+        found = space.placed(order, chosen)
+        if found not in seen:
+            seen.add(found)
             yield found
 
 

@@ -25,6 +25,11 @@ def by_hash(text: str) -> float:
     return int.from_bytes(digest[:4], "big") / 2**32
 
 
+def surely(text: str) -> float:
+    """The same of a model that calls every text hateful."""
+    return 0.5 + by_hash(text) / 2
+
+
 @dataclass
 class FakeClassifier:
     """P(hateful) by a function; counts its calls."""

@@ -98,7 +98,7 @@ def test_a_model_that_decides_otherwise_is_told() -> None:
         return row(name, predicted_label="hateful", probabilities=probabilities)
 
     others = [hateful(f"o{number}", 0.2) for number in range(6)]
-    agreeing = [hateful(f"a{number}", 0.9) for number in range(4)]
+    agreeing = [hateful(f"a{number}", 0.6 + number / 10) for number in range(4)]
     report = batch_report([*others, *agreeing], REQUEST)
     found = report.model_agreement
     assert found is not None

@@ -56,13 +56,14 @@ def quoted(report: HatexscoreReport) -> set[str]:
 
 
 NO_GROUP: dict[str, Any] = {"TGI": None}
-CHANGED: dict[str, dict[str, Any]] = {  # by version 2.0: a group that is not there, or not attacked
+CHANGED: dict[str, dict[str, Any]] = {  # by 2.0: a group that is not there, or not attacked
     "syn_negated_conclusion": {"CC": 1.0, "score": 1.0},
     "syn_tgi_denied": {**NO_GROUP, "score": 0.93333},
     "syn_not_hate_speech": {**NO_GROUP, "score": 0.99667},
     "syn_function_words": {**NO_GROUP, "score": 0.33333},
     "syn_apostrophe_s": {**NO_GROUP, "score": 0.33333},
     "syn_refused_probability": NO_GROUP,
+    "syn_label_mismatch": {"HTC": 0.0, "CC": 0.0, "score": 0.1},  # concludes the opposite
 }
 
 
@@ -107,4 +108,5 @@ def test_paper_scores_what_the_tables_print_or_eq3_demands(name: str) -> None:
 def test_a_refused_probability_is_missing_and_not_zero() -> None:
     report = scored("syn_refused_probability", "robust")
     assert (report.components.qf, report.components.cc, report.score) == (None, None, None)
+    assert (report.partial_score, report.partial_parts) == (1, ("htc",))
     assert any("probability unavailable" in warning for warning in report.warnings)

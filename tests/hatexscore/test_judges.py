@@ -11,7 +11,7 @@ import pytest
 
 from services.hatexscore.contract import CONTRACT, HatexscoreRequest
 from services.hatexscore.metric import SERVICE
-from services.hatexscore.model_calls import random_placements
+from services.hatexscore.model_calls import RandomPlacements
 from services.hatexscore.quotes import mask_spans
 from services.hatexscore.report import HatexscoreReport
 from services.inference.local_models import LocalModels
@@ -24,7 +24,7 @@ from shared.models.entry import ModelEntry
 from shared.models.judgement import Judgement, Reading, unread, voted, with_mass
 from shared.models.ports import bind
 from shared.models.server_check import probe
-from tests.hatexscore.fake import FakeClassifier, by_hash
+from tests.hatexscore.fake import FakeClassifier, surely
 from tests.hatexscore.fake import bound as bound_head
 from tests.judges import TinyJudges, tiny_judges
 from tests.tiny_models.__main__ import main as tiny_models
@@ -54,7 +54,7 @@ def asking(model: str = "embedded-hate", **more: object) -> HatexscoreRequest:
 
 @pytest.fixture(scope="module")
 def tiny(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TinyJudges]:
-    drawn = [mask_spans(TEXT, spans) for spans in random_placements(TEXT, [QUOTED], 0, 20)]
+    drawn = [mask_spans(TEXT, spans) for spans in RandomPlacements.of(TEXT, [QUOTED]).draws(0, 20)]
     texts = [USER.replace("{text}", text) for text in (TEXT, MASKED, *drawn)]
     folder = tmp_path_factory.mktemp("judges")
     with tiny_judges(folder, "hate", USER, texts, LABELS, HEAD) as made:
@@ -94,15 +94,15 @@ def test_the_same_request_by_every_kind_of_judge(
     reading: Reading | None,
     oracle: Callable[[TinyJudges, str], float],
 ) -> None:
-    report = SERVICE.score(asking(model))
     original, masked = oracle(judges, TEXT), oracle(judges, MASKED)
+    report = SERVICE.score(asking(model, predicted_label=decided(original)))
     assert report.masked_text == MASKED
     assert report.probability_original == pytest.approx(original, abs=1e-5)
     assert report.probability_masked == pytest.approx(masked, abs=1e-5)
-    assert report.components.qf == pytest.approx(abs(original - masked), abs=1e-5)
+    assert report.components.qf == pytest.approx(faithful(original, masked), abs=1e-5)
     assert report.score is not None
     assert report.reasons == ()
-    drawn = random_placements(TEXT, [QUOTED], 0, 20)
+    drawn = RandomPlacements.of(TEXT, [QUOTED]).draws(0, 20)
     drops = [abs(original - oracle(judges, mask_spans(TEXT, spans))) for spans in drawn]
     assert report.control is not None
     assert report.control.drops == pytest.approx(drops, abs=1e-5)
@@ -116,7 +116,9 @@ def test_the_same_request_by_every_kind_of_judge(
 def test_a_server_that_lists_some_tokens_is_as_sure_as_its_list(judges: TinyJudges) -> None:
     judge = judges.models.judge("chat")
     [text], [masked] = (judge.judgements([Example(text=one)]) for one in (TEXT, MASKED))
-    report = SERVICE.score(asking("chat"))
+    read_p = None if text.unread else text.demand()[0]
+    label = "hateful" if read_p is None else decided(read_p)
+    report = SERVICE.score(asking("chat", predicted_label=label))
     told = report.probability_reading
     unlisted = [one.unread.code for one in (text, masked) if one.unread]
     if unlisted:
@@ -125,8 +127,8 @@ def test_a_server_that_lists_some_tokens_is_as_sure_as_its_list(judges: TinyJudg
     assert told is not None
     assert told.reading == "top-logprobs"
     assert told.uncertainty == max(text.uncertainty, masked.uncertainty) <= 0.01
-    dp = text.demand()[0] - masked.demand()[0]
-    assert report.components.qf == pytest.approx(abs(dp), abs=1e-5)
+    qf = faithful(text.demand()[0], masked.demand()[0])
+    assert report.components.qf == pytest.approx(qf, abs=1e-5)
 
 
 def test_requests_of_several_judges_in_a_batch_score_as_alone(judges: TinyJudges) -> None:
@@ -141,6 +143,17 @@ def test_a_server_without_log_probabilities_gives_no_number(judges: TinyJudges) 
     report = SERVICE.score(asking("silent"))
     assert (report.score, report.components.qf, report.control) == (None, None, None)
     assert codes(report) == {part: "no-logprobs" for part in ("qf", "cc", "score")}
+
+
+def decided(original: float) -> str:
+    """The decision of a judge with this P: any other is not explained by it."""
+    return "hateful" if original >= 0.5 else "non-hateful"
+
+
+def faithful(original: float, masked: float) -> float:
+    """QF of the judge's own decision."""
+    lost = max(0.0, original - masked)
+    return lost if decided(original) == "hateful" else 1 - lost
 
 
 def codes(report: HatexscoreReport) -> dict[str, UnreadCode | str]:
@@ -166,15 +179,17 @@ def test_heads_of_every_form_score(preset: str, more: str, tmp_path: Path) -> No
     models = LocalModels(load_catalogue(tmp_path / "models.toml"))
     bind(models)
     try:
-        report = SERVICE.score(asking("m", control_draws=2))
+        model = models.local_classifier("m")
+        column = model.labels.index("hateful")
+        [original], [masked] = model.probabilities([TEXT]), model.probabilities([MASKED])
+        label = decided(float(original[column]))
+        report = SERVICE.score(asking("m", control_draws=2, predicted_label=label))
     finally:
         bind(None)
-    model = models.local_classifier("m")
-    column = model.labels.index("hateful")
-    [original], [masked] = model.probabilities([TEXT]), model.probabilities([MASKED])
     assert report.probability_original == pytest.approx(original[column], abs=1e-5)
     assert report.probability_masked == pytest.approx(masked[column], abs=1e-5)
-    assert report.components.qf == pytest.approx(abs(original[column] - masked[column]), abs=1e-5)
+    qf = faithful(float(original[column]), float(masked[column]))
+    assert report.components.qf == pytest.approx(qf, abs=1e-5)
     assert report.score is not None
 
 
@@ -194,7 +209,7 @@ def saying(says: Callable[[str], Judgement]) -> HatexscoreReport:
 
 
 def read(text: str, mass: float = 0.9) -> Judgement:
-    p = by_hash(text)
+    p = surely(text)
     return with_mass(LABELS, (p, 1 - p), mass, "top-logprobs")
 
 
@@ -218,7 +233,9 @@ def test_random_texts_that_were_not_read_leave_no_control() -> None:
     )
     assert report.control is None
     assert report.score is not None
-    assert any("20 of 20 random texts were not read" in one for one in report.warnings)
+    drawn = len(RandomPlacements.of(TEXT, [QUOTED]).draws(0, 20))
+    said = f"{drawn} of {drawn} random texts were not read"
+    assert any(said in one for one in report.warnings)
 
 
 def test_little_mass_is_told() -> None:
@@ -238,7 +255,8 @@ def test_models_check_claims_what_holds(judges: TinyJudges, model: str, said: st
     catalogue = judges.models._catalogue
     claimed = probe(catalogue.entry(model)).metrics
     assert claimed["HateXScore"] == said
-    assert (SERVICE.score(asking(model)).components.qf is not None) == (said == "yes")
+    report = SERVICE.score(asking(model, variant="paper"))
+    assert (report.components.qf is not None) == (said == "yes")
     assert claimed["FTC"] == (said if said != "yes" else "no (tells no entailment)")
     assert claimed["ICE"] == "no (shows no tokens)"
     ice = contracts()["ice"]

@@ -12,7 +12,7 @@ from services.hatexscore.metric import SERVICE
 from services.hatexscore.report import HatexscoreReport
 from shared.contracts import Report
 from shared.errors import BadInput, Unavailable
-from tests.hatexscore.fake import FakeClassifier, bound
+from tests.hatexscore.fake import FakeClassifier, bound, surely
 
 score = SERVICE.score
 score_batch = SERVICE.score_batch
@@ -55,7 +55,9 @@ def test_any_request_is_survived_and_stays_in_its_ranges(request: HatexscoreRequ
     parts = report.components
     for value in (report.score, parts.htc, parts.qf, parts.tgi, parts.cc):
         assert value is None or 0 <= value <= 1
-    assert (report.score is None) == (None in (parts.qf, parts.cc))
+    unknown = {part for part, value in dict(parts).items() if value is None}
+    assert set(report.undefined) == unknown - set(report.not_applicable)
+    assert (report.score is None) == bool(report.undefined)
     assert report.score is not None or report.warnings
     assert HatexscoreReport.model_validate_json(report.model_dump_json()) == report
     for item in report.evidence:
@@ -201,8 +203,10 @@ def test_without_models_a_quotation_must_wait() -> None:
 
 @pytest.mark.parametrize("name", CONTRACT.examples)
 def test_the_examples_of_the_contract_score(name: str) -> None:
-    with bound(FakeClassifier()):
-        report = score(HatexscoreRequest.model_validate(CONTRACT.examples[name]))
+    request = HatexscoreRequest.model_validate(CONTRACT.examples[name])
+    agreeing = surely if request.decision == "hateful" else lambda text: 1 - surely(text)
+    with bound(FakeClassifier(agreeing)):
+        report = score(request)
     assert report.score is not None
     assert report.components.htc == 1
     json.dumps(report.model_dump(mode="json"), allow_nan=False)

@@ -1,20 +1,24 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import combinations
 
 import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from scipy.stats import chi2
 
 from services.hatexscore.contract import HatexscoreRequest
 from services.hatexscore.metric import SERVICE
-from services.hatexscore.model_calls import random_placements, why_no_control
-from services.hatexscore.quotes import MASK, count_units, mask_spans, merge_spans, touched_words
+from services.hatexscore.model_calls import RandomPlacements
+from services.hatexscore.quotes import MASK, Span, count_units, mask_spans, touched_words
 from shared.contracts import MAX_TEXT
 from shared.models import calls as op
 from shared.models.calls import Example
-from tests.hatexscore.fake import FakeClassifier, bound
+from shared.statistics.placements import MOST_RUNS, runs_of
+from shared.statistics.ranks import p_value
+from tests.hatexscore.fake import FakeClassifier, bound, by_hash
 
 score = SERVICE.score
 
@@ -33,38 +37,82 @@ def quoting(*quoted: str, text: str = WORDS, seed: int = 0) -> HatexscoreRequest
     )
 
 
-@given(st.lists(st.integers(0, 9), min_size=1, max_size=4, unique=True), st.integers(0, 2**63 - 1))
-def test_draws_have_the_quoted_lengths_and_do_not_overlap(chosen: list[int], seed: int) -> None:
+LONG = f"{WORDS} and then {WORDS.replace('the old', 'a new')} for good"
+
+
+def every(units: int, observed: set[int]) -> set[tuple[int, ...]]:
+    """The oracle: all sets of so many units whose maximal runs have the observed lengths."""
+
+    def lengths(places: tuple[int, ...]) -> list[int]:
+        return sorted(last - first for first, last in runs_of(places))
+
+    wanted = lengths(tuple(sorted(observed)))
+    sets = combinations(range(units), len(observed))
+    return {places for places in sets if lengths(places) == wanted} - {tuple(sorted(observed))}
+
+
+def drawn_units(text: str, spans: list[Span]) -> tuple[int, ...]:
+    touched = touched_words(count_units(text), spans)
+    return tuple(place for first, last in touched for place in range(first, last))
+
+
+@given(st.sets(st.integers(0, 10), min_size=1, max_size=5), st.integers(0, 2**63 - 1))
+def test_few_placements_are_all_taken_and_each_once(chosen: set[int], seed: int) -> None:
     counted = count_units(WORDS)
-    quoted = [counted[i] for i in sorted(chosen)]
-    for drawn in random_placements(WORDS, quoted, seed, 20):
-        assert drawn == merge_spans(drawn) != quoted
-        blocks = [(WORDS[start:end].split()) for start, end in drawn]
-        assert [len(block) for block in blocks] == [1] * len(quoted)
+    placements = RandomPlacements.of(WORDS, [counted[place] for place in sorted(chosen)])
+    oracle = every(len(counted), chosen)
+    assert placements.others == len(oracle)
+    drawn = [drawn_units(WORDS, spans) for spans in placements.draws(seed, 200)]
+    assert len(drawn) == len(set(drawn)) == min(200, len(oracle))
+    assert set(drawn) <= oracle
+    if len(oracle) <= 200:
+        assert set(drawn) == oracle
 
 
 def test_placements_are_uniform_over_the_other_positions() -> None:
-    counted = count_units(WORDS)
-    drawn = random_placements(WORDS, [counted[2]], 7, 9_000)
-    frequency = Counter(start for ((start, _),) in drawn)
-    assert set(frequency) == {start for start, _ in counted} - {counted[2][0]}
-    expected = 9_000 / (len(counted) - 1)
-    chi_squared = sum((n - expected) ** 2 / expected for n in frequency.values())
-    assert chi_squared < 29.6  # 0.1 % point of chi-squared with 10 - 1 degrees of freedom, + 10 %
+    counted = count_units(LONG)
+    placements = RandomPlacements.of(LONG, [counted[2]])
+    first = Counter(start for seed in range(6_000) for ((start, _),) in placements.draws(seed, 1))
+    assert set(first) == {start for start, _ in counted} - {counted[2][0]}
+    expected = 6_000 / (len(counted) - 1)
+    chi_squared = sum((n - expected) ** 2 / expected for n in first.values())
+    assert chi_squared < chi2.ppf(0.999, len(counted) - 2)
 
 
-def test_the_seed_and_the_text_key_the_draws() -> None:
-    quoted = [count_units(WORDS)[2]]
-    assert random_placements(WORDS, quoted, 1, 20) == random_placements(WORDS, quoted, 1, 20)
-    assert random_placements(WORDS, quoted, 1, 20) != random_placements(WORDS, quoted, 2, 20)
-    assert random_placements(WORDS, quoted, 1, 20) != random_placements(WORDS + " ", quoted, 1, 20)
+def test_the_seed_the_text_and_the_lengths_key_the_draws() -> None:
+    counted = count_units(LONG)
+
+    def draws(place: int, seed: int, text: str = LONG) -> list[list[Span]]:
+        return RandomPlacements.of(text, [counted[place]]).draws(seed, 10)
+
+    assert draws(2, 1) == draws(2, 1)
+    assert draws(2, 1) != draws(2, 2)
+    assert draws(2, 1) != draws(2, 1, f"{LONG} ")
+    # Quotes of the same lengths meet the same draws, but for the quoted placement of each.
+    one, other = draws(2, 1), draws(3, 1)
+    assert sum(spans in other for spans in one) >= 8
+
+
+def test_a_longer_draw_only_adds() -> None:
+    placements = RandomPlacements.of(LONG, [count_units(LONG)[2]])
+    assert placements.draws(0, 9) == placements.draws(0, 15)[:9]
+
+
+def test_a_text_with_too_many_placements_to_rank_is_drawn_from_too() -> None:
+    text = "word " * 2_000
+    quoted = count_units(text)[::20]
+    placements = RandomPlacements.of(text, quoted)
+    assert len(placements.lengths) > MOST_RUNS
+    drawn = placements.draws(0, 5)
+    assert len({tuple(spans) for spans in drawn}) == 5
+    assert {len(spans) for spans in drawn} == {len(quoted)}
 
 
 def test_a_classifier_that_looks_at_the_quoted_word_is_beaten_by_nothing() -> None:
     with bound(FakeClassifier(lambda text: 0.9 if "bridge" in text else 0.1)):
         control = score(quoting("bridge")).control
     assert control is not None
-    assert (control.draws, control.share_beaten) == (200, 1.0)
+    assert (control.draws, control.share_beaten) == (10, 1.0)
     assert (control.mean_drop, control.sd_drop) == (0.0, 0.0)
     assert control.quoted_drop == pytest.approx(0.8)
 
@@ -109,14 +157,66 @@ def test_where_there_is_no_other_placement_there_is_no_control(
 @given(st.text(max_size=60), st.integers(0, 60), st.integers(1, 20))
 def test_any_unicode_has_a_placement_or_a_reason(text: str, start: int, length: int) -> None:
     assume(start < len(text))
-    quoted = [(start, min(len(text), start + length))]
-    if why_no_control(text, quoted) is None:
-        for spans in random_placements(text, quoted, 0, 20):
+    placements = RandomPlacements.of(text, [(start, min(len(text), start + length))])
+    if placements.why_none is None:
+        for spans in placements.draws(0, 20):
             assert mask_spans(text, spans) != text
-            blocks = touched_words(count_units(text), spans)
-            assert sum(b - a for a, b in blocks) == sum(
-                b - a for a, b in touched_words(count_units(text), quoted)
-            )
+            assert len(drawn_units(text, spans)) == len(placements.observed)
+
+
+def test_quotes_that_touch_are_one_passage() -> None:
+    with bound(FakeClassifier()):
+        report = score(quoting("old bridge", "near", text=f"{WORDS}, {WORDS}"))
+        apart = score(quoting("old bridge", "village", text=f"{WORDS}, {WORDS}"))
+    assert report.masked_text is not None
+    assert apart.masked_text is not None
+    assert "the [MASK] our village" in report.masked_text
+    assert "the [MASK] near our [MASK] was" in apart.masked_text
+
+
+def test_the_p_value_counts_the_observed_and_needs_nineteen_draws() -> None:
+    with bound(FakeClassifier(lambda text: 0.9 if "bridge" in text else 0.1)):
+        few = score(quoting("bridge"))
+        many = score(quoting("bridge", text=LONG.replace("bridge", "path", 1)))
+        none = score(quoting("near", text=LONG))
+    assert few.control is not None
+    assert many.control is not None
+    assert none.control is not None
+    assert (few.control.exact, few.control.placements, few.control.draws) == (True, 10, 10)
+    assert few.control.p_value == few.control.attainable_p == pytest.approx(1 / 11)
+    assert many.control.p_value == pytest.approx(1 / (1 + many.control.draws))
+    assert (few.quotes_matter, many.quotes_matter, none.quotes_matter) == ("too_few", "yes", "no")
+    assert many.control.qf_excess == pytest.approx(0.8)
+
+
+def test_a_drop_of_the_other_sign_beats_nothing() -> None:
+    """Masking raises P: as far as any random span moves it, but not towards the decision."""
+    with bound(FakeClassifier(lambda text: 0.6 if "bridge" in text else 0.9)):
+        report = score(quoting("bridge"))
+        paper = score(quoting("bridge").model_copy(update={"variant": "paper"}))
+    assert report.control is not None
+    assert paper.control is not None
+    assert (report.control.share_beaten, report.control.p_value) == (0.0, 1.0)
+    assert paper.control.share_beaten == 1.0
+    assert report.control.signed_drops == (0.0,) * 10
+
+
+def test_p_values_are_uniform_where_the_quotation_is_random() -> None:
+    """Exact ones over k other placements are uniform on 1/(k + 1), ..., 1."""
+    values, counted = [], count_units(LONG)
+    for number in range(2_000):
+        text = f"{LONG} {number}"
+        quoted = [counted[number % len(counted)]]
+        draws = RandomPlacements.of(text, quoted).draws(number, 50)
+        null = np.array([-by_hash(mask_spans(text, spans)) for spans in draws])
+        found = p_value(-by_hash(mask_spans(text, quoted)), null)
+        assert found is not None
+        values.append(found)
+    least = 1 / (1 + len(counted))  # the number is a word, too
+    assert min(values) == pytest.approx(least)
+    assert np.mean(values) == pytest.approx((1 + least) / 2, abs=0.03)
+    for level in (4 * least, 10 * least):
+        assert np.mean(np.array(values) <= level + 1e-12) == pytest.approx(level, abs=0.04)
 
 
 def test_the_longest_text_can_be_asked_about_with_every_word_masked() -> None:

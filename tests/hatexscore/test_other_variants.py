@@ -105,7 +105,7 @@ def test_asking_changes_nothing_else_of_the_report(request: HatexscoreRequest) -
 
 def test_one_call_a_model_and_draws_for_the_asked_variant_only() -> None:
     with bound(FakeClassifier()) as model:
-        report = score(ask(other_variants=True, control_draws=7))
+        report = score(ask(text=LONGER, other_variants=True, control_draws=7))
     assert len(model.calls) == 1
     masked = 2  # `paper` masks the same words here
     assert len(model.calls[0]) == len(set(model.calls[0])) <= 1 + masked + 7
@@ -136,23 +136,35 @@ def test_a_sent_probability_is_doubted_where_other_words_are_masked() -> None:
         assert doubted[variant] == (masked != report.masked_text)
 
 
+LONGER = "The old bridge near our village was closed by lazy tourists again, and the mill as well"
+
+
 @pytest.mark.parametrize("variant", get_args(Variant))
 def test_every_draw_is_reported_and_the_mean_is_theirs(variant: Variant) -> None:
     with bound(FakeClassifier()):
-        control = score(ask(variant=variant, control_draws=11)).control
+        control = score(
+            ask(text=LONGER, variant=variant, predicted_label="hateful", control_draws=5)
+        ).control
     if variant == "reference":
         assert control is None
         return
     assert control is not None
-    assert len(control.drops) == control.draws == 11
-    assert sum(control.drops) / 11 == pytest.approx(control.mean_drop)
-    below = sum(drop < control.quoted_drop for drop in control.drops)
-    assert control.share_beaten == pytest.approx(below / 11)
+    assert len(control.drops) == len(control.signed_drops) == control.draws == 5
+    assert control.drops == tuple(map(abs, control.signed_drops))
+    assert sum(control.drops) / 5 == pytest.approx(control.mean_drop)
+    if variant == "paper":
+        below = sum(drop < control.quoted_drop for drop in control.drops)
+        assert control.share_beaten == pytest.approx(below / 5)
 
 
 def test_the_draws_come_in_the_order_of_drawing() -> None:
     with bound(FakeClassifier()):
-        few, many = (score(ask(control_draws=draws)).control for draws in (5, 20))
+        few, many = (
+            score(
+                ask(text=LONGER, explanation='It says "lazy tourists".', control_draws=draws)
+            ).control
+            for draws in (5, 10)
+        )
     assert few is not None
     assert many is not None
     assert few.drops == many.drops[:5]

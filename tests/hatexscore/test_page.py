@@ -158,7 +158,8 @@ def test_the_draws_are_a_strip_and_without_them_words() -> None:
     assert made.strip.svg.startswith("<svg")
     assert "style=" not in made.strip.svg
     assert "the quotes" in made.strip.svg
-    assert "20 random draws" in made.strip.summary
+    assert report.control is not None
+    assert f"{report.control.draws} random draws" in made.strip.summary
     assert report.control is not None
     bare = report.model_copy(update={"control": report.control.model_copy(update={"drops": ()})})
     assert view(request, bare).strip is None
@@ -204,7 +205,11 @@ def beaten(label: Label, share: float | None) -> HatexscoreReport:
             explanation=f'It says "lazy tourists"{" of foreigners" * (label == "hateful")}. '
             f"Conclusion: {label}.",
             predicted_label=label,
-            probabilities={"original": 0.9, "masked": 0.2 if label == "hateful" else 0.85},
+            probabilities=(
+                {"original": 0.9, "masked": 0.2}
+                if label == "hateful"
+                else {"original": 0.2, "masked": 0.15}
+            ),
         )
     )
     assert (report.components.cc, report.components.htc) == (1, 1)
@@ -250,3 +255,24 @@ def test_the_sheet_styles_marks_of_texts_and_no_mark_of_a_chart() -> None:
     assert {rule.removeprefix("mark.mark-") for rule in rules} == {
         "quote", "conclusion", "group", "idle", "hallucinated", "mask"
     }  # fmt: skip
+
+
+def test_a_model_that_disagrees_is_a_banner_and_the_rest_has_a_mean() -> None:
+    html = page(predicted_label="hateful", probabilities={"original": 0.3, "masked": 0.1})
+    assert "The asked model disagrees" in html
+    assert "Mean of the parts that are defined (HTC, TGI)" in html
+    assert "The asked model disagrees" not in page(
+        predicted_label="hateful", probabilities={"original": 0.9, "masked": 0.1}
+    )
+
+
+def test_qf_stands_beside_its_p() -> None:
+    with bound(FakeClassifier(lambda text: 0.9 if "lazy" in text else 0.6)):
+        request = ask(predicted_label="hateful", explanation=f"{ask().explanation}")
+        report = score(request)
+    made = view(request, report)
+    assert report.control is not None
+    assert report.quotes_matter == "too_few"
+    assert "p = " in why(made, "QF")
+    assert f"only {report.control.draws} other placements exist" in (made.verdict.chance or "")
+    assert "cannot be told: too few placements" in shown(request, report)

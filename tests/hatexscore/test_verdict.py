@@ -15,15 +15,16 @@ LABELS: tuple[Label, ...] = get_args(Label)
 
 
 @pytest.mark.parametrize(("rule", "label"), [*product(RULES, LABELS)])
-@pytest.mark.parametrize("masked", [0.0, 0.2, 0.4, 0.65, 0.6999, 0.7])
+@pytest.mark.parametrize("masked", [0.0, 0.15, 0.2, 0.4, 0.65, 0.6999, 0.7])
 @pytest.mark.parametrize("grounds", ["foreigners", "somebody"])
 def test_the_sentence_on_consistency_says_what_cc_says(
     rule: ConsistencyRule, label: Label, masked: float, grounds: str
 ) -> None:
+    original = 0.7 if label == "hateful" else 0.45  # the asked model makes the decision
     report = scored(
         ask(
             explanation=f'It says "lazy tourists", blaming {grounds}. Conclusion: {label}.',
-            probabilities={"original": 0.7, "masked": masked},
+            probabilities={"original": original, "masked": masked},
             consistency_rule=rule,
             predicted_label=label,
             tau=0.3,
