@@ -300,4 +300,5 @@ def _plain(explanation: str, vocabulary: Vocabulary) -> str:
 
 def _is_label(quoted: str, vocabulary: Vocabulary) -> bool:
     """A label, or the key of one, as JSON has it."""
-    return vocabulary.label_of(quoted) is not None or label_lines.KEY_ALONE.fullmatch(quoted) is not None
+    is_key = label_lines.KEY_ALONE.fullmatch(quoted) is not None
+    return is_key or vocabulary.label_of(quoted) is not None
