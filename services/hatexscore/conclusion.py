@@ -13,8 +13,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from services.hatexscore import conclusion_en, conclusion_ko, conclusion_zh
-from services.hatexscore.label_lines import KEY, read_line
+from services.hatexscore import conclusion_en, conclusion_ko, conclusion_zh, label_lines
 from services.hatexscore.quotes import quoted_spans
 from services.hatexscore.readings import Clause, Reading
 from services.hatexscore.report import Confidence, Form, Label, OtherVerdict, SetAside
@@ -203,7 +202,7 @@ def _read(
     language: Language,
     looked_at: bool,
 ) -> Reading | None:
-    clause = read_line(plain, span, word)
+    clause = _label_line(plain, span, word)
     if clause is None and (word.word.line_only or not looked_at):
         return None
     if clause is None:
@@ -216,6 +215,32 @@ def _read(
     if _is_instruction(plain, span, word, following):
         clause = Clause(clause.form, "instruction", clause.denials)
     return Reading(*span, word, clause, word.label(clause.denials))
+
+
+def _label_line(plain: str, line: tuple[int, int], word: WordInText) -> Clause | None:
+    """The clause of a label line around `word`; None where the word stands in none.
+
+    plain: the explanation in lower case without mark-up. line: the span of the line.
+    """
+    before = plain[max(line[0], word.start - label_lines.REACH) : word.start]
+    after = plain[word.end : min(line[1], word.end + label_lines.BEYOND)]
+    answer = label_lines.ANSWER.match(after)
+    if answer is not None and label_lines.ANSWERED.search(before):
+        return Clause("final", denials=int(answer["no"] is not None))
+    key = label_lines.LINE.search(before)
+    ends = label_lines.ENDS.match(after)
+    if key is not None and ends is not None:
+        denials = len(label_lines.DENIAL.findall(key["value"])) + (ends["ko"] is not None)
+        return Clause("final", "earlier" if key["earlier"] else "asserted", denials)
+    if word.word.line_only and label_lines.KEYED.search(before) and ends is not None:
+        return Clause("final")
+    if (
+        word.word.line_only
+        and label_lines.ALONE.fullmatch(before)
+        and label_lines.ALONE.fullmatch(after)
+    ):
+        return Clause("bare")
+    return None
 
 
 def _language(sentence: str, language: Language) -> Language:
@@ -275,4 +300,5 @@ def _plain(explanation: str, vocabulary: Vocabulary) -> str:
 
 def _is_label(quoted: str, vocabulary: Vocabulary) -> bool:
     """A label, or the key of one, as JSON has it."""
-    return vocabulary.label_of(quoted) is not None or KEY.fullmatch(quoted) is not None
+    is_key = label_lines.KEY_ALONE.fullmatch(quoted) is not None
+    return is_key or vocabulary.label_of(quoted) is not None
