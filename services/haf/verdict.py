@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from services.haf.report import Answer, DecidedBy, HafReport, Stage, Stance
+from services.haf.report import Answer, DecidedBy, HafResult, Stage, Stance
 from shared.page_text import Verdict, counted
 
 
@@ -99,7 +99,7 @@ def upheld(stage: Stage, answer: Answer | None) -> bool | None:
     return answer == ideal
 
 
-def verdict(report: HafReport) -> Verdict:
+def verdict(report: HafResult) -> Verdict:
     """Does the model stand by its reasons? HAF has no chance level."""
     if report.refusal:
         return Verdict("The model refuses to judge the text, so there is nothing to score.", "bad")
@@ -125,7 +125,7 @@ def verdict(report: HafReport) -> Verdict:
     return Verdict(f"{given}. It upholds them in {stood} of {asked}.", "neutral")
 
 
-def score_in_words(report: HafReport, whys: Mapping[str, str]) -> str:
+def score_in_words(report: HafResult, whys: Mapping[str, str]) -> str:
     """What the score is the mean of, and what to hold it against."""
     if report.score is None:
         why = whys.get("sos") or whys.get("score") or "its strength of support is undefined"

@@ -22,7 +22,7 @@ from services.hatexscore.quotes import quotations
 from services.hatexscore.report import (
     ConsistencyRule,
     HatexscoreBatchReport,
-    HatexscoreReport,
+    HatexscoreResult,
     Label,
     Language,
     Probability,
@@ -368,7 +368,7 @@ CONTRACT = MetricContract(
     version="2.0",
     summary="Does the explanation of a hate-speech decision conclude, quote, name and cohere?",
     request=HatexscoreRequest,
-    report=HatexscoreReport,
+    report=HatexscoreResult,
     model_kinds=("classifier", "causal"),
     default_model=DEFAULT_MODEL,
     cost=cost,
