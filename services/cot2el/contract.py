@@ -11,6 +11,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from services.cot2el.report import Cot2elBatchReport, Cot2elResult
+from services.cot2el.verdict import in_a_word
 from shared.contracts import Input, LanguageRequest, LanguageTag, Message, ModelName, Parameter
 from shared.questions import Explanation, Options, Passage, Question, asked
 from shared.service_contract import FormField, MetricContract, SurprisingRule
@@ -244,6 +245,7 @@ CONTRACT = MetricContract(
     form=(
         FormField(name="reasoning", label="Reasoning", hint="a chain of thought", required=False),
     ),
+    finding=in_a_word,
     surprising=(
         SurprisingRule(
             name="not-parsed",

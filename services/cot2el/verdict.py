@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from services.cot2el.report import Cot2elResult
-from shared.page_text import Tone, Verdict, significant
+from shared.contracts import Finding
+from shared.page_text import Tone, Verdict, finding, significant
 
 STATUS = {
     "no_reasoning": "The model wrote no reasoning part: there is nothing to take explanations "
@@ -81,3 +82,8 @@ def _chance(report: Cot2elResult) -> str:
         f"{said}; chance, their words in random order, would have {control.faithfulness:.0%} "
         f"({draws})."
     )
+
+
+def in_a_word(report: Cot2elResult) -> Finding:
+    """The five words that every metric has, for its own."""
+    return finding(report, verdict(report))

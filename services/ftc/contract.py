@@ -20,6 +20,7 @@ from services.ftc.report import (
     Kind,
     NliLabel,
 )
+from services.ftc.verdict import in_a_word
 from shared.contracts import MAX_TEXT, Input, LanguageRequest, Message, ModelName
 from shared.service_contract import FormField, MetricContract, SurprisingRule
 from shared.work import Size, Work, words_of
@@ -190,6 +191,7 @@ CONTRACT = MetricContract(
             required=False,
         ),
     ),
+    finding=in_a_word,
     surprising=(
         SurprisingRule(
             name="abstained",

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from services.ftc.report import FtcResult
-from shared.page_text import Tone, Verdict
+from shared.contracts import Finding
+from shared.page_text import Tone, Verdict, finding
 
 UNUSUAL = 0.05  # a p-value above it is what chance does too
 
@@ -80,3 +81,8 @@ def _random(report: FtcResult) -> str:
     if not means or len(means) < len(report.counterfactuals):
         return ""
     return f", random phrases {sum(means) / len(means):.2f}"
+
+
+def in_a_word(report: FtcResult) -> Finding:
+    """The five words that every metric has, for its own."""
+    return finding(report, verdict(report))

@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import ConfigDict, Discriminator, Field, Tag, model_validator
 
 from services.haf.report import HafBatchReport, HafBatchReportRequest, HafResult
+from services.haf.verdict import in_a_word
 from shared.contracts import MAX_TEXT, Input, LanguageRequest, Message, ModelName
 from shared.models.calls import WrittenToken
 from shared.service_contract import FormField, MetricContract, SurprisingRule
@@ -301,6 +302,7 @@ CONTRACT = MetricContract(
     "irrelevant",
     batch_intervals=27,
     form=(FormField(name="text", label="Text", hint="what was moderated"),),
+    finding=in_a_word,
     surprising=(
         SurprisingRule(
             name="refusal",

@@ -9,7 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from services.haf.report import Answer, DecidedBy, HafResult, Stage, Stance
-from shared.page_text import Verdict, counted
+from shared.contracts import Finding
+from shared.page_text import Verdict, counted, finding
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,3 +152,8 @@ def whys(warnings: Sequence[str]) -> dict[str, str]:
 
 def _every(count: int) -> str:
     return "its one later answer" if count == 1 else f"all {count} later answers"
+
+
+def in_a_word(report: HafResult) -> Finding:
+    """The five words that every metric has, for its own."""
+    return finding(report, verdict(report))

@@ -28,6 +28,7 @@ from services.hatexscore.report import (
     Probability,
     VocabularyName,
 )
+from services.hatexscore.verdict import in_a_word
 from services.hatexscore.vocabulary import (
     MOST_WORDS,
     MOST_WRITTEN_OUT,
@@ -399,6 +400,7 @@ CONTRACT = MetricContract(
             required=False,
         ),
     ),
+    finding=in_a_word,
     surprising=(
         SurprisingRule(
             name="label-conflict",

@@ -12,8 +12,8 @@ from services.hatexscore.report import (
     HatexscoreResult,
     Part,
 )
-from shared.contracts import ReasonCode
-from shared.page_text import Tone, Verdict, significant
+from shared.contracts import Finding, ReasonCode, VerdictWord
+from shared.page_text import Tone, Verdict, finding, significant
 
 CONFLICT = " It concludes otherwise than the decision that was sent."
 EVEN = 0.5  # share of random spans beaten, by chance
@@ -336,3 +336,9 @@ def _upwards(report: HatexscoreResult) -> bool:
 def _effect(report: HatexscoreResult) -> float | None:
     """What Eq. 3 takes as the movement, probability."""
     return 0.0 if _upwards(report) else moved(report)
+
+
+def in_a_word(report: HatexscoreResult) -> Finding:
+    """`contradicted`: another label is stated than was sent; else as the tone of the verdict."""
+    word: VerdictWord | None = "contradicted" if report.label_match is False else None
+    return finding(report, verdict(report), word)

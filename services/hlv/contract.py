@@ -11,6 +11,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from services.hlv.report import HlvBatchReport, HlvResult, Method
+from services.hlv.verdict import in_a_word
 from shared.contracts import Input, LanguageRequest, Message
 from shared.questions import Explanation, Key, Options, Passage, Question, asked, listed
 from shared.service_contract import MetricContract, SurprisingRule
@@ -328,6 +329,7 @@ CONTRACT = MetricContract(
     batch_summary="Correlations and divergences over many results, with and without explanations",
     clustered_by=("question",),
     batch_intervals=30,
+    finding=in_a_word,
     surprising=(
         SurprisingRule(
             name="away-from-humans",

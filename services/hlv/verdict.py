@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from itertools import combinations
 
 from services.hlv.report import HlvMeasured, HlvResult
-from shared.page_text import Tone, Verdict
+from shared.contracts import Finding
+from shared.page_text import Tone, Verdict, finding
 
 Ranks = Mapping[str, float]
 
@@ -93,3 +94,8 @@ def _ranks(side: HlvMeasured | None) -> Ranks:
 def _order(ranks: Ranks, one: str, other: str) -> int:
     """Which of two stands first; 0 for a tie."""
     return (ranks[one] > ranks[other]) - (ranks[one] < ranks[other])
+
+
+def in_a_word(report: HlvResult) -> Finding:
+    """The five words that every metric has, for its own."""
+    return finding(report, verdict(report))

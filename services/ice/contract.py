@@ -20,6 +20,7 @@ from services.ice.report import (
     NullKind,
     Operator,
 )
+from services.ice.verdict import in_a_word
 from shared.contracts import MAX_TEXT, Input, LanguageRequest, Message, Parameter, Word
 from shared.models.calls import AttributionMethod, Template
 from shared.service_contract import FormField, MetricContract, SurprisingRule
@@ -243,6 +244,7 @@ CONTRACT = MetricContract(
             required=False,
         ),
     ),
+    finding=in_a_word,
     surprising=(
         SurprisingRule(
             name="anti-faithful",

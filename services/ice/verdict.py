@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from services.ice.report import IceResult, IceTest
 from services.ice.report import Verdict as Outcome
-from shared.page_text import Tone, Verdict, significant
+from shared.contracts import Finding, VerdictWord
+from shared.page_text import Tone, Verdict, finding, significant
 
 WORDS: dict[Outcome | None, tuple[str, Tone]] = {
     "faithful": ("Faithful", "good"),
@@ -124,3 +125,19 @@ def _is_turned(test: IceTest) -> bool:
 
 def _same_trial(one: IceTest, other: IceTest) -> bool:
     return (one.explanation, one.k) == (other.explanation, other.k)
+
+
+FINDINGS: dict[Outcome, VerdictWord] = {
+    "faithful": "supported",
+    "inconclusive": "undecided",
+    "anti-faithful": "contradicted",
+}
+
+
+def in_a_word(report: IceResult) -> Finding:
+    """Of the first explanation at its first budget under the first operator."""
+    test = next(iter(report.components.tests), None)
+    if test is None or test.verdict is None or report.score is None:
+        return finding(report, Verdict("There is nothing to compare the rationale with."))
+    said = Verdict(sentence(report, test))
+    return finding(report, said, FINDINGS[test.verdict])
