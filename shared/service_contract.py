@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 from shared.contracts import (
     OF_PROVENANCE,
     TRANSPORT,
     BatchReport,
     BatchReportRequest,
+    Finding,
     Input,
     JobRequest,
     Message,
@@ -25,6 +26,7 @@ from shared.contracts import (
 )
 from shared.work import FEWEST_READ, Cost, Size, Work
 
+R = TypeVar("R", bound=Report)
 SECONDS_A_DRAW = 7e-9  # of one observation in one resample, on one core
 
 
@@ -65,6 +67,8 @@ class ServiceContract:
     needs: Callable[[Any], tuple[str, ...]] | None = None  # abilities of its model that a request
     # needs; see `shared.models.abilities`
     labels: tuple[str, ...] = ()  # canonical labels that a model must tell where "judge" is needed
+    answers: Callable[[], Any] | None = None  # the type of its results in the API's description,
+    # where the report's own says less
     fits: Callable[[Any, tuple[str, ...]], bool] | None = None  # whether a model of these labels
     # can be asked by this request; absent: it must tell all of `labels`
 
@@ -125,10 +129,21 @@ class MetricContract(ServiceContract):
     batch_intervals: int = 1
     form: tuple[FormField, ...] = ()
     surprising: tuple[SurprisingRule, ...] = ()  # the most surprising first
+    finding: Callable[[Any], Finding] | None = None  # of a report; absent: nothing is concluded
 
     @property
     def path(self) -> str:
         return f"/v1/scores/{self.name}"
+
+    def judged(self, report: R) -> R:
+        """The report with its verdict and the reason for it."""
+        if self.finding is not None:
+            found = self.finding(report)
+        elif report.score is None:
+            found = Finding("undefined", "The score is undefined; the warnings say why.")
+        else:
+            found = Finding("undecided", "The score stands for itself.")
+        return report.model_copy(update=found._asdict())
 
     @cached_property
     def not_parameters(self) -> frozenset[str]:

@@ -9,12 +9,12 @@ import numpy as np
 
 from services.cot2el.agreement import COLUMNS
 from services.cot2el.contract import Cot2elRequest
-from services.cot2el.report import Cot2elAgreement, Cot2elBatchReport, Cot2elReport, Validated
+from services.cot2el.report import Cot2elAgreement, Cot2elBatchReport, Cot2elResult, Cot2elValidated
 from shared.contracts import BatchReportRequest, Interval, Scored
 from shared.estimates import UNIT, BatchStatistics
 from shared.statistics.clusters import Floats
 
-Rows = Sequence[Scored[Cot2elRequest, Cot2elReport]]
+Rows = Sequence[Scored[Cot2elRequest, Cot2elResult]]
 
 
 def batch_report(rows: Rows, over: BatchStatistics[BatchReportRequest]) -> Cot2elBatchReport:
@@ -39,7 +39,7 @@ def batch_report(rows: Rows, over: BatchStatistics[BatchReportRequest]) -> Cot2e
     )
 
 
-def _pooled(reports: Sequence[Cot2elReport], over: BatchStatistics[BatchReportRequest]) -> Interval:
+def _pooled(reports: Sequence[Cot2elResult], over: BatchStatistics[BatchReportRequest]) -> Interval:
     """Kept / parsed over all explanations; items are drawn."""
     counts = [(one.components.kept, one.components.parsed) for one in reports]
     table = np.array(counts, dtype=np.float64).reshape(-1, 2)
@@ -54,7 +54,7 @@ def _share(sums: Floats) -> Floats:
 
 def _validated(
     name: str, own: Sequence[Cot2elAgreement], over: BatchStatistics[BatchReportRequest]
-) -> Validated | None:
+) -> Cot2elValidated | None:
     """None where no item has human pairs."""
     if not own:
         return None
@@ -65,7 +65,7 @@ def _validated(
     columns = {
         column: mean(column, [getattr(one.columns, column) for one in own]) for column in COLUMNS
     }
-    return Validated(
+    return Cot2elValidated(
         items=len(own),
         precision=mean("precision", [one.precision for one in own]),
         recall=mean("recall", [one.recall for one in own]),

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from services.hatexscore import conclusion_en, conclusion_ko, conclusion_zh, label_lines
 from services.hatexscore.quotes import quoted_spans
 from services.hatexscore.readings import Clause, Reading
-from services.hatexscore.report import Confidence, Form, Label, OtherVerdict, SetAside
+from services.hatexscore.report import Confidence, Form, HatexscoreOtherVerdict, Label, SetAside
 from services.hatexscore.vocabulary import Vocabulary, WordInText
 from services.hatexscore.words import Language, Span, detect_language, sentences
 
@@ -87,7 +87,7 @@ class VerdictsRead:
     """The conclusion, None where there is none, and what was not believed, the last first."""
 
     conclusion: ConclusionStatement | None
-    others: tuple[OtherVerdict, ...]
+    others: tuple[HatexscoreOtherVerdict, ...]
 
 
 def read_conclusion(explanation: str, vocabulary: Vocabulary, language: Language) -> VerdictsRead:
@@ -96,7 +96,7 @@ def read_conclusion(explanation: str, vocabulary: Vocabulary, language: Language
     live = [reading for reading in readings if reading.clause.mood == "asserted"]
     chosen = _chosen(live)
     others = [
-        OtherVerdict(start=reading.start, end=reading.end, label=reading.label, why=why)
+        HatexscoreOtherVerdict(start=reading.start, end=reading.end, label=reading.label, why=why)
         for reading in reversed(readings)
         if reading.label is not None and (why := _why_not(reading, chosen)) is not None
     ]

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from services.hatexscore import verdict as sentences
 from services.hatexscore.contract import HatexscoreRequest
 from services.hatexscore.report import (
-    GroupEvidence,
     HatexscoreComponents,
-    HatexscoreReport,
-    QuoteEvidence,
-    VariantOutcome,
+    HatexscoreGroupEvidence,
+    HatexscoreQuoteEvidence,
+    HatexscoreResult,
+    HatexscoreVariantOutcome,
 )
 from services.hatexscore.verdict import TIE, verdict
 from shared.charts.engine import Caption, Chart
@@ -65,8 +65,8 @@ class HatexscoreView:
     text: list[MarkedText] | None
     explanation: list[MarkedText] | None
     masked: list[MarkedText] | None
-    quotes: list[QuoteEvidence]
-    mentions: list[GroupEvidence]
+    quotes: list[HatexscoreQuoteEvidence]
+    mentions: list[HatexscoreGroupEvidence]
     parts: list[ComponentRow]
     moved: float | None
     strip: Chart | None
@@ -74,7 +74,7 @@ class HatexscoreView:
     policy: PolicyView
 
 
-def view(request: HatexscoreRequest | None, report: HatexscoreReport) -> HatexscoreView:
+def view(request: HatexscoreRequest | None, report: HatexscoreResult) -> HatexscoreView:
     """What a page shows of this result."""
     return HatexscoreView(
         verdict=verdict(report),
@@ -91,14 +91,14 @@ def view(request: HatexscoreRequest | None, report: HatexscoreReport) -> Hatexsc
     )
 
 
-def _text_marks(report: HatexscoreReport) -> Iterable[Mark]:
+def _text_marks(report: HatexscoreResult) -> Iterable[Mark]:
     for quote in sentences.quotes(report):
         if quote.start is not None and quote.end is not None:
             near = "" if quote.match == "exact" else f", similar by {significant(quote.value)}"
             yield Mark(quote.start, quote.end, "quote", f"quoted{near}")
 
 
-def _explanation_marks(report: HatexscoreReport) -> Iterable[Mark]:
+def _explanation_marks(report: HatexscoreResult) -> Iterable[Mark]:
     if report.conclusion is not None:
         said = f"conclusion: {report.stated_label}"
         yield Mark(report.conclusion.start, report.conclusion.end, "conclusion", said)
@@ -114,7 +114,7 @@ def _masked(text: str) -> list[MarkedText]:
     return pieces(text, (Mark(*found.span(), "mask", "masked") for found in MASK.finditer(text)))
 
 
-def _parts(report: HatexscoreReport) -> list[ComponentRow]:
+def _parts(report: HatexscoreResult) -> list[ComponentRow]:
     weights = report.provenance.parameters.get("weights") or {}
     return [
         ComponentRow(
@@ -125,7 +125,7 @@ def _parts(report: HatexscoreReport) -> list[ComponentRow]:
     ]
 
 
-def _strip(report: HatexscoreReport) -> Chart | None:
+def _strip(report: HatexscoreResult) -> Chart | None:
     """None where there is no control, or where its draws were not kept one by one."""
     control = report.control
     if control is None or not control.drops:
@@ -141,7 +141,7 @@ def _strip(report: HatexscoreReport) -> Chart | None:
     return strip(control.drops, control.quoted_drop, caption, says="the quotes")
 
 
-def _policy(report: HatexscoreReport) -> PolicyView:
+def _policy(report: HatexscoreResult) -> PolicyView:
     policy = report.provenance.parameters.get("policy")
     if isinstance(policy, dict):
         return PolicyView("your own list", tuple(policy))
@@ -161,7 +161,7 @@ class VariantRow:
     warnings: tuple[str, ...]
 
 
-def rows(report: HatexscoreReport) -> list[VariantRow]:
+def rows(report: HatexscoreResult) -> list[VariantRow]:
     """Every variant, this report's first; none where the others were not asked for."""
     if not report.other_variants:
         return []
@@ -178,7 +178,7 @@ def rows(report: HatexscoreReport) -> list[VariantRow]:
     return [own, *(_row(report, outcome) for outcome in report.other_variants)]
 
 
-def _row(report: HatexscoreReport, outcome: VariantOutcome) -> VariantRow:
+def _row(report: HatexscoreResult, outcome: HatexscoreVariantOutcome) -> VariantRow:
     return VariantRow(
         variant=outcome.variant,
         score=outcome.score,

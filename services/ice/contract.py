@@ -12,14 +12,15 @@ from pydantic import Field, StringConstraints, field_validator, model_validator
 
 from services.ice.cost import cost
 from services.ice.report import (
-    AttributedSpan,
+    IceAttributedSpan,
     IceBatchReport,
     IceBatchReportRequest,
-    IceReport,
+    IceResult,
     IceSpan,
     NullKind,
     Operator,
 )
+from services.ice.verdict import in_a_word
 from shared.contracts import MAX_TEXT, Input, LanguageRequest, Message, Parameter, Word
 from shared.models.calls import AttributionMethod, Template
 from shared.service_contract import FormField, MetricContract, SurprisingRule
@@ -31,13 +32,13 @@ MethodName = Literal["attention", "gradient", "integrated_gradients", "lime"]
 Method = MethodName | AttributionMethod
 Methods = Method | Annotated[tuple[Method, ...], Field(min_length=1, max_length=8)]
 Spans = Annotated[tuple[IceSpan, ...], Field(min_length=1, max_length=MAX_TEXT)]
-Values = Annotated[tuple[AttributedSpan, ...], Field(min_length=1, max_length=MAX_TEXT)]
+Values = Annotated[tuple[IceAttributedSpan, ...], Field(min_length=1, max_length=MAX_TEXT)]
 Budget = Annotated[float, Field(gt=0, le=1)]
 PoolText = Annotated[str, StringConstraints(min_length=1, max_length=MAX_TEXT)]
 Label100 = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=100)]
 
 
-class NamedExplanation(Message):
+class IceNamedExplanation(Message):
     """An explanation that the caller brings: a value a span, or spans alone."""
 
     name: Annotated[str, Word] = Field(
@@ -54,7 +55,7 @@ class NamedExplanation(Message):
         return self
 
 
-class Adaptive(Message):
+class IceAdaptive(Message):
     """Stop drawing when more draws could tell little (Besag & Clifford 1991, both tails)."""
 
     exceedances: int = Field(
@@ -89,7 +90,7 @@ class IceRequest(LanguageRequest):
     rationale: Annotated[Spans | None, Input] = Field(
         default=None, description="spans without values (quoted, highlighted); their size is fixed"
     )
-    explanations: Annotated[tuple[NamedExplanation, ...], Input] = Field(
+    explanations: Annotated[tuple[IceNamedExplanation, ...], Input] = Field(
         default=(), max_length=8, description="more explanations of your own, by name"
     )
     human: Annotated[Spans | None, Input] = Field(
@@ -111,7 +112,7 @@ class IceRequest(LanguageRequest):
         "scattered words, else `spans`. Explanations with values are compared with tokens",
     )
     draws: int = Field(default=50, ge=1, le=10_000, description="random rationales, at most")
-    adaptive: Adaptive | None = Field(default=None, description="absent: always `draws`")
+    adaptive: IceAdaptive | None = Field(default=None, description="absent: always `draws`")
     infills: int = Field(default=4, ge=1, le=32, description="fills a mask, averaged")
     infill_pool: Annotated[tuple[PoolText, ...], Input] = Field(
         default=(), max_length=1_000, description="texts whose tokens fill; your own is left out"
@@ -219,7 +220,7 @@ CONTRACT = MetricContract(
     version="2.0",
     summary="Does the explanation point at what matters, more than random tokens do?",
     request=IceRequest,
-    report=IceReport,
+    report=IceResult,
     model_kinds=("classifier", "causal"),
     default_model=DEFAULT_MODEL,
     cost=cost,
@@ -243,6 +244,7 @@ CONTRACT = MetricContract(
             required=False,
         ),
     ),
+    finding=in_a_word,
     surprising=(
         SurprisingRule(
             name="anti-faithful",

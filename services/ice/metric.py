@@ -20,16 +20,16 @@ from services.ice.explanations import TEXTS, TokenizedInput, tokens_under
 from services.ice.model_calls import model_languages, run_experiments
 from services.ice.randomization_test import Experiment, Trial, run_tests
 from services.ice.report import (
-    Comparison,
     IceBatchReport,
     IceBatchReportRequest,
     IceChance,
+    IceComparison,
     IceComponents,
-    IceReport,
+    IceRationaleEvidence,
+    IceResult,
+    IceTest,
     IceToken,
-    RationaleEvidence,
-    Test,
-    TokenValues,
+    IceTokenValues,
 )
 from services.ice.variants import VARIANTS, IceVariant
 from shared.contracts import Languages, Scored
@@ -52,7 +52,7 @@ class IceCollected(Collected):
     experiment: Experiment
 
 
-class Ice(Metric[IceRequest, IceCollected, IceReport, IceVariant]):
+class Ice(Metric[IceRequest, IceCollected, IceResult, IceVariant]):
     """Does the explanation keep the prediction better than random tokens do?"""
 
     contract = CONTRACT
@@ -64,13 +64,13 @@ class Ice(Metric[IceRequest, IceCollected, IceReport, IceVariant]):
             for experiment, use in run_experiments(requests)
         ]
 
-    def report(self, request: IceRequest, collected: IceCollected) -> IceReport:
+    def report(self, request: IceRequest, collected: IceCollected) -> IceResult:
         experiment = collected.experiment
         tokenized = experiment.tokenized
         labels, probabilities = tokenized.labels, tokenized.probabilities.tolist()
         tests = run_tests(experiment)
         score, compared = _score(experiment, tests), comparisons(experiment)
-        return IceReport(
+        return IceResult(
             **self.envelope(request, collected, warnings(experiment, tests, compared, score)),
             score=score,
             components=IceComponents(
@@ -97,8 +97,8 @@ class Ice(Metric[IceRequest, IceCollected, IceReport, IceVariant]):
         text = find_language(whole, requested_language(request))
         return model_coverage(request, Languages(text=text), (model_languages(request),))
 
-    def undefined(self, request: IceRequest, collected: Collected) -> IceReport:
-        return IceReport(
+    def undefined(self, request: IceRequest, collected: Collected) -> IceResult:
+        return IceResult(
             **self.envelope(request, collected),
             score=None,
             components=IceComponents(tests=(), areas=(), comparisons=(), plausibility=()),
@@ -119,13 +119,13 @@ class Ice(Metric[IceRequest, IceCollected, IceReport, IceVariant]):
 
     def summarize(
         self,
-        rows: Sequence[Scored[IceRequest, IceReport]],
+        rows: Sequence[Scored[IceRequest, IceResult]],
         over: BatchStatistics[IceBatchReportRequest],
     ) -> IceBatchReport:
         return batch_report(rows, over)
 
 
-def _score(experiment: Experiment, tests: Sequence[Test]) -> float | None:
+def _score(experiment: Experiment, tests: Sequence[IceTest]) -> float | None:
     """Win rate of the first explanation at the first budget: the mean over operators, or the test
     on their mean; None where one is undefined, or where the released code skips the example."""
     tokenized = experiment.tokenized
@@ -140,7 +140,7 @@ def _score(experiment: Experiment, tests: Sequence[Test]) -> float | None:
     return float(np.mean(known)) if len(known) == len(rates) else None
 
 
-def _chance(first: Test) -> IceChance | None:
+def _chance(first: IceTest) -> IceChance | None:
     draws = first.null.draws
     if draws == 0:
         return None
@@ -150,8 +150,8 @@ def _chance(first: Test) -> IceChance | None:
 
 def warnings(
     experiment: Experiment,
-    tests: Sequence[Test],
-    comparisons: Sequence[Comparison],
+    tests: Sequence[IceTest],
+    comparisons: Sequence[IceComparison],
     score: float | None,
 ) -> tuple[str, ...]:
     """Each once, in this order."""
@@ -217,7 +217,7 @@ def _of_variant(experiment: Experiment, score: float | None) -> Iterator[str]:
             )
 
 
-def _undefined_numbers(experiment: Experiment, test: Test) -> Iterator[str]:
+def _undefined_numbers(experiment: Experiment, test: IceTest) -> Iterator[str]:
     name = f"{test.explanation}, k {test.k}, {test.operator}"
     if test.win_rate is None and test.tokens == len(experiment.tokenized.eligible):
         yield f"{name}: the rationale is the whole text, so there is no random one to compare with"
@@ -232,7 +232,7 @@ def _undefined_numbers(experiment: Experiment, test: Test) -> Iterator[str]:
         )
 
 
-def _too_few_draws(experiment: Experiment, tests: Sequence[Test]) -> Iterator[str]:
+def _too_few_draws(experiment: Experiment, tests: Sequence[IceTest]) -> Iterator[str]:
     alpha = experiment.tokenized.request.alpha
     for test in tests:
         if test.null.draws and 2 / (test.null.draws + 1) > alpha and not test.stopped_early:
@@ -257,7 +257,7 @@ def _ties_at_the_budget(experiment: Experiment) -> Iterator[str]:
             )
 
 
-def _no_common_draws(comparisons: Sequence[Comparison]) -> Iterator[str]:
+def _no_common_draws(comparisons: Sequence[IceComparison]) -> Iterator[str]:
     for one in comparisons:
         if one.draws == 0:
             yield (
@@ -266,7 +266,7 @@ def _no_common_draws(comparisons: Sequence[Comparison]) -> Iterator[str]:
             )
 
 
-def evidence(experiment: Experiment) -> tuple[RationaleEvidence, ...]:
+def evidence(experiment: Experiment) -> tuple[IceRationaleEvidence, ...]:
     """The spans of every explanation at its first budget; neighbouring tokens are one span."""
     return tuple(
         span
@@ -285,7 +285,7 @@ def tokens(tokenized: TokenizedInput) -> tuple[IceToken, ...]:
     )
 
 
-def token_values(experiment: Experiment) -> tuple[TokenValues, ...]:
+def token_values(experiment: Experiment) -> tuple[IceTokenValues, ...]:
     """Every explanation's values of these tokens, and its rationale at the first budget."""
     tokenized = experiment.tokenized
     found = []
@@ -299,7 +299,7 @@ def token_values(experiment: Experiment) -> tuple[TokenValues, ...]:
                 values[position] = value
         rationale = tuple(tokenized.eligible[place] for place in trial.rationale)
         found.append(
-            TokenValues(explanation=explanation.name, values=tuple(values), rationale=rationale)
+            IceTokenValues(explanation=explanation.name, values=tuple(values), rationale=rationale)
         )
     return tuple(found)
 
@@ -310,7 +310,7 @@ def _at_first_budget(experiment: Experiment) -> list[Trial]:
     return [first[explanation.name] for explanation in experiment.explanations]
 
 
-def _spans(tokenized: TokenizedInput, trial: Trial) -> Iterator[RationaleEvidence]:
+def _spans(tokenized: TokenizedInput, trial: Trial) -> Iterator[IceRationaleEvidence]:
     read, values = tokenized.tokens, trial.explanation.values
     for of in TEXTS:
         text = tokenized.request.text if of == "text" else tokenized.request.text_pair or ""
@@ -320,7 +320,7 @@ def _spans(tokenized: TokenizedInput, trial: Trial) -> Iterator[RationaleEvidenc
             positions = [tokenized.eligible[place] for place in run]
             start = min(read.starts[position] or 0 for position in positions)
             end = max(read.ends[position] or 0 for position in positions)
-            yield RationaleEvidence(
+            yield IceRationaleEvidence(
                 start=start,
                 end=end,
                 text=text[start:end],

@@ -7,9 +7,9 @@ at once; what is longer than it reads is refused by itself.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Annotated, Any, Union, get_args
 
-from pydantic import Field, JsonValue
+from pydantic import Field, JsonValue, create_model
 
 from shared.contracts import JobRequest, Message, ModelName, ModelUse
 from shared.models.calls import AttributionMethod, Example, InferenceOperation, Prompt, Row
@@ -29,7 +29,7 @@ class InferenceRequest(JobRequest):
     )
 
 
-class InferenceReport(Message):
+class InferenceResult(Message):
     """What the model answered."""
 
     operation: str
@@ -37,6 +37,28 @@ class InferenceReport(Message):
     labels: tuple[str, ...] = Field(description="of a classifier's columns; else empty")
     model: ModelUse
     service_version: str
+
+
+def answers() -> Any:
+    """The results as the API describes them: by operation, each with the type of its answer."""
+    union, _ = get_args(InferenceOperation)
+    results: tuple[Any, ...] = tuple(map(_result_of, get_args(union)))
+    return Annotated[Union[results], Field(discriminator="operation")]  # noqa: UP007
+
+
+def _result_of(operation: Any) -> type[InferenceResult]:
+    named = operation.model_fields["operation"]
+    said = InferenceResult.model_fields["answer"].description
+    fields: Any = {
+        "operation": (named.annotation, ...),
+        "answer": (operation.answer.hint, Field(description=said)),
+    }
+    return create_model(
+        f"Inference{operation.__name__}Result",
+        __base__=InferenceResult,
+        __doc__=operation.__doc__,
+        **fields,
+    )
 
 
 _JUDGE: dict[str, Any] = {
@@ -64,7 +86,8 @@ CONTRACT = ServiceContract(
     name="inference",
     summary="Label probabilities, attributions, log-probabilities and generation of one model",
     request=InferenceRequest,
-    report=InferenceReport,
+    report=InferenceResult,
+    answers=answers,
     model_kinds=("classifier", "causal"),
     default_model=None,
     cost=cost,

@@ -223,17 +223,25 @@ class Description(Message):
     languages: tuple[str, ...]
 
 
+class AnswerType(TypeAdapter[Any]):
+    """The type of an operation's answer, to check it with and to describe it."""
+
+    def __init__(self, hint: Any) -> None:
+        super().__init__(hint)
+        self.hint = hint
+
+
 class Describe(Message):
     """Load the model, if need be, and say what it is."""
 
-    answer: ClassVar[Any] = TypeAdapter(Description)
+    answer: ClassVar[Any] = AnswerType(Description)
     operation: Literal["describe"] = "describe"
 
 
 class Tokenize(Message):
     """How the model reads examples."""
 
-    answer: ClassVar[Any] = TypeAdapter(tuple[Tokens, ...])
+    answer: ClassVar[Any] = AnswerType(tuple[Tokens, ...])
     operation: Literal["tokens"] = "tokens"
     examples: Examples
 
@@ -241,7 +249,7 @@ class Tokenize(Message):
 class JudgeExamples(Message):
     """Label probabilities of examples: (N, L)."""
 
-    answer: ClassVar[Any] = TypeAdapter(Matrix)
+    answer: ClassVar[Any] = AnswerType(Matrix)
     operation: Literal["judge"] = "judge"
     examples: Examples
 
@@ -249,7 +257,7 @@ class JudgeExamples(Message):
 class ReadLabels(Message):
     """Label probabilities of examples, with their mass, uncertainty and how they were read."""
 
-    answer: ClassVar[Any] = TypeAdapter(tuple[Judgement, ...])
+    answer: ClassVar[Any] = AnswerType(tuple[Judgement, ...])
     operation: Literal["judgements"] = "judgements"
     examples: Examples
 
@@ -257,7 +265,7 @@ class ReadLabels(Message):
 class JudgeRows(Message):
     """Label probabilities of variations of examples: (R, L) for each example."""
 
-    answer: ClassVar[Any] = TypeAdapter(list[Matrix])
+    answer: ClassVar[Any] = AnswerType(list[Matrix])
     operation: Literal["judge_rows"] = "judge_rows"
     asked: Annotated[tuple[Rows, ...], Field(min_length=1, max_length=MOST)]
 
@@ -265,7 +273,7 @@ class JudgeRows(Message):
 class Probabilities(Message):
     """A classifier's label probabilities of plain texts: (N, L)."""
 
-    answer: ClassVar[Any] = TypeAdapter(Matrix)
+    answer: ClassVar[Any] = AnswerType(Matrix)
     operation: Literal["probabilities"] = "probabilities"
     texts: Texts
 
@@ -273,7 +281,7 @@ class Probabilities(Message):
 class Truncated(Message):
     """Which texts are longer than the classifier reads: (N,)."""
 
-    answer: ClassVar[Any] = TypeAdapter(tuple[bool, ...])
+    answer: ClassVar[Any] = AnswerType(tuple[bool, ...])
     operation: Literal["truncated"] = "truncated"
     texts: Texts
 
@@ -281,7 +289,7 @@ class Truncated(Message):
 class Attribute(Message):
     """Importance of the tokens of examples for a label each."""
 
-    answer: ClassVar[Any] = TypeAdapter(tuple[Attributions, ...])
+    answer: ClassVar[Any] = AnswerType(tuple[Attributions, ...])
     operation: Literal["attributions"] = "attributions"
     examples: Examples
     targets: Annotated[tuple[Label, ...], Field(min_length=1, max_length=MOST)]
@@ -297,16 +305,16 @@ class Attribute(Message):
 class Generate(Message):
     """A completion of each prompt."""
 
-    answer: ClassVar[Any] = TypeAdapter(tuple[Completion, ...])
+    answer: ClassVar[Any] = AnswerType(tuple[Completion, ...])
     operation: Literal["generate"] = "generate"
     prompts: Prompts
     sampling: Sampling = Sampling()
 
 
-class Score(Message):
+class ScoreCompletions(Message):
     """Token log-probabilities of a given completion after each prompt."""
 
-    answer: ClassVar[Any] = TypeAdapter(tuple[Completion, ...])
+    answer: ClassVar[Any] = AnswerType(tuple[Completion, ...])
     operation: Literal["score"] = "score"
     prompts: Prompts
     completions: Annotated[tuple[Text, ...], Field(min_length=1, max_length=MOST)]
@@ -321,7 +329,7 @@ class Score(Message):
 class Compare(Message):
     """Similarities of pairs, (N,) in [0, 1]."""
 
-    answer: ClassVar[Any] = TypeAdapter(Vector)
+    answer: ClassVar[Any] = AnswerType(Vector)
     operation: Literal["similarities"] = "similarities"
     pairs: Annotated[tuple[Pair, ...], Field(min_length=1, max_length=MOST)]
 
@@ -336,7 +344,7 @@ InferenceOperation = Annotated[
     | Truncated
     | Attribute
     | Generate
-    | Score,
+    | ScoreCompletions,
     Field(discriminator="operation"),
 ]
 
@@ -354,7 +362,7 @@ Operation = Annotated[
     | Truncated
     | Attribute
     | Generate
-    | Score
+    | ScoreCompletions
     | Compare,
     Field(discriminator="operation"),
 ]

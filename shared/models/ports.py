@@ -188,7 +188,7 @@ def _performed(operation: Message, models: Models, name: str) -> Any:
             return models.similarity(name).similarities(operation.pairs).tolist()
         case op.Generate():
             return tuple(models.writer(name).generate(operation.prompts, operation.sampling))
-        case op.Score():
+        case op.ScoreCompletions():
             return tuple(models.writer(name).score(operation.prompts, operation.completions))
         case op.Probabilities():
             return models.classifier(name).probabilities(operation.texts).tolist()

@@ -450,7 +450,9 @@ class RemoteLanguageModel(RemoteJudge):
     def score(self, prompts: Sequence[Prompt], completions: Sequence[str]) -> list[Completion]:
         if not prompts:
             return []
-        return list(self._ask(op.Score(prompts=tuple(prompts), completions=tuple(completions))))
+        return list(
+            self._ask(op.ScoreCompletions(prompts=tuple(prompts), completions=tuple(completions)))
+        )
 
 
 class RemoteSimilarity(RemoteModel):

@@ -13,7 +13,7 @@ from services.hatexscore.contract import CONTRACT, HatexscoreRequest
 from services.hatexscore.metric import SERVICE
 from services.hatexscore.model_calls import RandomPlacements
 from services.hatexscore.quotes import mask_spans
-from services.hatexscore.report import HatexscoreReport
+from services.hatexscore.report import HatexscoreResult
 from services.inference.local_models import LocalModels
 from services.registry import contracts
 from shared.contracts import MAX_TEXT, UnreadCode
@@ -156,7 +156,7 @@ def faithful(original: float, masked: float) -> float:
     return lost if decided(original) == "hateful" else 1 - lost
 
 
-def codes(report: HatexscoreReport) -> dict[str, UnreadCode | str]:
+def codes(report: HatexscoreResult) -> dict[str, UnreadCode | str]:
     return {reason.component: reason.code for reason in report.reasons}
 
 
@@ -203,7 +203,7 @@ class Saying(FakeClassifier):
         return [self.says(example.text) for example in examples]
 
 
-def saying(says: Callable[[str], Judgement]) -> HatexscoreReport:
+def saying(says: Callable[[str], Judgement]) -> HatexscoreResult:
     with bound_head(Saying(labels=LABELS, says=says)):
         return SERVICE.score(asking())
 

@@ -12,7 +12,12 @@ from services.gateway.pages.templates import rendered, style_sheet
 from services.hatexscore.contract import CONTRACT, HatexscoreRequest
 from services.hatexscore.metric import SERVICE
 from services.hatexscore.page import TEMPLATE, HatexscoreView, view
-from services.hatexscore.report import HatexscoreComponents, HatexscoreReport, Label, RandomSpans
+from services.hatexscore.report import (
+    HatexscoreComponents,
+    HatexscoreRandomSpans,
+    HatexscoreResult,
+    Label,
+)
 from shared.charts.engine import Caption
 from shared.charts.shapes import strip
 from shared.contracts import Variant
@@ -26,12 +31,12 @@ score = SERVICE.score
 HOSTILE = '<script>alert("x")</script> \u202eabc\u202c lazy tourists 🙂 & <b>again</b>'
 
 
-def scored(request: HatexscoreRequest) -> HatexscoreReport:
+def scored(request: HatexscoreRequest) -> HatexscoreResult:
     with bound(FakeClassifier()):
         return score(request)
 
 
-def shown(request: HatexscoreRequest | None, report: HatexscoreReport) -> str:
+def shown(request: HatexscoreRequest | None, report: HatexscoreResult) -> str:
     job = {"id": "job_1", "metric": "hatexscore", "result": report.model_dump(mode="json")}
     return rendered(TEMPLATE, view=view(request, report), job=job, report=report)
 
@@ -141,7 +146,7 @@ def test_a_result_without_its_text_still_shows_the_numbers(variant: Variant) -> 
     request = ask(variant=variant, other_variants=True, do_not_store_text=True)
     with bound(FakeClassifier()):
         report = score(request)
-    kept = HatexscoreReport.model_validate(without_text(report, request))
+    kept = HatexscoreResult.model_validate(without_text(report, request))
     html = shown(None, kept)
     assert "The text was not kept." in html
     assert "The explanation was not kept." in html
@@ -198,7 +203,7 @@ def test_the_other_variants_are_a_table_or_a_word_on_how_to_ask() -> None:
         assert outcome.consistency_rule in html
 
 
-def beaten(label: Label, share: float | None) -> HatexscoreReport:
+def beaten(label: Label, share: float | None) -> HatexscoreResult:
     """All parts hold; the quotes beat this share of random spans, or nothing is known of them."""
     report = scored(
         ask(
@@ -215,7 +220,9 @@ def beaten(label: Label, share: float | None) -> HatexscoreReport:
     assert (report.components.cc, report.components.htc) == (1, 1)
     if share is None:
         return report
-    control = RandomSpans(draws=20, quoted_drop=0.7, mean_drop=0.5, sd_drop=0.1, share_beaten=share)
+    control = HatexscoreRandomSpans(
+        draws=20, quoted_drop=0.7, mean_drop=0.5, sd_drop=0.1, share_beaten=share
+    )
     return report.model_copy(update={"control": control})
 
 

@@ -164,12 +164,13 @@ async def get_batch(batch_id: str, gateway: Gateway, caller: Batcher) -> JSONRes
 @router.post(
     "/{batch_id}/cancel",
     operation_id="cancel_batch",
-    summary="Cancel an open batch; what has a result by then is in the output file",
+    summary="Cancel an open batch",
     response_model=None,
     responses={200: {"model": BatchView}, **views.problems(403, 404, 409)},
 )
 async def cancel_batch(batch_id: str, gateway: Gateway, caller: Batcher) -> JSONResponse:
-    """Cancel; a second time changes nothing. What runs may end within ten minutes."""
+    """A second time changes nothing. What runs may end within ten minutes; what has a result by
+    then is in the output file."""
     batch = await gateway.in_ledger(
         lambda connection: batches.cancel(connection, known(batch_id), tenant=caller.tenant)
     )

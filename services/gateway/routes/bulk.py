@@ -22,6 +22,7 @@ from services.gateway import incoming, views
 from services.gateway.auth import Reader, Scorer
 from services.gateway.caller import Caller
 from services.gateway.incoming import key_of, wait_seconds
+from services.gateway.job_views import job_type
 from services.gateway.refusals import InvalidBody
 from services.gateway.routes.jobs import JOB_ID
 from services.gateway.routes.scores import (
@@ -264,7 +265,7 @@ def _body(name: str) -> dict[str, Any]:
     tags=["jobs"],
     response_model=None,
     responses={
-        200: {"model": views.Jobs[views.AnyResult]},
+        200: views.shown_as("Jobs", "all of them"),
         **views.problems(404, 413, 415, 422),
     },
     openapi_extra=_body(JobIds.__name__),
@@ -289,23 +290,21 @@ def add_metric(router: APIRouter, contract: MetricContract) -> None:
     ) -> Response:
         return await create(contract, request, gateway, caller)
 
-    full = views.Jobs[contract.report]  # type: ignore[name-defined]
+    jobs = f"{job_type(contract)}s"
     router.add_api_route(
         f"{contract.path}:batchCreate",
         create_jobs,
         methods=["POST"],
         operation_id=f"create_{contract.name}_jobs",
-        summary=f"Up to {MOST_JOBS:,} {contract.name} jobs in one call: all, or none",
+        summary=f"Up to {MOST_JOBS:,} jobs of {contract.name}: all, or none",
         tags=["scores"],
         status_code=202,
         response_model=None,
         responses={
-            200: {"model": full, "description": "all ended within `Prefer: wait`"},
-            202: {
-                "model": views.JobBriefs | full,
-                "description": "all are committed, in the order of the requests; with "
-                "`Prefer: wait` whole jobs as they are when the time is over",
-            },
+            200: views.shown_as(jobs, "all ended within `Prefer: wait`"),
+            202: views.shown_as(
+                f"Accepted{jobs}", "all are committed, in the order of the requests"
+            ),
             **views.problems(403, 409, 413, 415, 422),
         },
         openapi_extra=_body(bulk_request(contract.request).__name__),

@@ -35,7 +35,7 @@ ASKED: list[tuple[str, Any]] = [
         ),
     ),
     ("lm", op.Generate(prompts=(Prompt(text="p"),))),
-    ("lm", op.Score(prompts=(Prompt(text="p"),), completions=("c",))),
+    ("lm", op.ScoreCompletions(prompts=(Prompt(text="p"),), completions=("c",))),
     ("alike", op.Compare(pairs=(Pair(a="a", b="b"),))),
 ]
 
