@@ -39,9 +39,11 @@ _READERS = {
     "ko": conclusion_ko.read_clause,
 }
 _YES_NO = re.compile(
-    r"[\s\"]*(?:(?P<yes>yes|yeah|certainly|definitely|absolutely|indeed|of course|it (?:is|does"
+    r"[\s\"]*(?:(?P<yes>yes|yeah|i (?:think|believe|would say|'d say) (?:so|it (?:is|does)|yes)|"
+    r"i(?: would|['\u2019]d) say (?:so|it (?:is|does)|yes)|certainly|definitely|absolutely|indeed|of course|it (?:is|does"
     r"|was)(?!\s*n['\u2019]t|\s+not)"
-    r"|是的|是。|对|当然|네|예|그렇)|(?P<no>no|not at all|hardly|it is not|it isn['\u2019]t"
+    r"|是的|是。|对|当然|네|예|그렇)|(?P<no>no|not at all|i (?:do not|don['\u2019]t|would not"
+    r"|wouldn['\u2019]t) (?:think|believe|say|find)|i doubt|not really|not in my|hardly|it is not|it isn['\u2019]t"
     r"|it does not|it doesn['\u2019]t|by no means|never"
     r"|不是|不[，。,.!！]|否|没有|并不是|并非|아니|아닙|없))(?![a-z])"
 )
@@ -57,12 +59,24 @@ _INSTRUCTION = re.compile(
     r"|(?:标签|分类|类别|라벨|분류)\s*(?:说明|定义|설명|정의|기준|选项)|(?:请|请选择"
     r"|选择)[^，。；]{0,30}$"
 )
-_OPEN = ("asked", "earlier", "hedged", "reported", "general")  # moods that a few words may settle
+_OPEN = (
+    "asked",
+    "earlier",
+    "hedged",
+    "reported",
+    "general",
+    "partial",
+)  # moods that a few words may settle
 _ELLIPSIS = re.compile(
     r"(?:^|[,;.]\s*|\b(?:but|yet|and)\s+)(?:it|that|they|(?:this|the)(?:\s+\w+)?)\s+(?:(?:really|clearly"
     r"|certainly|simply)\s+)?"
     r"(?:is|was|does|are|do|did)(?P<no>n['\u2019]t|\s+not)?\s*"
     r"(?:indeed\s*|(?:exactly|just|precisely)?\s*(?:that|this|so)\s*)?[,.!]?\s*$"
+)
+# "This one is, because …": the same before its reason.
+_ELLIPSIS_FIRST = re.compile(
+    r"\s*(?:(?:but|yet|however)\W+)?(?:it|that|they|this(?:\s+one)?|(?:this|the)\s+\w+)\s+(?:is|does|are|do)"
+    r"(?P<no>n['\u2019]t|\s+not)?\s*,?\s+(?:because|since|as\s+(?:it|the)|for\s+it|given)\b"
 )
 _FORMS: tuple[Form, ...] = ("bare", "predication", "classification", "final")
 
@@ -278,7 +292,9 @@ def _answered(plain: str, span: Span, asked: Reading) -> Iterator[Reading]:
 
 def _elliptical(plain: str, part: Span, span: Span, named: Reading) -> Iterator[Reading]:
     """ "Some would call it hateful, but it is not": the label is the one named before."""
-    said = _ELLIPSIS.search(plain[part[0] : part[1]][-LONGEST_LABEL:])
+    said = _ELLIPSIS_FIRST.match(plain, part[0], part[1]) or _ELLIPSIS.search(
+        plain[part[0] : part[1]][-LONGEST_LABEL:]
+    )
     if said is not None:
         clause = Clause("bare", denials=int(said["no"] is not None), rejected=True)
         yield Reading(*span, named.word, clause, named.word.label(clause.denials))

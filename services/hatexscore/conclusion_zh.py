@@ -70,6 +70,11 @@ _IF = re.compile(
     r"如果|假如|要是|若(?!无其事)|倘若|假设|假使|倘使|一旦|除非|换成|换作|换做|只要|只有|要不是"
     r"|否则|的话(?=[，,])|本来会|本会|当且仅当|设想"
 )
+# "…，如果它号召驱逐，才会 …": the condition has a main clause of its own.
+_IF_THEN = re.compile(
+    "(?:如果|假如|要是|倘若|假设|假使|若)[^。；;]{0,60}?(?:才|就|则|便|那么?|会|可能)"
+)
+_WHETHER = re.compile("是不是|有没有|能不能|算不算|会不会|属不属于|构不构成")
 _CONTRAST = re.compile(
     r"但是?|然而|不过(?!是)|可是|而(?:实际|事实|原文|现在|目前)|实际上|事实上|其实|[；;。]"
 )
@@ -197,7 +202,7 @@ def _own_clause(before: str) -> tuple[str, str]:
 
 def _denials(own: str) -> int:
     """Of "并没有" or "找不到" one."""
-    return len(_NEGATION.findall(_LONG_NEGATIONS.sub("不", own)))
+    return len(_NEGATION.findall(_LONG_NEGATIONS.sub("不", _WHETHER.sub("是", own))))
 
 
 def _rejection(own: str, after: str) -> bool | None:
@@ -224,7 +229,7 @@ def _form(own: str, prior: str, after: str, word: WordInText) -> Form | None:
     return (
         "predication"
         if _PREDICATE.search(own)
-        or (re.match(r"^(?:的|性)*(?:[。.！!，,；;（(]|$)", after) and _THIS.search(own))
+        or (re.match(r"^(?:的|性)*(?:[。.！!，,；;（(：:]|$)", after) and _THIS.search(own))
         else None
     )
 
@@ -238,7 +243,8 @@ def _mood(sentence: str, own: str, prior: str, after: str, form: Form) -> Mood:
     ):
         return "asked"
     leading = _CONTRAST.split(prior)[-1] if prior else ""
-    if _IF.search(own) or _IF.search(leading) or _IF.search(following):
+    later = _IF_THEN.sub("", following)
+    if _IF.search(own) or _IF.search(leading) or _IF.search(later):
         return "hypothetical"
     if _HEDGE.search(own) or _HEDGE.match(following):
         return "hedged"

@@ -45,7 +45,7 @@ ENDS = re.compile(
     r"\s*(?:speech|content|language|text|post|comment|conduct|言论|内容|的|表현|표현|발언|적|글"
     r"|콘텐츠)?\s*"
     r"(?P<ko>(?:이|은|가)?\s*(?:아님|아닙니다|아니다|아닌\s*것|없음|없다))?(?:임|입니다|이다|함)?"
-    r"[\s\"'\])”’】」]*(?:$|[\n\r.,;!。，；！(（\[{|\u2014-]|because\b|since\b|as\b|towards?\b"
+    r"[\s\"'\])”’】」\u2600-\u27bf\U0001f300-\U0001faff\ufe0f]*(?:$|[\n\r.,;!。，；！(（\[{|\u2014-]|because\b|since\b|as\b|towards?\b"
     r"|against\b|due\b|under\b|(?:this|the|it)\b|for\b|with\b|in\b|因为|由于|때문)"
 )
 ANSWER = re.compile(
