@@ -39,11 +39,11 @@ _READERS = {
     "ko": conclusion_ko.read_clause,
 }
 _YES_NO = re.compile(
-    r"[\s\"]*(?:(?P<yes>yes|yeah|i (?:think|believe|would say|'d say) (?:so|it (?:is|does)|yes)|"
-    r"i(?: would|['\u2019]d) say (?:so|it (?:is|does)|yes)|certainly|definitely|absolutely|indeed|of course|it (?:is|does"
-    r"|was)(?!\s*n['\u2019]t|\s+not)"
-    r"|是的|是。|对|当然|네|예|그렇)|(?P<no>no|not at all|i (?:do not|don['\u2019]t|would not"
-    r"|wouldn['\u2019]t) (?:think|believe|say|find)|i doubt|not really|not in my|hardly|it is not|it isn['\u2019]t"
+    r"[\s\"]*(?:(?P<yes>yes|yeah|certainly|definitely|absolutely|indeed|of course"
+    r"|i (?:think|believe|would say|['\u2019]d say) (?:so|it (?:is|does)|yes)"
+    r"|it (?:is|does|was)(?!\s*n['\u2019]t|\s+not)|是的|是。|对|当然|네|예|그렇)"
+    r"|(?P<no>no|not at all|i (?:do not|don['\u2019]t|would not|wouldn['\u2019]t)"
+    r" (?:think|believe|say|find)|i doubt|not really|hardly|it is not|it isn['\u2019]t"
     r"|it does not|it doesn['\u2019]t|by no means|never"
     r"|不是|不[，。,.!！]|否|没有|并不是|并非|아니|아닙|없))(?![a-z])"
 )

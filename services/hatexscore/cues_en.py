@@ -343,50 +343,25 @@ PRESENT = re.compile(
     r"(?:present|found|detected|identified|used|seen|expressed|contained|evident|visible|involved"
     r"|said|written|voiced|uttered|occur|appear|at\s+work|read)\b|(?:appears|occurs|exists)\b)"
 )
+_REJECTING = (
+    r"wrong|incorrect|mistaken|false|inaccurate|unjustified|unwarranted|misplaced|error|mistake|far|harsh"
+    r"|strong|unfair|overstated|overstatement|exaggerated|exaggeration|unfounded|misleading|stretch"
+    r"|inappropriate|untenable|rejected|withdrawn"
+)
+REJECTING = frozenset(_REJECTING.split("|"))
 VERDICT_AFTER = re.compile(
     r"^[^.;!?]{0,80}?\b(?P<verb>is|are|was|were|seems|would\s+be|does|do|did|isn['\u2019]t"
     r"|doesn['\u2019]t|goes|fits|applies|holds|fails|misses)\b"
     r"\s*(?P<no>not\s+|n['\u2019]t\s+)?(?:\w+ly\s+|quite\s+|a\s+|an\s+|the\s+|too\s+|well\s+"
     r"|fully\s+)*(?P<judged>correct|right|justified|accurate|appropriate"
     r"|fitting|apt|fair|warranted|true|valid|sound|tenable|supported|case|fit|apply|hold|stand"
-    r"|wrong|incorrect|mistaken|false|inaccurate|unjustified|unwarranted"
-    r"|misplaced|error|mistake|far|harsh|strong|unfair|overstated|overstatement|exaggerated"
-    r"|exaggeration|unfounded|misleading|stretch|inappropriate|untenable|rejected|withdrawn|here"
-    r"|word|term)?"
+    r"|here|word|term"
+    rf"|{_REJECTING})?"
 )
 LABEL_SUBJECT = re.compile(
     rf"\b(?:labels?|classifications?|categor(?:y|ies)|verdicts?|ratings?|tags?|readings?"
     rf"|judge?ments?|descriptions?|conclusions?|claims?|idea|suggestion|calling|classing"
     rf"|classifying|labell?ing|marking|describing|considering|rating|treating|to\s+(?:{JUDGE}))\b"
-)
-REJECTING = frozenset(
-    {
-        "wrong",
-        "incorrect",
-        "mistaken",
-        "false",
-        "inaccurate",
-        "unjustified",
-        "unwarranted",
-        "misplaced",
-        "error",
-        "mistake",
-        "far",
-        "harsh",
-        "strong",
-        "unfair",
-        "overstated",
-        "overstatement",
-        "exaggerated",
-        "exaggeration",
-        "unfounded",
-        "misleading",
-        "stretch",
-        "inappropriate",
-        "untenable",
-        "rejected",
-        "withdrawn",
-    }
 )
 EXPLETIVE = re.compile(
     r"\bit\s+(?:is|was|would\s+be|may\s+be|seems|['\u2019]s)\s+(?:\w+\s+){0,2}$"
@@ -499,9 +474,13 @@ RESPECTS = re.compile(
     r"\b(?:compl(?:y|ies|iant)|consistent|in\s+line|within|adher\w+|abid\w+|conforms?|follows?|respects?"
     r"|allowed|permitted)\b[^,;:]{0,60}$"
 )
-RULES = r"(?:polic(?:y|ies)|rules?|guidelines?|standards?|terms|laws?|provisions?|clauses?|sections?|code)"
+RULES = (
+    r"(?:polic(?:y|ies)|rules?|guidelines?|standards?|terms|laws?|provisions?|clauses?|sections?"
+    r"|code)"
+)
 RULES_AFTER = re.compile(
-    rf"^[\s-]*(?:and\s+\w+\s+)?(?:content\s+|conduct\s+|speech\s+)?{RULES}\b(?!\s+(?:is|are|was|does|prohibits?|bans?))"
+    rf"^[\s-]*(?:and\s+\w+\s+)?(?:content\s+|conduct\s+|speech\s+)?{RULES}"
+    r"\b(?!\s+(?:is|are|was|does|prohibits?|bans?))"
 )
 RULES_BEFORE = re.compile(
     rf"\b{RULES}\s+(?:on|against|about|regarding|concerning|prohibiting|banning|for|covering|around)"

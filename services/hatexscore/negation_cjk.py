@@ -101,39 +101,9 @@ _TWICE_KO = re.compile("[는은지]?\\s?[가-힣]{1,8}\\s?(?:거의\\s)?없")  #
 _TOPIC_KO = frozenset({"은", "는"})
 _VERBAL_KO = frozenset({"하", "되", "받", "당하", "시키", "이"})
 # What a Korean explanation denies of a group that plays no part in a text.
-_SAID_KO = frozenset(
-    [
-        "관계",
-        "상관",
-        "관련",
-        "연관",
-        "말",
-        "이야기",
-        "얘기",
-        "등장",
-        "다루",
-        "거론",
-        "나오",
-        "언급",
-        "가리키",
-        "논하",
-    ]
-    + [
-        "이르",
-        "향하",
-        "목표",
-        "해당",
-        "의미",
-        "뜻하",
-        "관여",
-        "연결",
-        "떠올리",
-        "지목",
-        "지칭",
-        "찾",
-        "보이",
-        "상대",
-    ]
+_SAID_KO = re.compile(
+    "관계|상관|관련|연관|말|이야기|얘기|등장|다루|거론|나오|언급|가리키|논하|이르|향하|목표|해당|의미|뜻하|관여|연결"
+    "|떠올리|지목|지칭|찾|보이|상대"
 )
 _HOLDS_KO = frozenset({"존중", "대우", "배려"})
 LONGEST_RELATION = 40  # characters of "与 … 无关"
@@ -157,7 +127,7 @@ def read_korean(
         if any(map(_is_decent, near, near[1:])):
             rejections.append((near[0].start, end))
         elif not any(_OPAQUE_KO.match(word.text) for word in near[-4:]):
-            if any(word.text in _SAID_KO for word in near):
+            if any(_SAID_KO.fullmatch(word.text) for word in near):
                 start = min(start, _clause_start(sentence.words[:last], cues))
             begin = max(start, _instead(text, sentence.words[:last], start, end))
             first = bisect_left(attacked, (begin, 0))
