@@ -142,9 +142,9 @@ def _mood(sentence: str, own: str, prior: str, after: str) -> Mood:
     would = cues.WOULD.search(own) and not (cues.WOULD_JUDGE.search(own) or _would_be(own, prior))
     if conditional or (would and not cues.NONE_OF_IT.search(own)):
         return "hypothetical"
-    if cues.DEPENDS.search(segment) or _hedged(own):
-        return "hedged"
     opening = prior[-NEAR:] if prior.rstrip().endswith(",") else ""
+    if cues.DEPENDS.search(segment) or cues.DEPENDS.search(opening) or _hedged(own):
+        return "hedged"
     if cues.FIRST_SIGHT.search(own + after[:OPENING]) or cues.FIRST_SIGHT.search(opening):
         return "earlier"
     if _reported(own):

@@ -19,10 +19,10 @@ _BORDER = re.compile(
     r"[，,；;：:、—](?!\s*(?:或|和|及|以及|还是))|但是?|然而|不过(?!是)|可是|却(?!不|没|是)|虽然"
     r"|尽管|即使|即便|虽说|固然|因为|由于|所以|因此|因而|而是|而且|并且|同时|其实|反而|[（）()]"
 )
-_ENUMERATION = re.compile(r"、")
+_COPULA = re.compile("是|属于|构成|含有|包含|既|充满|带有|具有|涉及")
 _IDIOM = re.compile(
     r"不仅仅?|不但|不只|不光|不止|毫无疑问|毫无疑义|毫无悬念|无疑|不可否认|无可否认|不容否认"
-    r"|无法否认|不能否认|难以否认|毋庸置疑|毋庸讳言|不容置疑|无庸置疑|非常"
+    r"|(?:没有?人|无人|谁也?不)(?:会|能|可以)?否认|无法否认|不能否认|难以否认|毋庸置疑|毋庸讳言|不容置疑|无庸置疑|非常"
     r"|不同(?!意)|不满|不幸|无论|不管|不论|不断|不少|不久|不禁|未来|无意中|不过是|不外乎|无非是?|不失为"
     r"|不亚于|无异于|不妨|莫不"
 )
@@ -116,7 +116,7 @@ _THIS = re.compile(
     r"标签|答案|分类|判断|结论|判定|这(?!类|种人|些人)|该|此(?!类)|本(?!来|质|身)|它|其(?!实|他"
     r"|中一)|文中|文本|原文|原句|上述|上面|以上|给定|全文|句子|内容|言论(?!是指)|评论|帖|推文|留言"
     r"|消息|信息|回复|回答|标题|发言|话(?!题)|用户|作者|发帖人|他的|她的|我认为|我判|我将|我把|整体"
-    r"|整句|里面|其中|通篇|表述|措辞|语言|说法|笑话|歌词|提问|问题|输出|对话|段落"
+    r"|整句|文字|字里行间|诗|歌|书评|稿|里面|其中|通篇|表述|措辞|语言|说法|笑话|歌词|提问|问题|输出|对话|段落"
 )
 _LEADING = re.compile(
     r"^(?:[\s\"“”*\-•\d.)一二三四五六七八九十、]|本身|自身|因此|所以|综上所述|综上|总之|总的来说"
@@ -193,7 +193,10 @@ def _own_clause(before: str) -> tuple[str, str]:
     """The piece that holds the word; a list ("不含威胁、侮辱或") stays whole."""
     cut = 0
     for border in _BORDER.finditer(before):
-        if border.group() == "、" and _NEGATION.search(before, cut, border.start()):
+        listed = _NEGATION.search(before, cut, border.start()) or _COPULA.search(
+            before, cut, border.start()
+        )
+        if border.group() == "、" and listed:
             continue
         cut = border.end()
     own = _IDIOM.sub(" ", before[cut:])

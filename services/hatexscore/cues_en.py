@@ -244,7 +244,7 @@ BECAUSE = re.compile(
     r"|that|these))\b"
 )
 NONE_OF_IT = re.compile(
-    r"\b(?:no|nothing|none|nobody|neither|not\s+(?:a|any|one)|n['\u2019]t\s+(?:a|any|one)|any|never"
+    r"\b(?:no|nothing|none|nobody|neither|anything|not\s+(?:a|any|one)|n['\u2019]t\s+(?:a|any|one)|any|never"
     r"|lacks?|without|not\s+\w+)\b"
 )
 GENERAL = re.compile(
@@ -331,7 +331,7 @@ BARE = re.compile(rf"(?:[^\w]|\b(?:{SKIPPED}|\d+)\b)*")
 AFTER_BARE = re.compile(
     r"\s*+(?:speech|content|text|language|post|comment|statement|remark|message|here|overall"
     r"|indeed)?\s*+"
-    r"(?:$|[.,;:!)\]\u2014]|[-\u2013]\s|because\b|since\b|as\b|towards?\b|against\b|at\s+all\b"
+    r"(?:$|[.,;:!?)\]\u2014]|[-\u2013]\s|because\b|since\b|as\b|towards?\b|against\b|at\s+all\b"
     r"|in\s+(?:this|the|any)\b|and\b|or\b|but\b|nor\b|for\b|under\b|by\b|due\b|despite\b|even\b"
     r"|although\b|though\b)"
 )
@@ -439,8 +439,8 @@ LEADING = re.compile(
 
 
 SPECIFIC = re.compile(
-    rf"\b(?:it|this|the\s+(?:[\w'\u2019-]+\s+){{0,2}}(?:{TEXT_NOUN}))\s+(?:\w+\s+){{0,2}}?(?:{BE}"
-    rf"|constitutes|qualifies|contains)\b"
+    rf"\b(?:(?:it|this|the\s+(?:[\w'\u2019-]+\s+){{0,2}}(?:{TEXT_NOUN}))\s+(?:\w+\s+){{0,2}}?(?:{BE}"
+    rf"|constitutes|qualifies|contains)|(?:it|this|that)['\u2019]s)\b"
 )
 
 

@@ -13,7 +13,7 @@ BEYOND = 80
 WHOSE = (
     r"final|overall|my|the|our|predicted|assigned|correct|step|point|model|text|post|content|safety"
     r"|toxicity|policy|moderation"
-    r"|hate|speech|sentiment|output|summary|so|and|item|最终|总体|综合|整体|我的|最后|总的|三|二|一"
+    r"|hate|speech|sentiment|output|summary|classification|assessment|moderation|evaluation|analysis|review|so|and|item|最终|总体|综合|整体|我的|最后|总的|三|二|一"
     r"|四|五|六|最終"
     r"|최종|종합|전체|나의|모델|전반적인|종합적인|정답"
 )
@@ -23,7 +23,7 @@ EARLIER = (
 KEY = (
     r"labels?|verdict|conclusions?|decision|classification|class|category|prediction|answer|rating"
     r"|result|judge?ment|assessment"
-    r"|determination|evaluation|标签|结论|判断|判定|分类|类别|答案|结果|预测|评定|裁定|决定|라벨"
+    r"|determination|evaluation|output|outcome|finding|标签|结论|判断|判定|分类|类别|答案|结果|预测|评定|裁定|决定|라벨"
     r"|레이블|결론|판단|판정|분류|정답|답변?|결과|예측|평가"
 )
 VALUE = (

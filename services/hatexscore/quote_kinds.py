@@ -230,7 +230,7 @@ _SUPPOSED_EN = re.compile(
     r"(?:\w+\s)?(?:have|say|write|read|call|use|be|sound|become|put|ask))\b[^\u25a1]{0,80}$"
 )
 _CONTRAST_EN = re.compile(
-    r"\b(?:instead\sof|rather\sthan|unlike|as\sopposed\sto|in\splace\sof|compared\s(?:to|with)"
+    r"\b(?:instead\sof|rather\sthan|unlike|as\sopposed\sto|in\splace\sof|compared?\s(?:\w+\s)?(?:to|with)"
     r"|in\scontrast\s(?:to|with)|different\sfrom|contrary\sto|in\slieu\sof|replac\w+\s(?:it\s)?(?:with|by)"
     r"|not|never|n't|nor|without|neither|lacks?|no|nowhere|avoids?|avoiding|absent|e\.g\.|omits?)\b"
     r"(?!\s(?:only|just|merely))(?:\s[\w'-]+){0,5}\W*(?:\u25a1\W*(?:or|and|nor|,)\W*)*$"
