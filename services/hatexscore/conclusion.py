@@ -307,9 +307,10 @@ def _answered(plain: str, span: Span, asked: Reading) -> Iterator[Reading]:
 
 def _elliptical(plain: str, part: Span, span: Span, named: Reading) -> Iterator[Reading]:
     """ "Some would call it hateful, but it is not": the label is the one named before."""
-    tail = plain[part[0] : part[1]][-LONGEST_LABEL:].rstrip()
-    said = _ELLIPSIS_FIRST.match(plain, part[0], part[1]) or _ELLIPSIS.search(tail)
-    said = said or _ELLIPSIS_CJK.search(tail)
+    first, last = part
+    tail = plain[max(first, last - LONGEST_LABEL) : last].rstrip()
+    opening = plain[first : min(last, first + LONGEST_LABEL)]
+    said = _ELLIPSIS_FIRST.match(opening) or _ELLIPSIS.search(tail) or _ELLIPSIS_CJK.search(tail)
     if said is not None:
         denials = sum(held is not None for held in said.groups())
         clause = Clause("bare", denials=denials, rejected=True)

@@ -9,10 +9,13 @@ from dataclasses import dataclass
 from services.hatexscore import verdict as sentences
 from services.hatexscore.contract import HatexscoreRequest
 from services.hatexscore.report import (
+    Confidence,
     GroupEvidence,
     HatexscoreComponents,
     HatexscoreReport,
+    QuotationReason,
     QuoteEvidence,
+    SetAside,
     VariantOutcome,
 )
 from services.hatexscore.verdict import TIE, verdict
@@ -29,6 +32,29 @@ NAMES = {
     "qf": "Quotation Faithfulness",
     "tgi": "Target-Group Identification",
     "cc": "Consistency Check",
+}
+CONFIDENCE: dict[Confidence, str] = {
+    "plain": "plainly stated",
+    "inferred": "inferred",
+    "contested": "contested: the explanation also states the opposite",
+}
+SET_ASIDE: dict[SetAside, str] = {
+    "earlier": "a later one takes its place",
+    "hedged": "hedged: may, might, unclear",
+    "hypothetical": "hypothetical: if, had, would",
+    "appeal": "an appeal to readers, not about this text",
+    "general": "about texts in general",
+    "reported": "somebody else says it",
+    "partial": "about a part, or another text",
+    "outranked": "a stronger one stands against it",
+}
+QUOTATION_KINDS: dict[QuotationReason, str] = {
+    "label": "the name of a label or a field",
+    "idiom": "a set phrase",
+    "gloss": "a paraphrase",
+    "other_source": "words of somebody else, or that the text might have had",
+    "echo": "the whole text, beside quotations of parts",
+    "unattributed": "not in the text, and not said to be",
 }
 WHY = {
     "htc": sentences.conclusion,
@@ -72,6 +98,9 @@ class HatexscoreView:
     strip: Chart | None
     variants: list[VariantRow]
     policy: PolicyView
+    confidence: str | None
+    set_aside: dict[SetAside, str]
+    quotation_kinds: dict[QuotationReason, str]
 
 
 def view(request: HatexscoreRequest | None, report: HatexscoreReport) -> HatexscoreView:
@@ -88,7 +117,15 @@ def view(request: HatexscoreRequest | None, report: HatexscoreReport) -> Hatexsc
         strip=_strip(report),
         variants=rows(report),
         policy=_policy(report),
+        confidence=_confidence(report),
+        set_aside=SET_ASIDE,
+        quotation_kinds=QUOTATION_KINDS,
     )
+
+
+def _confidence(report: HatexscoreReport) -> str | None:
+    graded = report.conclusion.confidence if report.conclusion else None
+    return None if graded is None else CONFIDENCE[graded]
 
 
 def _text_marks(report: HatexscoreReport) -> Iterable[Mark]:
