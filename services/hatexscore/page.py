@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from services.hatexscore import verdict as sentences
 from services.hatexscore.contract import HatexscoreRequest
 from services.hatexscore.report import (
-    Confidence,
     GroupEvidence,
     HatexscoreComponents,
     HatexscoreReport,
@@ -32,11 +31,6 @@ NAMES = {
     "qf": "Quotation Faithfulness",
     "tgi": "Target-Group Identification",
     "cc": "Consistency Check",
-}
-CONFIDENCE: dict[Confidence, str] = {
-    "plain": "plainly stated",
-    "inferred": "inferred",
-    "contested": "contested: the explanation also states the opposite",
 }
 SET_ASIDE: dict[SetAside, str] = {
     "earlier": "a later one takes its place",
@@ -98,7 +92,6 @@ class HatexscoreView:
     strip: Chart | None
     variants: list[VariantRow]
     policy: PolicyView
-    confidence: str | None
     set_aside: dict[SetAside, str]
     quotation_kinds: dict[QuotationReason, str]
 
@@ -117,15 +110,9 @@ def view(request: HatexscoreRequest | None, report: HatexscoreReport) -> Hatexsc
         strip=_strip(report),
         variants=rows(report),
         policy=_policy(report),
-        confidence=_confidence(report),
         set_aside=SET_ASIDE,
         quotation_kinds=QUOTATION_KINDS,
     )
-
-
-def _confidence(report: HatexscoreReport) -> str | None:
-    graded = report.conclusion.confidence if report.conclusion else None
-    return None if graded is None else CONFIDENCE[graded]
 
 
 def _text_marks(report: HatexscoreReport) -> Iterable[Mark]:
