@@ -14,6 +14,8 @@ from services.hatexscore.report import (
     HatexscoreQuoteEvidence,
     HatexscoreResult,
     HatexscoreVariantOutcome,
+    QuotationReason,
+    SetAside,
 )
 from services.hatexscore.verdict import TIE, verdict
 from shared.charts.engine import Caption, Chart
@@ -29,6 +31,24 @@ NAMES = {
     "qf": "Quotation Faithfulness",
     "tgi": "Target-Group Identification",
     "cc": "Consistency Check",
+}
+SET_ASIDE: dict[SetAside, str] = {
+    "earlier": "a later one takes its place",
+    "hedged": "hedged: may, might, unclear",
+    "hypothetical": "hypothetical: if, had, would",
+    "appeal": "an appeal to readers, not about this text",
+    "general": "about texts in general",
+    "reported": "somebody else says it",
+    "partial": "about a part, or another text",
+    "outranked": "a stronger one stands against it",
+}
+QUOTATION_KINDS: dict[QuotationReason, str] = {
+    "label": "the name of a label or a field",
+    "idiom": "a set phrase",
+    "gloss": "a paraphrase",
+    "other_source": "words of somebody else, or that the text might have had",
+    "echo": "the whole text, beside quotations of parts",
+    "unattributed": "not in the text, and not said to be",
 }
 WHY = {
     "htc": sentences.conclusion,
@@ -72,6 +92,8 @@ class HatexscoreView:
     strip: Chart | None
     variants: list[VariantRow]
     policy: PolicyView
+    set_aside: dict[SetAside, str]
+    quotation_kinds: dict[QuotationReason, str]
 
 
 def view(request: HatexscoreRequest | None, report: HatexscoreResult) -> HatexscoreView:
@@ -88,6 +110,8 @@ def view(request: HatexscoreRequest | None, report: HatexscoreResult) -> Hatexsc
         strip=_strip(report),
         variants=rows(report),
         policy=_policy(report),
+        set_aside=SET_ASIDE,
+        quotation_kinds=QUOTATION_KINDS,
     )
 
 

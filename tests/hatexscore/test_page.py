@@ -95,6 +95,44 @@ def test_quotes_conclusion_groups_and_inventions_are_marked() -> None:
         assert mention.reason in shown(request, report)
 
 
+def test_the_conclusion_is_shown_with_its_word_and_confidence() -> None:
+    html = page(
+        explanation='The word "lazy tourists" insults foreigners. At first it looks harmless. '
+        "The text is toxic."
+    )
+    said = " ".join(re.sub("<[^>]*>", " ", html).split())
+    for fact in (
+        "Its word toxic",
+        "How it is stated predication",
+        "Confidence of the reading inferred",
+    ):
+        assert fact in said
+
+
+def test_verdicts_that_do_not_hold_say_why() -> None:
+    html = page(explanation="It may be hateful. Somebody said that it is hate speech.")
+    assert "nothing is stated" in html
+    for why in ("hedged: may, might, unclear", "somebody else says it"):
+        assert why in html
+
+
+def test_what_is_no_quotation_of_the_text_is_listed_with_its_kind() -> None:
+    html = page(explanation='It is "hate speech" and "lazy tourists" means "thieves". Hateful.')
+    assert "the name of a label or a field" in html
+    assert "a paraphrase" in html
+
+
+def test_a_model_that_disagrees_is_told_above_the_parts() -> None:
+    request = ask(
+        explanation='"lazy tourists" insults foreigners. Hateful.',
+        predicted_label="hateful",
+        probabilities={"original": 0.2, "masked": 0.1},
+    )
+    html = shown(request, scored(request))
+    banner, parts = html.index("The asked model disagrees"), html.index(">QF</abbr>")
+    assert banner < parts
+
+
 def test_hostile_text_stays_text() -> None:
     html = page(
         text=HOSTILE,
