@@ -125,8 +125,10 @@ def word_attributions(
 def _by_lime(
     tokenized: TokenizedInput, reading: WordReading, method: AttributionMethod, model: Judge
 ) -> Attributions | Unread:
-    """Words are deleted, as the released `lime_text.py` does."""
-    masks = lime.draws(method.samples, len(tokenized.eligible), method.seed)
+    """Words are deleted, as the released `lime_text.py` does. A sample that keeps none is left out:
+    its weight is next to nothing, and servers refuse an empty text."""
+    drawn = lime.draws(method.samples, len(tokenized.eligible), method.seed)
+    masks = drawn[drawn.any(axis=1)]
     rows = [Row(kept=tuple(np.flatnonzero(mask).tolist())) for mask in masks]
     [found] = targets_of_rows([(tokenized, reading, rows)], model)
     if isinstance(found, Unread):
