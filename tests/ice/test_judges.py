@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from services.ice.contract import CONTRACT, IceRequest
+from services.ice.batch_tables import by_configuration
+from services.ice.contract import IceRequest
 from services.ice.metric import SERVICE
-from services.ice.report import IceReport
 from services.registry import contracts
+from shared.contracts import Scored
 from shared.errors import ModelCannot
 from shared.models.calls import Example
 from tests.judges import TinyJudges, tiny_judges
@@ -134,7 +135,7 @@ def test_what_no_server_shows_is_refused_when_posted(
 
 
 def test_results_of_words_and_of_tokens_are_not_averaged(judges: TinyJudges) -> None:
-    rows = [SERVICE.score(asked("encoder", rows=kind)) for kind in ("tokens", "words")]
-    assert [one.rows for one in rows] == ["tokens", "words"]
-    assert all(isinstance(one, IceReport) for one in rows)
-    assert CONTRACT.needs is not None
+    both = [asked("encoder", rows=kind) for kind in ("tokens", "words", "words")]
+    rows = [Scored(str(n), None, one, SERVICE.score(one)) for n, one in enumerate(both)]
+    table = by_configuration(rows)
+    assert [(one.rows, len(tests)) for one, tests in table.items()] == [("tokens", 1), ("words", 2)]
