@@ -223,6 +223,7 @@ UnreadCode = Literal[  # why a model's answer has no P
 ]
 ReasonCode = Literal[
     "no-rules",
+    "no-words",
     "language-undecided",
     "untrained-language",
     "probability-missing",

@@ -64,6 +64,7 @@ class ServiceContract:
     model_optional: bool = False  # whether some requests need none: the contract tells which
     examples: dict[str, dict[str, Any]] = field(default_factory=dict)
     cost: Cost | None = None  # how much work a request asks for; see `shared.work`
+    server_cost: Cost | None = None  # what it asks of a model's server besides, request by request
     needs: Callable[[Any], tuple[str, ...]] | None = None  # abilities of its model that a request
     # needs; see `shared.models.abilities`
     labels: tuple[str, ...] = ()  # canonical labels that a model must tell where "judge" is needed

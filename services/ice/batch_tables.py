@@ -67,6 +67,7 @@ def _configuration(job: ScoredIce, test: IceTest) -> IceConfiguration:
         explanation=test.explanation,
         k=test.k,
         operator=test.operator,
+        rows=job.report.rows,
     )
 
 

@@ -360,7 +360,7 @@ class Experiment:
     def _null_of(self, explanation: TestedExplanation, rationale: Subset) -> NullSpace:
         """Values are compared with tokens, and so is everything in the published variants."""
         if explanation.marked is None or not self.tokenized.variant.matched_null:
-            return any_tokens(len(rationale))
+            return any_tokens(len(rationale), self._units.kind)
         return null_of(self._units, rationale, self.tokenized.request.null)
 
     @cached_property

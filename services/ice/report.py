@@ -24,6 +24,7 @@ from shared.models.calls import Part
 
 Of = Literal["text", "text_pair"]
 Operator = Literal["delete", "mask", "mask_unk", "mask_pad", "infill"]
+RowKind = Literal["tokens", "words"]
 TestedOperator = Operator | Literal["mean"]
 NullKind = Literal["tokens", "words", "spans", "spans_gaps"]
 Verdict = Literal["faithful", "inconclusive", "anti-faithful"]
@@ -69,7 +70,7 @@ class IceNull(Message):
     kind: NullKind = Field(
         default="tokens",
         description="as many tokens, as many whole words with as many tokens, passages of the same "
-        "lengths, or those with the same gaps",
+        "lengths, or those with the same gaps; in rows of words `words` are as many words",
     )
     placements: int | None = Field(
         default=None, ge=0, description="that exist besides the rationale; null above 1e15"
@@ -235,6 +236,11 @@ class IceResult(Report):
     target: Name = Field(description="the label whose probability is the score s")
     predicted_label: Name | None = Field(description="null where the model was not asked")
     probabilities: dict[str, float] = Field(description="of the whole text, by label")
+    rows: RowKind = Field(
+        default="tokens",
+        description="what rationales are made of; with `words`, all that is said of tokens here is "
+        "of words",
+    )
     eligible_tokens: int = Field(
         ge=0, description="tokens that a rationale may hold; 0 where the model was not asked"
     )
@@ -248,6 +254,11 @@ class IceResult(Report):
     token_values: tuple[IceTokenValues, ...] = Field(
         default=(), exclude_if=_none, description="one an explanation; likewise"
     )
+
+    @property
+    def unit(self) -> str:
+        """What a rationale is made of, singular."""
+        return self.rows.removesuffix("s")
 
 
 class IceBatchReportRequest(BatchReportRequest):
@@ -277,6 +288,11 @@ class IceConfiguration(Message):
     explanation: str
     k: float | None = Field(description="null for rationales that were sent as spans")
     operator: TestedOperator
+    rows: RowKind = Field(
+        default="tokens",
+        exclude_if=lambda rows: bool(rows == "tokens"),
+        description="what rationales are made of",
+    )
 
 
 class IceOverExamples(Message):

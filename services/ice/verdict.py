@@ -17,17 +17,17 @@ WORDS: dict[Outcome | None, tuple[str, Tone]] = {
     "anti-faithful": ("Anti-faithful", "bad"),
     None: ("Undefined", "neutral"),
 }
-OF_PROBABILITY: dict[Outcome, str] = {
-    "faithful": "The rationale alone keeps the target label better than as many random tokens do.",
+OF_PROBABILITY: dict[Outcome, str] = {  # {unit}: token or word
+    "faithful": "The rationale alone keeps the target label better than as many random {unit}s do.",
     "inconclusive": "The rationale keeps the target label neither clearly better nor clearly worse "
-    "than as many random tokens do.",
-    "anti-faithful": "As many random tokens keep the target label better than the rationale does.",
+    "than as many random {unit}s do.",
+    "anti-faithful": "As many random {unit}s keep the target label better than the rationale does.",
 }
 OF_NSR: dict[Outcome, str] = {
-    "faithful": "The rationale alone scores a higher NSR than as many random tokens do.",
+    "faithful": "The rationale alone scores a higher NSR than as many random {unit}s do.",
     "inconclusive": "The rationale scores an NSR neither clearly higher nor clearly lower than as "
-    "many random tokens do.",
-    "anti-faithful": "As many random tokens score a higher NSR than the rationale does.",
+    "many random {unit}s do.",
+    "anti-faithful": "As many random {unit}s score a higher NSR than the rationale does.",
 }
 
 
@@ -59,8 +59,8 @@ def sentence(report: IceResult, test: IceTest) -> str:
     if least is not None:
         return f"With so few the two-sided p is at least {least:.3f}: nothing else could come out."
     if by_probability(report):
-        return OF_PROBABILITY[test.verdict]
-    return OF_NSR[test.verdict] + _turned(report, test)
+        return OF_PROBABILITY[test.verdict].format(unit=report.unit)
+    return OF_NSR[test.verdict].format(unit=report.unit) + _turned(report, test)
 
 
 def says(report: IceResult) -> str | None:

@@ -23,9 +23,9 @@ class InferenceRequest(JobRequest):
     model: ModelName = Field(description="a configured classifier or causal model")
     ask: InferenceOperation = Field(
         description="`judge` and `judge_rows` (label probabilities of examples and of variations "
-        "of them), `judgements` (with mass and uncertainty), `tokens`, `attributions`, "
-        "`generate`, `score` (token log-probabilities), "
-        "`describe`; `probabilities` and `truncated` for plain texts"
+        "of them), `judge_words` (of variations in words, by any judge), `judgements` (with mass "
+        "and uncertainty), `tokens`, `attributions`, `generate`, `score` (token "
+        "log-probabilities), `describe`; `probabilities` and `truncated` for plain texts"
     )
 
 
@@ -109,6 +109,17 @@ def _rows(asked: Any, reads: int) -> Sequence[Work]:
     return _work("rows", "/ask/asked", tokens)
 
 
+def _word_rows(asked: Any, reads: int) -> Sequence[Work]:
+    """A word is a token at least, as far as the model reads."""
+    tokens: list[int] = []
+    for rows in asked.asked:
+        most = min(reads, max(1, len(rows.words)))
+        tokens += [
+            most if row.kept is None else min(most, max(1, len(row.kept))) for row in rows.rows
+        ]
+    return _work("rows", "/ask/asked", tokens)
+
+
 def _kept(row: Row, whole: int) -> int:
     return whole if row.kept is None else max(1, len(row.kept))
 
@@ -164,6 +175,7 @@ COUNTS: dict[str, Callable[[Any, int], Sequence[Work]]] = {
     "judge": _examples,
     "judgements": _examples,
     "judge_rows": _rows,
+    "judge_words": _word_rows,
     "attributions": _attributions,
     "probabilities": _texts,
     "generate": _prompts,
@@ -178,6 +190,7 @@ NEEDED = {  # `describe` any model can
     "probabilities": "judge",
     "truncated": "truncated",
     "judge_rows": "token_rows",
+    "judge_words": "word_rows",
     "attributions": "attributions",
     "generate": "generate",
     "score": "score",

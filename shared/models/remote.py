@@ -37,6 +37,7 @@ from shared.errors import (
 )
 from shared.job_context import SLICE_SECONDS, JobContext, computing, current, pause, waiting
 from shared.models import calls as op
+from shared.models.abilities import Ability, abilities
 from shared.models.availability import ModelStates
 from shared.models.calls import (
     AttributionMethod,
@@ -49,6 +50,8 @@ from shared.models.calls import (
     Rows,
     Sampling,
     Tokens,
+    WordJudgements,
+    WordRows,
 )
 from shared.models.catalogue import Catalogue
 from shared.models.classification import served_classifier
@@ -388,6 +391,14 @@ class RemoteJudge(RemoteModel):
         """BCP 47 tags of the languages that it was trained on, `*`: all; empty: not stated."""
         return self._description.languages
 
+    @property
+    def abilities(self) -> frozenset[Ability]:
+        return frozenset(abilities(self._entry))
+
+    @property
+    def mask_text(self) -> str:
+        return self._description.mask_text
+
     def labels_of(self, example: Example) -> tuple[str, ...]:
         """The labels, in the order of the columns of every answer about this example."""
         if example.template is not None:
@@ -414,6 +425,9 @@ class RemoteJudge(RemoteModel):
             np.array(rows, dtype=np.float64).reshape(len(rows), width)
             for rows, width in zip(answers, widths, strict=True)
         ]
+
+    def judge_words(self, asked: Sequence[WordRows]) -> list[WordJudgements]:
+        return list(self._ask(op.JudgeWords(asked=tuple(asked)))) if asked else []
 
     def attributions(
         self, examples: Sequence[Example], targets: Sequence[str], method: AttributionMethod

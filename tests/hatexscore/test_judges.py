@@ -258,11 +258,12 @@ def test_models_check_claims_what_holds(judges: TinyJudges, model: str, said: st
     report = SERVICE.score(asking(model, variant="paper"))
     assert (report.components.qf is not None) == (said == "yes")
     assert claimed["FTC"] == (said if said != "yes" else "no (tells no entailment)")
-    assert claimed["ICE"] == "no (shows no tokens)"
+    assert claimed["ICE"] == (said if said != "yes" else "words")
     ice = contracts()["ice"]
     asked = ice.request.model_validate({**next(iter(ice.examples.values())), "model": model})
-    with pytest.raises(ModelCannot, match="it shows no tokens"):
+    with pytest.raises(ModelCannot, match="it shows neither attention nor gradients"):
         catalogue.demand(ice, model, asked)
+    catalogue.demand(ice, model, asked.model_copy(update={"attribution": "lime"}))
 
 
 @pytest.mark.parametrize(("draws", "code"), [(199, "votes-too-coarse"), (200, None)])
