@@ -54,7 +54,7 @@ def _skill(label: NliLabel | str, strata: Sequence[Sequence[Row]], over: Over) -
     score = _macro(earned)
     found = [_unexplained(own) for own in strata]
     common = [name for name in found[0] if all(name in own for own in found)]
-    best = max(common, key=lambda name: (_macro([own[name] for own in found]), name))
+    best = max(common, key=lambda name: _macro([own[name] for own in found]))
     baseline = _macro([own[best] for own in found])
     gaps = [mine - own[best] for mine, own in zip(earned, found, strict=True)]
     keys = [over.keys(own) for own in strata]

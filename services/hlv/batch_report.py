@@ -204,10 +204,11 @@ def _estimate(
 
 
 def _bounds(metric: str, own: Sequence[Any]) -> Bounds:
-    """Of a correlation, or of a difference of two."""
-    if metric not in CORRELATIONS:
-        return UNBOUNDED
-    return (-2.0, 2.0) if own and isinstance(own[0], Gain) else (-1.0, 1.0)
+    """Of a metric, or of a difference of two."""
+    least, most = _range(metric)
+    if not own or not isinstance(own[0], Gain):
+        return least, most
+    return UNBOUNDED if least is None or most is None else (least - most, most - least)
 
 
 def _pooled(

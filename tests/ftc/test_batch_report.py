@@ -225,6 +225,8 @@ def test_a_model_that_says_entailment_to_all_has_no_skill() -> None:
 
 def test_skill_is_what_is_earned_of_the_room_above_the_best_other_answer() -> None:
     def knows(premise: str, hypothesis: str) -> list[float]:
+        if not premise:
+            return [0.1, 0.1, 0.8]
         return [0.02, 0.96, 0.02] if "famous" in hypothesis else [0.96, 0.02, 0.02]
 
     found = skills([*map(contradiction, GAMES), *map(neutral, GAMES)], knows)
@@ -246,7 +248,7 @@ def test_a_worse_model_than_a_constant_has_negative_skill() -> None:
 
 def test_only_results_that_can_reach_the_level_are_counted() -> None:
     def knows(premise: str, hypothesis: str) -> list[float]:
-        game = premise.split()[-1].strip(".")
+        game = premise.split()[-1].strip(".") if premise else "nothing"
         return [0.9, 0.05, 0.05] if game in hypothesis else [0.05, 0.05, 0.9]
 
     few = batch_report(scored(list(map(contradiction, GAMES)), FakeJudge(knows)), ASKED)
