@@ -190,6 +190,14 @@ class Provenance(Message):
     parameters: dict[str, Any] = Field(description="the parameters in force, defaults included")
     models: tuple[ModelUse, ...] = Field(description="empty where no model was called")
     service_version: str
+    text_key: str | None = Field(
+        default=None,
+        pattern=r"^[0-9a-f]{32}$",
+        exclude_if=lambda key: key is None,
+        description="keyed hash (BLAKE2b, 128 bits) of the text that is judged, case and spaces "
+        "folded: results of one text have the same, also once the text is gone. It compares within "
+        "this installation only; absent where that has no TOUCHSTONE_SECRET_KEYS",
+    )
 
 
 class LanguageFound(Message):
@@ -322,6 +330,25 @@ class Histogram(Message):
         return self
 
 
+class Against(Message):
+    """The results of another system, to be compared with those of the report, text by text."""
+
+    batch: Id | None = Field(default=None, description="a batch's id")
+    jobs: tuple[Id, ...] | None = Field(
+        default=None, min_length=1, max_length=MOST_JOBS, description="ids of jobs of this metric"
+    )
+    wilcoxon: bool = Field(
+        default=False,
+        description="whether to add Wilcoxon's signed-rank test, over the texts' mean differences",
+    )
+
+    @model_validator(mode="after")
+    def _one_of_two(self) -> Self:
+        if (self.batch is None) == (self.jobs is None):
+            raise ValueError("give either `batch` or `jobs`")
+        return self
+
+
 class BatchReportRequest(JobRequest):
     """Whose results are summed up, and how."""
 
@@ -343,6 +370,14 @@ class BatchReportRequest(JobRequest):
         default=False,
         description="whether to add an interval of the mean score that holds however often a "
         "growing batch is looked at",
+    )
+    against: Against | None = Field(
+        default=None, description="another system's results on the same texts: see `comparison`"
+    )
+    mixed: bool = Field(
+        default=False,
+        description="whether results of several versions of the metric may be summed up together, "
+        "with a warning; else they are refused, since their numbers mean different things",
     )
 
     @model_validator(mode="after")
@@ -393,6 +428,57 @@ class LanguageScores(Message):
     score: Interval = Field(description="mean score, with its interval over texts")
 
 
+PValue = Annotated[float, Field(gt=0, le=1)]
+
+
+class ComponentDifference(Message):
+    """One number of two systems, on the texts where both have it."""
+
+    component: Annotated[str, Word] = Field(description="`score`, or the component's name")
+    pairs: Count = Field(description="pairs where both systems have it")
+    difference: Interval = Field(
+        description="mean of first - second, in units of the component, with its interval over "
+        "texts"
+    )
+    p_value: PValue | None = Field(
+        description="that the mean difference is 0, two-sided: the larger of the next two; null "
+        "without pairs, 1 for a single text"
+    )
+    p_t: PValue | None = Field(description="of t over texts")
+    p_randomization: PValue | None = Field(
+        description="of sign flips of whole texts; of 0/1 parts on single texts McNemar's exact p"
+    )
+    p_adjusted: PValue | None = Field(
+        default=None, description="`p_value` after Holm over all components of the comparison"
+    )
+    p_wilcoxon: PValue | None = Field(
+        default=None,
+        description="of the signed-rank test, where requested; null where no text differs",
+    )
+    effect: float | None = Field(
+        description="mean difference in its standard deviations over pairs; null where that is 0"
+    )
+    better: Count = Field(description="pairs whose first has the larger value")
+    equal: Count
+    worse: Count
+
+
+class SystemComparison(Message):
+    """The report's results, first, and those of `against`, second, paired by `custom_id`, else by
+    text and explained label; of several results of one text and label the mean is taken."""
+
+    pairs: Count
+    unpaired_a: Count = Field(description="results of the report without a partner; left out")
+    unpaired_b: Count = Field(description="results of `against` without a partner; left out")
+    left_out: dict[str, int] = Field(
+        default_factory=dict, description="jobs of `against` without a result, by status"
+    )
+    differences: tuple[ComponentDifference, ...]
+    warnings: tuple[str, ...] = Field(
+        default=(), description="what to doubt of the pairs and of the difference of the scores"
+    )
+
+
 class Plot(Message):
     """One picture, in both formats."""
 
@@ -428,6 +514,14 @@ class BatchReport(Message):
     by_language: dict[str, LanguageScores] = Field(
         default_factory=dict,
         description="language of the text → its results; those without one are left out",
+    )
+    comparison: SystemComparison | None = Field(
+        default=None, description="with the results of `against`; null where none were named"
+    )
+    corrected: dict[str, str] = Field(
+        default_factory=dict,
+        description="p-values that are corrected for several tests → how. No other is, and no "
+        "interval holds for several numbers at once",
     )
     warnings: tuple[str, ...] = ()
     plots: tuple[Plot, ...] = ()

@@ -5,10 +5,11 @@ One object a service; gateway, queue, scheduler and worker know no more of it. S
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import unicodedata
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 from shared.contracts import (
     OF_PROVENANCE,
@@ -98,10 +99,17 @@ class BatchReportContract(ServiceContract):
     def path(self) -> str:
         return f"/v1/reports/{self.metric}"
 
+    @cached_property
+    def corrections(self) -> dict[str, str]:
+        """p-value of the report → how it is corrected for several tests."""
+        return dict(_corrections(self.report, ""))
+
     def work(self, request: JobRequest, reads: int = FEWEST_READ) -> Sequence[Work]:
         """As far as the request tells: of listed jobs, not of a batch."""
-        listed = request.jobs if isinstance(request, BatchReportRequest) else None
-        return self.work_over(request, len(listed or ()))
+        if not isinstance(request, BatchReportRequest):
+            return ()
+        others = request.against.jobs if request.against else None
+        return self.work_over(request, len(request.jobs or ()) + len(others or ()))
 
     def work_over(self, request: JobRequest, results: int) -> Sequence[Work]:
         """What this report over so many results asks for: every draw of every bootstrap."""
@@ -123,6 +131,7 @@ class MetricContract(ServiceContract):
     request: type[ScoreRequest]
     report: type[Report]
     clustered_by: tuple[str, ...] = ("text", "text_pair")  # fields that say which text is judged
+    explained: str | None = None  # the field of a report that says which label is explained
     batch_request: type[BatchReportRequest] = BatchReportRequest
     batch_report: type[BatchReport] = BatchReport
     batch_summary: str = ""  # none: counts and mean score
@@ -146,6 +155,15 @@ class MetricContract(ServiceContract):
             found = Finding("undecided", "The score stands for itself.")
         return report.model_copy(update=found._asdict())
 
+    def judged_text(self, request: object) -> str | None:
+        """The texts that say which text is judged, as they are compared; None where none is kept.
+
+        request: of this metric; of one whose texts are gone, what is left of it.
+        """
+        fields = [getattr(request, name, None) for name in self.clustered_by]
+        texts = [normalised(text) for text in map(_written, fields) if text]
+        return str(texts) if texts else None
+
     @cached_property
     def not_parameters(self) -> frozenset[str]:
         """`TRANSPORT`, `OF_PROVENANCE`, and the texts marked `Input`: all others are parameters."""
@@ -166,3 +184,31 @@ class MetricContract(ServiceContract):
             report=self.batch_report,
             intervals=self.batch_intervals + 1,  # by language: each result once more
         )
+
+
+def _corrections(report: type[Message], path: str) -> Iterator[tuple[str, str]]:
+    for name, found in report.model_fields.items():
+        if name in ("p_adjusted", "q_value"):
+            yield f"{path}{name}", found.description or ""
+        for inner in messages_in(found.annotation):
+            yield from _corrections(inner, f"{path}{name}.")
+
+
+def messages_in(hint: Any) -> Iterator[type[Message]]:
+    """The messages that a value of this type may be, or hold."""
+    if isinstance(hint, type) and issubclass(hint, Message):
+        yield hint
+    for argument in get_args(hint):
+        yield from messages_in(argument)
+
+
+def normalised(text: str) -> str:
+    """As texts are compared that may be one: compatible characters, case and spaces are folded."""
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+
+
+def _written(field: object) -> str:
+    """A text, or a message that holds texts, as one string; empty: nothing was kept."""
+    if isinstance(field, Message):
+        return field.model_dump_json()
+    return field if isinstance(field, str) else ""

@@ -17,7 +17,10 @@ from shared.questions import Explanation, Options, Passage, Question, asked
 from shared.service_contract import FormField, MetricContract, SurprisingRule
 from shared.work import Size, Work, words_of
 
+Polarity = Literal["nli", "cues", "none"]
+
 MOST_PAIRS = 200
+DEFAULT_NLI = "embedded-nli"
 DEFAULT_SIMILARITY = 0.6
 MOST_COMPARED = 1_000_000_000  # characters of explanations times characters of units
 SECONDS_A_COMPARISON = 2e-9  # two upper bounds of the similarity spare most of the work
@@ -88,6 +91,18 @@ class Cot2elRequest(LanguageRequest):
         description="an explanation that no unit exceeds is dropped; 0: none is; absent: the "
         "variant's own, 0.6, and 0 for `paper`",
     )
+    polarity: Polarity | None = Field(
+        default=None,
+        description="what tells whether the unit says the opposite of an explanation that it "
+        "resembles, which is then dropped: `nli`, a model of inference, P(contradiction) >= 0.5; "
+        "`cues`, an even and an odd number of negations; `none`, nothing; absent: the variant's "
+        "own, `nli`, and `none` for `paper` and `reference`. `nli` falls back on `cues` where "
+        "the model does not know the language, or is not configured",
+    )
+    nli_model: ModelName | None = Field(
+        default=None,
+        description="tells entailment, neutral and contradiction; absent: embedded-nli",
+    )
     language: Annotated[LanguageTag, Parameter] = Field(
         default="auto",
         examples=["en", "zh", "ko", "ja"],
@@ -104,7 +119,15 @@ class Cot2elRequest(LanguageRequest):
     )
     writing: Cot2elWriting | None = Field(default=None, description="how `model` is prompted")
     control_draws: int = Field(
-        default=3, ge=0, le=50, description="explanations with shuffled words, to measure chance"
+        default=3,
+        ge=0,
+        le=50,
+        description="explanations with shuffled words, and those of other items, to measure chance",
+    )
+    control_pool: Annotated[tuple[Passage, ...], Input] = Field(
+        default=(),
+        max_length=2_000,
+        description="explanations of other items to draw from; absent: 200 of the service's own",
     )
 
     @field_validator("pairs", "human_pairs")
@@ -181,7 +204,19 @@ def cost(request: Cot2elRequest, reads: int) -> Sequence[Work]:
     Every explanation is compared with every unit of the reasoning. The units hold each of its
     characters that is not white space, so the product of both lengths is known beforehand.
     """
-    return (*_alignment(request), *_agreement(request, reads), *_prompts(request))
+    return (
+        *_alignment(request),
+        *_polarity(request),
+        *_agreement(request, reads),
+        *_prompts(request),
+    )
+
+
+def _polarity(request: Cot2elRequest) -> Iterator[Work]:
+    """At most so much: a row for each pair that a unit resembles, of about twice its length."""
+    if request.pairs and request.polarity in (None, "nli") and request.variant == "robust":
+        words = sum(words_of(pair.explanation) for pair in dict.fromkeys(request.pairs))
+        yield Work((Size("tokens of `pairs`", max(1, words), "/pairs"), Size("sides", 2)))
 
 
 def _alignment(request: Cot2elRequest) -> Iterator[Work]:
@@ -199,7 +234,7 @@ def _alignment(request: Cot2elRequest) -> Iterator[Work]:
         (explained, compared), "comparisons", seconds_each=SECONDS_A_COMPARISON, most=MOST_COMPARED
     )
     if request.control_draws:
-        draws = Size("`control_draws`", request.control_draws, "/control_draws")
+        draws = Size("`control_draws`, twice", 2 * request.control_draws, "/control_draws")
         yield Work((draws, explained, compared), "comparisons", seconds_each=SECONDS_A_COMPARISON)
 
 
@@ -229,7 +264,7 @@ def _prompts(request: Cot2elRequest) -> Iterator[Work]:
 
 CONTRACT = MetricContract(
     name="cot2el",
-    version="1.1",
+    version="2.0",
     summary="Which sentences of a chain of thought speak for and against each option?",
     request=Cot2elRequest,
     report=Cot2elResult,

@@ -15,7 +15,7 @@ from services.cot2el.agreement import Measures, agreement, column_mean, group_me
 from services.cot2el.batch_report import batch_report
 from services.cot2el.contract import CONTRACT, Cot2elRequest, Cot2elWriting
 from services.cot2el.model_calls import Cot2elCollected, draft_and_compare, model_languages
-from services.cot2el.refinement import RULED, RefinedReasoning
+from services.cot2el.refinement import RULED, RefinedExplanation, RefinedReasoning
 from services.cot2el.report import (
     Cot2elBatchReport,
     Cot2elComponents,
@@ -27,6 +27,7 @@ from services.cot2el.report import (
     Cot2elShuffledWords,
     Cot2elUnplaced,
     Cot2elValidation,
+    OtherItems,
 )
 from services.cot2el.variants import VARIANTS, Cot2elVariant
 from shared.contracts import BatchReportRequest, Languages, Scored
@@ -80,7 +81,7 @@ class Cot2el(Metric[Cot2elRequest, Cot2elCollected, Cot2elResult, Cot2elVariant]
 
     def report(self, request: Cot2elRequest, collected: Cot2elCollected) -> Cot2elResult:
         draft, refinement = collected.draft, collected.refinement
-        chance = refinement.chance
+        chance, others = refinement.chance, refinement.others
         components = _components(refinement)
         return Cot2elResult(
             **self.envelope(request, collected, _warnings(collected)),
@@ -97,7 +98,11 @@ class Cot2el(Metric[Cot2elRequest, Cot2elCollected, Cot2elResult, Cot2elVariant]
             reasoning=draft.reasoning,
             parse=draft.parse,
             validation=_validation(collected),
-            control=None if chance is None else Cot2elShuffledWords(**vars(chance)),
+            control=None
+            if chance is None
+            else Cot2elShuffledWords(
+                **vars(chance), other_items=None if others is None else OtherItems(**vars(others))
+            ),
         )
 
     def in_force(self, request: Cot2elRequest, collected: Cot2elCollected) -> Mapping[str, Any]:
@@ -107,6 +112,8 @@ class Cot2el(Metric[Cot2elRequest, Cot2elCollected, Cot2elResult, Cot2elVariant]
         return {
             "granularity": "given" if request.units else refinement.granularity,
             "autojunk": refinement.rule.autojunk,
+            "polarity": refinement.polarity,
+            "control_pool": len(request.control_pool) or "the service's own",
             "language": refinement.language,
             "writing": writing and writing.model_dump(mode="json"),
             "tagger": collected.tagger,
@@ -125,6 +132,7 @@ NOTHING = Cot2elComponents(
     mean_similarity=None,
     parsed=0,
     kept=0,
+    contradicted=0,
     distinct=0,
     labels_with_support=0,
     units=0,
@@ -160,6 +168,7 @@ def _components(refinement: RefinedReasoning) -> Cot2elComponents:
         mean_similarity=float(np.mean(similar)) if similar else None,
         parsed=len(refinement.refined),
         kept=len(kept),
+        contradicted=sum(one.contradicted for one in refinement.refined),
         distinct=len(refinement.placed),
         labels_with_support=len({p.label for p in refinement.filtered if p.stance == "support"}),
         units=len(refinement.units),
@@ -177,7 +186,12 @@ def _evidence(refinement: RefinedReasoning) -> Iterator[Cot2elRefinedPair]:
             value=one.alignment.similarity if one.alignment else 0.0,
             original=one.pair.explanation,
             unit_sources=unit.sources,
+            **_reading(one),
         )
+
+
+def _reading(one: RefinedExplanation) -> dict[str, Any]:
+    return {} if one.reading is None else vars(one.reading)
 
 
 def _dropped(refinement: RefinedReasoning) -> Iterator[Cot2elDropped]:
@@ -186,6 +200,7 @@ def _dropped(refinement: RefinedReasoning) -> Iterator[Cot2elDropped]:
             yield Cot2elDropped(
                 **one.pair.model_dump(),
                 similarity=None if one.alignment is None else one.alignment.similarity,
+                **_reading(one),
             )
 
 
@@ -245,10 +260,22 @@ def _warnings(collected: Cot2elCollected) -> Iterator[str]:
     if refinement.chance is None:
         why = "no draws were requested" if request.control_draws == 0 else "nothing to align"
         yield f"no control: {why}"
+    yield from _unread(request, refinement)
     for key, count in collected.draft.unplaced:
         yield f"the parse's key {key!r} is no option: {count} statements left out"
     if collected.measures is not None:
         yield from _not_measured(collected.measures, refinement.language)
+
+
+def _unread(request: Cot2elRequest, refinement: RefinedReasoning) -> Iterator[str]:
+    """Where nothing, or only cues, told whether a unit says the opposite."""
+    wanted = request.polarity or VARIANTS[request.variant].polarity
+    if wanted == "nli" and refinement.polarity == "cues":
+        yield f"polarity by negation cues: no model of inference read {refinement.language}"
+    readings = [one.reading for one in refinement.refined if one.reading is not None]
+    unread = sum(one.polarity == "unread" for one in readings)
+    if unread:
+        yield f"polarity-unread: {unread} explanations are kept though nothing read their units"
 
 
 def _not_measured(measures: Measures, language: str) -> Iterator[str]:

@@ -13,6 +13,7 @@ from shared.contracts import BatchReport, Evidence, Interval, Message, Report
 from shared.questions import Key, Stance
 
 Share = Annotated[float, Field(ge=0, le=1)]
+PolarityOutcome = Literal["kept", "contradicted", "unread"]
 UnitSource = Literal["sentence", "clause", "connective", "given"]
 
 
@@ -26,15 +27,30 @@ class Cot2elRefinedPair(Evidence):
     value: Share = Field(description="similarity to what the parse said, [0, 1]")
     original: str = Field(description="what the parse said")
     unit_sources: tuple[UnitSource, ...] = Field(description="what found this unit")
+    contradiction: Share | None = Field(
+        default=None, description="P that the unit contradicts what the parse said; null: unread"
+    )
+    polarity: PolarityOutcome | None = Field(
+        default=None,
+        description="`kept`: the unit does not say the opposite; `unread`: nothing could tell; "
+        "null: similarity alone decided",
+    )
 
 
 class Cot2elDropped(Message):
-    """An explanation that no unit of the reasoning resembles."""
+    """An explanation that no unit of the reasoning resembles, or whose unit says the opposite."""
 
     explanation: str
     label: Key
     stance: Stance
     similarity: Share | None = Field(description="to the nearest unit; null: there is no unit")
+    contradiction: Share | None = Field(
+        default=None, description="P that its unit contradicts it; null: unread"
+    )
+    polarity: PolarityOutcome | None = Field(
+        default=None,
+        description="`contradicted`: a unit resembles it and says the opposite; null: none does",
+    )
 
 
 class Cot2elUnplaced(Message):
@@ -115,9 +131,22 @@ class Cot2elComponents(Message):
     mean_similarity: Share | None = Field(description="of all explanations to their nearest unit")
     parsed: int = Field(ge=0, description="explanations of the parse, repeated ones once")
     kept: int = Field(ge=0, description="of these, aligned above `min_similarity`")
+    contradicted: int = Field(
+        default=0,
+        ge=0,
+        description="aligned above `min_similarity`, but the unit says the opposite",
+    )
     distinct: int = Field(ge=0, description="of these, different units of a label and stance")
     labels_with_support: int = Field(ge=0, description="options that have a supporting one")
     units: int = Field(ge=0, description="discourse units of the reasoning")
+
+
+class OtherItems(Message):
+    """Chance: explanations of other items in place of these, aligned alike."""
+
+    draws: int
+    faithfulness: Share
+    mean_similarity: Share
 
 
 class Cot2elShuffledWords(Message):
@@ -126,6 +155,9 @@ class Cot2elShuffledWords(Message):
     draws: int
     faithfulness: Share
     mean_similarity: Share
+    other_items: OtherItems | None = Field(
+        default=None, description="beside it: explanations of other items, in random order"
+    )
 
 
 class Cot2elResult(Report):
@@ -164,6 +196,13 @@ class Cot2elBatchReport(BatchReport):
     faithfulness: Interval = Field(description="over items; `pooled` is over explanations")
     faithfulness_pooled: Interval
     faithfulness_by_chance: Interval = Field(description="of explanations with shuffled words")
+    faithfulness_of_others: Interval | None = Field(
+        default=None, description="of explanations of other items; null in earlier reports"
+    )
+    contradicted: Interval | None = Field(
+        default=None,
+        description="share of explanations, over all items, whose unit says the opposite",
+    )
     mean_similarity: Interval
     kept_per_item: Interval = Field(description="explanations after alignment and de-duplication")
     filtered: Cot2elValidated | None = Field(description="EL filtered against annotators")

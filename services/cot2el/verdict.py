@@ -58,13 +58,21 @@ def _kept(report: Cot2elResult) -> tuple[str, Tone]:
     found, control = report.components, report.control
     said = (
         f"{found.kept} of {found.parsed} explanations have a unit of the reasoning that is "
-        f"{_similar(report)}."
+        f"{_similar(report)}{_opposed(report)}."
     )
     if control is None:
         return said, "neutral"
     if found.faithfulness is not None and found.faithfulness <= control.faithfulness:
         return f"{said} Explanations with shuffled words do as well.", "bad"
     return said, "good" if found.kept == found.parsed else "neutral"
+
+
+def _opposed(report: Cot2elResult) -> str:
+    """Of what was dropped, how much says the opposite of its unit."""
+    count = report.components.contradicted
+    if not count:
+        return ""
+    return f"; {count} more resemble{'s' if count == 1 else ''} a unit that says the opposite"
 
 
 def _similar(report: Cot2elResult) -> str:

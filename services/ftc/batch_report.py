@@ -13,6 +13,7 @@ import numpy as np
 
 from services.ftc import kernel
 from services.ftc.batch_scores import (
+    BOUNDS,
     STATISTICS,
     components,
     las_of,
@@ -36,7 +37,8 @@ from services.ftc.report import (
     FtcScores,
 )
 from services.ftc.scoring import satisfaction
-from shared.contracts import Scored
+from services.ftc.skill import skills_of
+from shared.contracts import Interval, Scored
 from shared.estimates import UNIT, BatchStatistics
 
 Row = Scored[FtcRequest, FtcResult]
@@ -56,11 +58,12 @@ def batch_report(
     controlled = [row for row in explained if row.report.control]
     controls = [row.report.control for row in controlled if row.report.control]
     keys = over.keys(controlled)
-    significant = [None if c.null_p_value is None else float(c.null_p_value <= SIGNIFICANT)
-                   for c in controls]  # fmt: skip
+    significant = [_significant(row.report) for row in controlled]
     common = over.envelope()
     return FtcBatchReport(
         **common | {"warnings": tuple(dict.fromkeys((*common["warnings"], *_warnings(rows))))},
+        skill=tuple(skills_of(rows, over)),
+        gain=_gain(explained, over),
         coverage=over.share([float(bool(r.counterfactuals)) for r in reports], over.keys()),
         cases=tuple(_cases(rows, over)),
         macro=_macro(explained, over),
@@ -78,17 +81,32 @@ def batch_report(
     )
 
 
+def _significant(report: FtcResult) -> float | None:
+    """None where p could not have reached the level: so few phrases can stand there."""
+    control = report.control
+    if control is None or control.null_p_value is None:
+        return None
+    fewest = min((made.null.draws for made in report.counterfactuals if made.null), default=0)
+    least = control.null_attainable_p or 1 / (fewest + 1)
+    return float(control.null_p_value <= SIGNIFICANT) if least <= SIGNIFICANT else None
+
+
+def _gain(explained: Sequence[Row], over: BatchStatistics[FtcBatchReportRequest]) -> Interval:
+    """Each label alike."""
+    known = [row for row in explained if row.report.components.gain is not None]
+    strata = [[row for row in known if row.report.label == label] for label in ORIGINAL]
+    groups = [np.array([row.report.components.gain for row in own], np.float64) for own in strata]
+    return over.macro("gain", groups, [over.keys(own) for own in strata], bounds=(-1.0, 1.0))
+
+
 def _warnings(rows: Sequence[Row]) -> tuple[str, ...]:
     found = [
         f"results of different {what} are averaged"
-        for what in ("variant", "alpha", "epsilon")
+        for what in ("alpha", "epsilon")
         if len({getattr(row.request, what) for row in rows}) > 1
     ]
     if not any(row.report.counterfactuals for row in rows):
         found.append("no result has a score")
-    asked = filter(None, (row.report.provenance.models[:1] for row in rows))
-    if len(set(asked)) > 1:
-        found.append("results of different models are averaged")
     return tuple(found)
 
 
@@ -146,6 +164,7 @@ def _macro(covered: Sequence[Row], over: BatchStatistics[FtcBatchReportRequest])
             f"macro {name}",
             [np.array([getattr(s, name) for s in group]) for group in groups],
             keys,
+            bounds=BOUNDS[name],
         )
         for name in STATISTICS
     }

@@ -34,8 +34,9 @@ from services.ftc.report import (
     Statistic,
 )
 from shared.contracts import Interval, Scored
-from shared.estimates import BatchStatistics
+from shared.estimates import UNIT, BatchStatistics
 from shared.statistics.families import holm
+from shared.statistics.intervals import Bounds
 
 Row = Scored[FtcRequest, FtcResult]
 CASES: tuple[tuple[Case, NliLabel, str], ...] = (
@@ -45,23 +46,34 @@ CASES: tuple[tuple[Case, NliLabel, str], ...] = (
     ("neutral b", "neutral", "b"),
 )
 STATISTICS: tuple[Statistic, ...] = ("delta", "k", "w", "w_normalized")
+BOUNDS: dict[Statistic, Bounds] = {
+    "delta": UNIT,
+    "k": (None, 1.0),
+    "w": UNIT,
+    "w_normalized": UNIT,
+}
 INPUTS: tuple[Inputs, ...] = ("all", "hypothesis", "premise", "label", "another_item")
 
 
 def las_of(rows: Sequence[Row], over: BatchStatistics[FtcBatchReportRequest]) -> FtcLas | None:
     """Of the results whose simulator also saw the explanation alone."""
-    observed = [
-        (_gain(simulated, row.report.label), float(simulated.from_explanation == row.report.label))
+    known = [
+        (row, simulated)
         for row, simulated in _simulations(rows)
         if simulated.from_explanation is not None
     ]
-    if not observed:
+    if not known:
         return None
-    table = np.array(observed)
+    table = np.array(
+        [
+            (_gain(one, row.report.label), float(one.from_explanation == row.report.label))
+            for row, one in known
+        ]
+    )
     leaks = table[:, 1] == 1
     parts = np.stack([table[:, 0] * ~leaks, table[:, 0] * leaks, ~leaks, leaks], axis=1)
     return FtcLas(
-        las=over.ratio("las", parts, las),
+        las=over.ratio("las", parts, las, over.keys([row for row, _ in known])),
         leaking=float(table[leaks, 0].mean()) if leaks.any() else None,
         not_leaking=float(table[~leaks, 0].mean()) if not leaks.all() else None,
         of_leaking=int(leaks.sum()),
@@ -113,13 +125,14 @@ def _lra(
         if noisy.simulated is not None
     ]
     places = [place for place, _ in described]
+    keys = over.keys([row for row, _, _ in noisy_results])
     same = np.array([value for _, value in described])
     literal = lra_literal(stable, gain)
     stability = lra_stability(stable[places], same)
     return FtcLra(
         variance=variance,
-        literal=over.share(literal),
-        stability=over.share(stability),
+        literal=over.share(literal, keys),
+        stability=over.share(stability, [keys[place] for place in places]),
     )
 
 
@@ -209,6 +222,7 @@ def _differences(
         name: over.mean(
             f"{inputs} {name}",
             [_average(full[item], name) - _average(reduced[item], name) for item in items],
+            over.keys([full[item][0] for item in items]),
         )
         for name in STATISTICS
     }
@@ -283,7 +297,7 @@ def rank_sum(agreeing: Floats, disagreeing: Floats) -> tuple[float, float] | Non
 
 def components(reports: Iterable[FtcResult]) -> list[FtcSatisfaction]:
     return [
-        FtcSatisfaction.model_validate(report.components.model_dump())
+        FtcSatisfaction.model_validate(report.components.model_dump(exclude={"gain"}))
         for report in reports
         if report.counterfactuals
     ]
@@ -297,7 +311,7 @@ def scores_of(
 ) -> FtcScores:
     """Means over these; keys: the cluster of each."""
     means = {
-        part: over.mean(f"{name} {part}", [getattr(one, part) for one in found], keys)
+        part: over.mean(f"{name} {part}", [getattr(one, part) for one in found], keys, BOUNDS[part])
         for part in STATISTICS
     }
     mean_k = means["k"].value

@@ -19,14 +19,16 @@ from services.ftc.report import (
     FtcStudy,
     Kind,
     NliLabel,
+    PhraseNull,
 )
 from services.ftc.verdict import in_a_word
-from shared.contracts import MAX_TEXT, Input, LanguageRequest, Message, ModelName
+from shared.contracts import MAX_TEXT, Input, LanguageRequest, Message, ModelName, Variant
 from shared.service_contract import FormField, MetricContract, SurprisingRule
 from shared.work import Size, Work, words_of
 
 DEFAULT_MODEL = "embedded-nli"
 
+DRAWS: dict[Variant, int] = {"robust": 199, "paper": 50, "reference": 50}
 COUNTERFACTUALS = 2  # of a neutral pair; one of any other
 SECONDS_A_CHARACTER = 1e-4  # of explanation, premise and hypothesis: patterns and alignment
 SECONDS_A_DRAW = 1e-4
@@ -83,7 +85,20 @@ class FtcRequest(LanguageRequest):
     epsilon: float = Field(
         default=1e-6, gt=0, le=0.1, description="smallest probability that k distinguishes"
     )
-    draws: int = Field(default=50, ge=0, le=200, description="random substitutions, M; 0: none")
+    null: PhraseNull | None = Field(
+        default=None,
+        description="what random phrases share with the explanation's: `phrases`, their type and "
+        "how much of them the premise holds; `any`, their type; absent: the variant's own, "
+        "`phrases`, and `any` for `paper` and `reference`",
+    )
+    draws: int | None = Field(
+        default=None,
+        ge=0,
+        le=200,
+        description="random substitutions, M, at most; 0: none; absent: the variant's own, 199, "
+        "and 50 for `paper` and `reference`. `robust` makes 39 first, and the others where fewer "
+        "than 5 of these score as high",
+    )
     substitutes: Annotated[tuple[Phrase, ...], Input] = Field(
         default=(),
         max_length=2_000,
@@ -142,7 +157,8 @@ def cost(request: FtcRequest, reads: int) -> Sequence[Work]:
     """At most so much: where nothing is extracted, nothing is asked."""
     made = 1 if request.label in ("entailment", "contradiction") else COUNTERFACTUALS
     words = max(1, min(reads, words_of(request.premise) + words_of(request.hypothesis)))
-    draws = Size("texts of a counterfactual (`draws` and two)", 2 + request.draws, "/draws")
+    asked = DRAWS[request.variant] if request.draws is None else request.draws
+    draws = Size("texts of a counterfactual (`draws` and two)", 2 + asked, "/draws")
     kinds = Size("counterfactuals", made)
     tokens = Size("tokens of `premise` and `hypothesis`", words, "/premise")
     characters = len(request.premise) + len(request.hypothesis) + len(request.explanation)
@@ -156,7 +172,7 @@ def cost(request: FtcRequest, reads: int) -> Sequence[Work]:
 
 CONTRACT = MetricContract(
     name="ftc",
-    version="1.1",
+    version="2.0",
     summary="Does the logic of an explanation hold in a hypothesis that is built from it?",
     request=FtcRequest,
     report=FtcResult,
@@ -176,6 +192,7 @@ CONTRACT = MetricContract(
     batch_summary="A row a label, with intervals, baselines, nulls and the human ceiling",
     batch_needs_text=True,
     clustered_by=("premise", "hypothesis"),
+    explained="label",
     batch_intervals=30,
     form=(
         FormField(name="premise", label="Premise"),

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from services.ftc.batch_report import batch_report
 from services.ftc.contract import CONTRACT, FtcRequest
-from services.ftc.hypotheses import FtcHypotheses, derive_hypotheses
+from services.ftc.hypotheses import FtcHypotheses, derive_hypotheses, targets_of
 from services.ftc.model_calls import FtcCollected, ask_models, explained_labels, model_languages
 from services.ftc.report import (
     FtcBatchReport,
@@ -20,7 +20,6 @@ from services.ftc.scoring import (
     components_of,
     counterfactual,
     distribution,
-    targets_of,
 )
 from services.ftc.variants import VARIANTS, FtcVariant
 from shared.contracts import Scored
@@ -114,7 +113,9 @@ def _warnings(derived: FtcHypotheses, row: FtcVariant) -> Iterator[str]:
     yield from row.warnings
     if derived.abstained is not None:
         yield f"abstained: {derived.abstained}"
-    yield from (f"no null for {one.kind}: {one.doubt}" for one in derived.hypotheses if one.doubt)
+    for one in derived.hypotheses:
+        if one.random.doubt:
+            yield f"no null for {one.kind}: {one.random.doubt}"
     if derived.label == "neutral" and len(derived.hypotheses) == 1:
         yield "the score rests on one of the two counterfactuals of a neutral label"
 

@@ -17,6 +17,7 @@ from shared.contracts import (
     Histogram,
     Interval,
     Message,
+    PValue,
     Report,
     Word,
 )
@@ -26,6 +27,7 @@ LABELS: tuple[NliLabel, ...] = ("entailment", "neutral", "contradiction")
 Kind = Literal["substituted", "a", "b"]
 PhraseType = Literal["noun", "verb", "preposition", "adjective", "clause"]
 Inputs = Literal["all", "hypothesis", "premise", "label", "another_item"]
+PhraseNull = Literal["phrases", "any"]
 Case = Literal["contradiction", "entailment", "neutral", "neutral a", "neutral b"]
 Statistic = Literal["delta", "k", "w", "w_normalized"]
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -80,6 +82,13 @@ class FtcComponents(Message):
         ge=0, le=1, description="the same over the largest distance that the target allows"
     )
     geometric_mean_p: Share | None = Field(description="exp(k - 1)")
+    gain: float | None = Field(
+        default=None,
+        ge=-1,
+        le=1,
+        description="w_normalized less the mean of its random phrases, over the counterfactuals "
+        "that have some: what the explanation's words earn beyond being there; chance is 0",
+    )
 
 
 class FtcSpanEvidence(Evidence):
@@ -93,15 +102,41 @@ class FtcSpanEvidence(Evidence):
 
 
 class FtcNull(Message):
-    """What random spans of the same type do in the place of the explanation's span."""
+    """What random phrases do in the place of the explanation's."""
 
-    draws: int = Field(ge=1, description="random substitutions, M")
+    kind: PhraseNull = Field(
+        default="any",
+        description="`phrases`: of the same type, and the premise holds as much of them; `any`: of "
+        "the same type",
+    )
+    placements: int | None = Field(
+        default=None, ge=1, description="other phrases that there are; null in earlier results"
+    )
+    draws: int = Field(ge=1, description="random substitutions, M; distinct")
+    win_rate_draws: int | None = Field(
+        default=None,
+        ge=1,
+        description="of these, the first ones, that the win rate rests on, so that it does not "
+        "depend on where the draws stopped",
+    )
+    exact: bool | None = Field(
+        default=None, description="whether these are all phrases that there are"
+    )
+    premise_overlap: Share | None = Field(
+        default=None,
+        description="share of the content words of the explanation's phrase that the premise "
+        "holds; of `phrases` all random ones are of its class: none, at most half, more, all",
+    )
     statistic: Literal["w_normalized"] = "w_normalized"
     observed: float = Field(ge=0, le=1, description="of the counterfactual")
     mean: float = Field(ge=0, le=1, description="over the draws")
     sd: float | None = Field(ge=0, description="over the draws (n - 1); null for a single draw")
     win_rate: Share = Field(description="draws that score lower, ties half; chance is 0.5")
     p_value: float = Field(gt=0, le=1, description="one-sided: a draw scores as high")
+    attainable_p: float | None = Field(
+        default=None, gt=0, le=1, description="the least p that could have come"
+    )
+    ties: Share | None = Field(default=None, description="draws that score the same")
     histogram: Histogram | None = Field(
         default=None, description="of the draws' scores; null in results of before it was counted"
     )
@@ -142,6 +177,13 @@ class FtcBaselines(Message):
     )
     null_p_value: float | None = Field(
         gt=0, le=1, description="of the mean over the counterfactuals, draw by draw"
+    )
+    null_attainable_p: float | None = Field(
+        default=None,
+        gt=0,
+        le=1,
+        description="the least that null_p_value could have been: above 0.05 chance cannot be "
+        "ruled out, whatever the explanation",
     )
 
 
@@ -299,16 +341,59 @@ class FtcInputScores(Message):
     )
 
 
+UnexplainedAnswer = Literal[
+    "always_entailment",
+    "always_neutral",
+    "always_contradiction",
+    "uniform",
+    "unedited",
+    "blank_premise",
+]
+
+
+class FtcSkill(Message):
+    """What the explanations earn beyond the best answer that has not seen them, on one label, or on
+    the three, each alike."""
+
+    label: Literal["macro", "entailment", "neutral", "contradiction"]
+    skill: float | None = Field(
+        le=1,
+        description="(score - baseline_score) / (1 - baseline_score): 1 perfect, 0 no better, "
+        "negative worse; null where less than 0.05 is left above the baseline, see `reason`",
+    )
+    score: float = Field(ge=0, le=1, description="mean w_normalized of the covered results")
+    baseline: UnexplainedAnswer = Field(description="the best answer without the explanation")
+    baseline_score: float = Field(ge=0, le=1, description="its mean on the same targets")
+    difference: Interval = Field(
+        description="score - baseline_score, paired, with its interval over texts, [-1, 1]"
+    )
+    p_value: PValue | None = Field(
+        description="that the mean difference is 0, two-sided, by sign flips of whole texts"
+    )
+    reason: Annotated[str, Word] | None = Field(description="why skill is null")
+
+
 class FtcBatchReport(BatchReport):
     """Never pooled blindly: a row a label, then macro and micro."""
 
+    skill: tuple[FtcSkill, ...] = Field(
+        default=(), description="the headline; empty where no result has a score"
+    )
+    gain: Interval | None = Field(
+        default=None,
+        description="mean over the labels' means of `gain`: w_normalized less that of random "
+        "phrases; chance is 0",
+    )
     coverage: Interval = Field(description="share of results that have a score")
     cases: tuple[FtcCaseScores, ...]
     macro: FtcScores = Field(description="mean of the original labels' means; the headline")
     micro: FtcScores = Field(description="mean over results")
     baselines: tuple[FtcBaselineScores, ...]
     null_win_rate: Interval
-    null_significant: Interval = Field(description="share of results with p <= 0.05")
+    null_significant: Interval = Field(
+        description="share of results with p <= 0.05, of those that could have reached it (`of`: "
+        "how many); 0.05 is expected by chance"
+    )
     rules: dict[str, int] = Field(description="pattern that fired → results")
     transformations: dict[str, int] = Field(description="how the hypothesis changed → results")
     abstentions: dict[str, int] = Field(description="reason → results")

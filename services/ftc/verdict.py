@@ -25,9 +25,16 @@ def _borne_out(report: FtcResult) -> tuple[str, Tone]:
         return "The model does not answer as the explanation demands.", "bad"
     if borne_out < len(made):
         return "The model answers one of two counterfactuals as the explanation demands.", "neutral"
-    p_value = report.control.null_p_value if report.control else None
-    if p_value is None:
+    control = report.control
+    p_value = control.null_p_value if control else None
+    if control is None or p_value is None:
         return "The model answers as the explanation demands; chance is not known.", "neutral"
+    if (control.null_attainable_p or 0) > UNUSUAL:
+        return (
+            "The model answers as the explanation demands; chance cannot be ruled out, since too "
+            "few other phrases can be compared with.",
+            "neutral",
+        )
     if p_value > UNUSUAL:
         return (
             "The model answers as the explanation demands, but random phrases do about as well.",
@@ -40,10 +47,18 @@ def _chance(report: FtcResult) -> str | None:
     control = report.control
     if control is None or control.null_win_rate is None or control.null_p_value is None:
         return None
+    least = control.null_attainable_p
+    could = "" if least is None else f" (the least that it could be: {least:.2g})"
     return (
-        f"Against random phrases of the same type in the same place it wins "
-        f"{control.null_win_rate:.0%} (chance: 50%), p = {control.null_p_value:.2g}."
+        f"Against {_phrases(report)} in the same place it wins {control.null_win_rate:.0%} "
+        f"(chance: 50%), p = {control.null_p_value:.2g}{could}."
     )
+
+
+def _phrases(report: FtcResult) -> str:
+    kinds = {one.null.kind for one in report.counterfactuals if one.null}
+    matched = "random phrases of the same type that the premise supports as much"
+    return matched if kinds == {"phrases"} else "random phrases of the same type"
 
 
 def score_in_words(report: FtcResult) -> str | None:

@@ -125,6 +125,11 @@ def require_owned(connection: Connection, asked: JobRequest, tenant: str) -> Non
             raise BadInput(error.detail, pointer="/webhook") from None
     if isinstance(asked, BatchReportRequest):
         batch_lines.require_owned(connection, tenant, asked.batch, asked.jobs or ())
+        if asked.against is not None:
+            other = asked.against
+            batch_lines.require_owned(
+                connection, tenant, other.batch, other.jobs or (), place="/against"
+            )
 
 
 async def viewer(request: Request, gateway: Gateway) -> Caller:

@@ -30,7 +30,7 @@ from services.haf.report import (
 from shared.charts.engine import NOT_DRAWN
 from shared.charts.intervals import IntervalRow, interval_panels
 from shared.contracts import Interval, Plot, Scored
-from shared.estimates import BatchStatistics
+from shared.estimates import UNIT, BatchStatistics
 
 Row = Scored[HafRequest, HafResult]
 Origin = tuple[str, str]  # model, data set
@@ -94,8 +94,12 @@ class _Group:
                 lambda part: part.decision is not None and part.decision.answer == "sufficient",
             ),
             irrelevant=self._shares("irrelevant", lambda part: part.irrelevant),
-            refused=self._mean(
-                "refused", lambda report: None if report.stance is None else float(report.refusal)
+            refused=self.over.share(
+                [
+                    None if row.report.stance is None else float(row.report.refusal)
+                    for row in self.rows
+                ],
+                self.over.keys(self.rows),
             ),
             by_stance=tuple(self._by_stance()),
         )
@@ -104,7 +108,7 @@ class _Group:
         self, name: str, rows: Sequence[Row], value: Callable[[HafResult], float | None]
     ) -> Interval:
         values = [value(row.report) for row in rows]
-        return self.over.mean("/".join((*self.origin, name)), values, self.over.keys(rows))
+        return self.over.mean("/".join((*self.origin, name)), values, self.over.keys(rows), UNIT)
 
     def _mean(self, name: str, value: Callable[[HafResult], float | None]) -> Interval:
         return self._interval(name, self.rows, value)

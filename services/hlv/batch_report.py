@@ -12,6 +12,7 @@ import numpy as np
 
 from services.hlv.contract import METHODS, HlvRequest
 from services.hlv.report import (
+    Ceilings,
     HlvBatchReport,
     HlvEstimate,
     HlvGain,
@@ -44,8 +45,42 @@ def batch_report(rows: Rows, over: BatchStatistics[BatchReportRequest]) -> HlvBa
     return HlvBatchReport(
         **common,
         score_of=None if not kinds else kinds[0] if len(kinds) == 1 else "mixed",
+        ceilings=_ceilings(reports, over.keys(), over),
         tables=tuple(_tables(reports, over.keys(), over)),
     )
+
+
+def _ceilings(
+    reports: Sequence[HlvResult], keys: Sequence[str], over: BatchStatistics[BatchReportRequest]
+) -> dict[str, Ceilings]:
+    """Of every metric that an item has a ceiling of."""
+    found = {}
+    for metric in (*CORRELATIONS, *DIVERGENCES, *ERRORS):
+        own = [
+            (report.ceiling.metrics[metric], key)
+            for report, key in zip(reports, keys, strict=True)
+            if report.ceiling is not None and metric in report.ceiling.metrics
+        ]
+        if own:
+            clusters = [key for _, key in own]
+            found[metric] = Ceilings(
+                **{
+                    part: over.mean(
+                        f"ceiling {metric} {part}",
+                        [getattr(one, part) for one, _ in own],
+                        clusters,
+                        _range(metric),
+                    )
+                    for part in Ceilings.model_fields
+                }
+            )
+    return found
+
+
+def _range(metric: str) -> Bounds:
+    if metric in CORRELATIONS:
+        return (-1.0, 1.0)
+    return (0.0, 1.0) if metric == "tvd" else (0.0, None)
 
 
 def _tables(
@@ -89,7 +124,42 @@ def _table(
         items=len(own),
         invalid_runs=sum(one.invalid_runs for one, _ in own),
         metrics=_estimates(name, own, over) | _pooled(name, known, over),
+        normalised=_normalised(name, known, over),
     )
+
+
+def _normalised(
+    name: str,
+    known: Sequence[tuple[HlvResult, str, HlvMeasured]],
+    over: BatchStatistics[BatchReportRequest],
+) -> dict[str, Interval]:
+    """Where a judge stands between chance and people, over all items together."""
+    found = {}
+    for metric in (*CORRELATIONS, *DIVERGENCES, *ERRORS):
+        rows = [(_places(report, side, metric), key) for report, key, side in known]
+        own = [(row, key) for row, key in rows if row is not None]
+        if own:
+            table = np.array([row for row, _ in own], dtype=np.float64)
+            keys = [key for _, key in own]
+            found[metric] = over.ratio(f"{name} normalised {metric}", table, _of_room, keys)
+    return found
+
+
+def _places(report: HlvResult, side: HlvMeasured, metric: str) -> tuple[float, ...] | None:
+    """(value - chance, ceiling - chance, least room that tells, turned so that higher is better);
+    None where one is unknown."""
+    one = None if report.ceiling is None else report.ceiling.metrics.get(metric)
+    value = getattr(_block(side, metric) if metric not in CORRELATIONS else side, metric, None)
+    if one is None or value is None:
+        return None
+    sign = 1.0 if one.higher_is_better else -1.0
+    return sign * (value - one.chance), sign * (one.high - one.chance), one.least_room
+
+
+def _of_room(sums: Floats) -> Floats:
+    """NaN where people are hardly better than chance."""
+    room = np.where(sums[..., 1] > sums[..., 2], sums[..., 1], np.nan)
+    return np.asarray(sums[..., 0] / room, dtype=np.float64)
 
 
 def _estimates(
@@ -134,10 +204,11 @@ def _estimate(
 
 
 def _bounds(metric: str, own: Sequence[Any]) -> Bounds:
-    """Of a correlation, or of a difference of two."""
-    if metric not in CORRELATIONS:
-        return UNBOUNDED
-    return (-2.0, 2.0) if own and isinstance(own[0], HlvGain) else (-1.0, 1.0)
+    """Of a metric, or of a difference of two."""
+    least, most = _range(metric)
+    if not own or not isinstance(own[0], HlvGain):
+        return least, most
+    return UNBOUNDED if least is None or most is None else (least - most, most - least)
 
 
 def _pooled(

@@ -10,12 +10,14 @@ from typing import Any
 
 from services.hlv import kernel
 from services.hlv.batch_report import batch_report
+from services.hlv.ceiling import ceiling_of, normalised
 from services.hlv.contract import CONTRACT, HlvJudge, HlvRequest
 from services.hlv.judge_runs import HumanGold, MethodRuns, average, human_gold
 from services.hlv.model_calls import HlvCollected, ask_judges, model_languages
 from services.hlv.report import (
     HlvBaselines,
     HlvBatchReport,
+    HlvCeiling,
     HlvComponents,
     HlvGold,
     HlvMeasured,
@@ -50,10 +52,19 @@ class Hlv(Metric[HlvRequest, HlvCollected, HlvResult, HlvVariant]):
 
     def report(self, request: HlvRequest, collected: HlvCollected) -> HlvResult:
         gold = human_gold(request)
-        methods = tuple(_result(request, gold, method, collected) for method in collected.methods)
+        control = _baselines(request, gold)
+        ceiling, control = _with_ceiling(request, gold, control)
+        methods = tuple(
+            _normalised(_result(request, gold, method, collected), ceiling)
+            for method in collected.methods
+        )
         components = _components(request, methods)
         gains = components.methods[0].gain is not None
-        doubts = (*_human_doubts(request, gold), *_warnings(gold, components, gains=gains))
+        doubts = (
+            *_human_doubts(request, gold),
+            *_warnings(gold, components, gains=gains),
+            *((f"no ceiling: {ceiling}",) if isinstance(ceiling, str) else ()),
+        )
         return HlvResult(
             **self.envelope(request, collected, doubts),
             score=components.kendall_gain if gains else components.kendall,
@@ -61,7 +72,8 @@ class Hlv(Metric[HlvRequest, HlvCollected, HlvResult, HlvVariant]):
             score_of="gain" if gains else "agreement",
             components=components,
             gold=_gold(request, gold),
-            control=_baselines(request, gold),
+            ceiling=None if isinstance(ceiling, str) else ceiling,
+            control=control,
         )
 
     def coverage(self, request: HlvRequest) -> LanguageCoverage:
@@ -111,6 +123,26 @@ def _result(
     )
 
 
+def _with_ceiling(
+    request: HlvRequest, gold: HumanGold, control: HlvBaselines
+) -> tuple[HlvCeiling | str, HlvBaselines]:
+    """(the ceiling, or why there is none; the judges that read nothing, normalised by it)."""
+    ceiling = ceiling_of(request, gold, control.uniform)
+    sides = {name: _placed(getattr(control, name), ceiling) for name in ("uniform", "majority")}
+    return ceiling, control.model_copy(update=sides)
+
+
+def _normalised(result: HlvMethodResult, ceiling: HlvCeiling | str) -> HlvMethodResult:
+    sides = {name: _placed(getattr(result, name), ceiling) for name in ("explained", "baseline")}
+    return result.model_copy(update=sides)
+
+
+def _placed(measured: HlvMeasured | None, ceiling: HlvCeiling | str) -> HlvMeasured | None:
+    if measured is None or isinstance(ceiling, str):
+        return measured
+    return measured.model_copy(update={"normalised": normalised(measured, ceiling)})
+
+
 def _side(
     request: HlvRequest, gold: HumanGold, method: Method, side: MethodRuns | None
 ) -> HlvMeasured | None:
@@ -134,6 +166,7 @@ def _components(request: HlvRequest, methods: Sequence[HlvMethodResult]) -> HlvC
         **values,
         kendall_gain=_gained(first, values["kendall"], values["kendall_baseline"]),
         spearman_gain=_gained(first, values["spearman"], values["spearman_baseline"]),
+        kendall_normalised=headline.normalised.get(kendall) if headline else None,
         methods=tuple(methods),
     )
 

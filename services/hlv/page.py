@@ -6,7 +6,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from services.hlv.contract import HlvRequest
-from services.hlv.report import HlvGain, HlvGold, HlvMeasured, HlvMethodResult, HlvResult, Method
+from services.hlv.report import (
+    CeilingOf,
+    HlvGain,
+    HlvGold,
+    HlvMeasured,
+    HlvMethodResult,
+    HlvResult,
+    Method,
+)
 from services.hlv.verdict import verdict
 from shared.charts.engine import Caption, Chart
 from shared.charts.shapes import bars, slope
@@ -34,6 +42,16 @@ class Control:
 
 
 @dataclass(frozen=True, slots=True)
+class CeilingLine:
+    """One measure of people before themselves, and where the first way of asking stands."""
+
+    name: str
+    found: CeilingOf
+    explained: float | None  # 0: as the uniform judge, 1: as near as people come
+    baseline: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class HlvView:
     """All that the template shows beside the report."""
 
@@ -43,6 +61,7 @@ class HlvView:
     explanations: tuple[Explanation, ...]
     options: tuple[Ranked, ...]
     methods: tuple[MethodView, ...]
+    ceilings: tuple[CeilingLine, ...]
     controls: tuple[Control, ...]
 
 
@@ -57,8 +76,19 @@ def view(request: HlvRequest | None, report: HlvResult) -> HlvView:
         explanations=request.explanations if request else (),
         options=options,
         methods=tuple(method_view(report.gold, keys, one) for one in report.components.methods),
+        ceilings=tuple(_ceilings(report)),
         controls=_controls(report),
     )
+
+
+def _ceilings(report: HlvResult) -> Iterator[CeilingLine]:
+    found = report.ceiling.metrics if report.ceiling else {}
+    first = report.components.methods[:1]
+    for measure in MEASURES:
+        if (one := found.get(measure.field)) is not None:
+            sides = [side for method in first for side in (method.explained, method.baseline)]
+            shares = [side.normalised.get(measure.field) if side else None for side in sides]
+            yield CeilingLine(measure.name, one, *(shares or (None, None)))
 
 
 def _options(request: HlvRequest | None, report: HlvResult) -> tuple[Ranked, ...]:

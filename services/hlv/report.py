@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from shared.contracts import BatchReport, Evidence, Interval, Message, Report
+from shared.contracts import BatchReport, Evidence, Interval, Message, Report, Word
 from shared.questions import Key
 
 Method = Literal["rank", "logits", "score"]
@@ -62,6 +62,37 @@ class HlvMeasured(Message):
     label_mass: float | None = Field(
         default=None, ge=0, le=1.0001, description="probability of all letters as the first token"
     )
+    normalised: dict[Annotated[str, Word], float | None] = Field(
+        default_factory=dict,
+        description="metric → (value - chance) / (ceiling - chance): 0 as the uniform judge, 1 as "
+        "near as people come to themselves; null where these are hardly better than chance; empty "
+        "without a ceiling",
+    )
+
+
+class CeilingOf(Message):
+    """One metric of people before themselves, in its own unit."""
+
+    high: float = Field(
+        description="mean of a judge that is the distribution which the annotators were drawn from"
+    )
+    low: float | None = Field(
+        description="mean of one half of the annotators before the other; correlations stepped up "
+        "to all of them (Spearman-Brown); null where no source has two votes"
+    )
+    chance: float = Field(description="of the uniform judge; of correlations 0")
+    least_room: float = Field(
+        ge=0, description="between chance and `high`; with less nothing is normalised"
+    )
+    higher_is_better: bool
+
+
+class HlvCeiling(Message):
+    """How near people come to themselves: what no judge can be expected to exceed."""
+
+    annotators: int = Field(ge=2, description="votes, ratings or rankings that were given")
+    resamples: int = Field(ge=1, description="draws behind each number")
+    metrics: dict[Annotated[str, Word], CeilingOf]
 
 
 class HlvGain(Message):
@@ -102,6 +133,11 @@ class HlvComponents(Message):
     spearman_baseline: float | None
     kendall_gain: Change | None
     spearman_gain: float | None
+    kendall_normalised: float | None = Field(
+        default=None,
+        description="the headline's Kendall between chance, 0, and what people reach, 1; null "
+        "without a ceiling",
+    )
     methods: tuple[HlvMethodResult, ...]
 
 
@@ -125,6 +161,9 @@ class HlvResult(Report):
     components: HlvComponents
     evidence: tuple[Evidence, ...] = ()
     gold: HlvGold
+    ceiling: HlvCeiling | None = Field(
+        default=None, description="null with its reason in `warnings`, and in earlier results"
+    )
     control: HlvBaselines
 
 
@@ -146,6 +185,20 @@ class HlvTable(Message):
     items: int = Field(ge=0)
     invalid_runs: int = Field(default=0, ge=0, description="answers that could not be read")
     metrics: dict[str, HlvEstimate]
+    normalised: dict[str, Interval] = Field(
+        default_factory=dict,
+        description="metric → over all items together, sum of (value - chance) / sum of (ceiling - "
+        "chance): 0 as the uniform judge, 1 as near as people come to themselves; null where these "
+        "are hardly better than chance",
+    )
+
+
+class Ceilings(Message):
+    """One metric of people before themselves, over the items whose annotators are known."""
+
+    high: Interval = Field(description="a judge that is the distribution they were drawn from")
+    low: Interval = Field(description="one half of them before the other")
+    chance: Interval = Field(description="the uniform judge")
 
 
 class HlvBatchReport(BatchReport):
@@ -154,5 +207,8 @@ class HlvBatchReport(BatchReport):
     score_of: Literal["gain", "agreement", "mixed"] | None = Field(
         description="what the mean score is of; `mixed`: results of both kinds, and no mean; null: "
         "no results"
+    )
+    ceilings: dict[str, Ceilings] = Field(
+        default_factory=dict, description="metric → what people themselves reach"
     )
     tables: tuple[HlvTable, ...]

@@ -38,7 +38,10 @@ def test_every_example_is_shown_whole(name: str) -> None:
     assert "".join(part.piece.text for part in found.parts) == asked.reasoning
     assert found.verdict.text.startswith("4 of 5 explanations")
     assert report.control is not None
-    numbers = [*report.components.model_dump().values(), *report.control.model_dump().values()]
+    assert report.control.other_items is not None
+    numbers = [*report.components.model_dump().values()]
+    numbers += report.control.model_dump(exclude={"other_items"}).values()
+    numbers += report.control.other_items.model_dump().values()
     for one in report.evidence:
         numbers += [one.value, one.start, one.end]
         assert one.original in page.sensitive

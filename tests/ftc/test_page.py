@@ -28,7 +28,7 @@ def knows_cards(premise: str, hypothesis: str) -> list[float]:
 def scored(
     answer: Answer = by_hash, *, base: dict[str, Any] = CONTRADICTION, **fields: Any
 ) -> tuple[FtcRequest, FtcResult]:
-    request = FtcRequest.model_validate({"language": "en", **base, **fields})
+    request = FtcRequest.model_validate({"language": "en", "null": "any", **base, **fields})
     with bound(FakeJudge(answer)):
         return request, score(request)
 
@@ -116,7 +116,7 @@ def test_every_number_of_the_report_is_on_the_page() -> None:
         assert one.blank_premise is not None
         for block in (one.target, one.answer, one.satisfaction, one.blank_premise):
             numbers += block.model_dump().values()
-        numbers += one.null.model_dump(exclude={"statistic", "histogram"}).values()
+        numbers += one.null.model_dump(exclude={"statistic", "histogram", "kind", "exact"}).values()
     missing = [number for number in numbers if significant(number) not in page.bare]
     assert missing == []
     assert str(report.extraction.rule) in page.bare
@@ -184,3 +184,12 @@ def test_a_distribution_that_was_sent_is_demanded_as_such() -> None:
     votes = {"substituted": {"entailment": 0.5, "neutral": 0.25, "contradiction": 0.25}}
     found, _ = shown(*scored(targets=votes))
     assert found.made[0].demanded == "entailment 0.50, neutral 0.25, contradiction 0.25"
+
+
+def test_too_few_phrases_to_rule_out_chance_is_said_so() -> None:
+    found, page = shown(*scored(knows_cards, null="phrases"))
+    assert found.verdict.tone == "neutral"
+    assert "chance cannot be ruled out" in page.bare
+    assert found.verdict.chance is not None
+    assert "that the premise supports as much" in found.verdict.chance
+    assert "the least that it could be" in found.verdict.chance

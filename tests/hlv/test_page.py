@@ -52,6 +52,12 @@ def test_every_example_is_shown(name: str) -> None:
             if side is not None:
                 numbers += [side.tau_b, side.tau_a, side.spearman, *side.ranks.values()]
                 numbers += (side.distribution or side.scalar or method).model_dump().values()
+    assert report.ceiling is not None
+    for one in report.ceiling.metrics.values():
+        numbers += [one.high, one.low, one.chance]
+    first = report.components.methods[0]
+    for judged in filter(None, (first.explained, first.baseline)):
+        numbers += judged.normalised.values()
     numbers = [number for number in numbers if isinstance(number, int | float)]
     assert [number for number in numbers if significant(number) not in page.bare] == []
 

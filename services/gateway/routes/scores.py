@@ -90,13 +90,8 @@ async def commit(
 
     def write(connection: Connection) -> Accepted:
         require_owned(connection, asked, owner.tenant)
-        if (
-            isinstance(contract, BatchReportContract)
-            and isinstance(asked, BatchReportRequest)
-            and asked.batch
-        ):
-            over = batch_lines.answered(connection, asked.batch)
-            limit.check(contract.work_over(asked, over))
+        if isinstance(contract, BatchReportContract) and isinstance(asked, BatchReportRequest):
+            limit.check(contract.work_over(asked, _results(connection, asked)))
         return jobs.accept(
             connection, contract.name, request, key=key, resend_after=resend_after, owner=owner
         )
@@ -105,6 +100,15 @@ async def commit(
     if not accepted.replayed:
         JOBS_ACCEPTED.labels(contract.name).inc()
     return accepted
+
+
+def _results(connection: Connection, asked: BatchReportRequest) -> int:
+    """How many results a report reads, as far as they are there by now."""
+    sources = (asked, asked.against) if asked.against else (asked,)
+    return sum(
+        batch_lines.answered(connection, one.batch) if one.batch else len(one.jobs or ())
+        for one in sources
+    )
 
 
 async def ended(accepted: Accepted, gateway: State, seconds: int) -> jobs.Job:
