@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from services.bindings import local
-from services.gateway.incoming import wait_seconds
+from services.gateway.http_requests import wait_seconds
 from services.registry import metrics, service
 from shared.metric import Metric
 from shared.models import ports

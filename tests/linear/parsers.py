@@ -17,7 +17,7 @@ from services.cot2el.segmentation import detect_language as language_of_reasonin
 from services.cot2el.stages import first_valid_json, label_of
 from services.ftc import hypotheses, llm_extraction
 from services.ftc.contract import FtcRequest
-from services.gateway.incoming import decode
+from services.gateway.http_requests import decode
 from services.gateway.refusals import InvalidBody
 from services.haf import parsing, transcript
 from services.haf import parsing_reference as haf_reference

@@ -21,7 +21,7 @@ from starlette.concurrency import run_in_threadpool
 
 from services.gateway import batch_csv, views
 from services.gateway.auth import Batcher
-from services.gateway.incoming import wait_seconds
+from services.gateway.http_requests import wait_seconds
 from services.gateway.pages.batch_report import FILE_POLICY, file_of
 from services.gateway.refusals import NothingToReport, UnknownPlot, answer
 from services.gateway.routes.batches import found

@@ -18,10 +18,10 @@ from pydantic import AfterValidator, Field, StringConstraints, create_model
 from sqlalchemy import Connection
 from starlette.concurrency import run_in_threadpool
 
-from services.gateway import incoming, views
+from services.gateway import http_requests, views
 from services.gateway.auth import Reader, Scorer
 from services.gateway.caller import Caller
-from services.gateway.incoming import key_of, wait_seconds
+from services.gateway.http_requests import key_of, wait_seconds
 from services.gateway.job_views import job_type
 from services.gateway.refusals import InvalidBody
 from services.gateway.routes.jobs import JOB_ID
@@ -95,7 +95,7 @@ async def create(
     owner = caller.owner(gateway.settings)
     key = key_of(request.headers.get("idempotency-key"))
     with gateway.bulk_calls.another(caller):
-        raw = await incoming.read(request, limit=gateway.settings.max_bulk_bytes)
+        raw = await http_requests.read(request, limit=gateway.settings.max_bulk_bytes)
         asked = await run_in_threadpool(_read, contract, raw, gateway)
         accepted = await _commit(contract, asked, gateway, key, owner)
     most = gateway.settings.max_wait_seconds
@@ -117,7 +117,7 @@ def _read(contract: MetricContract, raw: bytes, gateway: State) -> Sequence[JobR
     """The requests, each one checked as if it had come alone. Raises InvalidBody with every fault,
     the first 100 listed."""
     try:
-        asked = incoming.parsed(raw, bulk_request(contract.request)).requests
+        asked = http_requests.parsed(raw, bulk_request(contract.request)).requests
     except InvalidBody as error:
         raise InvalidBody(_shortened(error.problem)) from None
     faults: list[tuple[int, BadInput]] = []
@@ -220,7 +220,7 @@ async def _awaited(ids: Sequence[str], event: asyncio.Event, gateway: State, sec
 async def get(request: Request, gateway: State, tenant: str) -> Response:
     """These jobs, their ends waited for if the caller prefers to."""
     limit = gateway.settings.max_body_bytes
-    ids = (await incoming.parse(request, JobIds, limit=limit)).ids
+    ids = (await http_requests.parse(request, JobIds, limit=limit)).ids
     bulk_jobs.require_all(ids, [job_id for job_id in ids if JOB_ID.fullmatch(job_id)])
     most = gateway.settings.max_wait_seconds
     seconds = wait_seconds(request.headers.get("prefer"), most=most)

@@ -17,7 +17,7 @@ from starlette.datastructures import FormData
 from services.gateway import views
 from services.gateway.auth import Batcher
 from services.gateway.caller import Caller
-from services.gateway.incoming import (
+from services.gateway.http_requests import (
     ById,
     Limit,
     declared_bytes,

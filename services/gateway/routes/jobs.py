@@ -10,7 +10,7 @@ from fastapi.responses import JSONResponse
 
 from services.gateway import views
 from services.gateway.auth import Reader
-from services.gateway.incoming import page_after, refuse_unknown
+from services.gateway.http_requests import page_after, refuse_unknown
 from services.gateway.refusals import AlreadyFinal
 from services.gateway.state import Gateway
 from services.registry import every_contract

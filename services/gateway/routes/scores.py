@@ -11,9 +11,9 @@ from fastapi import APIRouter, Header, Request, Response
 from fastapi.responses import JSONResponse
 from sqlalchemy import Connection
 
-from services.gateway import incoming, views
+from services.gateway import http_requests, views
 from services.gateway.auth import Scorer, require_owned
-from services.gateway.incoming import key_header, key_of, wait_seconds
+from services.gateway.http_requests import key_header, key_of, wait_seconds
 from services.gateway.job_views import job_type
 from services.gateway.refusals import UnknownMetric
 from services.gateway.state import Gateway, State
@@ -42,7 +42,9 @@ async def take(
     contract: ServiceContract, request: Request, gateway: State, owner: Owner
 ) -> Response:
     """The answer to a request: read it, commit its job, and wait if the caller prefers to."""
-    asked = await incoming.parse(request, contract.request, limit=most_bytes(contract, gateway))
+    asked = await http_requests.parse(
+        request, contract.request, limit=most_bytes(contract, gateway)
+    )
     demand(contract, asked, gateway)
     key = key_of(request.headers.get("idempotency-key"))
     accepted = await commit(contract, asked, gateway, key, owner)

@@ -14,7 +14,7 @@ from pydantic import BaseModel, Field, StringConstraints
 from pydantic.config import JsonDict
 from sqlalchemy import Connection
 
-from services.gateway import incoming, views
+from services.gateway import http_requests, views
 from services.gateway.auth import Administrator
 from services.gateway.refusals import WebhooksOff
 from services.gateway.routes.scores import LOOK_AGAIN_SECONDS, set_within
@@ -234,7 +234,9 @@ def takes(message: type[Any]) -> dict[str, Any]:
 )
 async def create(request: Request, gateway: Gateway, caller: Administrator) -> JSONResponse:
     """Make it."""
-    asked = await incoming.parse(request, EndpointRequest, limit=gateway.settings.max_body_bytes)
+    asked = await http_requests.parse(
+        request, EndpointRequest, limit=gateway.settings.max_body_bytes
+    )
     secret, sealer = new_secret(), sealer_of(gateway)
     check_url(gateway, asked.url)
     values = asked.model_dump(mode="json") | {"secret": sealer.seal(secret)}
@@ -288,7 +290,9 @@ async def change(
     endpoint_id: str, request: Request, gateway: Gateway, caller: Administrator
 ) -> JSONResponse:
     """What is absent or null stays."""
-    asked = await incoming.parse(request, EndpointChange, limit=gateway.settings.max_body_bytes)
+    asked = await http_requests.parse(
+        request, EndpointChange, limit=gateway.settings.max_body_bytes
+    )
     if asked.url is not None:
         check_url(gateway, asked.url)
     values = asked.model_dump(mode="json", exclude_none=True, exclude={"enabled"})
@@ -332,7 +336,9 @@ async def rotate(
     endpoint_id: str, request: Request, gateway: Gateway, caller: Administrator
 ) -> JSONResponse:
     """The previous one signs as well until the overlap ends."""
-    asked = await incoming.parse(request, RotationRequest, limit=gateway.settings.max_body_bytes)
+    asked = await http_requests.parse(
+        request, RotationRequest, limit=gateway.settings.max_body_bytes
+    )
     secret, overlap = new_secret(), timedelta(seconds=asked.overlap_seconds)
     sealed = sealer_of(gateway).seal(secret)
     found = await gateway.in_ledger(
