@@ -23,7 +23,7 @@ from services.bindings import local
 from services.ice.batch_tables import ScoredIce, name
 from services.ice.contract import IceRequest
 from services.ice.metric import SERVICE
-from services.ice.report import ConfigurationResult, IceBatchReport, IceBatchReportRequest
+from services.ice.report import IceBatchReport, IceBatchReportRequest, IceConfigurationResult
 from shared.contracts import Interval, Scored
 from shared.estimates import BatchStatistics
 from shared.models import ports
@@ -176,7 +176,7 @@ def markdown(report: IceBatchReport) -> Iterator[str]:
     yield "\n".join(report.warnings)
 
 
-def line(result: ConfigurationResult) -> str:
+def line(result: IceConfigurationResult) -> str:
     """One row of the first table."""
     verdicts = "/".join(str(count) for count in result.verdicts.values())
     over = result.over_examples

@@ -8,7 +8,7 @@ loads no model code.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any, Generic, Literal, Self, TypeVar, get_args, get_origin
+from typing import Annotated, Any, Generic, Literal, NamedTuple, Self, TypeVar, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 from pydantic.fields import FieldInfo
@@ -231,6 +231,7 @@ UnreadCode = Literal[  # why a model's answer has no P
 ]
 ReasonCode = Literal[
     "no-rules",
+    "no-words",
     "language-undecided",
     "untrained-language",
     "probability-missing",
@@ -259,11 +260,40 @@ class Evidence(Message):
     value: float | None = None
 
 
+VerdictWord = Literal["supported", "unsupported", "undecided", "contradicted", "undefined"]
+LONGEST_REASON = 160  # characters
+
+
+class Finding(NamedTuple):
+    """What a result comes to. reason: one sentence in our own words, quoting nobody."""
+
+    verdict: VerdictWord
+    reason: str
+
+
+def _sent_with_a_verdict(schema: dict[str, Any]) -> None:
+    """Both members have a default for results that were stored before there were verdicts."""
+    schema["required"] = [*schema.get("required", ()), "verdict", "reason"]
+
+
 class Report(Message):
     """The envelope of every result; a metric narrows `components`, `evidence` and `control`."""
 
+    model_config = ConfigDict(json_schema_extra=_sent_with_a_verdict)
+
     metric: Annotated[str, Word]
     score: float | None = Field(description="null where the metric is undefined; see `warnings`")
+    verdict: VerdictWord = Field(
+        default="undefined",
+        description="what the result says of the explanation; `contradicted`: it speaks for the "
+        "opposite; `undecided`: chance would do as well, or it cannot be told; `undefined`: there "
+        "is no score, or nothing to say",
+    )
+    reason: Annotated[str, Word] = Field(
+        default="",
+        max_length=LONGEST_REASON,
+        description="why, in one sentence of our own words, without anybody's text",
+    )
     range: tuple[float, float]
     direction: Direction = "higher_is_better"
     components: Message = Field(description="what the score is made of")

@@ -17,6 +17,7 @@ from difflib import SequenceMatcher
 from itertools import groupby, pairwise
 from typing import Literal
 
+from shared.contracts import LONGEST_REASON, Finding, Report, VerdictWord
 from shared.questions import Option
 
 
@@ -330,6 +331,29 @@ class Verdict:
     text: str
     tone: Tone = "neutral"
     chance: str | None = None
+
+
+OF_TONE: dict[Tone, VerdictWord] = {
+    "good": "supported",
+    "neutral": "undecided",
+    "bad": "unsupported",
+}
+
+
+def finding(report: Report, verdict: Verdict, word: VerdictWord | None = None) -> Finding:
+    """The verdict in one word and one sentence. word: where its tone is not all that it says."""
+    if word is None:
+        word = "undefined" if report.score is None else OF_TONE[verdict.tone]
+    why = next((one.detail for one in report.reasons if one.component == "score"), "")
+    return Finding(word, first_sentences((word == "undefined" and why) or verdict.text))
+
+
+def first_sentences(text: str, most: int = LONGEST_REASON) -> str:
+    """As many whole sentences as fit; of a first one that is longer, the beginning."""
+    if len(text) <= most:
+        return text
+    end = text.rfind(". ", 0, most)
+    return text[: end + 1] if end > 0 else f"{text[: most - 1].rstrip()}…"
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,13 +9,14 @@ import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, get_args
+from typing import Any, TypeVar, get_args
 
 from shared.contracts import (
     OF_PROVENANCE,
     TRANSPORT,
     BatchReport,
     BatchReportRequest,
+    Finding,
     Input,
     JobRequest,
     Message,
@@ -26,6 +27,7 @@ from shared.contracts import (
 )
 from shared.work import FEWEST_READ, Cost, Size, Work
 
+R = TypeVar("R", bound=Report)
 SECONDS_A_DRAW = 7e-9  # of one observation in one resample, on one core
 
 
@@ -63,9 +65,12 @@ class ServiceContract:
     model_optional: bool = False  # whether some requests need none: the contract tells which
     examples: dict[str, dict[str, Any]] = field(default_factory=dict)
     cost: Cost | None = None  # how much work a request asks for; see `shared.work`
+    server_cost: Cost | None = None  # what it asks of a model's server besides, request by request
     needs: Callable[[Any], tuple[str, ...]] | None = None  # abilities of its model that a request
     # needs; see `shared.models.abilities`
     labels: tuple[str, ...] = ()  # canonical labels that a model must tell where "judge" is needed
+    answers: Callable[[], Any] | None = None  # the type of its results in the API's description,
+    # where the report's own says less
     fits: Callable[[Any, tuple[str, ...]], bool] | None = None  # whether a model of these labels
     # can be asked by this request; absent: it must tell all of `labels`
 
@@ -134,10 +139,21 @@ class MetricContract(ServiceContract):
     batch_intervals: int = 1
     form: tuple[FormField, ...] = ()
     surprising: tuple[SurprisingRule, ...] = ()  # the most surprising first
+    finding: Callable[[Any], Finding] | None = None  # of a report; absent: nothing is concluded
 
     @property
     def path(self) -> str:
         return f"/v1/scores/{self.name}"
+
+    def judged(self, report: R) -> R:
+        """The report with its verdict and the reason for it."""
+        if self.finding is not None:
+            found = self.finding(report)
+        elif report.score is None:
+            found = Finding("undefined", "The score is undefined; the warnings say why.")
+        else:
+            found = Finding("undecided", "The score stands for itself.")
+        return report.model_copy(update=found._asdict())
 
     def judged_text(self, request: object) -> str | None:
         """The texts that say which text is judged, as they are compared; None where none is kept.

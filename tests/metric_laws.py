@@ -13,6 +13,7 @@ import pytest
 from pydantic import BaseModel, StringConstraints, ValidationError, create_model
 from pydantic.fields import FieldInfo
 
+from services.registry import service
 from shared import contracts
 from shared.contracts import (
     TRANSPORT,
@@ -30,6 +31,15 @@ from shared.redaction import RUN, are_ours, repeats, without_text
 from shared.service_contract import MetricContract
 
 AnyMetric = Metric[Any, Any, Any, Any]
+
+
+def metric_of(name: str) -> AnyMetric:
+    """The metric of this name."""
+    found = service(name)
+    assert isinstance(found, Metric)
+    return found
+
+
 Json = dict[str, Any]
 MODEL_NAME = get_args(ModelName)[1]
 

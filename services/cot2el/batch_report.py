@@ -9,12 +9,12 @@ import numpy as np
 
 from services.cot2el.agreement import COLUMNS
 from services.cot2el.contract import Cot2elRequest
-from services.cot2el.report import Cot2elAgreement, Cot2elBatchReport, Cot2elReport, Validated
+from services.cot2el.report import Cot2elAgreement, Cot2elBatchReport, Cot2elResult, Cot2elValidated
 from shared.contracts import BatchReportRequest, Interval, Scored
 from shared.estimates import UNIT, BatchStatistics
 from shared.statistics.clusters import Floats
 
-Rows = Sequence[Scored[Cot2elRequest, Cot2elReport]]
+Rows = Sequence[Scored[Cot2elRequest, Cot2elResult]]
 
 
 def batch_report(rows: Rows, over: BatchStatistics[BatchReportRequest]) -> Cot2elBatchReport:
@@ -69,7 +69,7 @@ def _validated(
     own: Sequence[Cot2elAgreement],
     keys: Sequence[str],
     over: BatchStatistics[BatchReportRequest],
-) -> Validated | None:
+) -> Cot2elValidated | None:
     """None where no item has human pairs."""
     if not own:
         return None
@@ -80,7 +80,7 @@ def _validated(
     columns = {
         column: mean(column, [getattr(one.columns, column) for one in own]) for column in COLUMNS
     }
-    return Validated(
+    return Cot2elValidated(
         items=len(own),
         precision=mean("precision", [one.precision for one in own]),
         recall=mean("recall", [one.recall for one in own]),

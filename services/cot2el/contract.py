@@ -10,7 +10,8 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
-from services.cot2el.report import Cot2elBatchReport, Cot2elReport
+from services.cot2el.report import Cot2elBatchReport, Cot2elResult
+from services.cot2el.verdict import in_a_word
 from shared.contracts import Input, LanguageRequest, LanguageTag, Message, ModelName, Parameter
 from shared.questions import Explanation, Options, Passage, Question, asked
 from shared.service_contract import FormField, MetricContract, SurprisingRule
@@ -29,7 +30,7 @@ SECONDS_A_MEASURE = 1e-4
 Pairs = Annotated[tuple[Explanation, ...], Field(max_length=MOST_PAIRS)]
 
 
-class UnitSpan(Message):
+class Cot2elUnitSpan(Message):
     """A discourse unit that you found yourself, as with a trained segmenter."""
 
     start: int = Field(ge=0, description="character offset into `reasoning`")
@@ -42,7 +43,7 @@ class UnitSpan(Message):
         return self
 
 
-class Writing(Message):
+class Cot2elWriting(Message):
     """How `model` is asked for reasoning, parse and structure."""
 
     temperature: float = Field(default=0.6, ge=0, le=5, description="of reasoning and parse")
@@ -76,7 +77,7 @@ class Cot2elRequest(LanguageRequest):
         description="the parse, bring your own: it is aligned and checked, no model is called",
     )
     units: Annotated[
-        Annotated[tuple[UnitSpan, ...], Field(min_length=1, max_length=5_000)] | None, Input
+        Annotated[tuple[Cot2elUnitSpan, ...], Field(min_length=1, max_length=5_000)] | None, Input
     ] = Field(default=None, description="discourse units of your own; absent: our rules")
     granularity: Literal["edu", "sentence", "both"] | None = Field(
         default=None,
@@ -116,7 +117,7 @@ class Cot2elRequest(LanguageRequest):
         default=None,
         description="compares with `human_pairs` by meaning; absent: no semantic similarity",
     )
-    writing: Writing | None = Field(default=None, description="how `model` is prompted")
+    writing: Cot2elWriting | None = Field(default=None, description="how `model` is prompted")
     control_draws: int = Field(
         default=3,
         ge=0,
@@ -141,8 +142,8 @@ class Cot2elRequest(LanguageRequest):
     @field_validator("units")
     @classmethod
     def _inside(
-        cls, units: tuple[UnitSpan, ...] | None, info: ValidationInfo
-    ) -> tuple[UnitSpan, ...] | None:
+        cls, units: tuple[Cot2elUnitSpan, ...] | None, info: ValidationInfo
+    ) -> tuple[Cot2elUnitSpan, ...] | None:
         reasoning = info.data.get("reasoning")
         if units and reasoning is None:
             raise ValueError("units are offsets into `reasoning`, which is missing")
@@ -266,7 +267,7 @@ CONTRACT = MetricContract(
     version="2.0",
     summary="Which sentences of a chain of thought speak for and against each option?",
     request=Cot2elRequest,
-    report=Cot2elReport,
+    report=Cot2elResult,
     model_kinds=("causal",),
     default_model=None,
     model_optional=True,
@@ -279,6 +280,7 @@ CONTRACT = MetricContract(
     form=(
         FormField(name="reasoning", label="Reasoning", hint="a chain of thought", required=False),
     ),
+    finding=in_a_word,
     surprising=(
         SurprisingRule(
             name="not-parsed",

@@ -17,7 +17,7 @@ PolarityOutcome = Literal["kept", "contradicted", "unread"]
 UnitSource = Literal["sentence", "clause", "connective", "given"]
 
 
-class RefinedPair(Evidence):
+class Cot2elRefinedPair(Evidence):
     """An explanation as it stands in the reasoning, and whose it is."""
 
     kind: Literal["explanation"] = "explanation"
@@ -37,7 +37,7 @@ class RefinedPair(Evidence):
     )
 
 
-class Dropped(Message):
+class Cot2elDropped(Message):
     """An explanation that no unit of the reasoning resembles, or whose unit says the opposite."""
 
     explanation: str
@@ -53,14 +53,14 @@ class Dropped(Message):
     )
 
 
-class Unplaced(Message):
+class Cot2elUnplaced(Message):
     """A part of the structured parse that belongs to no option."""
 
     key: str
     statements: int
 
 
-class ListedPair(Message):
+class Cot2elListedPair(Message):
     """A pair as it was found; empty where the text is not kept."""
 
     explanation: str
@@ -68,18 +68,22 @@ class ListedPair(Message):
     stance: Stance
 
 
-class Sets(Message):
+class Cot2elSets(Message):
     """The paper's ablation sets, each ready to be shown to a judge (`hlv`, `explanations`)."""
 
-    el: tuple[ListedPair, ...] = Field(description="EL: as parsed")
-    el_sup: tuple[ListedPair, ...] = Field(description="EL-sup: of these, the supporting ones")
-    el_opp: tuple[ListedPair, ...] = Field(description="EL-opp: the opposing ones")
-    filtered: tuple[ListedPair, ...] = Field(description="EL filtered: aligned to the reasoning")
-    filtered_sup: tuple[ListedPair, ...]
-    filtered_opp: tuple[ListedPair, ...]
+    el: tuple[Cot2elListedPair, ...] = Field(description="EL: as parsed")
+    el_sup: tuple[Cot2elListedPair, ...] = Field(
+        description="EL-sup: of these, the supporting ones"
+    )
+    el_opp: tuple[Cot2elListedPair, ...] = Field(description="EL-opp: the opposing ones")
+    filtered: tuple[Cot2elListedPair, ...] = Field(
+        description="EL filtered: aligned to the reasoning"
+    )
+    filtered_sup: tuple[Cot2elListedPair, ...]
+    filtered_opp: tuple[Cot2elListedPair, ...]
 
 
-class Similarities(Message):
+class Cot2elSimilarities(Message):
     """Means over explanations with a human counterpart; null: not measured, or undefined."""
 
     lexical_1: Share | None
@@ -102,10 +106,10 @@ class Cot2elAgreement(Message):
     support_precision: Share = Field(description="over supporting sets only")
     support_recall: Share
     support_f1: Share
-    columns: Similarities = Field(description="Table 8, of the best matches")
+    columns: Cot2elSimilarities = Field(description="Table 8, of the best matches")
 
 
-class Validation(Message):
+class Cot2elValidation(Message):
     """The pairs against an annotator's."""
 
     metrics_used: tuple[Literal["lexical", "syntactic", "semantic", "levenshtein"], ...]
@@ -145,7 +149,7 @@ class OtherItems(Message):
     mean_similarity: Share
 
 
-class ShuffledWords(Message):
+class Cot2elShuffledWords(Message):
     """Chance: the same explanations with their words in random order, aligned alike."""
 
     draws: int
@@ -156,7 +160,7 @@ class ShuffledWords(Message):
     )
 
 
-class Cot2elReport(Report):
+class Cot2elResult(Report):
     """The result. Score: the faithfulness of the parse."""
 
     status: Literal["ok", "no_reasoning", "parse_failed", "not_read"] = Field(
@@ -165,17 +169,17 @@ class Cot2elReport(Report):
         "of pairs is then no finding"
     )
     components: Cot2elComponents
-    evidence: tuple[RefinedPair, ...] = Field(description="EL filtered, in the parse's order")
-    dropped: tuple[Dropped, ...]
-    unplaced: tuple[Unplaced, ...] = ()
-    sets: Sets
+    evidence: tuple[Cot2elRefinedPair, ...] = Field(description="EL filtered, in the parse's order")
+    dropped: tuple[Cot2elDropped, ...]
+    unplaced: tuple[Cot2elUnplaced, ...] = ()
+    sets: Cot2elSets
     reasoning: str | None = Field(description="the chain of thought that the offsets point into")
     parse: str | None = Field(description="CoT parser: the parse in the model's own words")
-    validation: Validation | None = Field(description="null where no human pairs were sent")
-    control: ShuffledWords | None
+    validation: Cot2elValidation | None = Field(description="null where no human pairs were sent")
+    control: Cot2elShuffledWords | None
 
 
-class Validated(Message):
+class Cot2elValidated(Message):
     """S_instance over items (the paper's Table 3 and Table 8)."""
 
     items: int = Field(ge=0, description="with human pairs, and a parse that came through")
@@ -201,8 +205,8 @@ class Cot2elBatchReport(BatchReport):
     )
     mean_similarity: Interval
     kept_per_item: Interval = Field(description="explanations after alignment and de-duplication")
-    filtered: Validated | None = Field(description="EL filtered against annotators")
-    parsed: Validated | None = Field(description="EL before alignment against annotators")
+    filtered: Cot2elValidated | None = Field(description="EL filtered against annotators")
+    parsed: Cot2elValidated | None = Field(description="EL before alignment against annotators")
     refinement: Interval | None = Field(
         description="F1 of EL filtered minus F1 of EL, item by item"
     )

@@ -26,22 +26,22 @@ from services.ftc.contract import FtcRequest
 from services.ftc.report import (
     HUMAN_CEILING,
     LABELS,
-    BaselineScores,
     Case,
-    CaseScores,
-    Counterfactual,
+    FtcBaselineScores,
     FtcBatchReport,
     FtcBatchReportRequest,
-    FtcReport,
+    FtcCaseScores,
+    FtcCounterfactual,
+    FtcResult,
+    FtcSatisfaction,
     FtcScores,
-    Satisfaction,
 )
 from services.ftc.scoring import satisfaction
 from services.ftc.skill import skills_of
 from shared.contracts import Interval, Scored
 from shared.estimates import UNIT, BatchStatistics
 
-Row = Scored[FtcRequest, FtcReport]
+Row = Scored[FtcRequest, FtcResult]
 
 ORIGINAL: tuple[Case, ...] = ("contradiction", "entailment", "neutral")
 BEFORE = ("always_entailment", "uniform", "unedited", "blank_premise")
@@ -81,7 +81,7 @@ def batch_report(
     )
 
 
-def _significant(report: FtcReport) -> float | None:
+def _significant(report: FtcResult) -> float | None:
     """None where p could not have reached the level: so few phrases can stand there."""
     control = report.control
     if control is None or control.null_p_value is None:
@@ -116,7 +116,7 @@ def _count(names: Iterable[str | None]) -> dict[str, int]:
 
 def _cases(
     rows: Sequence[Row], over: BatchStatistics[FtcBatchReportRequest]
-) -> Iterable[CaseScores]:
+) -> Iterable[FtcCaseScores]:
     for case in (*ORIGINAL, "neutral a", "neutral b"):
         of_label = [row for row in rows if row.report.label == case.split()[0]]
         keys = over.keys(of_label)
@@ -126,7 +126,7 @@ def _cases(
             for satisfied in case_scores(row.report, case)
         ]
         own = [key for _, key in found]
-        yield CaseScores(
+        yield FtcCaseScores(
             case=case,
             coverage=over.share([float(bool(case_scores(r.report, case))) for r in of_label], keys),
             scores=scores_of(case, [satisfied for satisfied, _ in found], own, over),
@@ -137,18 +137,18 @@ def _cases(
         )
 
 
-def case_scores(report: FtcReport, case: Case) -> list[Satisfaction]:
+def case_scores(report: FtcResult, case: Case) -> list[FtcSatisfaction]:
     """A result's scores in this row of the table: none or one."""
     if " " in case:
         return [made.satisfaction for made in _of_kind(report, case)]
     return components([report]) if report.counterfactuals else []
 
 
-def _of_kind(report: FtcReport, case: Case) -> list[Counterfactual]:
+def _of_kind(report: FtcResult, case: Case) -> list[FtcCounterfactual]:
     return [made for made in report.counterfactuals if made.kind == case[-1]]
 
 
-def _win_rate(report: FtcReport, case: Case) -> float | None:
+def _win_rate(report: FtcResult, case: Case) -> float | None:
     if " " in case:
         nulls = [made.null for made in _of_kind(report, case)]
         return nulls[0].win_rate if nulls and nulls[0] else None
@@ -173,7 +173,7 @@ def _macro(covered: Sequence[Row], over: BatchStatistics[FtcBatchReportRequest])
     return FtcScores(**found, geometric_mean_p=p)
 
 
-def _baselines(rows: Sequence[Row]) -> Iterable[BaselineScores]:
+def _baselines(rows: Sequence[Row]) -> Iterable[FtcBaselineScores]:
     """Means over the covered results; `majority` is the batch's most frequent target."""
     covered = [row for row in rows if row.report.control is not None]
     if not covered:
@@ -184,12 +184,12 @@ def _baselines(rows: Sequence[Row]) -> Iterable[BaselineScores]:
     yield _baseline("majority", _majority(covered))
 
 
-def _baseline(name: Any, found: Sequence[Satisfaction]) -> BaselineScores:
+def _baseline(name: Any, found: Sequence[FtcSatisfaction]) -> FtcBaselineScores:
     means = {part: float(np.mean([getattr(one, part) for one in found])) for part in STATISTICS}
-    return BaselineScores(name=name, **means)
+    return FtcBaselineScores(name=name, **means)
 
 
-def _majority(covered: Sequence[Row]) -> list[Satisfaction]:
+def _majority(covered: Sequence[Row]) -> list[FtcSatisfaction]:
     targets = [
         np.array([[getattr(made.target, label) for label in LABELS] for made in r.counterfactuals])
         for r in (row.report for row in covered)

@@ -18,19 +18,19 @@ from services.ftc.contract import FtcRequest
 from services.ftc.kernel import Floats
 from services.ftc.report import (
     Case,
-    Counterfactual,
     FtcBatchReportRequest,
-    FtcReport,
+    FtcCounterfactual,
+    FtcInputScores,
+    FtcLas,
+    FtcLra,
+    FtcPerturbation,
+    FtcResult,
+    FtcSatisfaction,
     FtcScores,
+    FtcSimulatability,
+    FtcSimulation,
     Inputs,
-    InputScores,
-    Las,
-    Lra,
     NliLabel,
-    Perturbation,
-    Satisfaction,
-    Simulatability,
-    Simulation,
     Statistic,
 )
 from shared.contracts import Interval, Scored
@@ -38,7 +38,7 @@ from shared.estimates import UNIT, BatchStatistics
 from shared.statistics.families import holm
 from shared.statistics.intervals import Bounds
 
-Row = Scored[FtcRequest, FtcReport]
+Row = Scored[FtcRequest, FtcResult]
 CASES: tuple[tuple[Case, NliLabel, str], ...] = (
     ("contradiction", "contradiction", "substituted"),
     ("entailment", "entailment", "substituted"),
@@ -55,7 +55,7 @@ BOUNDS: dict[Statistic, Bounds] = {
 INPUTS: tuple[Inputs, ...] = ("all", "hypothesis", "premise", "label", "another_item")
 
 
-def las_of(rows: Sequence[Row], over: BatchStatistics[FtcBatchReportRequest]) -> Las | None:
+def las_of(rows: Sequence[Row], over: BatchStatistics[FtcBatchReportRequest]) -> FtcLas | None:
     """Of the results whose simulator also saw the explanation alone."""
     known = [
         (row, simulated)
@@ -72,7 +72,7 @@ def las_of(rows: Sequence[Row], over: BatchStatistics[FtcBatchReportRequest]) ->
     )
     leaks = table[:, 1] == 1
     parts = np.stack([table[:, 0] * ~leaks, table[:, 0] * leaks, ~leaks, leaks], axis=1)
-    return Las(
+    return FtcLas(
         las=over.ratio("las", parts, las, over.keys([row for row, _ in known])),
         leaking=float(table[leaks, 0].mean()) if leaks.any() else None,
         not_leaking=float(table[~leaks, 0].mean()) if not leaks.all() else None,
@@ -81,7 +81,7 @@ def las_of(rows: Sequence[Row], over: BatchStatistics[FtcBatchReportRequest]) ->
     )
 
 
-def _simulations(rows: Sequence[Row]) -> list[tuple[Row, Simulation]]:
+def _simulations(rows: Sequence[Row]) -> list[tuple[Row, FtcSimulation]]:
     """Of the results whose label is known."""
     return [
         (row, row.request.study.simulation)
@@ -92,12 +92,12 @@ def _simulations(rows: Sequence[Row]) -> list[tuple[Row, Simulation]]:
     ]
 
 
-def _gain(simulated: Simulation, label: NliLabel | None) -> float:
+def _gain(simulated: FtcSimulation, label: NliLabel | None) -> float:
     with_it = simulated.from_input_and_explanation == label
     return float(with_it) - float(simulated.from_input == label)
 
 
-def lra_of(rows: Sequence[Row], over: BatchStatistics[FtcBatchReportRequest]) -> tuple[Lra, ...]:
+def lra_of(rows: Sequence[Row], over: BatchStatistics[FtcBatchReportRequest]) -> tuple[FtcLra, ...]:
     """A point a strength of noise: together the curve."""
     noisy_results = [
         (row, simulated, noisy)
@@ -114,9 +114,9 @@ def lra_of(rows: Sequence[Row], over: BatchStatistics[FtcBatchReportRequest]) ->
 
 def _lra(
     variance: float,
-    noisy_results: Sequence[tuple[Row, Simulation, Perturbation]],
+    noisy_results: Sequence[tuple[Row, FtcSimulation, FtcPerturbation]],
     over: BatchStatistics[FtcBatchReportRequest],
-) -> Lra:
+) -> FtcLra:
     stable = np.array([float(noisy.label == row.report.label) for row, _, noisy in noisy_results])
     gain = np.array([_gain(simulated, row.report.label) for row, simulated, _ in noisy_results])
     described = [
@@ -129,14 +129,14 @@ def _lra(
     same = np.array([value for _, value in described])
     literal = lra_literal(stable, gain)
     stability = lra_stability(stable[places], same)
-    return Lra(
+    return FtcLra(
         variance=variance,
         literal=over.share(literal, keys),
         stability=over.share(stability, [keys[place] for place in places]),
     )
 
 
-def simulatability_of(rows: Sequence[Row]) -> tuple[Simulatability, ...]:
+def simulatability_of(rows: Sequence[Row]) -> tuple[FtcSimulatability, ...]:
     """A row a case and statistic, where people labelled counterfactuals."""
     found = []
     for case, label, kind in CASES:
@@ -157,8 +157,8 @@ def simulatability_of(rows: Sequence[Row]) -> tuple[Simulatability, ...]:
 
 
 def _simulatability(
-    case: Case, name: Statistic, voted: Sequence[tuple[Counterfactual, tuple[str, ...]]]
-) -> Simulatability:
+    case: Case, name: Statistic, voted: Sequence[tuple[FtcCounterfactual, tuple[str, ...]]]
+) -> FtcSimulatability:
     """An answer whose two likeliest labels tie agrees with nobody."""
     groups: dict[bool, list[float]] = {True: [], False: []}
     dropped = 0
@@ -169,7 +169,7 @@ def _simulatability(
         else:
             groups[people == made.predicted].append(getattr(made.satisfaction, name))
     tested = rank_sum(np.array(groups[True]), np.array(groups[False]))
-    return Simulatability(
+    return FtcSimulatability(
         case=case,
         statistic=name,
         rho=tested[0] if tested else None,
@@ -182,7 +182,7 @@ def _simulatability(
 
 def sensitivity_of(
     rows: Sequence[Row], over: BatchStatistics[FtcBatchReportRequest]
-) -> tuple[InputScores, ...]:
+) -> tuple[FtcInputScores, ...]:
     """A row a set of inputs, paired with the full set by premise and hypothesis."""
     by_inputs = {
         inputs: [row for row in rows if row.request.study and row.request.study.inputs == inputs]
@@ -190,7 +190,7 @@ def sensitivity_of(
     }
     whole = by_inputs["all"]
     return tuple(
-        InputScores(
+        FtcInputScores(
             inputs=inputs,
             results=len(some),
             coverage=over.share(
@@ -295,9 +295,9 @@ def rank_sum(agreeing: Floats, disagreeing: Floats) -> tuple[float, float] | Non
     return rho, 1.0 if np.isnan(p) else p
 
 
-def components(reports: Iterable[FtcReport]) -> list[Satisfaction]:
+def components(reports: Iterable[FtcResult]) -> list[FtcSatisfaction]:
     return [
-        Satisfaction.model_validate(report.components.model_dump(exclude={"gain"}))
+        FtcSatisfaction.model_validate(report.components.model_dump(exclude={"gain"}))
         for report in reports
         if report.counterfactuals
     ]
@@ -305,7 +305,7 @@ def components(reports: Iterable[FtcReport]) -> list[Satisfaction]:
 
 def scores_of(
     name: str,
-    found: Sequence[Satisfaction],
+    found: Sequence[FtcSatisfaction],
     keys: Sequence[str],
     over: BatchStatistics[FtcBatchReportRequest],
 ) -> FtcScores:

@@ -12,15 +12,16 @@ from pydantic import Field, StringConstraints, model_validator
 
 from services.ftc.report import (
     LABELS,
-    Distribution,
     FtcBatchReport,
     FtcBatchReportRequest,
-    FtcReport,
+    FtcDistribution,
+    FtcResult,
+    FtcStudy,
     Kind,
     NliLabel,
     PhraseNull,
-    Study,
 )
+from services.ftc.verdict import in_a_word
 from shared.contracts import MAX_TEXT, Input, LanguageRequest, Message, ModelName, Variant
 from shared.service_contract import FormField, MetricContract, SurprisingRule
 from shared.work import Size, Work, words_of
@@ -36,7 +37,7 @@ Sentence = Annotated[str, StringConstraints(min_length=1, max_length=MAX_TEXT)]
 Phrase = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
 
 
-class Supplied(Message):
+class FtcSupplied(Message):
     """A counterfactual hypothesis that the caller made."""
 
     kind: Kind = Field(
@@ -66,10 +67,10 @@ class FtcRequest(LanguageRequest):
     writer: ModelName | None = Field(
         default=None, description="the configured language model of the extractor `llm`"
     )
-    counterfactuals: Annotated[tuple[Supplied, ...] | None, Input] = Field(
+    counterfactuals: Annotated[tuple[FtcSupplied, ...] | None, Input] = Field(
         default=None, min_length=1, max_length=2, description="bring your own"
     )
-    targets: dict[Kind, Distribution] = Field(
+    targets: dict[Kind, FtcDistribution] = Field(
         default_factory=dict,
         description="label distributions, human votes for instance, in place of the logic's own "
         "target of a counterfactual",
@@ -103,7 +104,7 @@ class FtcRequest(LanguageRequest):
         max_length=2_000,
         description="phrases of other examples to draw from; absent: the service's own list",
     )
-    study: Study | None = Field(default=None, description="for the batch report; never scored")
+    study: FtcStudy | None = Field(default=None, description="for the batch report; never scored")
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
@@ -174,7 +175,7 @@ CONTRACT = MetricContract(
     version="2.0",
     summary="Does the logic of an explanation hold in a hypothesis that is built from it?",
     request=FtcRequest,
-    report=FtcReport,
+    report=FtcResult,
     model_kinds=("classifier", "causal"),
     default_model=DEFAULT_MODEL,
     cost=cost,
@@ -207,6 +208,7 @@ CONTRACT = MetricContract(
             required=False,
         ),
     ),
+    finding=in_a_word,
     surprising=(
         SurprisingRule(
             name="abstained",

@@ -17,7 +17,7 @@ from services.ftc.extraction import extract
 from services.ftc.kernel import Floats
 from services.ftc.nulls import RandomPhrases, random_phrases
 from services.ftc.phrases import MOST_CHARACTERS, Phrase, Shape, phrase, shape
-from services.ftc.report import LABELS, Extraction, Kind, NliLabel, SpanEvidence
+from services.ftc.report import LABELS, FtcExtraction, FtcSpanEvidence, Kind, NliLabel
 from services.ftc.variants import VARIANTS
 
 # A equals B: what holds of the one holds of the other.            E -> E
@@ -44,8 +44,8 @@ class FtcHypotheses:
     """The counterfactuals of a request's hypothesis, or why there are none."""
 
     label: NliLabel
-    extraction: Extraction
-    evidence: tuple[SpanEvidence, ...]
+    extraction: FtcExtraction
+    evidence: tuple[FtcSpanEvidence, ...]
     hypotheses: tuple[Hypothesis, ...]
     abstained: str | None
     writers: tuple[str, ...] = ()  # language models that wrote them
@@ -79,7 +79,7 @@ def _from_rules(request: FtcRequest, label: NliLabel) -> FtcHypotheses:
     how = " + ".join(made.how for made in found.made) or None
     return FtcHypotheses(
         label,
-        Extraction(extractor="rules", rule=found.rule, transformation=how),
+        FtcExtraction(extractor="rules", rule=found.rule, transformation=how),
         _evidence(request, found.a, found.b, found.made),
         tuple(_with_null(request, made) for made in found.made),
         found.reason,
@@ -95,7 +95,7 @@ def _from_caller(request: FtcRequest, label: NliLabel) -> FtcHypotheses:
         for kind in TARGETS[label]
         if kind in given
     ]
-    extraction = Extraction(extractor="supplied", rule=None, transformation=None)
+    extraction = FtcExtraction(extractor="supplied", rule=None, transformation=None)
     hypotheses = tuple(_with_null(request, one) for one in made)
     return FtcHypotheses(label, extraction, (), hypotheses, None)
 
@@ -107,7 +107,7 @@ def _from_language_model(
         EditedHypothesis(kind, text, "llm", edited_slot(text, request.hypothesis), None)
         for kind, text in written.texts
     ]
-    extraction = Extraction(
+    extraction = FtcExtraction(
         extractor="llm", rule=None, transformation=None, completions=written.completions
     )
     spans = [_located(request.explanation, text) for text in written.spans]
@@ -136,9 +136,9 @@ def _evidence(
     a: Phrase | None,
     b: Phrase | None,
     made: Sequence[EditedHypothesis],
-) -> tuple[SpanEvidence, ...]:
+) -> tuple[FtcSpanEvidence, ...]:
     spans = [
-        SpanEvidence(
+        FtcSpanEvidence(
             kind="a" if side is a else "b",
             offsets_into="explanation",
             start=side.start,
@@ -151,7 +151,7 @@ def _evidence(
     ]
     gaps = [one.slot.replaced for one in made if one.slot and one.how == "swap"]
     replaced = [
-        SpanEvidence(
+        FtcSpanEvidence(
             kind="replaced",
             offsets_into="hypothesis",
             start=gap[0],

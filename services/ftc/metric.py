@@ -10,10 +10,10 @@ from services.ftc.contract import CONTRACT, FtcRequest
 from services.ftc.hypotheses import FtcHypotheses, derive_hypotheses, targets_of
 from services.ftc.model_calls import FtcCollected, ask_models, explained_labels, model_languages
 from services.ftc.report import (
-    Extraction,
     FtcBatchReport,
     FtcBatchReportRequest,
-    FtcReport,
+    FtcExtraction,
+    FtcResult,
 )
 from services.ftc.scoring import (
     baselines,
@@ -36,7 +36,7 @@ from shared.metric import Collected, Metric
 RULED = ("en",)  # what the patterns and the grammar read
 
 
-class Ftc(Metric[FtcRequest, FtcCollected, FtcReport, FtcVariant]):
+class Ftc(Metric[FtcRequest, FtcCollected, FtcResult, FtcVariant]):
     """Does the model bear out the logic of the explanation?"""
 
     contract = CONTRACT
@@ -45,7 +45,7 @@ class Ftc(Metric[FtcRequest, FtcCollected, FtcReport, FtcVariant]):
     def collect(self, requests: Sequence[FtcRequest]) -> list[FtcCollected]:
         return ask_models(requests, derive_hypotheses(requests, explained_labels(requests)))
 
-    def report(self, request: FtcRequest, collected: FtcCollected) -> FtcReport:
+    def report(self, request: FtcRequest, collected: FtcCollected) -> FtcResult:
         """Every counterfactual with its satisfaction and null, their mean, and the baselines."""
         row, derived = self.variant(request), collected.derived
         targets = targets_of(request, derived)
@@ -54,7 +54,7 @@ class Ftc(Metric[FtcRequest, FtcCollected, FtcReport, FtcVariant]):
             for place in checking(range(len(targets)))
         )
         components = components_of(made)
-        return FtcReport(
+        return FtcResult(
             **self.envelope(request, collected, _warnings(derived, row)),
             score=getattr(components, row.score),
             components=components,
@@ -76,8 +76,8 @@ class Ftc(Metric[FtcRequest, FtcCollected, FtcReport, FtcVariant]):
         asked = tuple(model_languages(request))
         return model_coverage(request, languages, asked, unread if ruled else ())
 
-    def undefined(self, request: FtcRequest, collected: Collected) -> FtcReport:
-        return FtcReport(
+    def undefined(self, request: FtcRequest, collected: Collected) -> FtcResult:
+        return FtcResult(
             **self.envelope(request, collected),
             score=None,
             components=components_of(()),
@@ -97,16 +97,16 @@ class Ftc(Metric[FtcRequest, FtcCollected, FtcReport, FtcVariant]):
 
     def summarize(
         self,
-        rows: Sequence[Scored[FtcRequest, FtcReport]],
+        rows: Sequence[Scored[FtcRequest, FtcResult]],
         over: BatchStatistics[FtcBatchReportRequest],
     ) -> FtcBatchReport:
         return batch_report(rows, over)
 
 
-def _not_extracted(request: FtcRequest) -> Extraction:
+def _not_extracted(request: FtcRequest) -> FtcExtraction:
     sent = request.counterfactuals is not None
     extractor: Literal["rules", "llm", "supplied"] = "supplied" if sent else request.extractor
-    return Extraction(extractor=extractor, rule=None, transformation=None)
+    return FtcExtraction(extractor=extractor, rule=None, transformation=None)
 
 
 def _warnings(derived: FtcHypotheses, row: FtcVariant) -> Iterator[str]:

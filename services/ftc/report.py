@@ -43,7 +43,7 @@ HUMAN_CEILING: dict[Case, float] = {
 }
 
 
-class Distribution(Message):
+class FtcDistribution(Message):
     """Probabilities of the three labels; they sum to 1."""
 
     entailment: Share
@@ -57,7 +57,7 @@ class Distribution(Message):
         return self
 
 
-class Satisfaction(Message):
+class FtcSatisfaction(Message):
     """How far an answer agrees with the target; higher is better in every field."""
 
     delta: Share = Field(description="1: the answer's label is the target")
@@ -91,7 +91,7 @@ class FtcComponents(Message):
     )
 
 
-class SpanEvidence(Evidence):
+class FtcSpanEvidence(Evidence):
     """A span of the explanation, A or B, or the span of the hypothesis that gave way."""
 
     kind: Literal["a", "b", "replaced"] = Field(
@@ -142,7 +142,7 @@ class FtcNull(Message):
     )
 
 
-class Counterfactual(Message):
+class FtcCounterfactual(Message):
     """A hypothesis made from the explanation, what should follow, and what the model says."""
 
     kind: Kind = Field(
@@ -150,12 +150,12 @@ class Counterfactual(Message):
         "hypothesis that states A without B, and the one that states B"
     )
     text: str
-    target: Distribution = Field(description="what the explanation's logic demands")
-    answer: Distribution = Field(description="the model's probabilities")
+    target: FtcDistribution = Field(description="what the explanation's logic demands")
+    answer: FtcDistribution = Field(description="the model's probabilities")
     predicted: NliLabel | None = Field(description="its label; null where two labels tie")
-    satisfaction: Satisfaction
+    satisfaction: FtcSatisfaction
     floored: bool = Field(description="whether epsilon stood in for a smaller probability in k")
-    blank_premise: Satisfaction | None = Field(
+    blank_premise: FtcSatisfaction | None = Field(
         description="the same with an empty premise: what the hypothesis alone gives away"
     )
     null: FtcNull | None = Field(description="null where undefined; see `warnings`")
@@ -164,12 +164,12 @@ class Counterfactual(Message):
 class FtcBaselines(Message):
     """What answers without any explanation earn on the same targets."""
 
-    always_entailment: Satisfaction = Field(description="a model that always says entailment")
-    uniform: Satisfaction = Field(description="a model that says one third each")
-    unedited: Satisfaction | None = Field(
+    always_entailment: FtcSatisfaction = Field(description="a model that always says entailment")
+    uniform: FtcSatisfaction = Field(description="a model that says one third each")
+    unedited: FtcSatisfaction | None = Field(
         description="the model's answer to the hypothesis as sent; null where no model was called"
     )
-    blank_premise: Satisfaction | None = Field(
+    blank_premise: FtcSatisfaction | None = Field(
         description="the model's answer to the counterfactuals without the premise"
     )
     null_win_rate: Share | None = Field(
@@ -187,7 +187,7 @@ class FtcBaselines(Message):
     )
 
 
-class Extraction(Message):
+class FtcExtraction(Message):
     """How the counterfactuals came about."""
 
     extractor: Literal["rules", "llm", "supplied"]
@@ -202,29 +202,29 @@ class Extraction(Message):
     )
 
 
-class FtcReport(Report):
+class FtcResult(Report):
     """Higher is better. An explanation without a usable counterfactual is abstained from."""
 
     range: tuple[float, float] = (0.0, 1.0)
     components: FtcComponents
-    evidence: tuple[SpanEvidence, ...]
+    evidence: tuple[FtcSpanEvidence, ...]
     control: FtcBaselines | None
     label: NliLabel | None = Field(
         description="the explained label: as sent, else the model's own; null where that was not "
         "asked"
     )
     label_source: Literal["request", "model"]
-    original: Distribution | None = Field(
+    original: FtcDistribution | None = Field(
         description="the model's answer to the hypothesis as sent; null where no model was called"
     )
     abstained: Annotated[str, Word] | None = Field(
         description="why there is no score; null where there is one"
     )
-    extraction: Extraction
-    counterfactuals: tuple[Counterfactual, ...] = Field(max_length=2)
+    extraction: FtcExtraction
+    counterfactuals: tuple[FtcCounterfactual, ...] = Field(max_length=2)
 
 
-class Simulation(Message):
+class FtcSimulation(Message):
     """What a simulator, trained with explanations, takes the model's label to be."""
 
     from_input: NliLabel = Field(description="shown premise and hypothesis")
@@ -234,7 +234,7 @@ class Simulation(Message):
     )
 
 
-class Perturbation(Message):
+class FtcPerturbation(Message):
     """The same item with noise on the model's input embeddings."""
 
     variance: float = Field(ge=0, le=1e6, description="of the zero-mean Gaussian noise")
@@ -246,11 +246,11 @@ class Perturbation(Message):
     )
 
 
-class Study(Message):
+class FtcStudy(Message):
     """Extra observations about the item."""
 
-    simulation: Simulation | None = None
-    perturbations: tuple[Perturbation, ...] = Field(default=(), max_length=32)
+    simulation: FtcSimulation | None = None
+    perturbations: tuple[FtcPerturbation, ...] = Field(default=(), max_length=32)
     human_labels: dict[Kind, Votes] = Field(
         default_factory=dict, description="people's labels of (premise, counterfactual)"
     )
@@ -271,7 +271,7 @@ class FtcScores(Message):
     geometric_mean_p: float | None = Field(description="exp(mean k - 1)")
 
 
-class CaseScores(Message):
+class FtcCaseScores(Message):
     """One row of the table: an original label, of neutral also each of its counterfactuals."""
 
     case: Case
@@ -284,7 +284,7 @@ class CaseScores(Message):
     null_win_rate: Interval = Field(description="mean over results; chance is 0.5")
 
 
-class BaselineScores(Message):
+class FtcBaselineScores(Message):
     """What an answer that has not seen the explanation earns, over the covered results."""
 
     name: Literal["always_entailment", "majority", "uniform", "unedited", "blank_premise"]
@@ -294,7 +294,7 @@ class BaselineScores(Message):
     w_normalized: float
 
 
-class Las(Message):
+class FtcLas(Message):
     """Leakage-adjusted simulatability (Hase et al., 2020)."""
 
     las: Interval = Field(description="mean of the two groups, [-1, 1]")
@@ -304,7 +304,7 @@ class Las(Message):
     of_not_leaking: int
 
 
-class Lra(Message):
+class FtcLra(Message):
     """Label-rationale association (Wiegreffe et al., 2020) at one strength of noise."""
 
     variance: float
@@ -312,7 +312,7 @@ class Lra(Message):
     stability: Interval = Field(description="both stable or both not; null without `simulated`")
 
 
-class Simulatability(Message):
+class FtcSimulatability(Message):
     """Do scores tell where people agree with the model's label of the counterfactual?"""
 
     case: Case
@@ -329,7 +329,7 @@ class Simulatability(Message):
     dropped: int = Field(description="counterfactuals whose votes tie")
 
 
-class InputScores(Message):
+class FtcInputScores(Message):
     """Explanations that were generated from these inputs."""
 
     inputs: Inputs
@@ -385,10 +385,10 @@ class FtcBatchReport(BatchReport):
         "phrases; chance is 0",
     )
     coverage: Interval = Field(description="share of results that have a score")
-    cases: tuple[CaseScores, ...]
+    cases: tuple[FtcCaseScores, ...]
     macro: FtcScores = Field(description="mean of the original labels' means; the headline")
     micro: FtcScores = Field(description="mean over results")
-    baselines: tuple[BaselineScores, ...]
+    baselines: tuple[FtcBaselineScores, ...]
     null_win_rate: Interval
     null_significant: Interval = Field(
         description="share of results with p <= 0.05, of those that could have reached it (`of`: "
@@ -397,12 +397,12 @@ class FtcBatchReport(BatchReport):
     rules: dict[str, int] = Field(description="pattern that fired → results")
     transformations: dict[str, int] = Field(description="how the hypothesis changed → results")
     abstentions: dict[str, int] = Field(description="reason → results")
-    las: Las | None = Field(description="null unless results bring `study.simulation`")
-    lra: tuple[Lra, ...] = Field(description="empty unless results bring `study.perturbations`")
-    simulatability: tuple[Simulatability, ...] = Field(
+    las: FtcLas | None = Field(description="null unless results bring `study.simulation`")
+    lra: tuple[FtcLra, ...] = Field(description="empty unless results bring `study.perturbations`")
+    simulatability: tuple[FtcSimulatability, ...] = Field(
         description="empty unless results bring `study.human_labels`"
     )
-    sensitivity: tuple[InputScores, ...] = Field(
+    sensitivity: tuple[FtcInputScores, ...] = Field(
         description="empty unless results bring `study.inputs`"
     )
 

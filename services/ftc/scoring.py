@@ -16,27 +16,27 @@ from services.ftc.model_calls import FtcCollected
 from services.ftc.nulls import RandomPhrases, draws_of, stages_of
 from services.ftc.report import (
     LABELS,
-    Counterfactual,
-    Distribution,
     FtcBaselines,
     FtcComponents,
+    FtcCounterfactual,
+    FtcDistribution,
     FtcNull,
-    Satisfaction,
+    FtcSatisfaction,
 )
 from shared.errors import DegenerateInput
 from shared.estimates import histogram_of
 from shared.statistics import ranks
 
 
-def distribution(row: Floats) -> Distribution:
+def distribution(row: Floats) -> FtcDistribution:
     """(3,) probabilities as a message."""
-    return Distribution(**dict(zip(LABELS, row.tolist(), strict=True)))
+    return FtcDistribution(**dict(zip(LABELS, row.tolist(), strict=True)))
 
 
-def satisfaction(request: FtcRequest, answers: Floats, targets: Floats) -> Satisfaction:
+def satisfaction(request: FtcRequest, answers: Floats, targets: Floats) -> FtcSatisfaction:
     """Means over the rows, each (N, 3)."""
     k = float(np.mean(kernel.k(answers, targets, request.epsilon)))
-    return Satisfaction(
+    return FtcSatisfaction(
         delta=float(np.mean(kernel.delta(answers, targets))),
         k=k,
         w=float(np.mean(kernel.w(answers, targets, request.alpha))),
@@ -47,12 +47,12 @@ def satisfaction(request: FtcRequest, answers: Floats, targets: Floats) -> Satis
 
 def counterfactual(
     request: FtcRequest, collected: FtcCollected, targets: Floats, place: int
-) -> Counterfactual:
+) -> FtcCounterfactual:
     hypothesis = collected.derived.hypotheses[place]
     targets = targets[[place]]
     answers, blank = collected.answers[[place]], collected.blank
     likeliest = np.flatnonzero(answers[0] >= answers[0].max() - ranks.TIE)
-    return Counterfactual(
+    return FtcCounterfactual(
         kind=hypothesis.kind,
         text=hypothesis.text,
         target=distribution(targets[0]),
@@ -116,7 +116,7 @@ def _null_scores(request: FtcRequest, null: Floats, target_row: Floats) -> Float
     return kernel.w_normalized(null, np.tile(target_row, (len(null), 1)), request.alpha)
 
 
-def components_of(made: Sequence[Counterfactual]) -> FtcComponents:
+def components_of(made: Sequence[FtcCounterfactual]) -> FtcComponents:
     """Means over the counterfactuals: of [A] and [B] for neutral, of the only one else."""
     found = [one.satisfaction for one in made]
     if not found:
@@ -132,7 +132,7 @@ def components_of(made: Sequence[Counterfactual]) -> FtcComponents:
     )
 
 
-def _gain(made: Sequence[Counterfactual]) -> float | None:
+def _gain(made: Sequence[FtcCounterfactual]) -> float | None:
     """What the counterfactuals earn beyond their random phrases; None where none has any."""
     nulls = [one.null for one in made if one.null is not None]
     return float(np.mean([null.observed - null.mean for null in nulls])) if nulls else None

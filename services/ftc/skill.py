@@ -17,7 +17,7 @@ from services.ftc.kernel import Floats
 from services.ftc.report import (
     LABELS,
     FtcBatchReportRequest,
-    FtcReport,
+    FtcResult,
     FtcSkill,
     NliLabel,
     UnexplainedAnswer,
@@ -27,7 +27,7 @@ from shared.estimates import BatchStatistics
 from shared.statistics.clusters import clustered
 from shared.statistics.comparing import mean_test
 
-Row = Scored[FtcRequest, FtcReport]
+Row = Scored[FtcRequest, FtcResult]
 Over = BatchStatistics[FtcBatchReportRequest]
 LEAST_ROOM = 0.05  # between the best such answer and 1; below it a ratio to it says nothing
 DIFFERENCES = (-1.0, 1.0)

@@ -22,12 +22,13 @@ from services.hatexscore.quotes import quotations
 from services.hatexscore.report import (
     ConsistencyRule,
     HatexscoreBatchReport,
-    HatexscoreReport,
+    HatexscoreResult,
     Label,
     Language,
     Probability,
     VocabularyName,
 )
+from services.hatexscore.verdict import in_a_word
 from services.hatexscore.vocabulary import (
     MOST_WORDS,
     MOST_WRITTEN_OUT,
@@ -368,7 +369,7 @@ CONTRACT = MetricContract(
     version="2.0",
     summary="Does the explanation of a hate-speech decision conclude, quote, name and cohere?",
     request=HatexscoreRequest,
-    report=HatexscoreReport,
+    report=HatexscoreResult,
     explained="predicted_label",
     model_kinds=("classifier", "causal"),
     default_model=DEFAULT_MODEL,
@@ -400,6 +401,7 @@ CONTRACT = MetricContract(
             required=False,
         ),
     ),
+    finding=in_a_word,
     surprising=(
         SurprisingRule(
             name="label-conflict",

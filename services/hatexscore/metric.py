@@ -21,18 +21,18 @@ from services.hatexscore.model_calls import NO_CONTROL, HatexscoreCollected, ask
 from services.hatexscore.reader import read_by_model
 from services.hatexscore.report import (
     NO_WITNESS,
-    Conclusion,
-    HallucinatedQuote,
     HatexscoreBatchReport,
     HatexscoreComponents,
+    HatexscoreConclusion,
+    HatexscoreHallucinatedQuote,
+    HatexscoreOtherQuotation,
+    HatexscoreRandomSpans,
     HatexscoreReason,
-    HatexscoreReport,
+    HatexscoreResult,
+    HatexscoreVariantOutcome,
     Label,
-    OtherQuotation,
     Part,
     QuotesMatter,
-    RandomSpans,
-    VariantOutcome,
 )
 from services.hatexscore.variants import VARIANTS, HatexscoreVariant
 from shared.contracts import BatchReportRequest, Languages, ReasonCode, Scored
@@ -59,7 +59,7 @@ OPPOSING = "the quotes speak against the decision: without them P(hateful) is hi
 
 
 class HateXScore(
-    Metric[HatexscoreRequest, HatexscoreCollected, HatexscoreReport, HatexscoreVariant]
+    Metric[HatexscoreRequest, HatexscoreCollected, HatexscoreResult, HatexscoreVariant]
 ):
     """Does an explanation conclude, quote faithfully, name the target, and cohere?"""
 
@@ -75,11 +75,11 @@ class HateXScore(
 
     def report(
         self, request: HatexscoreRequest, collected: HatexscoreCollected
-    ) -> HatexscoreReport:
+    ) -> HatexscoreResult:
         parsed, components = collected.parsed, self._components(request, collected)
         reasons = tuple(self._reasons(request, collected, components))
         control = self._control(request, collected, components.qf)
-        return HatexscoreReport(
+        return HatexscoreResult(
             **self.envelope(request, collected, self._doubts(request, collected)),
             score=_score(request, parsed, components),
             components=components,
@@ -203,7 +203,7 @@ class HateXScore(
 
     def _control(
         self, request: HatexscoreRequest, collected: HatexscoreCollected, qf: float | None
-    ) -> RandomSpans | None:
+    ) -> HatexscoreRandomSpans | None:
         original, masked, found = collected.original, collected.masked, collected.control
         if found is None or original is None or masked is None:
             return None
@@ -211,7 +211,7 @@ class HateXScore(
         one_sided = self.variant(request).decision_aware and collected.parsed.label == "hateful"
         rank = (observed, signed) if one_sided else (abs(observed), np.abs(signed))
         expected = None if qf is None else self._expected(request, collected, signed)
-        return RandomSpans(
+        return HatexscoreRandomSpans(
             draws=signed.size,
             placements=collected.others if collected.others <= MOST_TOLD else None,
             exact=signed.size == collected.others,
@@ -247,7 +247,7 @@ class HateXScore(
 
     def summarize(
         self,
-        rows: Sequence[Scored[HatexscoreRequest, HatexscoreReport]],
+        rows: Sequence[Scored[HatexscoreRequest, HatexscoreResult]],
         over: BatchStatistics[BatchReportRequest],
     ) -> HatexscoreBatchReport:
         return batch_report(rows, over)
@@ -264,8 +264,8 @@ class HateXScore(
         )
 
     def join(
-        self, request: HatexscoreRequest, reports: Sequence[HatexscoreReport]
-    ) -> HatexscoreReport:
+        self, request: HatexscoreRequest, reports: Sequence[HatexscoreResult]
+    ) -> HatexscoreResult:
         own, *others = reports
         if not others:
             return own
@@ -352,11 +352,11 @@ def _quotations(quoting: QuotedSpans) -> dict[str, Any]:
     """What became of the quotations that are no evidence, and the masked text."""
     return {
         "hallucinated_quotes": tuple(
-            HallucinatedQuote(start=one.start, end=one.end, text=one.text)
+            HatexscoreHallucinatedQuote(start=one.start, end=one.end, text=one.text)
             for one in quoting.hallucinated
         ),
         "other_quotations": tuple(
-            OtherQuotation(start=one.start, end=one.end, text=one.text, reason=reason)
+            HatexscoreOtherQuotation(start=one.start, end=one.end, text=one.text, reason=reason)
             for one, reason in quoting.other
         ),
         "quotes_unsearched": quoting.unsearched,
@@ -410,13 +410,15 @@ def _partial(
     return {"partial_score": mean, "partial_parts": tuple(defined)}
 
 
-def _conclusion(request: HatexscoreRequest, parsed: ParsedExplanation) -> Conclusion | None:
+def _conclusion(
+    request: HatexscoreRequest, parsed: ParsedExplanation
+) -> HatexscoreConclusion | None:
     statement = parsed.statement
     if statement is None:
         return None
     text = request.explanation[statement.start : statement.end]
     by = parsed.reader.by if parsed.reader else "rules"
-    return Conclusion(
+    return HatexscoreConclusion(
         start=statement.start,
         end=statement.end,
         text=text,
@@ -429,7 +431,7 @@ def _conclusion(request: HatexscoreRequest, parsed: ParsedExplanation) -> Conclu
 
 
 def _quotes_matter(
-    label: Label | None, qf: float | None, control: RandomSpans | None
+    label: Label | None, qf: float | None, control: HatexscoreRandomSpans | None
 ) -> QuotesMatter | None:
     """Whether the quotes of a hateful decision move P more than random spans do."""
     if label != "hateful" or qf is None or control is None or control.p_value is None:
@@ -440,14 +442,14 @@ def _quotes_matter(
 
 
 def _outcome(
-    request: HatexscoreRequest, own: HatexscoreReport, other: HatexscoreReport
-) -> VariantOutcome:
+    request: HatexscoreRequest, own: HatexscoreResult, other: HatexscoreResult
+) -> HatexscoreVariantOutcome:
     warnings = [warning for warning in other.warnings if not warning.startswith(NO_CONTROL)]
     borrowed = request.probabilities is not None and other.masked_text is not None
     if borrowed and other.masked_text != own.masked_text:
         warnings.append(SENT_FOR_ANOTHER)
     in_force = other.provenance.parameters
-    return VariantOutcome(
+    return HatexscoreVariantOutcome(
         variant=other.provenance.variant,
         score=other.score,
         components=other.components,

@@ -28,7 +28,7 @@ from services.hatexscore.contract import (
 from services.hatexscore.explanation import ParsedExplanation
 from services.hatexscore.kernel import Floats
 from services.hatexscore.quotes import count_units, mask_spans, touched_words
-from services.hatexscore.report import ProbabilityReading
+from services.hatexscore.report import HatexscoreProbabilityReading
 from services.hatexscore.variants import VARIANTS
 from services.hatexscore.words import Span
 from shared.errors import BadInput, pointing_to
@@ -61,7 +61,7 @@ class HatexscoreCollected(Collected):
     control: Floats | None = None
     others: int = 0
     no_probability: Obstacle | None = None
-    reading: ProbabilityReading | None = None
+    reading: HatexscoreProbabilityReading | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,13 +250,13 @@ def _not_read(which: str, unread: Unread) -> str:
     return f"P(hateful) of the {which} was not read: {unread.detail}"
 
 
-def _reading(found: Sequence[Judgement]) -> ProbabilityReading | None:
+def _reading(found: Sequence[Judgement]) -> HatexscoreProbabilityReading | None:
     """Of text and masked text together; None for a head, which tells P itself."""
     readings = [one.reading for one in found if one.reading not in (None, "head")]
     if not readings:
         return None
     masses = [one.mass for one in found if one.mass is not None]
-    return ProbabilityReading(
+    return HatexscoreProbabilityReading(
         reading=readings[0],
         mass=min(masses, default=None),
         uncertainty=max(one.uncertainty for one in found),

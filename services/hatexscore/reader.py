@@ -22,7 +22,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from services.hatexscore.conclusion import ConclusionStatement
 from services.hatexscore.contract import HatexscoreRequest
 from services.hatexscore.explanation import LABEL_UNKNOWN, ParsedExplanation, lexicon_of, unread
-from services.hatexscore.report import GroupEvidence, Label, ReaderUse
+from services.hatexscore.report import HatexscoreGroupEvidence, HatexscoreReaderUse, Label
 from shared.errors import pointing_to
 from shared.language import ModelLanguages, Obstacle
 from shared.models.calls import Completion, Prompt, Sampling, Turn
@@ -177,7 +177,7 @@ def _as_read(
     )
 
 
-def _attacked(parsed: ParsedExplanation, groups: Sequence[GroupEvidence]) -> bool | None:
+def _attacked(parsed: ParsedExplanation, groups: Sequence[HatexscoreGroupEvidence]) -> bool | None:
     """Of a variant that asks for attacks."""
     return None if parsed.attacked is None else any(group.attacked for group in groups)
 
@@ -200,9 +200,9 @@ def _unread(
     return unread(request, replace(parsed, warnings=(obstacle.detail,)), obstacle, _use(request))
 
 
-def _use(request: HatexscoreRequest) -> ReaderUse:
+def _use(request: HatexscoreRequest) -> HatexscoreReaderUse:
     prompt = reader_prompt()
-    return ReaderUse(
+    return HatexscoreReaderUse(
         by="llm",
         model=request.reader_model,
         prompt=f"{prompt.name}.v{prompt.version}",
@@ -236,10 +236,10 @@ def _statement(
 
 def _groups(
     request: HatexscoreRequest, answer: ReaderAnswer, label: Label | None
-) -> tuple[tuple[GroupEvidence, ...], bool]:
+) -> tuple[tuple[HatexscoreGroupEvidence, ...], bool]:
     """The groups whose quotes and categories exist, and whether a quote does not."""
     categories = {name.casefold(): name for name in _categories(request)}
-    made: dict[tuple[int, str], GroupEvidence] = {}
+    made: dict[tuple[int, str], HatexscoreGroupEvidence] = {}
     lost = False
     for group in answer.groups:
         start = request.explanation.find(group.quote) if group.quote.strip() else -1
@@ -250,10 +250,12 @@ def _groups(
     return tuple(made[key] for key in sorted(made)), lost
 
 
-def _mention(group: NamedGroup, start: int, category: str, label: Label | None) -> GroupEvidence:
+def _mention(
+    group: NamedGroup, start: int, category: str, label: Label | None
+) -> HatexscoreGroupEvidence:
     """Its group is the category: what a model calls it may repeat the caller's words."""
     free = label == "non-hateful"  # Eq. 4 requires no link
-    return GroupEvidence(
+    return HatexscoreGroupEvidence(
         start=start,
         end=start + len(group.quote),
         text=group.quote,

@@ -13,15 +13,15 @@ import numpy as np
 from services.hlv.contract import METHODS, HlvRequest
 from services.hlv.report import (
     Ceilings,
-    Estimate,
-    Gain,
     HlvBatchReport,
+    HlvEstimate,
+    HlvGain,
     HlvMeasured,
-    HlvReport,
+    HlvMethodResult,
+    HlvResult,
     HlvTable,
     Judged,
     Method,
-    MethodResult,
 )
 from services.hlv.scoring import CORRELATIONS, DIVERGENCES, ERRORS
 from shared.contracts import BatchReportRequest, Interval, Scored
@@ -29,7 +29,7 @@ from shared.estimates import BatchStatistics
 from shared.statistics.clusters import Floats
 from shared.statistics.intervals import UNBOUNDED, Bounds
 
-Rows = Sequence[Scored[HlvRequest, HlvReport]]
+Rows = Sequence[Scored[HlvRequest, HlvResult]]
 
 MIXED = "some scores are gains and some are agreements: they have no common mean"
 NOTHING = Interval(value=None, low=None, high=None, of=0)
@@ -51,7 +51,7 @@ def batch_report(rows: Rows, over: BatchStatistics[BatchReportRequest]) -> HlvBa
 
 
 def _ceilings(
-    reports: Sequence[HlvReport], keys: Sequence[str], over: BatchStatistics[BatchReportRequest]
+    reports: Sequence[HlvResult], keys: Sequence[str], over: BatchStatistics[BatchReportRequest]
 ) -> dict[str, Ceilings]:
     """Of every metric that an item has a ceiling of."""
     found = {}
@@ -84,7 +84,7 @@ def _range(metric: str) -> Bounds:
 
 
 def _tables(
-    reports: Sequence[HlvReport], keys: Sequence[str], over: BatchStatistics[BatchReportRequest]
+    reports: Sequence[HlvResult], keys: Sequence[str], over: BatchStatistics[BatchReportRequest]
 ) -> Iterator[HlvTable]:
     """keys: the cluster of each report."""
     items = list(zip(reports, keys, strict=True))
@@ -102,13 +102,13 @@ def _tables(
         yield from _table((None, judge), items, sides, over)
 
 
-def _result(report: HlvReport, method: Method) -> MethodResult | None:
+def _result(report: HlvResult, method: Method) -> HlvMethodResult | None:
     return next((one for one in report.components.methods if one.method == method), None)
 
 
 def _table(
     judged: tuple[Method | None, Judged],
-    items: Sequence[tuple[HlvReport, str]],
+    items: Sequence[tuple[HlvResult, str]],
     sides: Sequence[HlvMeasured | None],
     over: BatchStatistics[BatchReportRequest],
 ) -> Iterator[HlvTable]:
@@ -130,7 +130,7 @@ def _table(
 
 def _normalised(
     name: str,
-    known: Sequence[tuple[HlvReport, str, HlvMeasured]],
+    known: Sequence[tuple[HlvResult, str, HlvMeasured]],
     over: BatchStatistics[BatchReportRequest],
 ) -> dict[str, Interval]:
     """Where a judge stands between chance and people, over all items together."""
@@ -145,7 +145,7 @@ def _normalised(
     return found
 
 
-def _places(report: HlvReport, side: HlvMeasured, metric: str) -> tuple[float, ...] | None:
+def _places(report: HlvResult, side: HlvMeasured, metric: str) -> tuple[float, ...] | None:
     """(value - chance, ceiling - chance, least room that tells, turned so that higher is better);
     None where one is unknown."""
     one = None if report.ceiling is None else report.ceiling.metrics.get(metric)
@@ -164,9 +164,9 @@ def _of_room(sums: Floats) -> Floats:
 
 def _estimates(
     name: str,
-    own: Sequence[tuple[HlvMeasured | Gain, str]],
+    own: Sequence[tuple[HlvMeasured | HlvGain, str]],
     over: BatchStatistics[BatchReportRequest],
-) -> dict[str, Estimate]:
+) -> dict[str, HlvEstimate]:
     """Means over items; a block that no item has is left out. own: items and their clusters."""
     found = {metric: _estimate(name, metric, own, over) for metric in CORRELATIONS}
     for metric in (*DIVERGENCES, *ERRORS):
@@ -174,14 +174,14 @@ def _estimates(
         block = [(one, key) for one, key in blocks if one is not None]
         if block:
             estimate = _estimate(name, metric, block, over)
-            if estimate.mean.of or not isinstance(own[0][0], Gain):
+            if estimate.mean.of or not isinstance(own[0][0], HlvGain):
                 found[metric] = estimate
     return found
 
 
-def _block(one: HlvMeasured | Gain, metric: str) -> Any:
+def _block(one: HlvMeasured | HlvGain, metric: str) -> Any:
     """Where this metric stands."""
-    if isinstance(one, Gain):
+    if isinstance(one, HlvGain):
         return one
     return one.distribution if metric in DIVERGENCES else one.scalar
 
@@ -191,12 +191,12 @@ def _estimate(
     metric: str,
     own: Sequence[tuple[Any, str]],
     over: BatchStatistics[BatchReportRequest],
-) -> Estimate:
+) -> HlvEstimate:
     values = [getattr(one, metric) for one, _ in own]
     defined = [value for value in values if value is not None]
     zeros = float(sum(defined) / len(values)) if metric in CORRELATIONS and values else None
     keys, bounds = [key for _, key in own], _bounds(metric, [one for one, _ in own])
-    return Estimate(
+    return HlvEstimate(
         mean=over.mean(f"{name} {metric}", values, keys, bounds),
         undefined=len(values) - len(defined),
         undefined_as_zero=zeros,
@@ -206,16 +206,16 @@ def _estimate(
 def _bounds(metric: str, own: Sequence[Any]) -> Bounds:
     """Of a metric, or of a difference of two."""
     least, most = _range(metric)
-    if not own or not isinstance(own[0], Gain):
+    if not own or not isinstance(own[0], HlvGain):
         return least, most
     return UNBOUNDED if least is None or most is None else (least - most, most - least)
 
 
 def _pooled(
     name: str,
-    known: Sequence[tuple[HlvReport, str, HlvMeasured]],
+    known: Sequence[tuple[HlvResult, str, HlvMeasured]],
     over: BatchStatistics[BatchReportRequest],
-) -> dict[str, Estimate]:
+) -> dict[str, HlvEstimate]:
     """RMSE, MAE and R^2 over all pairs of item and option (R^2 is meant so); items are drawn."""
     scalar = [(_sums(report, one), key) for report, key, one in known if one.scalar is not None]
     if not scalar:
@@ -223,12 +223,14 @@ def _pooled(
     table, keys = np.array([sums for sums, _ in scalar]), [key for _, key in scalar]  # (N, 5)
     statistics = {"rmse_pooled": _rmse, "mae_pooled": _mae, "r2_pooled": _r2}
     return {
-        metric: Estimate(mean=over.ratio(f"{name} {metric}", table, statistic, keys), undefined=0)
+        metric: HlvEstimate(
+            mean=over.ratio(f"{name} {metric}", table, statistic, keys), undefined=0
+        )
         for metric, statistic in statistics.items()
     }
 
 
-def _sums(report: HlvReport, one: HlvMeasured) -> list[float]:
+def _sums(report: HlvResult, one: HlvMeasured) -> list[float]:
     """What an item adds: pairs, squared errors, absolute errors, gold, squared gold."""
     gold, given = report.gold.values or {}, one.values or {}
     errors = np.array([gold[key] - given[key] for key in gold])

@@ -20,7 +20,7 @@ Change = Annotated[float, Field(ge=-2, le=2)]
 Distance = Annotated[float, Field(ge=0)]
 
 
-class Gold(Message):
+class HlvGold(Message):
     """What humans said, averaged over sources."""
 
     kind: Literal["distribution", "scores", "ranking"]
@@ -29,7 +29,7 @@ class Gold(Message):
     sources: int
 
 
-class Divergences(Message):
+class HlvDivergences(Message):
     """Between two distributions over the options; lower = more alike."""
 
     kl_model_gold: Distance | None = Field(description="D(model ‖ gold), nats")
@@ -38,7 +38,7 @@ class Divergences(Message):
     tvd: float = Field(ge=0, le=1, description="total variation distance")
 
 
-class Errors(Message):
+class HlvErrors(Message):
     """Between two rows of scores, in units of the human scale."""
 
     rmse: Distance
@@ -55,8 +55,8 @@ class HlvMeasured(Message):
     tau_a: Correlation | None = Field(description="Kendall as printed (Eq. 13): ties count 0")
     spearman: Correlation | None = Field(description="Pearson's correlation of fractional ranks")
     spearman_without_ties: float | None = Field(description="as printed (Eq. 14)")
-    distribution: Divergences | None
-    scalar: Errors | None
+    distribution: HlvDivergences | None
+    scalar: HlvErrors | None
     runs: int = Field(ge=0, description="answers that were averaged")
     invalid_runs: int = Field(default=0, ge=0, description="answers that could not be read")
     label_mass: float | None = Field(
@@ -95,7 +95,7 @@ class HlvCeiling(Message):
     metrics: dict[Annotated[str, Word], CeilingOf]
 
 
-class Gain(Message):
+class HlvGain(Message):
     """How much the explanations bring the judge closer to humans; positive = closer.
 
     Differences of the same numbers with and without explanations, with the sign turned for
@@ -113,7 +113,7 @@ class Gain(Message):
     mae: float | None = None
 
 
-class MethodResult(Message):
+class HlvMethodResult(Message):
     """One way of asking for a ranking."""
 
     method: Method
@@ -121,7 +121,7 @@ class MethodResult(Message):
         description="with explanations; null where none were given"
     )
     baseline: HlvMeasured | None = Field(description="the same judge without")
-    gain: Gain | None = Field(description="null where one of the two is missing")
+    gain: HlvGain | None = Field(description="null where one of the two is missing")
 
 
 class HlvComponents(Message):
@@ -138,7 +138,7 @@ class HlvComponents(Message):
         description="the headline's Kendall between chance, 0, and what people reach, 1; null "
         "without a ceiling",
     )
-    methods: tuple[MethodResult, ...]
+    methods: tuple[HlvMethodResult, ...]
 
 
 class HlvBaselines(Message):
@@ -150,7 +150,7 @@ class HlvBaselines(Message):
     majority: HlvMeasured = Field(description="an oracle that knows the humans' first choice only")
 
 
-class HlvReport(Report):
+class HlvResult(Report):
     """The result."""
 
     range: tuple[float, float] = Field(description="[-2, 2] for a gain, [-1, 1] for an agreement")
@@ -160,14 +160,14 @@ class HlvReport(Report):
     )
     components: HlvComponents
     evidence: tuple[Evidence, ...] = ()
-    gold: Gold
+    gold: HlvGold
     ceiling: HlvCeiling | None = Field(
         default=None, description="null with its reason in `warnings`, and in earlier results"
     )
     control: HlvBaselines
 
 
-class Estimate(Message):
+class HlvEstimate(Message):
     """A number over items."""
 
     mean: Interval = Field(description="over items where it is defined; pooled ones over all pairs")
@@ -184,7 +184,7 @@ class HlvTable(Message):
     judged: Judged
     items: int = Field(ge=0)
     invalid_runs: int = Field(default=0, ge=0, description="answers that could not be read")
-    metrics: dict[str, Estimate]
+    metrics: dict[str, HlvEstimate]
     normalised: dict[str, Interval] = Field(
         default_factory=dict,
         description="metric → over all items together, sum of (value - chance) / sum of (ceiling - "

@@ -17,60 +17,61 @@ from services.ice.batch_report import batch_report
 from services.ice.comparison import areas, comparisons, plausibilities
 from services.ice.contract import CONTRACT, PREDICTED, IceRequest
 from services.ice.explanations import TEXTS, TokenizedInput, tokens_under
-from services.ice.model_calls import model_languages, run_experiments
+from services.ice.model_calls import model_languages, run_experiments, words_missing
 from services.ice.randomization_test import Experiment, Trial, run_tests
 from services.ice.report import (
-    Comparison,
     IceBatchReport,
     IceBatchReportRequest,
     IceChance,
+    IceComparison,
     IceComponents,
-    IceReport,
+    IceRationaleEvidence,
+    IceResult,
+    IceTest,
     IceToken,
-    RationaleEvidence,
-    Test,
-    TokenValues,
+    IceTokenValues,
 )
 from services.ice.variants import VARIANTS, IceVariant
-from shared.contracts import Languages, Scored
+from shared.contracts import Languages, ModelUse, Scored
 from shared.estimates import BatchStatistics
 from shared.language import (
     LanguageCoverage,
+    Obstacle,
     find_language,
     model_coverage,
     requested_language,
 )
 from shared.metric import Collected, Metric
+from shared.models.judgement import Unread
 from shared.models.labels import decided
 from shared.statistics import ranks
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IceCollected(Collected):
-    """All scores of one request."""
+    """All scores of one request; None where P could not be read."""
 
-    experiment: Experiment
+    experiment: Experiment | None
 
 
-class Ice(Metric[IceRequest, IceCollected, IceReport, IceVariant]):
+class Ice(Metric[IceRequest, IceCollected, IceResult, IceVariant]):
     """Does the explanation keep the prediction better than random tokens do?"""
 
     contract = CONTRACT
     variants = VARIANTS
 
     def collect(self, requests: Sequence[IceRequest]) -> list[IceCollected]:
-        return [
-            IceCollected(experiment=experiment, models=(use,))
-            for experiment, use in run_experiments(requests)
-        ]
+        return [_collected(found, use) for found, use in run_experiments(requests)]
 
-    def report(self, request: IceRequest, collected: IceCollected) -> IceReport:
+    def report(self, request: IceRequest, collected: IceCollected) -> IceResult:
         experiment = collected.experiment
+        if experiment is None:
+            return self.undefined(request, collected)
         tokenized = experiment.tokenized
         labels, probabilities = tokenized.labels, tokenized.probabilities.tolist()
         tests = run_tests(experiment)
         score, compared = _score(experiment, tests), comparisons(experiment)
-        return IceReport(
+        return IceResult(
             **self.envelope(request, collected, warnings(experiment, tests, compared, score)),
             score=score,
             components=IceComponents(
@@ -84,6 +85,7 @@ class Ice(Metric[IceRequest, IceCollected, IceReport, IceVariant]):
             target=labels[tokenized.target],
             predicted_label=decided(labels, probabilities, collected.models[0].thresholds),
             probabilities=dict(zip(labels, probabilities, strict=True)),
+            rows="tokens" if tokenized.words is None else "words",
             eligible_tokens=len(tokenized.eligible),
             characters_read=tuple(map(tokenized.characters_read, TEXTS)),
             forward_rows=experiment.rows,
@@ -92,13 +94,14 @@ class Ice(Metric[IceRequest, IceCollected, IceReport, IceVariant]):
         )
 
     def coverage(self, request: IceRequest) -> LanguageCoverage:
-        """Of the model alone: ICE has no rules that read a text."""
+        """Of the model alone: ICE has no rules that read a text, but rows of words need words."""
         whole = "\n".join(filter(None, (request.text, request.text_pair)))
         text = find_language(whole, requested_language(request))
-        return model_coverage(request, Languages(text=text), (model_languages(request),))
+        asked = (model_languages(request),)
+        return model_coverage(request, Languages(text=text), asked, (words_missing(request),))
 
-    def undefined(self, request: IceRequest, collected: Collected) -> IceReport:
-        return IceReport(
+    def undefined(self, request: IceRequest, collected: Collected) -> IceResult:
+        return IceResult(
             **self.envelope(request, collected),
             score=None,
             components=IceComponents(tests=(), areas=(), comparisons=(), plausibility=()),
@@ -113,19 +116,32 @@ class Ice(Metric[IceRequest, IceCollected, IceReport, IceVariant]):
         )
 
     def in_force(self, request: IceRequest, collected: IceCollected) -> Mapping[str, Any]:
-        """How many texts fill: they are inputs themselves; the temperature, if not the model's."""
+        """What rationales are made of, and what masks a word; how many texts fill: they are inputs
+        themselves; the temperature, if not the model's."""
         raw = {} if self.variant(request).calibrated else {"temperature": 1.0}
-        return {"infill_pool_texts": len(request.infill_pool), **raw}
+        words = None if collected.experiment is None else collected.experiment.tokenized.words
+        rows: dict[str, Any] = {"rows": "tokens"}
+        if words is not None:
+            mask = {"mask_text": words.mask_text} if "mask" in request.operators else {}
+            rows = {"rows": "words", **mask}
+        return {"infill_pool_texts": len(request.infill_pool), **rows, **raw}
 
     def summarize(
         self,
-        rows: Sequence[Scored[IceRequest, IceReport]],
+        rows: Sequence[Scored[IceRequest, IceResult]],
         over: BatchStatistics[IceBatchReportRequest],
     ) -> IceBatchReport:
         return batch_report(rows, over)
 
 
-def _score(experiment: Experiment, tests: Sequence[Test]) -> float | None:
+def _collected(found: Experiment | Unread, use: ModelUse) -> IceCollected:
+    if isinstance(found, Experiment):
+        return IceCollected(experiment=found, models=(use,))
+    obstacle = Obstacle(found.code, found.detail)
+    return IceCollected(experiment=None, models=(use,), obstacles=(obstacle,))
+
+
+def _score(experiment: Experiment, tests: Sequence[IceTest]) -> float | None:
     """Win rate of the first explanation at the first budget: the mean over operators, or the test
     on their mean; None where one is undefined, or where the released code skips the example."""
     tokenized = experiment.tokenized
@@ -140,7 +156,7 @@ def _score(experiment: Experiment, tests: Sequence[Test]) -> float | None:
     return float(np.mean(known)) if len(known) == len(rates) else None
 
 
-def _chance(first: Test) -> IceChance | None:
+def _chance(first: IceTest) -> IceChance | None:
     draws = first.null.draws
     if draws == 0:
         return None
@@ -150,12 +166,13 @@ def _chance(first: Test) -> IceChance | None:
 
 def warnings(
     experiment: Experiment,
-    tests: Sequence[Test],
-    comparisons: Sequence[Comparison],
+    tests: Sequence[IceTest],
+    comparisons: Sequence[IceComparison],
     score: float | None,
 ) -> tuple[str, ...]:
     """Each once, in this order."""
-    found = [*_truncation(experiment), *_human_spans(experiment), *_of_variant(experiment, score)]
+    found = [*_truncation(experiment), *_of_words(experiment), *_human_spans(experiment)]
+    found += _of_variant(experiment, score)
     found += _split_words(experiment)
     found += [warning for test in tests for warning in _undefined_numbers(experiment, test)]
     found += [
@@ -180,6 +197,19 @@ def _truncation(experiment: Experiment) -> Iterator[str]:
             )
 
 
+def _of_words(experiment: Experiment) -> Iterator[str]:
+    """What is doubtful about how P was read off strings."""
+    words = experiment.tokenized.words
+    if words is None:
+        return
+    yield from words.doubts
+    if words.uncertainty > 0:
+        yield (
+            f"P of a row is uncertain by up to {words.uncertainty:.2g}, because of how the model "
+            "tells it; rows nearer to each other than that may change places"
+        )
+
+
 def _split_words(experiment: Experiment) -> Iterator[str]:
     for trial in experiment.trials:
         if trial.null.split:
@@ -192,7 +222,8 @@ def _split_words(experiment: Experiment) -> Iterator[str]:
 def _human_spans(experiment: Experiment) -> Iterator[str]:
     human = experiment.tokenized.request.human
     if human and not tokens_under(experiment.tokenized, human):
-        yield "plausibility is undefined: the human spans hold no token that the model reads"
+        unit = experiment.tokenized.unit
+        yield f"plausibility is undefined: the human spans hold no {unit} that the model reads"
 
 
 def _of_variant(experiment: Experiment, score: float | None) -> Iterator[str]:
@@ -217,7 +248,7 @@ def _of_variant(experiment: Experiment, score: float | None) -> Iterator[str]:
             )
 
 
-def _undefined_numbers(experiment: Experiment, test: Test) -> Iterator[str]:
+def _undefined_numbers(experiment: Experiment, test: IceTest) -> Iterator[str]:
     name = f"{test.explanation}, k {test.k}, {test.operator}"
     if test.win_rate is None and test.tokens == len(experiment.tokenized.eligible):
         yield f"{name}: the rationale is the whole text, so there is no random one to compare with"
@@ -232,7 +263,7 @@ def _undefined_numbers(experiment: Experiment, test: Test) -> Iterator[str]:
         )
 
 
-def _too_few_draws(experiment: Experiment, tests: Sequence[Test]) -> Iterator[str]:
+def _too_few_draws(experiment: Experiment, tests: Sequence[IceTest]) -> Iterator[str]:
     alpha = experiment.tokenized.request.alpha
     for test in tests:
         if test.null.draws and 2 / (test.null.draws + 1) > alpha and not test.stopped_early:
@@ -252,12 +283,13 @@ def _ties_at_the_budget(experiment: Experiment) -> Iterator[str]:
         inside, outside = np.sort(ranked)[::-1][size - 1 : size + 1]
         if inside == outside:
             yield (
-                f"{trial.explanation.name}, k {trial.k}: tokens inside and outside the rationale "
-                "have the same value; of these, the first in the text are inside"
+                f"{trial.explanation.name}, k {trial.k}: {experiment.tokenized.unit}s inside and "
+                "outside the rationale have the same value; of these, the first in the text are "
+                "inside"
             )
 
 
-def _no_common_draws(comparisons: Sequence[Comparison]) -> Iterator[str]:
+def _no_common_draws(comparisons: Sequence[IceComparison]) -> Iterator[str]:
     for one in comparisons:
         if one.draws == 0:
             yield (
@@ -266,7 +298,7 @@ def _no_common_draws(comparisons: Sequence[Comparison]) -> Iterator[str]:
             )
 
 
-def evidence(experiment: Experiment) -> tuple[RationaleEvidence, ...]:
+def evidence(experiment: Experiment) -> tuple[IceRationaleEvidence, ...]:
     """The spans of every explanation at its first budget; neighbouring tokens are one span."""
     return tuple(
         span
@@ -285,7 +317,7 @@ def tokens(tokenized: TokenizedInput) -> tuple[IceToken, ...]:
     )
 
 
-def token_values(experiment: Experiment) -> tuple[TokenValues, ...]:
+def token_values(experiment: Experiment) -> tuple[IceTokenValues, ...]:
     """Every explanation's values of these tokens, and its rationale at the first budget."""
     tokenized = experiment.tokenized
     found = []
@@ -299,7 +331,7 @@ def token_values(experiment: Experiment) -> tuple[TokenValues, ...]:
                 values[position] = value
         rationale = tuple(tokenized.eligible[place] for place in trial.rationale)
         found.append(
-            TokenValues(explanation=explanation.name, values=tuple(values), rationale=rationale)
+            IceTokenValues(explanation=explanation.name, values=tuple(values), rationale=rationale)
         )
     return tuple(found)
 
@@ -310,7 +342,7 @@ def _at_first_budget(experiment: Experiment) -> list[Trial]:
     return [first[explanation.name] for explanation in experiment.explanations]
 
 
-def _spans(tokenized: TokenizedInput, trial: Trial) -> Iterator[RationaleEvidence]:
+def _spans(tokenized: TokenizedInput, trial: Trial) -> Iterator[IceRationaleEvidence]:
     read, values = tokenized.tokens, trial.explanation.values
     for of in TEXTS:
         text = tokenized.request.text if of == "text" else tokenized.request.text_pair or ""
@@ -320,7 +352,7 @@ def _spans(tokenized: TokenizedInput, trial: Trial) -> Iterator[RationaleEvidenc
             positions = [tokenized.eligible[place] for place in run]
             start = min(read.starts[position] or 0 for position in positions)
             end = max(read.ends[position] or 0 for position in positions)
-            yield RationaleEvidence(
+            yield IceRationaleEvidence(
                 start=start,
                 end=end,
                 text=text[start:end],

@@ -66,15 +66,15 @@ class NullSpace:
         return tuple(place for unit in units for place in self.units[unit])
 
 
-def any_tokens(size: int) -> NullSpace:
-    """As many tokens, anywhere."""
-    return NullSpace("tokens", (size,), size)
+def any_tokens(size: int, kind: NullKind = "tokens") -> NullSpace:
+    """As many tokens, anywhere; in rows of words they are words."""
+    return NullSpace(kind, (size,), size)
 
 
 def null_of(units: TextUnits, rationale: Subset, kind: NullKind | None) -> NullSpace:
     """The null of a rationale of spans. kind: None for the one that suits it."""
     if kind == "tokens":
-        return any_tokens(len(rationale))
+        return any_tokens(len(rationale), units.kind)
     split = not units.holds_whole(rationale)
     members = tuple((place,) for place in range(units.tokens)) if split else units.words
     passages = units.token_passages if split else units.passages
@@ -130,9 +130,17 @@ class TextUnits:
     def tokens(self) -> int:
         return len(self.tokenized.eligible)
 
+    @property
+    def kind(self) -> NullKind:
+        """What a place among the eligible ones is."""
+        return "tokens" if self.tokenized.words is None else "words"
+
     @cached_property
     def words(self) -> tuple[Subset, ...]:
-        """(W,) the places of each word's tokens; a punctuation token is a word by itself."""
+        """(W,) the places of each word's tokens; a punctuation token is a word by itself. In rows
+        of words every place is one."""
+        if self.tokenized.words is not None:
+            return tuple((place,) for place in range(self.tokens))
         found: list[list[int]] = []
         for place in range(self.tokens):
             if found and self._continues(place):

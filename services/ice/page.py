@@ -11,13 +11,13 @@ from typing import get_args
 
 from services.ice.contract import IceRequest, MethodName
 from services.ice.report import (
-    Comparison,
-    IceReport,
+    IceComparison,
+    IceRationaleEvidence,
+    IceResult,
+    IceTest,
+    IceTokenValues,
     Of,
-    RationaleEvidence,
-    Test,
     TestedOperator,
-    TokenValues,
 )
 from services.ice.verdict import alpha, by_probability, says, sentence, verdict
 from shared.charts.engine import Caption, Chart
@@ -47,7 +47,7 @@ OWN_NAMES = frozenset({*get_args(MethodName), "attributions", "rationale"})  # a
 class IceComparisonRow:
     """Two explanations against each other, and why their difference is null."""
 
-    row: Comparison
+    row: IceComparison
     reasons: tuple[str, ...]
 
 
@@ -94,7 +94,7 @@ class IceView:
         return ", ".join(f"{word} ({operator})" for operator, word in words.items())
 
 
-def view(request: IceRequest | None, report: IceReport) -> IceView:
+def view(request: IceRequest | None, report: IceResult) -> IceView:
     """request: None where the text was not kept."""
     tests = test_views(report)
     first = tuple(one for one in tests if _trial(one) == _trial(tests[0]))
@@ -123,28 +123,28 @@ def _trial(one: TestView) -> tuple[str, float | None]:
     return one.test.explanation, one.test.k
 
 
-def _compared(report: IceReport, row: Comparison) -> IceComparisonRow:
+def _compared(report: IceResult, row: IceComparison) -> IceComparisonRow:
     start = f"{row.first} and {row.second}, k {row.k}: "
     return IceComparisonRow(
         row, tuple(said.removeprefix(start) for said in report.warnings if said.startswith(start))
     )
 
 
-def _settings(report: IceReport) -> list[tuple[str, str]]:
+def _settings(report: IceResult) -> list[tuple[str, str]]:
     """What was in force, for the reader who wants to know how."""
     named = report.provenance.parameters
-    names = ("rank_by", "eligible", "draws", "infills", "nsr_epsilon")
+    names = ("rows", "mask_text", "rank_by", "eligible", "draws", "infills", "nsr_epsilon")
     return [(name, str(named[name])) for name in names if name in named]
 
 
 MOST_CHARTS = 8  # pictures of a page; the numbers of all other tests are in its tables
 
-OPERATORS: dict[TestedOperator, str] = {
-    "delete": "the other tokens deleted",
-    "mask": "the other tokens masked",
-    "mask_unk": "the other tokens made unknown",
-    "mask_pad": "the other tokens made padding",
-    "infill": "the other tokens replaced by tokens of other texts",
+OPERATORS: dict[TestedOperator, str] = {  # {unit}: token or word
+    "delete": "the other {unit}s deleted",
+    "mask": "the other {unit}s masked",
+    "mask_unk": "the other {unit}s made unknown",
+    "mask_pad": "the other {unit}s made padding",
+    "infill": "the other {unit}s replaced by {unit}s of other texts",
     "mean": "the mean over the operators",
 }
 
@@ -153,80 +153,81 @@ OPERATORS: dict[TestedOperator, str] = {
 class TestView:
     """One test in words."""
 
-    test: Test
+    test: IceTest
     verdict: Verdict
     sentence: str
     rivals: str  # what the rationale was compared with
     reasons: tuple[str, ...]  # why something is null, out of the report's warnings
+    operator: str  # what was done to the other tokens or words
     chart: Chart | None = None
 
-    @property
-    def operator(self) -> str:
-        """What was done to the other tokens."""
-        return OPERATORS[self.test.operator]
 
-
-def test_views(report: IceReport) -> tuple[TestView, ...]:
+def test_views(report: IceResult) -> tuple[TestView, ...]:
     """Every test in the report's order; the first of them with pictures."""
     return tuple(
         _test_view(report, test, place) for place, test in enumerate(report.components.tests)
     )
 
 
-def _test_view(report: IceReport, test: Test, place: int) -> TestView:
+def _test_view(report: IceResult, test: IceTest, place: int) -> TestView:
     return TestView(
         test=test,
         verdict=verdict(report, test),
         sentence=sentence(report, test),
-        rivals=_rivals(test),
+        rivals=_rivals(report, test),
         reasons=tuple(_reasons(report, test)),
+        operator=_operator(report, test),
         chart=_chart(report, test) if place < MOST_CHARTS else None,
     )
 
 
-def _rivals(test: Test) -> str:
-    tokens = "1 token" if test.tokens == 1 else f"{test.tokens} tokens"
+def _operator(report: IceResult, test: IceTest) -> str:
+    return OPERATORS[test.operator].format(unit=report.unit)
+
+
+def _rivals(report: IceResult, test: IceTest) -> str:
+    tokens = f"{test.tokens} {report.unit}{'' if test.tokens == 1 else 's'}"
     if test.null.exact:
         return f"all {test.null.draws} other rationales of {tokens}: an exact test"
     ending = ", enough to tell: drawing stopped early" if test.stopped_early else ""
     return f"{test.null.draws} random rationales of {tokens}{ending}"
 
 
-def _reasons(report: IceReport, test: Test) -> Iterator[str]:
+def _reasons(report: IceResult, test: IceTest) -> Iterator[str]:
     start = f"{test.explanation}, k {test.k}, {test.operator}: "
     for warning in report.warnings:
         if warning.startswith(start):
             yield warning.removeprefix(start)
 
 
-def observed(report: IceReport, test: Test) -> float | None:
+def observed(report: IceResult, test: IceTest) -> float | None:
     """What the test compares with its null, in the null's unit."""
     if by_probability(report):
         return None if test.scores is None else test.scores.rationale
     return test.nsr
 
 
-def _chart(report: IceReport, test: Test) -> Chart | None:
+def _chart(report: IceResult, test: IceTest) -> Chart | None:
     """None without a null, and in results of before nulls were counted."""
     counted, score = test.null.histogram, observed(report, test)
     if counted is None or score is None:
         return None
     caption = Caption(
-        title=f"Random rationales, {OPERATORS[test.operator]}",
-        summary=_summary(test, score),
+        title=f"Random rationales, {_operator(report, test)}",
+        summary=_summary(report, test, score),
         unit="probability of the target label" if by_probability(report) else "NSR",
     )
     return histogram(counted, score, caption)
 
 
-def _summary(test: Test, score: float) -> str:
+def _summary(report: IceResult, test: IceTest, score: float) -> str:
     null = test.null
     if null.histogram is None:
         return ""
     low, high = significant(null.histogram.low), significant(null.histogram.high)
     return (
-        f"{_rivals(test)} score from {low} to {high}, {significant(null.mean)} on average; the "
-        f"rationale scores {significant(score)}. Win rate {significant(test.win_rate)}, where "
+        f"{_rivals(report, test)} score from {low} to {high}, {significant(null.mean)} on average; "
+        f"the rationale scores {significant(score)}. Win rate {significant(test.win_rate)}, where "
         "chance is 0.5."
     )
 
@@ -271,7 +272,7 @@ class HeatMap:
     largest: float | None  # magnitude of the deepest colour; None: no values to colour
     passages: tuple[HeatPassage, ...]
     strongest: tuple[Strong, ...]
-    spans: tuple[RationaleEvidence, ...]
+    spans: tuple[IceRationaleEvidence, ...]
     more_spans: int
     unplaced: int  # tokens of the rationale that are the template's
     pale: bool = False  # the values are there, but the page has colours enough
@@ -311,7 +312,7 @@ def _human_marks(request: IceRequest, of: Of) -> list[Mark]:
     ]
 
 
-def maps(request: IceRequest | None, report: IceReport) -> tuple[HeatMap, ...]:
+def maps(request: IceRequest | None, report: IceResult) -> tuple[HeatMap, ...]:
     """Of the first explanations, in the report's order. Too much colour is left out."""
     names = dict.fromkeys(test.explanation for test in report.components.tests)
     values = {own.explanation: own for own in report.token_values}
@@ -338,7 +339,7 @@ def _weight(made: HeatMap) -> int:
 
 
 def _map(
-    request: IceRequest | None, report: IceReport, name: str, own: TokenValues | None
+    request: IceRequest | None, report: IceResult, name: str, own: IceTokenValues | None
 ) -> HeatMap:
     spans = [span for span in report.evidence if span.explanation == name]
     given = [abs(value) for value in own.values if value is not None] if own else []
@@ -357,13 +358,13 @@ def _map(
     )
 
 
-def _passage(report: IceReport, of: Of, text: str, tokens: Sequence[Warm]) -> HeatPassage:
+def _passage(report: IceResult, of: Of, text: str, tokens: Sequence[Warm]) -> HeatPassage:
     read = report.characters_read[0 if of == "text" else 1]
     return HeatPassage(NAMES[of], runs(text[:read], tokens), len(text[read:].rstrip()))
 
 
 def _warm(
-    report: IceReport, of: Of, own: TokenValues | None, spans: Iterable[RationaleEvidence]
+    report: IceResult, of: Of, own: IceTokenValues | None, spans: Iterable[IceRationaleEvidence]
 ) -> Iterator[Warm]:
     """Tokens with their values; without these the spans, which are outlined only."""
     if own is None:
@@ -379,7 +380,7 @@ def _warm(
 
 
 def _strongest(
-    known: dict[Of, str], report: IceReport, own: TokenValues | None
+    known: dict[Of, str], report: IceResult, own: IceTokenValues | None
 ) -> Iterator[Strong]:
     """Of the largest magnitude, first; of equal ones, the first in the text."""
     if own is None:
@@ -400,7 +401,7 @@ def _strongest(
         )
 
 
-def _unplaced(report: IceReport, own: TokenValues | None) -> int:
+def _unplaced(report: IceResult, own: IceTokenValues | None) -> int:
     if own is None:
         return 0
     return sum(report.tokens[place].of == "template" for place in own.rationale)

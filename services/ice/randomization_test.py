@@ -19,7 +19,7 @@ from services.ice.explanations import TestedExplanation, TokenizedInput
 from services.ice.kernel import Floats
 from services.ice.nulls import NullSpace, TextUnits, any_tokens, null_of
 from services.ice.operators import Operators, random_of
-from services.ice.report import IceNull, IceScores, Operator, Test, TestedOperator
+from services.ice.report import IceNull, IceScores, IceTest, Operator, TestedOperator
 from services.ice.subsets import Subset
 from shared.estimates import histogram_of
 from shared.job_context import check, checking
@@ -34,7 +34,7 @@ Key = tuple[Operator, Subset | None]  # None: the empty text
 Places = NDArray[np.int64]
 
 
-def run_tests(experiment: Experiment) -> tuple[Test, ...]:
+def run_tests(experiment: Experiment) -> tuple[IceTest, ...]:
     """By trial, then by operator; then their mean, where the variant has one and there are two."""
     tests = []
     for trial in checking(experiment.trials):
@@ -85,14 +85,14 @@ def _mean(trial: Trial, by_operator: Sequence[TestInput]) -> TestInput:
     return TestInput(trial, "mean", float(np.mean(observed)), null)
 
 
-def _test(experiment: Experiment, one: TestInput) -> Test:
+def _test(experiment: Experiment, one: TestInput) -> IceTest:
     if one.observed is None or one.null.size == 0:
         return _undefined(experiment, one)
     tails = _tails_of(experiment, one)
     observed, null = one.observed, one.null[: tails.draws]
     variant, exact = experiment.tokenized.variant, experiment.exact(one.trial)
     effect = kernel.effect(observed, null, variant.ddof)
-    return Test(
+    return IceTest(
         **_common_fields(experiment, one),
         win_rate=ranks.win_rate(observed, null, variant.tie),
         strict_win_rate=ranks.strict_win_rate(observed, null, variant.tie),
@@ -128,8 +128,8 @@ def _null_fields(experiment: Experiment, trial: Trial, draws: int) -> dict[str, 
     }
 
 
-def _undefined(experiment: Experiment, one: TestInput) -> Test:
-    return Test(
+def _undefined(experiment: Experiment, one: TestInput) -> IceTest:
+    return IceTest(
         **_common_fields(experiment, one),
         win_rate=None,
         strict_win_rate=None,
@@ -360,7 +360,7 @@ class Experiment:
     def _null_of(self, explanation: TestedExplanation, rationale: Subset) -> NullSpace:
         """Values are compared with tokens, and so is everything in the published variants."""
         if explanation.marked is None or not self.tokenized.variant.matched_null:
-            return any_tokens(len(rationale))
+            return any_tokens(len(rationale), self._units.kind)
         return null_of(self._units, rationale, self.tokenized.request.null)
 
     @cached_property

@@ -24,6 +24,7 @@ from shared.models.calls import Part
 
 Of = Literal["text", "text_pair"]
 Operator = Literal["delete", "mask", "mask_unk", "mask_pad", "infill"]
+RowKind = Literal["tokens", "words"]
 TestedOperator = Operator | Literal["mean"]
 NullKind = Literal["tokens", "words", "spans", "spans_gaps"]
 Verdict = Literal["faithful", "inconclusive", "anti-faithful"]
@@ -49,7 +50,7 @@ class IceSpan(Message):
         return self
 
 
-class AttributedSpan(IceSpan):
+class IceAttributedSpan(IceSpan):
     """A span with its importance."""
 
     value: float = Field(ge=-MOST, le=MOST, description="importance, in units of your own")
@@ -69,7 +70,7 @@ class IceNull(Message):
     kind: NullKind = Field(
         default="tokens",
         description="as many tokens, as many whole words with as many tokens, passages of the same "
-        "lengths, or those with the same gaps",
+        "lengths, or those with the same gaps; in rows of words `words` are as many words",
     )
     placements: int | None = Field(
         default=None, ge=0, description="that exist besides the rationale; null above 1e15"
@@ -100,7 +101,7 @@ class IceNull(Message):
     )
 
 
-class Test(Message):
+class IceTest(Message):
     """One explanation at one budget under one operator."""
 
     __test__ = False  # no test case of pytest
@@ -127,7 +128,7 @@ class Test(Message):
     null: IceNull
 
 
-class Area(Message):
+class IceArea(Message):
     """Area under a curve over the budgets k, divided by the range of k: a mean height."""
 
     explanation: Name
@@ -138,7 +139,7 @@ class Area(Message):
     nsr: float | None = Field(description="null where one of the values is")
 
 
-class Comparison(Message):
+class IceComparison(Message):
     """Two explanations at the same budget, against the same random rationales."""
 
     first: Name
@@ -154,7 +155,7 @@ class Comparison(Message):
     draws: int = Field(ge=0, description="random rationales that both were compared with")
 
 
-class Plausibility(Message):
+class IcePlausibility(Message):
     """A rationale against the tokens that people marked."""
 
     explanation: Name
@@ -173,13 +174,15 @@ class Plausibility(Message):
 class IceComponents(Message):
     """All that was tested."""
 
-    tests: tuple[Test, ...]
-    areas: tuple[Area, ...] = Field(description="where there are several budgets")
-    comparisons: tuple[Comparison, ...] = Field(description="where there are several explanations")
-    plausibility: tuple[Plausibility, ...] = Field(description="where `human` was sent")
+    tests: tuple[IceTest, ...]
+    areas: tuple[IceArea, ...] = Field(description="where there are several budgets")
+    comparisons: tuple[IceComparison, ...] = Field(
+        description="where there are several explanations"
+    )
+    plausibility: tuple[IcePlausibility, ...] = Field(description="where `human` was sent")
 
 
-class RationaleEvidence(Evidence):
+class IceRationaleEvidence(Evidence):
     """A span that an explanation points at, at the first budget."""
 
     kind: Literal["rationale"] = "rationale"
@@ -197,7 +200,7 @@ class IceToken(Message):
     eligible: bool = Field(description="whether a rationale may hold it")
 
 
-class TokenValues(Message):
+class IceTokenValues(Message):
     """What an explanation says of each token."""
 
     explanation: Name
@@ -223,16 +226,21 @@ def _none(items: tuple[Message, ...]) -> bool:
     return not items
 
 
-class IceReport(Report):
+class IceResult(Report):
     """The score is the win rate averaged over operators, first explanation, first budget."""
 
     range: tuple[float, float] = (0.0, 1.0)
     components: IceComponents
-    evidence: tuple[RationaleEvidence, ...]
+    evidence: tuple[IceRationaleEvidence, ...]
     control: IceChance | None = Field(description="null where undefined; see `warnings`")
     target: Name = Field(description="the label whose probability is the score s")
     predicted_label: Name | None = Field(description="null where the model was not asked")
     probabilities: dict[str, float] = Field(description="of the whole text, by label")
+    rows: RowKind = Field(
+        default="tokens",
+        description="what rationales are made of; with `words`, all that is said of tokens here is "
+        "of words",
+    )
     eligible_tokens: int = Field(
         ge=0, description="tokens that a rationale may hold; 0 where the model was not asked"
     )
@@ -243,9 +251,14 @@ class IceReport(Report):
         exclude_if=_none,
         description="in reading order; where `token_values` was requested",
     )
-    token_values: tuple[TokenValues, ...] = Field(
+    token_values: tuple[IceTokenValues, ...] = Field(
         default=(), exclude_if=_none, description="one an explanation; likewise"
     )
+
+    @property
+    def unit(self) -> str:
+        """What a rationale is made of, singular."""
+        return self.rows.removesuffix("s")
 
 
 class IceBatchReportRequest(BatchReportRequest):
@@ -267,7 +280,7 @@ class IceBatchReportRequest(BatchReportRequest):
 BatchVerdict = Literal["faithful", "inconclusive", "anti-faithful", "undecidable"]
 
 
-class Configuration(Message):
+class IceConfiguration(Message):
     """What a result is averaged over: these tests of all examples."""
 
     model: str
@@ -275,9 +288,14 @@ class Configuration(Message):
     explanation: str
     k: float | None = Field(description="null for rationales that were sent as spans")
     operator: TestedOperator
+    rows: RowKind = Field(
+        default="tokens",
+        exclude_if=lambda rows: bool(rows == "tokens"),
+        description="what rationales are made of",
+    )
 
 
-class OverExamples(Message):
+class IceOverExamples(Message):
     """Benjamini-Hochberg over examples, as the paper does it, and why it can hardly reject."""
 
     alpha: float
@@ -289,10 +307,10 @@ class OverExamples(Message):
     raw: int = Field(ge=0, description="examples with p <= alpha, uncorrected")
 
 
-class ConfigurationResult(Message):
+class IceConfigurationResult(Message):
     """One configuration over its examples."""
 
-    configuration: Configuration
+    configuration: IceConfiguration
     undefined: int = Field(ge=0, description="examples whose win rate is null; left out")
     win_rate: Interval = Field(description="mean mid-rank win rate")
     strict_win_rate: float | None = Field(description="mean; ties count as losses")
@@ -325,14 +343,14 @@ class ConfigurationResult(Message):
     )
     exact: int = Field(ge=0, description="examples whose test was exact")
     verdicts: dict[Verdict, int] = Field(description="of the examples")
-    over_examples: OverExamples
+    over_examples: IceOverExamples
 
 
-class MeanDifference(Message):
+class IceMeanDifference(Message):
     """Two explanations on the same examples, paired."""
 
-    first: Configuration
-    second: Configuration
+    first: IceConfiguration
+    second: IceConfiguration
     difference: Interval = Field(description="mean win rate, first - second")
     first_better: int = Field(ge=0, description="examples where first has the higher win rate")
     second_better: int = Field(ge=0)
@@ -353,18 +371,18 @@ class MeanDifference(Message):
 class IceAgreement(Message):
     """Two operators on the same tests: do they say the same?"""
 
-    first: Configuration
-    second: Configuration
+    first: IceConfiguration
+    second: IceConfiguration
     examples: int = Field(ge=0)
     spearman: float | None = Field(description="of the win rates; null where one is constant")
     same_side: Share | None = Field(description="share on one side of 0.5 under both")
     same_verdict: Share | None
 
 
-class Orthogonality(Message):
+class IceOrthogonality(Message):
     """Faithfulness against plausibility over examples, as in the paper's Table 14."""
 
-    configuration: Configuration
+    configuration: IceConfiguration
     measure: str = Field(description="iou, f1 or auprc")
     mean: Interval = Field(description="of the measure")
     pearson: Interval = Field(description="with the win rate")
@@ -373,10 +391,10 @@ class Orthogonality(Message):
     q_value: Share | None = Field(default=None, description="Benjamini-Hochberg over this table")
 
 
-class AntiFaithful(Message):
+class IceAntiFaithful(Message):
     """What points at the wrong tokens: worse than chance, not merely no better."""
 
-    configurations: tuple[Configuration, ...]
+    configurations: tuple[IceConfiguration, ...]
     examples: tuple[str, ...] = Field(
         description="jobs (custom id, else id) whose first test is anti-faithful; at most 1,000"
     )
@@ -386,8 +404,8 @@ class AntiFaithful(Message):
 class IceBatchReport(BatchReport):
     """Win rates with intervals, tests at both levels, agreements, and a plot."""
 
-    configurations: tuple[ConfigurationResult, ...]
-    differences: tuple[MeanDifference, ...]
+    configurations: tuple[IceConfigurationResult, ...]
+    differences: tuple[IceMeanDifference, ...]
     operator_agreement: tuple[IceAgreement, ...]
-    orthogonality: tuple[Orthogonality, ...]
-    anti_faithful: AntiFaithful
+    orthogonality: tuple[IceOrthogonality, ...]
+    anti_faithful: IceAntiFaithful

@@ -6,9 +6,10 @@ Source: Basu & Chakraborty, arXiv:2603.18579. `robust` compares probabilities; `
 
 from __future__ import annotations
 
-from services.ice.report import IceReport, Test
+from services.ice.report import IceResult, IceTest
 from services.ice.report import Verdict as Outcome
-from shared.page_text import Tone, Verdict, significant
+from shared.contracts import Finding, VerdictWord
+from shared.page_text import Tone, Verdict, finding, significant
 
 WORDS: dict[Outcome | None, tuple[str, Tone]] = {
     "faithful": ("Faithful", "good"),
@@ -16,32 +17,32 @@ WORDS: dict[Outcome | None, tuple[str, Tone]] = {
     "anti-faithful": ("Anti-faithful", "bad"),
     None: ("Undefined", "neutral"),
 }
-OF_PROBABILITY: dict[Outcome, str] = {
-    "faithful": "The rationale alone keeps the target label better than as many random tokens do.",
+OF_PROBABILITY: dict[Outcome, str] = {  # {unit}: token or word
+    "faithful": "The rationale alone keeps the target label better than as many random {unit}s do.",
     "inconclusive": "The rationale keeps the target label neither clearly better nor clearly worse "
-    "than as many random tokens do.",
-    "anti-faithful": "As many random tokens keep the target label better than the rationale does.",
+    "than as many random {unit}s do.",
+    "anti-faithful": "As many random {unit}s keep the target label better than the rationale does.",
 }
 OF_NSR: dict[Outcome, str] = {
-    "faithful": "The rationale alone scores a higher NSR than as many random tokens do.",
+    "faithful": "The rationale alone scores a higher NSR than as many random {unit}s do.",
     "inconclusive": "The rationale scores an NSR neither clearly higher nor clearly lower than as "
-    "many random tokens do.",
-    "anti-faithful": "As many random tokens score a higher NSR than the rationale does.",
+    "many random {unit}s do.",
+    "anti-faithful": "As many random {unit}s score a higher NSR than the rationale does.",
 }
 
 
-def by_probability(report: IceReport) -> bool:
+def by_probability(report: IceResult) -> bool:
     """Whether the probability of the target label is compared, and not NSR."""
     return report.provenance.variant == "robust"
 
 
-def alpha(report: IceReport) -> float | None:
+def alpha(report: IceResult) -> float | None:
     """The level of the verdicts; None where the result does not tell."""
     found = report.provenance.parameters.get("alpha")
     return found if isinstance(found, float) else None
 
 
-def verdict(report: IceReport, test: Test) -> Verdict:
+def verdict(report: IceResult, test: IceTest) -> Verdict:
     """In a word or two, with the win rate of chance."""
     chance = f"chance is 0.5{_spread(report, test)}"
     if _least_p(report, test) is not None:
@@ -50,7 +51,7 @@ def verdict(report: IceReport, test: Test) -> Verdict:
     return Verdict(word, tone, chance)
 
 
-def sentence(report: IceReport, test: Test) -> str:
+def sentence(report: IceResult, test: IceTest) -> str:
     """The same as a sentence or two."""
     if test.verdict is None:
         return "There is nothing to compare the rationale with."
@@ -58,11 +59,11 @@ def sentence(report: IceReport, test: Test) -> str:
     if least is not None:
         return f"With so few the two-sided p is at least {least:.3f}: nothing else could come out."
     if by_probability(report):
-        return OF_PROBABILITY[test.verdict]
-    return OF_NSR[test.verdict] + _turned(report, test)
+        return OF_PROBABILITY[test.verdict].format(unit=report.unit)
+    return OF_NSR[test.verdict].format(unit=report.unit) + _turned(report, test)
 
 
-def says(report: IceReport) -> str | None:
+def says(report: IceResult) -> str | None:
     """What the score is, and what chance would have; None without a score."""
     if report.score is None:
         return None
@@ -83,7 +84,7 @@ def says(report: IceReport) -> str | None:
     )
 
 
-def _least_p(report: IceReport, test: Test) -> float | None:
+def _least_p(report: IceResult, test: IceTest) -> float | None:
     """The least p that so few rivals allow, where no verdict could come of it; else None."""
     level, draws = alpha(report), test.null.draws
     if test.verdict != "inconclusive" or level is None or test.stopped_early:
@@ -92,7 +93,7 @@ def _least_p(report: IceReport, test: Test) -> float | None:
     return least if least > level else None
 
 
-def _spread(report: IceReport, test: Test) -> str:
+def _spread(report: IceResult, test: IceTest) -> str:
     """The report says it for the number of draws of its first test."""
     control = report.control
     if control is None or control.sd is None or test.null.sequential:
@@ -100,7 +101,7 @@ def _spread(report: IceReport, test: Test) -> str:
     return f" ± {significant(control.sd, 2)}" if control.draws == test.null.draws else ""
 
 
-def _turned(report: IceReport, test: Test) -> str:
+def _turned(report: IceResult, test: IceTest) -> str:
     """Where the whole text speaks against its target, a higher NSR is a lower probability."""
     operators = [
         one.operator
@@ -115,12 +116,28 @@ def _turned(report: IceReport, test: Test) -> str:
     )
 
 
-def _is_turned(test: Test) -> bool:
+def _is_turned(test: IceTest) -> bool:
     scores = test.scores
     if scores is None or scores.empty is None or not test.null.sd:
         return False
     return scores.full < scores.empty
 
 
-def _same_trial(one: Test, other: Test) -> bool:
+def _same_trial(one: IceTest, other: IceTest) -> bool:
     return (one.explanation, one.k) == (other.explanation, other.k)
+
+
+FINDINGS: dict[Outcome, VerdictWord] = {
+    "faithful": "supported",
+    "inconclusive": "undecided",
+    "anti-faithful": "contradicted",
+}
+
+
+def in_a_word(report: IceResult) -> Finding:
+    """Of the first explanation at its first budget under the first operator."""
+    test = next(iter(report.components.tests), None)
+    if test is None or test.verdict is None or report.score is None:
+        return finding(report, Verdict("There is nothing to compare the rationale with."))
+    said = Verdict(sentence(report, test))
+    return finding(report, said, FINDINGS[test.verdict])

@@ -33,10 +33,21 @@ from services.weights.batcher import Device, MicroBatcher, device_run, padded_to
 from services.weights.loader import LoadedModel
 from shared.contracts import ModelUse
 from shared.job_context import awaited
-from shared.models.calls import AttributionMethod, Attributions, Example, Row, Rows, Tokens
+from shared.models.abilities import HERE, Ability
+from shared.models.calls import (
+    AttributionMethod,
+    Attributions,
+    Example,
+    Row,
+    Rows,
+    Tokens,
+    WordJudgements,
+    WordRows,
+)
 from shared.models.judgement import Judgement, with_mass
 from shared.models.label_readout import softmax
 from shared.models.ports import Floats
+from shared.models.word_rows import judged_words
 from shared.priority_lock import PriorityLock
 
 
@@ -78,6 +89,15 @@ class LocalLanguageModel(LocalWriter):
         if prompt is None:
             return self._weights.use
         return self._weights.use.model_copy(update={"prompt_sha256": prompt.sha256})
+
+    @property
+    def abilities(self) -> frozenset[Ability]:
+        return frozenset((*HERE, "generate", "score"))
+
+    @property
+    def mask_text(self) -> str:
+        """What stands for a masked word in rows of words."""
+        return self._weights.mask_text
 
     def labels_of(self, example: Example) -> tuple[str, ...]:
         """The labels of its template, else of the model's prompt.
@@ -123,6 +143,10 @@ class LocalLanguageModel(LocalWriter):
             _probabilities(reading, answers)
             for reading, answers in zip(readings, awaited(futures), strict=True)
         ]
+
+    def judge_words(self, asked: Sequence[WordRows]) -> list[WordJudgements]:
+        """For each example P of its variations in words, each read as the string that it is."""
+        return judged_words(self, asked, self.mask_text)
 
     def attributions(
         self, examples: Sequence[Example], targets: Sequence[str], method: AttributionMethod

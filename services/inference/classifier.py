@@ -33,11 +33,22 @@ from services.weights.batcher import (
 from services.weights.loader import LoadedModel
 from shared.contracts import ModelUse
 from shared.job_context import awaited
-from shared.models.calls import AttributionMethod, Attributions, Example, Row, Rows, Tokens
+from shared.models.abilities import HERE, Ability
+from shared.models.calls import (
+    AttributionMethod,
+    Attributions,
+    Example,
+    Row,
+    Rows,
+    Tokens,
+    WordJudgements,
+    WordRows,
+)
 from shared.models.judgement import Judgement
 from shared.models.label_readout import of_head, read_labels
 from shared.models.labels import LabelMapping
 from shared.models.ports import Floats
+from shared.models.word_rows import judged_words
 from shared.priority_lock import PriorityLock
 
 __all__ = ["LoadedModel", "LocalClassifier"]
@@ -85,6 +96,15 @@ class LocalClassifier:
     def use(self) -> ModelUse:
         """Name, revision, hash, device and dtype, for the provenance."""
         return self._weights.use
+
+    @property
+    def abilities(self) -> frozenset[Ability]:
+        return frozenset((*HERE, "truncated"))
+
+    @property
+    def mask_text(self) -> str:
+        """What stands for a masked word in rows of words."""
+        return self._weights.mask_text
 
     def labels_of(self, example: Example) -> tuple[str, ...]:
         """The same labels for every example."""
@@ -144,6 +164,10 @@ class LocalClassifier:
             self._labelled(own, calibrated=one.calibrated)
             for own, one in zip(parts, asked, strict=True)
         ]
+
+    def judge_words(self, asked: Sequence[WordRows]) -> list[WordJudgements]:
+        """For each example P of its variations in words, each read as the string that it is."""
+        return judged_words(self, asked, self.mask_text)
 
     def attributions(
         self, examples: Sequence[Example], targets: Sequence[str], method: AttributionMethod

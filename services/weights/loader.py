@@ -29,6 +29,7 @@ from services.weights.placement import device_of, dtype_of, parameters
 from shared.contracts import ModelUse
 from shared.errors import ScoringError
 from shared.models.availability import LoadingError, Placement, placed, unloadable
+from shared.models.calls import MASK_TEXT
 from shared.models.catalogue import Catalogue
 from shared.models.checkpoint import read_checkpoint
 from shared.models.embedded import EmbeddedNote, base_folder
@@ -73,6 +74,7 @@ class LoadedModel:
     overlong: Literal["cut", "refuse"] = "cut"
     prompt: PromptTable | None = None  # of a causal model
     task: Task = "hate"
+    mask_text: str = MASK_TEXT  # what stands for a masked word in a string
 
 
 @dataclass(frozen=True)
@@ -116,6 +118,7 @@ def load_classifier(catalogue: Catalogue, entry: ModelEntry, adapt: Adapt) -> Lo
             ),
             input=entry.input,
             overlong=entry.overlong,
+            mask_text=_mask_text(entry, tokenizer),
         )
 
 
@@ -141,7 +144,13 @@ def load_causal(catalogue: Catalogue, entry: ModelEntry) -> LoadedModel:
             prompt=_with_policy(catalogue, entry.prompt),
             task=entry.task or "hate",
             overlong=entry.overlong,
+            mask_text=_mask_text(entry, tokenizer),
         )
+
+
+def _mask_text(entry: ModelEntry, tokenizer: Any) -> str:
+    """The entry's, else the tokenizer's mask token, which it reads as one."""
+    return entry.mask_text or tokenizer.mask_token or MASK_TEXT
 
 
 def _of_causal(catalogue: Catalogue, entry: ModelEntry, use: ModelUse) -> ModelUse:

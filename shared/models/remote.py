@@ -37,6 +37,7 @@ from shared.errors import (
 )
 from shared.job_context import SLICE_SECONDS, JobContext, computing, current, pause, waiting
 from shared.models import calls as op
+from shared.models.abilities import Ability, abilities
 from shared.models.availability import ModelStates
 from shared.models.calls import (
     AttributionMethod,
@@ -49,6 +50,8 @@ from shared.models.calls import (
     Rows,
     Sampling,
     Tokens,
+    WordJudgements,
+    WordRows,
 )
 from shared.models.catalogue import Catalogue
 from shared.models.classification import served_classifier
@@ -66,7 +69,7 @@ from shared.models.ports import (
     perform,
 )
 from shared.queue import SOCKET_SECONDS, app, batch_queue
-from shared.redis_client import client
+from shared.redis_client import LEAST_WAIT_SECONDS, client
 from shared.settings import settings
 from shared.telemetry import carried, continued
 from shared.worker.batch_queues import stopping
@@ -77,7 +80,6 @@ SENDINGS = 3
 LONGEST_BLOCK_SECONDS = 3_600
 NOTICE_SECONDS = 0.5
 REPLY_SECONDS = 300  # an answer that nobody takes is forgotten
-LEAST_SECONDS = 0.01  # of a wait: Redis takes one of less than a millisecond for "for ever"
 ASK_SECONDS = 1.0
 SEND_PAUSE_SECONDS = 1.0  # before a broker that took no answer is tried again
 
@@ -241,7 +243,7 @@ def _waited(call: RemoteCall, seconds: float) -> bytes | None:
     with waiting() as still_wanted:
         while (left := until - time.monotonic()) > 0:
             still_wanted()
-            wait = max(LEAST_SECONDS, min(SLICE_SECONDS, left))
+            wait = max(LEAST_WAIT_SECONDS, min(SLICE_SECONDS, left))
             found = replies().blpop([reply_list(call.id)], timeout=wait)
             if found is not None:
                 return found[1]  # type: ignore[return-value]  # not decoded
@@ -389,6 +391,14 @@ class RemoteJudge(RemoteModel):
         """BCP 47 tags of the languages that it was trained on, `*`: all; empty: not stated."""
         return self._description.languages
 
+    @property
+    def abilities(self) -> frozenset[Ability]:
+        return frozenset(abilities(self._entry))
+
+    @property
+    def mask_text(self) -> str:
+        return self._description.mask_text
+
     def labels_of(self, example: Example) -> tuple[str, ...]:
         """The labels, in the order of the columns of every answer about this example."""
         if example.template is not None:
@@ -415,6 +425,9 @@ class RemoteJudge(RemoteModel):
             np.array(rows, dtype=np.float64).reshape(len(rows), width)
             for rows, width in zip(answers, widths, strict=True)
         ]
+
+    def judge_words(self, asked: Sequence[WordRows]) -> list[WordJudgements]:
+        return list(self._ask(op.JudgeWords(asked=tuple(asked)))) if asked else []
 
     def attributions(
         self, examples: Sequence[Example], targets: Sequence[str], method: AttributionMethod
@@ -451,7 +464,9 @@ class RemoteLanguageModel(RemoteJudge):
     def score(self, prompts: Sequence[Prompt], completions: Sequence[str]) -> list[Completion]:
         if not prompts:
             return []
-        return list(self._ask(op.Score(prompts=tuple(prompts), completions=tuple(completions))))
+        return list(
+            self._ask(op.ScoreCompletions(prompts=tuple(prompts), completions=tuple(completions)))
+        )
 
 
 class RemoteSimilarity(RemoteModel):

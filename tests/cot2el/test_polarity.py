@@ -8,7 +8,7 @@ import pytest
 
 from services.cot2el.metric import SERVICE
 from services.cot2el.polarity import by_cues, by_probability, negations
-from services.cot2el.report import Cot2elReport
+from services.cot2el.report import Cot2elResult
 from services.cot2el.segmentation import Language
 from shared.errors import BadInput
 from tests.cot2el.writers import Negations, bound, sent
@@ -20,7 +20,7 @@ THOUGHT = (
 SAID = ("It is raining in the street today.", "It is not raining in the street today.")
 
 
-def score(*said: str, **fields: Any) -> Cot2elReport:
+def score(*said: str, **fields: Any) -> Cot2elResult:
     pairs = [{"explanation": text, "label": "A"} for text in said]
     return SERVICE.score(sent(reasoning=THOUGHT, pairs=pairs, **fields))
 
@@ -134,4 +134,4 @@ def test_chance_is_read_alike() -> None:
     assert report.control.other_items is not None
     assert report.control.other_items.mean_similarity > 0.6
     assert report.control.other_items.faithfulness == 0
-    assert Cot2elReport.model_validate_json(report.model_dump_json()) == report
+    assert Cot2elResult.model_validate_json(report.model_dump_json()) == report

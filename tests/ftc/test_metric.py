@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from services.ftc.contract import CONTRACT, FtcRequest
 from services.ftc.metric import SERVICE
-from services.ftc.report import FtcReport
+from services.ftc.report import FtcResult
 from shared.contracts import Report
 from shared.errors import BadInput, DegenerateInput, Unavailable
 from shared.redaction import without_text
@@ -73,7 +73,7 @@ def test_any_request_is_survived_and_stays_in_its_ranges(request: FtcRequest) ->
     assert (report.score is None) == (report.abstained is not None)
     assert report.score is None or 0 <= report.score <= 1
     assert report.abstained is None or f"abstained: {report.abstained}" in report.warnings
-    assert FtcReport.model_validate_json(report.model_dump_json()) == report
+    assert FtcResult.model_validate_json(report.model_dump_json()) == report
     for item in report.evidence:
         whole = request.explanation if item.offsets_into == "explanation" else request.hypothesis
         assert whole[item.start : item.end] == item.text
@@ -273,7 +273,7 @@ def test_results_of_before_the_histogram_still_read() -> None:
     with bound(FakeJudge()):
         kept = score(ask()).model_dump(mode="json")
     del kept["counterfactuals"][0]["null"]["histogram"]
-    null = FtcReport.model_validate_json(json.dumps(kept)).counterfactuals[0].null
+    null = FtcResult.model_validate_json(json.dumps(kept)).counterfactuals[0].null
     assert null is not None
     assert null.histogram is None
 
@@ -344,7 +344,7 @@ def test_a_report_kept_without_the_text_still_says_which_rule_and_why(explanatio
     kept = without_text(report, asked)
     assert "skateboarders" not in json.dumps(kept)
     read = CONTRACT.report.model_validate_json(json.dumps(kept))
-    assert isinstance(read, FtcReport)
+    assert isinstance(read, FtcResult)
     assert read.components == report.components
     assert read.abstained == report.abstained
     assert read.extraction == report.extraction

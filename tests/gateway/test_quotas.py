@@ -13,7 +13,7 @@ import httpx
 import pytest
 from sqlalchemy import Engine, text
 
-from services.gateway import incoming as uploading
+from services.gateway import http_requests as uploading
 from services.gateway.spool import FORM_BYTES, Spool, SpoolFull
 from shared.errors import QuotaExceeded
 from shared.ledger import files, keys

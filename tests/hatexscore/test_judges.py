@@ -13,7 +13,7 @@ from services.hatexscore.contract import CONTRACT, HatexscoreRequest
 from services.hatexscore.metric import SERVICE
 from services.hatexscore.model_calls import RandomPlacements
 from services.hatexscore.quotes import mask_spans
-from services.hatexscore.report import HatexscoreReport
+from services.hatexscore.report import HatexscoreResult
 from services.inference.local_models import LocalModels
 from services.registry import contracts
 from shared.contracts import MAX_TEXT, UnreadCode
@@ -156,7 +156,7 @@ def faithful(original: float, masked: float) -> float:
     return lost if decided(original) == "hateful" else 1 - lost
 
 
-def codes(report: HatexscoreReport) -> dict[str, UnreadCode | str]:
+def codes(report: HatexscoreResult) -> dict[str, UnreadCode | str]:
     return {reason.component: reason.code for reason in report.reasons}
 
 
@@ -203,7 +203,7 @@ class Saying(FakeClassifier):
         return [self.says(example.text) for example in examples]
 
 
-def saying(says: Callable[[str], Judgement]) -> HatexscoreReport:
+def saying(says: Callable[[str], Judgement]) -> HatexscoreResult:
     with bound_head(Saying(labels=LABELS, says=says)):
         return SERVICE.score(asking())
 
@@ -258,11 +258,12 @@ def test_models_check_claims_what_holds(judges: TinyJudges, model: str, said: st
     report = SERVICE.score(asking(model, variant="paper"))
     assert (report.components.qf is not None) == (said == "yes")
     assert claimed["FTC"] == (said if said != "yes" else "no (tells no entailment)")
-    assert claimed["ICE"] == "no (shows no tokens)"
+    assert claimed["ICE"] == (said if said != "yes" else "words")
     ice = contracts()["ice"]
     asked = ice.request.model_validate({**next(iter(ice.examples.values())), "model": model})
-    with pytest.raises(ModelCannot, match="it shows no tokens"):
+    with pytest.raises(ModelCannot, match="it shows neither attention nor gradients"):
         catalogue.demand(ice, model, asked)
+    catalogue.demand(ice, model, asked.model_copy(update={"attribution": "lime"}))
 
 
 @pytest.mark.parametrize(("draws", "code"), [(199, "votes-too-coarse"), (200, None)])

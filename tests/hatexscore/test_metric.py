@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from services.hatexscore.contract import CONTRACT, HatexscoreRequest
 from services.hatexscore.metric import SERVICE
-from services.hatexscore.report import HatexscoreReport
+from services.hatexscore.report import HatexscoreResult
 from shared.contracts import Report
 from shared.errors import BadInput, Unavailable
 from tests.hatexscore.fake import FakeClassifier, bound, surely
@@ -59,7 +59,7 @@ def test_any_request_is_survived_and_stays_in_its_ranges(request: HatexscoreRequ
     assert set(report.undefined) == unknown - set(report.not_applicable)
     assert (report.score is None) == bool(report.undefined)
     assert report.score is not None or report.warnings
-    assert HatexscoreReport.model_validate_json(report.model_dump_json()) == report
+    assert HatexscoreResult.model_validate_json(report.model_dump_json()) == report
     for item in report.evidence:
         whole = request.text if item.offsets_into == "text" else request.explanation
         if item.start is not None and item.end is not None:

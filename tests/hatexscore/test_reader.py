@@ -16,7 +16,7 @@ from services.hatexscore.contract import CONTRACT, HatexscoreRequest
 from services.hatexscore.metric import SERVICE
 from services.hatexscore.page import view
 from services.hatexscore.reader import FILE
-from services.hatexscore.report import GroupEvidence, HatexscoreReport
+from services.hatexscore.report import HatexscoreGroupEvidence, HatexscoreResult
 from shared.contracts import BatchReportRequest, ModelUse, Scored
 from shared.errors import BadInput
 from shared.estimates import BatchStatistics
@@ -89,8 +89,8 @@ def ask(body: dict[str, Any] = GERMAN, **more: Any) -> HatexscoreRequest:
     return HatexscoreRequest.model_validate(body | {"reader_model": "reader"} | more)
 
 
-def mentions(report: HatexscoreReport) -> list[GroupEvidence]:
-    return [one for one in report.evidence if isinstance(one, GroupEvidence)]
+def mentions(report: HatexscoreResult) -> list[HatexscoreGroupEvidence]:
+    return [one for one in report.evidence if isinstance(one, HatexscoreGroupEvidence)]
 
 
 def test_rules_leave_a_german_explanation_unread() -> None:

@@ -12,7 +12,7 @@ from services.hlv.ceiling import ceiling_of, normalised
 from services.hlv.contract import HlvRequest
 from services.hlv.judge_runs import human_gold
 from services.hlv.metric import SERVICE
-from services.hlv.report import HlvBatchReport, HlvCeiling, HlvReport
+from services.hlv.report import HlvBatchReport, HlvCeiling, HlvResult
 from shared.contracts import BatchReportRequest, Scored
 from shared.estimates import BatchStatistics
 from shared.statistics.seeds import generator
@@ -173,4 +173,4 @@ def test_people_hardly_better_than_chance_normalise_nothing() -> None:
     own = ceiling_of(request, gold, uniform)
     assert isinstance(own, HlvCeiling)
     assert normalised(uniform, own)["tvd"] == pytest.approx(0)
-    assert HlvReport.model_validate_json(SERVICE.score(request).model_dump_json())
+    assert HlvResult.model_validate_json(SERVICE.score(request).model_dump_json())

@@ -17,12 +17,12 @@ from services.cot2el.segmentation import detect_language as language_of_reasonin
 from services.cot2el.stages import first_valid_json, label_of
 from services.ftc import hypotheses, llm_extraction
 from services.ftc.contract import FtcRequest
-from services.gateway.incoming import decode
+from services.gateway.http_requests import decode
 from services.gateway.refusals import InvalidBody
 from services.haf import parsing, transcript
 from services.haf import parsing_reference as haf_reference
 from services.haf.contract import CONTRACT as HAF_METRIC
-from services.haf.contract import MOST_TOKENS, HafRequest, Response
+from services.haf.contract import MOST_TOKENS, HafRequest, HafResponse
 from services.haf.transcript import from_response
 from services.hatexscore.conclusion import read_conclusion
 from services.hatexscore.conclusion_printed import statement_anywhere
@@ -126,7 +126,7 @@ def tokens(text: str) -> Any:
     """A response whose tokens are its characters, read."""
     few = without_halves(text)[:MOST_TOKENS]
     logprobs = {"tokens": list(few), "token_logprobs": [-0.1] * len(few)}
-    written = from_response(Response(text=few, logprobs=logprobs), "/responses/justify")
+    written = from_response(HafResponse(text=few, logprobs=logprobs), "/responses/justify")
     return transcript.read_exchange(HAF, "justify", written)
 
 

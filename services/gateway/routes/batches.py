@@ -12,9 +12,17 @@ from fastapi.responses import JSONResponse
 from pydantic import Field, StringConstraints
 from sqlalchemy import Connection
 
-from services.gateway import incoming, views
+from services.gateway import http_requests, views
 from services.gateway.auth import Batcher
-from services.gateway.incoming import ById, Limit, key_header, key_of, listed, page_after, slice_of
+from services.gateway.http_requests import (
+    ById,
+    Limit,
+    key_header,
+    key_of,
+    listed,
+    page_after,
+    slice_of,
+)
 from services.gateway.refusals import AlreadyFinal
 from services.gateway.routes.files import FILE_ID
 from services.gateway.state import Gateway, State
@@ -80,7 +88,7 @@ async def create_batch(
     ] = None,
 ) -> JSONResponse:
     """Commit the batch; the scheduler validates its file next."""
-    asked = await incoming.parse(request, BatchRequest, limit=gateway.settings.max_body_bytes)
+    asked = await http_requests.parse(request, BatchRequest, limit=gateway.settings.max_body_bytes)
     new = _new(asked, contract_at(asked.endpoint), gateway, caller.tenant)
     key, owner = key_of(idempotency_key), caller.owner(gateway.settings)
 
@@ -164,12 +172,13 @@ async def get_batch(batch_id: str, gateway: Gateway, caller: Batcher) -> JSONRes
 @router.post(
     "/{batch_id}/cancel",
     operation_id="cancel_batch",
-    summary="Cancel an open batch; what has a result by then is in the output file",
+    summary="Cancel an open batch",
     response_model=None,
     responses={200: {"model": BatchView}, **views.problems(403, 404, 409)},
 )
 async def cancel_batch(batch_id: str, gateway: Gateway, caller: Batcher) -> JSONResponse:
-    """Cancel; a second time changes nothing. What runs may end within ten minutes."""
+    """A second time changes nothing. What runs may end within ten minutes; what has a result by
+    then is in the output file."""
     batch = await gateway.in_ledger(
         lambda connection: batches.cancel(connection, known(batch_id), tenant=caller.tenant)
     )

@@ -23,7 +23,7 @@ from shared.models.judgement import TOO_LONG, Judgement, normalised, unread, vot
 from shared.models.openai.answers import ServerChoice
 from shared.models.openai.dialect import CHAT
 from shared.models.openai.label_endpoints import Ids, ask_label_endpoint
-from shared.models.openai.label_reading import (
+from shared.models.openai.listed_labels import (
     READING,
     TOLERATED,
     Listed,

@@ -14,7 +14,7 @@ from shared.errors import BadInput
 from shared.models.calls import Example, Template
 from shared.models.catalogue import load_catalogue
 from shared.models.entry import ModelEntry
-from shared.models.openai.label_reading import labels_begun
+from shared.models.openai.listed_labels import labels_begun
 from shared.models.openai.model import ServedLanguageModel
 from tests.inference.shapes import save_llama
 from tests.shared.openai.computing import LanguageModelDouble, Style
