@@ -21,13 +21,13 @@ from services.cot2el.report import (
     Cot2elComponents,
     Cot2elDropped,
     Cot2elListedPair,
+    Cot2elOtherItems,
     Cot2elRefinedPair,
     Cot2elResult,
     Cot2elSets,
     Cot2elShuffledWords,
     Cot2elUnplaced,
     Cot2elValidation,
-    OtherItems,
 )
 from services.cot2el.variants import VARIANTS, Cot2elVariant
 from shared.contracts import BatchReportRequest, Languages, Scored
@@ -101,7 +101,8 @@ class Cot2el(Metric[Cot2elRequest, Cot2elCollected, Cot2elResult, Cot2elVariant]
             control=None
             if chance is None
             else Cot2elShuffledWords(
-                **vars(chance), other_items=None if others is None else OtherItems(**vars(others))
+                **vars(chance),
+                other_items=None if others is None else Cot2elOtherItems(**vars(others)),
             ),
         )
 

@@ -141,7 +141,7 @@ class Cot2elComponents(Message):
     units: int = Field(ge=0, description="discourse units of the reasoning")
 
 
-class OtherItems(Message):
+class Cot2elOtherItems(Message):
     """Chance: explanations of other items in place of these, aligned alike."""
 
     draws: int
@@ -155,7 +155,7 @@ class Cot2elShuffledWords(Message):
     draws: int
     faithfulness: Share
     mean_similarity: Share
-    other_items: OtherItems | None = Field(
+    other_items: Cot2elOtherItems | None = Field(
         default=None, description="beside it: explanations of other items, in random order"
     )
 

@@ -12,8 +12,8 @@ import numpy as np
 
 from services.hlv.contract import METHODS, HlvRequest
 from services.hlv.report import (
-    Ceilings,
     HlvBatchReport,
+    HlvCeilings,
     HlvEstimate,
     HlvGain,
     HlvMeasured,
@@ -52,7 +52,7 @@ def batch_report(rows: Rows, over: BatchStatistics[BatchReportRequest]) -> HlvBa
 
 def _ceilings(
     reports: Sequence[HlvResult], keys: Sequence[str], over: BatchStatistics[BatchReportRequest]
-) -> dict[str, Ceilings]:
+) -> dict[str, HlvCeilings]:
     """Of every metric that an item has a ceiling of."""
     found = {}
     for metric in (*CORRELATIONS, *DIVERGENCES, *ERRORS):
@@ -63,7 +63,7 @@ def _ceilings(
         ]
         if own:
             clusters = [key for _, key in own]
-            found[metric] = Ceilings(
+            found[metric] = HlvCeilings(
                 **{
                     part: over.mean(
                         f"ceiling {metric} {part}",
@@ -71,7 +71,7 @@ def _ceilings(
                         clusters,
                         _range(metric),
                     )
-                    for part in Ceilings.model_fields
+                    for part in HlvCeilings.model_fields
                 }
             )
     return found

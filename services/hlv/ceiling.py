@@ -24,7 +24,7 @@ from services.hlv import kernel
 from services.hlv.contract import HlvRequest
 from services.hlv.judge_runs import HumanGold, places, row
 from services.hlv.kernel import Floats
-from services.hlv.report import CeilingOf, HlvCeiling, HlvMeasured
+from services.hlv.report import HlvCeiling, HlvCeilingOf, HlvMeasured
 from services.hlv.scoring import BASES
 from shared.statistics.seeds import generator
 
@@ -70,7 +70,7 @@ def normalised(measured: HlvMeasured, ceiling: HlvCeiling) -> dict[str, float | 
     return {name: _share(_value(measured, name), one) for name, one in ceiling.metrics.items()}
 
 
-def _share(value: float | None, one: CeilingOf) -> float | None:
+def _share(value: float | None, one: HlvCeilingOf) -> float | None:
     """None where people themselves are hardly better than chance."""
     sign = 1 if one.higher_is_better else -1
     if value is None or sign * (one.high - one.chance) <= one.least_room:
@@ -96,14 +96,14 @@ def _value(measured: HlvMeasured, name: str) -> float | None:
 
 def _ceiling(
     name: str, agreement: Agreement, gold: HumanGold, found: Annotators, uniform: HlvMeasured
-) -> CeilingOf:
+) -> HlvCeilingOf:
     whole = gold.ranks if gold.values is None else gold.values
     correlation = name in CORRELATIONS
     low = None
     if found.halves is not None:
         low = float(np.mean(agreement(*found.halves)))
         low = 2 * low / (1 + low) if correlation and low > 0 else low
-    return CeilingOf(
+    return HlvCeilingOf(
         high=float(np.mean(agreement(found.truths, whole))),
         low=low,
         chance=0.0 if correlation else _value(uniform, name) or 0.0,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from services.hlv.contract import HlvRequest
 from services.hlv.report import (
-    CeilingOf,
+    HlvCeilingOf,
     HlvGain,
     HlvGold,
     HlvMeasured,
@@ -46,7 +46,7 @@ class CeilingLine:
     """One measure of people before themselves, and where the first way of asking stands."""
 
     name: str
-    found: CeilingOf
+    found: HlvCeilingOf
     explained: float | None  # 0: as the uniform judge, 1: as near as people come
     baseline: float | None
 

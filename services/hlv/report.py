@@ -70,7 +70,7 @@ class HlvMeasured(Message):
     )
 
 
-class CeilingOf(Message):
+class HlvCeilingOf(Message):
     """One metric of people before themselves, in its own unit."""
 
     high: float = Field(
@@ -92,7 +92,7 @@ class HlvCeiling(Message):
 
     annotators: int = Field(ge=2, description="votes, ratings or rankings that were given")
     resamples: int = Field(ge=1, description="draws behind each number")
-    metrics: dict[Annotated[str, Word], CeilingOf]
+    metrics: dict[Annotated[str, Word], HlvCeilingOf]
 
 
 class HlvGain(Message):
@@ -193,7 +193,7 @@ class HlvTable(Message):
     )
 
 
-class Ceilings(Message):
+class HlvCeilings(Message):
     """One metric of people before themselves, over the items whose annotators are known."""
 
     high: Interval = Field(description="a judge that is the distribution they were drawn from")
@@ -208,7 +208,7 @@ class HlvBatchReport(BatchReport):
         description="what the mean score is of; `mixed`: results of both kinds, and no mean; null: "
         "no results"
     )
-    ceilings: dict[str, Ceilings] = Field(
+    ceilings: dict[str, HlvCeilings] = Field(
         default_factory=dict, description="metric → what people themselves reach"
     )
     tables: tuple[HlvTable, ...]
