@@ -112,8 +112,8 @@ KINDS = ("thing", "object", "item", "sight")
 
 @dataclass(frozen=True)
 class ToyJudge:
-    """Pairs: entailed if every content word of the second text stands in the first. `Models`, a
-    judge of pairs and a similarity in one.
+    """Pairs: contradicted if one text is negated and the other is not; entailed if every content
+    word of the second stands in the first. `Models`, a judge of pairs and a similarity in one.
 
     sure: P of the label that it gives. always: whether it calls everything entailed.
     """
@@ -138,16 +138,26 @@ class ToyJudge:
 
     def judgements(self, examples: Sequence[Example]) -> list[Judgement]:
         rest = (1 - self.sure) / 2
-        rows = []
-        for one in examples:
-            follows = self.always or _content(one.text_pair or "") <= _content(one.text)
-            rows.append([self.sure, rest, rest] if follows else [rest, self.sure, rest])
-        return of_head(np.array(rows).reshape(-1, 3), None, self.labels)
+        rows = np.full((len(examples), len(self.labels)), rest)
+        for place, one in enumerate(examples):
+            rows[place, 0 if self.always else _toy_label(one.text, one.text_pair or "")] = self.sure
+        return of_head(rows, None, self.labels)
 
     def similarities(self, pairs: Sequence[Pair]) -> Floats:
         """Shared content words over all of them."""
         sets = [(_content(pair.a), _content(pair.b)) for pair in pairs]
         return np.array([len(a & b) / len(a | b) if a | b else 1.0 for a, b in sets])
+
+
+NEGATIONS = {"no", "not", "never", "nobody"}
+
+
+def _toy_label(premise: str, hypothesis: str) -> int:
+    """Entailment, neutral, contradiction."""
+    said, asked = _content(premise), _content(hypothesis)
+    if len(said & NEGATIONS) % 2 != len(asked & NEGATIONS) % 2:
+        return 2
+    return 0 if asked <= said else 1
 
 
 def _content(text: str) -> set[str]:
@@ -198,13 +208,14 @@ def _explained(requests: Sequence[FtcRequest]) -> Json:
     scored = [Scored(f"job{place}", None, *pair)
               for place, pair in enumerate(zip(requests, reports, strict=True))]  # fmt: skip
     asked = FtcBatchReportRequest(jobs=("all",))
-    summary = FTC.summarize(scored, BatchStatistics(FTC.contract, scored, asked))
+    summary = FTC.summarize(scored, BatchStatistics(FTC.contract, scored, asked)).model_dump()
+    skills = summary.get("skill", ())
     return {
         "n": len(reports),
         "w_normalized": mean("w", [r.components.w_normalized for r in reports], keys),
         "null win rate": mean("rate", [n.win_rate if n else None for n in nulls], keys),
         "p <= .05": share([float(n.p_value <= LEVEL) if n else None for n in nulls], keys),
-        "skill": summary.model_dump().get("skill"),
+        "skill": next((one["skill"] for one in skills if one["label"] == "entailment"), None),
     }
 
 
@@ -348,6 +359,7 @@ def _changes(before: Sequence[Any], after: Sequence[Any]) -> Json:
 MIXES = (1.0, 0.75, 0.5, 0.25, 0.0)  # of the true distribution; the rest is uniform
 ANNOTATORS, OPTIONS = 100, "ABCD"
 DISTANCES = ("jsd", "tvd")
+NORMALISED = "jsd"
 
 
 def hlv(items: int) -> dict[str, Json]:
@@ -359,7 +371,7 @@ def hlv(items: int) -> dict[str, Json]:
     for mix in MIXES:
         judged = [mix * p + (1 - mix) / len(OPTIONS) for p in drawn]
         requests = [_annotated(*pair) for pair in zip(votes, judged, strict=True)]
-        found[f"{mix:.0%} of the truth"] = _distances(HLV.score_batch(requests))
+        found[f"{mix:.0%} of the truth"] = _distances(requests, HLV.score_batch(requests))
     return found
 
 
@@ -377,13 +389,17 @@ def _annotated(votes: Floats, judged: Floats) -> HlvRequest:
     )
 
 
-def _distances(reports: Sequence[Any]) -> Json:
+def _distances(requests: Sequence[HlvRequest], reports: Sequence[Any]) -> Json:
     measured = [report.components.methods[0].baseline for report in reports]
     keys = [str(place) for place in range(len(reports))]
     found: Json = {"n": len(reports)}
     for name in DISTANCES:
         found[name] = mean(name, [getattr(one.distribution, name) for one in measured], keys)
     found["tau_b"] = mean("tau_b", [one.tau_b for one in measured], keys, -1)
-    normalised = [getattr(one, "normalised", None) for one in measured]
-    found["normalised"] = None if None in normalised else mean("normalised", normalised, keys, -1)
+    scored = [Scored(f"job{place}", None, *pair)
+              for place, pair in enumerate(zip(requests, reports, strict=True))]  # fmt: skip
+    over = BatchStatistics(HLV.contract, scored, HLV.contract.batch_request(jobs=("all",)))
+    tables = HLV.summarize(scored, over).model_dump()["tables"]
+    pooled = [table["normalised"] for table in tables if table.get("normalised")]
+    found["normalised"] = pooled[0].get(NORMALISED, {}).get("value") if pooled else None
     return found
