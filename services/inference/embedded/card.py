@@ -73,17 +73,15 @@ shipped bfloat16 weights."""
 
 PARTS = """\
 Calibration on parts of the held-back texts, {draws} random ones of each. Expected is what a
-calibrated model that sees only the part would say of the label of the whole text.
-{doubt}
+calibrated model that sees only the part would say of the label of the whole text.{doubt}
 
 | operator | words kept | label | mean P | share | ECE | floor | excess | rows | texts |
 |---|---|---|---|---|---|---|---|---|---|
 {rows}"""
 
-DOUBT = """\
-**Beyond {most} with this share of the words left: {cells}. Reports of ICE and HateXScore that ask
-about such parts say so (`ece_perturbed`).**
-"""
+DOUBT = """
+**More than {most} beyond the floor: {cells}.** Reports of ICE and HateXScore that ask about such
+parts say so (`ece_perturbed`)."""
 
 Row = tuple[str, Callable[[Quality], str]]
 QUALITY_ROWS: tuple[Row, ...] = (
@@ -160,7 +158,7 @@ def quality_table(measured: dict[str, Quality]) -> str:
 def parts_table(parts: Sequence[PartCalibration]) -> str:
     """Calibration on parts of texts."""
     beyond = [one for one in excesses(parts) if abs(one.excess) > MOST_EXCESS]
-    cells = " and ".join(f"{one.kept:.0%} ({one.operator})" for one in beyond)
+    cells = ", ".join(f"{one.operator}, {one.kept:.0%} kept" for one in beyond)
     doubt = DOUBT.format(cells=cells, most=MOST_EXCESS) if beyond else ""
     rows = "\n".join(
         f"| {one.operator} | {one.kept:.0%} | {one.label} | {one.probability:.3f} | "
