@@ -146,6 +146,16 @@ TRANSPORT = frozenset({"metadata", "context", "webhook", "do_not_store_text"})  
 OF_PROVENANCE = frozenset({"model", "variant", "seed"})  # it has fields of its own for these
 
 
+class PartExcess(Message):
+    """How far a model's probabilities of parts of texts are off, beyond what chance explains."""
+
+    operator: Literal["delete", "mask"] = Field(description="what was done to the other words")
+    kept: float = Field(ge=0, le=1, description="share of the words that stayed")
+    excess: float = Field(
+        ge=-1, le=1, description="expected calibration error less its floor by chance"
+    )
+
+
 class ModelUse(Message):
     """Which weights answered: enough to ask the same model again."""
 
@@ -174,6 +184,11 @@ class ModelUse(Message):
         default_factory=dict,
         exclude_if=lambda thresholds: not thresholds,
         description="label → probability from which it is decided; absent: the likeliest is",
+    )
+    on_parts: tuple[PartExcess, ...] = Field(
+        default=(),
+        exclude_if=lambda parts: not parts,
+        description="how it is calibrated on parts of texts, where its card has it",
     )
 
     def __hash__(self) -> int:

@@ -114,7 +114,11 @@ def load_classifier(catalogue: Catalogue, entry: ModelEntry, adapt: Adapt) -> Lo
             languages=catalogue.languages(entry) or (),
             temperature=entry.temperature or (note.temperature if note else 1.0),
             use=use.model_copy(
-                update={"warnings": mapping.warnings, "thresholds": mapping.thresholds}
+                update={
+                    "warnings": mapping.warnings,
+                    "thresholds": mapping.thresholds,
+                    "on_parts": note.on_parts if note and entry.temperature is None else (),
+                }
             ),
             input=entry.input,
             overlong=entry.overlong,

@@ -8,6 +8,7 @@ Python writes them so that they read back bit for bit. Source: design.md §3; sp
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import Annotated, Any, ClassVar, Literal, Self
 
@@ -91,6 +92,28 @@ class Tokens(Message):
 def text_cut(model: str, share: float) -> str:
     """The warning of a text that was too long. share: of its characters, as `Tokens.read_share`."""
     return f"text-cut: {model} reads the first {share:.1%} of the text"
+
+
+MOST_EXCESS = 0.05
+
+
+def ece_perturbed(use: ModelUse, asked: Iterable[tuple[str, float]]) -> Iterator[str]:
+    """The warnings of probabilities of parts of texts, from a model that errs more on them.
+
+    asked: (operator, share of the text that stays); of each, the nearest that was measured counts.
+    """
+    nearest = (
+        min((one for one in use.on_parts if one.operator == operator),
+            key=lambda one: abs(one.kept - kept), default=None)
+        for operator, kept in asked
+    )  # fmt: skip
+    for one in dict.fromkeys(nearest):
+        if one is not None and abs(one.excess) > MOST_EXCESS:
+            yield (
+                f"ece_perturbed: with {one.kept:.0%} of the words left ({one.operator}) the "
+                f"probabilities of {use.name} are off by {one.excess:.2f} beyond what chance "
+                "explains (calibration error, see its card), and so may their differences be"
+            )
 
 
 class Row(Message):
