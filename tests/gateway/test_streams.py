@@ -18,6 +18,7 @@ from shared.errors import QuotaExceeded
 from shared.ledger import keys
 from shared.ledger.keys import Key
 from shared.settings import Settings
+from tests.answers import CheckedClient
 from tests.batches import Scene, line
 from tests.gateway.conftest import Opens
 from tests.gateway.pages.test_pages import entered, token
@@ -174,6 +175,6 @@ def test_a_page_hears_nothing_more_when_its_session_has_ended(
 def _end(browser: httpx.Client, session: str) -> None:
     """Log out in another window."""
     held = {"touchstone_session": session}
-    with httpx.Client(base_url=browser.base_url, cookies=held, timeout=SECONDS) as other:
+    with CheckedClient(base_url=browser.base_url, cookies=held, timeout=SECONDS) as other:
         out = other.post("/logout", data={"csrf": token(other.get("/jobs"))})
         assert out.status_code == 303
