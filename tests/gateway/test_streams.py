@@ -22,6 +22,7 @@ from tests.answers import CheckedClient
 from tests.batches import Scene, line
 from tests.gateway.conftest import Opens
 from tests.gateway.pages.test_pages import entered, token
+from tests.gateway.results import a_result
 from tests.gateway.test_events import events
 from tests.gateway.test_scores import GOOD, URL
 from tests.patience import SECONDS, looks
@@ -108,7 +109,7 @@ def test_a_stream_of_an_hour_goes_on_where_it_was(
     path = f"/v1/jobs/{client.post(URL, json=GOOD).json()['id']}/events"
     first = list(events(client, path))
     assert [name for _, name, _ in first] == ["job.queued"]  # no `end`: the browser comes back
-    finish_next(engine, {"score": 1})
+    finish_next(engine, a_result(1))
     rest = list(events(client, path, first[-1][0]))
     assert [name for _, name, _ in rest] == ["job.running", "job.succeeded", "end"]
 

@@ -17,6 +17,7 @@ from shared.ledger.webhooks import MOST_ENDPOINTS
 from shared.settings import Settings
 from tests.answers import CheckedClient
 from tests.gateway.conftest import Opens
+from tests.gateway.results import a_result
 from tests.gateway.serving import serving
 from tests.gateway.test_scores import GOOD, URL
 from tests.patience import SECONDS, eventually
@@ -213,7 +214,7 @@ def test_from_a_job_to_a_verified_request_and_its_replay(
     with receiving(refusing) as receiver, delivering(engine, hasty, threading.Event()):
         endpoint = made(client, url=receiver.url)
         job = client.post(URL, json=GOOD).json()
-        finish_next(engine, {"score": 0.25})
+        finish_next(engine, a_result(0.25))
         failed = settled(client, endpoint["id"], "failed")
         assert (failed["last_status"], failed["attempts"]) == (500, 2)
         assert "password" not in client.get(f"{HOOKS}/{endpoint['id']}/deliveries").text
