@@ -45,7 +45,7 @@ class StreamEvent(BaseModel):
 
 
 def _event(name: str, statuses: Any, data: type[BaseModel]) -> type[StreamEvent]:
-    events: Any = Literal["end", *statuses]  # type: ignore[valid-type]
+    events: Any = Literal["end", *statuses]
     fields: Any = {"event": (events, ...), "data": (_carrying(data), ...)}
     return create_model(name, __base__=StreamEvent, __doc__=StreamEvent.__doc__, **fields)
 

@@ -28,7 +28,7 @@ from services.registry import every_contract, metrics
 
 OTHER_REQUESTS = (BatchRequest, EndpointRequest, EndpointChange, RotationRequest, JobIds)
 OPENAPI_VERSION = "3.1.0"
-KEY = [{"key": []}]
+KEY: list[dict[str, list[str]]] = [{"key": []}]
 METHODS = ("get", "put", "post", "delete", "patch")
 SERVER = {"url": "/", "description": "the service that gave you this file"}
 LICENSE = {"name": "Apache-2.0", "identifier": "Apache-2.0"}

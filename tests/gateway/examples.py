@@ -26,6 +26,7 @@ from shared.service_contract import MetricContract
 from shared.settings import Settings
 from tests.answers import CheckedClient
 from tests.end_to_end.service import ROOT, serving
+from tests.gateway.breaking import taken_away, unnamed
 from tests.patience import SECONDS, eventually
 from tests.receivers import Receiver, receiving
 
@@ -234,9 +235,14 @@ def record() -> None:
 
 
 def store() -> None:
-    """Write `docs/openapi.json` anew."""
+    """Write `docs/openapi.json` anew, unless that breaks clients and the changelog hides it."""
     description = create_app(Settings()).openapi()
     named = [operation["operationId"] for _, operation in operations(description)]
+    if STORED.exists():
+        lost = taken_away(json.loads(STORED.read_text("utf-8")), description)
+        hidden = unnamed(lost, (ROOT / "CHANGELOG.md").read_text("utf-8"))
+        if hidden:
+            sys.exit(f"this breaks clients; name it in CHANGELOG.md first: {', '.join(hidden)}")
     text = json.dumps(description, ensure_ascii=False, indent=1)
     STORED.write_text(f"{text}\n", "utf-8")
     sys.stdout.write(f"{STORED.relative_to(ROOT)}: {len(named)} operations\n")

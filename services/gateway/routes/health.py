@@ -53,7 +53,7 @@ class ModelView(ModelCard):
     owned_by: str
     fault: str | None = Field(default=None, exclude=True)
     device: str
-    dtype: str
+    dtype: str  # type: ignore[assignment]  # as it was placed
     state: ModelState | None = Field(
         description="of the best worker that holds it; null where no worker reports it. `waiting`: "
         "for memory; `away`: its server cannot be reached; `absent`: its files are not there; "
