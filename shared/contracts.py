@@ -288,7 +288,10 @@ class Finding(NamedTuple):
 
 def _sent_with_a_verdict(schema: dict[str, Any]) -> None:
     """Both members have a default for results that were stored before there were verdicts."""
-    schema["required"] = [*schema.get("required", ()), "verdict", "reason"]
+    told = ("verdict", "reason")
+    schema["required"] = [*schema.get("required", ()), *told]
+    for name in told:
+        schema["properties"][name].pop("default", None)
 
 
 class Report(Message):

@@ -318,25 +318,33 @@ class Description(Message):
     )
 
 
-class AnswerType(TypeAdapter[Any]):
-    """The type of an operation's answer, to check it with and to describe it."""
+class AnswerType:
+    """The type of an operation's answer, to check it by and to describe it."""
 
     def __init__(self, hint: Any) -> None:
-        super().__init__(hint)
         self.hint = hint
+        self._adapter: TypeAdapter[Any] = TypeAdapter(hint)
+
+    def as_json(self, answer: Any) -> Any:
+        """Plain arrays."""
+        return self._adapter.dump_python(answer, mode="json")
+
+    def validated(self, answer: Any) -> Any:
+        """Raises ValidationError."""
+        return self._adapter.validate_python(answer)
 
 
 class Describe(Message):
     """Load the model, if need be, and say what it is."""
 
-    answer: ClassVar[Any] = AnswerType(Description)
+    answer: ClassVar[AnswerType] = AnswerType(Description)
     operation: Literal["describe"] = "describe"
 
 
 class Tokenize(Message):
     """How the model reads examples."""
 
-    answer: ClassVar[Any] = AnswerType(tuple[Tokens, ...])
+    answer: ClassVar[AnswerType] = AnswerType(tuple[Tokens, ...])
     operation: Literal["tokens"] = "tokens"
     examples: Examples
 
@@ -344,7 +352,7 @@ class Tokenize(Message):
 class JudgeExamples(Message):
     """Label probabilities of examples: (N, L)."""
 
-    answer: ClassVar[Any] = AnswerType(Matrix)
+    answer: ClassVar[AnswerType] = AnswerType(Matrix)
     operation: Literal["judge"] = "judge"
     examples: Examples
 
@@ -352,7 +360,7 @@ class JudgeExamples(Message):
 class ReadLabels(Message):
     """Label probabilities of examples, with their mass, uncertainty and how they were read."""
 
-    answer: ClassVar[Any] = AnswerType(tuple[Judgement, ...])
+    answer: ClassVar[AnswerType] = AnswerType(tuple[Judgement, ...])
     operation: Literal["judgements"] = "judgements"
     examples: Examples
 
@@ -360,7 +368,7 @@ class ReadLabels(Message):
 class JudgeRows(Message):
     """Label probabilities of variations of examples: (R, L) for each example."""
 
-    answer: ClassVar[Any] = AnswerType(list[Matrix])
+    answer: ClassVar[AnswerType] = AnswerType(list[Matrix])
     operation: Literal["judge_rows"] = "judge_rows"
     asked: Annotated[tuple[Rows, ...], Field(min_length=1, max_length=MOST)]
 
@@ -376,7 +384,7 @@ class JudgeWords(Message):
 class Probabilities(Message):
     """A classifier's label probabilities of plain texts: (N, L)."""
 
-    answer: ClassVar[Any] = AnswerType(Matrix)
+    answer: ClassVar[AnswerType] = AnswerType(Matrix)
     operation: Literal["probabilities"] = "probabilities"
     texts: Texts
 
@@ -384,7 +392,7 @@ class Probabilities(Message):
 class Truncated(Message):
     """Which texts are longer than the classifier reads: (N,)."""
 
-    answer: ClassVar[Any] = AnswerType(tuple[bool, ...])
+    answer: ClassVar[AnswerType] = AnswerType(tuple[bool, ...])
     operation: Literal["truncated"] = "truncated"
     texts: Texts
 
@@ -392,7 +400,7 @@ class Truncated(Message):
 class Attribute(Message):
     """Importance of the tokens of examples for a label each."""
 
-    answer: ClassVar[Any] = AnswerType(tuple[Attributions, ...])
+    answer: ClassVar[AnswerType] = AnswerType(tuple[Attributions, ...])
     operation: Literal["attributions"] = "attributions"
     examples: Examples
     targets: Annotated[tuple[Label, ...], Field(min_length=1, max_length=MOST)]
@@ -408,7 +416,7 @@ class Attribute(Message):
 class Generate(Message):
     """A completion of each prompt."""
 
-    answer: ClassVar[Any] = AnswerType(tuple[Completion, ...])
+    answer: ClassVar[AnswerType] = AnswerType(tuple[Completion, ...])
     operation: Literal["generate"] = "generate"
     prompts: Prompts
     sampling: Sampling = Sampling()
@@ -417,7 +425,7 @@ class Generate(Message):
 class ScoreCompletions(Message):
     """Token log-probabilities of a given completion after each prompt."""
 
-    answer: ClassVar[Any] = AnswerType(tuple[Completion, ...])
+    answer: ClassVar[AnswerType] = AnswerType(tuple[Completion, ...])
     operation: Literal["score"] = "score"
     prompts: Prompts
     completions: Annotated[tuple[Text, ...], Field(min_length=1, max_length=MOST)]
@@ -432,7 +440,7 @@ class ScoreCompletions(Message):
 class Compare(Message):
     """Similarities of pairs, (N,) in [0, 1]."""
 
-    answer: ClassVar[Any] = AnswerType(Vector)
+    answer: ClassVar[AnswerType] = AnswerType(Vector)
     operation: Literal["similarities"] = "similarities"
     pairs: Annotated[tuple[Pair, ...], Field(min_length=1, max_length=MOST)]
 

@@ -192,7 +192,7 @@ def perform(operation: Any, models: Models, name: str) -> Any:
 
     Raises BadInput where this kind of model cannot do what is asked.
     """
-    return operation.answer.dump_python(_performed(operation, models, name), mode="json")
+    return operation.answer.as_json(_performed(operation, models, name))
 
 
 def _performed(operation: Message, models: Models, name: str) -> Any:

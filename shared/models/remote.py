@@ -19,7 +19,7 @@ from typing import Any, Literal
 import numpy as np
 import redis
 from kombu.exceptions import OperationalError
-from pydantic import Field, TypeAdapter, ValidationError
+from pydantic import Field, ValidationError
 from redis.exceptions import RedisError
 
 from shared import telemetry
@@ -185,8 +185,7 @@ def ask(service: ModelService, model: str, operation: Any) -> Any:
         raise Unavailable(f"the reply of {model!r} cannot be read: {error}") from None
     if reply.refusal is not None:
         raise _error(reply.refusal, model)
-    answer: TypeAdapter[Any] = type(operation).answer
-    return answer.validate_python(reply.answer)
+    return type(operation).answer.validated(reply.answer)
 
 
 def _error(refusal: RemoteRefusal, model: str) -> ScoringError:

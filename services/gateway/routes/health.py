@@ -8,7 +8,6 @@ from fastapi import APIRouter
 from fastapi.responses import JSONResponse, Response
 from prometheus_client import CONTENT_TYPE_LATEST
 from pydantic import BaseModel, Field
-from pydantic.json_schema import SkipJsonSchema
 from sqlalchemy import text
 from starlette.concurrency import run_in_threadpool
 
@@ -54,7 +53,7 @@ class ModelView(ModelCard):
     owned_by: str
     fault: str | None = Field(default=None, exclude=True)
     device: str
-    dtype: str
+    dtype: str  # type: ignore[assignment]  # as it was placed
     state: ModelState | None = Field(
         description="of the best worker that holds it; null where no worker reports it. `waiting`: "
         "for memory; `away`: its server cannot be reached; `absent`: its files are not there; "
@@ -62,8 +61,8 @@ class ModelView(ModelCard):
     )
     error: str | None = Field(description="why it is not ready")
     since: int | None = Field(description="when it came into this state; unix seconds")
-    bytes: SkipJsonSchema[None] | int = Field(default=None, description="of its files")
-    memory: SkipJsonSchema[None] | int = Field(default=None, description="that it needs; bytes")
+    bytes: int | None = Field(description="of its files; null where no worker has placed it")
+    memory: int | None = Field(description="that it needs, an estimate in bytes; null likewise")
 
 
 class ModelList(BaseModel):
@@ -187,6 +186,8 @@ def _shown(gateway: State) -> list[dict[str, Any]]:
             "object": "model",
             "created": catalogue.changed,
             "owned_by": owners.get(card.name, LOCAL),
+            "bytes": None,
+            "memory": None,
         }
         | card.model_dump(mode="json", exclude={"fault"})
         | _state(card, states.get(card.name))
