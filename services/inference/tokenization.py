@@ -78,12 +78,15 @@ class EncoderReading:
     tokens: Tokens
     segments: tuple[int, ...]  # (T,); empty where the model has none or all are 0
     vocabulary: int
+    nothing: Ids = ()  # what stands for a row without tokens, where texts have no frame
 
     def row(self, row: Row) -> EncoderRow:
         """One variation. Raises BadInput where it has no token, or names one that is not there."""
         ids = replaced_ids(self.tokens.ids, row, self.vocabulary)
         kept = kept_positions(row, len(ids))
         if not kept:
+            if self.nothing:
+                return EncoderRow(self.nothing)
             raise BadInput("a row keeps no token", pointer="/rows")
         segments = [self.segments[place] for place in kept] if self.segments else ()
         return EncoderRow([ids[place] for place in kept], segments)
@@ -111,6 +114,7 @@ class EncoderReader:
         self._has_input = weights.input is not None
         self._name = weights.use.name
         self._refuses = weights.overlong == "refuse"
+        self._nothing = _nothing(weights.tokenizer)
         self._lock = PriorityLock()
 
     def ids(self, texts: Sequence[str], *, cut: bool) -> list[list[int]]:
@@ -127,7 +131,7 @@ class EncoderReader:
                 encoded = self._tokenizer([written[n] for n in some], verbose=False, **limit)
             if cut:
                 self._demand_whole(encoded.encodings or ())
-            rows += encoded["input_ids"]
+            rows += [ids or list(self._nothing) for ids in encoded["input_ids"]]
         return rows
 
     def _demand_whole(self, encodings: Sequence[Any]) -> None:
@@ -172,7 +176,8 @@ class EncoderReader:
     def _reading(self, encoding: Any, sides: Sequence[Side]) -> EncoderReading:
         has_segments = "token_type_ids" in self._tokenizer.model_input_names
         segments = tuple(encoding.type_ids) if has_segments and any(encoding.type_ids) else ()
-        return EncoderReading(self._tokens(encoding, sides), segments, self._vocabulary)
+        tokens = self._tokens(encoding, sides)
+        return EncoderReading(tokens, segments, self._vocabulary, self._nothing)
 
     def _tokens(self, encoding: Any, sides: Sequence[Side]) -> Tokens:
         placed = [
@@ -190,6 +195,15 @@ class EncoderReader:
             pad_id=self._tokenizer.pad_token_id,
             mask_text=_mask_text(self._tokenizer),
         )
+
+
+def _nothing(tokenizer: Any) -> Ids:
+    """Of a tokenizer that puts no frame around a text (GPT-2): the token that begins, else ends
+    one."""
+    if tokenizer("", verbose=False)["input_ids"]:
+        return ()
+    named = (tokenizer.bos_token_id, tokenizer.eos_token_id, tokenizer.pad_token_id)
+    return tuple(token for token in named if token is not None)[:1]
 
 
 def _mask_text(tokenizer: Any) -> str | None:
