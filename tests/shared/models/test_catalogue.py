@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import subprocess
 import sys
 import tomllib
@@ -263,6 +264,23 @@ def test_relative_folders_start_at_the_file(tmp_path: Path) -> None:
     catalogue = loaded(tmp_path, model("path:model"))
     assert catalogue.describe()[0].sha256 == hashlib.sha256(b"weights").hexdigest()
     assert catalogue.describe()[0].revision == "local"
+
+
+def test_a_card_says_which_weights_answer_and_whose_they_are(tmp_path: Path) -> None:
+    (tmp_path / "model").mkdir()
+    weights = tmp_path / "model" / "model.safetensors"
+    weights.write_bytes(b"weights")
+    os.utime(weights, (7, 7))
+    catalogue = loaded(tmp_path, model("path:model"))
+    [card] = catalogue.describe({"m": "f" * 64})  # as a worker loaded them, before they changed
+    assert (card.sha256, card.created, card.owned_by) == ("f" * 64, 7, "local")
+    [unread] = catalogue.describe(hashed=False)
+    assert unread.sha256 is None
+    served = loaded(tmp_path, model(SERVER, "causal"))
+    [card] = served.describe()
+    assert (card.created, card.owned_by) == (served.changed, "v")
+    shipped = load_catalogue(ROOT / "models.toml").describe()
+    assert {card.owned_by for card in shipped} == {"embedded"}
 
 
 def test_a_sharded_models_hash_names_every_shard(tmp_path: Path) -> None:
