@@ -48,7 +48,7 @@ from shared.contracts import (
     Parameter,
     Variant,
 )
-from shared.models.prompt_table import PromptKeys
+from shared.models.prompt_table import PromptKeys, prompt_tokens
 from shared.service_contract import FormField, MetricContract, SurprisingRule
 from shared.work import Size, Work, words_of
 
@@ -365,15 +365,8 @@ def _works(request: HatexscoreRequest, reads: int) -> Iterator[Work]:
         tokens = Size("tokens of `text`", max(1, min(words_of(request.text), reads)), "/text")
         yield Work((draws, tokens, variants))
         if request.prompt is not None:
-            around = Size("tokens of `prompt`", _prompt_tokens(request.prompt), "/prompt")
+            around = Size("tokens of `prompt`", prompt_tokens(request.prompt), "/prompt")
             yield Work((draws, around, variants))
-
-
-def _prompt_tokens(prompt: PromptKeys) -> int:
-    """Of its words, and of what the model may write before its label."""
-    words = sum(words_of(part or "") for part in (prompt.system, prompt.policy, prompt.user))
-    written = prompt.draws * prompt.reasoning_tokens if prompt.thinking == "before" else 0
-    return max(1, words + written)
 
 
 def needs(request: HatexscoreRequest) -> tuple[str, ...]:

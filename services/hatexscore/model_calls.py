@@ -39,7 +39,7 @@ from shared.metric import Collected
 from shared.models.calls import Example, text_cut
 from shared.models.judgement import Judgement, Unread, low_mass
 from shared.models.ports import models
-from shared.models.prompt_table import PromptKeys
+from shared.models.prompt_table import OF_THE_MODEL, PromptKeys
 from shared.statistics.draws import other_runs
 from shared.statistics.placements import Places, Runs, runs_of
 from shared.statistics.seeds import generator
@@ -158,7 +158,7 @@ def _classifier_texts(
 
 def _hateful_labels(request: HatexscoreRequest, name: str) -> tuple[str, ...]:
     """The model's labels on the hateful side of the vocabulary in force. Raises BadInput."""
-    with pointing_to("/model"):
+    with pointing_to("/model", only=OF_THE_MODEL):
         example = Example(text=request.text, prompt=request.prompt)
         labels = models().judge(name).labels_of(example)
     found = hateful_labels(request, labels)

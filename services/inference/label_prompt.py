@@ -62,8 +62,8 @@ class LabelPrompt:
         self._is_chat = (table.style or ("chat" if tokenizer.chat_template else "raw")) == "chat"
         if self._is_chat and not tokenizer.chat_template:
             raise ValueError("prompt.style: its tokenizer has no chat template")
-        if self._turns[0].role == "system" and not self._is_chat:
-            raise ValueError("prompt.system: its tokenizer has no chat template")
+        if (table.system or table.after) and not self._is_chat:
+            raise ValueError("prompt.system, prompt.after: its tokenizer has no chat template")
         self._slots = asked_for(self._turns)
         self._frame = self._framed()
         if {match[1] for match in SLOT.finditer(self._frame)} != self._slots:

@@ -51,6 +51,7 @@ from shared.models.labels import (
     label_mapping,
     thresholds,
 )
+from shared.models.presets import versioned
 from shared.models.prompt_table import PromptTable
 from shared.numerics import promised
 
@@ -219,6 +220,7 @@ def _verified(catalogue: Catalogue, entry: ModelEntry) -> tuple[Path, ModelUse]:
         name=entry.name,
         revision=catalogue.revision(entry),
         sha256=sha256,
+        preset=versioned(entry.preset),
         device=device,
         dtype=dtype,
         # a classifier's rows have 16 tokens and more (`padded_width`); of others any number

@@ -39,7 +39,7 @@ from shared.models.embedded import (
 from shared.models.entry import Dtype, ModelEntry, fixed_kind
 from shared.models.hashes import files_state, folder_sha256
 from shared.models.labels import Activation, Head, LabelMapping, label_mapping
-from shared.models.presets import preset, with_preset
+from shared.models.presets import preset, versioned, with_preset
 from shared.models.prompt_table import (
     NOT_ALLOWED,
     PromptKeys,
@@ -339,7 +339,7 @@ class Catalogue:
             languages=None,
             dtype=SERVER if entry.is_served else entry.dtype,
             device=SERVER if entry.is_served else entry.device,
-            preset=f"{entry.preset}@{preset(entry.preset).version}" if entry.preset else None,
+            preset=versioned(entry.preset),
             licence=entry.licence,
             card=entry.card,
         )

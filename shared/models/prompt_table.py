@@ -25,6 +25,7 @@ from pydantic import (
 from shared.contracts import MAX_TEXT, Message
 from shared.errors import BadInput
 from shared.models.labels import Task
+from shared.work import words_of
 
 if TYPE_CHECKING:  # an example may hold a prompt of its own
     from shared.models.calls import Example
@@ -35,6 +36,8 @@ LabelName = Annotated[str, StringConstraints(min_length=1, max_length=64)]
 PLACEHOLDERS = ("text", "premise", "hypothesis", "policy", "labels", "language")
 FROM_USERS = frozenset({"text", "premise", "hypothesis"})
 NOT_ALLOWED = "the entry of {!r} allows no prompt of a request (allow_request_prompt)"
+# where a metric is refused for its judge, and not for a prompt that its request brought
+OF_THE_MODEL = (None, "/model", "/template", "/template/verbalizers", "/text", "/text_pair")
 _FIELD = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
 
 _ANSWER = "Answer with one of: {labels}.\nAnswer:"
@@ -126,6 +129,9 @@ class PromptKeys(Message):
     system: Template | None = None
     policy: Template | None = Field(default=None, description="what `{policy}` stands for")
     user: Template | None = Field(default=None, description="else the task's own question")
+    after: Template | None = Field(
+        default=None, description="a further turn of the user, after the text's (Granite Guardian)"
+    )
     answer_prefix: str = Field(
         default="", max_length=1_000, description="what the model writes before its label"
     )
@@ -142,7 +148,7 @@ class PromptKeys(Message):
     reasoning_tokens: int = Field(default=512, ge=1, le=32_768)
     draws: int = Field(default=1, ge=1, le=64, description="of the reasoning; P is their mean")
 
-    @field_validator("system", "policy", "user")
+    @field_validator("system", "policy", "user", "after")
     @classmethod
     def _placeholders_are_known(cls, template: str | None) -> str | None:
         if template is not None:
@@ -153,13 +159,14 @@ class PromptKeys(Message):
     def _parts_fit(self) -> Self:
         if "policy" in placeholders(self.policy):
             raise ValueError("`policy` cannot hold {policy}")
-        for name, template in (("system", self.system), ("policy", self.policy)):
+        own = {"system": self.system, "policy": self.policy, "after": self.after}
+        for name, template in own.items():
             if held := sorted(placeholders(template) & FROM_USERS):
                 raise ValueError(f"`{name}` must not hold {{{held[0]}}}: users' text is for `user`")
         if self.user is not None and not placeholders(self.user) & FROM_USERS:
             raise ValueError("`user` must hold {text}, or {premise} and {hypothesis}")
-        if self.style == "raw" and self.system is not None:
-            raise ValueError("style `raw` has no `system`: `user` is the whole prompt")
+        if self.style == "raw" and (self.system or self.after):
+            raise ValueError("style `raw` has no `system` and no `after`: `user` is all of it")
         return self
 
     @model_validator(mode="after")
@@ -184,7 +191,7 @@ class PromptTable(PromptKeys):
     def _whole(self) -> Self:
         if self.policy is not None and self.policy_file is not None:
             raise ValueError("`policy` and `policy_file`: give one of the two")
-        asked = placeholders(self.user) | placeholders(self.system)
+        asked = placeholders(self.user) | placeholders(self.system) | placeholders(self.after)
         if "policy" in asked and self.policy is None and self.policy_file is None:
             raise ValueError("{policy} is used, and neither `policy` nor `policy_file` is given")
         if self.draws > 1 and self.thinking == "off":
@@ -231,6 +238,13 @@ def overridden(table: PromptTable | None, asked: PromptKeys | None) -> PromptTab
     return PromptTable.model_validate(own | asked.model_dump(exclude_unset=True))
 
 
+def prompt_tokens(prompt: PromptKeys) -> int:
+    """At most so many, of its words and of what the model may write before its label."""
+    parts = (prompt.system, prompt.policy, prompt.user, prompt.after)
+    written = prompt.draws * prompt.reasoning_tokens if prompt.thinking == "before" else 0
+    return max(1, sum(words_of(part or "") for part in parts) + written)
+
+
 def first_reason(error: ValueError) -> str:
     """In a line, without what was sent."""
     if isinstance(error, ValidationError):
@@ -272,7 +286,8 @@ def prompt_turns(table: PromptTable, task: Task) -> tuple[PromptTurn, ...]:
     asked = table.user or QUESTIONS[task]
     shown = [turn for shot in _shots(table) for turn in _shown(table, asked, values, shot)]
     system = [PromptTurn("system", filled(table.system, values))] if table.system else []
-    return (*system, *shown, PromptTurn("user", filled(asked, values)))
+    after = [PromptTurn("user", filled(table.after, values))] if table.after else []
+    return (*system, *shown, PromptTurn("user", filled(asked, values)), *after)
 
 
 def _shots(table: PromptTable) -> tuple[Shot, ...]:
@@ -294,6 +309,8 @@ def _shown(
     # the operator's own words, each piece: no place for a user's text is left in it
     told = "".join(piece.text for piece in filled(asked, {**values, **shot.values}))
     yield PromptTurn("user", (Piece(told),))
+    if table.after:
+        yield PromptTurn("user", filled(table.after, values))
     yield PromptTurn("assistant", (Piece(table.answer_prefix + words[0]),))
 
 

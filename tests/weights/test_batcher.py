@@ -269,16 +269,19 @@ def test_a_model_that_was_let_go_of_is_freed_by_its_idle_queue(
 ) -> None:
     """The queue's thread holds the model; without rows for a while it ends."""
     monkeypatch.setattr("services.weights.batcher.IDLE_SECONDS", 0.05)
-    recorder = Recorder()
-    batcher = recorder.batcher()
-    assert batcher.submit([20]).result(SECONDS) == [400]
-    eventually(lambda: batcher._thread is None, "the thread ends", every=0.02)
-    assert batcher.submit([21]).result(SECONDS) == [441]  # another one starts
-    gone = weakref.ref(recorder)
-    del recorder, batcher
+
+    def used() -> weakref.ref[Recorder]:
+        recorder = Recorder()
+        batcher = recorder.batcher()
+        assert batcher.submit([20]).result(SECONDS) == [400]
+        eventually(lambda: batcher._thread is None, "the thread ends", every=0.02)
+        assert batcher.submit([21]).result(SECONDS) == [441]  # another one starts
+        return weakref.ref(recorder)
+
+    model = used()
 
     def is_freed() -> bool:
         gc.collect()
-        return gone() is None
+        return model() is None
 
     eventually(is_freed, "it is freed", every=0.05)

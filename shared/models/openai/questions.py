@@ -6,6 +6,8 @@ last and never expanded again. Source: specs "models" §1.3.
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -15,6 +17,7 @@ from shared.models.entry import ModelEntry
 from shared.models.labels import Task
 from shared.models.prompt_table import (
     NOT_ALLOWED,
+    PromptKeys,
     PromptTable,
     asked_for,
     first_reason,
@@ -92,6 +95,22 @@ def _of_table(example: Example, table: PromptTable, task: Task) -> Question:
     said = [Turn.model_construct(role=one.role, content=one.written(texts)) for one in turns]
     prompt = Prompt.model_construct(text=None, turns=tuple(said), draw=None)
     return Question(prompt, words, table.answer_prefix, table)
+
+
+def prompt_sha256(entry: ModelEntry, own: PromptKeys | None = None) -> str | None:
+    """Of the turns around an empty text and the answer's prefix, as JSON; None: it has no prompt of
+    its own. How its server writes them out is the server's affair. Raises BadInput."""
+    table = _table(Example(text="", prompt=own), entry)
+    if table is None or table.verbalizers is None:
+        return None
+    try:
+        turns = prompt_turns(table, entry.task or "hate")
+    except ValueError:  # whoever asks is told
+        return None
+    empty = dict.fromkeys(asked_for(turns), "")
+    said = [[turn.role, turn.written(empty)] for turn in turns]
+    told = [said, table.answer_prefix, table.template_kwargs]
+    return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
 
 
 def _raw(text: str) -> Prompt:

@@ -1,4 +1,4 @@
-"""`requests_per_minute`: no minute holds more, whoever sends them; without Redis a process's own."""
+"""`requests_per_minute`: no minute holds more, whoever sends; without Redis a process's own."""
 
 from __future__ import annotations
 
