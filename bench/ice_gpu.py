@@ -148,7 +148,7 @@ class OneModel:
     def __init__(self, model: LocalLanguageModel) -> None:
         self._model = model
 
-    def reader(self, _name: str) -> str | None:
+    def reader_of(self, _name: str) -> str | None:
         return None
 
     def kind(self, name: str) -> ModelKind:

@@ -114,7 +114,7 @@ class FakeModels:
 
     model = FakeModel()
 
-    def reader(self, _name: str) -> str | None:
+    def reader_of(self, _name: str) -> str | None:
         return None
 
     def kind(self, name: str) -> ModelKind:

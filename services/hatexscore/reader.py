@@ -115,7 +115,7 @@ def _with_reader(request: HatexscoreRequest, parsed: ParsedExplanation) -> Hatex
     if request.reader != "auto" or request.reader_model is not None or not unruled:
         return request
     with suppress(BadInput):
-        named = models().reader(request.model or DEFAULT_MODEL)
+        named = models().reader_of(request.model or DEFAULT_MODEL)
         return request.model_copy(update={"reader_model": named}) if named else request
     return request
 

@@ -50,7 +50,7 @@ class LocalModels:
         """What is configured under this name."""
         return self._catalogue.entry(name).kind
 
-    def reader(self, name: str) -> str | None:
+    def reader_of(self, name: str) -> str | None:
         """The language model that reads explanations beside this one, as its entry says."""
         return self._catalogue.entry(name).reader_model
 

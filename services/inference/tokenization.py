@@ -147,6 +147,8 @@ class EncoderReader:
         """(N,) examples as read, cut to what the model reads. BadInput where one has a template."""
         if any(example.template is not None for example in examples):
             raise BadInput("an encoder takes no template", pointer="/template")
+        if any(example.prompt is not None for example in examples):
+            raise BadInput("an encoder takes no prompt", pointer="/prompt")
         sides = [self._sides.of(example) for example in examples]
         found: dict[int, EncoderReading] = {}
         for paired in (False, True):  # one call of the tokenizer each

@@ -138,7 +138,7 @@ class Models(Protocol):
     def kind(self, name: str) -> ModelKind:
         """What is configured under this name."""
 
-    def reader(self, name: str) -> str | None:
+    def reader_of(self, name: str) -> str | None:
         """The language model that reads explanations beside this one, as its entry says."""
 
     def judge(self, name: str) -> Judge:

@@ -484,7 +484,7 @@ class QueueModels:
     def kind(self, name: str) -> ModelKind:
         return self._catalogue.entry(name).kind
 
-    def reader(self, name: str) -> str | None:
+    def reader_of(self, name: str) -> str | None:
         """The language model that reads explanations beside this one, as its entry says."""
         return self._catalogue.entry(name).reader_model
 

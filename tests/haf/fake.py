@@ -80,7 +80,7 @@ class FakeModels:
     name: str = ""
     languages: tuple[str, ...] = ("*",)
 
-    def reader(self, _name: str) -> str | None:
+    def reader_of(self, _name: str) -> str | None:
         return None
 
     def kind(self, name: str) -> ModelKind:

@@ -133,7 +133,7 @@ class StubModels:
 
     own: StubJudge
 
-    def reader(self, _name: str) -> str | None:
+    def reader_of(self, _name: str) -> str | None:
         return None
 
     def kind(self, name: str) -> ModelKind:

@@ -121,7 +121,7 @@ class PlantedModels:
 
     own: PlantedJudge
 
-    def reader(self, _name: str) -> str | None:
+    def reader_of(self, _name: str) -> str | None:
         return None
 
     def kind(self, name: str) -> ModelKind:

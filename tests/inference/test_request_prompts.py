@@ -31,6 +31,12 @@ def model_of(folder: Path, prompt: str = VERBALIZERS, more: str = "") -> LocalLa
     return found
 
 
+@pytest.fixture(autouse=True)
+def _any_mass_will_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Random weights would say anything."""
+    monkeypatch.setattr("shared.models.judgement.NO_MASS", 0.0)
+
+
 @pytest.fixture
 def llama(tmp_path: Path) -> Path:
     return save_llama(tmp_path / "llama", reads=512)

@@ -158,8 +158,8 @@ def test_shots_are_turns_of_a_chat(double: LanguageModelDouble) -> None:
         before = len(double.asked)
         [own] = served.judgements([Example(text="We lost", prompt=keys)])
         assert own.prompt_sha256 not in (None, served.use.prompt_sha256)
+        kwargs = PromptKeys(template_kwargs={"enable_thinking": True})
         with pytest.raises(BadInput, match="stands in its entry") as caught:
-            kwargs = PromptKeys(template_kwargs={"enable_thinking": True})
             served.judgements([Example(text="We lost", prompt=kwargs)])
     assert caught.value.pointer == "/prompt"
     [*_, asked] = [body for _, body, _ in double.asked[:before] if "messages" in body]
