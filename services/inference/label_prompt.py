@@ -124,6 +124,6 @@ class LabelPrompt:
                     add_generation_prompt=self._table.add_generation_prompt,
                     **self._table.template_kwargs,
                 )
-        except jinja2.TemplateError as error:
+        except (jinja2.TemplateError, TypeError) as error:
             raise ValueError(f"prompt: its chat template refuses it: {error}") from error
         return text

@@ -61,6 +61,9 @@ class Reasoner:
         )
         tail = tuple(token.id for token in self.encoder.tokens(context))
         strings = self.reader.strings(context, prompt.verbalizers)
+        most = max(len(one) for several in strings for one in several)
+        room = self.longest - len(reading.tokens.ids) - most + 1
+        tail = tail[-room:]  # read in pieces it may be longer than it was written
         own = CausalReading(
             reading.tokens, reading.labels, strings, reading.vocabulary, reading.first, prompt
         )

@@ -12,7 +12,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Protocol, Self
 
 from pydantic import (
     Field,
@@ -27,9 +27,6 @@ from shared.errors import BadInput
 from shared.models.labels import Task
 from shared.work import words_of
 
-if TYPE_CHECKING:  # an example may hold a prompt of its own
-    from shared.models.calls import Example
-
 Template = Annotated[str, StringConstraints(min_length=1, max_length=50_000)]
 Verbalizer = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 LabelName = Annotated[str, StringConstraints(min_length=1, max_length=64)]
@@ -38,6 +35,23 @@ FROM_USERS = frozenset({"text", "premise", "hypothesis"})
 NOT_ALLOWED = "the entry of {!r} allows no prompt of a request (allow_request_prompt)"
 # where a metric is refused for its judge, and not for a prompt that its request brought
 OF_THE_MODEL = (None, "/model", "/template", "/template/verbalizers", "/text", "/text_pair")
+NO_VARIABLES = frozenset(  # what else Transformers' `apply_chat_template` takes
+    [
+        "add_generation_prompt",
+        "chat_template",
+        "continue_final_message",
+        "conversation",
+        "max_length",
+        "messages",
+        "padding",
+        "return_assistant_tokens_mask",
+        "return_dict",
+        "return_tensors",
+        "tokenize",
+        "tokenizer_kwargs",
+        "truncation",
+    ]
+)
 _FIELD = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
 
 _ANSWER = "Answer with one of: {labels}.\nAnswer:"
@@ -147,6 +161,13 @@ class PromptKeys(Message):
     )
     reasoning_tokens: int = Field(default=512, ge=1, le=32_768)
     draws: int = Field(default=1, ge=1, le=64, description="of the reasoning; P is their mean")
+
+    @field_validator("template_kwargs")
+    @classmethod
+    def _are_the_templates_own(cls, given: dict[str, Any]) -> dict[str, Any]:
+        if strange := sorted(given.keys() & NO_VARIABLES):
+            raise ValueError(f"{strange[0]} is no variable of a chat template")
+        return given
 
     @field_validator("system", "policy", "user", "after")
     @classmethod
@@ -327,7 +348,17 @@ def asked_for(turns: Sequence[PromptTurn]) -> frozenset[str]:
     return frozenset(name for name in inserted if name)
 
 
-def sent_texts(example: Example, asked: Collection[str]) -> dict[str, str]:
+class SentTexts(Protocol):
+    """What a user sent to be judged: `shared.models.calls.Example`."""
+
+    @property
+    def text(self) -> str: ...
+
+    @property
+    def text_pair(self) -> str | None: ...
+
+
+def sent_texts(example: SentTexts, asked: Collection[str]) -> dict[str, str]:
     """Placeholder → what the user sent for it. Raises BadInput for a pair where the prompt asks
     about one text, and the other way round."""
     values = {"text": example.text}
