@@ -148,6 +148,9 @@ class OneModel:
     def __init__(self, model: LocalLanguageModel) -> None:
         self._model = model
 
+    def reader_of(self, _name: str) -> str | None:
+        return None
+
     def kind(self, name: str) -> ModelKind:
         """Causal."""
         return "causal"

@@ -163,7 +163,13 @@ class ModelUse(Message):
     prompt_sha256: str | None = Field(
         default=None,
         exclude_if=lambda sha256: sha256 is None,
-        description="of the prompt that a causal model judges by, around an empty text",
+        description="of the prompt that a causal model judges by, around an empty text; of one "
+        "behind a server, of its turns as JSON",
+    )
+    preset: Annotated[str, Word] | None = Field(
+        default=None,
+        exclude_if=lambda preset: preset is None,
+        description="the bundle of keys, prompt included, that its entry names, as name@version",
     )
     warnings: tuple[Annotated[str, Word], ...] = Field(
         default=(),

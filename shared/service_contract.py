@@ -64,6 +64,7 @@ class ServiceContract:
     cost: Cost | None = None  # how much work a request asks for; see `shared.work`
     needs: Callable[[Any], tuple[str, ...]] | None = None  # abilities of its model that a request
     # needs; see `shared.models.abilities`
+    writers: tuple[str, ...] = ()  # fields of a request that name a language model besides
     labels: tuple[str, ...] = ()  # canonical labels that a model must tell where "judge" is needed
     fits: Callable[[Any, tuple[str, ...]], bool] | None = None  # whether a model of these labels
     # can be asked by this request; absent: it must tell all of `labels`

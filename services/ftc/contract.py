@@ -20,7 +20,8 @@ from services.ftc.report import (
     NliLabel,
     Study,
 )
-from shared.contracts import MAX_TEXT, Input, LanguageRequest, Message, ModelName
+from shared.contracts import MAX_TEXT, Input, LanguageRequest, Message, ModelName, Parameter
+from shared.models.prompt_table import PromptKeys, prompt_tokens
 from shared.service_contract import FormField, MetricContract, SurprisingRule
 from shared.work import Size, Work, words_of
 
@@ -57,6 +58,11 @@ class FtcRequest(LanguageRequest):
     )
     label: NliLabel | None = Field(
         default=None, description="the explained label; if absent, the model's own (faithfulness)"
+    )
+    prompt: Annotated[PromptKeys | None, Parameter] = Field(
+        default=None,
+        description="how a causal model or a chat server is asked for the three labels, in the "
+        "place of its entry's `prompt`, key by key, where that allows it (`allow_request_prompt`)",
     )
     extractor: Literal["rules", "llm"] = Field(
         default="rules", description="what makes the counterfactuals; not used if they are sent"
@@ -141,6 +147,7 @@ def cost(request: FtcRequest, reads: int) -> Sequence[Work]:
     """At most so much: where nothing is extracted, nothing is asked."""
     made = 1 if request.label in ("entailment", "contradiction") else COUNTERFACTUALS
     words = max(1, min(reads, words_of(request.premise) + words_of(request.hypothesis)))
+    words += prompt_tokens(request.prompt) if request.prompt else 0
     draws = Size("texts of a counterfactual (`draws` and two)", 2 + request.draws, "/draws")
     kinds = Size("counterfactuals", made)
     tokens = Size("tokens of `premise` and `hypothesis`", words, "/premise")
@@ -163,6 +170,7 @@ CONTRACT = MetricContract(
     default_model=DEFAULT_MODEL,
     cost=cost,
     needs=lambda _: ("judge",),
+    writers=("writer",),
     labels=LABELS,
     examples={
         "entailment": _ENTAILMENT,

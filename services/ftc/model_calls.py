@@ -24,9 +24,11 @@ from shared.models.calls import Example, text_cut
 from shared.models.judgement import Judgement, low_mass
 from shared.models.labels import decided
 from shared.models.ports import Judge, models
+from shared.models.prompt_table import OF_THE_MODEL, PromptKeys
 from shared.statistics.ranks import TIE
 
 Pair = tuple[str, str]  # premise, hypothesis
+Asked = tuple[str, str | None]  # a model, and a request's prompt for it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,11 +46,13 @@ def explained_labels(requests: Sequence[FtcRequest]) -> list[NliLabel]:
     """The explained label of each request: as sent, else the model's answer."""
     unlabelled = [request for request in requests if request.label is None]
     answers = {
-        name: NliAnswers(name, [(r.premise, r.hypothesis) for r in unlabelled if _model(r) == name])
-        for name in dict.fromkeys(map(_model, unlabelled))
+        asked: NliAnswers(
+            asked, [(r.premise, r.hypothesis) for r in unlabelled if _asked(r) == asked]
+        )
+        for asked in dict.fromkeys(map(_asked, unlabelled))
     }
     return [
-        request.label or answers[_model(request)].label_of(request.premise, request.hypothesis)
+        request.label or answers[_asked(request)].label_of(request.premise, request.hypothesis)
         for request in requests
     ]
 
@@ -75,11 +79,11 @@ def ask_models(
 ) -> list[FtcCollected]:
     """The model's answers for every request. Raises BadInput for a model without the labels."""
     both = list(zip(requests, derived, strict=True))
-    requested: dict[str, list[Pair]] = {}
+    requested: dict[Asked, list[Pair]] = {}
     for request, own in both:
-        requested.setdefault(_model(request), []).extend(pairs(request, own))
-    answers = {name: NliAnswers(name, some) for name, some in requested.items()}
-    return [_collected(answers[_model(request)], request, own) for request, own in both]
+        requested.setdefault(_asked(request), []).extend(pairs(request, own))
+    answers = {asked: NliAnswers(asked, some) for asked, some in requested.items()}
+    return [_collected(answers[_asked(request)], request, own) for request, own in both]
 
 
 def _scored_pairs(request: FtcRequest, derived: FtcHypotheses) -> list[Pair]:
@@ -140,22 +144,31 @@ def _model(request: FtcRequest) -> str:
     return request.model or DEFAULT_MODEL
 
 
+def _asked(request: FtcRequest) -> Asked:
+    own = request.prompt.model_dump_json(exclude_unset=True) if request.prompt else None
+    return _model(request), own
+
+
 class NliAnswers:
     """One model's answers to pairs of sentences: one call, looked up by pair."""
 
-    def __init__(self, name: str, requested: Sequence[Pair]) -> None:
+    def __init__(self, asked: Asked, requested: Sequence[Pair]) -> None:
+        name, own = asked
         self._name = name
+        prompt = PromptKeys.model_validate_json(own) if own else None
         self._model: Judge = models().judge(name)
         distinct = list(dict.fromkeys(requested))
-        examples = [_example(pair) for pair in distinct]
-        with pointing_to("/model"):
-            self._order = _columns(self._model.labels_of(_example(("", ""))), name)
+        examples = [_example(pair, prompt) for pair in distinct]
+        with pointing_to("/model", only=OF_THE_MODEL):
+            self._order = _columns(self._model.labels_of(_example(("", ""), prompt)), name)
         found = self._model.judgements(examples) if examples else []
         self._found = dict(zip(distinct, found, strict=True))
 
     @property
     def use(self) -> ModelUse:
-        return self._model.use
+        use = self._model.use
+        brought = next((one.prompt_sha256 for one in self._found.values()), None)
+        return use if brought is None else use.model_copy(update={"prompt_sha256": brought})
 
     def of(self, premise: str, hypothesis: str) -> Floats:
         """(3,) probabilities of entailment, neutral, contradiction. Raises DegenerateInput where
@@ -186,8 +199,8 @@ class NliAnswers:
         return (*cut, low_mass(self._name, min(masses))) if masses else cut
 
 
-def _example(pair: Pair) -> Example:
-    return Example(text=pair[0], text_pair=pair[1])
+def _example(pair: Pair, prompt: PromptKeys | None) -> Example:
+    return Example(text=pair[0], text_pair=pair[1], prompt=prompt)
 
 
 def _columns(labels: Sequence[str], name: str) -> list[int]:

@@ -69,8 +69,7 @@ class HateXScore(
     def collect(self, requests: Sequence[HatexscoreRequest]) -> list[HatexscoreCollected]:
         parsed = [self.variant(request).read(request) for request in requests]
         read = list(map(where_rules_read, requests, parsed))
-        if any(request.reader_model for request in requests):
-            read = read_by_model(requests, read)
+        read = read_by_model(requests, read)
         return list(map(_described, ask_classifiers(requests, read)))
 
     def report(

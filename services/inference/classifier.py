@@ -117,7 +117,7 @@ class LocalClassifier:
     def _rows_and_shares(self, examples: Sequence[Example]) -> tuple[list[EncoderRow], list[float]]:
         """For each example its row and the share of it that is read. Offsets take time: of plain
         texts they are found only where the row is as long as rows may be."""
-        if any(one.text_pair is not None or one.template is not None for one in examples):
+        if any(one.text_pair is not None or one.template or one.prompt for one in examples):
             readings = self._reader.read(examples)
             shares = [
                 reading.tokens.read_share(example)

@@ -51,6 +51,7 @@ from shared.models.labels import (
     label_mapping,
     thresholds,
 )
+from shared.models.presets import versioned
 from shared.models.prompt_table import PromptTable
 from shared.numerics import promised
 
@@ -78,6 +79,7 @@ class LoadedModel:
     pads: bool = True  # a classifier: whether padding leaves its answers as they are
     overlong: Literal["cut", "refuse"] = "cut"
     prompt: PromptTable | None = None  # of a causal model
+    own_prompts: bool = True  # whether a request may bring its own in its place
     task: Task = "hate"
 
 
@@ -150,7 +152,8 @@ def load_causal(catalogue: Catalogue, entry: ModelEntry) -> LoadedModel:
             languages=catalogue.languages(entry) or (),
             temperature=entry.temperature or 1.0,
             use=_of_causal(catalogue, entry, use),
-            prompt=_with_policy(catalogue, entry.prompt),
+            prompt=entry.prompt,
+            own_prompts=entry.allow_request_prompt,
             task=entry.task or "hate",
             overlong=entry.overlong,
         )
@@ -167,15 +170,6 @@ def _of_causal(catalogue: Catalogue, entry: ModelEntry, use: ModelUse) -> ModelU
             "thresholds": thresholds(entry.threshold, first),
         }
     )
-
-
-def _with_policy(catalogue: Catalogue, table: PromptTable | None) -> PromptTable | None:
-    """The table with the policy that its file holds."""
-    if table is None or table.policy_file is None:
-        return table
-    written = (catalogue.root / table.policy_file).read_text("utf-8")
-    stated = table.model_dump(exclude_unset=True, exclude={"policy_file"})
-    return PromptTable.model_validate({**stated, "policy": written})
 
 
 def load_encoder(catalogue: Catalogue, entry: ModelEntry, shorten: Shorten) -> LoadedEncoder:
@@ -220,12 +214,13 @@ def _verified(catalogue: Catalogue, entry: ModelEntry) -> tuple[Path, ModelUse]:
         raise ValueError(f"there are no safetensors files in {folder}")
     if entry.sha256 not in (None, sha256):
         raise ValueError(f"its weights have SHA-256 {sha256}, configured is {entry.sha256}")
-    placed(placement)
+    placed(placement.model_copy(update={"sha256": sha256}))
     demand_room(entry.name, placement.memory, device)
     return folder, ModelUse(
         name=entry.name,
         revision=catalogue.revision(entry),
         sha256=sha256,
+        preset=versioned(entry.preset),
         device=device,
         dtype=dtype,
         # a classifier's rows have 16 tokens and more (`padded_width`); of others any number

@@ -14,6 +14,7 @@ from pydantic import Field, StringConstraints, TypeAdapter, model_validator
 
 from shared.contracts import MAX_TEXT, Message, ModelKind, ModelUse
 from shared.models.judgement import Judgement
+from shared.models.prompt_table import PromptKeys
 
 MOST_CHARACTERS = 8 * MAX_TEXT  # of a text that is masked or in a template: longer than as sent
 Text = Annotated[str, StringConstraints(max_length=MOST_CHARACTERS)]
@@ -53,6 +54,17 @@ class Example(Message):
     text: Text
     text_pair: Text | None = None
     template: Template | None = Field(default=None, description="for causal models, and only those")
+    prompt: PromptKeys | None = Field(
+        default=None,
+        exclude_if=lambda prompt: prompt is None,
+        description="in the place of a causal model's own, key by key, where its entry allows it",
+    )
+
+    @model_validator(mode="after")
+    def _asked_in_one_way(self) -> Self:
+        if self.template is not None and self.prompt is not None:
+            raise ValueError("`template` and `prompt`: give one of the two")
+        return self
 
 
 class Tokens(Message):
@@ -151,6 +163,12 @@ class Sampling(Message):
         default=(), max_length=8
     )
     seed: int = Field(default=0, ge=0, le=2**63 - 1)
+    answer_schema: str | None = Field(
+        default=None,
+        max_length=20_000,
+        exclude_if=lambda schema: schema is None,
+        description="JSON Schema that a chat's answer must fit, where its server constrains it",
+    )
 
 
 class Turn(Message):

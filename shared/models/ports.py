@@ -138,6 +138,9 @@ class Models(Protocol):
     def kind(self, name: str) -> ModelKind:
         """What is configured under this name."""
 
+    def reader_of(self, name: str) -> str | None:
+        """The language model that reads explanations beside this one, as its entry says."""
+
     def judge(self, name: str) -> Judge:
         """The model of this name that tells how likely labels are: of kind classifier or causal,
         in this process, behind the queue or behind a server."""

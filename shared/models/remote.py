@@ -393,6 +393,8 @@ class RemoteJudge(RemoteModel):
         """The labels, in the order of the columns of every answer about this example."""
         if example.template is not None:
             return tuple(example.template.verbalizers)
+        if example.prompt is not None and example.prompt.verbalizers is not None:
+            return tuple(example.prompt.verbalizers)
         return self._description.labels
 
     def tokens(self, examples: Sequence[Example]) -> list[Tokens]:
@@ -481,6 +483,10 @@ class QueueModels:
 
     def kind(self, name: str) -> ModelKind:
         return self._catalogue.entry(name).kind
+
+    def reader_of(self, name: str) -> str | None:
+        """The language model that reads explanations beside this one, as its entry says."""
+        return self._catalogue.entry(name).reader_model
 
     def judge(self, name: str) -> Judge:
         return self.language_model(name) if self.kind(name) == "causal" else self.classifier(name)

@@ -82,6 +82,9 @@ class FakeModels:
 
     model: FakeClassifier
 
+    def reader_of(self, _name: str) -> str | None:
+        return None
+
     def judge(self, name: str) -> FakeClassifier:
         if name != "embedded-hate":
             raise BadInput(f"no model {name}", pointer="/model")

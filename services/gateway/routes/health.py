@@ -18,7 +18,7 @@ from services.gateway.views import ProblemView, problems
 from shared import queue
 from shared.errors import NotThere, Unavailable, UnknownModel
 from shared.models import status_board
-from shared.models.catalogue import LOCAL, ModelCard
+from shared.models.catalogue import ModelCard
 from shared.models.status_board import Status
 from shared.problems import make
 
@@ -106,7 +106,7 @@ def list_models(gateway: Gateway, _caller: Reader) -> JSONResponse:
 
 
 @models_router.get(
-    "/v1/models/{name}",
+    "/v1/models/{name:path}",
     operation_id="get_model",
     summary="One configured model",
     responses={404: {"model": ProblemView}, **problems()},
@@ -121,18 +121,16 @@ def get_model(name: str, gateway: Gateway, _caller: Reader) -> JSONResponse:
 
 def _shown(gateway: State) -> list[dict[str, Any]]:
     states = status_board.read()
-    catalogue = gateway.catalogue
-    owners = {entry.name: entry.owner for entry in catalogue.entries}
+    loaded = {
+        name: one.placement.sha256
+        for name, one in states.items()
+        if one.state == "ready" and one.placement and one.placement.sha256
+    }
     return [
-        {
-            "id": card.name,
-            "object": "model",
-            "created": catalogue.changed,
-            "owned_by": owners.get(card.name, LOCAL),
-        }
+        {"id": card.name, "object": "model"}
         | card.model_dump(mode="json", exclude={"fault"})
         | _state(card, states.get(card.name))
-        for card in catalogue.describe()
+        for card in gateway.catalogue.describe(loaded)
     ]
 
 
