@@ -107,6 +107,7 @@ def test_few_phrases_cannot_reach_the_level_and_say_so() -> None:
     assert null.attainable_p == pytest.approx(1 / (null.placements + 1))
     assert report.control is not None
     assert report.control.null_attainable_p == null.attainable_p
+    assert null.attainable_p is not None
     assert null.p_value >= null.attainable_p > 0.05
 
 
