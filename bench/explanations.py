@@ -13,6 +13,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,22 @@ DATA = Path("../shared/data")
 FILE = "haf_explanations.jsonl"
 DECISIONS = ("toxic", "non-toxic")  # a third one, "maybe", decides nothing
 ROTATIONS = (1, 7, 23)  # how far explanations are moved on to another post
+
+
+RATIONALES = "hatexplain.jsonl"
+MOST_POSTS = 160  # with one target group and a rationale
+GROUPS = {
+    "African": "Black people",
+    "Islam": "Muslims",
+    "Jewish": "Jews",
+    "Homosexual": "gay people",
+    "Women": "women",
+    "Refugee": "refugees",
+    "Arab": "Arabs",
+    "Caucasian": "white people",
+    "Hispanic": "Hispanic people",
+    "Asian": "Asian people",
+}
 
 
 @dataclass(frozen=True)
@@ -80,39 +97,78 @@ def of_p(reports: Iterable[HatexscoreResult], field: str) -> list[tuple[float, f
     found = []
     for one in reports:
         value = one.components.qf if field == "qf" else one.relative_drop
-        if one.probability_original is not None and value is not None and one.components.qf:
+        if one.probability_original is not None and value is not None and one.model_agrees:
             found.append((one.probability_original, value))
     return found
+
+
+def rationales(folder: Path = DATA) -> list[Explained]:
+    """Hateful posts of one target group: what people marked in them, as an explanation."""
+    rows = map(json.loads, (folder / RATIONALES).read_text("utf-8").splitlines())
+    found = [
+        Explained(row["text"], _explanation(runs, GROUPS[row["target_groups"][0]]), "hateful")
+        for row in rows
+        if row["label"] == "hatespeech" and len(row["target_groups"]) == 1
+        if row["target_groups"][0] in GROUPS and (runs := _runs(row))
+    ]
+    return found[:: max(1, len(found) // MOST_POSTS)]
+
+
+def _runs(row: dict[str, Any]) -> list[str]:
+    """The marked words that stand side by side, as the post has them."""
+    marked = zip(row["tokens"], row["rationale_majority"] or [], strict=False)
+    runs = [
+        " ".join(token for token, _ in several)
+        for held, several in groupby(marked, key=lambda one: bool(one[1]))
+        if held
+    ]
+    return [run for run in runs if run in row["text"] and '"' not in run]
+
+
+def _explanation(runs: Sequence[str], group: str) -> str:
+    quoted = " and ".join(f'"{run}"' for run in runs)
+    return f"The post uses {quoted} to attack {group}. I would therefore classify it as hateful."
+
+
+def told_apart(rows: Sequence[Explained]) -> dict[str, Any]:
+    """Hateful posts with their own explanations and with those of others, under one model."""
+    real = SERVICE.score_batch([one.request() for one in rows])
+    shuffled = SERVICE.score_batch(
+        [
+            one.request(rows[(place + moved) % len(rows)].explanation)
+            for moved in ROTATIONS
+            for place, one in enumerate(rows)
+        ]
+    )
+    own, others = scores(real), scores(shuffled)
+    return {
+        "posts": len(rows),
+        "read_right": sum(one.label_match is True for one in real),
+        "without_a_score": sum(one.score is None for one in real),
+        "why": Counter(code for one in real for code in one.undefined.values()),
+        "group_named": sum(one.components.tgi == 1 for one in real),
+        "located": sum(item.kind == "quote" for one in real for item in one.evidence),
+        "hallucinated": sum(len(one.hallucinated_quotes) for one in real),
+        "with_a_score": {"real": len(own), "shuffled": len(others)},
+        "mean_score": {"real": float(np.mean(own)), "shuffled": float(np.mean(others))},
+        "area_real_against_shuffled": area(own, others),
+        "corr_p_qf": correlation(of_p(real, "qf")),
+        "corr_p_relative_drop": correlation(of_p(real, "relative_drop")),
+        "of": len(of_p(real, "qf")),
+    }
 
 
 def measure(folder: Path = DATA) -> dict[str, Any]:
     """Under the models that are bound."""
     rows = explained(folder)
-    hateful = [one for one in rows if one.decision == DECISIONS[0]]
-    real = SERVICE.score_batch([one.request() for one in rows])
-    of_hateful = [one for one in real if one.predicted_label == "hateful"]
-    shuffled = SERVICE.score_batch(
-        [
-            one.request(hateful[(place + moved) % len(hateful)].explanation)
-            for moved in ROTATIONS
-            for place, one in enumerate(hateful)
-        ]
-    )
-    own, others = scores(of_hateful), scores(shuffled)
+    other = [one.request() for one in rows if one.decision != DECISIONS[0]]
     return {
-        "explanations": len(rows),
-        "read": sum(one.stated_label is not None for one in real),
-        "read_right": sum(one.label_match is True for one in real),
-        "without_a_score": sum(one.score is None for one in real),
-        "why": Counter(code for one in real for code in one.undefined.values()),
-        "with_a_score": {"real": len(own), "shuffled": len(others)},
-        "mean_score": {"real": float(np.mean(own)), "shuffled": float(np.mean(others))},
-        "area_real_against_shuffled": area(own, others),
-        "corr_p_qf": correlation(of_p(of_hateful, "qf")),
-        "corr_p_relative_drop": correlation(of_p(of_hateful, "relative_drop")),
-        "qf_of": len(of_p(of_hateful, "qf")),
-        "hallucinated": sum(len(one.hallucinated_quotes) for one in real),
-        "located": sum(item.kind == "quote" for one in real for item in one.evidence),
+        "by_language_models": told_apart([one for one in rows if one.decision == DECISIONS[0]]),
+        "non_toxic_read_right": [
+            sum(one.label_match is True for one in SERVICE.score_batch(other)),
+            len(other),
+        ],
+        "by_people": told_apart(rationales(folder)),
     }
 
 

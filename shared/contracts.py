@@ -146,6 +146,16 @@ TRANSPORT = frozenset({"metadata", "context", "webhook", "do_not_store_text"})  
 OF_PROVENANCE = frozenset({"model", "variant", "seed"})  # it has fields of its own for these
 
 
+class PartExcess(Message):
+    """How far a model's probabilities of parts of texts are off, beyond what chance explains."""
+
+    operator: Literal["delete", "mask"] = Field(description="what was done to the other words")
+    kept: float = Field(ge=0, le=1, description="share of the words that stayed")
+    excess: float = Field(
+        ge=-1, le=1, description="expected calibration error less its floor by chance"
+    )
+
+
 class ModelUse(Message):
     """Which weights answered: enough to ask the same model again."""
 
@@ -163,7 +173,13 @@ class ModelUse(Message):
     prompt_sha256: str | None = Field(
         default=None,
         exclude_if=lambda sha256: sha256 is None,
-        description="of the prompt that a causal model judges by, around an empty text",
+        description="of the prompt that a causal model judges by, around an empty text; of one "
+        "behind a server, of its turns as JSON",
+    )
+    preset: Annotated[str, Word] | None = Field(
+        default=None,
+        exclude_if=lambda preset: preset is None,
+        description="the bundle of keys, prompt included, that its entry names, as name@version",
     )
     warnings: tuple[Annotated[str, Word], ...] = Field(
         default=(),
@@ -174,6 +190,11 @@ class ModelUse(Message):
         default_factory=dict,
         exclude_if=lambda thresholds: not thresholds,
         description="label → probability from which it is decided; absent: the likeliest is",
+    )
+    on_parts: tuple[PartExcess, ...] = Field(
+        default=(),
+        exclude_if=lambda parts: not parts,
+        description="how it is calibrated on parts of texts, where its card has it",
     )
 
     def __hash__(self) -> int:
@@ -273,7 +294,10 @@ class Finding(NamedTuple):
 
 def _sent_with_a_verdict(schema: dict[str, Any]) -> None:
     """Both members have a default for results that were stored before there were verdicts."""
-    schema["required"] = [*schema.get("required", ()), "verdict", "reason"]
+    told = ("verdict", "reason")
+    schema["required"] = [*schema.get("required", ()), *told]
+    for name in told:
+        schema["properties"][name].pop("default", None)
 
 
 class Report(Message):

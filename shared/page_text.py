@@ -345,15 +345,16 @@ def finding(report: Report, verdict: Verdict, word: VerdictWord | None = None) -
     if word is None:
         word = "undefined" if report.score is None else OF_TONE[verdict.tone]
     why = next((one.detail for one in report.reasons if one.component == "score"), "")
-    return Finding(word, first_sentences((word == "undefined" and why) or verdict.text))
+    return Finding(word, last_sentences((word == "undefined" and why) or verdict.text))
 
 
-def first_sentences(text: str, most: int = LONGEST_REASON) -> str:
-    """As many whole sentences as fit; of a first one that is longer, the beginning."""
-    if len(text) <= most:
-        return text
-    end = text.rfind(". ", 0, most)
-    return text[: end + 1] if end > 0 else f"{text[: most - 1].rstrip()}…"
+def last_sentences(text: str, most: int = LONGEST_REASON) -> str:
+    """As many whole sentences as fit, from the last back, since what decides is said last; of one
+    that is longer, its beginning."""
+    kept = text
+    while len(kept) > most and ". " in kept:
+        kept = kept.partition(". ")[2]
+    return kept if len(kept) <= most else f"{kept[: most - 1].rstrip()}…"
 
 
 @dataclass(frozen=True, slots=True)

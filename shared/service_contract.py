@@ -68,6 +68,7 @@ class ServiceContract:
     server_cost: Cost | None = None  # what it asks of a model's server besides, request by request
     needs: Callable[[Any], tuple[str, ...]] | None = None  # abilities of its model that a request
     # needs; see `shared.models.abilities`
+    writers: tuple[str, ...] = ()  # fields of a request that name a language model besides
     labels: tuple[str, ...] = ()  # canonical labels that a model must tell where "judge" is needed
     answers: Callable[[], Any] | None = None  # the type of its results in the API's description,
     # where the report's own says less

@@ -126,6 +126,9 @@ class FakeModels:
 
     model = FakeModel()
 
+    def reader_of(self, _name: str) -> str | None:
+        return None
+
     def kind(self, name: str) -> ModelKind:
         return KINDS[name]
 

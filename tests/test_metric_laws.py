@@ -51,6 +51,11 @@ def test_no_text_stays_where_none_may(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
+def test_a_verdict_has_a_reason_that_quotes_nobody(name: str) -> None:
+    metric_laws.reasons_quote_nobody(metric_of(name))
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_there_are_three_variants(name: str) -> None:
     assert set(metric_of(name).variants) == set(get_args(Variant))
 

@@ -22,7 +22,16 @@ from services.ftc.report import (
     PhraseNull,
 )
 from services.ftc.verdict import in_a_word
-from shared.contracts import MAX_TEXT, Input, LanguageRequest, Message, ModelName, Variant
+from shared.contracts import (
+    MAX_TEXT,
+    Input,
+    LanguageRequest,
+    Message,
+    ModelName,
+    Parameter,
+    Variant,
+)
+from shared.models.prompt_table import PromptKeys, prompt_tokens
 from shared.service_contract import FormField, MetricContract, SurprisingRule
 from shared.work import Size, Work, words_of
 
@@ -60,6 +69,11 @@ class FtcRequest(LanguageRequest):
     )
     label: NliLabel | None = Field(
         default=None, description="the explained label; if absent, the model's own (faithfulness)"
+    )
+    prompt: Annotated[PromptKeys | None, Parameter] = Field(
+        default=None,
+        description="how a causal model or a chat server is asked for the three labels, in the "
+        "place of its entry's `prompt`, key by key, where that allows it (`allow_request_prompt`)",
     )
     extractor: Literal["rules", "llm"] = Field(
         default="rules", description="what makes the counterfactuals; not used if they are sent"
@@ -157,6 +171,7 @@ def cost(request: FtcRequest, reads: int) -> Sequence[Work]:
     """At most so much: where nothing is extracted, nothing is asked."""
     made = 1 if request.label in ("entailment", "contradiction") else COUNTERFACTUALS
     words = max(1, min(reads, words_of(request.premise) + words_of(request.hypothesis)))
+    words += prompt_tokens(request.prompt) if request.prompt else 0
     asked = DRAWS[request.variant] if request.draws is None else request.draws
     draws = Size("texts of a counterfactual (`draws` and two)", 2 + asked, "/draws")
     kinds = Size("counterfactuals", made)
@@ -180,6 +195,7 @@ CONTRACT = MetricContract(
     default_model=DEFAULT_MODEL,
     cost=cost,
     needs=lambda _: ("judge",),
+    writers=("writer",),
     labels=LABELS,
     examples={
         "entailment": _ENTAILMENT,

@@ -26,10 +26,12 @@ from shared.models.calls import Example, text_cut
 from shared.models.judgement import Judgement, low_mass
 from shared.models.labels import decided
 from shared.models.ports import Judge, models
+from shared.models.prompt_table import OF_THE_MODEL, PromptKeys
 from shared.statistics import draws, ranks
 from shared.statistics.ranks import TIE
 
 Pair = tuple[str, str]  # premise, hypothesis
+Asked = tuple[str, str | None]  # a model, and a request's prompt for it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,11 +49,13 @@ def explained_labels(requests: Sequence[FtcRequest]) -> list[NliLabel]:
     """The explained label of each request: as sent, else the model's answer."""
     unlabelled = [request for request in requests if request.label is None]
     answers = {
-        name: NliAnswers(name, [(r.premise, r.hypothesis) for r in unlabelled if _model(r) == name])
-        for name in dict.fromkeys(map(_model, unlabelled))
+        asked: NliAnswers(
+            asked, [(r.premise, r.hypothesis) for r in unlabelled if _asked(r) == asked]
+        )
+        for asked in dict.fromkeys(map(_asked, unlabelled))
     }
     return [
-        request.label or answers[_model(request)].label_of(request.premise, request.hypothesis)
+        request.label or answers[_asked(request)].label_of(request.premise, request.hypothesis)
         for request in requests
     ]
 
@@ -80,22 +84,22 @@ def ask_models(
     further random phrases of requests whose p the first ones do not settle. Raises BadInput for a
     model without the labels."""
     both = list(zip(requests, derived, strict=True))
-    requested: dict[str, list[Pair]] = {}
+    requested: dict[Asked, list[Pair]] = {}
     for request, own in both:
-        requested.setdefault(_model(request), []).extend(pairs(request, own))
-    answers = {name: NliAnswers(name, some) for name, some in requested.items()}
-    more: dict[str, list[Pair]] = {}
-    asked = [_as_read(answers[_model(request)], request, own) for request, own in both]
-    for place, (request, own) in enumerate(zip(requests, asked, strict=True)):
-        if goes_on(answers[_model(request)], request, own):
-            more.setdefault(_model(request), []).extend(further_pairs(request, own))
+        requested.setdefault(_asked(request), []).extend(pairs(request, own))
+    answers = {asked: NliAnswers(asked, some) for asked, some in requested.items()}
+    more: dict[Asked, list[Pair]] = {}
+    read = [_as_read(answers[_asked(request)], request, own) for request, own in both]
+    for place, (request, own) in enumerate(zip(requests, read, strict=True)):
+        if goes_on(answers[_asked(request)], request, own):
+            more.setdefault(_asked(request), []).extend(further_pairs(request, own))
         else:
-            asked[place] = _as_far(request, own)
-    for name, some in more.items():
-        answers[name].ask(some)
+            read[place] = _as_far(request, own)
+    for about, some in more.items():
+        answers[about].ask(some)
     return [
-        _collected(answers[_model(request)], request, own)
-        for request, own in zip(requests, asked, strict=True)
+        _collected(answers[_asked(request)], request, own)
+        for request, own in zip(requests, read, strict=True)
     ]
 
 
@@ -214,14 +218,22 @@ def _model(request: FtcRequest) -> str:
     return request.model or DEFAULT_MODEL
 
 
+def _asked(request: FtcRequest) -> Asked:
+    own = request.prompt.model_dump_json(exclude_unset=True) if request.prompt else None
+    return _model(request), own
+
+
 class NliAnswers:
     """One model's answers to pairs of sentences, looked up by pair."""
 
-    def __init__(self, name: str, requested: Sequence[Pair]) -> None:
+    def __init__(self, asked: Asked, requested: Sequence[Pair]) -> None:
+        name, own = asked
         self._name = name
+        prompt = PromptKeys.model_validate_json(own) if own else None
         self._model: Judge = models().judge(name)
-        with pointing_to("/model"):
-            self._order = _columns(self._model.labels_of(_example(("", ""))), name)
+        self._prompt = prompt
+        with pointing_to("/model", only=OF_THE_MODEL):
+            self._order = _columns(self._model.labels_of(_example(("", ""), prompt)), name)
         self._found: dict[Pair, Judgement] = {}
         self.ask(requested)
 
@@ -229,12 +241,14 @@ class NliAnswers:
         """About these too, of those that were not asked about yet."""
         distinct = [pair for pair in dict.fromkeys(requested) if pair not in self._found]
         if distinct:
-            found = self._model.judgements([_example(pair) for pair in distinct])
+            found = self._model.judgements([_example(pair, self._prompt) for pair in distinct])
             self._found |= dict(zip(distinct, found, strict=True))
 
     @property
     def use(self) -> ModelUse:
-        return self._model.use
+        use = self._model.use
+        brought = next((one.prompt_sha256 for one in self._found.values()), None)
+        return use if brought is None else use.model_copy(update={"prompt_sha256": brought})
 
     def of(self, premise: str, hypothesis: str) -> Floats:
         """(3,) probabilities of entailment, neutral, contradiction. Raises DegenerateInput where
@@ -265,8 +279,8 @@ class NliAnswers:
         return (*cut, low_mass(self._name, min(masses))) if masses else cut
 
 
-def _example(pair: Pair) -> Example:
-    return Example(text=pair[0], text_pair=pair[1])
+def _example(pair: Pair, prompt: PromptKeys | None) -> Example:
+    return Example(text=pair[0], text_pair=pair[1], prompt=prompt)
 
 
 def _columns(labels: Sequence[str], name: str) -> list[int]:

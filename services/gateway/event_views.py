@@ -44,18 +44,14 @@ class StreamEvent(BaseModel):
     retry: int | None = Field(default=None, description="milliseconds until coming back")
 
 
-JobEvent = create_model(
-    "JobEvent",
-    __base__=StreamEvent,
-    event=(Literal["end", *(f"job.{status}" for status in get_args(JobStatus))], ...),  # type: ignore[valid-type]
-    data=(_carrying(JobProgress), ...),
-)
-BatchEvent = create_model(
-    "BatchEvent",
-    __base__=StreamEvent,
-    event=(Literal["end", *(f"batch.{status}" for status in get_args(BatchStatus))], ...),  # type: ignore[valid-type]
-    data=(_carrying(BatchView), ...),
-)
+def _event(name: str, statuses: Any, data: type[BaseModel]) -> type[StreamEvent]:
+    events: Any = Literal["end", *statuses]
+    fields: Any = {"event": (events, ...), "data": (_carrying(data), ...)}
+    return create_model(name, __base__=StreamEvent, __doc__=StreamEvent.__doc__, **fields)
+
+
+JobEvent = _event("JobEvent", [f"job.{one}" for one in get_args(JobStatus)], JobProgress)
+BatchEvent = _event("BatchEvent", [f"batch.{one}" for one in get_args(BatchStatus)], BatchView)
 
 
 class JobNotice(BaseModel):

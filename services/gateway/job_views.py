@@ -79,21 +79,18 @@ def _stamped(report: type[Message], name: str, metric: str) -> Any:
 
 def _accepted(job: type[BaseModel]) -> type[BaseModel]:
     """A job of which only the first words must be there."""
-    more: Any = {
-        name: (field.annotation | None, Field(default=None, description=field.description))
+    hints: dict[str, Any] = {name: one.annotation for name, one in job.model_fields.items()}
+    fields: Any = {
+        name: (hints[name], ...)
+        if name in JobBrief.model_fields
+        else (hints[name] | None, Field(default=None, description=field.description))
         for name, field in job.model_fields.items()
-        if name not in JobBrief.model_fields
     }
-    stamp: Any = (job.model_fields["metric"].annotation, ...)
     return create_model(
         f"Accepted{job.__name__}",
         __config__=ConfigDict(json_schema_serialization_defaults_required=False),
         __doc__=f"A job that was accepted: {MORE}.",
-        id=(str, ...),
-        object=(Literal["job"], ...),
-        metric=stamp,
-        status=(JobBrief.model_fields["status"].annotation, ...),
-        **more,
+        **fields,
     )
 
 

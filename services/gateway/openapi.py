@@ -28,7 +28,7 @@ from services.registry import every_contract, metrics
 
 OTHER_REQUESTS = (BatchRequest, EndpointRequest, EndpointChange, RotationRequest, JobIds)
 OPENAPI_VERSION = "3.1.0"
-KEY = [{"key": []}]
+KEY: list[dict[str, list[str]]] = [{"key": []}]
 METHODS = ("get", "put", "post", "delete", "patch")
 SERVER = {"url": "/", "description": "the service that gave you this file"}
 LICENSE = {"name": "Apache-2.0", "identifier": "Apache-2.0"}
@@ -53,6 +53,7 @@ HEADERS: dict[str, tuple[str, Json]] = {
     "RateLimit": ("what is left (draft-ietf-httpapi-ratelimit-headers)", {"type": "string"}),
     "RateLimit-Policy": ("requests a key may make in a minute", {"type": "string"}),
 }
+HEADER = "#/components/headers/"
 LIMITED = ("RateLimit", "RateLimit-Policy")
 SIGNED = {
     "webhook-id": "the same at every attempt: take it to see a repetition",
@@ -142,9 +143,8 @@ def _complete(operation: Json, route: APIRoute) -> None:
     operation["description"] = "\n\n".join(filter(None, says))
     _add_refusals(operation)
     for status, response in operation["responses"].items():
-        headers = response.setdefault("headers", {})
-        for name in _headers(status, operation):
-            headers[name] = {"$ref": f"#/components/headers/{name}"}
+        named = {*response.get("headers", ()), *_headers(status, operation)}
+        response["headers"] = {name: {"$ref": HEADER + name} for name in HEADERS if name in named}
 
 
 def _scopes(dependant: Dependant) -> Iterator[str]:
@@ -183,17 +183,13 @@ def _headers(status: str, operation: Json) -> Iterator[str]:
     is_success = status < "400"
     yield "x-request-id"
     if "security" not in operation:
-        yield "x-touchstone-version"
-        if is_success or status == "429":
-            yield from LIMITED
-    if status in ("202", "429", "503"):
+        yield from ("x-touchstone-version", *LIMITED)
+    if status in ("202", "409", "429", "503"):
         yield "Retry-After"
     if is_success and "prefer" in named:
         yield "Preference-Applied"
     if is_success and "idempotency-key" in named:
         yield "Idempotent-Replayed"
-    if is_success and "Location" in operation["responses"][status]["headers"]:
-        yield "Location"
 
 
 def _webhook(event: str) -> Json:

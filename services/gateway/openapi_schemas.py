@@ -129,9 +129,14 @@ def _shaped(node: Any, *, is_map: bool = False) -> Any:
         if name in VALUES and not is_map
         else _shaped(value, is_map=name == "properties")
         for name, value in node.items()
-        if is_map or name != "title" or not isinstance(value, str)
+        if is_map or not _is_idle(name, value)
     }
     return kept if is_map else _enumerated(_typed_keys(_listed(kept)))
+
+
+def _is_idle(name: str, value: Any) -> bool:
+    """A title within a component; a default of null, which says no more than that null is legal."""
+    return (name == "title" and isinstance(value, str)) or (name == "default" and value is None)
 
 
 def _listed(schema: Json) -> Json:

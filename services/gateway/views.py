@@ -7,6 +7,7 @@ gateway.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
@@ -155,10 +156,14 @@ def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
     return dict(sorted(listed.items()))
 
 
-def shown_as(name: str, description: str, **members: Any) -> dict[str, Any]:
-    """An answer whose body is this component of the description."""
-    content = {"application/json": {"schema": {"$ref": TEMPLATE.format(model=name)}}}
-    return {"description": description, "content": content, **members}
+def shown_as(component: str, description: str, headers: Iterable[str] = ()) -> dict[str, Any]:
+    """An answer whose body is this component of the description, with these headers of its."""
+    content = {"application/json": {"schema": {"$ref": TEMPLATE.format(model=component)}}}
+    return {
+        "description": description,
+        "content": content,
+        "headers": {name: {} for name in headers},
+    }
 
 
 def job_view(job: Job) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -39,6 +39,7 @@ from shared.contracts import BatchReportRequest, Languages, ReasonCode, Scored
 from shared.estimates import BatchStatistics
 from shared.language import Obstacle
 from shared.metric import Metric
+from shared.models.calls import ece_perturbed
 from shared.models.ports import models
 from shared.statistics import ranks
 
@@ -69,8 +70,7 @@ class HateXScore(
     def collect(self, requests: Sequence[HatexscoreRequest]) -> list[HatexscoreCollected]:
         parsed = [self.variant(request).read(request) for request in requests]
         read = list(map(where_rules_read, requests, parsed))
-        if any(request.reader_model for request in requests):
-            read = read_by_model(requests, read)
+        read = read_by_model(requests, read)
         return list(map(_described, ask_classifiers(requests, read)))
 
     def report(
@@ -168,12 +168,22 @@ class HateXScore(
             yield CONTESTED
         if not self.variant(request).decision_aware:
             return
+        yield from self._miscalibrated(request, collected)
         if contradicted(request, parsed):
             yield CONTRADICTED.format(stated=parsed.stated_label, sent=request.decision)
         if obstacle is not None and obstacle.code == "model-disagrees":
             yield obstacle.detail
         elif parsed.label == "hateful" and _opposing(collected, request.tau):
             yield OPPOSING
+
+    def _miscalibrated(
+        self, request: HatexscoreRequest, collected: HatexscoreCollected
+    ) -> Iterable[str]:
+        """Of the masked text, by the share of its characters that is left."""
+        if collected.masked is None or not collected.models:
+            return ()
+        masked = sum(end - start for start, end in collected.parsed.quoting.spans)
+        return ece_perturbed(collected.models[0], [("mask", 1 - masked / len(request.text))])
 
     def _reasons(
         self,

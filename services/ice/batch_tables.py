@@ -85,9 +85,10 @@ def name(configuration: IceConfiguration) -> str:
     """As a line of a plot."""
     k = "" if configuration.k is None else f" · k {configuration.k:g}"
     variant = {"robust": ""}.get(configuration.variant, f" · {configuration.variant}")
+    rows = " · words" if configuration.rows == "words" else ""
     return (
         f"{configuration.explanation}{k} · {configuration.operator} · "
-        f"{configuration.model}{variant}"
+        f"{configuration.model}{variant}{rows}"
     )
 
 

@@ -15,7 +15,8 @@ from shared.models.calls import AttributionMethod
 from shared.work import Lowering, Size, Work, words_of
 
 if TYPE_CHECKING:
-    from services.ice.contract import IceRequest, Spans
+    from services.ice.contract import IceRequest
+    from services.ice.quotations import Spans
     from services.ice.report import Operator
 
 WORD = re.compile(r"[^ \t\r\n]+")

@@ -5,7 +5,7 @@ Source: Basu & Chakraborty, arXiv:2603.18579, section 3.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
@@ -42,6 +42,7 @@ from shared.language import (
     requested_language,
 )
 from shared.metric import Collected, Metric
+from shared.models.calls import ece_perturbed
 from shared.models.judgement import Unread
 from shared.models.labels import decided
 from shared.statistics import ranks
@@ -71,8 +72,11 @@ class Ice(Metric[IceRequest, IceCollected, IceResult, IceVariant]):
         labels, probabilities = tokenized.labels, tokenized.probabilities.tolist()
         tests = run_tests(experiment)
         score, compared = _score(experiment, tests), comparisons(experiment)
+        doubts = miscalibrated(experiment, collected.models[0])
         return IceResult(
-            **self.envelope(request, collected, warnings(experiment, tests, compared, score)),
+            **self.envelope(
+                request, collected, (*doubts, *warnings(experiment, tests, compared, score))
+            ),
             score=score,
             components=IceComponents(
                 tests=tests,
@@ -181,6 +185,16 @@ def warnings(
         *_no_common_draws(comparisons),
     ]
     return tuple(dict.fromkeys(found))
+
+
+def miscalibrated(experiment: Experiment, use: ModelUse) -> Iterable[str]:
+    """Of the parts that the tests ask about; fills are none that a card measures."""
+    tokenized = experiment.tokenized
+    if not tokenized.variant.calibrated:
+        return ()
+    shares = [len(trial.rationale) / len(tokenized.eligible) for trial in experiment.trials]
+    operators = dict.fromkeys(one.partition("_")[0] for one in tokenized.request.operators)
+    return ece_perturbed(use, [(operator, kept) for operator in operators for kept in shares])
 
 
 def _truncation(experiment: Experiment) -> Iterator[str]:

@@ -57,18 +57,18 @@ def read_words(request: IceRequest, example: Example, model: Judge) -> WordReadi
             read = _cut(example, spans)
     if not spans:
         raise DegenerateInput("the text holds no word that the model reads", pointer="/text")
-    vocabulary = Vocabulary()
+    strings = WordStrings()
     return WordReading(
         example=read,
-        tokens=vocabulary.read(read, spans, truncated=read != example),
-        vocabulary=vocabulary,
+        tokens=strings.read(read, spans, truncated=read != example),
+        strings=strings,
         mask_text=model.mask_text,
         served=model.use.device == SERVER,
     )
 
 
 @dataclass
-class Vocabulary:
+class WordStrings:
     """The different strings of one request's words and of what fills them; an id each."""
 
     strings: list[str] = field(default_factory=lambda: [""])  # the mask's is the model's affair
@@ -108,7 +108,7 @@ class WordReading:
 
     example: Example
     tokens: Tokens
-    vocabulary: Vocabulary
+    strings: WordStrings
     mask_text: str
     served: bool
     doubts: list[str] = field(default_factory=list)
@@ -120,14 +120,14 @@ class WordReading:
         found = find_language(example.text)
         if (obstacle := words_obstacle(example.text, found)) is not None:
             raise BadInput(f"{obstacle.code}: {obstacle.detail}", pointer="/infill_pool")
-        return self.vocabulary.read(example, _spans(example, None))
+        return self.strings.read(example, _spans(example, None))
 
     def rows(self, rows: Sequence[Row]) -> WordRows:
         """Variations of the example as any judge takes them."""
         return WordRows(example=self.example, words=self._words, rows=tuple(map(self._row, rows)))
 
     def _row(self, row: Row) -> WordRow:
-        strings = self.vocabulary.strings
+        strings = self.strings.strings
         return WordRow(
             kept=row.kept,
             masked=tuple(place for place, id_ in row.replaced if id_ == MASK),

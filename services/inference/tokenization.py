@@ -26,6 +26,7 @@ from services.weights.loader import LoadedModel
 from shared.errors import BadInput
 from shared.models.calls import Example, Part, Prompt, Row, Tokens
 from shared.models.encoder_input import OUTSIDE, EncoderTexts, Side
+from shared.models.prompt_table import NOT_ALLOWED, PromptTable, first_reason, overridden
 from shared.priority_lock import PriorityLock
 
 PORTION_CHARACTERS = 100_000  # some 50 ms of a processor
@@ -78,12 +79,15 @@ class EncoderReading:
     tokens: Tokens
     segments: tuple[int, ...]  # (T,); empty where the model has none or all are 0
     vocabulary: int
+    nothing: Ids = ()  # what stands for a row without tokens, where texts have no frame
 
     def row(self, row: Row) -> EncoderRow:
         """One variation. Raises BadInput where it has no token, or names one that is not there."""
         ids = replaced_ids(self.tokens.ids, row, self.vocabulary)
         kept = kept_positions(row, len(ids))
         if not kept:
+            if self.nothing:
+                return EncoderRow(self.nothing)
             raise BadInput("a row keeps no token", pointer="/rows")
         segments = [self.segments[place] for place in kept] if self.segments else ()
         return EncoderRow([ids[place] for place in kept], segments)
@@ -111,6 +115,7 @@ class EncoderReader:
         self._has_input = weights.input is not None
         self._name = weights.use.name
         self._refuses = weights.overlong == "refuse"
+        self._nothing = _nothing(weights.tokenizer)
         self._lock = PriorityLock()
 
     def ids(self, texts: Sequence[str], *, cut: bool) -> list[list[int]]:
@@ -127,7 +132,7 @@ class EncoderReader:
                 encoded = self._tokenizer([written[n] for n in some], verbose=False, **limit)
             if cut:
                 self._demand_whole(encoded.encodings or ())
-            rows += encoded["input_ids"]
+            rows += [ids or list(self._nothing) for ids in encoded["input_ids"]]
         return rows
 
     def _demand_whole(self, encodings: Sequence[Any]) -> None:
@@ -142,6 +147,8 @@ class EncoderReader:
         """(N,) examples as read, cut to what the model reads. BadInput where one has a template."""
         if any(example.template is not None for example in examples):
             raise BadInput("an encoder takes no template", pointer="/template")
+        if any(example.prompt is not None for example in examples):
+            raise BadInput("an encoder takes no prompt", pointer="/prompt")
         sides = [self._sides.of(example) for example in examples]
         found: dict[int, EncoderReading] = {}
         for paired in (False, True):  # one call of the tokenizer each
@@ -172,7 +179,8 @@ class EncoderReader:
     def _reading(self, encoding: Any, sides: Sequence[Side]) -> EncoderReading:
         has_segments = "token_type_ids" in self._tokenizer.model_input_names
         segments = tuple(encoding.type_ids) if has_segments and any(encoding.type_ids) else ()
-        return EncoderReading(self._tokens(encoding, sides), segments, self._vocabulary)
+        tokens = self._tokens(encoding, sides)
+        return EncoderReading(tokens, segments, self._vocabulary, self._nothing)
 
     def _tokens(self, encoding: Any, sides: Sequence[Side]) -> Tokens:
         placed = [
@@ -190,6 +198,15 @@ class EncoderReader:
             pad_id=self._tokenizer.pad_token_id,
             mask_text=_mask_text(self._tokenizer),
         )
+
+
+def _nothing(tokenizer: Any) -> Ids:
+    """Of a tokenizer that puts no frame around a text (GPT-2): the token that begins, else ends
+    one."""
+    if tokenizer("", verbose=False)["input_ids"]:
+        return ()
+    named = (tokenizer.bos_token_id, tokenizer.eos_token_id, tokenizer.pad_token_id)
+    return tuple(token for token in named if token is not None)[:1]
 
 
 def _mask_text(tokenizer: Any) -> str | None:
@@ -320,6 +337,7 @@ class Encoder:
 
 
 REMEMBERED = 1_024  # examples: a metric asks about each several times in a row
+MOST_PROMPTS = 64  # of requests
 
 Placed = tuple[PlacedToken, Part, int | None, int | None]  # with offsets into the text
 
@@ -333,6 +351,7 @@ class CausalReading:
     strings: tuple[tuple[Ids, ...], ...]  # (L,) of each label its verbalizers' tokens
     vocabulary: int
     first: Ids  # what stands for a row without tokens
+    prompt: LabelPrompt | None = None  # that it was asked by
 
     @property
     def verbalizers(self) -> tuple[Ids, ...]:
@@ -348,6 +367,11 @@ class CausalReading:
     def single(self) -> bool:
         """Whether every verbalizer is one token: then labels are read off one position."""
         return all(len(tokens) == 1 for tokens in self.every)
+
+    @property
+    def reasons(self) -> bool:
+        """Whether the model writes its reasoning before its label."""
+        return self.prompt is not None and self.prompt.reasons
 
     def row(self, row: Row) -> Ids:
         """(K,) one variation's tokens; the beginning token alone where nothing is kept."""
@@ -368,6 +392,7 @@ class CausalReader:
             if weights.prompt is None
             else LabelPrompt(weights.prompt, weights.tokenizer, weights.task)
         )
+        self._prompts: OrderedDict[str, LabelPrompt] = OrderedDict()  # of requests
         self._read_before: OrderedDict[Hashable, CausalReading] = OrderedDict()
         self._alone = Lock()
 
@@ -389,10 +414,12 @@ class CausalReader:
         return found
 
     def _read(self, example: Example) -> CausalReading:
-        context, verbalizers = self._asked(example)
+        prompt = self.prompt_of(example) if example.template is None else None
+        context, verbalizers = self._asked(example, prompt)
         read = self._encoder.tokens(context)
-        strings = self._strings(context, verbalizers)
+        strings = self.strings(context, verbalizers)
         room = self._weights.longest - max(len(one) for own in strings for one in own) + 1
+        room -= prompt.table.reasoning_tokens if prompt and prompt.reasons else 0
         placed = [_placed(token, context) for token in read]
         fitting = _cut(placed, room)
         if len(fitting) < len(placed) and self._weights.overlong == "refuse":
@@ -406,21 +433,47 @@ class CausalReader:
             strings=strings,
             vocabulary=int(self._weights.model.get_input_embeddings().weight.shape[0]),
             first=self._encoder.first,
+            prompt=prompt,
         )
 
-    def _asked(self, example: Example) -> tuple[TokenContext, Mapping[str, tuple[str, ...]]]:
-        """The prompt around the example, of the request or else of the model."""
+    def prompt_of(self, example: Example) -> LabelPrompt | None:
+        """The model's own, with what the example says in its place. Raises BadInput."""
+        if example.prompt is None:
+            return self.prompt
+        if not self._weights.own_prompts:
+            raise BadInput(NOT_ALLOWED.format(self._weights.use.name), pointer="/prompt")
+        key = example.prompt.model_dump_json(exclude_unset=True)
+        with self._alone:
+            known = self._prompts.get(key)
+        if known is None:
+            try:
+                table = overridden(self._weights.prompt, example.prompt)
+                known = LabelPrompt(
+                    table or PromptTable(), self._weights.tokenizer, self._weights.task
+                )
+            except ValueError as error:
+                raise BadInput(f"prompt: {first_reason(error)}", pointer="/prompt") from error
+        with self._alone:
+            self._prompts[key] = known
+            while len(self._prompts) > MOST_PROMPTS:
+                self._prompts.popitem(last=False)
+        return known
+
+    def _asked(
+        self, example: Example, prompt: LabelPrompt | None
+    ) -> tuple[TokenContext, Mapping[str, tuple[str, ...]]]:
+        """The prompt around the example: its template, else the model's or the request's."""
         template = example.template
-        if template is None and self.prompt is None:
+        if template is None and prompt is None:
             raise BadInput(
                 "a causal model needs a template, or `[models.prompt]` with `verbalizers` in its "
                 "entry",
                 pointer="/template",
             )
-        if template is None and self.prompt is not None:
-            made = self.prompt.around(example)
+        if template is None and prompt is not None:
+            made = prompt.around(example)
             context = TokenContext(made.text, made.special, made.inserted)
-            return context, self.prompt.verbalizers
+            return context, prompt.verbalizers
         if example.text_pair is not None or template is None:
             raise BadInput(
                 "a causal model reads one text: put the other into the template",
@@ -432,7 +485,7 @@ class CausalReader:
         verbalizers = {label: (written,) for label, written in template.verbalizers.items()}
         return TokenContext(whole, inserted=(inserted,)), verbalizers
 
-    def _strings(
+    def strings(
         self, context: TokenContext, verbalizers: Mapping[str, tuple[str, ...]]
     ) -> tuple[tuple[Ids, ...], ...]:
         """(L,) of each label its verbalizers' tokens. Raises BadInput where the model cannot tell
@@ -471,7 +524,8 @@ class CausalReader:
 def _content(example: Example) -> Hashable:
     template = example.template
     asked = template and (template.prefix, template.suffix, *template.verbalizers.items())
-    return example.text, example.text_pair, asked
+    own = example.prompt and example.prompt.model_dump_json(exclude_unset=True)
+    return example.text, example.text_pair, asked, own
 
 
 def _demand_no_beginning(found: Mapping[Ids, str]) -> None:

@@ -8,6 +8,7 @@ Python writes them so that they read back bit for bit. Source: design.md §3; sp
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import Annotated, Any, ClassVar, Literal, Self
 
@@ -15,6 +16,7 @@ from pydantic import Field, StringConstraints, TypeAdapter, model_validator
 
 from shared.contracts import MAX_TEXT, Message, ModelKind, ModelUse
 from shared.models.judgement import Judgement, Unread
+from shared.models.prompt_table import PromptKeys
 
 MOST_CHARACTERS = 8 * MAX_TEXT  # of a text that is masked or in a template: longer than as sent
 Text = Annotated[str, StringConstraints(max_length=MOST_CHARACTERS)]
@@ -56,6 +58,17 @@ class Example(Message):
     text: Text
     text_pair: Text | None = None
     template: Template | None = Field(default=None, description="for causal models, and only those")
+    prompt: PromptKeys | None = Field(
+        default=None,
+        exclude_if=lambda prompt: prompt is None,
+        description="in the place of a causal model's own, key by key, where its entry allows it",
+    )
+
+    @model_validator(mode="after")
+    def _asked_in_one_way(self) -> Self:
+        if self.template is not None and self.prompt is not None:
+            raise ValueError("`template` and `prompt`: give one of the two")
+        return self
 
 
 class Tokens(Message):
@@ -91,6 +104,28 @@ class Tokens(Message):
 def text_cut(model: str, share: float) -> str:
     """The warning of a text that was too long. share: of its characters, as `Tokens.read_share`."""
     return f"text-cut: {model} reads the first {share:.1%} of the text"
+
+
+MOST_EXCESS = 0.05
+
+
+def ece_perturbed(use: ModelUse, asked: Iterable[tuple[str, float]]) -> Iterator[str]:
+    """The warnings of probabilities of parts of texts, from a model that errs more on them.
+
+    asked: (operator, share of the text that stays); of each, the nearest that was measured counts.
+    """
+    nearest = (
+        min((one for one in use.on_parts if one.operator == operator),
+            key=lambda one: abs(one.kept - kept), default=None)
+        for operator, kept in asked
+    )  # fmt: skip
+    for one in dict.fromkeys(nearest):
+        if one is not None and abs(one.excess) > MOST_EXCESS:
+            yield (
+                f"ece_perturbed: with {one.kept:.0%} of the words left ({one.operator}) the "
+                f"probabilities of {use.name} are off by {one.excess:.2f} beyond what chance "
+                "explains (calibration error, see its card), and so may their differences be"
+            )
 
 
 class Row(Message):
@@ -220,6 +255,12 @@ class Sampling(Message):
         default=(), max_length=8
     )
     seed: int = Field(default=0, ge=0, le=2**63 - 1)
+    answer_schema: str | None = Field(
+        default=None,
+        max_length=20_000,
+        exclude_if=lambda schema: schema is None,
+        description="JSON Schema that a chat's answer must fit, where its server constrains it",
+    )
 
 
 class Turn(Message):
@@ -295,25 +336,33 @@ class Description(Message):
     )
 
 
-class AnswerType(TypeAdapter[Any]):
-    """The type of an operation's answer, to check it with and to describe it."""
+class AnswerType:
+    """The type of an operation's answer, to check it by and to describe it."""
 
     def __init__(self, hint: Any) -> None:
-        super().__init__(hint)
         self.hint = hint
+        self._adapter: TypeAdapter[Any] = TypeAdapter(hint)
+
+    def as_json(self, answer: Any) -> Any:
+        """Plain arrays."""
+        return self._adapter.dump_python(answer, mode="json")
+
+    def validated(self, answer: Any) -> Any:
+        """Raises ValidationError."""
+        return self._adapter.validate_python(answer)
 
 
 class Describe(Message):
     """Load the model, if need be, and say what it is."""
 
-    answer: ClassVar[Any] = AnswerType(Description)
+    answer: ClassVar[AnswerType] = AnswerType(Description)
     operation: Literal["describe"] = "describe"
 
 
 class Tokenize(Message):
     """How the model reads examples."""
 
-    answer: ClassVar[Any] = AnswerType(tuple[Tokens, ...])
+    answer: ClassVar[AnswerType] = AnswerType(tuple[Tokens, ...])
     operation: Literal["tokens"] = "tokens"
     examples: Examples
 
@@ -321,7 +370,7 @@ class Tokenize(Message):
 class JudgeExamples(Message):
     """Label probabilities of examples: (N, L)."""
 
-    answer: ClassVar[Any] = AnswerType(Matrix)
+    answer: ClassVar[AnswerType] = AnswerType(Matrix)
     operation: Literal["judge"] = "judge"
     examples: Examples
 
@@ -329,7 +378,7 @@ class JudgeExamples(Message):
 class ReadLabels(Message):
     """Label probabilities of examples, with their mass, uncertainty and how they were read."""
 
-    answer: ClassVar[Any] = AnswerType(tuple[Judgement, ...])
+    answer: ClassVar[AnswerType] = AnswerType(tuple[Judgement, ...])
     operation: Literal["judgements"] = "judgements"
     examples: Examples
 
@@ -337,7 +386,7 @@ class ReadLabels(Message):
 class JudgeRows(Message):
     """Label probabilities of variations of examples: (R, L) for each example."""
 
-    answer: ClassVar[Any] = AnswerType(list[Matrix])
+    answer: ClassVar[AnswerType] = AnswerType(list[Matrix])
     operation: Literal["judge_rows"] = "judge_rows"
     asked: Annotated[tuple[Rows, ...], Field(min_length=1, max_length=MOST)]
 
@@ -353,7 +402,7 @@ class JudgeWords(Message):
 class Probabilities(Message):
     """A classifier's label probabilities of plain texts: (N, L)."""
 
-    answer: ClassVar[Any] = AnswerType(Matrix)
+    answer: ClassVar[AnswerType] = AnswerType(Matrix)
     operation: Literal["probabilities"] = "probabilities"
     texts: Texts
 
@@ -361,7 +410,7 @@ class Probabilities(Message):
 class Truncated(Message):
     """Which texts are longer than the classifier reads: (N,)."""
 
-    answer: ClassVar[Any] = AnswerType(tuple[bool, ...])
+    answer: ClassVar[AnswerType] = AnswerType(tuple[bool, ...])
     operation: Literal["truncated"] = "truncated"
     texts: Texts
 
@@ -369,7 +418,7 @@ class Truncated(Message):
 class Attribute(Message):
     """Importance of the tokens of examples for a label each."""
 
-    answer: ClassVar[Any] = AnswerType(tuple[Attributions, ...])
+    answer: ClassVar[AnswerType] = AnswerType(tuple[Attributions, ...])
     operation: Literal["attributions"] = "attributions"
     examples: Examples
     targets: Annotated[tuple[Label, ...], Field(min_length=1, max_length=MOST)]
@@ -385,7 +434,7 @@ class Attribute(Message):
 class Generate(Message):
     """A completion of each prompt."""
 
-    answer: ClassVar[Any] = AnswerType(tuple[Completion, ...])
+    answer: ClassVar[AnswerType] = AnswerType(tuple[Completion, ...])
     operation: Literal["generate"] = "generate"
     prompts: Prompts
     sampling: Sampling = Sampling()
@@ -394,7 +443,7 @@ class Generate(Message):
 class ScoreCompletions(Message):
     """Token log-probabilities of a given completion after each prompt."""
 
-    answer: ClassVar[Any] = AnswerType(tuple[Completion, ...])
+    answer: ClassVar[AnswerType] = AnswerType(tuple[Completion, ...])
     operation: Literal["score"] = "score"
     prompts: Prompts
     completions: Annotated[tuple[Text, ...], Field(min_length=1, max_length=MOST)]
@@ -409,7 +458,7 @@ class ScoreCompletions(Message):
 class Compare(Message):
     """Similarities of pairs, (N,) in [0, 1]."""
 
-    answer: ClassVar[Any] = AnswerType(Vector)
+    answer: ClassVar[AnswerType] = AnswerType(Vector)
     operation: Literal["similarities"] = "similarities"
     pairs: Annotated[tuple[Pair, ...], Field(min_length=1, max_length=MOST)]
 

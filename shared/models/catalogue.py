@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import tomllib
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Literal
 
 from pydantic import Field, ValidationError
@@ -23,7 +24,7 @@ from pydantic_core import ErrorDetails
 
 from shared.cached import cached_property
 from shared.contracts import JobRequest, Message, ModelKind
-from shared.errors import BadInput, ModelUnusable
+from shared.errors import BadInput, ModelUnusable, pointing_to
 from shared.models.abilities import demand_abilities
 from shared.models.checkpoint import Checkpoint, hub_folder, read_checkpoint
 from shared.models.embedded import (
@@ -36,9 +37,16 @@ from shared.models.embedded import (
     EmbeddedNote,
 )
 from shared.models.entry import Dtype, ModelEntry, fixed_kind
-from shared.models.hashes import folder_sha256
+from shared.models.hashes import files_state, folder_sha256
 from shared.models.labels import Activation, Head, LabelMapping, label_mapping
-from shared.models.presets import preset, with_preset
+from shared.models.presets import preset, versioned, with_preset
+from shared.models.prompt_table import (
+    NOT_ALLOWED,
+    PromptKeys,
+    first_reason,
+    overridden,
+    with_files,
+)
 from shared.service_contract import ServiceContract
 from shared.work import FEWEST_READ, Work
 
@@ -56,12 +64,16 @@ CAPABILITIES: dict[ModelKind, tuple[str, ...]] = {
 BEHIND_HTTP = ("judge", "generate", "score")  # what an OpenAI-compatible server can do of them
 BEHIND_CLASSIFY = ("probabilities", "judge")  # what a classification server can
 SCHEMAS = (1, 2)
+NOTHING_LOADED: Mapping[str, str] = MappingProxyType({})
+FilesState = tuple[tuple[str, int, int], ...]  # as `files_state` tells it
 
 
 class ModelCard(Message):
     """What `GET /v1/models` says about a model."""
 
     name: str
+    created: int = Field(description="unix seconds: when its weights, else `models.toml`, were")
+    owned_by: str = Field(description="embedded, local, the hub's organisation, a server's host")
     kind: ModelKind | None = Field(description="null where its entry does not say")
     revision: str
     sha256: str | None = Field(description="of the weights; null where they are not on this disk")
@@ -104,6 +116,7 @@ class Catalogue:
     root: Path
     faults: tuple[FaultyEntry, ...] = ()
     changed: int = 0  # unix seconds: when the file was
+    files: Mapping[str, FilesState] = field(default_factory=dict)  # of `path:` models, as read
     renew: Callable[[], object] | None = None  # is called before a name is said to be unknown
 
     def entry(self, name: str) -> ModelEntry:
@@ -122,12 +135,15 @@ class Catalogue:
         raise BadInput(f"no model {name!r} is configured; configured: {known}", pointer="/model")
 
     def take(self, newer: Catalogue) -> list[str]:
-        """Become this one; the names of the models that came, went or are configured anew."""
+        """Become this one; the names of the models that came, went, are configured anew or have
+        other files."""
         before, after = self._by_name(), newer._by_name()
+        names = [name for name in {**before, **after} if before.get(name) != after.get(name)]
+        names += [name for name in newer.files if self.files.get(name) != newer.files[name]]
         self.entries, self.faults, self.root = newer.entries, newer.faults, newer.root
-        self.changed = newer.changed
+        self.changed, self.files = newer.changed, newer.files
         self.__dict__.pop("_labels_known", None)  # files may have changed even where names did not
-        return [name for name in {**before, **after} if before.get(name) != after.get(name)]
+        return list(dict.fromkeys(names))
 
     def _by_name(self) -> dict[str, ModelEntry | FaultyEntry]:
         entries: dict[str, ModelEntry | FaultyEntry] = {one.name: one for one in self.entries}
@@ -141,6 +157,8 @@ class Catalogue:
         what the request needs."""
         if not contract.model_kinds:
             return
+        for named_by in contract.writers if request is not None else ():
+            self._demand_writer(request, named_by)
         if (name := name or contract.default_model) is None:
             if contract.model_optional:
                 return
@@ -152,19 +170,41 @@ class Catalogue:
                 f"{contract.name} needs a {needed}; {entry.name} is a {entry.kind}",
                 pointer="/model",
             )
-        if contract.needs is None or request is None:
+        if request is not None:
+            self._demand_abilities(contract, entry, request)
+
+    def _demand_abilities(
+        self, contract: ServiceContract, entry: ModelEntry, request: JobRequest
+    ) -> None:
+        if contract.needs is None:
             return
+        if (prompt := _own_prompt(request)) is not None:
+            _demand_own_prompt(entry, prompt)
         abilities = contract.needs(request)
         if entry.is_served:
             demand_abilities(entry, abilities)
         if "judge" in abilities:
             self._demand_labels(contract, entry, request)
 
+    def _demand_writer(self, request: JobRequest | None, named_by: str) -> None:
+        """Raises BadInput where a field names what writes no text."""
+        if (name := getattr(request, named_by)) is None:
+            return
+        with pointing_to(f"/{named_by}", only=("/model",)):
+            entry = self.entry(name)
+        if entry.kind != "causal":
+            raise BadInput(
+                f"`{named_by}` needs a causal model; {name!r} is a {entry.kind}",
+                pointer=f"/{named_by}",
+            )
+
     def _demand_labels(
         self, contract: ServiceContract, entry: ModelEntry, request: JobRequest
     ) -> None:
         """Of a model whose labels are known; of a causal one without a prompt nobody knows them."""
         known = self._labels_known.get(entry.name)
+        if (prompt := _own_prompt(request)) is not None and prompt.verbalizers:
+            known = tuple(prompt.verbalizers)
         if not contract.labels or known is None:
             return
         fits = contract.fits or (
@@ -265,22 +305,45 @@ class Catalogue:
         note = self.note(entry)
         return entry.commit or (note.revision if note else LOCAL)
 
-    def describe(self) -> list[ModelCard]:
-        """Every model's public card, in the order of the file; those taken out at the end."""
-        return [*map(self._card, self.entries), *map(_card_of_a_fault, self.faults)]
+    def describe(
+        self, loaded: Mapping[str, str] = NOTHING_LOADED, *, hashed: bool = True
+    ) -> list[ModelCard]:
+        """Every model's public card, in the order of the file; those taken out at the end.
 
-    def _card(self, entry: ModelEntry) -> ModelCard:
+        loaded: name → hash of the weights that a worker answers with. Those on this disk may be
+        others by now, and are hashed only where nobody has loaded any, and if `hashed`: it takes
+        as long as reading them.
+        """
+        cards = [
+            self._card(entry, loaded.get(entry.name) or entry.sha256 or self._sha256(entry, hashed))
+            for entry in self.entries
+        ]
+        return [*cards, *(_card_of_a_fault(fault, self.changed) for fault in self.faults)]
+
+    def created(self, entry: ModelEntry) -> int:
+        """Unix seconds: when its weights were written; where they are not here, `models.toml`."""
+        folder = self.folder(entry)
+        if entry.scheme == "hf":
+            folder = hub_folder(entry.location, entry.commit or "")
+        weights = folder.glob("*.safetensors") if folder else ()
+        with suppress(OSError):
+            return max((int(file.stat().st_mtime) for file in weights), default=self.changed)
+        return self.changed
+
+    def _card(self, entry: ModelEntry, sha256: str | None) -> ModelCard:
         card = ModelCard(
             name=entry.name,
+            created=self.created(entry),
+            owned_by=entry.owner,
             kind=entry.kind,
             revision=self.revision(entry),
-            sha256=entry.sha256 or self._sha256(entry),
+            sha256=sha256,
             capabilities=_capabilities(entry),
             labels=None,
             languages=None,
             dtype=SERVER if entry.is_served else entry.dtype,
             device=SERVER if entry.is_served else entry.device,
-            preset=f"{entry.preset}@{preset(entry.preset).version}" if entry.preset else None,
+            preset=versioned(entry.preset),
             licence=entry.licence,
             card=entry.card,
         )
@@ -305,11 +368,28 @@ class Catalogue:
             "activation": mapping.activation,
         }
 
-    def _sha256(self, entry: ModelEntry) -> str | None:
+    def _sha256(self, entry: ModelEntry, hashed: bool) -> str | None:
         folder = self.folder(entry)
         if entry.source == BASE:
             return BASE_SHA256
-        return folder_sha256(folder) if folder else None
+        return folder_sha256(folder) if folder and hashed else None
+
+
+def _own_prompt(request: JobRequest) -> PromptKeys | None:
+    found = getattr(request, "prompt", None)
+    return found if isinstance(found, PromptKeys) else None
+
+
+def _demand_own_prompt(entry: ModelEntry, prompt: PromptKeys) -> None:
+    """Raises BadInput where a request's prompt does not fit the model, or is not allowed."""
+    if entry.kind != "causal":
+        raise BadInput(f"{entry.name!r} is a {entry.kind}: it takes no prompt", pointer="/prompt")
+    if not entry.allow_request_prompt:
+        raise BadInput(NOT_ALLOWED.format(entry.name), pointer="/prompt")
+    try:
+        overridden(entry.prompt, prompt)
+    except ValueError as error:
+        raise BadInput(f"prompt: {first_reason(error)}", pointer="/prompt") from error
 
 
 def _capabilities(entry: ModelEntry) -> tuple[str, ...]:
@@ -318,9 +398,11 @@ def _capabilities(entry: ModelEntry) -> tuple[str, ...]:
     return CAPABILITIES[entry.kind]
 
 
-def _card_of_a_fault(fault: FaultyEntry) -> ModelCard:
+def _card_of_a_fault(fault: FaultyEntry, changed: int) -> ModelCard:
     return ModelCard(
         name=fault.name,
+        created=changed,
+        owned_by=LOCAL,
         kind=None,
         revision=LOCAL,
         sha256=None,
@@ -361,7 +443,9 @@ def load_catalogue(path: Path) -> Catalogue:
         except (ValueError, TypeError, AttributeError) as error:  # of shapes that no key has
             faults.append(FaultyEntry(name, f"{path.name}: models.{place}: {error}"))
     changed = int(path.stat().st_mtime)
-    return _each_name_once(Catalogue(tuple(entries), root, tuple(faults), changed), path)
+    files = {one.name: files_state(root / one.location) for one in entries if one.scheme == "path"}
+    read = Catalogue(tuple(entries), root, tuple(faults), changed, files)
+    return _with_readers(_each_name_once(read, path), path)
 
 
 def _tables(path: Path) -> tuple[list[dict[str, Any]], int]:
@@ -392,6 +476,8 @@ def _entry(table: dict[str, Any], schema: int, root: Path) -> ModelEntry:
     elif isinstance(table.get("labels"), list):
         raise ValueError("labels: must be a table, label → outputs; `outputs` names the outputs")
     stated = with_preset(table)
+    if isinstance(prompt := stated.get("prompt"), dict):
+        stated = {**stated, "prompt": with_files(prompt, root)}
     if "kind" not in stated and (kind := _kind(stated.get("source"), root)) is not None:
         stated = {**stated, "kind": kind}
     return ModelEntry.model_validate(stated)
@@ -432,7 +518,26 @@ def _each_name_once(catalogue: Catalogue, path: Path) -> Catalogue:
     )
     kept = tuple(entry for entry in catalogue.entries if entry.name not in twice)
     faults = tuple(fault for fault in catalogue.faults if fault.name not in twice)
-    return Catalogue(kept, catalogue.root, (*faults, *again), catalogue.changed)
+    return replace(catalogue, entries=kept, faults=(*faults, *again))
+
+
+def _with_readers(catalogue: Catalogue, path: Path) -> Catalogue:
+    """Without entries whose `reader_model` writes no text, or is none of this file."""
+    kinds = {entry.name: entry.kind for entry in catalogue.entries}
+    kinds |= dict.fromkeys((fault.name for fault in catalogue.faults), "causal")  # to be mended
+    strange = {
+        entry.name: entry.reader_model
+        for entry in catalogue.entries
+        if entry.reader_model is not None and kinds.get(entry.reader_model) != "causal"
+    }
+    if not strange:
+        return catalogue
+    faults = tuple(
+        FaultyEntry(name, f"{path.name}: {name}.reader_model: {reader!r} is no causal model here")
+        for name, reader in strange.items()
+    )
+    kept = tuple(entry for entry in catalogue.entries if entry.name not in strange)
+    return replace(catalogue, entries=kept, faults=(*catalogue.faults, *faults))
 
 
 def _reasons(error: ValidationError) -> str:

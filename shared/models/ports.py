@@ -153,6 +153,9 @@ class Models(Protocol):
     def kind(self, name: str) -> ModelKind:
         """What is configured under this name."""
 
+    def reader_of(self, name: str) -> str | None:
+        """The language model that reads explanations beside this one, as its entry says."""
+
     def judge(self, name: str) -> Judge:
         """The model of this name that tells how likely labels are: of kind classifier or causal,
         in this process, behind the queue or behind a server."""
@@ -192,7 +195,7 @@ def perform(operation: Any, models: Models, name: str) -> Any:
 
     Raises BadInput where this kind of model cannot do what is asked.
     """
-    return operation.answer.dump_python(_performed(operation, models, name), mode="json")
+    return operation.answer.as_json(_performed(operation, models, name))
 
 
 def _performed(operation: Message, models: Models, name: str) -> Any:

@@ -19,7 +19,7 @@ from typing import Any, Literal
 import numpy as np
 import redis
 from kombu.exceptions import OperationalError
-from pydantic import Field, TypeAdapter, ValidationError
+from pydantic import Field, ValidationError
 from redis.exceptions import RedisError
 
 from shared import telemetry
@@ -185,8 +185,7 @@ def ask(service: ModelService, model: str, operation: Any) -> Any:
         raise Unavailable(f"the reply of {model!r} cannot be read: {error}") from None
     if reply.refusal is not None:
         raise _error(reply.refusal, model)
-    answer: TypeAdapter[Any] = type(operation).answer
-    return answer.validate_python(reply.answer)
+    return type(operation).answer.validated(reply.answer)
 
 
 def _error(refusal: RemoteRefusal, model: str) -> ScoringError:
@@ -403,6 +402,8 @@ class RemoteJudge(RemoteModel):
         """The labels, in the order of the columns of every answer about this example."""
         if example.template is not None:
             return tuple(example.template.verbalizers)
+        if example.prompt is not None and example.prompt.verbalizers is not None:
+            return tuple(example.prompt.verbalizers)
         return self._description.labels
 
     def tokens(self, examples: Sequence[Example]) -> list[Tokens]:
@@ -496,6 +497,10 @@ class QueueModels:
 
     def kind(self, name: str) -> ModelKind:
         return self._catalogue.entry(name).kind
+
+    def reader_of(self, name: str) -> str | None:
+        """The language model that reads explanations beside this one, as its entry says."""
+        return self._catalogue.entry(name).reader_model
 
     def judge(self, name: str) -> Judge:
         return self.language_model(name) if self.kind(name) == "causal" else self.classifier(name)

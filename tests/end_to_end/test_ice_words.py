@@ -92,7 +92,9 @@ def test_a_quotation_is_tested_in_words(place: Place) -> None:
     assert deleted["scores"]["full"] == pytest.approx(hateful(TEXT), abs=1e-6)
     assert deleted["scores"]["rationale"] == pytest.approx(hateful("ruining our"), abs=1e-6)
     assert deleted["null"]["mean"] == pytest.approx(null.mean(), abs=1e-6)
-    assert deleted["win_rate"] == pytest.approx(np.mean(hateful("ruining our") > null))
+    ties = np.isclose(null, hateful("ruining our"))  # "are ruining", too
+    beaten = (null < hateful("ruining our")) & ~ties
+    assert deleted["win_rate"] == pytest.approx(beaten.mean() + ties.mean() / 2)
     kept = " ".join(w if n in (3, 4) else "[MASK]" for n, w in enumerate(words))
     assert masked["scores"]["rationale"] == pytest.approx(hateful(kept), abs=1e-6)
     assert result["provenance"]["parameters"]["rows"] == "words"

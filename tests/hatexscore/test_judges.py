@@ -139,6 +139,33 @@ def test_requests_of_several_judges_in_a_batch_score_as_alone(judges: TinyJudges
         assert one.score == pytest.approx(alone.score, abs=1e-9)
 
 
+OWN = "Hm. {text}\nThis is"
+
+
+@pytest.mark.parametrize("model", ["causal", "scored"])
+def test_a_requests_own_prompt_is_asked_in_the_place_of_the_entrys(
+    judges: TinyJudges, model: str
+) -> None:
+    usual = SERVICE.score(asking(model))
+    alone, beside = SERVICE.score_batch([asking(model, prompt={"user": OWN}), asking(model)])
+    original = judges.shares(OWN.replace("{text}", TEXT))[0]
+    masked = judges.shares(OWN.replace("{text}", MASKED))[0]
+    assert alone.probability_original == pytest.approx(original, abs=1e-5)
+    assert alone.probability_masked == pytest.approx(masked, abs=1e-5)
+    assert beside.probability_original == pytest.approx(usual.probability_original, abs=1e-9)
+    [own], [theirs] = alone.provenance.models, usual.provenance.models
+    assert own.prompt_sha256
+    assert theirs.prompt_sha256
+    assert own.prompt_sha256 != theirs.prompt_sha256
+    assert alone.provenance.parameters["prompt"]["user"] == OWN
+
+
+def test_an_encoder_takes_no_prompt(judges: TinyJudges) -> None:
+    with pytest.raises(BadInput, match="takes no prompt") as caught:
+        SERVICE.score(asking("encoder", prompt={"user": OWN}))
+    assert caught.value.pointer == "/prompt"
+
+
 def test_a_server_without_log_probabilities_gives_no_number(judges: TinyJudges) -> None:
     report = SERVICE.score(asking("silent"))
     assert (report.score, report.components.qf, report.control) == (None, None, None)

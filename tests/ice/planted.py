@@ -145,6 +145,9 @@ class PlantedModels:
 
     own: PlantedJudge
 
+    def reader_of(self, _name: str) -> str | None:
+        return None
+
     def kind(self, name: str) -> ModelKind:
         return "classifier"
 

@@ -22,7 +22,7 @@ def asked(**fields: Any) -> IceRequest:
 
 def quoted(rationale: Any, **fields: Any) -> list[str]:
     spans = asked(rationale=rationale, **fields).rationale or ()
-    texts = {"text": TEXT, "text_pair": fields.get("text_pair")}
+    texts: dict[str, str] = {"text": TEXT, "text_pair": fields.get("text_pair", "")}
     return [texts[span.of][span.start : span.end] for span in spans]
 
 

@@ -13,6 +13,7 @@ from scipy import stats
 from services.ice import subsets
 from services.ice.contract import IceRequest
 from services.ice.model_calls import run_experiments
+from services.ice.randomization_test import Experiment
 from services.ice.subsets import Subset
 from shared.statistics.seeds import generator
 from tests.ice.planted import planted
@@ -61,6 +62,7 @@ def test_the_rationale_is_never_drawn() -> None:
     )
     with planted():
         [(experiment, _)] = run_experiments([asked])
+        assert isinstance(experiment, Experiment)
     [trial] = experiment.trials
     subsets = experiment._drawn[trial.null.key].subsets
     found = [subsets[place] for place in experiment.null_places(trial)]

@@ -161,9 +161,9 @@ def _shown(request: Request, gateway: State, caller: Caller, trial: TryForm) -> 
         metrics=list(metrics().values()),
         fields=trial.metric.form,
         models=[
-            card.name
-            for card in gateway.catalogue.describe()
-            if card.kind in trial.metric.model_kinds
+            entry.name
+            for entry in gateway.catalogue.entries
+            if entry.kind in trial.metric.model_kinds
         ],
         snippets=_snippets(request, trial, with_key=caller.key is not None),
     )

@@ -54,7 +54,7 @@ BEING_MADE = views.shown_as("Job", "being made; ask again, or poll `Location`", 
             "content": {
                 **views.shown_as("BatchReport", "")["content"],
                 "image/svg+xml": TEXT,
-                "image/png": {},
+                "image/png": {"schema": {"type": "string", "format": "binary"}},
             },
         },
         202: BEING_MADE,

@@ -37,6 +37,7 @@ from shared.service_contract import ServiceContract
 BATCH_ID = re.compile(r"batch_[0-9a-f]{32}")
 SCHEMA = {"$ref": "#/components/schemas/BatchRequest"}
 
+REFUSED = views.problems(403, 409, 413, 415, 422)
 router = APIRouter(prefix="/v1/batches", tags=["batches"])
 
 
@@ -74,7 +75,7 @@ def known(batch_id: str) -> str:
     operation_id="create_batch",
     summary="Score every line of a file",
     response_model=None,
-    responses={200: {"model": BatchView}, **views.problems(403, 413, 415, 422)},
+    responses={200: views.shown_as("BatchView", "it", ["Location"]), **REFUSED},
     openapi_extra={
         "requestBody": {"required": True, "content": {"application/json": {"schema": SCHEMA}}}
     },
@@ -161,7 +162,7 @@ async def list_batches(
     operation_id="get_batch",
     summary="A batch: its state, its counts, its files",
     response_model=None,
-    responses={200: {"model": BatchView}, **views.problems(403, 404)},
+    responses={200: views.shown_as("BatchView", "it", ["Retry-After"]), **views.problems(403, 404)},
 )
 async def get_batch(batch_id: str, gateway: Gateway, caller: Batcher) -> JSONResponse:
     """The batch with this id."""

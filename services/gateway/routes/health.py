@@ -8,7 +8,6 @@ from fastapi import APIRouter
 from fastapi.responses import JSONResponse, Response
 from prometheus_client import CONTENT_TYPE_LATEST
 from pydantic import BaseModel, Field
-from pydantic.json_schema import SkipJsonSchema
 from sqlalchemy import text
 from starlette.concurrency import run_in_threadpool
 
@@ -20,7 +19,7 @@ from services.gateway.views import ALWAYS_SENT, ProblemView, problems
 from shared import queue
 from shared.errors import ModelState, NotThere, Unavailable, UnknownModel
 from shared.models import status_board
-from shared.models.catalogue import LOCAL, ModelCard
+from shared.models.catalogue import ModelCard
 from shared.models.status_board import Status
 from shared.problems import make
 
@@ -54,7 +53,7 @@ class ModelView(ModelCard):
     owned_by: str
     fault: str | None = Field(default=None, exclude=True)
     device: str
-    dtype: str
+    dtype: str  # type: ignore[assignment]  # as it was placed
     state: ModelState | None = Field(
         description="of the best worker that holds it; null where no worker reports it. `waiting`: "
         "for memory; `away`: its server cannot be reached; `absent`: its files are not there; "
@@ -62,8 +61,8 @@ class ModelView(ModelCard):
     )
     error: str | None = Field(description="why it is not ready")
     since: int | None = Field(description="when it came into this state; unix seconds")
-    bytes: SkipJsonSchema[None] | int = Field(default=None, description="of its files")
-    memory: SkipJsonSchema[None] | int = Field(default=None, description="that it needs; bytes")
+    bytes: int | None = Field(description="of its files; null where no worker has placed it")
+    memory: int | None = Field(description="that it needs, an estimate in bytes; null likewise")
 
 
 class ModelList(BaseModel):
@@ -163,7 +162,7 @@ def list_models(gateway: Gateway, _caller: Reader) -> JSONResponse:
 
 
 @models_router.get(
-    "/v1/models/{name}",
+    "/v1/models/{name:path}",
     operation_id="get_model",
     summary="One configured model",
     response_model=None,
@@ -179,18 +178,16 @@ def get_model(name: str, gateway: Gateway, _caller: Reader) -> JSONResponse:
 
 def _shown(gateway: State) -> list[dict[str, Any]]:
     states = status_board.read()
-    catalogue = gateway.catalogue
-    owners = {entry.name: entry.owner for entry in catalogue.entries}
+    loaded = {
+        name: one.placement.sha256
+        for name, one in states.items()
+        if one.state == "ready" and one.placement and one.placement.sha256
+    }
     return [
-        {
-            "id": card.name,
-            "object": "model",
-            "created": catalogue.changed,
-            "owned_by": owners.get(card.name, LOCAL),
-        }
+        {"id": card.name, "object": "model", "bytes": None, "memory": None}
         | card.model_dump(mode="json", exclude={"fault"})
         | _state(card, states.get(card.name))
-        for card in catalogue.describe()
+        for card in gateway.catalogue.describe(loaded)
     ]
 
 

@@ -37,7 +37,7 @@ def known(job_id: str) -> str:
     operation_id="get_job",
     summary="A job, and its result once it has ended",
     response_model=None,
-    responses={200: views.shown_as("Job", "the job"), **views.problems(404)},
+    responses={200: views.shown_as("Job", "the job", ["Retry-After"]), **views.problems(404)},
 )
 async def get_job(job_id: str, gateway: Gateway, caller: Reader) -> JSONResponse:
     """The job with this id; those of other tenants are not there."""

@@ -32,7 +32,7 @@ LISTED_JOBS_BYTES = 4 * 1_048_576
 Prefer = Annotated[
     str | None, Header(description="`wait=N`: answer 200 with the ended job within N ≤ 30 s")
 ]
-LOCATION = {"Location": {"schema": {"type": "string"}, "description": "of the job"}}
+LOCATION = ("Location",)
 IdempotencyKey = Annotated[
     str | None, key_header("the same key and body again answer with the first job")
 ]

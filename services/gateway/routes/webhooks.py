@@ -229,7 +229,10 @@ def takes(message: type[Any]) -> dict[str, Any]:
     summary="A new endpoint; its secret is shown this once",
     status_code=201,
     response_model=None,
-    responses={201: WITH_SECRET, **views.problems(403, 409, 413, 415, 422)},
+    responses={
+        201: WITH_SECRET | {"headers": {"Location": {}}},
+        **views.problems(403, 409, 413, 415, 422),
+    },
     openapi_extra=takes(EndpointRequest),
 )
 async def create(request: Request, gateway: Gateway, caller: Administrator) -> JSONResponse:

@@ -50,7 +50,7 @@ ASKED: list[tuple[str, Any]] = [
 def test_an_answer_is_json_of_its_operations_type(name: str, operation: Any) -> None:
     answer = perform(operation, FakeModels(), name)
     again = json.loads(json.dumps(answer, allow_nan=False))
-    assert operation.answer.validate_python(again) == operation.answer.validate_python(answer)
+    assert operation.answer.validated(again) == operation.answer.validated(answer)
 
 
 @pytest.mark.parametrize(("name", "operation"), ASKED)
