@@ -213,7 +213,7 @@ def origins_of(rows: Sequence[Scored[Any, Any]]) -> dict[str, set[str]]:
     return {
         "variants": {origin.variant for origin in origins},
         "models": {
-            ", ".join(f"{use.name} {use.revision}".strip() for use in origin.models)
+            " and ".join(f"{use.name} {use.revision}".strip() for use in origin.models)
             for origin in origins
             if origin.models
         },

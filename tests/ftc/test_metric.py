@@ -91,7 +91,7 @@ def test_alone_is_as_in_a_batch_byte_for_byte(batch: list[FtcRequest]) -> None:
 
 
 def test_everything_goes_in_one_call_and_no_pair_twice() -> None:
-    some = ({}, {}, NEUTRAL, {"explanation": "Nothing."})
+    some: tuple[dict[str, Any], ...] = ({}, {}, NEUTRAL, {"explanation": "Nothing."})
     with bound(FakeJudge()) as judge:
         reports = score_batch([ask(**one, variant="paper") for one in some])
     assert len(judge.calls) == 1

@@ -104,7 +104,7 @@ def test_several_results_of_one_text_are_averaged() -> None:
 
 def test_results_whose_text_is_gone_are_paired_by_its_hash() -> None:
     [kept], [other] = [result("a", 0.5, text_key="0" * 32)], [result("x", 0.2, text_key="0" * 32)]
-    gone = Scored(other.job_id, None, EchoRequest.model_construct(), other.report)
+    gone = Scored(other.job_id, None, EchoRequest.model_construct(text=""), other.report)
     found = compared([kept], [gone])
     assert (found.pairs, found.differences[0].difference.clusters) == (1, 1)
 
