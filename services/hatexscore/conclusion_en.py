@@ -143,7 +143,7 @@ def _mood(sentence: str, own: str, prior: str, after: str) -> Mood:
     if conditional or (would and not cues.NONE_OF_IT.search(own)):
         return "hypothetical"
     opening = prior[-NEAR:] if prior.rstrip().endswith(",") else ""
-    # "It could go either way: hateful or merely rude."
+    # What stands before a colon hedges a bare label behind it, as in "either way: hateful".
     ahead = prior[-NEAR:] if prior.rstrip().endswith(":") and not own.strip() else ""
     if cues.DEPENDS.search(segment + opening) or _hedged(own) or cues.HEDGE.search(ahead):
         return "hedged"
