@@ -220,7 +220,7 @@ DEPENDS = re.compile(r"\bdepend(?:s|ing|ent)\b|\bif\s+(?:and\s+)?only\s+if\b")
 IF = re.compile(
     r"(?<!even )(?<!as )\bif\b(?!\s+(?:anything|any|at\s+all|not|you\s+(?:ask|will)|one\s+reads"
     r"|we\s+(?:look|read|take)))|\bunless\b"
-    r"|\b(?:provided\s+that|assuming|supposing|suppose|imagine)\b|^\W*(?:had|were|should)\s+\w+"
+    r"|\b(?:provided\s+that|assuming|supposing|suppose|imagine)\b|^\W*(?:had|were|should|replace|swap|insert)\s+\S"
     r"|\b(?:only|had)\s+(?:it|the\s+\w+|this|they|he|she)\s+been\b|\bin\s+place\s+of\b"
     r"|\ba\s+version\b"
 )
