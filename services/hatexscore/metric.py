@@ -70,7 +70,9 @@ class HateXScore(
     def collect(self, requests: Sequence[HatexscoreRequest]) -> list[HatexscoreCollected]:
         parsed = [self.variant(request).read(request) for request in requests]
         read = list(map(where_rules_read, requests, parsed))
-        read = read_by_model(requests, read)
+        pairs = zip(requests, read, strict=True)
+        if any(one.reader_model or own.languages.no_rules for one, own in pairs):
+            read = read_by_model(requests, read)
         return list(map(_described, ask_classifiers(requests, read)))
 
     def report(

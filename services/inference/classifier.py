@@ -30,6 +30,7 @@ from services.weights.batcher import (
     padded_tokens,
     timed,
 )
+from services.weights.limits import proof
 from services.weights.loader import LoadedModel
 from shared.contracts import ModelUse
 from shared.errors import BadInput
@@ -230,7 +231,7 @@ class LocalClassifier:
         return *classifier_row_kind(len(row.ids), longest, self._device.type), ends
 
     def _probe(self, tokens: int) -> Floats:
-        row = EncoderRow([0] * min(tokens, self._weights.longest))
+        row = EncoderRow(proof(self._weights.tokenizer, min(tokens, self._weights.longest)))
         return self._forward([row] * (tokens // len(row.ids)))
 
     @torch.inference_mode()

@@ -104,10 +104,10 @@ def test_a_tokenizer_of_sentencepiece_alone_is_read(tmp_path: Path) -> None:
     for file in ("tokenizer.json", "tokenizer_config.json"):
         (folder / file).unlink()
     special: dict[str, Any] = {"unk_id": 0, "bos_id": 1, "eos_id": 2, "pad_id": -1}
-    with (folder / "sentencepiece.bpe.model").open("wb") as file:
+    with (folder / "sentencepiece.bpe.model").open("wb") as written:
         SentencePieceTrainer.train(
             sentence_iterator=iter(SENTENCES * 4),
-            model_writer=file,
+            model_writer=written,
             vocab_size=120,
             hard_vocab_limit=False,
             minloglevel=2,

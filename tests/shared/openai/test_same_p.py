@@ -130,17 +130,18 @@ def test_a_requests_prompt_is_asked_alike_here_and_behind_a_server(
 ) -> None:
     asked = []
     for one in examples:
-        words = {label: (word,) for label, word in (one.template or Template()).verbalizers.items()}
+        assert one.template is not None
+        words = {label: (word,) for label, word in one.template.verbalizers.items()}
         keys = PromptKeys(style="raw", user="{text}", verbalizers=words)
         asked.append(Example(text=one.text, prompt=keys))
     here, there = own.language_model("own").judgements(asked), model.judgements(asked)
     templates = model.judgements(examples)
-    for one, other, template in zip(there, here, templates, strict=True):
-        assert one.probabilities == pytest.approx(other.probabilities, abs=1e-4)
-        assert one.probabilities == pytest.approx(template.probabilities, abs=1e-6)
-        assert one.prompt_sha256
-        assert other.prompt_sha256
-        assert template.prompt_sha256 is None
+    for served, local, usual in zip(there, here, templates, strict=True):
+        assert served.probabilities == pytest.approx(local.probabilities, abs=1e-4)
+        assert served.probabilities == pytest.approx(usual.probabilities, abs=1e-6)
+        assert served.prompt_sha256
+        assert local.prompt_sha256
+        assert usual.prompt_sha256 is None
 
 
 @pytest.mark.parametrize("style", ["chat"])
