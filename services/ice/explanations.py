@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from services.ice.contract import PREDICTED, IceRequest, Method, Spans, Values, label
+from services.ice.contract import PREDICTED, IceRequest, Method, Values, label
 from services.ice.kernel import Floats
+from services.ice.quotations import Spans
 from services.ice.report import IceAttributedSpan, IceSpan, Of
 from services.ice.subsets import Subset
 from services.ice.variants import VARIANTS, IceVariant

@@ -102,8 +102,7 @@ def _made(inputs: Sequence[TokenizedInput], model: Judge) -> list[Experiment | U
     for tokenized, own, operators in zip(
         inputs, _explanations(inputs, model), _operators(inputs, model), strict=True
     ):
-        readable = not isinstance(own, Unread)
-        found.append(Experiment(tokenized, own, operators) if readable else own)
+        found.append(own if isinstance(own, Unread) else Experiment(tokenized, own, operators))
     return found
 
 
@@ -179,8 +178,7 @@ def _explanations(
             if words is None
             else word_attributions(tokenized, words, own, model)
         )
-        readable = not isinstance(values, Unread)
-        found.append(explanations(tokenized, values) if readable else values)
+        found.append(values if isinstance(values, Unread) else explanations(tokenized, values))
     return found
 
 
