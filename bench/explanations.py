@@ -24,6 +24,7 @@ from services.bindings import local
 from services.hatexscore.contract import HatexscoreRequest
 from services.hatexscore.metric import SERVICE
 from services.hatexscore.report import HatexscoreResult
+from services.hatexscore.verdict import quotes
 from shared.models.catalogue import load_catalogue
 from shared.models.ports import bind
 
@@ -141,17 +142,19 @@ def told_apart(rows: Sequence[Explained]) -> dict[str, Any]:
         ]
     )
     own, others = scores(real), scores(shuffled)
+    elsewhere = scores(one for one in shuffled if not quotes(one))
     return {
         "posts": len(rows),
         "read_right": sum(one.label_match is True for one in real),
         "without_a_score": sum(one.score is None for one in real),
         "why": Counter(code for one in real for code in one.undefined.values()),
         "group_named": sum(one.components.tgi == 1 for one in real),
-        "located": sum(item.kind == "quote" for one in real for item in one.evidence),
+        "located": sum(len(quotes(one)) for one in real),
         "hallucinated": sum(len(one.hallucinated_quotes) for one in real),
         "with_a_score": {"real": len(own), "shuffled": len(others)},
         "mean_score": {"real": float(np.mean(own)), "shuffled": float(np.mean(others))},
         "area_real_against_shuffled": area(own, others),
+        "area_against_those_that_quote_nothing": area(own, elsewhere),
         "corr_p_qf": correlation(of_p(real, "qf")),
         "corr_p_relative_drop": correlation(of_p(real, "relative_drop")),
         "of": len(of_p(real, "qf")),

@@ -46,38 +46,39 @@ class Found:
 def addition(asked: Namespace, chosen: Settings) -> tuple[str, list[str]]:
     """The entry's block, and what to say about it. Raises Refused."""
     found = look(asked.source, chosen)
-    name = _name(found.source) if asked.name is None else asked.name
-    if not NAME.fullmatch(name):
-        raise Refused(f"{name!r} is no name that requests can say: letters, digits and ._:/- alone")
-    file: Path = chosen.models_file
-    if file.exists() and name in {one.name for one in _known(file)}:
-        raise Refused(f"{file} has a model {name!r} already: choose another --name")
-    stated = {"name": name, "source": found.source, "preset": asked.preset, "task": asked.task}
-    told = _told(asked)
-    table = {key: value for key, value in {**stated, **told}.items() if value is not None}
-    kind = asked.kind or _kind(found, asked.preset)
+    keys: dict[str, entries.Value | None] = {
+        "name": _free_name(asked, found, chosen.models_file),
+        "kind": asked.kind or _kind(found, asked.preset),
+        "source": found.source,
+        "revision": found.revision,
+        "preset": asked.preset,
+        "task": asked.task,
+        **_told(asked),
+        "licence": found.licence,
+        "card": found.card,
+    }
     try:
-        entry = ModelEntry.model_validate(with_preset(table | {"kind": kind}))
+        stated = {key: value for key, value in keys.items() if value is not None}
+        entry = ModelEntry.model_validate(with_preset(stated))
         mapping = _mapping(entry, found.checkpoint)
     except ValidationError as error:
         reasons = "; ".join(str(one["msg"]) for one in error.errors())
         raise Refused(f"{found.source}: {reasons}") from None
     except ValueError as error:
-        said = _fitting_preset(found) or SAY_SO
-        raise Refused(f"{found.source}: {error}{said}") from None
-    said = [*_described(entry, mapping, found), *found.notes]
-    keys: dict[str, entries.Value | None] = {
-        "name": name,
-        "kind": kind,
-        "source": found.source,
-        "revision": found.revision,
-        "preset": asked.preset,
-        "task": asked.task,
-        **told,
-        "licence": found.licence,
-        "card": found.card,
-    }
-    return entries.block(keys), said
+        advice = _fitting_preset(found) or SAY_SO
+        raise Refused(f"{found.source}: {error}{advice}") from None
+    return entries.block(keys), [*_described(entry, mapping, found), *found.notes]
+
+
+def _free_name(asked: Namespace, found: Found, file: Path) -> str:
+    """As asked for, else after its source. Raises Refused for one that no request can say, and for
+    one that the file has."""
+    name: str = _name(found.source) if asked.name is None else asked.name
+    if not NAME.fullmatch(name):
+        raise Refused(f"{name!r} is no name that requests can say: letters, digits and ._:/- alone")
+    if file.exists() and name in {one.name for one in _known(file)}:
+        raise Refused(f"{file} has a model {name!r} already: choose another --name")
+    return name
 
 
 def _told(asked: Namespace) -> dict[str, entries.Value | None]:

@@ -43,7 +43,7 @@ _YES_NO = re.compile(
     r"|i (?:think|believe|would say|['\u2019]d say) (?:so|it (?:is|does)|yes)"
     r"|it (?:certainly |clearly |definitely |indeed |sure )?(?:is|does|was)"
     r"(?!\s*n['\u2019]t|\s+not)|(?:我(?:认为|觉得)|答案是|显然)(?:是|算|构成|属于)"
-    r"|是的|是。|对|当然|네|예|그렇(?!지\s?않))"
+    r"|是的|是。|有[，。,]|对|当然|네|예|그렇(?!지\s?않))"
     r"|(?P<no>no|not at all|i (?:do not|don['\u2019]t|would not|wouldn['\u2019]t)"
     r" (?:think|believe|say|find)|i doubt|not really|hardly|it is not|it isn['\u2019]t"
     r"|it does not|it doesn['\u2019]t|by no means|never"

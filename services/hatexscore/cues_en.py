@@ -151,7 +151,7 @@ PREDICATE = re.compile(
     r"|lack(?:s|ed|ing)?|avoid(?:s|ed|ing)?|deserv(?:e|es|ed|ing)|merits?|warrants?|earns?|gets?"
     r"|stops?|falls"
     r"|com(?:es?|ing)|came|strik(?:es|ing)|struck|proves?|proved|\w+s\s+(?:across\s+|off\s+|over\s+"
-    r"|out\s+)?as|render(?:s|ed|ing)?|count\w*"
+    r"|out\s+)?as|render(?:s|ed|ing)?"
     r"|conveys?|holds?|offers?|perpetuat(?:e|es|ing)|encourag(?:e|es|ing)|embod(?:y|ies)|reads?"
     r"|looks?"
     rf"|refrains?|crossed|denotes?|says?|said|full|{JUDGE})\b"

@@ -276,6 +276,8 @@ class EnglishClauses:
     def _negates(self, place: int) -> bool:
         text = self._text(place)
         if text in self.classes.negators or self._is_nt(place):
+            if text == "nothing" and self._text(place - 1) in ("at", "for"):
+                return False  # "stops at nothing", "good for nothing"
             return not (text == "no" and self._text(place + 1) in (",", "longer", "less"))
         return self._is(place, self.classes.failing) and place not in self.attacking
 

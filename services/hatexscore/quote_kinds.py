@@ -199,7 +199,7 @@ _ATTRIBUTED_AFTER_EN = re.compile(
 _GLOSS_EN = re.compile(
     r"\b(?:mean(?:s|t|ing)?|impl(?:y|ies|ied|ying)|suggest(?:s|ed|ing)?|st(?:and|ands|ood)\s(?:in\s)?for"
     r"|standing\sfor|paraphras\w+|i\.\s?e\.|that\sis|in\sother\swords|signif(?:y|ies|ied|ying)"
-    r"|amounts?\sto|equals?|translat\w+|code\sfor|shorthand\sfor|euphemism\sfor|synonym\s(?:for|of)"
+    r"|amounts?\sto|equals?|translat\w+|(?:code|shorthand|euphemism|metaphor|symbol|stand-in|cipher|image)\sfor|synonym\s(?:for|of)"
     r"|convey\w*|insinuat\w+|hint\w*(?:\sat)?|connot\w+|denot\w+|refer(?:s|red|ring)?\sto|read\sas"
     r"|understood\sas|interpreted\sas|rephras\w+|essentially|tantamount\sto|aka|namely|equivalent"
     r"|to\ssay|evok\w+|the\smessage|sense\sof|points?\sto|alludes?\sto|substitute\sfor|a\sway\sof)(?!\w)"
@@ -259,6 +259,10 @@ _PARAPHRASE_EN = re.compile(
     r"|the\s(?:idea|notion|view|message|sentiment|stereotype|belief|implication|assumption|claim|trope|theme"
     r"|narrative|theory|cliche|cliché|myth|attitude)\s(?:of|that|is|behind|here))\b"
 )
+_LOOSELY_EN = re.compile(
+    r"\b(?:essentially|basically|effectively|roughly|loosely|in\s(?:effect|essence|other\swords|short)"
+    r"|to\sthe\seffect|more\sor\sless)\b"
+)
 _NAMED_EN = re.compile(rf"\b{_PART}(?:\s(?:like|such\sas|is|are|was|were|as|itself))?[\s:,]*$")
 _NEW_SPEAKER_EN = re.compile(rf",\s(?:and\s)?(?:{_OWN_EN.pattern})[^,]{{0,40}}{_SPEAKS}(?![\w'])")
 
@@ -284,9 +288,10 @@ def _paraphrases_en(before: str) -> bool:
     if not said:
         return False
     rest = before[said[-1] :]
-    if _NEW_SPEAKER_EN.search(rest):
+    if _NEW_SPEAKER_EN.search(rest) or _NAMED_EN.search(rest):
         return False
-    return _NAMED_EN.search(rest) is None and _SPEAKING_EN.search(before, 0, said[-1]) is None
+    loosely = _LOOSELY_EN.search(before) is not None
+    return loosely or _SPEAKING_EN.search(before, 0, said[-1]) is None
 
 
 def _elsewhere_en(clause: QuotedClause) -> bool:

@@ -27,9 +27,10 @@ from services.inference.attribution import (
     eager,
 )
 from services.inference.causal_pass import CausalPass, CausalRow, sharing
+from services.inference.causal_reading import CausalReader, CausalReading
 from services.inference.generation import LocalWriter
 from services.inference.reasoning import Reasoned, Reasoner
-from services.inference.tokenization import CausalReader, CausalReading, Encoder, Ids
+from services.inference.tokenization import Encoder, Ids
 from services.weights.batcher import Device, MicroBatcher, device_run, padded_tokens, timed
 from services.weights.loader import LoadedModel
 from shared.contracts import ModelUse

@@ -10,9 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from services.inference.causal_pass import CausalPass
+from services.inference.causal_reading import CausalReader, CausalReading
 from services.inference.generation import GeneratedText, generate, seeded
 from services.inference.label_prompt import Inserted, LabelPrompt
-from services.inference.tokenization import CausalReader, CausalReading, Encoder, Ids, TokenContext
+from services.inference.tokenization import Encoder, Ids, TokenContext
 from services.weights.batcher import device_run
 from shared.models.calls import Sampling
 

@@ -9,24 +9,20 @@ here. Source: design.md §5, specs "models" §1.
 
 from __future__ import annotations
 
-import tomllib
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
 
-from pydantic import Field, ValidationError
-from pydantic_core import ErrorDetails
+from pydantic import Field
 
 from shared.cached import cached_property
 from shared.contracts import JobRequest, Message, ModelKind
 from shared.errors import BadInput, ModelUnusable, pointing_to
 from shared.models.abilities import demand_abilities
-from shared.models.checkpoint import Checkpoint, hub_folder, read_checkpoint
+from shared.models.checkpoint import Checkpoint, files_of, hub_folder
 from shared.models.embedded import (
     BASE,
     BASE_REVISION,
@@ -36,16 +32,16 @@ from shared.models.embedded import (
     NOTE,
     EmbeddedNote,
 )
-from shared.models.entry import Dtype, ModelEntry, fixed_kind
+from shared.models.entry import Dtype, ModelEntry
 from shared.models.hashes import files_state, folder_sha256
 from shared.models.labels import Activation, Head, LabelMapping, label_mapping
-from shared.models.presets import preset, versioned, with_preset
+from shared.models.models_file import FaultyEntry, read_entries
+from shared.models.presets import preset, versioned
 from shared.models.prompt_table import (
     NOT_ALLOWED,
     PromptKeys,
     first_reason,
     overridden,
-    with_files,
 )
 from shared.service_contract import ServiceContract
 from shared.work import FEWEST_READ, Work
@@ -63,7 +59,6 @@ CAPABILITIES: dict[ModelKind, tuple[str, ...]] = {
 }
 BEHIND_HTTP = ("judge", "generate", "score")  # what an OpenAI-compatible server can do of them
 BEHIND_CLASSIFY = ("probabilities", "judge")  # what a classification server can
-SCHEMAS = (1, 2)
 NOTHING_LOADED: Mapping[str, str] = MappingProxyType({})
 FilesState = tuple[tuple[str, int, int], ...]  # as `files_state` tells it
 
@@ -95,14 +90,6 @@ class ModelCard(Message):
     licence: str | None = None
     card: str | None = None
     fault: str | None = Field(default=None, description="why it cannot be used")
-
-
-@dataclass(frozen=True)
-class FaultyEntry:
-    """An entry that was taken out: the model's name, and why."""
-
-    name: str
-    reason: str
 
 
 @dataclass
@@ -415,140 +402,10 @@ def _card_of_a_fault(fault: FaultyEntry, changed: int) -> ModelCard:
     )
 
 
-def files_of(source: str, root: Path) -> Checkpoint | None:
-    """What the files of a `path:` or fetched `hf:` source say. Raises ValueError."""
-    scheme, _, rest = source.partition(":")
-    if scheme == "path":
-        return read_checkpoint(root / rest)
-    if scheme == "hf":
-        repository, _, commit = rest.partition("@")
-        return read_checkpoint(hub_folder(repository, commit))
-    return None
-
-
 def load_catalogue(path: Path) -> Catalogue:
     """Read `models.toml`. Raises ValueError where the file as a whole cannot be understood; what is
     wrong with one entry is in `faults`, with the entry, the key and the reason."""
-    tables, schema = _tables(path)
+    entries, faults = read_entries(path)
     root = path.parent.resolve()
-    entries: list[ModelEntry] = []
-    faults: list[FaultyEntry] = []
-    for place, table in enumerate(tables):
-        named = table.get("name")
-        name = named if isinstance(named, str) and named else f"models.{place}"
-        try:
-            entries.append(_entry(table, schema, root))
-        except ValidationError as error:
-            faults.append(FaultyEntry(name, f"{path.name}: models.{place}.{_reasons(error)}"))
-        except (ValueError, TypeError, AttributeError) as error:  # of shapes that no key has
-            faults.append(FaultyEntry(name, f"{path.name}: models.{place}: {error}"))
-    changed = int(path.stat().st_mtime)
     files = {one.name: files_state(root / one.location) for one in entries if one.scheme == "path"}
-    read = Catalogue(tuple(entries), root, tuple(faults), changed, files)
-    return _with_readers(_each_name_once(read, path), path)
-
-
-def _tables(path: Path) -> tuple[list[dict[str, Any]], int]:
-    """The tables of the entries as they stand, and the file's version."""
-    try:
-        written = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ValueError(f"{path}: cannot be read: {error.strerror}") from error
-    except (ValueError, RecursionError) as error:  # TOMLDecodeError; numbers, nesting without end
-        raise ValueError(f"{path}: not TOML: {error}") from error
-    none: list[Any] | None = [] if "schema" in written else None  # a new file has no model yet
-    schema, tables = written.pop("schema", 1), written.pop("models", none)
-    if type(schema) is not int or schema not in SCHEMAS:
-        raise ValueError(f"{path}: schema: must be one of {', '.join(map(str, SCHEMAS))}")
-    if written:
-        raise ValueError(
-            f"{path}: {', '.join(sorted(written))}: only schema and [[models]] stand here"
-        )
-    if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
-        raise ValueError(f"{path}: models: must be tables, each begun with [[models]]")
-    return tables, schema
-
-
-def _entry(table: dict[str, Any], schema: int, root: Path) -> ModelEntry:
-    """One entry. Raises ValidationError and ValueError."""
-    if schema == 1:
-        table = _as_version_2(table)
-    elif isinstance(table.get("labels"), list):
-        raise ValueError("labels: must be a table, label → outputs; `outputs` names the outputs")
-    stated = with_preset(table)
-    if isinstance(prompt := stated.get("prompt"), dict):
-        stated = {**stated, "prompt": with_files(prompt, root)}
-    if "kind" not in stated and (kind := _kind(stated.get("source"), root)) is not None:
-        stated = {**stated, "kind": kind}
-    return ModelEntry.model_validate(stated)
-
-
-def _as_version_2(table: dict[str, Any]) -> dict[str, Any]:
-    """Every output is a label of its own, named by an array of `labels`; dtype was float32."""
-    known = {"dtype": "float32"} | table
-    labels = known.pop("labels") if isinstance(known.get("labels"), list) else None
-    if known.get("kind") != "classifier":
-        return known
-    known = {"task": "free"} | known
-    return known | {"outputs": labels} if labels else known
-
-
-def _kind(source: Any, root: Path) -> ModelKind | None:
-    """By the source, else by the architecture that its files name."""
-    if not isinstance(source, str):
-        return None
-    if (kind := fixed_kind(source)) is not None:
-        return kind
-    found = files_of(source, root)
-    if found is None or found.kind is None:
-        raise ValueError(
-            "kind: its files do not say: classifier, causal, similarity or cross-encoder"
-        )
-    return found.kind
-
-
-def _each_name_once(catalogue: Catalogue, path: Path) -> Catalogue:
-    """Of entries that share a name none is left: nobody knows which one a request means."""
-    names = Counter(entry.name for entry in catalogue.entries)
-    names.update(fault.name for fault in catalogue.faults)
-    twice = {name: count for name, count in names.items() if count > 1}
-    again = tuple(
-        FaultyEntry(name, f"{path.name}: the model {name!r} is configured {count} times")
-        for name, count in twice.items()
-    )
-    kept = tuple(entry for entry in catalogue.entries if entry.name not in twice)
-    faults = tuple(fault for fault in catalogue.faults if fault.name not in twice)
-    return replace(catalogue, entries=kept, faults=(*faults, *again))
-
-
-def _with_readers(catalogue: Catalogue, path: Path) -> Catalogue:
-    """Without entries whose `reader_model` writes no text, or is none of this file."""
-    kinds = {entry.name: entry.kind for entry in catalogue.entries}
-    kinds |= dict.fromkeys((fault.name for fault in catalogue.faults), "causal")  # to be mended
-    strange = {
-        entry.name: entry.reader_model
-        for entry in catalogue.entries
-        if entry.reader_model is not None and kinds.get(entry.reader_model) != "causal"
-    }
-    if not strange:
-        return catalogue
-    faults = tuple(
-        FaultyEntry(name, f"{path.name}: {name}.reader_model: {reader!r} is no causal model here")
-        for name, reader in strange.items()
-    )
-    kept = tuple(entry for entry in catalogue.entries if entry.name not in strange)
-    return replace(catalogue, entries=kept, faults=(*catalogue.faults, *faults))
-
-
-def _reasons(error: ValidationError) -> str:
-    return "; ".join(
-        f"{'.'.join(str(step) for step in found['loc'])}: {_said(found)}"
-        for found in error.errors()
-    )
-
-
-def _said(found: ErrorDetails) -> str:
-    if found["type"] != "extra_forbidden":
-        return found["msg"]
-    alike = get_close_matches(str(found["loc"][-1]), ModelEntry.model_fields, n=1)
-    return "there is no such key" + (f"; did you mean {alike[0]}?" if alike else "")
+    return Catalogue(entries, root, faults, int(path.stat().st_mtime), files)

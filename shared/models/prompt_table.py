@@ -35,23 +35,11 @@ FROM_USERS = frozenset({"text", "premise", "hypothesis"})
 NOT_ALLOWED = "the entry of {!r} allows no prompt of a request (allow_request_prompt)"
 # where a metric is refused for its judge, and not for a prompt that its request brought
 OF_THE_MODEL = (None, "/model", "/template", "/template/verbalizers", "/text", "/text_pair")
-NO_VARIABLES = frozenset(  # what else Transformers' `apply_chat_template` takes
-    [
-        "add_generation_prompt",
-        "chat_template",
-        "continue_final_message",
-        "conversation",
-        "max_length",
-        "messages",
-        "padding",
-        "return_assistant_tokens_mask",
-        "return_dict",
-        "return_tensors",
-        "tokenize",
-        "tokenizer_kwargs",
-        "truncation",
-    ]
-)
+NO_VARIABLES = {  # what else Transformers' `apply_chat_template` takes
+    "add_generation_prompt", "chat_template", "continue_final_message", "conversation",
+    "max_length", "messages", "padding", "return_assistant_tokens_mask", "return_dict",
+    "return_tensors", "tokenize", "tokenizer_kwargs", "truncation",
+}  # fmt: skip
 _FIELD = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
 
 _ANSWER = "Answer with one of: {labels}.\nAnswer:"

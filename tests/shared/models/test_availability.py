@@ -199,5 +199,10 @@ def test_what_is_idle_is_unloaded_where_another_needs_the_room(clock: list[float
     clock[0] = 61
     assert writers.get("large", lambda: load("large")) == "large"
     assert set(states.all()) == {"used", "kept", "large"}
-    judges.get("idle", lambda: again.append(1) or "idle", 60)
+
+    def loaded_again() -> str:
+        again.append(1)
+        return "idle"
+
+    judges.get("idle", loaded_again, 60)
     assert again == [1]  # it is loaded again
