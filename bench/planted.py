@@ -121,10 +121,13 @@ def measure(plants: Sequence[str], sizes: Sizes) -> Json:
     """`ratios`: the measured number of each claim; `figures`: models, tables and claims."""
     tables: dict[str, dict[str, Json]] = {"ICE": {}}
     models: Json = {}
+    quoted = arithmetic(PLANTS["token"])
     for name in plants:
-        found, models[name] = _plant(PLANTS[name], sizes)
-        tables["ICE"][name] = found
-    tables |= _other_metrics(plants, sizes)
+        judges = list(_judges(PLANTS[name], sizes))
+        models[name] = [_described(judge) for judge in judges]
+        tables["ICE"][name] = _plant(PLANTS[name], judges, sizes)
+        quoted = judges[0] if name == "token" and judges[0].accuracy >= GOOD else quoted
+    tables |= _other_metrics(quoted, sizes.items)
     claims = [_met(claim, tables, sizes.level) for claim in _claims(plants)]
     ratios = {
         " / ".join(one[key] for key in ("metric", "plant", "row", "field")): one["measured"]
@@ -139,23 +142,24 @@ def _claims(plants: Sequence[str]) -> list[Claim]:
     return [*(claim for claim in own if claim.plant in plants), *OTHERS]
 
 
-def _plant(plant: Plant, sizes: Sizes) -> tuple[dict[str, Json], list[Json]]:
-    """The rows of one plant over its models, and what the models are."""
+def _judges(plant: Plant, sizes: Sizes) -> Iterator[Trained]:
+    """One by arithmetic, or one a seed."""
+    for seed in range(1 if sizes.level == 0 else sizes.seeds):
+        judge = arithmetic(plant) if sizes.level == 0 else trained(plant, seed)
+        print(f"{plant.name}, seed {seed}: {_described(judge)}", file=sys.stderr, flush=True)
+        yield judge
+
+
+def _plant(plant: Plant, judges: Sequence[Trained], sizes: Sizes) -> dict[str, Json]:
+    """The rows of one plant over the judges that learned it; none: no row."""
     asked: list[Asked] = []
     found: list[Outcome] = []
-    models = []
-    for seed in range(1 if sizes.level == 0 else sizes.seeds):
-        model = arithmetic(plant) if sizes.level == 0 else trained(plant, seed)
-        models.append(_described(model))
-        print(f"{plant.name}, seed {seed}: {models[-1]}", file=sys.stderr, flush=True)
-        if model.accuracy < GOOD:
-            continue
-        own = asked_of(plant, seed, sizes.texts) + size_asked(plant, seed, sizes.size_texts)
-        asked += own
-        found += outcomes(model, own)
-    if not asked:
-        return {}, models
-    return table(asked, found) | {"areas": areas(asked, found)}, models
+    for seed, judge in enumerate(judges):
+        if judge.accuracy >= GOOD:
+            own = asked_of(plant, seed, sizes.texts) + size_asked(plant, seed, sizes.size_texts)
+            asked += own
+            found += outcomes(judge, own)
+    return table(asked, found) | {"areas": areas(asked, found)} if asked else {}
 
 
 def _described(model: Trained) -> Json:
@@ -166,16 +170,14 @@ def _described(model: Trained) -> Json:
     }
 
 
-def _other_metrics(plants: Sequence[str], sizes: Sizes) -> dict[str, dict[str, Json]]:
-    model = arithmetic(PLANTS["token"])
-    if sizes.level == 1 and "token" in plants:
-        model = trained(PLANTS["token"], 0)
-    haf = metrics.haf(sizes.items)
-    hlv = metrics.hlv(sizes.items)
+def _other_metrics(quoted: Trained, items: int) -> dict[str, dict[str, Json]]:
+    """quoted: the judge of the plant `token` that HateXScore asks."""
+    haf = metrics.haf(items)
+    hlv = metrics.hlv(items)
     return {
-        "HateXScore": {"token": metrics.hatexscore(model, sizes.items)},
-        "FTC": {"toy inference": metrics.ftc(sizes.items)},
-        "CoT2EL": {"units": metrics.cot2el(sizes.items)},
+        "HateXScore": {"token": metrics.hatexscore(quoted, items)},
+        "FTC": {"toy inference": metrics.ftc(items)},
+        "CoT2EL": {"units": metrics.cot2el(items)},
         "HAF": {fault: {fault: found | _falls(fault, found)} for fault, found in haf.items()},
         "HLV": {"annotators": hlv | {"mixtures": {"monotone": _monotone(hlv)}}},
     }

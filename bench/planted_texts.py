@@ -77,7 +77,8 @@ def in_third(word: int, *, first: bool) -> Pattern:
     """In the first third, or in the others."""
 
     def place(random: Random, count: int) -> dict[int, int]:
-        low, high = (0, count // 3) if first else (count // 3, count)
+        third = -(-count // 3)
+        low, high = (0, third) if first else (third, count)
         return {int(random.integers(low, high)): word}
 
     return place
@@ -146,7 +147,7 @@ def _holds(plant: Plant, words: Places) -> bool:
         "AND": lambda: {3, 9} <= there,
         "OR": lambda: bool({3, 9} & there),
         "negation": lambda: 7 in there and (2, 7) not in pairs,
-        "position": lambda: 7 in words[: len(words) // 3],
+        "position": lambda: 7 in words[: -(-len(words) // 3)],
         "bigram": lambda: (3, 9) in pairs,
         "length": lambda: len(words) > LONG,
     }

@@ -32,7 +32,7 @@ HOW = Resampling(resamples=1_000)
 Columns = NDArray[np.int64]
 
 
-class Estimate(Message):
+class CardEstimate(Message):
     """A number with its 95 % interval; null: undefined, or no interval can be had."""
 
     value: float | None
@@ -42,7 +42,7 @@ class Estimate(Message):
     clusters: int = Field(ge=0, description="families, texts or templates that the rows belong to")
 
 
-class Gain(Estimate):
+class TemperatureGain(CardEstimate):
     """What the temperature brings: without it less with it, so that > 0 is better with it."""
 
     p_value: float | None = Field(
@@ -53,21 +53,21 @@ class Gain(Estimate):
 class ModelCalibration(Message):
     """Of the probability of the answer. In [0, 1] but where it is said."""
 
-    ece: Estimate = Field(description="15 bins of equal width; without interval: see `excess`")
-    ece_equal_mass: Estimate = Field(description="15 bins of equal count")
+    ece: CardEstimate = Field(description="15 bins of equal width; without interval: see `excess`")
+    ece_equal_mass: CardEstimate = Field(description="15 bins of equal count")
     floor: float = Field(description="mean ECE of a perfectly calibrated model so sure of itself")
     floor_95: float = Field(description="its .95 quantile")
-    excess: Estimate = Field(description="ece - floor, [-1, 1]")
+    excess: CardEstimate = Field(description="ece - floor, [-1, 1]")
     p_calibrated: float = Field(description="small: the model is not calibrated")
     l2_debiased: float = Field(description="squared error; may fall below 0 by chance")
-    brier: Estimate = Field(description="half the squared error summed over the labels")
-    log_loss: Estimate = Field(description="nats, >= 0")
+    brier: CardEstimate = Field(description="half the squared error summed over the labels")
+    log_loss: CardEstimate = Field(description="nats, >= 0")
     reliability: float = Field(description="of Brier's decomposition; smaller is better")
     resolution: float = Field(description="likewise; greater is better")
-    slope: Estimate = Field(description="of logistic recalibration, 1 is ideal; any number")
-    intercept: Estimate = Field(description="likewise, 0 is ideal")
-    gain_log_loss: Gain = Field(description="of the temperature, nats")
-    gain_excess: Gain = Field(description="of the temperature, [-2, 2]")
+    slope: CardEstimate = Field(description="of logistic recalibration, 1 is ideal; any number")
+    intercept: CardEstimate = Field(description="likewise, 0 is ideal")
+    gain_log_loss: TemperatureGain = Field(description="of the temperature, nats")
+    gain_excess: TemperatureGain = Field(description="of the temperature, [-2, 2]")
 
 
 @dataclass(frozen=True)
@@ -131,8 +131,8 @@ def model_calibration(answers: Answers, temperature: float) -> ModelCalibration:
     found = measures.calibration(sure, right)
     clusters = len(set(answers.keys))
 
-    def plain(value: float) -> Estimate:
-        return Estimate(value=value, n=right.size, clusters=clusters)
+    def plain(value: float) -> CardEstimate:
+        return CardEstimate(value=value, n=right.size, clusters=clusters)
 
     slope, intercept = _recalibrated(sure, right, answers.keys)
     losses = log_losses(answers.logits / temperature, answers.labels)
@@ -156,9 +156,9 @@ def model_calibration(answers: Answers, temperature: float) -> ModelCalibration:
     )
 
 
-def estimate(found: IntervalEstimate) -> Estimate:
+def estimate(found: IntervalEstimate) -> CardEstimate:
     """As the card has it."""
-    return Estimate(
+    return CardEstimate(
         value=found.value, low=found.low, high=found.high, n=found.rows, clusters=found.clusters
     )
 
@@ -169,40 +169,44 @@ def excess(
     labels: Floats,
     keys: list[str],
     how: Resampling = HOW,
-) -> Estimate:
+) -> CardEstimate:
     """The excess of (N,) probabilities of (N,) labels with its interval over clusters."""
     ends = measures.excess_interval(predicted, labels, keys, how)
     low, high = ends if ends is not None else (None, None)
-    return Estimate(value=found.excess, low=low, high=high, n=labels.size, clusters=len(set(keys)))
+    return CardEstimate(
+        value=found.excess, low=low, high=high, n=labels.size, clusters=len(set(keys))
+    )
 
 
-def _recalibrated(sure: Floats, right: Floats, keys: list[str]) -> tuple[Estimate, Estimate]:
+def _recalibrated(
+    sure: Floats, right: Floats, keys: list[str]
+) -> tuple[CardEstimate, CardEstimate]:
     """Slope and intercept with intervals by Student's t over clusters."""
     clusters = len(set(keys))
     found = measures.recalibration(sure, right, keys)
     if found is None:
-        missing = Estimate(value=None, n=right.size, clusters=clusters)
+        missing = CardEstimate(value=None, n=right.size, clusters=clusters)
         return missing, missing
 
-    def around(value: float, error: float) -> Estimate:
+    def around(value: float, error: float) -> CardEstimate:
         half = float(stats.t.isf(HOW.tail, clusters - 1)) * error if clusters > 1 else None
         low, high = (value - half, value + half) if half is not None else (None, None)
-        return Estimate(value=value, low=low, high=high, n=right.size, clusters=clusters)
+        return CardEstimate(value=value, low=low, high=high, n=right.size, clusters=clusters)
 
     return around(found.slope, found.slope_se), around(found.intercept, found.intercept_se)
 
 
-def _gain_of_log_loss(answers: Answers, losses: Floats) -> Gain:
+def _gain_of_log_loss(answers: Answers, losses: Floats) -> TemperatureGain:
     before = log_losses(answers.logits, answers.labels)
     found = paired("gain_log_loss", before - losses, answers.keys, how=HOW)
     p_value = found.test.p_value if found.difference.se is not None else None
-    return Gain(**dict(estimate(found.difference)), p_value=p_value)
+    return TemperatureGain(**dict(estimate(found.difference)), p_value=p_value)
 
 
-def _gain_of_excess(answers: Answers, sure: Floats) -> Gain:
+def _gain_of_excess(answers: Answers, sure: Floats) -> TemperatureGain:
     before = answers.probabilities(1.0).max(axis=1)
     found = measures.excess_change(before, sure, answers.right, answers.keys, HOW)
-    return Gain(
+    return TemperatureGain(
         value=found.value,
         low=found.low,
         high=found.high,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from services.inference.embedded.calibration import Estimate, Gain
+from services.inference.embedded.calibration import CardEstimate, TemperatureGain
 from services.inference.embedded.evaluation import HitShare, LabelMetrics, Quality
 from services.inference.embedded.perturbation import DRAWS, PartCalibration, excesses
 from services.inference.embedded.training import Recipe
@@ -174,14 +174,14 @@ def with_interval(share: HitShare) -> str:
     return f"**{share.share:.3f}** ({_ends(share)})"
 
 
-def interval(one: Estimate) -> str:
+def interval(one: CardEstimate) -> str:
     """A value with its interval, where there is one."""
     if one.value is None:
         return "–"
     return f"{one.value:.3f}" if one.low is None else f"{one.value:.3f} ({_ends(one)})"
 
 
-def gain(one: Gain) -> str:
+def gain(one: TemperatureGain) -> str:
     """With its p, and a word where it may be nothing."""
     if one.p_value is None:
         return interval(one)
@@ -189,7 +189,7 @@ def gain(one: Gain) -> str:
     return f"{interval(one)}, p {one.p_value:.3f}{sure}"
 
 
-def _ends(one: HitShare | Estimate) -> str:
+def _ends(one: HitShare | CardEstimate) -> str:
     """Of an interval, where there is one."""
     if one.low is None or one.high is None:
         return "–"

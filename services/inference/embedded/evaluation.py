@@ -22,8 +22,8 @@ from services.inference.embedded.adapter import padded, tokenized
 from services.inference.embedded.calibration import (
     HOW,
     Answers,
+    CardEstimate,
     Columns,
-    Estimate,
     ModelCalibration,
     estimate,
     model_calibration,
@@ -52,8 +52,8 @@ class Quality(Message):
 
     accuracy: HitShare
     majority_accuracy: float = Field(description="of always answering the more frequent label")
-    macro_f1: Estimate
-    auroc: Estimate = Field(
+    macro_f1: CardEstimate
+    auroc: CardEstimate = Field(
         description="of the second label; of more than two the mean over one against the others. "
         "Null where a label does not occur"
     )
@@ -124,7 +124,7 @@ def by_label(
     )
 
 
-def macro_f1(found: Answers) -> Estimate:
+def macro_f1(found: Answers) -> CardEstimate:
     """Mean F1 of the labels; ValueError where one is neither there nor predicted."""
     labels = np.arange(found.logits.shape[1])
     predicted = found.logits.argmax(axis=1)[:, None] == labels
@@ -142,7 +142,7 @@ def macro_f1(found: Answers) -> Estimate:
     return estimate(intervals.ratio("macro_f1", rows, mean_f1, found.keys, HOW))
 
 
-def auroc(found: Answers, temperature: float) -> Estimate:
+def auroc(found: Answers, temperature: float) -> CardEstimate:
     """P(a row with the label gets more of it than one without), ties half; the mean over labels."""
     probabilities = found.probabilities(temperature)
     chosen = range(probabilities.shape[1]) if probabilities.shape[1] > 2 else (1,)

@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 from pydantic import Field
 
-from services.inference.embedded.calibration import Estimate, excess
+from services.inference.embedded.calibration import CardEstimate, excess
 from services.inference.embedded.examples import Ask, TrainingExample
 from shared.contracts import Message, PartExcess
 from shared.models.label_readout import softmax
@@ -46,7 +46,7 @@ class PartCalibration(Message):
     share: float = Field(ge=0, le=1, description="of parts whose whole text has the label")
     ece: float = Field(ge=0, le=1)
     floor: float = Field(ge=0, le=1)
-    excess: Estimate = Field(description="ece - floor, [-1, 1]; clusters are texts")
+    excess: CardEstimate = Field(description="ece - floor, [-1, 1]; clusters are texts")
 
 
 def part_calibration(
