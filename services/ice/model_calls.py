@@ -33,7 +33,7 @@ from shared.contracts import ModelUse
 from shared.errors import DegenerateInput, TooCostly
 from shared.job_context import checking
 from shared.language import ModelLanguages
-from shared.models.calls import AttributionMethod, Attributions, Example, Row, Rows
+from shared.models.calls import AttributionMethod, Attributions, Example, ExampleRows, Row
 from shared.models.labels import decided
 from shared.models.ports import Judge, models
 from shared.work import Work, WorkLimit
@@ -104,7 +104,7 @@ def _whole(
     pairs = list(zip(examples, raw, strict=True))
     plain = iter(model.judge([example for example, is_raw in pairs if not is_raw]))
     asked = [
-        Rows(example=example, rows=(Row(),), calibrated=False)
+        ExampleRows(example=example, rows=(Row(),), calibrated=False)
         for example, is_raw in pairs
         if is_raw
     ]
@@ -160,7 +160,7 @@ def _score_missing(experiments: Sequence[Experiment], model: Judge) -> bool:
         count += 1
         parts = [list(part) for _, part in groupby(call, key=_varied)]
         variations = [
-            Rows(
+            ExampleRows(
                 example=part[0][0].example_of(part[0][1]),
                 rows=tuple(row for _, _, rows in part for row in rows),
                 calibrated=part[0][0].tokenized.variant.calibrated,

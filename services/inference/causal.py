@@ -33,7 +33,7 @@ from services.weights.batcher import Device, MicroBatcher, device_run, padded_to
 from services.weights.loader import LoadedModel
 from shared.contracts import ModelUse
 from shared.job_context import awaited
-from shared.models.calls import AttributionMethod, Attributions, Example, Row, Rows, Tokens
+from shared.models.calls import AttributionMethod, Attributions, Example, ExampleRows, Row, Tokens
 from shared.models.judgement import Judgement, with_mass
 from shared.models.label_readout import softmax
 from shared.models.ports import Floats
@@ -92,7 +92,7 @@ class LocalLanguageModel(LocalWriter):
 
     def judge(self, examples: Sequence[Example]) -> list[Floats]:
         """For each example (L,) probabilities of its labels, in [0, 1], of sum 1."""
-        asked = [Rows(example=example, rows=(Row(),)) for example in examples]
+        asked = [ExampleRows(example=example, rows=(Row(),)) for example in examples]
         return [rows[0] for rows in self.judge_rows(asked)]
 
     def judgements(self, examples: Sequence[Example]) -> list[Judgement]:
@@ -110,7 +110,7 @@ class LocalLanguageModel(LocalWriter):
             for reading, own, example in zip(readings, answers, examples, strict=True)
         ]
 
-    def judge_rows(self, asked: Sequence[Rows]) -> list[Floats]:
+    def judge_rows(self, asked: Sequence[ExampleRows]) -> list[Floats]:
         """For each example (R, L) probabilities; rows with a common beginning read it once."""
         with timed(self.use.name, "tokenize"):
             readings = self._reader.read([one.example for one in asked])

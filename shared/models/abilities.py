@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import Literal, NoReturn
 
 from shared.errors import ModelCannot
-from shared.models.calls import AttributionMethod, Example, Rows
+from shared.models.calls import AttributionMethod, Example, ExampleRows
 from shared.models.entry import ModelEntry
 
 Ability = Literal["judge", "token_rows", "attributions", "truncated", "generate", "score"]
@@ -79,7 +79,7 @@ class BehindServer:
         """Refused."""
         raise cannot(self._entry, "token_rows")
 
-    def judge_rows(self, asked: Sequence[Rows]) -> NoReturn:
+    def judge_rows(self, asked: Sequence[ExampleRows]) -> NoReturn:
         """Refused."""
         raise cannot(self._entry, "token_rows")
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from shared.contracts import ModelKind, ModelUse
 from shared.models import ports
-from shared.models.calls import AttributionMethod, Attributions, Example, Row, Rows, Tokens
+from shared.models.calls import AttributionMethod, Attributions, Example, ExampleRows, Row, Tokens
 from shared.models.ports import Floats
 
 USE = ModelUse(name="planted", revision="1", sha256="0" * 64, device="cpu", dtype="float32")
@@ -87,14 +87,14 @@ class PlantedJudge:
         )
 
     def judge(self, examples: Sequence[Example]) -> list[Floats]:
-        asked = [Rows(example=example, rows=(Row(),)) for example in examples]
+        asked = [ExampleRows(example=example, rows=(Row(),)) for example in examples]
         return [rows[0] for rows in self._judged(asked)]
 
-    def judge_rows(self, asked: Sequence[Rows]) -> list[Floats]:
+    def judge_rows(self, asked: Sequence[ExampleRows]) -> list[Floats]:
         self.calls.append(sum(len(one.rows) for one in asked))
         return self._judged(asked)
 
-    def _judged(self, asked: Sequence[Rows]) -> list[Floats]:
+    def _judged(self, asked: Sequence[ExampleRows]) -> list[Floats]:
         read = [self._tokens(one.example) for one in asked]
         return [
             np.array([self._row(tokens, row) for row in one.rows])
