@@ -30,7 +30,7 @@ from bench.environment import environment
 from services.inference.causal import LocalLanguageModel
 from services.inference.classifier import LocalClassifier
 from services.inference.local_models import LocalModels
-from shared.models.calls import Example, Row, Rows, Template
+from shared.models.calls import Example, ExampleRows, Row, Template
 from shared.models.catalogue import load_catalogue
 from shared.numerics import tolerance
 
@@ -150,7 +150,7 @@ def deletions(model: LocalLanguageModel, template: Template) -> tuple[Way, Way]:
         tuple(sorted([*always, *random.choice(of_text, KEPT, replace=False).tolist()]))
         for _ in range(ROWS)
     ]
-    asked = Rows(example=example, rows=tuple(Row(kept=places) for places in kept))
+    asked = ExampleRows(example=example, rows=tuple(Row(kept=places) for places in kept))
     ids = [[tokens.ids[place] for place in places] for places in kept]
     answers = model.judge_rows([asked])[0]
     assert np.abs(answers - loop(model, ids)).max() <= tolerance(model.use.dtype)

@@ -21,7 +21,7 @@ from torch import Tensor, nn
 from bench.planted_texts import LONGEST, WORDS, Plant, by_arithmetic
 from shared.contracts import ModelKind, ModelUse
 from shared.models import ports
-from shared.models.calls import Example, Row, Rows, Tokens
+from shared.models.calls import Example, ExampleRows, Row, Tokens
 from shared.models.judgement import Judgement
 from shared.models.label_readout import of_head
 from shared.models.ports import Floats
@@ -159,13 +159,13 @@ class PlantedJudge:
         return [_tokens(example.text) for example in examples]
 
     def judge(self, examples: Sequence[Example]) -> list[Floats]:
-        asked = [Rows(example=example, rows=(Row(),)) for example in examples]
+        asked = [ExampleRows(example=example, rows=(Row(),)) for example in examples]
         return [rows[0] for rows in self.judge_rows(asked)]
 
     def judgements(self, examples: Sequence[Example]) -> list[Judgement]:
         return of_head(np.array(self.judge(examples)).reshape(-1, 2), None, self.labels)
 
-    def judge_rows(self, asked: Sequence[Rows]) -> list[Floats]:
+    def judge_rows(self, asked: Sequence[ExampleRows]) -> list[Floats]:
         rows = [words for one in asked for words in _varied(one)]
         self.rows += len(rows)
         found = iter(self.score(rows).tolist())
@@ -217,7 +217,7 @@ def _id(word: str) -> int:
     return int(known[1]) if known and int(known[1]) < WORDS else UNK
 
 
-def _varied(asked: Rows) -> Iterator[tuple[int, ...]]:
+def _varied(asked: ExampleRows) -> Iterator[tuple[int, ...]]:
     ids = _tokens(asked.example.text).ids
     for row in asked.rows:
         own = list(ids)

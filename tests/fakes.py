@@ -17,9 +17,9 @@ from shared.models.calls import (
     Attributions,
     Completion,
     Example,
+    ExampleRows,
     Pair,
     Prompt,
-    Rows,
     Sampling,
     Tokens,
     WordJudgements,
@@ -75,7 +75,7 @@ class FakeModel:
         rows = np.array(self.judge(examples)).reshape(len(examples), len(self.labels))
         return of_head(rows, None, self.labels)
 
-    def judge_rows(self, asked: Sequence[Rows]) -> list[Floats]:
+    def judge_rows(self, asked: Sequence[ExampleRows]) -> list[Floats]:
         return [
             self.probabilities([f"{rows.example.text}{row}" for row in rows.rows]) for rows in asked
         ]

@@ -10,7 +10,7 @@ from bench.planted import Sizes, markdown, measure
 from bench.planted_ice import asked_of
 from bench.planted_model import arithmetic, judged_by, trained
 from bench.planted_texts import LONGEST, PLANTS, SHORTEST, by_arithmetic, ladder
-from shared.models.calls import Example, Row, Rows
+from shared.models.calls import Example, ExampleRows, Row
 from shared.models.ports import models
 from shared.statistics.seeds import generator
 
@@ -60,7 +60,7 @@ def test_the_judge_answers_rows_as_a_model_does() -> None:
             Row(kept=(0, 2)),
             Row(replaced=((1, judge.tokens([example])[0].mask_id or 0),)),
         )
-        [found] = models().judge("any").judge_rows([Rows(example=example, rows=rows)])
+        [found] = models().judge("any").judge_rows([ExampleRows(example=example, rows=rows)])
         assert found[:, 1].tolist() == [0.98, 0.02, 0.02]
         [one] = judge.judgements([Example(text="w2 [MASK] w3")])
         assert one.probabilities == pytest.approx((0.98, 0.02))

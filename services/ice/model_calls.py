@@ -47,7 +47,7 @@ from shared.contracts import ModelUse
 from shared.errors import DegenerateInput, TooCostly
 from shared.job_context import checking
 from shared.language import ModelLanguages, Obstacle
-from shared.models.calls import AttributionMethod, Attributions, Example, Row, Rows
+from shared.models.calls import AttributionMethod, Attributions, Example, ExampleRows, Row
 from shared.models.judgement import Unread
 from shared.models.labels import decided
 from shared.models.ports import Judge, models
@@ -147,7 +147,7 @@ def _whole(
     pairs = list(zip(examples, raw, strict=True))
     plain = iter(model.judge([example for example, is_raw in pairs if not is_raw]))
     asked = [
-        Rows(example=example, rows=(Row(),), calibrated=False)
+        ExampleRows(example=example, rows=(Row(),), calibrated=False)
         for example, is_raw in pairs
         if is_raw
     ]
@@ -261,7 +261,7 @@ def _of_tokens(parts: Sequence[Part], model: Judge) -> list[Floats]:
     if not parts:
         return []
     variations = [
-        Rows(
+        ExampleRows(
             example=part[0][0].example_of(part[0][1]),
             rows=tuple(_rows(part)),
             calibrated=part[0][0].tokenized.variant.calibrated,

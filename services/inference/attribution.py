@@ -25,7 +25,7 @@ from services.inference.causal_pass import CausalPass
 from services.inference.causal_reading import CausalReading
 from shared.errors import BadInput, DegenerateInput
 from shared.job_context import holding
-from shared.models.calls import AttributionMethod, Attributions, Example, Row, Rows, Tokens
+from shared.models.calls import AttributionMethod, Attributions, Example, ExampleRows, Row, Tokens
 from shared.models.ports import Floats
 from shared.priority_lock import PriorityLock
 from shared.statistics import lime
@@ -211,7 +211,7 @@ def masked_rows(masks: Floats, tokens: Tokens) -> tuple[Row, ...]:
 class RowJudge(Protocol):
     """Who judges rows."""
 
-    def judge_rows(self, asked: Sequence[Rows]) -> list[Floats]:
+    def judge_rows(self, asked: Sequence[ExampleRows]) -> list[Floats]:
         """For each example (R, L) probabilities."""
 
 
@@ -230,7 +230,9 @@ def by_lime(
     if not places:
         raise DegenerateInput("no token of the text is left to remove", pointer="/text")
     masks = lime.draws(method.samples, len(places), method.seed)
-    rows = Rows(example=example, rows=masked_rows(masks, tokens), calibrated=method.calibrated)
+    rows = ExampleRows(
+        example=example, rows=masked_rows(masks, tokens), calibrated=method.calibrated
+    )
     probabilities = judge.judge_rows([rows])[0][:, place]
     values = np.zeros(len(tokens.ids))
     values[places] = lime.coefficients(masks, probabilities)

@@ -41,8 +41,8 @@ from shared.models.calls import (
     AttributionMethod,
     Attributions,
     Example,
+    ExampleRows,
     Row,
-    Rows,
     Tokens,
     WordJudgements,
     WordRows,
@@ -118,7 +118,7 @@ class LocalLanguageModel(LocalWriter):
         """For each example (L,) probabilities of its labels, in [0, 1], of sum 1."""
         if any(reading.reasons for reading in self._reader.read(examples)):
             return [np.array(one.demand()) for one in self.judgements(examples)]
-        asked = [Rows(example=example, rows=(Row(),)) for example in examples]
+        asked = [ExampleRows(example=example, rows=(Row(),)) for example in examples]
         return [rows[0] for rows in self.judge_rows(asked)]
 
     def judgements(self, examples: Sequence[Example]) -> list[Judgement]:
@@ -147,7 +147,7 @@ class LocalLanguageModel(LocalWriter):
             return self._reasoner.reasoned(reading, reading.prompt)
         return [Reasoned(reading, reading.row(Row()))]
 
-    def judge_rows(self, asked: Sequence[Rows]) -> list[Floats]:
+    def judge_rows(self, asked: Sequence[ExampleRows]) -> list[Floats]:
         """For each example (R, L) probabilities; rows with a common beginning read it once."""
         with timed(self.use.name, "tokenize"):
             readings = self._whole_rows([one.example for one in asked])

@@ -40,8 +40,8 @@ from shared.models.calls import (
     AttributionMethod,
     Attributions,
     Example,
+    ExampleRows,
     Row,
-    Rows,
     Tokens,
     WordJudgements,
     WordRows,
@@ -121,7 +121,7 @@ class LocalClassifier:
 
     def judge(self, examples: Sequence[Example]) -> list[Floats]:
         """For each example (L,) calibrated probabilities in [0, 1], of sum 1."""
-        asked = [Rows(example=example, rows=(Row(),)) for example in examples]
+        asked = [ExampleRows(example=example, rows=(Row(),)) for example in examples]
         return [rows[0] for rows in self.judge_rows(asked)]
 
     def judgements(self, examples: Sequence[Example]) -> list[Judgement]:
@@ -153,7 +153,7 @@ class LocalClassifier:
             shares[place] = reading.tokens.read_share(examples[place])
         return [EncoderRow(own) for own in ids], shares
 
-    def judge_rows(self, asked: Sequence[Rows]) -> list[Floats]:
+    def judge_rows(self, asked: Sequence[ExampleRows]) -> list[Floats]:
         """For each example (R, L) probabilities of its variations, calibrated unless asked raw."""
         with timed(self.use.name, "tokenize"):
             readings = self._reader.read([one.example for one in asked])

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import Literal, NoReturn
 
 from shared.errors import ModelCannot
-from shared.models.calls import AttributionMethod, Example, Rows, WordJudgements, WordRows
+from shared.models.calls import AttributionMethod, Example, ExampleRows, WordJudgements, WordRows
 from shared.models.entry import ModelEntry
 from shared.models.judgement import Judgement
 from shared.models.word_rows import judged_words, mask_text_of
@@ -103,7 +103,7 @@ class BehindServer:
         """Refused."""
         raise cannot(self._entry, "token_rows")
 
-    def judge_rows(self, asked: Sequence[Rows]) -> NoReturn:
+    def judge_rows(self, asked: Sequence[ExampleRows]) -> NoReturn:
         """Refused."""
         raise cannot(self._entry, "token_rows")
 

@@ -139,7 +139,7 @@ class Row(Message):
     )
 
 
-class Rows(Message):
+class ExampleRows(Message):
     """An example and its variations."""
 
     example: Example
@@ -388,7 +388,7 @@ class JudgeRows(Message):
 
     answer: ClassVar[AnswerType] = AnswerType(list[Matrix])
     operation: Literal["judge_rows"] = "judge_rows"
-    asked: Annotated[tuple[Rows, ...], Field(min_length=1, max_length=MOST)]
+    asked: Annotated[tuple[ExampleRows, ...], Field(min_length=1, max_length=MOST)]
 
 
 class JudgeWords(Message):

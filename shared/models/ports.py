@@ -28,9 +28,9 @@ from shared.models.calls import (
     Attributions,
     Completion,
     Example,
+    ExampleRows,
     Pair,
     Prompt,
-    Rows,
     Sampling,
     Tokens,
     WordJudgements,
@@ -80,7 +80,7 @@ class Judge(Protocol):
         """For each example its labels' P, how it was read and with which mass; or why there is
         none. Where there is one, it is the same number as `judge` gives."""
 
-    def judge_rows(self, asked: Sequence[Rows]) -> list[Floats]:
+    def judge_rows(self, asked: Sequence[ExampleRows]) -> list[Floats]:
         """For each example (R, L) probabilities, one row a variation."""
 
     def judge_words(self, asked: Sequence[WordRows]) -> list[WordJudgements]:

@@ -44,10 +44,10 @@ from shared.models.calls import (
     Attributions,
     Completion,
     Example,
+    ExampleRows,
     Operation,
     Pair,
     Prompt,
-    Rows,
     Sampling,
     Tokens,
     WordJudgements,
@@ -417,7 +417,7 @@ class RemoteJudge(RemoteModel):
     def judgements(self, examples: Sequence[Example]) -> list[Judgement]:
         return list(self._ask(op.ReadLabels(examples=tuple(examples)))) if examples else []
 
-    def judge_rows(self, asked: Sequence[Rows]) -> list[Floats]:
+    def judge_rows(self, asked: Sequence[ExampleRows]) -> list[Floats]:
         if not asked:
             return []
         answers = self._ask(op.JudgeRows(asked=tuple(asked)))

@@ -15,7 +15,7 @@ from touchstone_client.api.files import create_file
 from touchstone_client.api.jobs import get_job
 from touchstone_client.api.reports import get_batch_report, report_hatexscore
 from touchstone_client.api.scores import (
-    score_cot_2_el,
+    score_cot2el,
     score_ftc,
     score_haf,
     score_hatexscore,
@@ -63,7 +63,7 @@ def ended(client: Client, job: Any, kind: type[Any]) -> Any:
 
 def score(client: Client, bodies: dict[str, Any]) -> str:
     """One post a metric; the id of HateXScore's job."""
-    cot = score_cot_2_el.sync(
+    cot = score_cot2el.sync(
         client=client, prefer=WAIT, body=Cot2ElRequest.from_dict(bodies["cot2el"])
     )
     ftc = score_ftc.sync(client=client, prefer=WAIT, body=FtcRequest.from_dict(bodies["ftc"]))

@@ -11,7 +11,15 @@ import torch
 from services.inference.causal import LocalLanguageModel
 from services.inference.local_models import LocalModels
 from services.weights.batcher import LEAST_TOKENS
-from shared.models.calls import AttributionMethod, Example, Prompt, Row, Rows, Sampling, Template
+from shared.models.calls import (
+    AttributionMethod,
+    Example,
+    ExampleRows,
+    Prompt,
+    Row,
+    Sampling,
+    Template,
+)
 from shared.models.catalogue import load_catalogue
 from tests.inference.shapes import save_llama
 
@@ -38,10 +46,10 @@ def model(folder: Path, device: str, dtype: str = "float32") -> LocalLanguageMod
     return found
 
 
-def rows(of: LocalLanguageModel) -> Rows:
+def rows(of: LocalLanguageModel) -> ExampleRows:
     length = len(of.tokens([EXAMPLE])[0].ids)
     kept = [tuple(p for p in range(length) if p != gone) for gone in range(12, 22)]
-    return Rows(example=EXAMPLE, rows=tuple(Row(kept=one) for one in kept))
+    return ExampleRows(example=EXAMPLE, rows=tuple(Row(kept=one) for one in kept))
 
 
 @pytest.mark.parametrize(("dtype", "apart"), [("float32", 1e-3), ("bfloat16", 0.1)])
@@ -56,7 +64,9 @@ def test_a_shared_prefix_and_company_hardly_matter(tmp_path: Path) -> None:
     ours = model(tmp_path, "cuda")
     asked = rows(ours)
     together = ours.judge_rows([asked])[0]
-    alone = [ours.judge_rows([Rows(example=EXAMPLE, rows=(row,))])[0][0] for row in asked.rows]
+    alone = [
+        ours.judge_rows([ExampleRows(example=EXAMPLE, rows=(row,))])[0][0] for row in asked.rows
+    ]
     assert np.max(np.abs(together - np.stack(alone))) < 1e-4
 
 

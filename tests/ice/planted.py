@@ -18,8 +18,8 @@ from shared.models.calls import (
     AttributionMethod,
     Attributions,
     Example,
+    ExampleRows,
     Row,
-    Rows,
     Tokens,
     WordJudgements,
     WordRows,
@@ -103,7 +103,7 @@ class PlantedJudge:
         )
 
     def judge(self, examples: Sequence[Example]) -> list[Floats]:
-        asked = [Rows(example=example, rows=(Row(),)) for example in examples]
+        asked = [ExampleRows(example=example, rows=(Row(),)) for example in examples]
         return [rows[0] for rows in self._judged(asked)]
 
     def judgements(self, examples: Sequence[Example]) -> list[Judgement]:
@@ -114,11 +114,11 @@ class PlantedJudge:
         self.calls.append(sum(len(one.rows) for one in asked))
         return judged_words(self, asked, self.mask_text)
 
-    def judge_rows(self, asked: Sequence[Rows]) -> list[Floats]:
+    def judge_rows(self, asked: Sequence[ExampleRows]) -> list[Floats]:
         self.calls.append(sum(len(one.rows) for one in asked))
         return self._judged(asked)
 
-    def _judged(self, asked: Sequence[Rows]) -> list[Floats]:
+    def _judged(self, asked: Sequence[ExampleRows]) -> list[Floats]:
         read = [self._tokens(one.example) for one in asked]
         return [
             np.array([self._row(tokens, row) for row in one.rows])

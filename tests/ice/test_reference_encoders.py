@@ -18,7 +18,7 @@ from services.ice.report import IceResult, Operator
 from services.inference.classifier import LocalClassifier
 from services.inference.local_models import LocalModels
 from shared.models import ports
-from shared.models.calls import Example, Row, Rows
+from shared.models.calls import Example, ExampleRows, Row
 from tests.ice.conftest import bind_bert
 
 ice = pytest.importorskip("ice")
@@ -169,8 +169,8 @@ def test_the_port_gives_raw_probabilities_beside_calibrated_ones(encoder: LocalC
     example = Example(text="the garden was green")
     own, raw = encoder.judge_rows(
         [
-            Rows(example=example, rows=rows),
-            Rows(example=example, rows=rows, calibrated=False),
+            ExampleRows(example=example, rows=rows),
+            ExampleRows(example=example, rows=rows, calibrated=False),
         ]
     )
     assert np.log(raw[:, 1] / raw[:, 0]) == pytest.approx(1.7 * np.log(own[:, 1] / own[:, 0]))

@@ -14,7 +14,7 @@ from services.inference.attribution import rollout
 from services.inference.causal import LocalLanguageModel
 from services.inference.classifier import LocalClassifier
 from shared.errors import BadInput, DegenerateInput
-from shared.models.calls import AttributionMethod, Example, Row, Rows, Template
+from shared.models.calls import AttributionMethod, Example, ExampleRows, Row, Template
 from shared.statistics import lime
 from tests.inference.loops import attention_layers, embedding_gradient, integrated
 
@@ -119,7 +119,7 @@ def test_lime_is_seeded_and_its_rows_are_the_models(judged: tuple[Any, Example, 
     assert other != first
     masks = lime.draws(60, len(attribution.eligible(tokens)), 5)
     column = model.labels_of(example).index(target)
-    rows = Rows(example=example, rows=attribution.masked_rows(masks, tokens))
+    rows = ExampleRows(example=example, rows=attribution.masked_rows(masks, tokens))
     fitted = lime.coefficients(masks, model.judge_rows([rows])[0][:, column])
     assert np.array(first.values)[attribution.eligible(tokens)] == pytest.approx(fitted, abs=1e-6)
     kept = attribution.masked_rows(masks, tokens)[0]

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from services.inference import causal_pass
 from services.inference.causal import LocalLanguageModel
 from shared.errors import BadInput
-from shared.models.calls import Example, Row, Rows, Template
+from shared.models.calls import Example, ExampleRows, Row, Template
 from tests.inference.loops import log_probabilities, next_logits, probabilities
 from tests.inference.shapes import READS
 
@@ -98,7 +98,7 @@ def test_rows_agree_with_transformers_whatever_is_kept(
         chosen = random.choice(text, size=4 + number % 2, replace=False).tolist()
         base = rest if seed % 2 else set()
         rows.append(Row(kept=tuple(sorted(base | set(chosen))), replaced=((text[0], 7),)))
-    got = causal.judge_rows([Rows(example=example, rows=tuple(rows))])[0]
+    got = causal.judge_rows([ExampleRows(example=example, rows=tuple(rows))])[0]
     for row, probability in zip(rows, got, strict=True):
         ids = [7 if place == text[0] else tokens.ids[place] for place in row.kept or ()]
         assert probability == pytest.approx(oracle(causal, ids, template), abs=1e-5)
@@ -108,7 +108,7 @@ def test_a_shared_prefix_changes_nothing_but_the_work(causal: LocalLanguageModel
     example = Example(text=TEXT, template=SINGLE)
     tokens = causal.tokens([example])[0]
     kept = [tuple(p for p in range(len(tokens.ids)) if p != gone) for gone in range(18, 24)]
-    asked = [Rows(example=example, rows=tuple(Row(kept=one) for one in kept))]
+    asked = [ExampleRows(example=example, rows=tuple(Row(kept=one) for one in kept))]
     shared = causal.judge_rows(asked)[0]
     assert causal._causal._last is not None
     with mock.patch.object(causal_pass, "LEAST_PREFIX", 10**6):
@@ -125,7 +125,7 @@ def test_rows_of_many_callers_do_not_mix(causal: LocalLanguageModel) -> None:
 
 
 def test_an_empty_row_is_read_from_the_beginning_token(causal: LocalLanguageModel) -> None:
-    asked = Rows(example=Example(text=TEXT, template=SINGLE), rows=(Row(kept=()),))
+    asked = ExampleRows(example=Example(text=TEXT, template=SINGLE), rows=(Row(kept=()),))
     got = causal.judge_rows([asked])[0][0]
     assert got == pytest.approx(oracle(causal, [1], SINGLE), abs=1e-5)
 

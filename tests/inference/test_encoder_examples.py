@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from services.inference.classifier import LocalClassifier
 from shared.errors import BadInput
-from shared.models.calls import Example, Row, Rows, Template
+from shared.models.calls import Example, ExampleRows, Row, Template
 from tests.inference.loops import encoder_logits, probabilities
 
 PAIR = Example(text="The garden was green.", text_pair="It rained, slowly, all day.")
@@ -59,7 +59,7 @@ def test_rows_are_the_tokens_that_were_kept(bert: LocalClassifier, data: st.Data
     kept = data.draw(st.lists(st.sampled_from(places), min_size=1, unique=True).map(sorted))
     changed = data.draw(st.dictionaries(st.sampled_from(places), st.integers(0, 999), max_size=4))
     row = Row(kept=tuple(kept), replaced=tuple(changed.items()))
-    got = bert.judge_rows([Rows(example=PAIR, rows=(row, Row()))])[0]
+    got = bert.judge_rows([ExampleRows(example=PAIR, rows=(row, Row()))])[0]
     read = bert._weights.tokenizer(PAIR.text, PAIR.text_pair)
     ids = [changed.get(place, read["input_ids"][place]) for place in kept]
     segments = [read["token_type_ids"][place] for place in kept]
@@ -70,7 +70,7 @@ def test_rows_are_the_tokens_that_were_kept(bert: LocalClassifier, data: st.Data
 
 def test_a_row_has_the_same_bits_in_any_company(bert: LocalClassifier) -> None:
     asked = [
-        Rows(example=example, rows=tuple(Row(kept=tuple(range(n))) for n in range(1, 9)))
+        ExampleRows(example=example, rows=tuple(Row(kept=tuple(range(n))) for n in range(1, 9)))
         for example in (SINGLE, PAIR)
     ]
     alone = [bert.judge_rows([one])[0] for one in asked]
@@ -82,7 +82,7 @@ def test_a_row_has_the_same_bits_in_any_company(bert: LocalClassifier) -> None:
 
 def test_nothing_asked_is_nothing_answered(bert: LocalClassifier) -> None:
     assert bert.judge([]) == []
-    assert bert.judge_rows([Rows(example=SINGLE, rows=())])[0].shape == (0, 3)
+    assert bert.judge_rows([ExampleRows(example=SINGLE, rows=())])[0].shape == (0, 3)
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ def test_nothing_asked_is_nothing_answered(bert: LocalClassifier) -> None:
 )
 def test_rows_that_cannot_be_read_are_refused(bert: LocalClassifier, row: Row, reason: str) -> None:
     with pytest.raises(BadInput, match=reason) as caught:
-        bert.judge_rows([Rows(example=SINGLE, rows=(row,))])
+        bert.judge_rows([ExampleRows(example=SINGLE, rows=(row,))])
     assert caught.value.pointer == "/rows"
 
 

@@ -15,7 +15,7 @@ import torch
 from services.inference.causal import LocalLanguageModel
 from services.inference.local_models import LocalModels
 from shared.errors import BadInput
-from shared.models.calls import Example, Row, Rows
+from shared.models.calls import Example, ExampleRows, Row
 from shared.models.catalogue import load_catalogue
 from shared.models.prompt_table import PromptKeys
 from tests.inference.shapes import save_gpt2, save_llama
@@ -163,7 +163,7 @@ def test_a_label_is_read_after_each_drawn_reasoning(llama: Path) -> None:
     assert again.demand() == pytest.approx(found.demand(), abs=1e-5)  # its seeds are fixed
     assert model.judge([Example(text=TEXT)])[0] == pytest.approx(found.demand())
     with pytest.raises(BadInput, match="whole texts only"):
-        model.judge_rows([Rows(example=Example(text=TEXT), rows=(Row(),))])
+        model.judge_rows([ExampleRows(example=Example(text=TEXT), rows=(Row(),))])
 
 
 def next_words(

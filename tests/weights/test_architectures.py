@@ -15,7 +15,7 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer
 from services.inference.classifier import LocalClassifier
 from services.inference.local_models import LocalModels
 from shared.errors import BadInput
-from shared.models.calls import AttributionMethod, Example, Row, Rows
+from shared.models.calls import AttributionMethod, Example, ExampleRows, Row
 from shared.models.catalogue import load_catalogue
 from tests.tiny_models.architectures import ARCHITECTURES, save_architecture
 from tests.tiny_models.encoders import ENCODERS, save_encoder
@@ -92,11 +92,11 @@ def test_attention_is_that_of_the_token_that_is_read(name: str, tmp_path: Path) 
 
 def test_a_row_without_tokens_is_read_where_texts_have_no_frame(tmp_path: Path) -> None:
     judge = judge_of(save_architecture(tmp_path / "m", ARCHITECTURES["gpt2"], OUTPUTS))
-    [rows] = judge.judge_rows([Rows(example=Example(text="a b"), rows=(Row(kept=()),))])
+    [rows] = judge.judge_rows([ExampleRows(example=Example(text="a b"), rows=(Row(kept=()),))])
     assert rows == pytest.approx(judge.probabilities([""]))
     framed = judge_of(save_architecture(tmp_path / "n", ARCHITECTURES["electra"], OUTPUTS))
     with pytest.raises(BadInput, match="keeps no token"):
-        framed.judge_rows([Rows(example=Example(text="a b"), rows=(Row(kept=()),))])
+        framed.judge_rows([ExampleRows(example=Example(text="a b"), rows=(Row(kept=()),))])
 
 
 def test_a_tokenizer_of_sentencepiece_alone_is_read(tmp_path: Path) -> None:

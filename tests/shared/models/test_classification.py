@@ -12,7 +12,7 @@ import pytest
 from services.inference.classifier import LocalClassifier
 from services.inference.local_models import LocalModels
 from shared.errors import BadInput, ModelCannot, TextTooLong
-from shared.models.calls import AttributionMethod, Example, Row, Rows
+from shared.models.calls import AttributionMethod, Example, ExampleRows, Row
 from shared.models.catalogue import load_catalogue
 from shared.models.classification import ServedClassifier
 from shared.models.entry import ModelEntry
@@ -125,7 +125,7 @@ def test_a_temperature_divides_the_logits(serving: Making, own: LocalClassifier)
 def test_what_no_classification_server_shows(serving: Making) -> None:
     model, example = serving("tei", **KEYS), Example(text="A text")
     refused: tuple[Callable[[], object], ...] = (
-        lambda: model.judge_rows([Rows(example=example, rows=(Row(),))]),
+        lambda: model.judge_rows([ExampleRows(example=example, rows=(Row(),))]),
         lambda: model.attributions([example], ["hateful"], AttributionMethod(name="gradient")),
         lambda: model.tokens([example]),
     )

@@ -12,7 +12,7 @@ import pytest
 from pydantic import TypeAdapter
 
 from shared.models import calls as op
-from shared.models.calls import AttributionMethod, Example, Pair, Prompt, Row, Rows, Sampling
+from shared.models.calls import AttributionMethod, Example, ExampleRows, Pair, Prompt, Row, Sampling
 from shared.models.ports import PromptOfRequest, perform, written
 from tests.fakes import FakeModels
 from tests.hlv.judges import StubJudge, bound
@@ -30,7 +30,7 @@ ASKED: list[tuple[str, Any]] = [
     ("fake", op.JudgeExamples(examples=EXAMPLES)),
     ("fake", op.ReadLabels(examples=EXAMPLES)),
     ("lm", op.ReadLabels(examples=EXAMPLES)),
-    ("fake", op.JudgeRows(asked=(Rows(example=EXAMPLES[0], rows=(Row(kept=(0,)),)),))),
+    ("fake", op.JudgeRows(asked=(ExampleRows(example=EXAMPLES[0], rows=(Row(kept=(0,)),)),))),
     ("fake", op.JudgeWords(asked=(WORDS,))),
     ("fake", op.Probabilities(texts=("a", "b"))),
     ("fake", op.Truncated(texts=("a",))),

@@ -27,10 +27,10 @@ from shared.models import remote as call_module
 from shared.models.calls import (
     AttributionMethod,
     Example,
+    ExampleRows,
     Pair,
     Prompt,
     Row,
-    Rows,
     Sampling,
     Template,
 )
@@ -88,7 +88,7 @@ def test_every_port_answers_over_the_queue_as_in_the_process() -> None:
     here, there = FakeModel(), QueueModels(CATALOGUE)
     classifier, writer = there.classifier("fake"), there.language_model("lm")
     examples = [Example(text=text) for text in TEXTS]
-    rows = [Rows(example=example, rows=(Row(kept=(0,)), Row())) for example in examples]
+    rows = [ExampleRows(example=example, rows=(Row(kept=(0,)), Row())) for example in examples]
     method = AttributionMethod(name="gradient")
     prompts = [Prompt(text="p")] * 2
     assert np.array_equal(classifier.probabilities(TEXTS), here.probabilities(TEXTS))

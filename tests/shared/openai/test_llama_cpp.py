@@ -18,8 +18,8 @@ from shared.models.calls import (
     AttributionMethod,
     Completion,
     Example,
+    ExampleRows,
     Prompt,
-    Rows,
     Sampling,
     Template,
     Turn,
@@ -139,7 +139,7 @@ def test_what_a_server_does_not_show_is_refused(tiny_served: ServedLanguageModel
     example = Example(text="a", template=TEMPLATE)
     refused: tuple[Callable[[], object], ...] = (
         lambda: tiny_served.tokens([example]),
-        lambda: tiny_served.judge_rows([Rows(example=example, rows=())]),
+        lambda: tiny_served.judge_rows([ExampleRows(example=example, rows=())]),
         lambda: tiny_served.attributions([example], ["yes"], AttributionMethod(name="attention")),
     )
     for ask in refused:
