@@ -184,7 +184,7 @@ def _headers(status: str, operation: Json) -> Iterator[str]:
     yield "x-request-id"
     if "security" not in operation:
         yield from ("x-touchstone-version", *LIMITED)
-    if status in ("202", "409", "429", "503"):
+    if status in ("202", "409", "429", "503", "507"):
         yield "Retry-After"
     if is_success and "prefer" in named:
         yield "Preference-Applied"
