@@ -23,7 +23,7 @@ from services.bindings import local
 from services.ice.batch_tables import ScoredIce, name
 from services.ice.contract import IceRequest
 from services.ice.metric import SERVICE
-from services.ice.report import ConfigurationResult, IceBatchReport, IceBatchReportRequest
+from services.ice.batch_messages import ConfigurationResult, IceBatchReport, IceBatchReportRequest
 from shared.contracts import Interval, Scored
 from shared.estimates import BatchStatistics
 from shared.models import ports

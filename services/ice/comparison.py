@@ -15,9 +15,9 @@ from itertools import combinations
 import numpy as np
 
 from services.ice import kernel
+from services.ice.experiment import Experiment, Trial
 from services.ice.explanations import tokens_under
 from services.ice.kernel import Floats
-from services.ice.randomization_test import Experiment, Trial
 from services.ice.report import Area, Comparison, Operator, Plausibility, Test
 from shared.job_context import check
 from shared.statistics.intervals import wilson
@@ -32,7 +32,7 @@ def areas(tests: Sequence[Test], budgets: Sequence[float]) -> tuple[Area, ...]:
         return ()
     curves: dict[tuple[str, str], list[Test]] = {}
     for test in tests:
-        if test.k is not None:
+        if test.k is not None and test.aspect == "sufficiency":
             curves.setdefault((test.explanation, test.operator), []).append(test)
     return tuple(map(_area, curves.values()))
 
@@ -64,9 +64,9 @@ def _comparison(
     experiment: Experiment, first: Trial, second: Trial, operator: Operator
 ) -> Comparison:
     check()
-    scores = experiment.observed(operator, first), experiment.observed(operator, second)
+    scores = [experiment.observed(operator, one) or 0.0 for one in (first, second)]
     null = experiment.null(operator, first, experiment.common_places(first, second))
-    found = difference(*scores, null, exact=experiment.exact(first))
+    found = difference(scores[0], scores[1], null, exact=experiment.exact(first))
     return Comparison(
         first=first.explanation.name,
         second=second.explanation.name,

@@ -13,16 +13,18 @@ from typing import Any
 import numpy as np
 
 from services.ice import kernel
+from services.ice.batch_messages import IceBatchReport, IceBatchReportRequest
 from services.ice.batch_report import batch_report
+from services.ice.causal_reading import readings
 from services.ice.comparison import areas, comparisons, plausibilities
 from services.ice.contract import CONTRACT, PREDICTED, IceRequest
+from services.ice.experiment import Experiment, Trial
 from services.ice.explanations import TEXTS, TokenizedInput, tokens_under
 from services.ice.model_calls import model_languages, run_experiments
-from services.ice.randomization_test import Experiment, Trial, run_tests
+from services.ice.randomization_test import run_tests
 from services.ice.report import (
     Comparison,
-    IceBatchReport,
-    IceBatchReportRequest,
+    Distance,
     IceChance,
     IceComponents,
     IceReport,
@@ -78,15 +80,17 @@ class Ice(Metric[IceRequest, IceCollected, IceReport, IceVariant]):
                 areas=areas(tests, request.budgets),
                 comparisons=compared,
                 plausibility=plausibilities(experiment),
+                readings=readings(experiment, tests),
             ),
             evidence=evidence(experiment),
-            control=_chance(tests[0]),
+            control=_chance(experiment, tests),
             target=labels[tokenized.target],
             predicted_label=decided(labels, probabilities, collected.models[0].thresholds),
             probabilities=dict(zip(labels, probabilities, strict=True)),
             eligible_tokens=len(tokenized.eligible),
             characters_read=tuple(map(tokenized.characters_read, TEXTS)),
             forward_rows=experiment.rows,
+            distance=_distance(experiment),
             tokens=tokens(tokenized) if request.token_values else (),
             token_values=token_values(experiment) if request.token_values else (),
         )
@@ -132,20 +136,45 @@ def _score(experiment: Experiment, tests: Sequence[Test]) -> float | None:
     least = tokenized.variant.least_confidence
     if least is not None and float(np.max(tokenized.probabilities)) < least:
         return None
-    first = [t for t in tests if (t.explanation, t.k) == (tests[0].explanation, tests[0].k)]
-    means = [test for test in first if test.operator == "mean"]
+    first = _of_score(tests)
     strict = tokenized.variant.strict
-    rates = [test.strict_win_rate if strict else test.win_rate for test in means or first]
+    rates = [test.strict_win_rate if strict else test.win_rate for test in first]
     known = [rate for rate in rates if rate is not None]
     return float(np.mean(known)) if len(known) == len(rates) else None
 
 
-def _chance(first: Test) -> IceChance | None:
-    draws = first.null.draws
-    if draws == 0:
+def _of_score(tests: Sequence[Test]) -> list[Test]:
+    """Those whose mean win rate is the score: of the first explanation at its first budget."""
+    head = tests[0].explanation, tests[0].k, tests[0].aspect
+    first = [test for test in tests if (test.explanation, test.k, test.aspect) == head]
+    return [test for test in first if test.operator == "mean"] or first
+
+
+def _chance(experiment: Experiment, tests: Sequence[Test]) -> IceChance | None:
+    first = tests[0].null
+    if first.draws == 0:
         return None
-    sd = None if first.null.sequential else ranks.chance_sd(draws)
+    draws = first.draws if first.win_rate_draws is None else first.win_rate_draws
+    sd = None if first.sequential else _sd_of_score(experiment, draws)
     return IceChance(win_rate=kernel.WIN_RATE_OF_CHANCE, sd=sd, draws=draws)
+
+
+def _sd_of_score(experiment: Experiment, draws: int) -> float:
+    if experiment.tokenized.variant.mean_of_operators:
+        return ranks.chance_sd(draws)
+    trial = experiment.trials[0]
+    places = experiment.null_places(trial)[:draws]
+    pools = [
+        [experiment.observed(operator, trial), *experiment.null(operator, trial, places)]
+        for operator in experiment.tokenized.request.operators
+    ]
+    return kernel.score_sd(np.array(pools, dtype=np.float64))
+
+
+def _distance(experiment: Experiment) -> Distance | None:
+    if not experiment.tokenized.variant.corrected:
+        return None
+    return experiment.asked.distance(experiment.random_keys())
 
 
 def warnings(
@@ -156,10 +185,10 @@ def warnings(
 ) -> tuple[str, ...]:
     """Each once, in this order."""
     found = [*_truncation(experiment), *_human_spans(experiment), *_of_variant(experiment, score)]
-    found += _split_words(experiment)
+    found += [*_split_words(experiment), *_null_options(experiment)]
     found += [warning for test in tests for warning in _undefined_numbers(experiment, test)]
     found += [
-        *_too_few_draws(experiment, tests),
+        *_too_few_draws(tests, experiment.tokenized.request.alpha),
         *_ties_at_the_budget(experiment),
         *_no_common_draws(comparisons),
     ]
@@ -212,35 +241,80 @@ def _of_variant(experiment: Experiment, score: float | None) -> Iterator[str]:
         empty = experiment.empty(operator)
         if empty is not None and abs(tokenized.full - empty) < dead_zone:
             yield (
-                f"{operator}: |s(x) - s(empty)| < {dead_zone}, so the released code makes every "
-                "NSR 0 and counts the example as lost"
+                f"{operator}: the probabilities of the whole text and of no text differ by less "
+                f"than {dead_zone}, so the released code makes every NSR 0 and counts the example "
+                "as lost"
+            )
+
+
+def _null_options(experiment: Experiment) -> Iterator[str]:
+    request = experiment.tokenized.request
+    for trial in experiment.trials:
+        null, name = trial.null, trial.explanation.name
+        if request.strata is not None and null.strata is None:
+            yield f"{name}: `strata` has no effect on passages; it is for tokens and single words"
+        if null.fixed:
+            yield (
+                f"{name}, k {trial.k}: it holds all tokens of these strata, which therefore stand "
+                f"in every random rationale: {', '.join(null.fixed)}"
+            )
+        spans = null.kind in ("spans", "spans_gaps")
+        if request.match_tokens and spans and not null.matched:
+            yield (
+                f"{name}: random spans have any number of tokens: fewer than 19 have about as many "
+                "as its own"
             )
 
 
 def _undefined_numbers(experiment: Experiment, test: Test) -> Iterator[str]:
-    name = f"{test.explanation}, k {test.k}, {test.operator}"
+    name = test.title
     if test.win_rate is None and test.tokens == len(experiment.tokenized.eligible):
         yield f"{name}: the rationale is the whole text, so there is no random one to compare with"
+    elif test.win_rate is None and not test.null.placements and test.null.exact:
+        yield f"{name}: no other rationale of its kind has a place in this text"
+    elif test.win_rate is None and test.aspect == "necessity":
+        yield f"{name}: the model cannot read what stays of the text"
     elif test.win_rate is None:
-        yield f"{name}: NSR is undefined, so nothing is compared: s(x) = s(empty), or no s(empty)"
-    elif test.effect is None:
-        yield f"{name}: the effect is null: all random rationales score the same, or there is one"
-    if test.operator != "mean" and test.nsr is None and test.win_rate is not None:
         yield (
-            f"{name}: NSR is null: |s(x) - s(empty)| is under "
-            f"{experiment.tokenized.request.nsr_epsilon}, or s(empty) cannot be had"
+            f"{name}: nothing is compared, since the normalised score (NSR) is undefined: the "
+            "whole text and no text have the same probability, or the model cannot read no text"
+        )
+    elif test.effect is None:
+        yield (
+            f"{name}: the effect is null: random rationales all score the same, or there is only "
+            "one"
+        )
+    own = test.operator != "mean" and test.aspect == "sufficiency"
+    if own and test.nsr is None and test.win_rate is not None:
+        yield (
+            f"{name}: NSR is null: the probabilities of the whole text and of no text differ by "
+            f"less than {experiment.tokenized.request.nsr_epsilon}, or the model cannot read no "
+            "text"
         )
 
 
-def _too_few_draws(experiment: Experiment, tests: Sequence[Test]) -> Iterator[str]:
-    alpha = experiment.tokenized.request.alpha
+def _too_few_draws(tests: Sequence[Test], alpha: float) -> Iterator[str]:
     for test in tests:
-        if test.null.draws and 2 / (test.null.draws + 1) > alpha and not test.stopped_early:
+        if test.verdict == "undecidable":
             yield (
-                f"{test.explanation}, k {test.k}: with {test.null.draws} random rationales the "
-                f"two-sided p is at least {2 / (test.null.draws + 1):.3f}, so that no verdict but "
-                f"`inconclusive` can come at level {alpha}"
+                f"{test.explanation}, k {test.k}: undecidable: with "
+                f"{_available(test)} p is at least {test.null.attainable_p:.3f}, "
+                f"which is above the level {alpha}, whatever they score"
             )
+        elif test.p_adjusted is None and test.verdict == "inconclusive":
+            least = 2 / (test.null.draws + 1)
+            if least > alpha:
+                yield (
+                    f"{test.explanation}, k {test.k}: with {test.null.draws} random rationales the "
+                    f"two-sided p is at least {least:.3f}, so that no verdict but `inconclusive` "
+                    f"can come at level {alpha}"
+                )
+
+
+def _available(test: Test) -> str:
+    if test.null.exact:
+        return f"only {test.null.draws} other rationales of its kind in this text"
+    return f"{test.null.draws} random rationales"
 
 
 def _ties_at_the_budget(experiment: Experiment) -> Iterator[str]:

@@ -15,7 +15,8 @@ from math import inf
 import numpy as np
 
 from services.ice.contract import DEFAULT_MODEL, IceRequest
-from services.ice.cost import MOST_TOKENS, lowerings, passes_of, work_of_draws
+from services.ice.cost import MOST_TOKENS, Drawn, lowerings, passes_of, work_of_draws
+from services.ice.experiment import Experiment, Key
 from services.ice.explanations import (
     TestedExplanation,
     TokenizedInput,
@@ -27,7 +28,7 @@ from services.ice.explanations import (
 )
 from services.ice.kernel import Floats
 from services.ice.operators import Operators, Pool, operators_of, pool_examples, pool_of
-from services.ice.randomization_test import Experiment, Key
+from services.ice.randomization_test import undecided
 from services.ice.variants import VARIANTS
 from shared.contracts import ModelUse
 from shared.errors import DegenerateInput, TooCostly
@@ -71,9 +72,10 @@ def _experiments(requests: Sequence[IceRequest], model: Judge, name: str) -> lis
     for experiment in experiments:
         check_cost(experiment)
         experiment.begin()
-    while _score_missing(experiments, model):
-        for experiment in experiments:
-            experiment.draw_more()
+    going = experiments
+    while going:
+        _score_missing(going, model)
+        going = [one for one in going if one.draw_more(undecided(one))]
     return experiments
 
 
@@ -153,11 +155,9 @@ def _operators(inputs: Sequence[TokenizedInput], model: Judge) -> list[Operators
     return [operators_of(one, pool(place, one)) for place, one in enumerate(inputs)]
 
 
-def _score_missing(experiments: Sequence[Experiment], model: Judge) -> bool:
-    """Whether there was anything to score."""
-    count = 0
+def _score_missing(experiments: Sequence[Experiment], model: Judge) -> None:
+    """Score all that is drawn and was not asked yet."""
     for call in _calls(experiments):
-        count += 1
         parts = [list(part) for _, part in groupby(call, key=_varied)]
         variations = [
             Rows(
@@ -169,10 +169,8 @@ def _score_missing(experiments: Sequence[Experiment], model: Judge) -> bool:
         ]
         for part, answers in zip(parts, model.judge_rows(variations), strict=True):
             experiment = part[0][0]
-            column = answers[:, experiment.tokenized.target]
-            _check_numbers(column)
-            experiment.answer([(key, rows) for _, key, rows in part], column)
-    return count > 0
+            _check_numbers(answers)
+            experiment.answer([(key, rows) for _, key, rows in part], answers)
 
 
 def _varied(missing: MissingScore) -> tuple[int, Example | None]:
@@ -218,8 +216,12 @@ def cost_of(experiment: Experiment) -> tuple[Work, ...]:
     def works(request: IceRequest) -> tuple[Work, ...]:
         budgets = (None, *request.budgets)
         nulls = {t.null.key: t.null for t in experiment.trials if t.k in budgets}.values()
+        scaffold = whole - eligible
         drawn = [
-            (whole - eligible + null.size, min(request.draws, null.others(eligible)))
+            Drawn(
+                (scaffold + null.size, whole - null.size)[: len(request.aspects)],
+                min(request.draws, null.others),
+            )
             for null in nulls
         ]
         return tuple(work_of_draws(request, drawn, whole, lowerings(request, eligible, works)))

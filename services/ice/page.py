@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import get_args
 
 from services.ice.contract import IceRequest, MethodName
 from services.ice.report import (
+    CausalReading,
     Comparison,
     IceReport,
     Of,
@@ -19,7 +21,7 @@ from services.ice.report import (
     TestedOperator,
     TokenValues,
 )
-from services.ice.verdict import alpha, by_probability, says, sentence, verdict
+from services.ice.verdict import READINGS, alpha, by_probability, says, sentence, verdict
 from shared.charts.engine import Caption, Chart
 from shared.charts.shapes import histogram
 from shared.models.calls import Template
@@ -61,6 +63,8 @@ class IceView:
     told: tuple[TestView, ...]
     first: tuple[TestView, ...]  # the first explanation at the first budget, one an operator
     others: tuple[TestView, ...]  # with pictures: folded
+    readings: tuple[ReadingView, ...]
+    readings_left_out: int
     compared: tuple[IceComparisonRow, ...]
     compared_left_out: int
     maps: tuple[HeatMap, ...]
@@ -89,7 +93,7 @@ class IceView:
         words = {
             one.test.operator: one.verdict.text[:1].lower() + one.verdict.text[1:]
             for one in own
-            if one.test.k == own[0].test.k
+            if (one.test.k, one.test.aspect) == (own[0].test.k, own[0].test.aspect)
         }
         return ", ".join(f"{word} ({operator})" for operator, word in words.items())
 
@@ -107,6 +111,8 @@ def view(request: IceRequest | None, report: IceReport) -> IceView:
         told=tests,
         first=first,
         others=tuple(one for one in tests if one not in first and one.chart is not None),
+        readings=tuple(islice(_readings(report), MOST_ROWS)),
+        readings_left_out=max(0, len(report.components.readings) - MOST_ROWS),
         compared=tuple(_compared(report, row) for row in compared[:MOST_ROWS]),
         compared_left_out=max(0, len(compared) - MOST_ROWS),
         maps=shown,
@@ -123,6 +129,15 @@ def _trial(one: TestView) -> tuple[str, float | None]:
     return one.test.explanation, one.test.k
 
 
+def _readings(report: IceReport) -> Iterator[ReadingView]:
+    """In the report's order."""
+    tests = {(t.explanation, t.k, t.operator, t.aspect): t for t in report.components.tests}
+    for row in report.components.readings:
+        about = row.explanation, row.k, row.operator
+        sides = (tests[*about, "sufficiency"], tests[*about, "necessity"])
+        yield ReadingView(row, READINGS[row.reading], *sides)
+
+
 def _compared(report: IceReport, row: Comparison) -> IceComparisonRow:
     start = f"{row.first} and {row.second}, k {row.k}: "
     return IceComparisonRow(
@@ -133,7 +148,7 @@ def _compared(report: IceReport, row: Comparison) -> IceComparisonRow:
 def _settings(report: IceReport) -> list[tuple[str, str]]:
     """What was in force, for the reader who wants to know how."""
     named = report.provenance.parameters
-    names = ("rank_by", "eligible", "draws", "infills", "nsr_epsilon")
+    names = ("rank_by", "eligible", "draws", "alternative", "stop", "infills", "nsr_epsilon")
     return [(name, str(named[name])) for name in names if name in named]
 
 
@@ -147,6 +162,24 @@ OPERATORS: dict[TestedOperator, str] = {
     "infill": "the other tokens replaced by tokens of other texts",
     "mean": "the mean over the operators",
 }
+REMOVALS: dict[TestedOperator, str] = {
+    "delete": "its own tokens deleted",
+    "mask": "its own tokens masked",
+    "mask_unk": "its own tokens made unknown",
+    "mask_pad": "its own tokens made padding",
+    "infill": "its own tokens replaced by tokens of other texts",
+    "mean": "the mean over the operators",
+}
+
+
+@dataclass(frozen=True)
+class ReadingView:
+    """What both sides of an explanation make it, in words."""
+
+    row: CausalReading
+    says: str
+    sufficiency: Test
+    necessity: Test
 
 
 @dataclass(frozen=True)
@@ -162,8 +195,8 @@ class TestView:
 
     @property
     def operator(self) -> str:
-        """What was done to the other tokens."""
-        return OPERATORS[self.test.operator]
+        """What was done to the other tokens, or to the rationale's own."""
+        return _done(self.test)
 
 
 def test_views(report: IceReport) -> tuple[TestView, ...]:
@@ -188,12 +221,12 @@ def _rivals(test: Test) -> str:
     tokens = "1 token" if test.tokens == 1 else f"{test.tokens} tokens"
     if test.null.exact:
         return f"all {test.null.draws} other rationales of {tokens}: an exact test"
-    ending = ", enough to tell: drawing stopped early" if test.stopped_early else ""
+    ending = ", enough to tell" if test.stopped_early else ""
     return f"{test.null.draws} random rationales of {tokens}{ending}"
 
 
 def _reasons(report: IceReport, test: Test) -> Iterator[str]:
-    start = f"{test.explanation}, k {test.k}, {test.operator}: "
+    start = f"{test.title}: "
     for warning in report.warnings:
         if warning.startswith(start):
             yield warning.removeprefix(start)
@@ -201,9 +234,11 @@ def _reasons(report: IceReport, test: Test) -> Iterator[str]:
 
 def observed(report: IceReport, test: Test) -> float | None:
     """What the test compares with its null, in the null's unit."""
-    if by_probability(report):
-        return None if test.scores is None else test.scores.rationale
-    return test.nsr
+    if not by_probability(report):
+        return test.nsr
+    if test.aspect == "necessity":
+        return test.drop
+    return None if test.scores is None else test.scores.rationale
 
 
 def _chart(report: IceReport, test: Test) -> Chart | None:
@@ -212,11 +247,25 @@ def _chart(report: IceReport, test: Test) -> Chart | None:
     if counted is None or score is None:
         return None
     caption = Caption(
-        title=f"Random rationales, {OPERATORS[test.operator]}",
+        title=f"Random rationales, {_done(test)}",
         summary=_summary(test, score),
-        unit="probability of the target label" if by_probability(report) else "NSR",
+        unit=_unit(report, test),
     )
     return histogram(counted, score, caption)
+
+
+def _unit(report: IceReport, test: Test) -> str:
+    if not by_probability(report):
+        return "NSR"
+    lost = "lost " if test.aspect == "necessity" else ""
+    return f"{lost}probability of the target label"
+
+
+def _done(test: Test) -> str:
+    """What was done to which tokens."""
+    if test.aspect == "necessity":
+        return REMOVALS[test.operator]
+    return OPERATORS[test.operator]
 
 
 def _summary(test: Test, score: float) -> str:

@@ -16,7 +16,7 @@ from services.ice.batch_tables import ScoredIce
 from services.ice.comparison import average_precision, overlap
 from services.ice.contract import IceRequest
 from services.ice.metric import SERVICE
-from services.ice.report import IceBatchReport, IceBatchReportRequest
+from services.ice.batch_messages import IceBatchReport, IceBatchReportRequest
 from shared.contracts import Scored
 from shared.estimates import BatchStatistics
 from shared.statistics.families import benjamini_hochberg, holm

@@ -10,7 +10,8 @@ import pytest
 from services.ice.batch_tables import name
 from services.ice.contract import IceRequest
 from services.ice.metric import SERVICE
-from services.ice.report import IceBatchReport, IceReport
+from services.ice.batch_messages import IceBatchReport
+from services.ice.report import IceReport
 from shared.contracts import Scored
 from shared.estimates import BatchStatistics
 from shared.redaction import without_text

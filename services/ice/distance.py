@@ -1,0 +1,68 @@
+"""How far the inputs that a model was asked about lie from texts.
+
+Taking words away makes inputs that no writer wrote, and what a model says of such may mean little:
+Hase, Xie & Bansal (2021), arXiv:2106.00786.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from services.ice.explanations import TokenizedInput
+from services.ice.kernel import Floats
+from services.ice.report import Distance, Operator
+from services.ice.subsets import Subset
+from shared.models.calls import Row
+
+Key = tuple[Operator, Subset | None]
+
+
+@dataclass
+class AskedRows:
+    """Sums over the rows of each key, in the order of asking."""
+
+    tokenized: TokenizedInput
+    counts: dict[Key, int] = field(default_factory=dict)
+    entropies: dict[Key, float] = field(default_factory=dict)
+    flips: dict[Key, int] = field(default_factory=dict)
+
+    def add(self, key: Key, rows: Sequence[Row], answers: Floats) -> None:
+        """answers: (R, L) probabilities, one row each."""
+        if not rows:
+            return
+        whole = int(np.argmax(self.tokenized.probabilities))
+        self.counts[key] = len(rows)
+        self.entropies[key] = float(np.sum(entropy(answers)))
+        self.flips[key] = int(np.count_nonzero(np.argmax(answers, axis=1) != whole))
+
+    def distance(self, random: Collection[Key]) -> Distance:
+        """random: the keys of random rationales, of either aspect."""
+        rows = sum(self.counts.values())
+        drawn = [key for key in self.counts if key in random]
+        some = sum(self.counts[key] for key in drawn)
+        gain = None
+        if rows:
+            mean = math.fsum(self.entropies.values()) / rows
+            gain = mean - float(entropy(self.tokenized.probabilities[None, :])[0])
+        return Distance(
+            rows=rows,
+            kept=self._kept() / rows if rows else None,
+            entropy_gain=gain,
+            flip_share=sum(self.flips[key] for key in drawn) / some if some else None,
+        )
+
+    def _kept(self) -> float:
+        """Over the rows, the share of the eligible tokens that stay."""
+        every = len(self.tokenized.eligible)
+        stay = (count * len(key[1] or ()) for key, count in self.counts.items())
+        return sum(stay) / every
+
+
+def entropy(probabilities: Floats) -> Floats:
+    """(R,) of (R, L) probabilities, nats; 0 log 0 is 0."""
+    safe = np.where(probabilities > 0, probabilities, 1.0)
+    return np.asarray(-np.sum(probabilities * np.log(safe), axis=1))
