@@ -58,7 +58,7 @@ def _of_family(experiment: Experiment, family: Family, raw: Sequence[float]) -> 
     found = max_t_in_stages(
         joint_scores(experiment, family), experiment.design, both_sides=_both_sides(experiment)
     )
-    return np.maximum(found, raw).tolist()
+    return [max(both) for both in zip(found.tolist(), raw, strict=True)]
 
 
 def _both_sides(experiment: Experiment) -> bool:

@@ -17,7 +17,7 @@ from services.ice.experiment import Experiment, Trial
 from services.ice.explanations import TestedExplanation
 from services.ice.kernel import Floats
 from services.ice.multiplicity import Family, corrected, family_settled
-from services.ice.report import Aspect, IceNull, IceScores, Operator, Test, TestedOperator
+from services.ice.report import Aspect, IceNull, IceScores, Operator, Test, TestedOperator, Verdict
 from shared.estimates import histogram_of
 from shared.job_context import checking
 from shared.statistics import ranks
@@ -227,7 +227,7 @@ def _test(experiment: Experiment, one: TestInput, tails: Tails, adjusted: float 
 
 def _verdict(
     experiment: Experiment, trial: Trial, tails: Tails, adjusted: float | None
-) -> kernel.Verdict:
+) -> Verdict:
     request = experiment.tokenized.request
     level = request.alpha
     if experiment.anytime and not experiment.exact(trial):

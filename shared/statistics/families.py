@@ -58,7 +58,7 @@ def maxima_settled(scores: Floats, design: TwoStages, *, both_sides: bool = True
 
 
 def _exceedances(p: Floats, scores: Floats) -> Floats:
-    return np.rint(p * scores.shape[1]) - 1
+    return np.asarray(np.rint(p * scores.shape[1]) - 1)
 
 
 def _of_maximum(distances: Floats) -> Floats:
