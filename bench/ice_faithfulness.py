@@ -20,10 +20,10 @@ from pathlib import Path
 from typing import Any
 
 from services.bindings import local
+from services.ice.batch_messages import ConfigurationResult, IceBatchReport, IceBatchReportRequest
 from services.ice.batch_tables import ScoredIce, name
 from services.ice.contract import IceRequest
 from services.ice.metric import SERVICE
-from services.ice.batch_messages import ConfigurationResult, IceBatchReport, IceBatchReportRequest
 from shared.contracts import Interval, Scored
 from shared.estimates import BatchStatistics
 from shared.models import ports

@@ -16,7 +16,6 @@ from services.ice.explanations import TokenizedInput
 from services.ice.kernel import Floats
 from services.ice.report import Distance, Operator
 from services.ice.subsets import Subset
-from shared.models.calls import Row
 
 Key = tuple[Operator, Subset | None]
 
@@ -30,14 +29,19 @@ class AskedRows:
     entropies: dict[Key, float] = field(default_factory=dict)
     flips: dict[Key, int] = field(default_factory=dict)
 
-    def add(self, key: Key, rows: Sequence[Row], answers: Floats) -> None:
-        """answers: (R, L) probabilities, one row each."""
-        if not rows:
-            return
+    def add(self, keys: Sequence[tuple[Key, int]], answers: Floats) -> None:
+        """keys: with the number of their rows. answers: (R, L) probabilities of these rows."""
         whole = int(np.argmax(self.tokenized.probabilities))
-        self.counts[key] = len(rows)
-        self.entropies[key] = float(np.sum(entropy(answers)))
-        self.flips[key] = int(np.count_nonzero(np.argmax(answers, axis=1) != whole))
+        entropies = entropy(answers).tolist()
+        flips = (np.argmax(answers, axis=1) != whole).tolist()
+        start = 0
+        for key, count in keys:
+            end = start + count
+            if count:
+                self.counts[key] = count
+                self.entropies[key] = math.fsum(entropies[start:end])
+                self.flips[key] = sum(flips[start:end])
+            start = end
 
     def distance(self, random: Collection[Key]) -> Distance:
         """random: the keys of random rationales, of either aspect."""

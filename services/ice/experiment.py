@@ -224,12 +224,13 @@ class Experiment:
     def answer(self, keys: Sequence[tuple[Key, list[Row]]], answers: Floats) -> None:
         """Take the (R, L) probabilities of the rows of these keys; fills are averaged."""
         self.rows += len(answers)
+        column = answers[:, self.tokenized.target]
         start = 0
         for key, rows in keys:
-            part = answers[start : start + len(rows)]
-            self.scores[key] = float(np.mean(part[:, self.tokenized.target])) if rows else None
-            self.asked.add(key, rows, part)
+            part = column[start : start + len(rows)]
+            self.scores[key] = float(np.mean(part)) if rows else None
             start += len(rows)
+        self.asked.add([(key, len(rows)) for key, rows in keys], answers)
 
     def example_of(self, key: Key) -> Example:
         """What the rows of a key vary: the request's own example, or a released baseline."""

@@ -225,9 +225,7 @@ def _test(experiment: Experiment, one: TestInput, tails: Tails, adjusted: float 
     )
 
 
-def _verdict(
-    experiment: Experiment, trial: Trial, tails: Tails, adjusted: float | None
-) -> Verdict:
+def _verdict(experiment: Experiment, trial: Trial, tails: Tails, adjusted: float | None) -> Verdict:
     request = experiment.tokenized.request
     level = request.alpha
     if experiment.anytime and not experiment.exact(trial):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -9,17 +10,18 @@ import pytest
 
 from services.ice.contract import IceRequest
 from services.ice.metric import SERVICE
+from services.ice.model_calls import run_experiments
 from services.ice.report import IceReport, Test
 from shared.models import ports
 from shared.models.calls import Row, Tokens
-from tests.ice.planted import PlantedJudge, PlantedModels, planted, weighted, word
+from tests.ice.planted import PlantedJudge, PlantedModels, planted, weighted
 from tests.ice.test_randomization_test import span, text_of
 
 BUDGETS = (0.1, 0.2, 0.3, 0.4, 0.5)
 OPERATORS = ("delete", "mask", "mask_unk")
 EXPLANATIONS = 8
 LENGTH = 30
-SMALL, NIGHTLY = 60, 1_000
+SMALL, NIGHTLY = 25, 1_000
 MOST_FALSE = 0.06
 SPREAD = 2**64
 
@@ -75,9 +77,10 @@ def _sure(test: Test) -> bool:
 
 
 def test_a_request_of_random_explanations_is_rarely_sure_of_one() -> None:
-    corrected, bare = false_verdicts(SMALL, aspects=["sufficiency"])
+    """One block of draws: the nightly size has both stages."""
+    corrected, bare = false_verdicts(SMALL, aspects=["sufficiency"], draws=199, adaptive=None)
     assert corrected <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / SMALL)
-    assert bare > 0.5
+    assert bare > 0.4
 
 
 @pytest.mark.nightly
@@ -88,8 +91,8 @@ def test_the_familywise_size_is_that_of_the_level(aspects: list[str]) -> None:
     assert bare > 0.75
 
 
-def planted_tests(number: int) -> tuple[Test, list[Test]]:
-    """The test of the cause, and those of seven explanations that know nothing."""
+def planted_tests(number: int) -> Test:
+    """The test of the cause, beside seven explanations that know nothing."""
     random = np.random.default_rng(number)
     text = text_of(LENGTH, number)
     cause = number * 100
@@ -109,14 +112,14 @@ def planted_tests(number: int) -> tuple[Test, list[Test]]:
     with planted(weighted(strengths)):
         tests = SERVICE.score(request).components.tests
     [found] = [test for test in tests if test.explanation == "attributions"]
-    return found, [test for test in tests if test.explanation != "attributions"]
+    return found
 
 
 def test_a_cause_among_random_explanations_is_still_found() -> None:
-    found = [planted_tests(number)[0] for number in range(12)]
+    found = [planted_tests(number) for number in range(8)]
     bare = sum((test.p_two_sided or 1) <= 0.05 for test in found)
     corrected = sum(test.verdict == "faithful" for test in found)
-    assert bare >= 8
+    assert bare >= 5
     assert corrected >= 0.85 * bare - 1
 
 
@@ -164,8 +167,6 @@ def test_other_explanations_and_a_batch_change_only_the_correction() -> None:
 
 
 def test_random_rationales_are_nested_over_budgets() -> None:
-    from services.ice.model_calls import run_experiments
-
     request = random_request(
         7, operators=["delete"], aspects=["sufficiency"], adaptive=None, draws=60
     )
@@ -177,5 +178,4 @@ def test_random_rationales_are_nested_over_budgets() -> None:
     trials = experiment.of(experiment.explanations[0])
     for place in range(60):
         sets = [set(trial.null.choice(experiment._rankings[place])) for trial in trials]  # type: ignore[misc]
-        assert all(small < large for small, large in zip(sets, sets[1:], strict=False))
-    assert word(0)
+        assert all(small < large for small, large in pairwise(sets))
