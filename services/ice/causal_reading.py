@@ -14,15 +14,14 @@ import numpy as np
 from services.ice import kernel
 from services.ice.experiment import Experiment, Trial
 from services.ice.kernel import Floats
-from services.ice.report import Aspect, CausalReading, Operator, Test, Verdict
+from services.ice.report import Aspect, Operator, Test, TwoSidedReading, Verdict
 from shared.job_context import checking
 from shared.statistics.draws import two_sided_p
-from shared.statistics.ranks import TIE
 
 ROUNDING = 1e-9  # of sums of four log odds
 
 
-def readings(experiment: Experiment, tests: Sequence[Test]) -> tuple[CausalReading, ...]:
+def readings(experiment: Experiment, tests: Sequence[Test]) -> tuple[TwoSidedReading, ...]:
     """Of each explanation at each budget under each operator, where both sides were tested."""
     request = experiment.tokenized.request
     if "necessity" not in request.aspects:
@@ -41,19 +40,19 @@ def readings(experiment: Experiment, tests: Sequence[Test]) -> tuple[CausalReadi
 
 def _reading(
     experiment: Experiment, trial: Trial, operator: Operator, sides: Sequence[Verdict | None]
-) -> CausalReading:
+) -> TwoSidedReading:
     values = _interactions(experiment, trial, operator)
     value = p = None
     direction = 0
     if values is not None:
-        value = float(values[0])
+        value = float(values[0]) if abs(values[0]) > ROUNDING else 0.0
         null = values[1:]
         if null.size:
             p = two_sided_p(experiment.design, null >= value - ROUNDING, null <= value + ROUNDING)
         if p is not None and p <= experiment.tokenized.request.alpha:
-            direction = int(np.sign(value)) if abs(value) > TIE else 0
+            direction = int(np.sign(value))
     sufficiency, necessity = sides
-    return CausalReading(
+    return TwoSidedReading(
         explanation=trial.explanation.name,
         k=trial.k,
         operator=operator,

@@ -159,7 +159,7 @@ def _by_stratum(passages: Sequence[list[int]], labels: Sequence[str]) -> list[li
 
 
 @dataclass(frozen=True)
-class Listed(Placements):
+class ListedPlacements(Placements):
     """Placements that are listed one by one."""
 
     places: tuple[Places, ...]
@@ -192,7 +192,7 @@ def _matched(null: NullSpace, observed: Places, units: TextUnits) -> NullSpace:
     return replace(
         null,
         shape=(*null.shape, "class", own),
-        space=Listed(tuple(found)),
+        space=ListedPlacements(tuple(found)),
         matched=True,
         sampled=sampled,
     )

@@ -12,7 +12,6 @@ from typing import get_args
 
 from services.ice.contract import IceRequest, MethodName
 from services.ice.report import (
-    CausalReading,
     Comparison,
     IceReport,
     Of,
@@ -20,6 +19,7 @@ from services.ice.report import (
     Test,
     TestedOperator,
     TokenValues,
+    TwoSidedReading,
 )
 from services.ice.verdict import READINGS, alpha, by_probability, says, sentence, verdict
 from shared.charts.engine import Caption, Chart
@@ -176,7 +176,7 @@ REMOVALS: dict[TestedOperator, str] = {
 class ReadingView:
     """What both sides of an explanation make it, in words."""
 
-    row: CausalReading
+    row: TwoSidedReading
     says: str
     sufficiency: Test
     necessity: Test

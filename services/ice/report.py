@@ -187,7 +187,7 @@ class Test(Message):
         return f"{self.explanation}, k {self.k}, {self.operator}{side}"
 
 
-class CausalReading(Message):
+class TwoSidedReading(Message):
     """Both sides of one explanation at one budget under one operator."""
 
     explanation: Name
@@ -282,7 +282,7 @@ class IceComponents(Message):
     areas: tuple[Area, ...] = Field(description="where there are several budgets")
     comparisons: tuple[Comparison, ...] = Field(description="where there are several explanations")
     plausibility: tuple[Plausibility, ...] = Field(description="where `human` was sent")
-    readings: tuple[CausalReading, ...] = Field(
+    readings: tuple[TwoSidedReading, ...] = Field(
         default=(), description="where both sides were tested"
     )
 
