@@ -22,7 +22,7 @@ import torch
 from services.bindings import local
 from services.ice.contract import IceRequest
 from services.ice.metric import SERVICE
-from services.ice.report import IceReport
+from services.ice.report import IceResult
 from shared.contracts import MAX_TEXT
 from shared.models import ports
 from shared.models.catalogue import load_catalogue
@@ -85,7 +85,7 @@ def long_ones(operators: Sequence[str]) -> None:
         assert any("were cut" in warning for warning in report.warnings)
 
 
-def run(operator: str, draws: int, some: list[str]) -> list[IceReport]:
+def run(operator: str, draws: int, some: list[str]) -> list[IceResult]:
     """One batch."""
     fields: dict[str, Any] = {"attribution": "attention", "operators": [operator], "draws": draws}
     fields |= {"adaptive": None, "aspects": ["sufficiency"]}

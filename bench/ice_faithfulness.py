@@ -20,7 +20,11 @@ from pathlib import Path
 from typing import Any
 
 from services.bindings import local
-from services.ice.batch_messages import ConfigurationResult, IceBatchReport, IceBatchReportRequest
+from services.ice.batch_messages import (
+    IceBatchReport,
+    IceBatchReportRequest,
+    IceConfigurationResult,
+)
 from services.ice.batch_tables import ScoredIce, name
 from services.ice.contract import IceRequest
 from services.ice.metric import SERVICE
@@ -176,7 +180,7 @@ def markdown(report: IceBatchReport) -> Iterator[str]:
     yield "\n".join(report.warnings)
 
 
-def line(result: ConfigurationResult) -> str:
+def line(result: IceConfigurationResult) -> str:
     """One row of the first table."""
     verdicts = "/".join(str(count) for count in result.verdicts.values())
     over = result.over_examples

@@ -25,7 +25,7 @@ from bench.environment import environment
 from services.bindings import local
 from services.ice.contract import IceRequest
 from services.ice.metric import SERVICE
-from services.ice.report import Test
+from services.ice.report import IceTest
 from shared.models import ports
 from shared.models.catalogue import load_catalogue
 from shared.statistics.intervals import mean
@@ -92,7 +92,7 @@ class Size:
 
 def sizes(texts: Sequence[str], aspects: Sequence[str] = ("sufficiency",)) -> dict[str, Size]:
     """By kind, operator and aspect. The port `Models` must be bound."""
-    tests: dict[str, list[tuple[int, Test]]] = defaultdict(list)
+    tests: dict[str, list[tuple[int, IceTest]]] = defaultdict(list)
     for number, text in enumerate(texts):
         for kind, body in bodies(text, number):
             asked = {"operators": OPERATORS, "draws": DRAWS, "adaptive": None, "aspects": aspects}
@@ -139,7 +139,7 @@ def named(rationales: Sequence[list[dict[str, int]]]) -> list[Json]:
     return [{"name": f"random {n}", "rationale": one} for n, one in enumerate(rationales)]
 
 
-def size(tests: Sequence[tuple[int, Test]]) -> Size:
+def size(tests: Sequence[tuple[int, IceTest]]) -> Size:
     """texts are clusters: their explanations share draws."""
     keys = [str(number) for number, _ in tests]
     rates = mean("win rate", [test.win_rate for _, test in tests], keys, (0.0, 1.0))

@@ -32,7 +32,7 @@ class IceBatchReportRequest(BatchReportRequest):
 BatchVerdict = Literal["faithful", "inconclusive", "anti-faithful", "undecidable"]
 
 
-class Configuration(Message):
+class IceConfiguration(Message):
     """What a result is averaged over: these tests of all examples."""
 
     model: str
@@ -43,7 +43,7 @@ class Configuration(Message):
     aspect: Aspect = "sufficiency"
 
 
-class OverExamples(Message):
+class IceOverExamples(Message):
     """Benjamini-Hochberg over examples, as the paper does it, and why it can hardly reject."""
 
     alpha: float
@@ -55,10 +55,10 @@ class OverExamples(Message):
     raw: int = Field(ge=0, description="examples with p <= alpha, uncorrected")
 
 
-class ConfigurationResult(Message):
+class IceConfigurationResult(Message):
     """One configuration over its examples."""
 
-    configuration: Configuration
+    configuration: IceConfiguration
     undefined: int = Field(ge=0, description="examples whose win rate is null; left out")
     win_rate: Interval = Field(description="mean mid-rank win rate")
     strict_win_rate: float | None = Field(description="mean; ties count as losses")
@@ -91,14 +91,14 @@ class ConfigurationResult(Message):
     )
     exact: int = Field(ge=0, description="examples whose test was exact")
     verdicts: dict[Verdict, int] = Field(description="of the examples")
-    over_examples: OverExamples
+    over_examples: IceOverExamples
 
 
-class MeanDifference(Message):
+class IceMeanDifference(Message):
     """Two explanations on the same examples, paired."""
 
-    first: Configuration
-    second: Configuration
+    first: IceConfiguration
+    second: IceConfiguration
     difference: Interval = Field(description="mean win rate, first - second")
     first_better: int = Field(ge=0, description="examples where first has the higher win rate")
     second_better: int = Field(ge=0)
@@ -119,18 +119,18 @@ class MeanDifference(Message):
 class IceAgreement(Message):
     """Two operators on the same tests: do they say the same?"""
 
-    first: Configuration
-    second: Configuration
+    first: IceConfiguration
+    second: IceConfiguration
     examples: int = Field(ge=0)
     spearman: float | None = Field(description="of the win rates; null where one is constant")
     same_side: Share | None = Field(description="share on one side of 0.5 under both")
     same_verdict: Share | None
 
 
-class Orthogonality(Message):
+class IceOrthogonality(Message):
     """Faithfulness against plausibility over examples, as in the paper's Table 14."""
 
-    configuration: Configuration
+    configuration: IceConfiguration
     measure: str = Field(description="iou, f1 or auprc")
     mean: Interval = Field(description="of the measure")
     pearson: Interval = Field(description="with the win rate")
@@ -139,17 +139,17 @@ class Orthogonality(Message):
     q_value: Share | None = Field(default=None, description="Benjamini-Hochberg over this table")
 
 
-class AntiFaithful(Message):
+class IceAntiFaithful(Message):
     """What points at the wrong tokens: worse than chance, not merely no better."""
 
-    configurations: tuple[Configuration, ...]
+    configurations: tuple[IceConfiguration, ...]
     examples: tuple[str, ...] = Field(
         description="jobs (custom id, else id) whose first test is anti-faithful; at most 1,000"
     )
     examples_in_all: int = Field(ge=0)
 
 
-class ReadingCounts(Message):
+class IceReadingCounts(Message):
     """How often an explanation was read as what."""
 
     model: str
@@ -163,11 +163,11 @@ class ReadingCounts(Message):
 class IceBatchReport(BatchReport):
     """Win rates with intervals, tests at both levels, agreements, and a plot."""
 
-    configurations: tuple[ConfigurationResult, ...]
-    differences: tuple[MeanDifference, ...]
+    configurations: tuple[IceConfigurationResult, ...]
+    differences: tuple[IceMeanDifference, ...]
     operator_agreement: tuple[IceAgreement, ...]
-    readings: tuple[ReadingCounts, ...] = Field(
+    readings: tuple[IceReadingCounts, ...] = Field(
         default=(), description="where both sides were tested"
     )
-    orthogonality: tuple[Orthogonality, ...]
-    anti_faithful: AntiFaithful
+    orthogonality: tuple[IceOrthogonality, ...]
+    anti_faithful: IceAntiFaithful

@@ -12,14 +12,14 @@ import numpy as np
 
 from services.ice import batch_tables
 from services.ice.batch_messages import (
-    AntiFaithful,
-    Configuration,
-    ConfigurationResult,
     IceAgreement,
+    IceAntiFaithful,
     IceBatchReport,
     IceBatchReportRequest,
-    MeanDifference,
-    Orthogonality,
+    IceConfiguration,
+    IceConfigurationResult,
+    IceMeanDifference,
+    IceOrthogonality,
 )
 from services.ice.batch_tables import (
     ScoredIce,
@@ -32,7 +32,7 @@ from services.ice.batch_tables import (
     summaries,
 )
 from services.ice.kernel import WIN_RATE_OF_CHANCE, Floats
-from services.ice.report import Test
+from services.ice.report import IceTest
 from shared.charts.engine import BLUE, GREY, NOT_DRAWN, ORANGE
 from shared.charts.intervals import IntervalRow, interval_plot
 from shared.contracts import Plot
@@ -79,12 +79,12 @@ def batch_report(
 
 
 def _anti_faithful(
-    scored: Sequence[ScoredIce], results: Sequence[ConfigurationResult]
-) -> AntiFaithful:
+    scored: Sequence[ScoredIce], results: Sequence[IceConfigurationResult]
+) -> IceAntiFaithful:
     tested = [job for job in scored if job.report.components.tests]
     firsts = [(job, job.report.components.tests[0]) for job in tested]
     bad = [job.custom_id or job.job_id for job, test in firsts if test.verdict == "anti-faithful"]
-    return AntiFaithful(
+    return IceAntiFaithful(
         configurations=tuple(r.configuration for r in results if r.verdict == "anti-faithful"),
         examples=tuple(bad[:MOST_LISTED]),
         examples_in_all=len(bad),
@@ -92,7 +92,7 @@ def _anti_faithful(
 
 
 def _warnings(
-    results: Sequence[ConfigurationResult], table: Table, request: IceBatchReportRequest
+    results: Sequence[IceConfigurationResult], table: Table, request: IceBatchReportRequest
 ) -> list[str]:
     found = []
     if not results:
@@ -111,7 +111,7 @@ def _warnings(
     return found
 
 
-def _coarse(result: ConfigurationResult, request: IceBatchReportRequest) -> str:
+def _coarse(result: IceConfigurationResult, request: IceBatchReportRequest) -> str:
     """The granularity limit of the correction over examples."""
     over, count = result.over_examples, result.win_rate.of
     if over.least_p is None or over.needed is None or over.needed < 2:
@@ -125,7 +125,7 @@ def _coarse(result: ConfigurationResult, request: IceBatchReportRequest) -> str:
 
 def differences(
     table: Table, over: BatchStatistics[IceBatchReportRequest]
-) -> Iterator[MeanDifference]:
+) -> Iterator[IceMeanDifference]:
     """Of every two explanations of one model, budget and operator, on their common examples.
 
     A rationale of spans has no budget: it is compared with every one of them. Holm over all.
@@ -141,15 +141,15 @@ def differences(
 
 def _difference(
     table: Table,
-    pair: tuple[Configuration, Configuration],
+    pair: tuple[IceConfiguration, IceConfiguration],
     over: BatchStatistics[IceBatchReportRequest],
-) -> MeanDifference:
+) -> IceMeanDifference:
     first, second = pair
     ours, others = _common(table[first], table[second])
     gaps = _rates(ours) - _rates(others)
     keys = batch_tables.keys_of(ours, over)
     found = over.compare(f"{name(first)} - {name(second)}", gaps, keys, (-1.0, 1.0))
-    return MeanDifference(
+    return IceMeanDifference(
         first=first,
         second=second,
         difference=as_interval(found.difference),
@@ -163,7 +163,7 @@ def _difference(
     )
 
 
-def _two_explanations(first: Configuration, second: Configuration) -> bool:
+def _two_explanations(first: IceConfiguration, second: IceConfiguration) -> bool:
     if first.explanation == second.explanation:
         return False
     alike = second.model_copy(update={"explanation": first.explanation})
@@ -192,7 +192,7 @@ def agreements(table: Table) -> Iterator[IceAgreement]:
 
 def orthogonality(
     table: Table, over: BatchStatistics[IceBatchReportRequest]
-) -> Iterator[Orthogonality]:
+) -> Iterator[IceOrthogonality]:
     """Of each configuration whose examples have human spans, by measure."""
     found = list(_orthogonality(table, over))
     known = [one.p_value for one in found if one.p_value is not None]
@@ -204,7 +204,7 @@ def orthogonality(
 
 def _orthogonality(
     table: Table, over: BatchStatistics[IceBatchReportRequest]
-) -> Iterator[Orthogonality]:
+) -> Iterator[IceOrthogonality]:
     for key, tested in table.items():
         for measure in MEASURES if key.aspect == "sufficiency" else ():
             known = _plausible(tested, measure)
@@ -215,7 +215,7 @@ def _orthogonality(
             quantity = f"{measure} {name(key)}"
             _, spearman, p = batch_tables.correlation(values, rates)
             pairs = np.stack([values, rates], axis=1)
-            yield Orthogonality(
+            yield IceOrthogonality(
                 configuration=key,
                 measure=measure,
                 mean=over.mean(quantity, values, keys, UNIT),
@@ -254,7 +254,7 @@ def _rates(tested: Sequence[Tested]) -> Floats:
     return np.array([one.test.win_rate for one in tested], dtype=np.float64)
 
 
-def _side(test: Test) -> float:
+def _side(test: IceTest) -> float:
     return float(np.sign((test.win_rate or 0.0) - WIN_RATE_OF_CHANCE))
 
 
@@ -262,7 +262,7 @@ def _share(agree: Sequence[bool]) -> float | None:
     return float(np.mean(agree)) if agree else None
 
 
-def forest(results: Sequence[ConfigurationResult]) -> Plot | None:
+def forest(results: Sequence[IceConfigurationResult]) -> Plot | None:
     """One line a configuration, the first 40: mean win rate, interval, and the line of 50 %."""
     known = [result for result in results if result.win_rate.value is not None]
     shown = known[:MOST_LINES]

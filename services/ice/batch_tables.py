@@ -14,15 +14,15 @@ from scipy import stats
 
 from services.ice.batch_messages import (
     BatchVerdict,
-    Configuration,
-    ConfigurationResult,
     IceBatchReportRequest,
-    OverExamples,
-    ReadingCounts,
+    IceConfiguration,
+    IceConfigurationResult,
+    IceOverExamples,
+    IceReadingCounts,
 )
 from services.ice.contract import IceRequest
 from services.ice.kernel import WIN_RATE_OF_CHANCE, Floats
-from services.ice.report import IceReport, Operator, Plausibility, Reading, Test, Verdict
+from services.ice.report import IcePlausibility, IceResult, IceTest, Operator, Reading, Verdict
 from services.ice.variants import VARIANTS
 from shared.contracts import Scored
 from shared.estimates import UNIT, BatchStatistics
@@ -30,7 +30,7 @@ from shared.statistics.clusters import clustered
 from shared.statistics.comparing import least_flip_p, mean_test, normal_p, omnibus_z
 from shared.statistics.families import benjamini_hochberg, holm, needed_at_least_p
 
-ScoredIce = Scored[IceRequest, IceReport]
+ScoredIce = Scored[IceRequest, IceResult]
 
 VERDICTS: tuple[Verdict, ...] = ("faithful", "inconclusive", "anti-faithful", "undecidable")
 
@@ -40,11 +40,11 @@ class Tested:
     """One test of one job, and how plausible its rationale is to people."""
 
     job: int  # its place in the batch
-    test: Test
-    plausibility: Plausibility | None
+    test: IceTest
+    plausibility: IcePlausibility | None
 
 
-Table = dict[Configuration, list[Tested]]
+Table = dict[IceConfiguration, list[Tested]]
 
 
 def by_configuration(scored: Sequence[ScoredIce]) -> Table:
@@ -58,8 +58,8 @@ def by_configuration(scored: Sequence[ScoredIce]) -> Table:
     return dict(table)
 
 
-def _configuration(job: ScoredIce, test: Test) -> Configuration:
-    return Configuration(
+def _configuration(job: ScoredIce, test: IceTest) -> IceConfiguration:
+    return IceConfiguration(
         model=job.report.provenance.models[0].name,
         variant=job.report.provenance.variant,
         explanation=test.explanation,
@@ -74,12 +74,12 @@ def defined(tested: Sequence[Tested]) -> dict[int, Tested]:
     return {one.job: one for one in tested if one.test.win_rate is not None}
 
 
-def same_but(first: Configuration, second: Configuration, field: str) -> bool:
+def same_but(first: IceConfiguration, second: IceConfiguration, field: str) -> bool:
     """Whether two configurations differ in this field only."""
     return first != second and first == second.model_copy(update={field: getattr(first, field)})
 
 
-def name(configuration: Configuration) -> str:
+def name(configuration: IceConfiguration) -> str:
     """As a line of a plot."""
     k = "" if configuration.k is None else f" · k {configuration.k:g}"
     variant = {"robust": ""}.get(configuration.variant, f" · {configuration.variant}")
@@ -92,7 +92,7 @@ def name(configuration: Configuration) -> str:
 
 def summaries(
     table: Table, over: BatchStatistics[IceBatchReportRequest], levels: tuple[float, float]
-) -> list[ConfigurationResult]:
+) -> list[IceConfigurationResult]:
     """levels: false discovery rates over configurations and over examples."""
     found = [_summary(key, tested, over, levels[1]) for key, tested in table.items()]
     tested = [one.p_value for one in found if one.p_value is not None]
@@ -103,7 +103,7 @@ def summaries(
     ]
 
 
-def _decided(one: ConfigurationResult, q: float, alpha: float) -> ConfigurationResult:
+def _decided(one: IceConfigurationResult, q: float, alpha: float) -> IceConfigurationResult:
     mean = one.win_rate.value or 0.0
     verdict: BatchVerdict = "inconclusive"
     if q <= alpha:
@@ -114,18 +114,18 @@ def _decided(one: ConfigurationResult, q: float, alpha: float) -> ConfigurationR
 
 
 def _summary(
-    key: Configuration,
+    key: IceConfiguration,
     tested: Sequence[Tested],
     over: BatchStatistics[IceBatchReportRequest],
     alpha: float,
-) -> ConfigurationResult:
+) -> IceConfigurationResult:
     known = [one for one in tested if one.test.win_rate is not None]
     tests = [one.test for one in known]
     rates, keys = _column(tests, "win_rate"), keys_of(known, over)
     z, quantity = _z(key, tests), f"win rate {name(key)}"
     found = mean_test(clustered(rates, keys), WIN_RATE_OF_CHANCE, over.request.seed, quantity)
     counted = Counter(test.verdict for test in tests)
-    return ConfigurationResult(
+    return IceConfigurationResult(
         configuration=key,
         undefined=len(tested) - len(tests),
         win_rate=over.mean(quantity, rates, keys, UNIT),
@@ -158,7 +158,7 @@ def _effects(tested: Sequence[Tested], keys: Sequence[str]) -> tuple[Floats, lis
     return np.array([effect for effect, _ in found]), [key for _, key in found]
 
 
-def _z(key: Configuration, tests: Sequence[Test]) -> float | None:
+def _z(key: IceConfiguration, tests: Sequence[IceTest]) -> float | None:
     """Only where draws are distinct and their number fixed: else the null is another."""
     if not VARIANTS[key.variant].distinct or any(test.null.sequential for test in tests):
         return None
@@ -166,7 +166,7 @@ def _z(key: Configuration, tests: Sequence[Test]) -> float | None:
     return omnibus_z(_column(tests, "win_rate"), draws)
 
 
-def _column(tests: Sequence[Test], field: str) -> Floats:
+def _column(tests: Sequence[IceTest], field: str) -> Floats:
     values = [getattr(test, field) for test in tests]
     return np.array([value for value in values if value is not None], dtype=np.float64)
 
@@ -175,14 +175,14 @@ def _mean(values: Floats) -> float | None:
     return float(np.mean(values)) if values.size else None
 
 
-def _over_examples(tests: Sequence[Test], alpha: float) -> OverExamples:
+def _over_examples(tests: Sequence[IceTest], alpha: float) -> IceOverExamples:
     p_values = [test.p_value for test in tests if test.p_value is not None]
     adjusted = benjamini_hochberg(p_values)
     planned = [test.null.draws for test in tests if not test.stopped_early]
     draws = max(planned, default=0)
     least = 1 / (draws + 1) if draws else None
     needed = None if least is None else needed_at_least_p(len(p_values), least, alpha)
-    return OverExamples(
+    return IceOverExamples(
         alpha=alpha,
         rejected=sum(q <= alpha for q in adjusted),
         least_p=least,
@@ -191,7 +191,7 @@ def _over_examples(tests: Sequence[Test], alpha: float) -> OverExamples:
     )
 
 
-def reading_counts(scored: Sequence[ScoredIce]) -> tuple[ReadingCounts, ...]:
+def reading_counts(scored: Sequence[ScoredIce]) -> tuple[IceReadingCounts, ...]:
     """Of each explanation, budget and operator of a model, in the order of first occurrence."""
     found: dict[tuple[str, str, float | None, Operator], Counter[Reading]] = defaultdict(Counter)
     for job in scored:
@@ -199,7 +199,7 @@ def reading_counts(scored: Sequence[ScoredIce]) -> tuple[ReadingCounts, ...]:
         for one in job.report.components.readings:
             found[model, one.explanation, one.k, one.operator][one.reading] += 1
     return tuple(
-        ReadingCounts(
+        IceReadingCounts(
             model=model,
             explanation=explanation,
             k=k,

@@ -14,14 +14,14 @@ import numpy as np
 from services.ice import kernel
 from services.ice.experiment import Experiment, Trial
 from services.ice.kernel import Floats
-from services.ice.report import Aspect, Operator, Test, TwoSidedReading, Verdict
+from services.ice.report import Aspect, IceCausalReading, IceTest, Operator, Verdict
 from shared.job_context import checking
 from shared.statistics.draws import two_sided_p
 
 ROUNDING = 1e-9  # of sums of four log odds
 
 
-def readings(experiment: Experiment, tests: Sequence[Test]) -> tuple[TwoSidedReading, ...]:
+def readings(experiment: Experiment, tests: Sequence[IceTest]) -> tuple[IceCausalReading, ...]:
     """Of each explanation at each budget under each operator, where both sides were tested."""
     request = experiment.tokenized.request
     if "necessity" not in request.aspects:
@@ -40,7 +40,7 @@ def readings(experiment: Experiment, tests: Sequence[Test]) -> tuple[TwoSidedRea
 
 def _reading(
     experiment: Experiment, trial: Trial, operator: Operator, sides: Sequence[Verdict | None]
-) -> TwoSidedReading:
+) -> IceCausalReading:
     values = _interactions(experiment, trial, operator)
     value = p = None
     direction = 0
@@ -52,7 +52,7 @@ def _reading(
         if p is not None and p <= experiment.tokenized.request.alpha:
             direction = int(np.sign(value))
     sufficiency, necessity = sides
-    return TwoSidedReading(
+    return IceCausalReading(
         explanation=trial.explanation.name,
         k=trial.k,
         operator=operator,

@@ -2,7 +2,7 @@
 
 Two explanations meet the same random rationales: the difference of their win rates is, up to sign,
 the share of the null between their scores, so its sampling error is binomial (Wilson 1927), much
-smaller than that of either win rate. Plausibility, which is not faithfulness: DeYoung et al.,
+smaller than that of either win rate. IcePlausibility, which is not faithfulness: DeYoung et al.,
 ERASER, ACL 2020, section 4.1 (token IoU, F1, AUPRC); average precision as scikit-learn defines it.
 """
 
@@ -18,7 +18,7 @@ from services.ice import kernel
 from services.ice.experiment import Experiment, Trial
 from services.ice.explanations import tokens_under
 from services.ice.kernel import Floats
-from services.ice.report import Area, Comparison, Operator, Plausibility, Test
+from services.ice.report import IceArea, IceComparison, IcePlausibility, IceTest, Operator
 from shared.job_context import check
 from shared.statistics.intervals import wilson
 from shared.statistics.ranks import TIE
@@ -26,21 +26,21 @@ from shared.statistics.ranks import TIE
 Z_95 = 1.959963984540054
 
 
-def areas(tests: Sequence[Test], budgets: Sequence[float]) -> tuple[Area, ...]:
+def areas(tests: Sequence[IceTest], budgets: Sequence[float]) -> tuple[IceArea, ...]:
     """Of each explanation with values under each operator, where there are several budgets."""
     if len(budgets) < 2:
         return ()
-    curves: dict[tuple[str, str], list[Test]] = {}
+    curves: dict[tuple[str, str], list[IceTest]] = {}
     for test in tests:
         if test.k is not None and test.aspect == "sufficiency":
             curves.setdefault((test.explanation, test.operator), []).append(test)
     return tuple(map(_area, curves.values()))
 
 
-def _area(tests: Sequence[Test]) -> Area:
+def _area(tests: Sequence[IceTest]) -> IceArea:
     curve = sorted(tests, key=lambda test: test.k or 0)
     budgets = [test.k for test in curve if test.k is not None]
-    return Area(
+    return IceArea(
         explanation=curve[0].explanation,
         operator=curve[0].operator,
         k_from=budgets[0],
@@ -50,7 +50,7 @@ def _area(tests: Sequence[Test]) -> Area:
     )
 
 
-def comparisons(experiment: Experiment) -> tuple[Comparison, ...]:
+def comparisons(experiment: Experiment) -> tuple[IceComparison, ...]:
     """Of every two explanations with values, at each budget, under each operator."""
     return tuple(
         _comparison(experiment, first, second, operator)
@@ -62,12 +62,12 @@ def comparisons(experiment: Experiment) -> tuple[Comparison, ...]:
 
 def _comparison(
     experiment: Experiment, first: Trial, second: Trial, operator: Operator
-) -> Comparison:
+) -> IceComparison:
     check()
     scores = [experiment.observed(operator, one) or 0.0 for one in (first, second)]
     null = experiment.null(operator, first, experiment.common_places(first, second))
     found = difference(scores[0], scores[1], null, exact=experiment.exact(first))
-    return Comparison(
+    return IceComparison(
         first=first.explanation.name,
         second=second.explanation.name,
         k=first.k or 0.0,
@@ -80,15 +80,15 @@ def _comparison(
     )
 
 
-def plausibilities(experiment: Experiment) -> tuple[Plausibility, ...]:
+def plausibilities(experiment: Experiment) -> tuple[IcePlausibility, ...]:
     """Of each trial, where people marked a token that the model reads."""
     human = tokens_under(experiment.tokenized, experiment.tokenized.request.human or ())
     return tuple(_plausibility(trial, human, experiment) for trial in experiment.trials if human)
 
 
-def _plausibility(trial: Trial, human: Sequence[int], experiment: Experiment) -> Plausibility:
+def _plausibility(trial: Trial, human: Sequence[int], experiment: Experiment) -> IcePlausibility:
     ranked = trial.explanation.ranked
-    return Plausibility(
+    return IcePlausibility(
         explanation=trial.explanation.name,
         k=trial.k,
         human_tokens=len(human),

@@ -15,8 +15,8 @@ from services.ice.batch_messages import IceBatchReport, IceBatchReportRequest
 from services.ice.cost import cost
 from services.ice.report import (
     Aspect,
-    AttributedSpan,
-    IceReport,
+    IceAttributedSpan,
+    IceResult,
     IceSpan,
     NullKind,
     Operator,
@@ -33,13 +33,13 @@ MethodName = Literal["attention", "gradient", "integrated_gradients", "lime"]
 Method = MethodName | AttributionMethod
 Methods = Method | Annotated[tuple[Method, ...], Field(min_length=1, max_length=8)]
 Spans = Annotated[tuple[IceSpan, ...], Field(min_length=1, max_length=MAX_TEXT)]
-Values = Annotated[tuple[AttributedSpan, ...], Field(min_length=1, max_length=MAX_TEXT)]
+Values = Annotated[tuple[IceAttributedSpan, ...], Field(min_length=1, max_length=MAX_TEXT)]
 Budget = Annotated[float, Field(gt=0, le=1)]
 PoolText = Annotated[str, StringConstraints(min_length=1, max_length=MAX_TEXT)]
 Label100 = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=100)]
 
 
-class NamedExplanation(Message):
+class IceNamedExplanation(Message):
     """An explanation that the caller brings: a value a span, or spans alone."""
 
     name: Annotated[str, Word] = Field(
@@ -56,7 +56,7 @@ class NamedExplanation(Message):
         return self
 
 
-class Adaptive(Message):
+class IceAdaptive(Message):
     """Two stages of draws: on to `draws` only where the first ones leave something open
     (Besag & Clifford 1991, looked at twice)."""
 
@@ -77,7 +77,7 @@ class Adaptive(Message):
 
 ROBUST: dict[str, Any] = {
     "draws": 999,
-    "adaptive": Adaptive(),
+    "adaptive": IceAdaptive(),
     "aspects": ("sufficiency", "necessity"),
 }
 PUBLISHED: dict[str, Any] = {"draws": 50, "adaptive": None, "aspects": ("sufficiency",)}
@@ -110,7 +110,7 @@ class IceRequest(LanguageRequest):
     rationale: Annotated[Spans | None, Input] = Field(
         default=None, description="spans without values (quoted, highlighted); their size is fixed"
     )
-    explanations: Annotated[tuple[NamedExplanation, ...], Input] = Field(
+    explanations: Annotated[tuple[IceNamedExplanation, ...], Input] = Field(
         default=(), max_length=8, description="more explanations of your own, by name"
     )
     human: Annotated[Spans | None, Input] = Field(
@@ -156,7 +156,7 @@ class IceRequest(LanguageRequest):
         le=10_000,
         description="random rationales, at most; absent: 999, in variants paper and reference 50",
     )
-    adaptive: Adaptive | None = Field(
+    adaptive: IceAdaptive | None = Field(
         default=ROBUST["adaptive"],
         description="null, and always in variants paper and reference: exactly `draws`",
     )
@@ -313,7 +313,7 @@ CONTRACT = MetricContract(
     version="2.0",
     summary="Does the explanation point at what matters, more than random tokens do?",
     request=IceRequest,
-    report=IceReport,
+    report=IceResult,
     model_kinds=("classifier", "causal"),
     default_model=DEFAULT_MODEL,
     cost=cost,

@@ -14,7 +14,7 @@ import numpy as np
 
 from services.ice.explanations import TokenizedInput
 from services.ice.kernel import Floats
-from services.ice.report import Distance, Operator
+from services.ice.report import IceDistance, Operator
 from services.ice.subsets import Subset
 
 Key = tuple[Operator, Subset | None]
@@ -43,7 +43,7 @@ class AskedRows:
                 self.flips[key] = sum(flips[start:end])
             start = end
 
-    def distance(self, random: Collection[Key]) -> Distance:
+    def distance(self, random: Collection[Key]) -> IceDistance:
         """random: the keys of random rationales, of either aspect."""
         rows = sum(self.counts.values())
         drawn = [key for key in self.counts if key in random]
@@ -52,7 +52,7 @@ class AskedRows:
         if rows:
             mean = math.fsum(self.entropies.values()) / rows
             gain = mean - float(entropy(self.tokenized.probabilities[None, :])[0])
-        return Distance(
+        return IceDistance(
             rows=rows,
             kept=self._kept() / rows if rows else None,
             entropy_gain=gain,

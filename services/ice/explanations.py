@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from services.ice.contract import PREDICTED, IceRequest, Method, Spans, Values, label
 from services.ice.kernel import Floats
-from services.ice.report import AttributedSpan, IceSpan, Of
+from services.ice.report import IceAttributedSpan, IceSpan, Of
 from services.ice.subsets import Subset
 from services.ice.variants import VARIANTS, IceVariant
 from shared.cached import cached_property
@@ -177,7 +177,7 @@ def target_column(request: IceRequest, labels: Sequence[str], predicted: str) ->
     raise BadInput(f"no label {request.target!r}; there are: {known}", pointer="/target")
 
 
-def values_under(tokenized: TokenizedInput, spans: Sequence[AttributedSpan]) -> Floats:
+def values_under(tokenized: TokenizedInput, spans: Sequence[IceAttributedSpan]) -> Floats:
     """(E,) each token has the value of the span that it shares most characters with, else 0."""
     values = np.zeros(len(tokenized.eligible))
     most = np.zeros(len(tokenized.eligible), dtype=np.int64)

@@ -23,15 +23,15 @@ from services.ice.explanations import TEXTS, TokenizedInput, tokens_under
 from services.ice.model_calls import model_languages, run_experiments
 from services.ice.randomization_test import run_tests
 from services.ice.report import (
-    Comparison,
-    Distance,
     IceChance,
+    IceComparison,
     IceComponents,
-    IceReport,
+    IceDistance,
+    IceRationaleEvidence,
+    IceResult,
+    IceTest,
     IceToken,
-    RationaleEvidence,
-    Test,
-    TokenValues,
+    IceTokenValues,
 )
 from services.ice.variants import VARIANTS, IceVariant
 from shared.contracts import Languages, Scored
@@ -54,7 +54,7 @@ class IceCollected(Collected):
     experiment: Experiment
 
 
-class Ice(Metric[IceRequest, IceCollected, IceReport, IceVariant]):
+class Ice(Metric[IceRequest, IceCollected, IceResult, IceVariant]):
     """Does the explanation keep the prediction better than random tokens do?"""
 
     contract = CONTRACT
@@ -66,13 +66,13 @@ class Ice(Metric[IceRequest, IceCollected, IceReport, IceVariant]):
             for experiment, use in run_experiments(requests)
         ]
 
-    def report(self, request: IceRequest, collected: IceCollected) -> IceReport:
+    def report(self, request: IceRequest, collected: IceCollected) -> IceResult:
         experiment = collected.experiment
         tokenized = experiment.tokenized
         labels, probabilities = tokenized.labels, tokenized.probabilities.tolist()
         tests = run_tests(experiment)
         score, compared = _score(experiment, tests), comparisons(experiment)
-        return IceReport(
+        return IceResult(
             **self.envelope(request, collected, warnings(experiment, tests, compared, score)),
             score=score,
             components=IceComponents(
@@ -101,8 +101,8 @@ class Ice(Metric[IceRequest, IceCollected, IceReport, IceVariant]):
         text = find_language(whole, requested_language(request))
         return model_coverage(request, Languages(text=text), (model_languages(request),))
 
-    def undefined(self, request: IceRequest, collected: Collected) -> IceReport:
-        return IceReport(
+    def undefined(self, request: IceRequest, collected: Collected) -> IceResult:
+        return IceResult(
             **self.envelope(request, collected),
             score=None,
             components=IceComponents(tests=(), areas=(), comparisons=(), plausibility=()),
@@ -123,13 +123,13 @@ class Ice(Metric[IceRequest, IceCollected, IceReport, IceVariant]):
 
     def summarize(
         self,
-        rows: Sequence[Scored[IceRequest, IceReport]],
+        rows: Sequence[Scored[IceRequest, IceResult]],
         over: BatchStatistics[IceBatchReportRequest],
     ) -> IceBatchReport:
         return batch_report(rows, over)
 
 
-def _score(experiment: Experiment, tests: Sequence[Test]) -> float | None:
+def _score(experiment: Experiment, tests: Sequence[IceTest]) -> float | None:
     """Win rate of the first explanation at the first budget: the mean over operators, or the test
     on their mean; None where one is undefined, or where the released code skips the example."""
     tokenized = experiment.tokenized
@@ -143,14 +143,14 @@ def _score(experiment: Experiment, tests: Sequence[Test]) -> float | None:
     return float(np.mean(known)) if len(known) == len(rates) else None
 
 
-def _of_score(tests: Sequence[Test]) -> list[Test]:
+def _of_score(tests: Sequence[IceTest]) -> list[IceTest]:
     """Those whose mean win rate is the score: of the first explanation at its first budget."""
     head = tests[0].explanation, tests[0].k, tests[0].aspect
     first = [test for test in tests if (test.explanation, test.k, test.aspect) == head]
     return [test for test in first if test.operator == "mean"] or first
 
 
-def _chance(experiment: Experiment, tests: Sequence[Test]) -> IceChance | None:
+def _chance(experiment: Experiment, tests: Sequence[IceTest]) -> IceChance | None:
     first = tests[0].null
     if first.draws == 0:
         return None
@@ -171,7 +171,7 @@ def _sd_of_score(experiment: Experiment, draws: int) -> float:
     return kernel.score_sd(np.array(pools, dtype=np.float64))
 
 
-def _distance(experiment: Experiment) -> Distance | None:
+def _distance(experiment: Experiment) -> IceDistance | None:
     if not experiment.tokenized.variant.corrected:
         return None
     return experiment.asked.distance(experiment.random_keys())
@@ -179,8 +179,8 @@ def _distance(experiment: Experiment) -> Distance | None:
 
 def warnings(
     experiment: Experiment,
-    tests: Sequence[Test],
-    comparisons: Sequence[Comparison],
+    tests: Sequence[IceTest],
+    comparisons: Sequence[IceComparison],
     score: float | None,
 ) -> tuple[str, ...]:
     """Each once, in this order."""
@@ -266,7 +266,7 @@ def _null_options(experiment: Experiment) -> Iterator[str]:
             )
 
 
-def _undefined_numbers(experiment: Experiment, test: Test) -> Iterator[str]:
+def _undefined_numbers(experiment: Experiment, test: IceTest) -> Iterator[str]:
     name = test.title
     if test.win_rate is None and test.tokens == len(experiment.tokenized.eligible):
         yield f"{name}: the rationale is the whole text, so there is no random one to compare with"
@@ -293,7 +293,7 @@ def _undefined_numbers(experiment: Experiment, test: Test) -> Iterator[str]:
         )
 
 
-def _too_few_draws(tests: Sequence[Test], alpha: float) -> Iterator[str]:
+def _too_few_draws(tests: Sequence[IceTest], alpha: float) -> Iterator[str]:
     for test in tests:
         if test.verdict == "undecidable":
             yield (
@@ -311,7 +311,7 @@ def _too_few_draws(tests: Sequence[Test], alpha: float) -> Iterator[str]:
                 )
 
 
-def _available(test: Test) -> str:
+def _available(test: IceTest) -> str:
     if test.null.exact:
         return f"only {test.null.draws} other rationales of its kind in this text"
     return f"{test.null.draws} random rationales"
@@ -331,7 +331,7 @@ def _ties_at_the_budget(experiment: Experiment) -> Iterator[str]:
             )
 
 
-def _no_common_draws(comparisons: Sequence[Comparison]) -> Iterator[str]:
+def _no_common_draws(comparisons: Sequence[IceComparison]) -> Iterator[str]:
     for one in comparisons:
         if one.draws == 0:
             yield (
@@ -340,7 +340,7 @@ def _no_common_draws(comparisons: Sequence[Comparison]) -> Iterator[str]:
             )
 
 
-def evidence(experiment: Experiment) -> tuple[RationaleEvidence, ...]:
+def evidence(experiment: Experiment) -> tuple[IceRationaleEvidence, ...]:
     """The spans of every explanation at its first budget; neighbouring tokens are one span."""
     return tuple(
         span
@@ -359,7 +359,7 @@ def tokens(tokenized: TokenizedInput) -> tuple[IceToken, ...]:
     )
 
 
-def token_values(experiment: Experiment) -> tuple[TokenValues, ...]:
+def token_values(experiment: Experiment) -> tuple[IceTokenValues, ...]:
     """Every explanation's values of these tokens, and its rationale at the first budget."""
     tokenized = experiment.tokenized
     found = []
@@ -373,7 +373,7 @@ def token_values(experiment: Experiment) -> tuple[TokenValues, ...]:
                 values[position] = value
         rationale = tuple(tokenized.eligible[place] for place in trial.rationale)
         found.append(
-            TokenValues(explanation=explanation.name, values=tuple(values), rationale=rationale)
+            IceTokenValues(explanation=explanation.name, values=tuple(values), rationale=rationale)
         )
     return tuple(found)
 
@@ -384,7 +384,7 @@ def _at_first_budget(experiment: Experiment) -> list[Trial]:
     return [first[explanation.name] for explanation in experiment.explanations]
 
 
-def _spans(tokenized: TokenizedInput, trial: Trial) -> Iterator[RationaleEvidence]:
+def _spans(tokenized: TokenizedInput, trial: Trial) -> Iterator[IceRationaleEvidence]:
     read, values = tokenized.tokens, trial.explanation.values
     for of in TEXTS:
         text = tokenized.request.text if of == "text" else tokenized.request.text_pair or ""
@@ -394,7 +394,7 @@ def _spans(tokenized: TokenizedInput, trial: Trial) -> Iterator[RationaleEvidenc
             positions = [tokenized.eligible[place] for place in run]
             start = min(read.starts[position] or 0 for position in positions)
             end = max(read.ends[position] or 0 for position in positions)
-            yield RationaleEvidence(
+            yield IceRationaleEvidence(
                 start=start,
                 end=end,
                 text=text[start:end],

@@ -12,14 +12,14 @@ from typing import get_args
 
 from services.ice.contract import IceRequest, MethodName
 from services.ice.report import (
-    Comparison,
-    IceReport,
+    IceCausalReading,
+    IceComparison,
+    IceRationaleEvidence,
+    IceResult,
+    IceTest,
+    IceTokenValues,
     Of,
-    RationaleEvidence,
-    Test,
     TestedOperator,
-    TokenValues,
-    TwoSidedReading,
 )
 from services.ice.verdict import READINGS, alpha, by_probability, says, sentence, verdict
 from shared.charts.engine import Caption, Chart
@@ -49,7 +49,7 @@ OWN_NAMES = frozenset({*get_args(MethodName), "attributions", "rationale"})  # a
 class IceComparisonRow:
     """Two explanations against each other, and why their difference is null."""
 
-    row: Comparison
+    row: IceComparison
     reasons: tuple[str, ...]
 
 
@@ -98,7 +98,7 @@ class IceView:
         return ", ".join(f"{word} ({operator})" for operator, word in words.items())
 
 
-def view(request: IceRequest | None, report: IceReport) -> IceView:
+def view(request: IceRequest | None, report: IceResult) -> IceView:
     """request: None where the text was not kept."""
     tests = test_views(report)
     first = tuple(one for one in tests if _trial(one) == _trial(tests[0]))
@@ -129,7 +129,7 @@ def _trial(one: TestView) -> tuple[str, float | None]:
     return one.test.explanation, one.test.k
 
 
-def _readings(report: IceReport) -> Iterator[ReadingView]:
+def _readings(report: IceResult) -> Iterator[ReadingView]:
     """In the report's order."""
     tests = {(t.explanation, t.k, t.operator, t.aspect): t for t in report.components.tests}
     for row in report.components.readings:
@@ -138,14 +138,14 @@ def _readings(report: IceReport) -> Iterator[ReadingView]:
         yield ReadingView(row, READINGS[row.reading], *sides)
 
 
-def _compared(report: IceReport, row: Comparison) -> IceComparisonRow:
+def _compared(report: IceResult, row: IceComparison) -> IceComparisonRow:
     start = f"{row.first} and {row.second}, k {row.k}: "
     return IceComparisonRow(
         row, tuple(said.removeprefix(start) for said in report.warnings if said.startswith(start))
     )
 
 
-def _settings(report: IceReport) -> list[tuple[str, str]]:
+def _settings(report: IceResult) -> list[tuple[str, str]]:
     """What was in force, for the reader who wants to know how."""
     named = report.provenance.parameters
     names = ("rank_by", "eligible", "draws", "alternative", "stop", "infills", "nsr_epsilon")
@@ -176,17 +176,17 @@ REMOVALS: dict[TestedOperator, str] = {
 class ReadingView:
     """What both sides of an explanation make it, in words."""
 
-    row: TwoSidedReading
+    row: IceCausalReading
     says: str
-    sufficiency: Test
-    necessity: Test
+    sufficiency: IceTest
+    necessity: IceTest
 
 
 @dataclass(frozen=True)
 class TestView:
     """One test in words."""
 
-    test: Test
+    test: IceTest
     verdict: Verdict
     sentence: str
     rivals: str  # what the rationale was compared with
@@ -199,14 +199,14 @@ class TestView:
         return _done(self.test)
 
 
-def test_views(report: IceReport) -> tuple[TestView, ...]:
+def test_views(report: IceResult) -> tuple[TestView, ...]:
     """Every test in the report's order; the first of them with pictures."""
     return tuple(
         _test_view(report, test, place) for place, test in enumerate(report.components.tests)
     )
 
 
-def _test_view(report: IceReport, test: Test, place: int) -> TestView:
+def _test_view(report: IceResult, test: IceTest, place: int) -> TestView:
     return TestView(
         test=test,
         verdict=verdict(report, test),
@@ -217,7 +217,7 @@ def _test_view(report: IceReport, test: Test, place: int) -> TestView:
     )
 
 
-def _rivals(test: Test) -> str:
+def _rivals(test: IceTest) -> str:
     tokens = "1 token" if test.tokens == 1 else f"{test.tokens} tokens"
     if test.null.exact:
         return f"all {test.null.draws} other rationales of {tokens}: an exact test"
@@ -225,14 +225,14 @@ def _rivals(test: Test) -> str:
     return f"{test.null.draws} random rationales of {tokens}{ending}"
 
 
-def _reasons(report: IceReport, test: Test) -> Iterator[str]:
+def _reasons(report: IceResult, test: IceTest) -> Iterator[str]:
     start = f"{test.title}: "
     for warning in report.warnings:
         if warning.startswith(start):
             yield warning.removeprefix(start)
 
 
-def observed(report: IceReport, test: Test) -> float | None:
+def observed(report: IceResult, test: IceTest) -> float | None:
     """What the test compares with its null, in the null's unit."""
     if not by_probability(report):
         return test.nsr
@@ -241,7 +241,7 @@ def observed(report: IceReport, test: Test) -> float | None:
     return None if test.scores is None else test.scores.rationale
 
 
-def _chart(report: IceReport, test: Test) -> Chart | None:
+def _chart(report: IceResult, test: IceTest) -> Chart | None:
     """None without a null, and in results of before nulls were counted."""
     counted, score = test.null.histogram, observed(report, test)
     if counted is None or score is None:
@@ -254,21 +254,21 @@ def _chart(report: IceReport, test: Test) -> Chart | None:
     return histogram(counted, score, caption)
 
 
-def _unit(report: IceReport, test: Test) -> str:
+def _unit(report: IceResult, test: IceTest) -> str:
     if not by_probability(report):
         return "NSR"
     lost = "lost " if test.aspect == "necessity" else ""
     return f"{lost}probability of the target label"
 
 
-def _done(test: Test) -> str:
+def _done(test: IceTest) -> str:
     """What was done to which tokens."""
     if test.aspect == "necessity":
         return REMOVALS[test.operator]
     return OPERATORS[test.operator]
 
 
-def _summary(test: Test, score: float) -> str:
+def _summary(test: IceTest, score: float) -> str:
     null = test.null
     if null.histogram is None:
         return ""
@@ -320,7 +320,7 @@ class HeatMap:
     largest: float | None  # magnitude of the deepest colour; None: no values to colour
     passages: tuple[HeatPassage, ...]
     strongest: tuple[Strong, ...]
-    spans: tuple[RationaleEvidence, ...]
+    spans: tuple[IceRationaleEvidence, ...]
     more_spans: int
     unplaced: int  # tokens of the rationale that are the template's
     pale: bool = False  # the values are there, but the page has colours enough
@@ -360,7 +360,7 @@ def _human_marks(request: IceRequest, of: Of) -> list[Mark]:
     ]
 
 
-def maps(request: IceRequest | None, report: IceReport) -> tuple[HeatMap, ...]:
+def maps(request: IceRequest | None, report: IceResult) -> tuple[HeatMap, ...]:
     """Of the first explanations, in the report's order. Too much colour is left out."""
     names = dict.fromkeys(test.explanation for test in report.components.tests)
     values = {own.explanation: own for own in report.token_values}
@@ -387,7 +387,7 @@ def _weight(made: HeatMap) -> int:
 
 
 def _map(
-    request: IceRequest | None, report: IceReport, name: str, own: TokenValues | None
+    request: IceRequest | None, report: IceResult, name: str, own: IceTokenValues | None
 ) -> HeatMap:
     spans = [span for span in report.evidence if span.explanation == name]
     given = [abs(value) for value in own.values if value is not None] if own else []
@@ -406,13 +406,13 @@ def _map(
     )
 
 
-def _passage(report: IceReport, of: Of, text: str, tokens: Sequence[Warm]) -> HeatPassage:
+def _passage(report: IceResult, of: Of, text: str, tokens: Sequence[Warm]) -> HeatPassage:
     read = report.characters_read[0 if of == "text" else 1]
     return HeatPassage(NAMES[of], runs(text[:read], tokens), len(text[read:].rstrip()))
 
 
 def _warm(
-    report: IceReport, of: Of, own: TokenValues | None, spans: Iterable[RationaleEvidence]
+    report: IceResult, of: Of, own: IceTokenValues | None, spans: Iterable[IceRationaleEvidence]
 ) -> Iterator[Warm]:
     """Tokens with their values; without these the spans, which are outlined only."""
     if own is None:
@@ -428,7 +428,7 @@ def _warm(
 
 
 def _strongest(
-    known: dict[Of, str], report: IceReport, own: TokenValues | None
+    known: dict[Of, str], report: IceResult, own: IceTokenValues | None
 ) -> Iterator[Strong]:
     """Of the largest magnitude, first; of equal ones, the first in the text."""
     if own is None:
@@ -449,7 +449,7 @@ def _strongest(
         )
 
 
-def _unplaced(report: IceReport, own: TokenValues | None) -> int:
+def _unplaced(report: IceResult, own: IceTokenValues | None) -> int:
     if own is None:
         return 0
     return sum(report.tokens[place].of == "template" for place in own.rationale)

@@ -17,7 +17,15 @@ from services.ice.experiment import Experiment, Trial
 from services.ice.explanations import TestedExplanation
 from services.ice.kernel import Floats
 from services.ice.multiplicity import Family, corrected, family_settled
-from services.ice.report import Aspect, IceNull, IceScores, Operator, Test, TestedOperator, Verdict
+from services.ice.report import (
+    Aspect,
+    IceNull,
+    IceScores,
+    IceTest,
+    Operator,
+    TestedOperator,
+    Verdict,
+)
 from shared.estimates import histogram_of
 from shared.job_context import checking
 from shared.statistics import ranks
@@ -28,7 +36,7 @@ Bools = NDArray[np.bool_]
 MOST_PLACEMENTS = 10**15  # more are not counted to the reader
 
 
-def run_tests(experiment: Experiment) -> tuple[Test, ...]:
+def run_tests(experiment: Experiment) -> tuple[IceTest, ...]:
     """By trial, then by aspect, then by operator; then their mean, where the variant has one and
     there are two."""
     inputs = [
@@ -202,14 +210,14 @@ def _adjusted(
     return [next(adjusted) if one.defined else None for own in pairs for one, _ in own]
 
 
-def _test(experiment: Experiment, one: TestInput, tails: Tails, adjusted: float | None) -> Test:
+def _test(experiment: Experiment, one: TestInput, tails: Tails, adjusted: float | None) -> IceTest:
     observed = one.observed
     if observed is None or not one.defined:
         return _undefined(experiment, one)
     null, variant = one.null[: tails.draws], experiment.tokenized.variant
     first = null if experiment.anytime else null[: experiment.design.first]
     effect = kernel.effect(observed, null, variant.ddof)
-    return Test(
+    return IceTest(
         **_common_fields(experiment, one),
         win_rate=ranks.win_rate(observed, first, variant.tie),
         strict_win_rate=ranks.strict_win_rate(observed, first, variant.tie),
@@ -269,9 +277,9 @@ def _null(experiment: Experiment, trial: Trial, null: Floats, first: int) -> Ice
     )
 
 
-def _undefined(experiment: Experiment, one: TestInput) -> Test:
+def _undefined(experiment: Experiment, one: TestInput) -> IceTest:
     exact = experiment.exact(one.trial)
-    return Test(
+    return IceTest(
         **_common_fields(experiment, one),
         win_rate=None,
         strict_win_rate=None,

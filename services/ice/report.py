@@ -58,7 +58,7 @@ class IceSpan(Message):
         return self
 
 
-class AttributedSpan(IceSpan):
+class IceAttributedSpan(IceSpan):
     """A span with its importance."""
 
     value: float = Field(ge=-MOST, le=MOST, description="importance, in units of your own")
@@ -133,7 +133,7 @@ class IceNull(Message):
     )
 
 
-class Test(Message):
+class IceTest(Message):
     """One explanation at one budget under one operator, from one side."""
 
     __test__ = False  # no test case of pytest
@@ -187,7 +187,7 @@ class Test(Message):
         return f"{self.explanation}, k {self.k}, {self.operator}{side}"
 
 
-class TwoSidedReading(Message):
+class IceCausalReading(Message):
     """Both sides of one explanation at one budget under one operator."""
 
     explanation: Name
@@ -209,7 +209,7 @@ class TwoSidedReading(Message):
     )
 
 
-class Distance(Message):
+class IceDistance(Message):
     """How far the asked inputs lie from texts: what a model says of such may mean little."""
 
     rows: int = Field(ge=0, description="perturbed texts that the model was asked about")
@@ -232,7 +232,7 @@ class Distance(Message):
     )
 
 
-class Area(Message):
+class IceArea(Message):
     """Area under a curve over the budgets k, divided by the range of k: a mean height."""
 
     explanation: Name
@@ -243,7 +243,7 @@ class Area(Message):
     nsr: float | None = Field(description="null where one of the values is")
 
 
-class Comparison(Message):
+class IceComparison(Message):
     """Two explanations at the same budget, against the same random rationales."""
 
     first: Name
@@ -259,7 +259,7 @@ class Comparison(Message):
     draws: int = Field(ge=0, description="random rationales that both were compared with")
 
 
-class Plausibility(Message):
+class IcePlausibility(Message):
     """A rationale against the tokens that people marked."""
 
     explanation: Name
@@ -278,16 +278,18 @@ class Plausibility(Message):
 class IceComponents(Message):
     """All that was tested."""
 
-    tests: tuple[Test, ...]
-    areas: tuple[Area, ...] = Field(description="where there are several budgets")
-    comparisons: tuple[Comparison, ...] = Field(description="where there are several explanations")
-    plausibility: tuple[Plausibility, ...] = Field(description="where `human` was sent")
-    readings: tuple[TwoSidedReading, ...] = Field(
+    tests: tuple[IceTest, ...]
+    areas: tuple[IceArea, ...] = Field(description="where there are several budgets")
+    comparisons: tuple[IceComparison, ...] = Field(
+        description="where there are several explanations"
+    )
+    plausibility: tuple[IcePlausibility, ...] = Field(description="where `human` was sent")
+    readings: tuple[IceCausalReading, ...] = Field(
         default=(), description="where both sides were tested"
     )
 
 
-class RationaleEvidence(Evidence):
+class IceRationaleEvidence(Evidence):
     """A span that an explanation points at, at the first budget."""
 
     kind: Literal["rationale"] = "rationale"
@@ -305,7 +307,7 @@ class IceToken(Message):
     eligible: bool = Field(description="whether a rationale may hold it")
 
 
-class TokenValues(Message):
+class IceTokenValues(Message):
     """What an explanation says of each token."""
 
     explanation: Name
@@ -332,13 +334,13 @@ def _none(items: tuple[Message, ...]) -> bool:
     return not items
 
 
-class IceReport(Report):
+class IceResult(Report):
     """The score is the sufficiency win rate averaged over operators, first explanation, first
     budget."""
 
     range: tuple[float, float] = (0.0, 1.0)
     components: IceComponents
-    evidence: tuple[RationaleEvidence, ...]
+    evidence: tuple[IceRationaleEvidence, ...]
     control: IceChance | None = Field(description="null where undefined; see `warnings`")
     target: Name = Field(description="the label whose probability is the score s")
     predicted_label: Name | None = Field(description="null where the model was not asked")
@@ -348,7 +350,7 @@ class IceReport(Report):
     )
     characters_read: tuple[int, int] = Field(description="of text and pair, by the model")
     forward_rows: int = Field(ge=0, description="rows that the model was called with")
-    distance: Distance | None = Field(
+    distance: IceDistance | None = Field(
         default=None, description="null in results of before, and in the published variants"
     )
     tokens: tuple[IceToken, ...] = Field(
@@ -356,6 +358,6 @@ class IceReport(Report):
         exclude_if=_none,
         description="in reading order; where `token_values` was requested",
     )
-    token_values: tuple[TokenValues, ...] = Field(
+    token_values: tuple[IceTokenValues, ...] = Field(
         default=(), exclude_if=_none, description="one an explanation; likewise"
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from services.ice.report import IceReport, Reading, Test
+from services.ice.report import IceResult, IceTest, Reading
 from services.ice.report import Verdict as Outcome
 from shared.page_text import Tone, Verdict, significant
 
@@ -56,18 +56,18 @@ OF_NSR: dict[Outcome, str] = {
 }
 
 
-def by_probability(report: IceReport) -> bool:
+def by_probability(report: IceResult) -> bool:
     """Whether the probability of the target label is compared, and not NSR."""
     return report.provenance.variant == "robust"
 
 
-def alpha(report: IceReport) -> float | None:
+def alpha(report: IceResult) -> float | None:
     """The level of the verdicts; None where the result does not tell."""
     found = report.provenance.parameters.get("alpha")
     return found if isinstance(found, float) else None
 
 
-def verdict(report: IceReport, test: Test) -> Verdict:
+def verdict(report: IceResult, test: IceTest) -> Verdict:
     """In a word or two, with the win rate of chance."""
     chance = f"chance is 0.5{_spread(test)}"
     word, tone = WORDS["undecidable" if _least_p(report, test) is not None else test.verdict]
@@ -75,7 +75,7 @@ def verdict(report: IceReport, test: Test) -> Verdict:
     return Verdict(word + rivals, tone, chance)
 
 
-def sentence(report: IceReport, test: Test) -> str:
+def sentence(report: IceResult, test: IceTest) -> str:
     """The same as a sentence or two."""
     if test.verdict is None:
         return "There is nothing to compare the rationale with."
@@ -89,7 +89,7 @@ def sentence(report: IceReport, test: Test) -> str:
     return OF_NSR[test.verdict] + _turned(report, test)
 
 
-def says(report: IceReport) -> str | None:
+def says(report: IceResult) -> str | None:
     """What the score is, and what chance would have; None without a score."""
     if report.score is None:
         return None
@@ -110,7 +110,7 @@ def says(report: IceReport) -> str | None:
     )
 
 
-def _least_p(report: IceReport, test: Test) -> float | None:
+def _least_p(report: IceResult, test: IceTest) -> float | None:
     """The least p that so few rivals allow, where no verdict could come of it; else None."""
     if test.verdict == "undecidable":
         return test.null.attainable_p
@@ -121,7 +121,7 @@ def _least_p(report: IceReport, test: Test) -> float | None:
     return least if least > level else None
 
 
-def _spread(test: Test) -> str:
+def _spread(test: IceTest) -> str:
     """Of this one test without ties: √((M + 2) / (12 M))."""
     draws = test.null.win_rate_draws or test.null.draws
     if test.null.sequential or not draws:
@@ -129,7 +129,7 @@ def _spread(test: Test) -> str:
     return f" ± {significant(math.sqrt((draws + 2) / (12 * draws)), 2)}"
 
 
-def _turned(report: IceReport, test: Test) -> str:
+def _turned(report: IceResult, test: IceTest) -> str:
     """Where the whole text speaks against its target, a higher NSR is a lower probability."""
     operators = [
         one.operator
@@ -144,12 +144,12 @@ def _turned(report: IceReport, test: Test) -> str:
     )
 
 
-def _is_turned(test: Test) -> bool:
+def _is_turned(test: IceTest) -> bool:
     scores = test.scores
     if scores is None or scores.empty is None or not test.null.sd:
         return False
     return scores.full < scores.empty
 
 
-def _same_trial(one: Test, other: Test) -> bool:
+def _same_trial(one: IceTest, other: IceTest) -> bool:
     return (one.explanation, one.k) == (other.explanation, other.k)

@@ -11,7 +11,7 @@ import torch
 from bench.ice_gpu import TEMPLATE, TINY, behind_the_port, random_model, tokenizer
 from services.ice.contract import IceRequest
 from services.ice.metric import SERVICE
-from services.ice.report import IceReport
+from services.ice.report import IceResult
 from shared.models import ports
 
 score_batch = SERVICE.score_batch
@@ -39,7 +39,7 @@ def _unbound() -> Iterator[None]:
     ports.bind(None)
 
 
-def reports(device: str, dtype: str = "float32") -> list[IceReport]:
+def reports(device: str, dtype: str = "float32") -> list[IceResult]:
     weights = random_model(TINY)
     with torch.no_grad():
         for weight in weights.parameters():
@@ -50,7 +50,7 @@ def reports(device: str, dtype: str = "float32") -> list[IceReport]:
     return score_batch(REQUESTS)
 
 
-def rationale_scores(found: list[IceReport]) -> list[float]:
+def rationale_scores(found: list[IceResult]) -> list[float]:
     return [
         test.scores.rationale
         for report in found

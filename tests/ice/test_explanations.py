@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from services.ice.contract import IceRequest
 from services.ice.metric import SERVICE
-from services.ice.report import IceReport
+from services.ice.report import IceResult
 from shared.errors import DegenerateInput
 from tests.ice.planted import planted, word
 
@@ -26,7 +26,7 @@ def valued(*values: float) -> list[dict[str, float]]:
     ]
 
 
-def report(**fields: Any) -> IceReport:
+def report(**fields: Any) -> IceResult:
     with planted():
         return score(IceRequest.model_validate({"text": TEXT, "target": "yes", **fields}))
 

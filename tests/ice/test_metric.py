@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from services.ice.contract import CONTRACT, IceRequest
 from services.ice.metric import SERVICE
-from services.ice.report import IceReport
+from services.ice.report import IceResult
 from shared.contracts import Report
 from shared.errors import BadInput, DegenerateInput, Unavailable
 from tests.ice.planted import FIRST_WORD, noise, planted, weighted, word
@@ -64,7 +64,7 @@ def ask(**fields: Any) -> IceRequest:
 def test_any_request_is_survived_and_stays_in_its_ranges(request: IceRequest) -> None:
     with planted():
         report = score(request)
-    assert IceReport.model_validate_json(report.model_dump_json()) == report
+    assert IceResult.model_validate_json(report.model_dump_json()) == report
     assert report.score is None or 0 <= report.score <= 1
     assert report.score is not None or report.warnings
     for item in report.evidence:

@@ -11,7 +11,7 @@ import pytest
 from services.ice.contract import IceRequest
 from services.ice.metric import SERVICE
 from services.ice.model_calls import run_experiments
-from services.ice.report import IceReport, Test
+from services.ice.report import IceResult, IceTest
 from shared.models import ports
 from shared.models.calls import Row, Tokens
 from tests.ice.planted import PlantedJudge, PlantedModels, planted, weighted
@@ -53,7 +53,7 @@ def random_request(number: int, **more: Any) -> IceRequest:
     return IceRequest.model_validate(fields | {"target": "yes"} | more)
 
 
-def noisy(requests: list[IceRequest]) -> list[IceReport]:
+def noisy(requests: list[IceRequest]) -> list[IceResult]:
     ports.bind(PlantedModels(FastNoise()))  # type: ignore[arg-type]
     try:
         return [SERVICE.score(request) for request in requests]
@@ -72,7 +72,7 @@ def false_verdicts(count: int, **more: Any) -> tuple[float, float]:
     return float(np.mean(sure)), float(np.mean(bare))
 
 
-def _sure(test: Test) -> bool:
+def _sure(test: IceTest) -> bool:
     return test.verdict in ("faithful", "anti-faithful")
 
 
@@ -91,7 +91,7 @@ def test_the_familywise_size_is_that_of_the_level(aspects: list[str]) -> None:
     assert bare > 0.75
 
 
-def planted_tests(number: int) -> Test:
+def planted_tests(number: int) -> IceTest:
     """The test of the cause, beside seven explanations that know nothing."""
     random = np.random.default_rng(number)
     text = text_of(LENGTH, number)
@@ -146,7 +146,7 @@ def test_other_explanations_and_a_batch_change_only_the_correction() -> None:
     others = [{"name": f"n{n}", "attributions": random_values(text, random)} for n in range(3)]
     fields = {"text": text, "k": (0.1, 0.2), "operators": ("delete", "mask"), "target": "yes"}
 
-    def own(report: IceReport) -> list[dict[str, Any]]:
+    def own(report: IceResult) -> list[dict[str, Any]]:
         return [
             test.model_dump(exclude={"p_adjusted", "verdict"})
             for test in report.components.tests

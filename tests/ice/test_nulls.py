@@ -12,7 +12,7 @@ from services.ice.contract import IceRequest
 from services.ice.metric import SERVICE
 from services.ice.model_calls import run_experiments
 from services.ice.randomization_test import Experiment
-from services.ice.report import Test
+from services.ice.report import IceTest
 from services.inference.classifier import LocalClassifier
 from shared.statistics.placements import runs_of
 from tests.ice.planted import FIRST_WORD, planted, word
@@ -27,7 +27,7 @@ def experiment(text: str, places: list[int], **more: Any) -> Experiment:
     return found
 
 
-def first_test(text: str, places: list[int], **more: Any) -> Test:
+def first_test(text: str, places: list[int], **more: Any) -> IceTest:
     request = IceRequest(text=text, rationale=span(text, places), target="yes", **more)
     return SERVICE.score(request).components.tests[0]
 

@@ -17,7 +17,7 @@ from services.ice import page as ice_page
 from services.ice.contract import CONTRACT, IceRequest
 from services.ice.metric import SERVICE
 from services.ice.page import MOST_CHARTS, MOST_STRETCHES, IceView
-from services.ice.report import IceReport
+from services.ice.report import IceResult
 from shared.page_text import LEVELS, Warm, level, runs
 from shared.redaction import without_text
 from tests.ice.planted import planted, weighted, word
@@ -34,12 +34,12 @@ def asked(**fields: Any) -> IceRequest:
     return IceRequest.model_validate({k: v for k, v in whole.items() if v is not None})
 
 
-def scored(request: IceRequest, **judge: Any) -> IceReport:
+def scored(request: IceRequest, **judge: Any) -> IceResult:
     with planted(**judge):
         return score(request)
 
 
-def shown(request: IceRequest | None, report: IceReport) -> str:
+def shown(request: IceRequest | None, report: IceResult) -> str:
     return rendered("ice/page.html", view=ice_page.view(request, report), job={}, report=report)
 
 
@@ -309,7 +309,7 @@ def test_what_is_null_is_a_dash_with_its_reason() -> None:
 def test_a_text_that_was_not_kept_leaves_places_and_numbers() -> None:
     request = asked(do_not_store_text=True, human=[{"start": 0, "end": 5}])
     kept = without_text(scored(request), request)
-    html = shown(None, IceReport.model_validate(json.loads(json.dumps(kept))))
+    html = shown(None, IceResult.model_validate(json.loads(json.dumps(kept))))
     assert "The text was not kept" in html
     assert "ice-heat" not in html
     assert "not kept" in html.partition("strongest tokens")[2]
@@ -323,7 +323,7 @@ def test_results_of_before_have_a_page() -> None:
     wire = scored(request).model_dump(mode="json")
     for test in wire["components"]["tests"]:
         del test["null"]["histogram"]
-    html = shown(request, IceReport.model_validate(wire))
+    html = shown(request, IceResult.model_validate(wire))
     assert "older than the pictures" in html
     assert "<svg aria-hidden" not in html
 
@@ -374,7 +374,7 @@ def test_a_saturated_model_has_a_picture_of_one_bar() -> None:
     assert "score from 0.25 to 0.25" in html
 
 
-def thousand(explanations: int) -> tuple[IceRequest, IceReport]:
+def thousand(explanations: int) -> tuple[IceRequest, IceResult]:
     """1,000 tokens whose values all differ from their neighbours', four operators."""
     text = " ".join(f"w{n % 90}" for n in range(1_000))
     brought = [

@@ -11,7 +11,7 @@ from services.ice.batch_messages import IceBatchReport
 from services.ice.batch_tables import name
 from services.ice.contract import IceRequest
 from services.ice.metric import SERVICE
-from services.ice.report import IceReport
+from services.ice.report import IceResult
 from shared.contracts import Scored
 from shared.estimates import BatchStatistics
 from shared.redaction import without_text
@@ -68,7 +68,7 @@ def test_results_without_text_are_reported_on_alike() -> None:
             one.job_id,
             None,
             IceRequest.model_construct(text="", do_not_store_text=True),
-            IceReport.model_validate(without_text(one.report, one.request)),
+            IceResult.model_validate(without_text(one.report, one.request)),
         )
         for one in jobs
     ]

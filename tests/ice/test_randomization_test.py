@@ -10,7 +10,7 @@ from scipy import stats
 
 from services.ice.contract import IceRequest
 from services.ice.metric import SERVICE
-from services.ice.report import Test
+from services.ice.report import IceTest
 from tests.ice.planted import planted, weighted, word
 
 score = SERVICE.score
@@ -45,7 +45,7 @@ def random_rationales(length: int, count: int, **more: Any) -> list[IceRequest]:
     return made
 
 
-def found_in(requests: list[IceRequest]) -> list[Test]:
+def found_in(requests: list[IceRequest]) -> list[IceTest]:
     return [report.components.tests[0] for report in score_batch(requests)]
 
 

@@ -17,7 +17,7 @@ from services.ice import subsets
 from services.ice.contract import IceRequest
 from services.ice.metric import SERVICE
 from services.ice.model_calls import run_experiments
-from services.ice.report import IceReport
+from services.ice.report import IceResult
 from services.ice.subsets import released
 from services.inference.classifier import LocalClassifier
 from shared.models import ports
@@ -49,7 +49,7 @@ def asked(causal: ReleasedInput, text: str) -> ReleasedInput:
     )
 
 
-def ours(text: str, method: str, **more: Any) -> IceReport:
+def ours(text: str, method: str, **more: Any) -> IceResult:
     fields = {"text": text, "template": TEMPLATE, "attribution": method, "draws": DRAWS}
     return score(IceRequest.model_validate(fields | {"seed": SEED} | more))
 

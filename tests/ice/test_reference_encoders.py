@@ -14,7 +14,7 @@ from bench.ice import np_state
 from services.ice.contract import IceRequest
 from services.ice.metric import SERVICE
 from services.ice.operators import BASELINE
-from services.ice.report import IceReport, Operator
+from services.ice.report import IceResult, Operator
 from services.inference.classifier import LocalClassifier
 from services.inference.local_models import LocalModels
 from shared.models import ports
@@ -47,7 +47,7 @@ def local(request: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lo
 class Compared:
     """One text on both sides."""
 
-    ours: IceReport
+    ours: IceResult
     theirs: dict[str, Any]
     near: bool  # whether two of their scores are so near that rounding decides
 

@@ -10,7 +10,7 @@ import pytest
 
 from services.ice.contract import IceRequest
 from services.ice.metric import SERVICE
-from services.ice.report import IceReport
+from services.ice.report import IceResult
 from shared.redaction import without_text
 from tests.ice.planted import planted
 
@@ -19,7 +19,7 @@ score = SERVICE.score
 TEXT = "w0 w1 w2 w3 w4 w5 w6 w7 w8 w9"
 
 
-def ask(**fields: Any) -> IceReport:
+def ask(**fields: Any) -> IceResult:
     whole = {"text": TEXT, "attribution": "attention", "token_values": True, **fields}
     with planted():
         return score(IceRequest.model_validate(whole))
@@ -87,7 +87,7 @@ def test_results_of_before_are_still_reports() -> None:
     wire = json.loads(ask(token_values=False).model_dump_json())
     for test in wire["components"]["tests"]:
         del test["null"]["histogram"]
-    old = IceReport.model_validate(wire)
+    old = IceResult.model_validate(wire)
     assert (old.tokens, old.token_values) == ((), ())
     assert old.components.tests[0].null.histogram is None
 
@@ -115,5 +115,5 @@ def test_tokens_stay_where_no_text_is_kept_as_they_hold_none() -> None:
     )
     with planted():
         report = score(sent)
-    kept = IceReport.model_validate(json.loads(json.dumps(without_text(report, sent))))
+    kept = IceResult.model_validate(json.loads(json.dumps(without_text(report, sent))))
     assert (kept.tokens, kept.token_values) == (report.tokens, report.token_values)

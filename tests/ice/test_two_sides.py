@@ -9,7 +9,7 @@ import pytest
 
 from services.ice.contract import IceRequest
 from services.ice.metric import SERVICE
-from services.ice.report import IceReport, Test, TwoSidedReading
+from services.ice.report import IceCausalReading, IceResult, IceTest
 from tests.ice.planted import FIRST_WORD, Planted, planted, weighted, word
 from tests.ice.test_randomization_test import span, text_of
 
@@ -34,7 +34,7 @@ PLANTS: dict[str, Planted] = {
 }
 
 
-def scored(plant: str, places: list[int], count: int = WORDS, **more: Any) -> IceReport:
+def scored(plant: str, places: list[int], count: int = WORDS, **more: Any) -> IceResult:
     text = text_of(count)
     if plant == "negation":
         text = " ".join(word(600 if n == BEFORE else n) for n in range(count))
@@ -43,7 +43,7 @@ def scored(plant: str, places: list[int], count: int = WORDS, **more: Any) -> Ic
         return SERVICE.score(IceRequest(text=text, rationale=span(text, places), **fields))
 
 
-def read(report: IceReport) -> tuple[TwoSidedReading, Test, Test]:
+def read(report: IceResult) -> tuple[IceCausalReading, IceTest, IceTest]:
     [reading] = report.components.readings
     sufficiency, necessity = report.components.tests
     assert (sufficiency.aspect, necessity.aspect) == ("sufficiency", "necessity")
