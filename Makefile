@@ -6,7 +6,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 RUN := PYTHONUNBUFFERED=1 $(BIN)/python
 
-.PHONY: help venv demo serve test nightly lint bench chaos soak fuzz pictures lock clean
+.PHONY: help venv demo serve test nightly lint bench chaos soak fuzz examples openapi clients \
+	pictures lock clean
 
 help:  ## what there is
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "make %-8s %s\n", $$1, $$2}'
@@ -56,6 +57,15 @@ soak: $(VENV)/dev  ## many batches while workers die; the table in docs/operatio
 
 fuzz: $(VENV)/dev  ## Schemathesis on the running service: thousands of requests, no surprise
 	$(RUN) -m tests.fuzz
+
+examples: $(VENV)/dev  ## the examples of the API's description, recorded anew; then `openapi`
+	$(RUN) -m tests.gateway.examples
+
+openapi: $(VENV)/dev  ## docs/openapi.json, as the service serves it
+	$(RUN) -m tests.gateway.examples --openapi
+
+clients: $(VENV)/dev  ## lint the API's description; generate clients, compile and run them (Node.js)
+	$(RUN) -m tests.clients
 
 pictures: $(VENV)/dev  ## the README's pictures, taken of a running service
 	$(RUN) -m tests.browser.pictures

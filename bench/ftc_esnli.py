@@ -25,7 +25,7 @@ from services.ftc.batch_report import Row
 from services.ftc.contract import FtcRequest
 from services.ftc.extraction import extract
 from services.ftc.metric import SERVICE
-from services.ftc.report import LABELS, FtcBatchReport, FtcBatchReportRequest, FtcReport
+from services.ftc.report import LABELS, FtcBatchReport, FtcBatchReportRequest, FtcResult
 from services.inference.embedded.examples import wording
 from services.inference.embedded.nli import NLI, read
 from services.stack.stack import running
@@ -100,7 +100,7 @@ def scored(client: httpx.Client, sent: Json) -> Row:
         answer = client.get(f"/v1/jobs/{job['id']}")
     assert job["status"] == "succeeded", job["error"]
     return Scored(
-        job["id"], None, FtcRequest.model_validate(sent), FtcReport.model_validate(job["result"])
+        job["id"], None, FtcRequest.model_validate(sent), FtcResult.model_validate(job["result"])
     )
 
 
@@ -147,7 +147,7 @@ def summed_up(rows: Sequence[Row]) -> dict[str, Json]:
     }
 
 
-def _own_label(report: FtcReport) -> str | None:
+def _own_label(report: FtcResult) -> str | None:
     if report.original is None:
         return None
     return max(LABELS, key=lambda label: float(getattr(report.original, label)))

@@ -24,7 +24,7 @@ from services.bindings import local
 from services.ftc import phrases
 from services.ftc.contract import FtcRequest
 from services.ftc.metric import SERVICE
-from services.ftc.report import FtcReport
+from services.ftc.report import FtcResult
 from shared.models import ports
 from shared.models.calls import Example
 from shared.models.catalogue import load_catalogue
@@ -103,7 +103,7 @@ class Loop:
         return [self._inner.judgements([example])[0] for example in examples]
 
 
-def timed(work: Callable[[], list[FtcReport]]) -> tuple[float, list[FtcReport]]:
+def timed(work: Callable[[], list[FtcResult]]) -> tuple[float, list[FtcResult]]:
     """Seconds and reports; nothing is remembered from before."""
     for remembered in (phrases.parse, phrases.phrase, phrases.shape):
         remembered.cache_clear()

@@ -25,6 +25,7 @@ PICTURE = re.compile(r"<svg.*?</svg>|data:[\w/+.-]+;base64,[^\"']*", re.DOTALL)
 SHORT = 400  # characters: a bar in a table is no picture
 VOLATILE = frozenset(
     {"error_id", "created_at", "created", "since", "instance", "request_id", "timing"}
+    | {"text_key"}
 )
 COUNTED = re.compile(r"<li>\d+: ")  # a reason with its lines; equal counts come in any order
 

@@ -38,7 +38,7 @@ from services.haf.contract import HafRequest
 from services.haf.conversation import converse
 from services.haf.metric import SERVICE
 from services.haf.model_calls import TEMPLATES, compared_with, decision_target
-from services.haf.report import HafComponents, HafReport
+from services.haf.report import HafComponents, HafResult
 from services.haf.transcript import Exchange, Transcript
 from services.similarity.encoders import LocalSimilarities
 from services.weights.loader import silent_loading
@@ -92,7 +92,7 @@ class Ours:
         fields = {"name": "m", "kind": kind, "source": source, "dtype": dtype, "device": "cpu"}
         self._catalogue = Catalogue((ModelEntry.model_validate(fields),), Path("/"))
         self.measured = Measurement()
-        self.reports: list[HafReport] = []
+        self.reports: list[HafResult] = []
         self.answers: dict[Texts, float] = {}
 
     def run(self, requests: Sequence[HafRequest]) -> None:
@@ -159,7 +159,7 @@ def apart(theirs: dict[Texts, float], own: dict[Texts, float]) -> float:
     return float(max(abs(value - own[pair]) for pair, value in theirs.items()))
 
 
-def changes(plain: Sequence[HafReport], other: Sequence[HafReport]) -> dict[str, dict[str, float]]:
+def changes(plain: Sequence[HafResult], other: Sequence[HafResult]) -> dict[str, dict[str, float]]:
     """Mean and largest absolute change of every metric, over results where both have it."""
     found = {}
     for name in HafComponents.model_fields:

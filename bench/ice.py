@@ -42,6 +42,7 @@ from services.ice.contract import IceRequest
 from services.ice.kernel import Floats
 from services.ice.metric import SERVICE
 from services.ice.model_calls import run_experiments
+from services.ice.randomization_test import Experiment
 from services.ice.subsets import Subset, released
 from shared.models import ports
 
@@ -139,6 +140,7 @@ def compare(
     """Ours against the loop: the same rationale, and every score to 1e-5."""
     apart = 0.0
     for (experiment, _), one in zip(run_experiments(requests), asked, strict=True):
+        assert isinstance(experiment, Experiment)
         theirs = script(one, method, masks)
         trial = experiment.trials[0]
         assert trial.rationale == theirs.rationale

@@ -23,6 +23,7 @@ from transformers import (
 from services.ice.contract import IceRequest
 from services.ice.metric import SERVICE
 from services.ice.model_calls import run_experiments
+from services.ice.randomization_test import Experiment
 from services.inference.causal import LocalLanguageModel
 from services.weights.loader import LoadedModel
 from shared.contracts import ModelKind, ModelUse
@@ -78,6 +79,7 @@ def of_shape(config: Any, peak: float) -> dict[str, float]:
     rows = [
         [reading_ids(experiment.tokenized.tokens.ids, subset) for subset in subsets]
         for experiment, _ in run_experiments(requests[:LOOPED])
+        if isinstance(experiment, Experiment)
         for trial in experiment.trials
         for subsets in [[trial.rationale, *experiment.null_subsets(trial)]]
     ]
@@ -150,6 +152,9 @@ class OneModel:
 
     def __init__(self, model: LocalLanguageModel) -> None:
         self._model = model
+
+    def reader_of(self, _name: str) -> str | None:
+        return None
 
     def kind(self, name: str) -> ModelKind:
         """Causal."""

@@ -23,7 +23,7 @@ from typing import Any
 from services.bindings import local
 from services.hatexscore.contract import HatexscoreRequest
 from services.hatexscore.metric import SERVICE
-from services.hatexscore.report import HatexscoreReport
+from services.hatexscore.report import HatexscoreResult
 from shared.language import UNDECIDED, find_language
 from shared.models.catalogue import load_catalogue
 from shared.models.ports import bind
@@ -84,7 +84,7 @@ def measure(folder: Path = DATA) -> dict[str, Any]:
     }
 
 
-def foreign(texts: Sequence[str]) -> list[HatexscoreReport]:
+def foreign(texts: Sequence[str]) -> list[HatexscoreResult]:
     """What HateXScore says of each, explained in English by a quotation of it."""
     return SERVICE.score_batch(
         [

@@ -10,6 +10,7 @@
 #   torch-gpu.lock  torch's build of the public index, and the libraries that it needs on Linux
 #   embedded.lock   what the service on one machine needs besides
 #   dev.lock        what tests and linters need besides
+#   tests/clients/requirements.lock: the generator of `make clients`, in an environment of its own
 # Made by the oldest Python that is supported; the pins must exist for the others too (`supported`).
 set -eu
 python=${PYTHON:-python3.11}
@@ -65,6 +66,9 @@ for target in gateway:gateway metrics:metrics models:models embedded:embedded; d
     > "requirements/${target%%:*}.lock"
 done
 hashed < "$work/dev.pins" > requirements/dev.lock
+"$python" -m venv "$work/clients"
+"$work/clients/bin/pip" install --quiet openapi-python-client
+"$work/clients/bin/pip" freeze --exclude pip | hashed > tests/clients/requirements.lock
 
 for version in $supported; do
     "$bin/pip" install --quiet --dry-run --ignore-installed --no-deps --target "$work/none" \

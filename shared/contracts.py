@@ -8,7 +8,7 @@ loads no model code.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any, Generic, Literal, Self, TypeVar, get_args, get_origin
+from typing import Annotated, Any, Generic, Literal, NamedTuple, Self, TypeVar, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, model_validator
 from pydantic.fields import FieldInfo
@@ -146,6 +146,16 @@ TRANSPORT = frozenset({"metadata", "context", "webhook", "do_not_store_text"})  
 OF_PROVENANCE = frozenset({"model", "variant", "seed"})  # it has fields of its own for these
 
 
+class PartExcess(Message):
+    """How far a model's probabilities of parts of texts are off, beyond what chance explains."""
+
+    operator: Literal["delete", "mask"] = Field(description="what was done to the other words")
+    kept: float = Field(ge=0, le=1, description="share of the words that stayed")
+    excess: float = Field(
+        ge=-1, le=1, description="expected calibration error less its floor by chance"
+    )
+
+
 class ModelUse(Message):
     """Which weights answered: enough to ask the same model again."""
 
@@ -163,7 +173,13 @@ class ModelUse(Message):
     prompt_sha256: str | None = Field(
         default=None,
         exclude_if=lambda sha256: sha256 is None,
-        description="of the prompt that a causal model judges by, around an empty text",
+        description="of the prompt that a causal model judges by, around an empty text; of one "
+        "behind a server, of its turns as JSON",
+    )
+    preset: Annotated[str, Word] | None = Field(
+        default=None,
+        exclude_if=lambda preset: preset is None,
+        description="the bundle of keys, prompt included, that its entry names, as name@version",
     )
     warnings: tuple[Annotated[str, Word], ...] = Field(
         default=(),
@@ -174,6 +190,11 @@ class ModelUse(Message):
         default_factory=dict,
         exclude_if=lambda thresholds: not thresholds,
         description="label → probability from which it is decided; absent: the likeliest is",
+    )
+    on_parts: tuple[PartExcess, ...] = Field(
+        default=(),
+        exclude_if=lambda parts: not parts,
+        description="how it is calibrated on parts of texts, where its card has it",
     )
 
     def __hash__(self) -> int:
@@ -190,6 +211,14 @@ class Provenance(Message):
     parameters: dict[str, Any] = Field(description="the parameters in force, defaults included")
     models: tuple[ModelUse, ...] = Field(description="empty where no model was called")
     service_version: str
+    text_key: str | None = Field(
+        default=None,
+        pattern=r"^[0-9a-f]{32}$",
+        exclude_if=lambda key: key is None,
+        description="keyed hash (BLAKE2b, 128 bits) of the text that is judged, case and spaces "
+        "folded: results of one text have the same, also once the text is gone. It compares within "
+        "this installation only; absent where that has no TOUCHSTONE_SECRET_KEYS",
+    )
 
 
 class LanguageFound(Message):
@@ -223,6 +252,7 @@ UnreadCode = Literal[  # why a model's answer has no P
 ]
 ReasonCode = Literal[
     "no-rules",
+    "no-words",
     "language-undecided",
     "untrained-language",
     "probability-missing",
@@ -251,11 +281,43 @@ class Evidence(Message):
     value: float | None = None
 
 
+VerdictWord = Literal["supported", "unsupported", "undecided", "contradicted", "undefined"]
+LONGEST_REASON = 160  # characters
+
+
+class Finding(NamedTuple):
+    """What a result comes to. reason: one sentence in our own words, quoting nobody."""
+
+    verdict: VerdictWord
+    reason: str
+
+
+def _sent_with_a_verdict(schema: dict[str, Any]) -> None:
+    """Both members have a default for results that were stored before there were verdicts."""
+    told = ("verdict", "reason")
+    schema["required"] = [*schema.get("required", ()), *told]
+    for name in told:
+        schema["properties"][name].pop("default", None)
+
+
 class Report(Message):
     """The envelope of every result; a metric narrows `components`, `evidence` and `control`."""
 
+    model_config = ConfigDict(json_schema_extra=_sent_with_a_verdict)
+
     metric: Annotated[str, Word]
     score: float | None = Field(description="null where the metric is undefined; see `warnings`")
+    verdict: VerdictWord = Field(
+        default="undefined",
+        description="what the result says of the explanation; `contradicted`: it speaks for the "
+        "opposite; `undecided`: chance would do as well, or it cannot be told; `undefined`: there "
+        "is no score, or nothing to say",
+    )
+    reason: Annotated[str, Word] = Field(
+        default="",
+        max_length=LONGEST_REASON,
+        description="why, in one sentence of our own words, without anybody's text",
+    )
     range: tuple[float, float]
     direction: Direction = "higher_is_better"
     components: Message = Field(description="what the score is made of")
@@ -292,6 +354,25 @@ class Histogram(Message):
         return self
 
 
+class Against(Message):
+    """The results of another system, to be compared with those of the report, text by text."""
+
+    batch: Id | None = Field(default=None, description="a batch's id")
+    jobs: tuple[Id, ...] | None = Field(
+        default=None, min_length=1, max_length=MOST_JOBS, description="ids of jobs of this metric"
+    )
+    wilcoxon: bool = Field(
+        default=False,
+        description="whether to add Wilcoxon's signed-rank test, over the texts' mean differences",
+    )
+
+    @model_validator(mode="after")
+    def _one_of_two(self) -> Self:
+        if (self.batch is None) == (self.jobs is None):
+            raise ValueError("give either `batch` or `jobs`")
+        return self
+
+
 class BatchReportRequest(JobRequest):
     """Whose results are summed up, and how."""
 
@@ -313,6 +394,14 @@ class BatchReportRequest(JobRequest):
         default=False,
         description="whether to add an interval of the mean score that holds however often a "
         "growing batch is looked at",
+    )
+    against: Against | None = Field(
+        default=None, description="another system's results on the same texts: see `comparison`"
+    )
+    mixed: bool = Field(
+        default=False,
+        description="whether results of several versions of the metric may be summed up together, "
+        "with a warning; else they are refused, since their numbers mean different things",
     )
 
     @model_validator(mode="after")
@@ -364,6 +453,57 @@ class LanguageScores(Message):
     score: Interval = Field(description="mean score, with its interval over texts")
 
 
+PValue = Annotated[float, Field(gt=0, le=1)]
+
+
+class ComponentDifference(Message):
+    """One number of two systems, on the texts where both have it."""
+
+    component: Annotated[str, Word] = Field(description="`score`, or the component's name")
+    pairs: Count = Field(description="pairs where both systems have it")
+    difference: Interval = Field(
+        description="mean of first - second, in units of the component, with its interval over "
+        "texts"
+    )
+    p_value: PValue | None = Field(
+        description="that the mean difference is 0, two-sided: the larger of the next two; null "
+        "without pairs, 1 for a single text"
+    )
+    p_t: PValue | None = Field(description="of t over texts")
+    p_randomization: PValue | None = Field(
+        description="of sign flips of whole texts; of 0/1 parts on single texts McNemar's exact p"
+    )
+    p_adjusted: PValue | None = Field(
+        default=None, description="`p_value` after Holm over all components of the comparison"
+    )
+    p_wilcoxon: PValue | None = Field(
+        default=None,
+        description="of the signed-rank test, where requested; null where no text differs",
+    )
+    effect: float | None = Field(
+        description="mean difference in its standard deviations over pairs; null where that is 0"
+    )
+    better: Count = Field(description="pairs whose first has the larger value")
+    equal: Count
+    worse: Count
+
+
+class SystemComparison(Message):
+    """The report's results, first, and those of `against`, second, paired by `custom_id`, else by
+    text and explained label; of several results of one text and label the mean is taken."""
+
+    pairs: Count
+    unpaired_a: Count = Field(description="results of the report without a partner; left out")
+    unpaired_b: Count = Field(description="results of `against` without a partner; left out")
+    left_out: dict[str, int] = Field(
+        default_factory=dict, description="jobs of `against` without a result, by status"
+    )
+    differences: tuple[ComponentDifference, ...]
+    warnings: tuple[str, ...] = Field(
+        default=(), description="what to doubt of the pairs and of the difference of the scores"
+    )
+
+
 class Plot(Message):
     """One picture, in both formats."""
 
@@ -399,6 +539,14 @@ class BatchReport(Message):
     by_language: dict[str, LanguageScores] = Field(
         default_factory=dict,
         description="language of the text → its results; those without one are left out",
+    )
+    comparison: SystemComparison | None = Field(
+        default=None, description="with the results of `against`; null where none were named"
+    )
+    corrected: dict[str, str] = Field(
+        default_factory=dict,
+        description="p-values that are corrected for several tests → how. No other is, and no "
+        "interval holds for several numbers at once",
     )
     warnings: tuple[str, ...] = ()
     plots: tuple[Plot, ...] = ()

@@ -3,13 +3,15 @@
 Fernet (AES-128-CBC with HMAC-SHA256). `TOUCHSTONE_WEBHOOK_KEYS` encrypts the endpoints' secrets in
 the ledger, since we must sign with them and cannot keep a hash only. `TOUCHSTONE_SECRET_KEYS`
 encrypts texts that must not be stored while their job is open, calls to models and their replies on
-their way through Redis, and the sessions of the pages. Several keys, separated by commas: the first
+their way through Redis, and the sessions of the pages; under the last of its keys texts are hashed
+that results are told apart by. Several keys, separated by commas: the first
 encrypts, all decrypt, so that keys can be changed (docs/operations.md).
 """
 
 from __future__ import annotations
 
 import base64
+import hashlib
 import secrets
 from functools import lru_cache
 
@@ -61,6 +63,21 @@ def secret_sealer(chosen: Settings) -> Sealer | None:
     """
     keys = chosen.secret_keys
     return None if keys is None else _sealer(keys.get_secret_value())
+
+
+def text_key(text: str, chosen: Settings) -> str | None:
+    """BLAKE2b of the text under a key of this installation, 32 hexadecimal digits; None without
+    keys.
+
+    The last key, so that a new one in front of it changes nothing: who has the stores alone cannot
+    try texts out.
+    """
+    if chosen.secret_keys is None:
+        return None
+    key = hashlib.sha256(chosen.secret_keys.get_secret_value().split(",")[-1].strip().encode())
+    content = text.encode("utf-8", "surrogatepass")
+    found = hashlib.blake2b(content, digest_size=16, key=key.digest(), person=b"text key")
+    return found.hexdigest()
 
 
 def new_secret() -> str:

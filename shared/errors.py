@@ -5,6 +5,7 @@ ScoringError
 │   ├── DegenerateInput  422  valid shape, but the metric is undefined on it
 │   ├── ModelUnusable    422  the model's entry or files must be mended first
 │   ├── TooCostly        422  more work than one job may ask for
+│   │   └── TooManyRows  422  more requests than one job may send to a model's server
 │   ├── TextTooLong      422  a model server reads no text of this length
 │   ├── AnswerCut        422  a model was cut while it reasoned, before it came to its answer
 │   └── ModelCannot      422  the model has not the ability that is asked for
@@ -78,6 +79,13 @@ class TooCostly(BadInput):
 
     slug = "too-costly"
     title = "The request asks for more work than one job may do"
+
+
+class TooManyRows(TooCostly):
+    """Each row of a served model is a request to its server, and the request asks for too many."""
+
+    slug = "too-many-rows"
+    title = "The request asks for more rows than one job may send to a model's server"
 
 
 class TextTooLong(BadInput):

@@ -5,7 +5,6 @@ The one place where the estimates of `shared.statistics` become messages.
 
 from __future__ import annotations
 
-import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -61,7 +60,7 @@ class BatchStatistics(Generic[BatchRequest]):
 
     def keys(self, rows: Sequence[Scored[Any, Any]] | None = None) -> list[str]:
         """The cluster of each result: what its metadata says under the request's `cluster_key`,
-        else its text; a result whose text was not kept is one of its own."""
+        else its text; a result of an unknown text is one of its own."""
         named = self.request.cluster_key
         return [self._key(row, named) for row in (self.rows if rows is None else rows)]
 
@@ -69,9 +68,26 @@ class BatchStatistics(Generic[BatchRequest]):
         chosen = row.request.metadata.get(named) if named is not None else None
         if chosen is not None:
             return f"metadata {chosen}"
-        fields = [getattr(row.request, field, None) for field in self.contract.clustered_by]
-        texts = [normalised(text) for text in map(_written, fields) if text]
-        return f"text {texts}" if texts else f"job {row.job_id}"
+        return self.text_of(row) or f"job {row.job_id}"
+
+    def text_of(self, row: Scored[Any, Any]) -> str | None:
+        """What tells its text from others: the text itself, since the order of clusters must not
+        hang on a secret; its keyed hash where it was not kept. None: neither is known."""
+        own = row.report.provenance.text_key
+        judged = self.contract.judged_text(row.request) or self._texts.get(own)
+        if judged is not None:
+            return f"text {judged}"
+        return None if own is None else f"key {own}"
+
+    @cached_property
+    def _texts(self) -> dict[str | None, str]:
+        """Keyed hash → the text of a result that has it still."""
+        found: dict[str | None, str] = {}
+        for row in self.rows:
+            key, judged = row.report.provenance.text_key, self.contract.judged_text(row.request)
+            if key is not None and judged is not None:
+                found[key] = judged
+        return found
 
     def envelope(self) -> dict[str, Any]:
         """What every batch report has: `MyBatchReport(**over.envelope(), …)`."""
@@ -137,11 +153,7 @@ class BatchStatistics(Generic[BatchRequest]):
 
     def _mixtures(self) -> Iterator[str]:
         """What is averaged though it is not one thing."""
-        origins = [row.report.provenance for row in self.rows]
-        for what, kinds in (
-            ("variants", {origin.variant for origin in origins}),
-            ("metric versions", {origin.metric_version for origin in origins}),
-        ):
+        for what, kinds in origins_of(self.rows).items():
             if len(kinds) > 1:
                 yield f"results of several {what} are averaged: {', '.join(sorted(kinds))}"
 
@@ -195,16 +207,32 @@ class BatchStatistics(Generic[BatchRequest]):
         return as_interval(intervals.median(name, list(values), keys, self.how))
 
 
-def normalised(text: str) -> str:
-    """As texts are compared that may be one: compatible characters, case and spaces are folded."""
-    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+def origins_of(rows: Sequence[Scored[Any, Any]]) -> dict[str, set[str]]:
+    """What must be one thing for numbers to be averaged: each with the kinds that there are."""
+    origins = [row.report.provenance for row in rows]
+    return {
+        "variants": {origin.variant for origin in origins},
+        "models": {
+            " and ".join(f"{use.name} {use.revision}".strip() for use in origin.models)
+            for origin in origins
+            if origin.models
+        },
+        "metric versions": {origin.metric_version for origin in origins},
+        "null kinds": {kind for row in rows for kind in _null_kinds(row.report)},
+    }
 
 
-def _written(field: object) -> str:
-    """A text, or a message that holds texts, as one string; empty: nothing was kept."""
-    if isinstance(field, Message):
-        return field.model_dump_json()
-    return field if isinstance(field, str) else ""
+def _null_kinds(message: Message) -> Iterator[str]:
+    """Of every random null that a report holds: its field `null` names its `kind`."""
+    for name, value in message:
+        if name == "null" and isinstance(kind := getattr(value, "kind", None), str):
+            yield kind
+        elif isinstance(value, Message):
+            yield from _null_kinds(value)
+        elif isinstance(value, tuple):
+            for one in value:
+                if isinstance(one, Message):
+                    yield from _null_kinds(one)
 
 
 def as_interval(found: IntervalEstimate) -> Interval:

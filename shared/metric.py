@@ -119,7 +119,7 @@ class Metric(Service, Generic[Request, Answers, Result, Choices]):
         asked = [one for several in expanded for one in several]
         made = iter(self._reports(asked))
         return [
-            self.join(request, [next(made) for _ in several])
+            self.contract.judged(self.join(request, [next(made) for _ in several]))
             for request, several in zip(requests, expanded, strict=True)
         ]
 

@@ -17,6 +17,7 @@ from difflib import SequenceMatcher
 from itertools import groupby, pairwise
 from typing import Literal
 
+from shared.contracts import LONGEST_REASON, Finding, Report, VerdictWord
 from shared.questions import Option
 
 
@@ -330,6 +331,30 @@ class Verdict:
     text: str
     tone: Tone = "neutral"
     chance: str | None = None
+
+
+OF_TONE: dict[Tone, VerdictWord] = {
+    "good": "supported",
+    "neutral": "undecided",
+    "bad": "unsupported",
+}
+
+
+def finding(report: Report, verdict: Verdict, word: VerdictWord | None = None) -> Finding:
+    """The verdict in one word and one sentence. word: where its tone is not all that it says."""
+    if word is None:
+        word = "undefined" if report.score is None else OF_TONE[verdict.tone]
+    why = next((one.detail for one in report.reasons if one.component == "score"), "")
+    return Finding(word, last_sentences((word == "undefined" and why) or verdict.text))
+
+
+def last_sentences(text: str, most: int = LONGEST_REASON) -> str:
+    """As many whole sentences as fit, from the last back, since what decides is said last; of one
+    that is longer, its beginning."""
+    kept = text
+    while len(kept) > most and ". " in kept:
+        kept = kept.partition(". ")[2]
+    return kept if len(kept) <= most else f"{kept[: most - 1].rstrip()}…"
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,7 +42,7 @@ Options = Annotated[
 ]
 
 
-class Inference(Message):
+class NliQuestion(Message):
     """Does the statement follow from the context? (natural language inference)"""
 
     premise: Passage
@@ -56,7 +56,7 @@ class Scenario(Message):
     question: Passage
 
 
-Question = Inference | Scenario | Passage
+Question = NliQuestion | Scenario | Passage
 
 
 class Explanation(Message):
@@ -68,7 +68,7 @@ class Explanation(Message):
 
 
 CHOOSE = {
-    Inference: "Please determine whether the following statement is true (entailment), "
+    NliQuestion: "Please determine whether the following statement is true (entailment), "
     "undetermined (neutral), or false (contradiction) given the context below and select ONE of "
     "the listed options and start your answer with a single letter.",
     Scenario: "Please read the following social scenario and the accompanying question, choose the "
@@ -81,7 +81,7 @@ CHOOSE = {
 def in_words(question: Question) -> str:
     """The caller's own words alone, one field a line."""
     match question:
-        case Inference():
+        case NliQuestion():
             return f"{question.premise}\n{question.hypothesis}"
         case Scenario():
             return f"{question.scenario}\n{question.question}"
@@ -91,7 +91,7 @@ def in_words(question: Question) -> str:
 def asked(question: Question) -> str:
     """The question as a prompt shows it, one field a line."""
     match question:
-        case Inference():
+        case NliQuestion():
             return f"Context: {question.premise}\nStatement: {question.hypothesis}"
         case Scenario():
             return f"Scenario: {question.scenario}\nQuestion: {question.question}"

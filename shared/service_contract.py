@@ -5,16 +5,18 @@ One object a service; gateway, queue, scheduler and worker know no more of it. S
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import unicodedata
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar, get_args
 
 from shared.contracts import (
     OF_PROVENANCE,
     TRANSPORT,
     BatchReport,
     BatchReportRequest,
+    Finding,
     Input,
     JobRequest,
     Message,
@@ -25,6 +27,7 @@ from shared.contracts import (
 )
 from shared.work import FEWEST_READ, Cost, Size, Work
 
+R = TypeVar("R", bound=Report)
 SECONDS_A_DRAW = 7e-9  # of one observation in one resample, on one core
 
 
@@ -62,9 +65,13 @@ class ServiceContract:
     model_optional: bool = False  # whether some requests need none: the contract tells which
     examples: dict[str, dict[str, Any]] = field(default_factory=dict)
     cost: Cost | None = None  # how much work a request asks for; see `shared.work`
+    server_cost: Cost | None = None  # what it asks of a model's server besides, request by request
     needs: Callable[[Any], tuple[str, ...]] | None = None  # abilities of its model that a request
     # needs; see `shared.models.abilities`
+    writers: tuple[str, ...] = ()  # fields of a request that name a language model besides
     labels: tuple[str, ...] = ()  # canonical labels that a model must tell where "judge" is needed
+    answers: Callable[[], Any] | None = None  # the type of its results in the API's description,
+    # where the report's own says less
     fits: Callable[[Any, tuple[str, ...]], bool] | None = None  # whether a model of these labels
     # can be asked by this request; absent: it must tell all of `labels`
 
@@ -93,10 +100,17 @@ class BatchReportContract(ServiceContract):
     def path(self) -> str:
         return f"/v1/reports/{self.metric}"
 
+    @cached_property
+    def corrections(self) -> dict[str, str]:
+        """p-value of the report → how it is corrected for several tests."""
+        return dict(_corrections(self.report, ""))
+
     def work(self, request: JobRequest, reads: int = FEWEST_READ) -> Sequence[Work]:
         """As far as the request tells: of listed jobs, not of a batch."""
-        listed = request.jobs if isinstance(request, BatchReportRequest) else None
-        return self.work_over(request, len(listed or ()))
+        if not isinstance(request, BatchReportRequest):
+            return ()
+        others = request.against.jobs if request.against else None
+        return self.work_over(request, len(request.jobs or ()) + len(others or ()))
 
     def work_over(self, request: JobRequest, results: int) -> Sequence[Work]:
         """What this report over so many results asks for: every draw of every bootstrap."""
@@ -118,6 +132,7 @@ class MetricContract(ServiceContract):
     request: type[ScoreRequest]
     report: type[Report]
     clustered_by: tuple[str, ...] = ("text", "text_pair")  # fields that say which text is judged
+    explained: str | None = None  # the field of a report that says which label is explained
     batch_request: type[BatchReportRequest] = BatchReportRequest
     batch_report: type[BatchReport] = BatchReport
     batch_summary: str = ""  # none: counts and mean score
@@ -125,10 +140,30 @@ class MetricContract(ServiceContract):
     batch_intervals: int = 1
     form: tuple[FormField, ...] = ()
     surprising: tuple[SurprisingRule, ...] = ()  # the most surprising first
+    finding: Callable[[Any], Finding] | None = None  # of a report; absent: nothing is concluded
 
     @property
     def path(self) -> str:
         return f"/v1/scores/{self.name}"
+
+    def judged(self, report: R) -> R:
+        """The report with its verdict and the reason for it."""
+        if self.finding is not None:
+            found = self.finding(report)
+        elif report.score is None:
+            found = Finding("undefined", "The score is undefined; the warnings say why.")
+        else:
+            found = Finding("undecided", "The score stands for itself.")
+        return report.model_copy(update=found._asdict())
+
+    def judged_text(self, request: object) -> str | None:
+        """The texts that say which text is judged, as they are compared; None where none is kept.
+
+        request: of this metric; of one whose texts are gone, what is left of it.
+        """
+        fields = [getattr(request, name, None) for name in self.clustered_by]
+        texts = [normalised(text) for text in map(_written, fields) if text]
+        return str(texts) if texts else None
 
     @cached_property
     def not_parameters(self) -> frozenset[str]:
@@ -150,3 +185,31 @@ class MetricContract(ServiceContract):
             report=self.batch_report,
             intervals=self.batch_intervals + 1,  # by language: each result once more
         )
+
+
+def _corrections(report: type[Message], path: str) -> Iterator[tuple[str, str]]:
+    for name, found in report.model_fields.items():
+        if name in ("p_adjusted", "q_value"):
+            yield f"{path}{name}", found.description or ""
+        for inner in messages_in(found.annotation):
+            yield from _corrections(inner, f"{path}{name}.")
+
+
+def messages_in(hint: Any) -> Iterator[type[Message]]:
+    """The messages that a value of this type may be, or hold."""
+    if isinstance(hint, type) and issubclass(hint, Message):
+        yield hint
+    for argument in get_args(hint):
+        yield from messages_in(argument)
+
+
+def normalised(text: str) -> str:
+    """As texts are compared that may be one: compatible characters, case and spaces are folded."""
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+
+
+def _written(field: object) -> str:
+    """A text, or a message that holds texts, as one string; empty: nothing was kept."""
+    if isinstance(field, Message):
+        return field.model_dump_json()
+    return field if isinstance(field, str) else ""

@@ -278,6 +278,12 @@ class Settings(FromEnvironment):
         description="that the models read in one worker, for the estimate of work: about 10,000 "
         "of the embedded ones on two cores; raise it where a GPU reads",
     )
+    server_rows: int = Field(
+        default=2_000,
+        ge=1,
+        description="rows of words that one request may send to a model behind a server, where "
+        "each is a request; more is refused with 422 `too-many-rows`",
+    )
     retry_seconds: float = Field(
         default=5,
         gt=0,
@@ -392,7 +398,7 @@ class Settings(FromEnvironment):
     @property
     def work_limit(self) -> WorkLimit:
         """How much one request may ask for."""
-        return WorkLimit(self.max_work_seconds, self.tokens_per_second)
+        return WorkLimit(self.max_work_seconds, self.tokens_per_second, self.server_rows)
 
     @property
     def names_servers(self) -> bool:

@@ -12,10 +12,10 @@ import re
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import floor, prod
+from math import floor, inf, prod
 from typing import Any
 
-from shared.errors import TooCostly
+from shared.errors import TooCostly, TooManyRows
 
 TOKENS = "tokens that a model reads or writes"
 FEWEST_READ = 128  # tokens that every model reads, where no more is known of it
@@ -53,6 +53,7 @@ class Work:
     certain: bool = True  # the request asks for at least so much
     most: float | None = None  # of the unit, whatever the settings say
     lowerings: tuple[Lowering, ...] = ()  # none: the sizes with a pointer
+    at_server: bool = False  # requests to a model's server, which have a limit of their own
 
     @property
     def amount(self) -> float:
@@ -81,10 +82,11 @@ class Excess:
 
 @dataclass(frozen=True)
 class WorkLimit:
-    """What one request may ask for: seconds, at a model's speed."""
+    """What one request may ask for: seconds, at a model's speed; and rows of served models."""
 
     seconds: float
     tokens_per_second: float
+    server_rows: float = inf
 
     def likely_seconds(self, works: Sequence[Work]) -> float:
         """About how long a request takes: what is certain and what is likely."""
@@ -103,9 +105,10 @@ class WorkLimit:
     def _excess(self, works: Sequence[Work]) -> Excess | None:
         certain = [work for work in works if work.certain]
         for work in certain:
-            if work.most is not None and work.amount > work.most * (1 + ROUNDING):
-                share = min(work.most / work.amount, self._share(work, certain))
-                return Excess(work, share, _number(work.most))
+            most = self.server_rows if work.at_server else work.most
+            if most is not None and work.amount > most * (1 + ROUNDING):
+                share = min(most / work.amount, self._share(work, certain))
+                return Excess(work, share, _number(most))
         total = self.likely_seconds(certain)
         if total > self.seconds * (1 + ROUNDING):
             largest = max(certain, key=lambda work: work.seconds(self.tokens_per_second))
@@ -128,7 +131,8 @@ class WorkLimit:
         for work in (largest, *works):
             fields += (*work.lowerings, *work.sizes)
         pointers = dict.fromkeys(one.pointer for one in fields if one.pointer)
-        return TooCostly(
+        refusal = TooManyRows if largest.at_server else TooCostly
+        return refusal(
             f"{product} make {_number(largest.amount)} {largest.unit}, and one request may ask for "
             f"{excess.limit}: {advice}",
             pointers=tuple(pointers),

@@ -10,11 +10,14 @@ import pytest
 import redis
 from sqlalchemy import Engine, text
 
+from services.bindings import local
 from services.stack.servers import Postgres
 from shared import queue
 from shared.encryption import new_key
 from shared.ledger.engine import connect, ledger
 from shared.ledger.migrate import migrate
+from shared.models import ports
+from shared.models.catalogue import load_catalogue
 from shared.settings import Settings, settings
 from tests.servers import redis_server
 
@@ -24,6 +27,7 @@ hypothesis.settings.register_profile(
 )
 hypothesis.settings.load_profile("steady")
 
+ROOT = Path(__file__).parents[1]
 TABLES = (
     "jobs",
     "idempotency_keys",
@@ -36,6 +40,14 @@ TABLES = (
     "webhook_deliveries",
     "webhook_tests",
 )
+
+
+@pytest.fixture(scope="module")
+def _embedded_models() -> Iterator[None]:
+    """The models of the checkout's models.toml, in this process."""
+    ports.bind(local(load_catalogue(ROOT / "models.toml")))
+    yield
+    ports.bind(None)
 
 
 @pytest.fixture(scope="session")

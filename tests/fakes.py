@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from typing import get_args
 
 import numpy as np
 
 from shared.contracts import ModelKind, ModelUse
 from shared.errors import BadInput, Unavailable
+from shared.models.abilities import Ability
 from shared.models.calls import (
+    MASK_TEXT,
     AttributionMethod,
     Attributions,
     Completion,
@@ -19,11 +22,14 @@ from shared.models.calls import (
     Rows,
     Sampling,
     Tokens,
+    WordJudgements,
+    WordRows,
     WrittenToken,
 )
 from shared.models.judgement import Judgement
 from shared.models.label_readout import of_head
 from shared.models.ports import Floats
+from shared.models.word_rows import judged_words
 
 USE = ModelUse(name="fake", revision="1", sha256="0" * 64, device="cpu", dtype="float32")
 KINDS: dict[str, ModelKind] = {"fake": "classifier", "lm": "causal", "alike": "similarity"}
@@ -40,6 +46,9 @@ class FakeModel:
     use = USE
     labels: tuple[str, ...] = ("no", "yes")
     languages = ("en",)
+
+    abilities: frozenset[Ability] = frozenset(get_args(Ability))
+    mask_text = MASK_TEXT
 
     def labels_of(self, example: Example) -> tuple[str, ...]:
         return tuple(example.template.verbalizers) if example.template else self.labels
@@ -70,6 +79,9 @@ class FakeModel:
         return [
             self.probabilities([f"{rows.example.text}{row}" for row in rows.rows]) for rows in asked
         ]
+
+    def judge_words(self, asked: Sequence[WordRows]) -> list[WordJudgements]:
+        return judged_words(self, asked, self.mask_text)
 
     def attributions(
         self, examples: Sequence[Example], targets: Sequence[str], method: AttributionMethod
@@ -113,6 +125,9 @@ class FakeModels:
     """The port `Models` over the one fake."""
 
     model = FakeModel()
+
+    def reader_of(self, _name: str) -> str | None:
+        return None
 
     def kind(self, name: str) -> ModelKind:
         return KINDS[name]

@@ -13,8 +13,10 @@ import pytest
 from pydantic import BaseModel, StringConstraints, ValidationError, create_model
 from pydantic.fields import FieldInfo
 
+from services.registry import service
 from shared import contracts
 from shared.contracts import (
+    LONGEST_REASON,
     TRANSPORT,
     Input,
     JobRequest,
@@ -26,12 +28,22 @@ from shared.contracts import (
 )
 from shared.errors import BadInput
 from shared.metric import Metric
-from shared.redaction import RUN, are_ours, repeats, without_text
+from shared.redaction import RUN, are_ours, repeats, sent, without_text
 from shared.service_contract import MetricContract
 
 AnyMetric = Metric[Any, Any, Any, Any]
+
+
+def metric_of(name: str) -> AnyMetric:
+    """The metric of this name."""
+    found = service(name)
+    assert isinstance(found, Metric)
+    return found
+
+
 Json = dict[str, Any]
 MODEL_NAME = get_args(ModelName)[1]
+SCORED_VERDICTS = ("supported", "unsupported", "undecided", "contradicted")
 
 
 def example_requests(contract: MetricContract) -> list[ScoreRequest]:
@@ -256,6 +268,15 @@ def no_text_stays(metric: AnyMetric) -> None:
             del result["warnings"]
         for kept in strings(result):
             assert not repeats(kept, texts), kept
+
+
+def reasons_quote_nobody(metric: AnyMetric) -> None:
+    """Without a score there is nothing to support; a reason is one sentence of our own."""
+    for request, report in scored_examples(metric):
+        without = report.score is None
+        assert report.verdict in (("undefined", "contradicted") if without else SCORED_VERDICTS)
+        assert 0 < len(report.reason) <= LONGEST_REASON
+        assert not repeats(report.reason, [text for text in sent(request) if len(text) > RUN])
 
 
 def strings(value: Any) -> Iterator[str]:

@@ -8,41 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any, get_args
 
 import pytest
 from pydantic import BaseModel
 
-from services.bindings import local
 from services.gateway.pages.templates import rendered
 from services.inference.classifier import LocalClassifier
-from services.registry import metrics, page, service
+from services.registry import metrics, page
 from shared.contracts import ReasonCode, Report, Scored, ScoreRequest
 from shared.estimates import BatchStatistics
 from shared.language import UNDECIDED
-from shared.metric import Metric
-from shared.models import ports
-from shared.models.catalogue import load_catalogue
 from shared.service_contract import MetricContract
-from tests.metric_laws import AnyMetric
+from tests.metric_laws import metric_of
 
-ROOT = Path(__file__).parents[1]
+pytestmark = pytest.mark.usefixtures("_embedded_models")
+
 EXAMPLES = [(name, which) for name, one in metrics().items() for which in one.examples]
 LANGUAGE_CODES = {"no-rules", "untrained-language"}
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _models() -> Iterator[None]:
-    ports.bind(local(load_catalogue(ROOT / "models.toml")))
-    yield
-    ports.bind(None)
-
-
-def metric_of(name: str) -> AnyMetric:
-    found = service(name)
-    assert isinstance(found, Metric)
-    return found
 
 
 def ask(contract: MetricContract, which: str, **more: Any) -> ScoreRequest:

@@ -33,7 +33,11 @@ BOUNDED = {
     "services.hatexscore.conclusion_zh": "200, by REACH",
     "services.hatexscore.cues_en": "600, by REACH",
     "services.hatexscore.label_lines": "120, by REACH",
-    "services.hatexscore.group_cues": "80 around a mention, by WINDOW",
+    "services.hatexscore.group_cues.GROUNDS": "80 around a mention, by WINDOW",
+    "services.hatexscore.group_cues.BYSTANDERS": "80 around a mention, by WINDOW",
+    "services.hatexscore.group_cues.CONTRASTED": "80 before a mention, by WINDOW",
+    "services.hatexscore.group_cues.LEAVES": "80 before a mention, by WINDOW",
+    "services.hatexscore.group_cues.LEFT_OUT": "80 behind a mention, by WINDOW",
     "services.hatexscore.quote_kinds": "240 on either side of a quotation, by REACH",
     "services.hatexscore.group_terms.load_cues": "80 around a mention, by WINDOW",
 }

@@ -2,39 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import permutations
-from pathlib import Path
 from typing import get_args
 
 import grimp
 import pytest
 
-from services.bindings import local
-from services.registry import contracts, metrics, service
+from services.registry import contracts, metrics
 from shared.contracts import OF_PROVENANCE, TRANSPORT, Provenance, ScoreRequest, Variant
-from shared.metric import Metric
-from shared.models import ports
-from shared.models.catalogue import load_catalogue
 from tests import metric_laws
-from tests.metric_laws import AnyMetric
+from tests.metric_laws import metric_of
 
-ROOT = Path(__file__).parents[1]
+pytestmark = pytest.mark.usefixtures("_embedded_models")
+
 NAMES = sorted(metrics())
 A_COMMAND = ("services.inference.check", "services.bindings")  # it loads any model
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _models() -> Iterator[None]:
-    ports.bind(local(load_catalogue(ROOT / "models.toml")))
-    yield
-    ports.bind(None)
-
-
-def metric_of(name: str) -> AnyMetric:
-    found = service(name)
-    assert isinstance(found, Metric)
-    return found
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -66,6 +48,11 @@ def test_each_string_of_a_request_is_marked(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_no_text_stays_where_none_may(name: str) -> None:
     metric_laws.no_text_stays(metric_of(name))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_verdict_has_a_reason_that_quotes_nobody(name: str) -> None:
+    metric_laws.reasons_quote_nobody(metric_of(name))
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -26,6 +26,8 @@ from shared.settings import Settings, secret
 
 SMALL = ("config.json", "tokenizer_config.json", "README.md")
 REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+(@\S+)?")
+NAME = re.compile(r"[A-Za-z0-9][\w.:/-]{0,127}")
+SAY_SO = "; here: --label LABEL=OUTPUT, --ignore, --outputs, --activation, --task"
 UNNAMED = re.compile(r"LABEL_\d+")  # as Transformers names outputs that nobody named
 
 
@@ -44,33 +46,60 @@ class Found:
 def addition(asked: Namespace, chosen: Settings) -> tuple[str, list[str]]:
     """The entry's block, and what to say about it. Raises Refused."""
     found = look(asked.source, chosen)
-    name = asked.name or _name(found.source)
-    file: Path = chosen.models_file
-    if file.exists() and name in {one.name for one in _known(file)}:
-        raise Refused(f"{file} has a model {name!r} already: choose another --name")
-    stated = {"name": name, "source": found.source, "preset": asked.preset, "task": asked.task}
-    table = {key: value for key, value in stated.items() if value is not None}
-    kind = asked.kind or _kind(found, asked.preset)
+    keys: dict[str, entries.Value | None] = {
+        "name": _free_name(asked, found, chosen.models_file),
+        "kind": asked.kind or _kind(found, asked.preset),
+        "source": found.source,
+        "revision": found.revision,
+        "preset": asked.preset,
+        "task": asked.task,
+        **_told(asked),
+        "licence": found.licence,
+        "card": found.card,
+    }
     try:
-        entry = ModelEntry.model_validate(with_preset(table | {"kind": kind}))
+        stated = {key: value for key, value in keys.items() if value is not None}
+        entry = ModelEntry.model_validate(with_preset(stated))
         mapping = _mapping(entry, found.checkpoint)
     except ValidationError as error:
         reasons = "; ".join(str(one["msg"]) for one in error.errors())
         raise Refused(f"{found.source}: {reasons}") from None
     except ValueError as error:
-        raise Refused(f"{found.source}: {error}{_fitting_preset(found)}") from None
-    said = [*_described(entry, mapping, found), *found.notes]
-    keys: dict[str, entries.Value | None] = {
-        "name": name,
-        "kind": kind,
-        "source": found.source,
-        "revision": found.revision,
-        "preset": asked.preset,
-        "task": asked.task,
-        "licence": found.licence,
-        "card": found.card,
+        advice = _fitting_preset(found) or SAY_SO
+        raise Refused(f"{found.source}: {error}{advice}") from None
+    return entries.block(keys), [*_described(entry, mapping, found), *found.notes]
+
+
+def _free_name(asked: Namespace, found: Found, file: Path) -> str:
+    """As asked for, else after its source. Raises Refused for one that no request can say, and for
+    one that the file has."""
+    name: str = _name(found.source) if asked.name is None else asked.name
+    if not NAME.fullmatch(name):
+        raise Refused(f"{name!r} is no name that requests can say: letters, digits and ._:/- alone")
+    if file.exists() and name in {one.name for one in _known(file)}:
+        raise Refused(f"{file} has a model {name!r} already: choose another --name")
+    return name
+
+
+def _told(asked: Namespace) -> dict[str, entries.Value | None]:
+    """The keys of labels and languages that the command line states. Raises Refused."""
+    labels: dict[str, tuple[str, ...]] = {}
+    for one in asked.label:
+        label, equals, outputs = one.partition("=")
+        if not equals:
+            raise Refused(f"--label {one!r} is not LABEL=OUTPUT[,OUTPUT], as in hateful=hate,abuse")
+        labels[label.strip()] = (*labels.get(label.strip(), ()), *_listed(outputs))
+    return {
+        "outputs": _listed(asked.outputs) or None,
+        "labels": labels or None,
+        "ignore": _listed(asked.ignore) or None,
+        "activation": asked.activation,
+        "languages": _listed(asked.languages) or None,
     }
-    return entries.block(keys), said
+
+
+def _listed(written: str | None) -> tuple[str, ...]:
+    return tuple(one.strip() for one in (written or "").split(",") if one.strip())
 
 
 def _known(file: Path) -> list[ModelEntry]:

@@ -24,18 +24,11 @@ class Refused(Exception):
     """The service, or the way to it, says no; the message is for people."""
 
 
-class Api:
-    """One service. Raises Refused."""
+class HttpSession:
+    """A client of one host; closed at the end of a `with` block."""
 
-    def __init__(
-        self, chosen: CommandSettings, transport: httpx.BaseTransport | None = None
-    ) -> None:
-        key = chosen.api_key
-        headers = {} if key is None else {"Authorization": f"Bearer {key.get_secret_value()}"}
-        self._url = chosen.url
-        self._client = httpx.Client(
-            base_url=chosen.url, headers=headers, timeout=SECONDS, transport=transport
-        )
+    def __init__(self, client: httpx.Client) -> None:
+        self._client = client
 
     def __enter__(self) -> Self:
         return self
@@ -47,6 +40,20 @@ class Api:
         trace: TracebackType | None,
     ) -> None:
         self._client.close()
+
+
+class Api(HttpSession):
+    """One service. Raises Refused."""
+
+    def __init__(
+        self, chosen: CommandSettings, transport: httpx.BaseTransport | None = None
+    ) -> None:
+        key = chosen.api_key
+        headers = {} if key is None else {"Authorization": f"Bearer {key.get_secret_value()}"}
+        self._url = chosen.url
+        super().__init__(
+            httpx.Client(base_url=chosen.url, headers=headers, timeout=SECONDS, transport=transport)
+        )
 
     def get(self, path: str, **parameters: str) -> Json:
         """What stands there, as JSON."""

@@ -6,13 +6,12 @@ Weights are `download`'s affair. `HF_ENDPOINT` and `HF_TOKEN` are the hub client
 from __future__ import annotations
 
 from dataclasses import dataclass
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 from urllib.parse import quote
 
 import httpx
 
-from services.command.api import Refused
+from services.command.api import HttpSession, Refused
 
 SECONDS = 30.0  # without a byte
 MOST_BYTES = 5_000_000  # of a small file
@@ -32,26 +31,17 @@ class Repository:
         return any("/" not in file and file.endswith(".safetensors") for file in self.files)
 
 
-class Hub:
+class Hub(HttpSession):
     """One hub. Raises Refused."""
 
     def __init__(self, url: str, token: str | None = None) -> None:
         headers = {} if token is None else {"Authorization": f"Bearer {token}"}
         self._url = url.rstrip("/")
-        self._client = httpx.Client(
-            base_url=self._url, headers=headers, timeout=SECONDS, follow_redirects=True
+        super().__init__(
+            httpx.Client(
+                base_url=self._url, headers=headers, timeout=SECONDS, follow_redirects=True
+            )
         )
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._client.close()
 
     def repository(self, name: str, revision: str) -> Repository:
         """What a branch, tag or commit is: its full commit and its files."""

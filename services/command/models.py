@@ -54,6 +54,7 @@ def parser() -> argparse.ArgumentParser:
     one.add_argument("--preset", help=f"the keys of a well-known model: {known}")
     tasks = ("hate", "nli", "sentiment", "free")
     one.add_argument("--task", choices=tasks, help="what its labels mean; free: nothing we know")
+    _add_label_keys(one)
     one.set_defaults(run=add)
     one = commands.add_parser("pull", help="fetch weights from the hub, and check them")
     one.add_argument("names", nargs="*", metavar="NAME")
@@ -70,6 +71,22 @@ def parser() -> argparse.ArgumentParser:
     one.add_argument("--var", type=Path, default=Path("var"), help="of `make serve` (default var)")
     one.set_defaults(run=ask_reload)
     return made
+
+
+def _add_label_keys(one: argparse.ArgumentParser) -> None:
+    """What an entry says where the model's own files do not."""
+    one.add_argument(
+        "--label",
+        action="append",
+        default=[],
+        metavar="LABEL=OUTPUT[,OUTPUT]",
+        help="which outputs stand for a label, as in hateful=hate,offensive; repeatable",
+    )
+    one.add_argument("--ignore", metavar="OUTPUT[,OUTPUT]", help="outputs of no label; *: the rest")
+    one.add_argument("--outputs", metavar="OUTPUT[,OUTPUT]", help="names for LABEL_0, LABEL_1, ...")
+    activations = ("softmax", "sigmoid", "one-output")
+    one.add_argument("--activation", choices=activations, help="where its files do not say")
+    one.add_argument("--languages", metavar="TAG[,TAG]", help="it was trained on, as in en,hi-Latn")
 
 
 def main(arguments: list[str]) -> int:

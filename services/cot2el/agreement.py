@@ -12,7 +12,7 @@ import numpy as np
 
 from services.cot2el import kernel
 from services.cot2el.kernel import Floats
-from services.cot2el.report import Cot2elAgreement, Similarities
+from services.cot2el.report import Cot2elAgreement, Cot2elSimilarities
 from shared.questions import STANCES, Explanation, Stance
 
 GROUPS: dict[str, tuple[str, ...]] = {
@@ -99,7 +99,7 @@ def _agreement(
         support_precision=of_support[0],
         support_recall=of_support[1],
         support_f1=kernel.harmonic(*of_support),
-        columns=Similarities(**{column: _mean(matches, column) for column in COLUMNS}),
+        columns=Cot2elSimilarities(**{column: _mean(matches, column) for column in COLUMNS}),
     )
 
 

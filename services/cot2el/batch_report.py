@@ -9,12 +9,12 @@ import numpy as np
 
 from services.cot2el.agreement import COLUMNS
 from services.cot2el.contract import Cot2elRequest
-from services.cot2el.report import Cot2elAgreement, Cot2elBatchReport, Cot2elReport, Validated
+from services.cot2el.report import Cot2elAgreement, Cot2elBatchReport, Cot2elResult, Cot2elValidated
 from shared.contracts import BatchReportRequest, Interval, Scored
 from shared.estimates import UNIT, BatchStatistics
 from shared.statistics.clusters import Floats
 
-Rows = Sequence[Scored[Cot2elRequest, Cot2elReport]]
+Rows = Sequence[Scored[Cot2elRequest, Cot2elResult]]
 
 
 def batch_report(rows: Rows, over: BatchStatistics[BatchReportRequest]) -> Cot2elBatchReport:
@@ -22,28 +22,40 @@ def batch_report(rows: Rows, over: BatchStatistics[BatchReportRequest]) -> Cot2e
     reports = [row.report for row in rows]
     parts = [report.components for report in reports]
     common = over.envelope()
-    chance = [report.control.faithfulness for report in reports if report.control]
-    found = [report.validation for report in reports if report.validation]
+    controls = [report.control for report in reports]
+    others = [one.other_items if one else None for one in controls]
+    validated = [row for row in rows if row.report.validation]
+    found = [row.report.validation for row in validated if row.report.validation]
+    keys = over.keys(validated)
     gains = [one.group_mean.f1 - one.parsed.f1 for one in found]
     return Cot2elBatchReport(
         **common,
         statuses=dict(sorted(Counter(report.status for report in reports).items())),
         faithfulness=common["score"],
-        faithfulness_pooled=_pooled(reports, over),
-        faithfulness_by_chance=over.mean("chance", chance, bounds=UNIT),
-        mean_similarity=over.mean("similarity", [p.mean_similarity for p in parts], over.keys()),
+        faithfulness_pooled=_pooled("pooled", [(p.kept, p.parsed) for p in parts], over),
+        faithfulness_by_chance=over.mean(
+            "chance", [one.faithfulness if one else None for one in controls], over.keys(), UNIT
+        ),
+        faithfulness_of_others=over.mean(
+            "others", [one.faithfulness if one else None for one in others], over.keys(), UNIT
+        ),
+        contradicted=_pooled("contradicted", [(p.contradicted, p.parsed) for p in parts], over),
+        mean_similarity=over.mean(
+            "similarity", [p.mean_similarity for p in parts], over.keys(), UNIT
+        ),
         kept_per_item=over.mean("kept", [p.distinct for p in parts], over.keys()),
-        filtered=_validated("filtered", [one.group_mean for one in found], over),
-        parsed=_validated("parsed", [one.parsed for one in found], over),
-        refinement=over.mean("refinement", gains) if found else None,
+        filtered=_validated("filtered", [one.group_mean for one in found], keys, over),
+        parsed=_validated("parsed", [one.parsed for one in found], keys, over),
+        refinement=over.mean("refinement", gains, keys, (-1.0, 1.0)) if found else None,
     )
 
 
-def _pooled(reports: Sequence[Cot2elReport], over: BatchStatistics[BatchReportRequest]) -> Interval:
-    """Kept / parsed over all explanations; items are drawn."""
-    counts = [(one.components.kept, one.components.parsed) for one in reports]
+def _pooled(
+    name: str, counts: Sequence[tuple[int, int]], over: BatchStatistics[BatchReportRequest]
+) -> Interval:
+    """A share of all explanations; items are drawn."""
     table = np.array(counts, dtype=np.float64).reshape(-1, 2)
-    return over.ratio("pooled", table, _share, over.keys())
+    return over.ratio(name, table, _share, over.keys())
 
 
 def _share(sums: Floats) -> Floats:
@@ -53,19 +65,22 @@ def _share(sums: Floats) -> Floats:
 
 
 def _validated(
-    name: str, own: Sequence[Cot2elAgreement], over: BatchStatistics[BatchReportRequest]
-) -> Validated | None:
+    name: str,
+    own: Sequence[Cot2elAgreement],
+    keys: Sequence[str],
+    over: BatchStatistics[BatchReportRequest],
+) -> Cot2elValidated | None:
     """None where no item has human pairs."""
     if not own:
         return None
 
     def mean(what: str, values: Sequence[float | None]) -> Interval:
-        return over.mean(f"{name} {what}", values)
+        return over.mean(f"{name} {what}", values, keys, UNIT)
 
     columns = {
         column: mean(column, [getattr(one.columns, column) for one in own]) for column in COLUMNS
     }
-    return Validated(
+    return Cot2elValidated(
         items=len(own),
         precision=mean("precision", [one.precision for one in own]),
         recall=mean("recall", [one.recall for one in own]),

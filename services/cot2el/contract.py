@@ -10,13 +10,17 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
-from services.cot2el.report import Cot2elBatchReport, Cot2elReport
+from services.cot2el.report import Cot2elBatchReport, Cot2elResult
+from services.cot2el.verdict import in_a_word
 from shared.contracts import Input, LanguageRequest, LanguageTag, Message, ModelName, Parameter
 from shared.questions import Explanation, Options, Passage, Question, asked
 from shared.service_contract import FormField, MetricContract, SurprisingRule
 from shared.work import Size, Work, words_of
 
+Polarity = Literal["nli", "cues", "none"]
+
 MOST_PAIRS = 200
+DEFAULT_NLI = "embedded-nli"
 DEFAULT_SIMILARITY = 0.6
 MOST_COMPARED = 1_000_000_000  # characters of explanations times characters of units
 SECONDS_A_COMPARISON = 2e-9  # two upper bounds of the similarity spare most of the work
@@ -26,7 +30,7 @@ SECONDS_A_MEASURE = 1e-4
 Pairs = Annotated[tuple[Explanation, ...], Field(max_length=MOST_PAIRS)]
 
 
-class UnitSpan(Message):
+class Cot2elUnitSpan(Message):
     """A discourse unit that you found yourself, as with a trained segmenter."""
 
     start: int = Field(ge=0, description="character offset into `reasoning`")
@@ -39,7 +43,7 @@ class UnitSpan(Message):
         return self
 
 
-class Writing(Message):
+class Cot2elWriting(Message):
     """How `model` is asked for reasoning, parse and structure."""
 
     temperature: float = Field(default=0.6, ge=0, le=5, description="of reasoning and parse")
@@ -73,7 +77,7 @@ class Cot2elRequest(LanguageRequest):
         description="the parse, bring your own: it is aligned and checked, no model is called",
     )
     units: Annotated[
-        Annotated[tuple[UnitSpan, ...], Field(min_length=1, max_length=5_000)] | None, Input
+        Annotated[tuple[Cot2elUnitSpan, ...], Field(min_length=1, max_length=5_000)] | None, Input
     ] = Field(default=None, description="discourse units of your own; absent: our rules")
     granularity: Literal["edu", "sentence", "both"] | None = Field(
         default=None,
@@ -86,6 +90,18 @@ class Cot2elRequest(LanguageRequest):
         lt=1,
         description="an explanation that no unit exceeds is dropped; 0: none is; absent: the "
         "variant's own, 0.6, and 0 for `paper`",
+    )
+    polarity: Polarity | None = Field(
+        default=None,
+        description="what tells whether the unit says the opposite of an explanation that it "
+        "resembles, which is then dropped: `nli`, a model of inference, P(contradiction) >= 0.5; "
+        "`cues`, an even and an odd number of negations; `none`, nothing; absent: the variant's "
+        "own, `nli`, and `none` for `paper` and `reference`. `nli` falls back on `cues` where "
+        "the model does not know the language, or is not configured",
+    )
+    nli_model: ModelName | None = Field(
+        default=None,
+        description="tells entailment, neutral and contradiction; absent: embedded-nli",
     )
     language: Annotated[LanguageTag, Parameter] = Field(
         default="auto",
@@ -101,9 +117,17 @@ class Cot2elRequest(LanguageRequest):
         default=None,
         description="compares with `human_pairs` by meaning; absent: no semantic similarity",
     )
-    writing: Writing | None = Field(default=None, description="how `model` is prompted")
+    writing: Cot2elWriting | None = Field(default=None, description="how `model` is prompted")
     control_draws: int = Field(
-        default=3, ge=0, le=50, description="explanations with shuffled words, to measure chance"
+        default=3,
+        ge=0,
+        le=50,
+        description="explanations with shuffled words, and those of other items, to measure chance",
+    )
+    control_pool: Annotated[tuple[Passage, ...], Input] = Field(
+        default=(),
+        max_length=2_000,
+        description="explanations of other items to draw from; absent: 200 of the service's own",
     )
 
     @field_validator("pairs", "human_pairs")
@@ -118,8 +142,8 @@ class Cot2elRequest(LanguageRequest):
     @field_validator("units")
     @classmethod
     def _inside(
-        cls, units: tuple[UnitSpan, ...] | None, info: ValidationInfo
-    ) -> tuple[UnitSpan, ...] | None:
+        cls, units: tuple[Cot2elUnitSpan, ...] | None, info: ValidationInfo
+    ) -> tuple[Cot2elUnitSpan, ...] | None:
         reasoning = info.data.get("reasoning")
         if units and reasoning is None:
             raise ValueError("units are offsets into `reasoning`, which is missing")
@@ -180,7 +204,19 @@ def cost(request: Cot2elRequest, reads: int) -> Sequence[Work]:
     Every explanation is compared with every unit of the reasoning. The units hold each of its
     characters that is not white space, so the product of both lengths is known beforehand.
     """
-    return (*_alignment(request), *_agreement(request, reads), *_prompts(request))
+    return (
+        *_alignment(request),
+        *_polarity(request),
+        *_agreement(request, reads),
+        *_prompts(request),
+    )
+
+
+def _polarity(request: Cot2elRequest) -> Iterator[Work]:
+    """At most so much: a row for each pair that a unit resembles, of about twice its length."""
+    if request.pairs and request.polarity in (None, "nli") and request.variant == "robust":
+        words = sum(words_of(pair.explanation) for pair in dict.fromkeys(request.pairs))
+        yield Work((Size("tokens of `pairs`", max(1, words), "/pairs"), Size("sides", 2)))
 
 
 def _alignment(request: Cot2elRequest) -> Iterator[Work]:
@@ -198,7 +234,7 @@ def _alignment(request: Cot2elRequest) -> Iterator[Work]:
         (explained, compared), "comparisons", seconds_each=SECONDS_A_COMPARISON, most=MOST_COMPARED
     )
     if request.control_draws:
-        draws = Size("`control_draws`", request.control_draws, "/control_draws")
+        draws = Size("`control_draws`, twice", 2 * request.control_draws, "/control_draws")
         yield Work((draws, explained, compared), "comparisons", seconds_each=SECONDS_A_COMPARISON)
 
 
@@ -228,10 +264,10 @@ def _prompts(request: Cot2elRequest) -> Iterator[Work]:
 
 CONTRACT = MetricContract(
     name="cot2el",
-    version="1.1",
+    version="2.0",
     summary="Which sentences of a chain of thought speak for and against each option?",
     request=Cot2elRequest,
-    report=Cot2elReport,
+    report=Cot2elResult,
     model_kinds=("causal",),
     default_model=None,
     model_optional=True,
@@ -244,6 +280,7 @@ CONTRACT = MetricContract(
     form=(
         FormField(name="reasoning", label="Reasoning", hint="a chain of thought", required=False),
     ),
+    finding=in_a_word,
     surprising=(
         SurprisingRule(
             name="not-parsed",

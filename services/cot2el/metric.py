@@ -13,20 +13,21 @@ import numpy as np
 
 from services.cot2el.agreement import Measures, agreement, column_mean, group_mean
 from services.cot2el.batch_report import batch_report
-from services.cot2el.contract import CONTRACT, Cot2elRequest, Writing
+from services.cot2el.contract import CONTRACT, Cot2elRequest, Cot2elWriting
 from services.cot2el.model_calls import Cot2elCollected, draft_and_compare, model_languages
-from services.cot2el.refinement import RULED, RefinedReasoning
+from services.cot2el.refinement import RULED, RefinedExplanation, RefinedReasoning
 from services.cot2el.report import (
     Cot2elBatchReport,
     Cot2elComponents,
-    Cot2elReport,
-    Dropped,
-    ListedPair,
-    RefinedPair,
-    Sets,
-    ShuffledWords,
-    Unplaced,
-    Validation,
+    Cot2elDropped,
+    Cot2elListedPair,
+    Cot2elOtherItems,
+    Cot2elRefinedPair,
+    Cot2elResult,
+    Cot2elSets,
+    Cot2elShuffledWords,
+    Cot2elUnplaced,
+    Cot2elValidation,
 )
 from services.cot2el.variants import VARIANTS, Cot2elVariant
 from shared.contracts import BatchReportRequest, Languages, Scored
@@ -45,7 +46,7 @@ from shared.questions import Explanation, Stance, in_words
 PROMPTED = ("en",)  # what the prompts of the three stages are written in
 
 
-class Cot2el(Metric[Cot2elRequest, Cot2elCollected, Cot2elReport, Cot2elVariant]):
+class Cot2el(Metric[Cot2elRequest, Cot2elCollected, Cot2elResult, Cot2elVariant]):
     """Which sentences of the reasoning speak for and against each option?"""
 
     contract = CONTRACT
@@ -60,8 +61,8 @@ class Cot2el(Metric[Cot2elRequest, Cot2elCollected, Cot2elReport, Cot2elVariant]
         languages, unread = _ruled(request, request.reasoning)
         return model_coverage(request, languages, model_languages(request), unread)
 
-    def undefined(self, request: Cot2elRequest, collected: Collected) -> Cot2elReport:
-        return Cot2elReport(
+    def undefined(self, request: Cot2elRequest, collected: Collected) -> Cot2elResult:
+        return Cot2elResult(
             **self.envelope(request, collected),
             score=None,
             range=(0, 1),
@@ -69,18 +70,20 @@ class Cot2el(Metric[Cot2elRequest, Cot2elCollected, Cot2elReport, Cot2elVariant]
             components=NOTHING,
             evidence=(),
             dropped=(),
-            sets=Sets(el=(), el_sup=(), el_opp=(), filtered=(), filtered_sup=(), filtered_opp=()),
+            sets=Cot2elSets(
+                el=(), el_sup=(), el_opp=(), filtered=(), filtered_sup=(), filtered_opp=()
+            ),
             reasoning=request.reasoning,
             parse=None,
             validation=None,
             control=None,
         )
 
-    def report(self, request: Cot2elRequest, collected: Cot2elCollected) -> Cot2elReport:
+    def report(self, request: Cot2elRequest, collected: Cot2elCollected) -> Cot2elResult:
         draft, refinement = collected.draft, collected.refinement
-        chance = refinement.chance
+        chance, others = refinement.chance, refinement.others
         components = _components(refinement)
-        return Cot2elReport(
+        return Cot2elResult(
             **self.envelope(request, collected, _warnings(collected)),
             score=components.faithfulness,
             range=(0, 1),
@@ -88,21 +91,30 @@ class Cot2el(Metric[Cot2elRequest, Cot2elCollected, Cot2elReport, Cot2elVariant]
             components=components,
             evidence=tuple(_evidence(refinement)),
             dropped=tuple(_dropped(refinement)),
-            unplaced=tuple(Unplaced(key=key, statements=count) for key, count in draft.unplaced),
+            unplaced=tuple(
+                Cot2elUnplaced(key=key, statements=count) for key, count in draft.unplaced
+            ),
             sets=_sets(refinement),
             reasoning=draft.reasoning,
             parse=draft.parse,
             validation=_validation(collected),
-            control=None if chance is None else ShuffledWords(**vars(chance)),
+            control=None
+            if chance is None
+            else Cot2elShuffledWords(
+                **vars(chance),
+                other_items=None if others is None else Cot2elOtherItems(**vars(others)),
+            ),
         )
 
     def in_force(self, request: Cot2elRequest, collected: Cot2elCollected) -> Mapping[str, Any]:
         """The units, the language, and the settings of a model, defaults included."""
         refinement = collected.refinement
-        writing = None if request.model is None else (request.writing or Writing())
+        writing = None if request.model is None else (request.writing or Cot2elWriting())
         return {
             "granularity": "given" if request.units else refinement.granularity,
             "autojunk": refinement.rule.autojunk,
+            "polarity": refinement.polarity,
+            "control_pool": len(request.control_pool) or "the service's own",
             "language": refinement.language,
             "writing": writing and writing.model_dump(mode="json"),
             "tagger": collected.tagger,
@@ -110,7 +122,7 @@ class Cot2el(Metric[Cot2elRequest, Cot2elCollected, Cot2elReport, Cot2elVariant]
 
     def summarize(
         self,
-        rows: Sequence[Scored[Cot2elRequest, Cot2elReport]],
+        rows: Sequence[Scored[Cot2elRequest, Cot2elResult]],
         over: BatchStatistics[BatchReportRequest],
     ) -> Cot2elBatchReport:
         return batch_report(rows, over)
@@ -121,6 +133,7 @@ NOTHING = Cot2elComponents(
     mean_similarity=None,
     parsed=0,
     kept=0,
+    contradicted=0,
     distinct=0,
     labels_with_support=0,
     units=0,
@@ -156,15 +169,16 @@ def _components(refinement: RefinedReasoning) -> Cot2elComponents:
         mean_similarity=float(np.mean(similar)) if similar else None,
         parsed=len(refinement.refined),
         kept=len(kept),
+        contradicted=sum(one.contradicted for one in refinement.refined),
         distinct=len(refinement.placed),
         labels_with_support=len({p.label for p in refinement.filtered if p.stance == "support"}),
         units=len(refinement.units),
     )
 
 
-def _evidence(refinement: RefinedReasoning) -> Iterator[RefinedPair]:
+def _evidence(refinement: RefinedReasoning) -> Iterator[Cot2elRefinedPair]:
     for one, unit in refinement.placed:
-        yield RefinedPair(
+        yield Cot2elRefinedPair(
             start=unit.start,
             end=unit.end,
             text=refinement.text[unit.start : unit.end],
@@ -173,21 +187,27 @@ def _evidence(refinement: RefinedReasoning) -> Iterator[RefinedPair]:
             value=one.alignment.similarity if one.alignment else 0.0,
             original=one.pair.explanation,
             unit_sources=unit.sources,
+            **_reading(one),
         )
 
 
-def _dropped(refinement: RefinedReasoning) -> Iterator[Dropped]:
+def _reading(one: RefinedExplanation) -> dict[str, Any]:
+    return {} if one.reading is None else vars(one.reading)
+
+
+def _dropped(refinement: RefinedReasoning) -> Iterator[Cot2elDropped]:
     for one in refinement.refined:
         if not one.kept:
-            yield Dropped(
+            yield Cot2elDropped(
                 **one.pair.model_dump(),
                 similarity=None if one.alignment is None else one.alignment.similarity,
+                **_reading(one),
             )
 
 
-def _sets(refinement: RefinedReasoning) -> Sets:
+def _sets(refinement: RefinedReasoning) -> Cot2elSets:
     el, filtered = _listed(refinement.parsed), _listed(refinement.filtered)
-    return Sets(
+    return Cot2elSets(
         el=el,
         el_sup=_with_stance(el, "support"),
         el_opp=_with_stance(el, "oppose"),
@@ -197,15 +217,15 @@ def _sets(refinement: RefinedReasoning) -> Sets:
     )
 
 
-def _listed(pairs: Sequence[Explanation]) -> tuple[ListedPair, ...]:
-    return tuple(ListedPair(**pair.model_dump()) for pair in pairs)
+def _listed(pairs: Sequence[Explanation]) -> tuple[Cot2elListedPair, ...]:
+    return tuple(Cot2elListedPair(**pair.model_dump()) for pair in pairs)
 
 
-def _with_stance(pairs: Sequence[ListedPair], stance: Stance) -> tuple[ListedPair, ...]:
+def _with_stance(pairs: Sequence[Cot2elListedPair], stance: Stance) -> tuple[Cot2elListedPair, ...]:
     return tuple(pair for pair in pairs if pair.stance == stance)
 
 
-def _validation(collected: Cot2elCollected) -> Validation | None:
+def _validation(collected: Cot2elCollected) -> Cot2elValidation | None:
     request, refinement, measures = (
         collected.draft.request,
         collected.refinement,
@@ -215,7 +235,7 @@ def _validation(collected: Cot2elCollected) -> Validation | None:
         return None
     keys = [option.key for option in request.options]
     refinement, human = collected.refinement, request.human_pairs
-    return Validation(
+    return Cot2elValidation(
         metrics_used=tuple(_measured_groups(measures)),
         group_mean=agreement(refinement.filtered, human, keys, measures, group_mean),
         column_mean=agreement(refinement.filtered, human, keys, measures, column_mean),
@@ -241,10 +261,22 @@ def _warnings(collected: Cot2elCollected) -> Iterator[str]:
     if refinement.chance is None:
         why = "no draws were requested" if request.control_draws == 0 else "nothing to align"
         yield f"no control: {why}"
+    yield from _unread(request, refinement)
     for key, count in collected.draft.unplaced:
         yield f"the parse's key {key!r} is no option: {count} statements left out"
     if collected.measures is not None:
         yield from _not_measured(collected.measures, refinement.language)
+
+
+def _unread(request: Cot2elRequest, refinement: RefinedReasoning) -> Iterator[str]:
+    """Where nothing, or only cues, told whether a unit says the opposite."""
+    wanted = request.polarity or VARIANTS[request.variant].polarity
+    if wanted == "nli" and refinement.polarity == "cues":
+        yield f"polarity by negation cues: no model of inference read {refinement.language}"
+    readings = [one.reading for one in refinement.refined if one.reading is not None]
+    unread = sum(one.polarity == "unread" for one in readings)
+    if unread:
+        yield f"polarity-unread: {unread} explanations are kept though nothing read their units"
 
 
 def _not_measured(measures: Measures, language: str) -> Iterator[str]:

@@ -17,7 +17,8 @@ import spacy
 
 from services.cot2el.agreement import Measures
 from services.cot2el.contract import Cot2elRequest
-from services.cot2el.refinement import RefinedReasoning, refine_draft
+from services.cot2el.polarity_calls import nli_use, refined_drafts
+from services.cot2el.refinement import RefinedReasoning, align_draft
 from services.cot2el.stages import ReasoningDraft, drafts
 from shared.contracts import ModelUse
 from shared.errors import pointing_to
@@ -49,7 +50,7 @@ class Cot2elCollected(Collected):
 def draft_and_compare(requests: Sequence[Cot2elRequest]) -> list[Cot2elCollected]:
     """Every request, drafted, refined and compared."""
     drafted = drafts(requests)
-    refinements = [refine_draft(draft) for draft in drafted]
+    refinements = refined_drafts([align_draft(draft) for draft in drafted], requests)
     cosines = _cosines(requests, refinements)
     return [
         _collected(draft, refinement, cosines)
@@ -62,6 +63,7 @@ def _collected(
 ) -> Cot2elCollected:
     request, measures, tagger = draft.request, None, None
     uses = [models().writer(name).use for name in _writers(request)]
+    uses += nli_use(request, refinement)
     if request.human_pairs is not None:
         compared = cosines.get(request.similarity or "")
         if compared is not None:

@@ -5,7 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from services.cot2el.contract import Cot2elRequest
-from services.cot2el.report import Cot2elAgreement, Cot2elReport, Dropped, RefinedPair, Similarities
+from services.cot2el.report import (
+    Cot2elAgreement,
+    Cot2elDropped,
+    Cot2elRefinedPair,
+    Cot2elResult,
+    Cot2elSimilarities,
+)
 from services.cot2el.verdict import verdict
 from shared.page_text import Mark, MarkedText, OptionRow, Verdict, choices, pieces
 from shared.questions import Stance, asked
@@ -37,9 +43,9 @@ class ReasoningPart:
 class Weighed(OptionRow):
     """An option and the explanations that speak of it."""
 
-    support: tuple[RefinedPair, ...]
-    oppose: tuple[RefinedPair, ...]
-    dropped: tuple[Dropped, ...]
+    support: tuple[Cot2elRefinedPair, ...]
+    oppose: tuple[Cot2elRefinedPair, ...]
+    dropped: tuple[Cot2elDropped, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +81,7 @@ class Cot2elView:
     columns: tuple[str, ...]
 
 
-def view(request: Cot2elRequest | None, report: Cot2elReport) -> Cot2elView:
+def view(request: Cot2elRequest | None, report: Cot2elResult) -> Cot2elView:
     """What the page says of this report."""
     return Cot2elView(
         verdict=verdict(report),
@@ -86,11 +92,11 @@ def view(request: Cot2elRequest | None, report: Cot2elReport) -> Cot2elView:
         options=_options(request, report),
         sets=_sets(report),
         compared=_compared(report),
-        columns=tuple(Similarities.model_fields),
+        columns=tuple(Cot2elSimilarities.model_fields),
     )
 
 
-def _parts(report: Cot2elReport) -> tuple[ReasoningPart, ...]:
+def _parts(report: Cot2elResult) -> tuple[ReasoningPart, ...]:
     """The reasoning cut at every border of a span; a tag stands where its span ends."""
     text = report.reasoning or ""
     marks = [
@@ -109,11 +115,11 @@ def _parts(report: Cot2elReport) -> tuple[ReasoningPart, ...]:
     return tuple(found)
 
 
-def _tag(one: RefinedPair) -> Tag:
+def _tag(one: Cot2elRefinedPair) -> Tag:
     return Tag(f"{one.label}{SIGNS[one.stance]}", one.stance, f"{SAYS[one.stance]} {one.label}")
 
 
-def _options(request: Cot2elRequest | None, report: Cot2elReport) -> tuple[Weighed, ...]:
+def _options(request: Cot2elRequest | None, report: Cot2elResult) -> tuple[Weighed, ...]:
     spoken = {one.label for one in report.sets.el} | {one.label for one in report.evidence}
     return tuple(
         Weighed(
@@ -127,11 +133,11 @@ def _options(request: Cot2elRequest | None, report: Cot2elReport) -> tuple[Weigh
     )
 
 
-def _placed(report: Cot2elReport, key: str, stance: Stance) -> tuple[RefinedPair, ...]:
+def _placed(report: Cot2elResult, key: str, stance: Stance) -> tuple[Cot2elRefinedPair, ...]:
     return tuple(one for one in report.evidence if (one.label, one.stance) == (key, stance))
 
 
-def _sets(report: Cot2elReport) -> tuple[AblationSet, ...]:
+def _sets(report: Cot2elResult) -> tuple[AblationSet, ...]:
     sets = report.sets
     return (
         AblationSet("EL", "as parsed", len(sets.el)),
@@ -143,7 +149,7 @@ def _sets(report: Cot2elReport) -> tuple[AblationSet, ...]:
     )
 
 
-def _compared(report: Cot2elReport) -> tuple[AnnotatorComparison, ...]:
+def _compared(report: Cot2elResult) -> tuple[AnnotatorComparison, ...]:
     found = report.validation
     if found is None:
         return ()

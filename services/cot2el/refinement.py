@@ -1,19 +1,24 @@
 """Discourse-guided refinement: every explanation becomes the unit of the reasoning nearest to it.
 
-Source: Chen et al., EMNLP 2025, Eqs. 3-4. Pure. The control shuffles the words of each explanation.
+Source: Chen et al., EMNLP 2025, Eqs. 3-4. Pure. The controls shuffle the words of each explanation,
+and take explanations of other items instead.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
 from typing import get_args
 
 import numpy as np
 
 from services.cot2el import kernel
-from services.cot2el.contract import MOST_COMPARED, Cot2elRequest
+from services.cot2el.contract import MOST_COMPARED, Cot2elRequest, Polarity
 from services.cot2el.kernel import MOST_STEPS, Alignment
+from services.cot2el.polarity import PolarityReading, ReadPolarity, unasked
 from services.cot2el.segmentation import (
     Granularity,
     Language,
@@ -29,12 +34,14 @@ from shared.errors import TooCostly
 from shared.job_context import checking
 from shared.language import canonical
 from shared.questions import Explanation
+from shared.statistics.seeds import generator
 
+POOL_FILE = Path(__file__).parent / "data" / "other_items.en.json"  # written for this project
 RULED: tuple[Language, ...] = get_args(Language)
 
 
-def refine_draft(draft: ReasoningDraft) -> RefinedReasoning:
-    """A draft's pairs, each with its unit of the reasoning, and the control."""
+def align_draft(draft: ReasoningDraft) -> AlignedReasoning:
+    """A draft's pairs, each with its nearest unit of the reasoning, and the controls."""
     request, text = draft.request, draft.reasoning or ""
     language = segmented_as(request, text)
     rule = rule_of(request)
@@ -42,16 +49,150 @@ def refine_draft(draft: ReasoningDraft) -> RefinedReasoning:
     segmenter: Segmenter = UnitRules(granularity)
     if request.units is not None:
         segmenter = ProvidedUnits(tuple((unit.start, unit.end) for unit in request.units))
-    units = segmenter(text, language)
-    return RefinedReasoning(
+    units = tuple(segmenter(text, language))
+    said = [pair.explanation for pair in draft.pairs]
+    controlled = bool(request.control_draws and draft.pairs and units)
+    return AlignedReasoning(
         text=text,
         language=language,
         granularity=granularity,
         rule=rule,
-        units=tuple(units),
-        refined=tuple(refine(draft.pairs, text, units, rule)),
-        chance=_chance(request, draft.pairs, text, units, rule),
+        units=units,
+        pairs=tuple(draft.pairs),
+        found=tuple(_aligned(said, text, units, rule)),
+        shuffled=_random(request, shuffled(request, text, said), text, units, rule)
+        if controlled
+        else None,
+        others=_random(request, other_items(request, text, said), text, units, rule)
+        if controlled
+        else None,
     )
+
+
+def _random(
+    request: Cot2elRequest,
+    texts: Sequence[str],
+    reasoning: str,
+    units: Sequence[Unit],
+    rule: RefinementRule,
+) -> RandomAlignments | None:
+    if not texts:
+        return None
+    each = len(texts) // request.control_draws
+    found = [
+        alignment
+        for start in checking(range(0, len(texts), each))
+        for alignment in _aligned(texts[start : start + each], reasoning, units, rule)
+    ]
+    return RandomAlignments(request.control_draws, tuple(texts), tuple(found))
+
+
+def shuffled(request: Cot2elRequest, reasoning: str, said: Sequence[str]) -> list[str]:
+    """The explanations with their words in random order, draw by draw."""
+    count = request.control_draws
+    if VARIANTS[request.variant].matched_control:
+        draws = [generator(request.seed, "shuffle", reasoning, place) for place in range(count)]
+    else:
+        seeds = np.random.SeedSequence(request.seed).spawn(count)
+        draws = [np.random.default_rng(seed) for seed in seeds]
+    return [shuffle_words(text, draw) for draw in draws for text in said]
+
+
+def other_items(request: Cot2elRequest, reasoning: str, said: Sequence[str]) -> list[str]:
+    """As many explanations of other items, draw by draw; none that stands here too."""
+    pool = [text for text in request.control_pool or own_pool() if text not in set(said)]
+    if not pool or not VARIANTS[request.variant].matched_control:
+        return []
+    random = generator(request.seed, "other items", reasoning)
+    wanted = request.control_draws * len(said)
+    return [pool[place] for place in random.integers(len(pool), size=wanted)]
+
+
+@lru_cache(maxsize=1)
+def own_pool() -> tuple[str, ...]:
+    """Explanations of items of our own."""
+    found: list[str] = json.loads(POOL_FILE.read_text("utf-8"))["explanations"]
+    return tuple(found)
+
+
+@dataclass(frozen=True)
+class RandomAlignments:
+    """What stands for chance, and its nearest units."""
+
+    draws: int
+    texts: tuple[str, ...]
+    found: tuple[Alignment | None, ...]
+
+
+@dataclass(frozen=True)
+class AlignedReasoning:
+    """One draft, before anything has read whether a unit says the opposite."""
+
+    text: str  # the reasoning; empty where there is none
+    language: Language
+    granularity: Granularity
+    rule: RefinementRule
+    units: tuple[Unit, ...]
+    pairs: tuple[Explanation, ...]
+    found: tuple[Alignment | None, ...]
+    shuffled: RandomAlignments | None
+    others: RandomAlignments | None
+
+    def resembling(self) -> list[tuple[str, str]]:
+        """(unit, explanation) of all that are similar enough, those of the controls too."""
+        parts = [(tuple(pair.explanation for pair in self.pairs), self.found)]
+        parts += [(one.texts, one.found) for one in (self.shuffled, self.others) if one]
+        return [
+            (self.unit_of(alignment), text)
+            for texts, found in parts
+            for text, alignment in zip(texts, found, strict=True)
+            if alignment is not None and self.rule.keeps(alignment)
+        ]
+
+    def unit_of(self, alignment: Alignment) -> str:
+        unit = self.units[alignment.unit]
+        return self.text[unit.start : unit.end]
+
+    def refined(self, read: ReadPolarity, polarity: Polarity = "none") -> RefinedReasoning:
+        """With what became of every pair. polarity: what told."""
+        return RefinedReasoning(
+            text=self.text,
+            language=self.language,
+            granularity=self.granularity,
+            rule=self.rule,
+            units=self.units,
+            polarity=polarity,
+            refined=tuple(self._refined(read)),
+            chance=self._baseline(self.shuffled, read),
+            others=self._baseline(self.others, read),
+        )
+
+    def _refined(self, read: ReadPolarity) -> Iterator[RefinedExplanation]:
+        taken: set[tuple[str, str, int]] = set()
+        for pair, alignment in zip(self.pairs, self.found, strict=True):
+            kept, reading = self._kept(pair.explanation, alignment, read)
+            place = (pair.label, pair.stance, alignment.unit if alignment else -1)
+            repeats = kept and place in taken and not self.rule.repeated
+            yield RefinedExplanation(pair, alignment, kept, repeats, reading)
+            taken |= {place} if kept else set()
+
+    def _kept(
+        self, text: str, alignment: Alignment | None, read: ReadPolarity
+    ) -> tuple[bool, PolarityReading | None]:
+        if alignment is None or not self.rule.keeps(alignment):
+            return False, None
+        reading = read(self.unit_of(alignment), text)
+        return reading is None or reading.keeps, reading
+
+    def _baseline(
+        self, random: RandomAlignments | None, read: ReadPolarity
+    ) -> ShuffledBaseline | None:
+        if random is None:
+            return None
+        pairs = zip(random.texts, random.found, strict=True)
+        kept = [self._kept(text, alignment, read)[0] for text, alignment in pairs]
+        similar = [one.similarity for one in random.found if one is not None]
+        return ShuffledBaseline(random.draws, float(np.mean(kept)), float(np.mean(similar)))
 
 
 def segmented_as(request: Cot2elRequest, text: str) -> Language:
@@ -69,8 +210,10 @@ class RefinedReasoning:
     granularity: Granularity
     rule: RefinementRule
     units: tuple[Unit, ...]
+    polarity: Polarity  # what told whether a unit says the opposite
     refined: tuple[RefinedExplanation, ...]
     chance: ShuffledBaseline | None  # None: not drawn
+    others: ShuffledBaseline | None = None  # explanations of other items
 
     @property
     def parsed(self) -> tuple[Explanation, ...]:
@@ -119,23 +262,26 @@ class RefinedExplanation:
     alignment: Alignment | None  # None: the reasoning has no units
     kept: bool
     repeats: bool  # kept, but an earlier one of its label and stance has this unit
+    reading: PolarityReading | None = None  # None: nothing was asked
+
+    @property
+    def contradicted(self) -> bool:
+        return self.reading is not None and not self.reading.keeps
 
 
 def refine(
-    pairs: Sequence[Explanation], reasoning: str, units: Sequence[Unit], rule: RefinementRule
+    pairs: Sequence[Explanation],
+    reasoning: str,
+    units: Sequence[Unit],
+    rule: RefinementRule,
+    read: ReadPolarity = unasked,
 ) -> list[RefinedExplanation]:
     """Eq. 4 for every pair, in order."""
     found = _aligned([pair.explanation for pair in pairs], reasoning, units, rule)
-    taken: set[tuple[str, str, int]] = set()
-    refined = []
-    for pair, alignment in zip(pairs, found, strict=True):
-        kept = rule.keeps(alignment)
-        place = (pair.label, pair.stance, alignment.unit if alignment else -1)
-        refined.append(
-            RefinedExplanation(pair, alignment, kept, kept and place in taken and not rule.repeated)
-        )
-        taken |= {place} if kept else set()
-    return refined
+    aligned = AlignedReasoning(
+        reasoning, "en", "both", rule, tuple(units), tuple(pairs), tuple(found), None, None
+    )
+    return list(aligned.refined(read).refined)
 
 
 @dataclass(frozen=True)
@@ -145,26 +291,6 @@ class ShuffledBaseline:
     draws: int
     faithfulness: float  # share kept, [0, 1]
     mean_similarity: float
-
-
-def shuffled_baseline(
-    pairs: Sequence[Explanation],
-    reasoning: str,
-    units: Sequence[Unit],
-    rule: RefinementRule,
-    generators: Sequence[np.random.Generator],
-) -> ShuffledBaseline:
-    """The same alignment of explanations with shuffled words, one generator a draw."""
-    found = [
-        alignment
-        for draw in checking(generators)
-        for alignment in _aligned(
-            [shuffle_words(pair.explanation, draw) for pair in pairs], reasoning, units, rule
-        )
-    ]
-    kept = [rule.keeps(alignment) for alignment in found]
-    similar = [alignment.similarity for alignment in found if alignment is not None]
-    return ShuffledBaseline(len(generators), float(np.mean(kept)), float(np.mean(similar)))
 
 
 def shuffle_words(text: str, generator: np.random.Generator) -> str:
@@ -193,21 +319,5 @@ def rule_of(request: Cot2elRequest) -> RefinementRule:
     """In force: the request's, else the variant's own."""
     row = VARIANTS[request.variant]
     least = row.min_similarity if request.min_similarity is None else request.min_similarity
-    each = MOST_STEPS // (1 + request.control_draws)
+    each = MOST_STEPS // (1 + 2 * request.control_draws)
     return RefinementRule(least, autojunk=row.autojunk, repeated=row.repeated, most_steps=each)
-
-
-def _chance(
-    request: Cot2elRequest,
-    pairs: Sequence[Explanation],
-    text: str,
-    units: Sequence[Unit],
-    rule: RefinementRule,
-) -> ShuffledBaseline | None:
-    """None without draws, or where nothing can be aligned."""
-    if not (request.control_draws and pairs and units):
-        return None
-    seeds = np.random.SeedSequence(request.seed).spawn(request.control_draws)
-    return shuffled_baseline(
-        pairs, text, units, rule, [np.random.default_rng(seed) for seed in seeds]
-    )

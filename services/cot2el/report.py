@@ -13,10 +13,11 @@ from shared.contracts import BatchReport, Evidence, Interval, Message, Report
 from shared.questions import Key, Stance
 
 Share = Annotated[float, Field(ge=0, le=1)]
+PolarityOutcome = Literal["kept", "contradicted", "unread"]
 UnitSource = Literal["sentence", "clause", "connective", "given"]
 
 
-class RefinedPair(Evidence):
+class Cot2elRefinedPair(Evidence):
     """An explanation as it stands in the reasoning, and whose it is."""
 
     kind: Literal["explanation"] = "explanation"
@@ -26,25 +27,40 @@ class RefinedPair(Evidence):
     value: Share = Field(description="similarity to what the parse said, [0, 1]")
     original: str = Field(description="what the parse said")
     unit_sources: tuple[UnitSource, ...] = Field(description="what found this unit")
+    contradiction: Share | None = Field(
+        default=None, description="P that the unit contradicts what the parse said; null: unread"
+    )
+    polarity: PolarityOutcome | None = Field(
+        default=None,
+        description="`kept`: the unit does not say the opposite; `unread`: nothing could tell; "
+        "null: similarity alone decided",
+    )
 
 
-class Dropped(Message):
-    """An explanation that no unit of the reasoning resembles."""
+class Cot2elDropped(Message):
+    """An explanation that no unit of the reasoning resembles, or whose unit says the opposite."""
 
     explanation: str
     label: Key
     stance: Stance
     similarity: Share | None = Field(description="to the nearest unit; null: there is no unit")
+    contradiction: Share | None = Field(
+        default=None, description="P that its unit contradicts it; null: unread"
+    )
+    polarity: PolarityOutcome | None = Field(
+        default=None,
+        description="`contradicted`: a unit resembles it and says the opposite; null: none does",
+    )
 
 
-class Unplaced(Message):
+class Cot2elUnplaced(Message):
     """A part of the structured parse that belongs to no option."""
 
     key: str
     statements: int
 
 
-class ListedPair(Message):
+class Cot2elListedPair(Message):
     """A pair as it was found; empty where the text is not kept."""
 
     explanation: str
@@ -52,18 +68,22 @@ class ListedPair(Message):
     stance: Stance
 
 
-class Sets(Message):
+class Cot2elSets(Message):
     """The paper's ablation sets, each ready to be shown to a judge (`hlv`, `explanations`)."""
 
-    el: tuple[ListedPair, ...] = Field(description="EL: as parsed")
-    el_sup: tuple[ListedPair, ...] = Field(description="EL-sup: of these, the supporting ones")
-    el_opp: tuple[ListedPair, ...] = Field(description="EL-opp: the opposing ones")
-    filtered: tuple[ListedPair, ...] = Field(description="EL filtered: aligned to the reasoning")
-    filtered_sup: tuple[ListedPair, ...]
-    filtered_opp: tuple[ListedPair, ...]
+    el: tuple[Cot2elListedPair, ...] = Field(description="EL: as parsed")
+    el_sup: tuple[Cot2elListedPair, ...] = Field(
+        description="EL-sup: of these, the supporting ones"
+    )
+    el_opp: tuple[Cot2elListedPair, ...] = Field(description="EL-opp: the opposing ones")
+    filtered: tuple[Cot2elListedPair, ...] = Field(
+        description="EL filtered: aligned to the reasoning"
+    )
+    filtered_sup: tuple[Cot2elListedPair, ...]
+    filtered_opp: tuple[Cot2elListedPair, ...]
 
 
-class Similarities(Message):
+class Cot2elSimilarities(Message):
     """Means over explanations with a human counterpart; null: not measured, or undefined."""
 
     lexical_1: Share | None
@@ -86,10 +106,10 @@ class Cot2elAgreement(Message):
     support_precision: Share = Field(description="over supporting sets only")
     support_recall: Share
     support_f1: Share
-    columns: Similarities = Field(description="Table 8, of the best matches")
+    columns: Cot2elSimilarities = Field(description="Table 8, of the best matches")
 
 
-class Validation(Message):
+class Cot2elValidation(Message):
     """The pairs against an annotator's."""
 
     metrics_used: tuple[Literal["lexical", "syntactic", "semantic", "levenshtein"], ...]
@@ -111,20 +131,36 @@ class Cot2elComponents(Message):
     mean_similarity: Share | None = Field(description="of all explanations to their nearest unit")
     parsed: int = Field(ge=0, description="explanations of the parse, repeated ones once")
     kept: int = Field(ge=0, description="of these, aligned above `min_similarity`")
+    contradicted: int = Field(
+        default=0,
+        ge=0,
+        description="aligned above `min_similarity`, but the unit says the opposite",
+    )
     distinct: int = Field(ge=0, description="of these, different units of a label and stance")
     labels_with_support: int = Field(ge=0, description="options that have a supporting one")
     units: int = Field(ge=0, description="discourse units of the reasoning")
 
 
-class ShuffledWords(Message):
-    """Chance: the same explanations with their words in random order, aligned alike."""
+class Cot2elOtherItems(Message):
+    """Chance: explanations of other items in place of these, aligned alike."""
 
     draws: int
     faithfulness: Share
     mean_similarity: Share
 
 
-class Cot2elReport(Report):
+class Cot2elShuffledWords(Message):
+    """Chance: the same explanations with their words in random order, aligned alike."""
+
+    draws: int
+    faithfulness: Share
+    mean_similarity: Share
+    other_items: Cot2elOtherItems | None = Field(
+        default=None, description="beside it: explanations of other items, in random order"
+    )
+
+
+class Cot2elResult(Report):
     """The result. Score: the faithfulness of the parse."""
 
     status: Literal["ok", "no_reasoning", "parse_failed", "not_read"] = Field(
@@ -133,17 +169,17 @@ class Cot2elReport(Report):
         "of pairs is then no finding"
     )
     components: Cot2elComponents
-    evidence: tuple[RefinedPair, ...] = Field(description="EL filtered, in the parse's order")
-    dropped: tuple[Dropped, ...]
-    unplaced: tuple[Unplaced, ...] = ()
-    sets: Sets
+    evidence: tuple[Cot2elRefinedPair, ...] = Field(description="EL filtered, in the parse's order")
+    dropped: tuple[Cot2elDropped, ...]
+    unplaced: tuple[Cot2elUnplaced, ...] = ()
+    sets: Cot2elSets
     reasoning: str | None = Field(description="the chain of thought that the offsets point into")
     parse: str | None = Field(description="CoT parser: the parse in the model's own words")
-    validation: Validation | None = Field(description="null where no human pairs were sent")
-    control: ShuffledWords | None
+    validation: Cot2elValidation | None = Field(description="null where no human pairs were sent")
+    control: Cot2elShuffledWords | None
 
 
-class Validated(Message):
+class Cot2elValidated(Message):
     """S_instance over items (the paper's Table 3 and Table 8)."""
 
     items: int = Field(ge=0, description="with human pairs, and a parse that came through")
@@ -160,10 +196,17 @@ class Cot2elBatchReport(BatchReport):
     faithfulness: Interval = Field(description="over items; `pooled` is over explanations")
     faithfulness_pooled: Interval
     faithfulness_by_chance: Interval = Field(description="of explanations with shuffled words")
+    faithfulness_of_others: Interval | None = Field(
+        default=None, description="of explanations of other items; null in earlier reports"
+    )
+    contradicted: Interval | None = Field(
+        default=None,
+        description="share of explanations, over all items, whose unit says the opposite",
+    )
     mean_similarity: Interval
     kept_per_item: Interval = Field(description="explanations after alignment and de-duplication")
-    filtered: Validated | None = Field(description="EL filtered against annotators")
-    parsed: Validated | None = Field(description="EL before alignment against annotators")
+    filtered: Cot2elValidated | None = Field(description="EL filtered against annotators")
+    parsed: Cot2elValidated | None = Field(description="EL before alignment against annotators")
     refinement: Interval | None = Field(
         description="F1 of EL filtered minus F1 of EL, item by item"
     )

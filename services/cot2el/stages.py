@@ -22,7 +22,7 @@ from pydantic import (
     ValidationError,
 )
 
-from services.cot2el.contract import Cot2elRequest, Writing
+from services.cot2el.contract import Cot2elRequest, Cot2elWriting
 from shared.contracts import MAX_TEXT
 from shared.errors import BadInput
 from shared.models.calls import Completion, Prompt, Sampling, Turn
@@ -71,9 +71,9 @@ class ReasoningDraft:
     warnings: tuple[str, ...] = ()
 
     @property
-    def writing(self) -> Writing:
+    def writing(self) -> Cot2elWriting:
         """The settings of its model."""
-        return self.request.writing or Writing()
+        return self.request.writing or Cot2elWriting()
 
     @property
     def open(self) -> bool:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from services.cot2el.contract import DEFAULT_SIMILARITY
+from services.cot2el.contract import DEFAULT_SIMILARITY, Polarity
 from services.cot2el.segmentation import Granularity
 from shared.contracts import Variant
 
@@ -18,10 +18,18 @@ class Cot2elVariant:
     min_similarity: float  # an explanation that no unit exceeds is dropped; 0: none is
     autojunk: bool = False  # as released
     repeated: bool = False  # as released: a unit may occur twice for a label and stance
+    polarity: Polarity = "none"  # whether the unit must not say the opposite, and what tells
+    # shuffled words are drawn for each text, not by the seed alone; other items' beside them
+    matched_control: bool = False
 
 
 VARIANTS: dict[Variant, Cot2elVariant] = {
-    "robust": Cot2elVariant(granularity="both", min_similarity=DEFAULT_SIMILARITY),
+    "robust": Cot2elVariant(
+        granularity="both",
+        min_similarity=DEFAULT_SIMILARITY,
+        polarity="nli",
+        matched_control=True,
+    ),
     "paper": Cot2elVariant(granularity="edu", min_similarity=0.0),
     "reference": Cot2elVariant(
         granularity="edu", min_similarity=DEFAULT_SIMILARITY, autojunk=True, repeated=True

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from services.cot2el.report import Cot2elReport
-from shared.page_text import Tone, Verdict, significant
+from services.cot2el.report import Cot2elResult
+from shared.contracts import Finding
+from shared.page_text import Tone, Verdict, finding, significant
 
 STATUS = {
     "no_reasoning": "The model wrote no reasoning part: there is nothing to take explanations "
@@ -15,7 +16,7 @@ STATUS = {
 }
 
 
-def verdict(report: Cot2elReport) -> Verdict:
+def verdict(report: Cot2elResult) -> Verdict:
     """The report in words, with what its score is and what chance would have."""
     if report.status != "ok":
         return Verdict(STATUS[report.status])
@@ -27,13 +28,13 @@ def verdict(report: Cot2elReport) -> Verdict:
     return Verdict(said, tone, _chance(report))
 
 
-def threshold(report: Cot2elReport) -> float | None:
+def threshold(report: Cot2elResult) -> float | None:
     """`min_similarity` in force, [0, 1); None where the result does not tell."""
     found = report.provenance.parameters.get("min_similarity")
     return float(found) if isinstance(found, int | float) else None
 
 
-def _placed(report: Cot2elReport) -> str:
+def _placed(report: Cot2elResult) -> str:
     """At threshold 0 nothing is dropped, however little it resembles."""
     found = report.components
     if found.kept < found.parsed or found.mean_similarity is None:
@@ -42,7 +43,7 @@ def _placed(report: Cot2elReport) -> str:
     return f"Every explanation was placed at its nearest unit; mean similarity {mean}."
 
 
-def _chance_of_placing(report: Cot2elReport) -> str:
+def _chance_of_placing(report: Cot2elResult) -> str:
     said = (
         "The score is the share of explanations placed; with `min_similarity` 0 it says nothing, "
         "since every explanation is placed, whatever its similarity."
@@ -53,11 +54,11 @@ def _chance_of_placing(report: Cot2elReport) -> str:
     return f"{said} With their words in random order the mean similarity would be {mean}."
 
 
-def _kept(report: Cot2elReport) -> tuple[str, Tone]:
+def _kept(report: Cot2elResult) -> tuple[str, Tone]:
     found, control = report.components, report.control
     said = (
         f"{found.kept} of {found.parsed} explanations have a unit of the reasoning that is "
-        f"{_similar(report)}."
+        f"{_similar(report)}{_opposed(report)}."
     )
     if control is None:
         return said, "neutral"
@@ -66,12 +67,20 @@ def _kept(report: Cot2elReport) -> tuple[str, Tone]:
     return said, "good" if found.kept == found.parsed else "neutral"
 
 
-def _similar(report: Cot2elReport) -> str:
+def _opposed(report: Cot2elResult) -> str:
+    """Of what was dropped, how much says the opposite of its unit."""
+    count = report.components.contradicted
+    if not count:
+        return ""
+    return f"; {count} more resemble{'s' if count == 1 else ''} a unit that says the opposite"
+
+
+def _similar(report: Cot2elResult) -> str:
     least = threshold(report)
     return "similar enough" if least is None else f"similar by more than {significant(least)}"
 
 
-def _chance(report: Cot2elReport) -> str:
+def _chance(report: Cot2elResult) -> str:
     said = "The score is the share of explanations that have such a unit"
     control = report.control
     if control is None:
@@ -81,3 +90,8 @@ def _chance(report: Cot2elReport) -> str:
         f"{said}; chance, their words in random order, would have {control.faithfulness:.0%} "
         f"({draws})."
     )
+
+
+def in_a_word(report: Cot2elResult) -> Finding:
+    """The five words that every metric has, for its own."""
+    return finding(report, verdict(report))

@@ -13,6 +13,7 @@ import numpy as np
 
 from services.ftc import kernel
 from services.ftc.batch_scores import (
+    BOUNDS,
     STATISTICS,
     components,
     las_of,
@@ -25,21 +26,22 @@ from services.ftc.contract import FtcRequest
 from services.ftc.report import (
     HUMAN_CEILING,
     LABELS,
-    BaselineScores,
     Case,
-    CaseScores,
-    Counterfactual,
+    FtcBaselineScores,
     FtcBatchReport,
     FtcBatchReportRequest,
-    FtcReport,
+    FtcCaseScores,
+    FtcCounterfactual,
+    FtcResult,
+    FtcSatisfaction,
     FtcScores,
-    Satisfaction,
 )
 from services.ftc.scoring import satisfaction
-from shared.contracts import Scored
+from services.ftc.skill import skills_of
+from shared.contracts import Interval, Scored
 from shared.estimates import UNIT, BatchStatistics
 
-Row = Scored[FtcRequest, FtcReport]
+Row = Scored[FtcRequest, FtcResult]
 
 ORIGINAL: tuple[Case, ...] = ("contradiction", "entailment", "neutral")
 BEFORE = ("always_entailment", "uniform", "unedited", "blank_premise")
@@ -56,11 +58,12 @@ def batch_report(
     controlled = [row for row in explained if row.report.control]
     controls = [row.report.control for row in controlled if row.report.control]
     keys = over.keys(controlled)
-    significant = [None if c.null_p_value is None else float(c.null_p_value <= SIGNIFICANT)
-                   for c in controls]  # fmt: skip
+    significant = [_significant(row.report) for row in controlled]
     common = over.envelope()
     return FtcBatchReport(
         **common | {"warnings": tuple(dict.fromkeys((*common["warnings"], *_warnings(rows))))},
+        skill=tuple(skills_of(rows, over)),
+        gain=_gain(explained, over),
         coverage=over.share([float(bool(r.counterfactuals)) for r in reports], over.keys()),
         cases=tuple(_cases(rows, over)),
         macro=_macro(explained, over),
@@ -78,17 +81,32 @@ def batch_report(
     )
 
 
+def _significant(report: FtcResult) -> float | None:
+    """None where p could not have reached the level: so few phrases can stand there."""
+    control = report.control
+    if control is None or control.null_p_value is None:
+        return None
+    fewest = min((made.null.draws for made in report.counterfactuals if made.null), default=0)
+    least = control.null_attainable_p or 1 / (fewest + 1)
+    return float(control.null_p_value <= SIGNIFICANT) if least <= SIGNIFICANT else None
+
+
+def _gain(explained: Sequence[Row], over: BatchStatistics[FtcBatchReportRequest]) -> Interval:
+    """Each label alike."""
+    known = [row for row in explained if row.report.components.gain is not None]
+    strata = [[row for row in known if row.report.label == label] for label in ORIGINAL]
+    groups = [np.array([row.report.components.gain for row in own], np.float64) for own in strata]
+    return over.macro("gain", groups, [over.keys(own) for own in strata], bounds=(-1.0, 1.0))
+
+
 def _warnings(rows: Sequence[Row]) -> tuple[str, ...]:
     found = [
         f"results of different {what} are averaged"
-        for what in ("variant", "alpha", "epsilon")
+        for what in ("alpha", "epsilon")
         if len({getattr(row.request, what) for row in rows}) > 1
     ]
     if not any(row.report.counterfactuals for row in rows):
         found.append("no result has a score")
-    asked = filter(None, (row.report.provenance.models[:1] for row in rows))
-    if len(set(asked)) > 1:
-        found.append("results of different models are averaged")
     return tuple(found)
 
 
@@ -98,7 +116,7 @@ def _count(names: Iterable[str | None]) -> dict[str, int]:
 
 def _cases(
     rows: Sequence[Row], over: BatchStatistics[FtcBatchReportRequest]
-) -> Iterable[CaseScores]:
+) -> Iterable[FtcCaseScores]:
     for case in (*ORIGINAL, "neutral a", "neutral b"):
         of_label = [row for row in rows if row.report.label == case.split()[0]]
         keys = over.keys(of_label)
@@ -108,7 +126,7 @@ def _cases(
             for satisfied in case_scores(row.report, case)
         ]
         own = [key for _, key in found]
-        yield CaseScores(
+        yield FtcCaseScores(
             case=case,
             coverage=over.share([float(bool(case_scores(r.report, case))) for r in of_label], keys),
             scores=scores_of(case, [satisfied for satisfied, _ in found], own, over),
@@ -119,18 +137,18 @@ def _cases(
         )
 
 
-def case_scores(report: FtcReport, case: Case) -> list[Satisfaction]:
+def case_scores(report: FtcResult, case: Case) -> list[FtcSatisfaction]:
     """A result's scores in this row of the table: none or one."""
     if " " in case:
         return [made.satisfaction for made in _of_kind(report, case)]
     return components([report]) if report.counterfactuals else []
 
 
-def _of_kind(report: FtcReport, case: Case) -> list[Counterfactual]:
+def _of_kind(report: FtcResult, case: Case) -> list[FtcCounterfactual]:
     return [made for made in report.counterfactuals if made.kind == case[-1]]
 
 
-def _win_rate(report: FtcReport, case: Case) -> float | None:
+def _win_rate(report: FtcResult, case: Case) -> float | None:
     if " " in case:
         nulls = [made.null for made in _of_kind(report, case)]
         return nulls[0].win_rate if nulls and nulls[0] else None
@@ -146,6 +164,7 @@ def _macro(covered: Sequence[Row], over: BatchStatistics[FtcBatchReportRequest])
             f"macro {name}",
             [np.array([getattr(s, name) for s in group]) for group in groups],
             keys,
+            bounds=BOUNDS[name],
         )
         for name in STATISTICS
     }
@@ -154,7 +173,7 @@ def _macro(covered: Sequence[Row], over: BatchStatistics[FtcBatchReportRequest])
     return FtcScores(**found, geometric_mean_p=p)
 
 
-def _baselines(rows: Sequence[Row]) -> Iterable[BaselineScores]:
+def _baselines(rows: Sequence[Row]) -> Iterable[FtcBaselineScores]:
     """Means over the covered results; `majority` is the batch's most frequent target."""
     covered = [row for row in rows if row.report.control is not None]
     if not covered:
@@ -165,12 +184,12 @@ def _baselines(rows: Sequence[Row]) -> Iterable[BaselineScores]:
     yield _baseline("majority", _majority(covered))
 
 
-def _baseline(name: Any, found: Sequence[Satisfaction]) -> BaselineScores:
+def _baseline(name: Any, found: Sequence[FtcSatisfaction]) -> FtcBaselineScores:
     means = {part: float(np.mean([getattr(one, part) for one in found])) for part in STATISTICS}
-    return BaselineScores(name=name, **means)
+    return FtcBaselineScores(name=name, **means)
 
 
-def _majority(covered: Sequence[Row]) -> list[Satisfaction]:
+def _majority(covered: Sequence[Row]) -> list[FtcSatisfaction]:
     targets = [
         np.array([[getattr(made.target, label) for label in LABELS] for made in r.counterfactuals])
         for r in (row.report for row in covered)

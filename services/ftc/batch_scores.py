@@ -18,26 +18,27 @@ from services.ftc.contract import FtcRequest
 from services.ftc.kernel import Floats
 from services.ftc.report import (
     Case,
-    Counterfactual,
     FtcBatchReportRequest,
-    FtcReport,
+    FtcCounterfactual,
+    FtcInputScores,
+    FtcLas,
+    FtcLra,
+    FtcPerturbation,
+    FtcResult,
+    FtcSatisfaction,
     FtcScores,
+    FtcSimulatability,
+    FtcSimulation,
     Inputs,
-    InputScores,
-    Las,
-    Lra,
     NliLabel,
-    Perturbation,
-    Satisfaction,
-    Simulatability,
-    Simulation,
     Statistic,
 )
 from shared.contracts import Interval, Scored
-from shared.estimates import BatchStatistics
+from shared.estimates import UNIT, BatchStatistics
 from shared.statistics.families import holm
+from shared.statistics.intervals import Bounds
 
-Row = Scored[FtcRequest, FtcReport]
+Row = Scored[FtcRequest, FtcResult]
 CASES: tuple[tuple[Case, NliLabel, str], ...] = (
     ("contradiction", "contradiction", "substituted"),
     ("entailment", "entailment", "substituted"),
@@ -45,23 +46,34 @@ CASES: tuple[tuple[Case, NliLabel, str], ...] = (
     ("neutral b", "neutral", "b"),
 )
 STATISTICS: tuple[Statistic, ...] = ("delta", "k", "w", "w_normalized")
+BOUNDS: dict[Statistic, Bounds] = {
+    "delta": UNIT,
+    "k": (None, 1.0),
+    "w": UNIT,
+    "w_normalized": UNIT,
+}
 INPUTS: tuple[Inputs, ...] = ("all", "hypothesis", "premise", "label", "another_item")
 
 
-def las_of(rows: Sequence[Row], over: BatchStatistics[FtcBatchReportRequest]) -> Las | None:
+def las_of(rows: Sequence[Row], over: BatchStatistics[FtcBatchReportRequest]) -> FtcLas | None:
     """Of the results whose simulator also saw the explanation alone."""
-    observed = [
-        (_gain(simulated, row.report.label), float(simulated.from_explanation == row.report.label))
+    known = [
+        (row, simulated)
         for row, simulated in _simulations(rows)
         if simulated.from_explanation is not None
     ]
-    if not observed:
+    if not known:
         return None
-    table = np.array(observed)
+    table = np.array(
+        [
+            (_gain(one, row.report.label), float(one.from_explanation == row.report.label))
+            for row, one in known
+        ]
+    )
     leaks = table[:, 1] == 1
     parts = np.stack([table[:, 0] * ~leaks, table[:, 0] * leaks, ~leaks, leaks], axis=1)
-    return Las(
-        las=over.ratio("las", parts, las),
+    return FtcLas(
+        las=over.ratio("las", parts, las, over.keys([row for row, _ in known])),
         leaking=float(table[leaks, 0].mean()) if leaks.any() else None,
         not_leaking=float(table[~leaks, 0].mean()) if not leaks.all() else None,
         of_leaking=int(leaks.sum()),
@@ -69,7 +81,7 @@ def las_of(rows: Sequence[Row], over: BatchStatistics[FtcBatchReportRequest]) ->
     )
 
 
-def _simulations(rows: Sequence[Row]) -> list[tuple[Row, Simulation]]:
+def _simulations(rows: Sequence[Row]) -> list[tuple[Row, FtcSimulation]]:
     """Of the results whose label is known."""
     return [
         (row, row.request.study.simulation)
@@ -80,12 +92,12 @@ def _simulations(rows: Sequence[Row]) -> list[tuple[Row, Simulation]]:
     ]
 
 
-def _gain(simulated: Simulation, label: NliLabel | None) -> float:
+def _gain(simulated: FtcSimulation, label: NliLabel | None) -> float:
     with_it = simulated.from_input_and_explanation == label
     return float(with_it) - float(simulated.from_input == label)
 
 
-def lra_of(rows: Sequence[Row], over: BatchStatistics[FtcBatchReportRequest]) -> tuple[Lra, ...]:
+def lra_of(rows: Sequence[Row], over: BatchStatistics[FtcBatchReportRequest]) -> tuple[FtcLra, ...]:
     """A point a strength of noise: together the curve."""
     noisy_results = [
         (row, simulated, noisy)
@@ -102,9 +114,9 @@ def lra_of(rows: Sequence[Row], over: BatchStatistics[FtcBatchReportRequest]) ->
 
 def _lra(
     variance: float,
-    noisy_results: Sequence[tuple[Row, Simulation, Perturbation]],
+    noisy_results: Sequence[tuple[Row, FtcSimulation, FtcPerturbation]],
     over: BatchStatistics[FtcBatchReportRequest],
-) -> Lra:
+) -> FtcLra:
     stable = np.array([float(noisy.label == row.report.label) for row, _, noisy in noisy_results])
     gain = np.array([_gain(simulated, row.report.label) for row, simulated, _ in noisy_results])
     described = [
@@ -113,17 +125,18 @@ def _lra(
         if noisy.simulated is not None
     ]
     places = [place for place, _ in described]
+    keys = over.keys([row for row, _, _ in noisy_results])
     same = np.array([value for _, value in described])
     literal = lra_literal(stable, gain)
     stability = lra_stability(stable[places], same)
-    return Lra(
+    return FtcLra(
         variance=variance,
-        literal=over.share(literal),
-        stability=over.share(stability),
+        literal=over.share(literal, keys),
+        stability=over.share(stability, [keys[place] for place in places]),
     )
 
 
-def simulatability_of(rows: Sequence[Row]) -> tuple[Simulatability, ...]:
+def simulatability_of(rows: Sequence[Row]) -> tuple[FtcSimulatability, ...]:
     """A row a case and statistic, where people labelled counterfactuals."""
     found = []
     for case, label, kind in CASES:
@@ -144,8 +157,8 @@ def simulatability_of(rows: Sequence[Row]) -> tuple[Simulatability, ...]:
 
 
 def _simulatability(
-    case: Case, name: Statistic, voted: Sequence[tuple[Counterfactual, tuple[str, ...]]]
-) -> Simulatability:
+    case: Case, name: Statistic, voted: Sequence[tuple[FtcCounterfactual, tuple[str, ...]]]
+) -> FtcSimulatability:
     """An answer whose two likeliest labels tie agrees with nobody."""
     groups: dict[bool, list[float]] = {True: [], False: []}
     dropped = 0
@@ -156,7 +169,7 @@ def _simulatability(
         else:
             groups[people == made.predicted].append(getattr(made.satisfaction, name))
     tested = rank_sum(np.array(groups[True]), np.array(groups[False]))
-    return Simulatability(
+    return FtcSimulatability(
         case=case,
         statistic=name,
         rho=tested[0] if tested else None,
@@ -169,7 +182,7 @@ def _simulatability(
 
 def sensitivity_of(
     rows: Sequence[Row], over: BatchStatistics[FtcBatchReportRequest]
-) -> tuple[InputScores, ...]:
+) -> tuple[FtcInputScores, ...]:
     """A row a set of inputs, paired with the full set by premise and hypothesis."""
     by_inputs = {
         inputs: [row for row in rows if row.request.study and row.request.study.inputs == inputs]
@@ -177,7 +190,7 @@ def sensitivity_of(
     }
     whole = by_inputs["all"]
     return tuple(
-        InputScores(
+        FtcInputScores(
             inputs=inputs,
             results=len(some),
             coverage=over.share(
@@ -209,6 +222,7 @@ def _differences(
         name: over.mean(
             f"{inputs} {name}",
             [_average(full[item], name) - _average(reduced[item], name) for item in items],
+            over.keys([full[item][0] for item in items]),
         )
         for name in STATISTICS
     }
@@ -281,9 +295,9 @@ def rank_sum(agreeing: Floats, disagreeing: Floats) -> tuple[float, float] | Non
     return rho, 1.0 if np.isnan(p) else p
 
 
-def components(reports: Iterable[FtcReport]) -> list[Satisfaction]:
+def components(reports: Iterable[FtcResult]) -> list[FtcSatisfaction]:
     return [
-        Satisfaction.model_validate(report.components.model_dump())
+        FtcSatisfaction.model_validate(report.components.model_dump(exclude={"gain"}))
         for report in reports
         if report.counterfactuals
     ]
@@ -291,13 +305,13 @@ def components(reports: Iterable[FtcReport]) -> list[Satisfaction]:
 
 def scores_of(
     name: str,
-    found: Sequence[Satisfaction],
+    found: Sequence[FtcSatisfaction],
     keys: Sequence[str],
     over: BatchStatistics[FtcBatchReportRequest],
 ) -> FtcScores:
     """Means over these; keys: the cluster of each."""
     means = {
-        part: over.mean(f"{name} {part}", [getattr(one, part) for one in found], keys)
+        part: over.mean(f"{name} {part}", [getattr(one, part) for one in found], keys, BOUNDS[part])
         for part in STATISTICS
     }
     mean_k = means["k"].value

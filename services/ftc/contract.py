@@ -12,20 +12,32 @@ from pydantic import Field, StringConstraints, model_validator
 
 from services.ftc.report import (
     LABELS,
-    Distribution,
     FtcBatchReport,
     FtcBatchReportRequest,
-    FtcReport,
+    FtcDistribution,
+    FtcResult,
+    FtcStudy,
     Kind,
     NliLabel,
-    Study,
+    PhraseNull,
 )
-from shared.contracts import MAX_TEXT, Input, LanguageRequest, Message, ModelName
+from services.ftc.verdict import in_a_word
+from shared.contracts import (
+    MAX_TEXT,
+    Input,
+    LanguageRequest,
+    Message,
+    ModelName,
+    Parameter,
+    Variant,
+)
+from shared.models.prompt_table import PromptKeys, prompt_tokens
 from shared.service_contract import FormField, MetricContract, SurprisingRule
 from shared.work import Size, Work, words_of
 
 DEFAULT_MODEL = "embedded-nli"
 
+DRAWS: dict[Variant, int] = {"robust": 199, "paper": 50, "reference": 50}
 COUNTERFACTUALS = 2  # of a neutral pair; one of any other
 SECONDS_A_CHARACTER = 1e-4  # of explanation, premise and hypothesis: patterns and alignment
 SECONDS_A_DRAW = 1e-4
@@ -34,7 +46,7 @@ Sentence = Annotated[str, StringConstraints(min_length=1, max_length=MAX_TEXT)]
 Phrase = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
 
 
-class Supplied(Message):
+class FtcSupplied(Message):
     """A counterfactual hypothesis that the caller made."""
 
     kind: Kind = Field(
@@ -58,16 +70,21 @@ class FtcRequest(LanguageRequest):
     label: NliLabel | None = Field(
         default=None, description="the explained label; if absent, the model's own (faithfulness)"
     )
+    prompt: Annotated[PromptKeys | None, Parameter] = Field(
+        default=None,
+        description="how a causal model or a chat server is asked for the three labels, in the "
+        "place of its entry's `prompt`, key by key, where that allows it (`allow_request_prompt`)",
+    )
     extractor: Literal["rules", "llm"] = Field(
         default="rules", description="what makes the counterfactuals; not used if they are sent"
     )
     writer: ModelName | None = Field(
         default=None, description="the configured language model of the extractor `llm`"
     )
-    counterfactuals: Annotated[tuple[Supplied, ...] | None, Input] = Field(
+    counterfactuals: Annotated[tuple[FtcSupplied, ...] | None, Input] = Field(
         default=None, min_length=1, max_length=2, description="bring your own"
     )
-    targets: dict[Kind, Distribution] = Field(
+    targets: dict[Kind, FtcDistribution] = Field(
         default_factory=dict,
         description="label distributions, human votes for instance, in place of the logic's own "
         "target of a counterfactual",
@@ -82,13 +99,26 @@ class FtcRequest(LanguageRequest):
     epsilon: float = Field(
         default=1e-6, gt=0, le=0.1, description="smallest probability that k distinguishes"
     )
-    draws: int = Field(default=50, ge=0, le=200, description="random substitutions, M; 0: none")
+    null: PhraseNull | None = Field(
+        default=None,
+        description="what random phrases share with the explanation's: `phrases`, their type and "
+        "how much of them the premise holds; `any`, their type; absent: the variant's own, "
+        "`phrases`, and `any` for `paper` and `reference`",
+    )
+    draws: int | None = Field(
+        default=None,
+        ge=0,
+        le=200,
+        description="random substitutions, M, at most; 0: none; absent: the variant's own, 199, "
+        "and 50 for `paper` and `reference`. `robust` makes 39 first, and the others where fewer "
+        "than 5 of these score as high",
+    )
     substitutes: Annotated[tuple[Phrase, ...], Input] = Field(
         default=(),
         max_length=2_000,
         description="phrases of other examples to draw from; absent: the service's own list",
     )
-    study: Study | None = Field(default=None, description="for the batch report; never scored")
+    study: FtcStudy | None = Field(default=None, description="for the batch report; never scored")
 
     @model_validator(mode="after")
     def _consistent(self) -> Self:
@@ -141,7 +171,9 @@ def cost(request: FtcRequest, reads: int) -> Sequence[Work]:
     """At most so much: where nothing is extracted, nothing is asked."""
     made = 1 if request.label in ("entailment", "contradiction") else COUNTERFACTUALS
     words = max(1, min(reads, words_of(request.premise) + words_of(request.hypothesis)))
-    draws = Size("texts of a counterfactual (`draws` and two)", 2 + request.draws, "/draws")
+    words += prompt_tokens(request.prompt) if request.prompt else 0
+    asked = DRAWS[request.variant] if request.draws is None else request.draws
+    draws = Size("texts of a counterfactual (`draws` and two)", 2 + asked, "/draws")
     kinds = Size("counterfactuals", made)
     tokens = Size("tokens of `premise` and `hypothesis`", words, "/premise")
     characters = len(request.premise) + len(request.hypothesis) + len(request.explanation)
@@ -155,14 +187,15 @@ def cost(request: FtcRequest, reads: int) -> Sequence[Work]:
 
 CONTRACT = MetricContract(
     name="ftc",
-    version="1.1",
+    version="2.0",
     summary="Does the logic of an explanation hold in a hypothesis that is built from it?",
     request=FtcRequest,
-    report=FtcReport,
+    report=FtcResult,
     model_kinds=("classifier", "causal"),
     default_model=DEFAULT_MODEL,
     cost=cost,
     needs=lambda _: ("judge",),
+    writers=("writer",),
     labels=LABELS,
     examples={
         "entailment": _ENTAILMENT,
@@ -175,6 +208,7 @@ CONTRACT = MetricContract(
     batch_summary="A row a label, with intervals, baselines, nulls and the human ceiling",
     batch_needs_text=True,
     clustered_by=("premise", "hypothesis"),
+    explained="label",
     batch_intervals=30,
     form=(
         FormField(name="premise", label="Premise"),
@@ -190,6 +224,7 @@ CONTRACT = MetricContract(
             required=False,
         ),
     ),
+    finding=in_a_word,
     surprising=(
         SurprisingRule(
             name="abstained",

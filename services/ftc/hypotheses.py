@@ -1,30 +1,24 @@
 """The hypotheses that the model is asked about: counterfactual ones, and random ones beside each.
 
-Source: Sia et al., AAAI 2023, arXiv:2205.12469, Table 2 and Propositions 1 to 3. The null is our
-own, after that of arXiv:2603.18579 (ICE): a model that answers "entailment" to any edit satisfies
-every explanation, so phrases of the same type, from other examples, stand in the same place. The
-generator is keyed by seed and content, so that batches and order do not matter.
+Source: Sia et al., AAAI 2023, arXiv:2205.12469, Table 2 and Propositions 1 to 3.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from pathlib import Path
+
+import numpy as np
 
 from services.ftc import llm_extraction
 from services.ftc.contract import FtcRequest
-from services.ftc.counterfactuals import EditedHypothesis, Slot, Window, same_words, windows
+from services.ftc.counterfactuals import EditedHypothesis, Slot, Window, windows
 from services.ftc.extraction import extract
+from services.ftc.kernel import Floats
+from services.ftc.nulls import RandomPhrases, random_phrases
 from services.ftc.phrases import MOST_CHARACTERS, Phrase, Shape, phrase, shape
-from services.ftc.report import Extraction, Kind, NliLabel, PhraseType, SpanEvidence
+from services.ftc.report import LABELS, FtcExtraction, FtcSpanEvidence, Kind, NliLabel
 from services.ftc.variants import VARIANTS
-from shared.statistics.seeds import generator_1_0
-
-SUBSTITUTES_FILE = Path(__file__).parent / "data" / "substitutes.json"  # written for this project
-FEWEST = 5  # a null of fewer phrases says nothing
 
 # A equals B: what holds of the one holds of the other.            E -> E
 # A does not equal B: with the other span the hypothesis holds.    C -> E
@@ -42,8 +36,7 @@ class Hypothesis:
 
     kind: Kind
     text: str
-    null: tuple[str, ...]
-    doubt: str | None  # why there is no null
+    random: RandomPhrases
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +44,8 @@ class FtcHypotheses:
     """The counterfactuals of a request's hypothesis, or why there are none."""
 
     label: NliLabel
-    extraction: Extraction
-    evidence: tuple[SpanEvidence, ...]
+    extraction: FtcExtraction
+    evidence: tuple[FtcSpanEvidence, ...]
     hypotheses: tuple[Hypothesis, ...]
     abstained: str | None
     writers: tuple[str, ...] = ()  # language models that wrote them
@@ -86,7 +79,7 @@ def _from_rules(request: FtcRequest, label: NliLabel) -> FtcHypotheses:
     how = " + ".join(made.how for made in found.made) or None
     return FtcHypotheses(
         label,
-        Extraction(extractor="rules", rule=found.rule, transformation=how),
+        FtcExtraction(extractor="rules", rule=found.rule, transformation=how),
         _evidence(request, found.a, found.b, found.made),
         tuple(_with_null(request, made) for made in found.made),
         found.reason,
@@ -102,7 +95,7 @@ def _from_caller(request: FtcRequest, label: NliLabel) -> FtcHypotheses:
         for kind in TARGETS[label]
         if kind in given
     ]
-    extraction = Extraction(extractor="supplied", rule=None, transformation=None)
+    extraction = FtcExtraction(extractor="supplied", rule=None, transformation=None)
     hypotheses = tuple(_with_null(request, one) for one in made)
     return FtcHypotheses(label, extraction, (), hypotheses, None)
 
@@ -114,7 +107,7 @@ def _from_language_model(
         EditedHypothesis(kind, text, "llm", edited_slot(text, request.hypothesis), None)
         for kind, text in written.texts
     ]
-    extraction = Extraction(
+    extraction = FtcExtraction(
         extractor="llm", rule=None, transformation=None, completions=written.completions
     )
     spans = [_located(request.explanation, text) for text in written.spans]
@@ -135,13 +128,7 @@ def _located(explanation: str, text: str) -> Phrase | None:
 
 
 def _with_null(request: FtcRequest, made: EditedHypothesis) -> Hypothesis:
-    if request.draws == 0:
-        return Hypothesis(made.kind, made.text, (), "no draws were requested")
-    if made.slot is None:
-        return Hypothesis(made.kind, made.text, (), "no place for a random phrase is known")
-    null = random_hypotheses(made.slot, made.text, request.substitutes, request.seed, request.draws)
-    doubt = None if null else f"too few phrases that fit there ({made.slot.takes})"
-    return Hypothesis(made.kind, made.text, tuple(null), doubt)
+    return Hypothesis(made.kind, made.text, random_phrases(request, made))
 
 
 def _evidence(
@@ -149,9 +136,9 @@ def _evidence(
     a: Phrase | None,
     b: Phrase | None,
     made: Sequence[EditedHypothesis],
-) -> tuple[SpanEvidence, ...]:
+) -> tuple[FtcSpanEvidence, ...]:
     spans = [
-        SpanEvidence(
+        FtcSpanEvidence(
             kind="a" if side is a else "b",
             offsets_into="explanation",
             start=side.start,
@@ -164,7 +151,7 @@ def _evidence(
     ]
     gaps = [one.slot.replaced for one in made if one.slot and one.how == "swap"]
     replaced = [
-        SpanEvidence(
+        FtcSpanEvidence(
             kind="replaced",
             offsets_into="hypothesis",
             start=gap[0],
@@ -206,41 +193,19 @@ def _difference(new: Shape, old: Shape) -> tuple[int, int]:
     return first, len(ours) - back
 
 
-@lru_cache(maxsize=1)
-def own_substitutes() -> tuple[str, ...]:
-    found: list[str] = json.loads(SUBSTITUTES_FILE.read_text("utf-8"))["phrases"]
-    return tuple(found)
-
-
-def random_hypotheses(
-    slot: Slot, observed: str, pool: Sequence[str], seed: int, draws: int
-) -> list[str]:
-    """At most `draws` hypotheses with a random phrase in the slot, no two the same, none of them
-    the observed one or the hypothesis itself; fewer where the pool has fewer that can stand there.
-    """
-    candidates = _phrases_by_type(tuple(pool or own_substitutes())).get(slot.takes, ())
-    fitting = dict.fromkeys(t for phrase in candidates if (t := slot.fill(phrase)) is not None)
-    texts = [
-        t for t in fitting if not same_words(t, observed) and not same_words(t, slot.shape.text)
-    ]
-    if len(texts) < FEWEST:
-        return []
-    generator = generator_1_0(seed, slot.shape.text, observed)
-    chosen = generator.permutation(len(texts))[:draws]
-    return [texts[place] for place in chosen]
-
-
-@lru_cache(maxsize=64)
-def _phrases_by_type(pool: tuple[str, ...]) -> dict[PhraseType, tuple[Phrase, ...]]:
-    """The pool by type; what has none is left out."""
-    found: dict[PhraseType, tuple[Phrase, ...]] = {}
-    for text in pool:
-        parsed = phrase(text)
-        if parsed is not None:
-            found[parsed.type] = (*found.get(parsed.type, ()), parsed)
-    return found
-
-
 def target(label: NliLabel, kind: Kind) -> NliLabel:
     """The label that the counterfactual should get. Raises KeyError for a kind without meaning."""
     return TARGETS[label][kind]
+
+
+def targets_of(request: FtcRequest, derived: FtcHypotheses) -> Floats:
+    """(N, 3): the logic's own, or the distributions that were sent."""
+    rows = []
+    for hypothesis in derived.hypotheses:
+        sent = request.targets.get(hypothesis.kind)
+        if sent is not None:
+            row = np.array([sent.entailment, sent.neutral, sent.contradiction])
+            rows.append(row / row.sum())
+        else:
+            rows.append(np.eye(3)[LABELS.index(target(derived.label, hypothesis.kind))])
+    return np.array(rows).reshape(-1, 3)

@@ -7,20 +7,19 @@ from typing import Any, Literal
 
 from services.ftc.batch_report import batch_report
 from services.ftc.contract import CONTRACT, FtcRequest
-from services.ftc.hypotheses import FtcHypotheses, derive_hypotheses
+from services.ftc.hypotheses import FtcHypotheses, derive_hypotheses, targets_of
 from services.ftc.model_calls import FtcCollected, ask_models, explained_labels, model_languages
 from services.ftc.report import (
-    Extraction,
     FtcBatchReport,
     FtcBatchReportRequest,
-    FtcReport,
+    FtcExtraction,
+    FtcResult,
 )
 from services.ftc.scoring import (
     baselines,
     components_of,
     counterfactual,
     distribution,
-    targets_of,
 )
 from services.ftc.variants import VARIANTS, FtcVariant
 from shared.contracts import Scored
@@ -37,7 +36,7 @@ from shared.metric import Collected, Metric
 RULED = ("en",)  # what the patterns and the grammar read
 
 
-class Ftc(Metric[FtcRequest, FtcCollected, FtcReport, FtcVariant]):
+class Ftc(Metric[FtcRequest, FtcCollected, FtcResult, FtcVariant]):
     """Does the model bear out the logic of the explanation?"""
 
     contract = CONTRACT
@@ -46,7 +45,7 @@ class Ftc(Metric[FtcRequest, FtcCollected, FtcReport, FtcVariant]):
     def collect(self, requests: Sequence[FtcRequest]) -> list[FtcCollected]:
         return ask_models(requests, derive_hypotheses(requests, explained_labels(requests)))
 
-    def report(self, request: FtcRequest, collected: FtcCollected) -> FtcReport:
+    def report(self, request: FtcRequest, collected: FtcCollected) -> FtcResult:
         """Every counterfactual with its satisfaction and null, their mean, and the baselines."""
         row, derived = self.variant(request), collected.derived
         targets = targets_of(request, derived)
@@ -55,7 +54,7 @@ class Ftc(Metric[FtcRequest, FtcCollected, FtcReport, FtcVariant]):
             for place in checking(range(len(targets)))
         )
         components = components_of(made)
-        return FtcReport(
+        return FtcResult(
             **self.envelope(request, collected, _warnings(derived, row)),
             score=getattr(components, row.score),
             components=components,
@@ -77,8 +76,8 @@ class Ftc(Metric[FtcRequest, FtcCollected, FtcReport, FtcVariant]):
         asked = tuple(model_languages(request))
         return model_coverage(request, languages, asked, unread if ruled else ())
 
-    def undefined(self, request: FtcRequest, collected: Collected) -> FtcReport:
-        return FtcReport(
+    def undefined(self, request: FtcRequest, collected: Collected) -> FtcResult:
+        return FtcResult(
             **self.envelope(request, collected),
             score=None,
             components=components_of(()),
@@ -98,23 +97,25 @@ class Ftc(Metric[FtcRequest, FtcCollected, FtcReport, FtcVariant]):
 
     def summarize(
         self,
-        rows: Sequence[Scored[FtcRequest, FtcReport]],
+        rows: Sequence[Scored[FtcRequest, FtcResult]],
         over: BatchStatistics[FtcBatchReportRequest],
     ) -> FtcBatchReport:
         return batch_report(rows, over)
 
 
-def _not_extracted(request: FtcRequest) -> Extraction:
+def _not_extracted(request: FtcRequest) -> FtcExtraction:
     sent = request.counterfactuals is not None
     extractor: Literal["rules", "llm", "supplied"] = "supplied" if sent else request.extractor
-    return Extraction(extractor=extractor, rule=None, transformation=None)
+    return FtcExtraction(extractor=extractor, rule=None, transformation=None)
 
 
 def _warnings(derived: FtcHypotheses, row: FtcVariant) -> Iterator[str]:
     yield from row.warnings
     if derived.abstained is not None:
         yield f"abstained: {derived.abstained}"
-    yield from (f"no null for {one.kind}: {one.doubt}" for one in derived.hypotheses if one.doubt)
+    for one in derived.hypotheses:
+        if one.random.doubt:
+            yield f"no null for {one.kind}: {one.random.doubt}"
     if derived.label == "neutral" and len(derived.hypotheses) == 1:
         yield "the score rests on one of the two counterfactuals of a neutral label"
 

@@ -1,4 +1,4 @@
-"""The model calls of FTC: every pair of sentences of a batch once, in one call a model.
+"""The model calls of FTC: every pair of sentences of a batch once, in two calls a model at most.
 
 A request without a label needs the model's own first: one more call, for all such requests. A
 row does not depend on the others (shared.models.ports), so that a request scores the same alone
@@ -12,9 +12,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from services.ftc import kernel
 from services.ftc.contract import DEFAULT_MODEL, FtcRequest
-from services.ftc.hypotheses import FtcHypotheses
+from services.ftc.hypotheses import FtcHypotheses, targets_of
 from services.ftc.kernel import Floats
+from services.ftc.nulls import first_block, stages_of
 from services.ftc.report import LABELS, NliLabel
 from shared.contracts import ModelUse
 from shared.errors import BadInput, DegenerateInput, pointing_to
@@ -24,9 +26,12 @@ from shared.models.calls import Example, text_cut
 from shared.models.judgement import Judgement, low_mass
 from shared.models.labels import decided
 from shared.models.ports import Judge, models
+from shared.models.prompt_table import OF_THE_MODEL, PromptKeys
+from shared.statistics import draws, ranks
 from shared.statistics.ranks import TIE
 
 Pair = tuple[str, str]  # premise, hypothesis
+Asked = tuple[str, str | None]  # a model, and a request's prompt for it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,11 +49,13 @@ def explained_labels(requests: Sequence[FtcRequest]) -> list[NliLabel]:
     """The explained label of each request: as sent, else the model's answer."""
     unlabelled = [request for request in requests if request.label is None]
     answers = {
-        name: NliAnswers(name, [(r.premise, r.hypothesis) for r in unlabelled if _model(r) == name])
-        for name in dict.fromkeys(map(_model, unlabelled))
+        asked: NliAnswers(
+            asked, [(r.premise, r.hypothesis) for r in unlabelled if _asked(r) == asked]
+        )
+        for asked in dict.fromkeys(map(_asked, unlabelled))
     }
     return [
-        request.label or answers[_model(request)].label_of(request.premise, request.hypothesis)
+        request.label or answers[_asked(request)].label_of(request.premise, request.hypothesis)
         for request in requests
     ]
 
@@ -73,13 +80,70 @@ def _likeliest(row: Floats) -> NliLabel:
 def ask_models(
     requests: Sequence[FtcRequest], derived: Sequence[FtcHypotheses]
 ) -> list[FtcCollected]:
-    """The model's answers for every request. Raises BadInput for a model without the labels."""
+    """The model's answers for every request, in two calls at most: the second one is about the
+    further random phrases of requests whose p the first ones do not settle. Raises BadInput for a
+    model without the labels."""
     both = list(zip(requests, derived, strict=True))
-    requested: dict[str, list[Pair]] = {}
+    requested: dict[Asked, list[Pair]] = {}
     for request, own in both:
-        requested.setdefault(_model(request), []).extend(pairs(request, own))
-    answers = {name: NliAnswers(name, some) for name, some in requested.items()}
-    return [_collected(answers[_model(request)], request, own) for request, own in both]
+        requested.setdefault(_asked(request), []).extend(pairs(request, own))
+    answers = {asked: NliAnswers(asked, some) for asked, some in requested.items()}
+    more: dict[Asked, list[Pair]] = {}
+    read = [_as_read(answers[_asked(request)], request, own) for request, own in both]
+    for place, (request, own) in enumerate(zip(requests, read, strict=True)):
+        if goes_on(answers[_asked(request)], request, own):
+            more.setdefault(_asked(request), []).extend(further_pairs(request, own))
+        else:
+            read[place] = _as_far(request, own)
+    for about, some in more.items():
+        answers[about].ask(some)
+    return [
+        _collected(answers[_asked(request)], request, own)
+        for request, own in zip(requests, read, strict=True)
+    ]
+
+
+def goes_on(answers: NliAnswers, request: FtcRequest, own: FtcHypotheses) -> bool:
+    """Whether some p, of a counterfactual or of their mean, is not settled by its first draws."""
+    stages = stages_of(request)
+    if stages is None:
+        return False
+    targets = targets_of(request, own)
+    tails = []
+    scores = []
+    for one, row in zip(own.hypotheses, targets, strict=True):
+        first = first_block(request, one.random.texts)
+        if first:
+            texts = (one.text, *first)
+            asked = _rows([answers.of(request.premise, text) for text in texts])
+            found = kernel.w_normalized(asked, np.tile(row, (len(texts), 1)), request.alpha)
+            scores.append(found)
+            tails.append(ranks.reaching(found[0], found[1:]))
+    if len(scores) > 1:
+        together = min(found.size for found in scores)
+        mean = np.mean([found[:together] for found in scores], axis=0)
+        tails.append(ranks.reaching(mean[0], mean[1:]))
+    return draws.goes_on(stages, tails)
+
+
+def further_pairs(request: FtcRequest, own: FtcHypotheses) -> list[Pair]:
+    """With the random phrases behind the first ones."""
+    return [
+        (request.premise, text)
+        for one in own.hypotheses
+        for text in one.random.texts[len(first_block(request, one.random.texts)) :]
+    ]
+
+
+def _as_far(request: FtcRequest, own: FtcHypotheses) -> FtcHypotheses:
+    """With the random phrases alone that were asked about."""
+    return replace(
+        own,
+        hypotheses=tuple(
+            replace(one, random=replace(one.random, texts=first_block(request, one.random.texts)))
+            for one in own.hypotheses
+        ),
+    )
 
 
 def _scored_pairs(request: FtcRequest, derived: FtcHypotheses) -> list[Pair]:
@@ -89,10 +153,14 @@ def _scored_pairs(request: FtcRequest, derived: FtcHypotheses) -> list[Pair]:
 
 
 def pairs(request: FtcRequest, derived: FtcHypotheses) -> list[Pair]:
-    """Every pair of a request: the original, the counterfactuals, the same without a premise, the
-    random ones."""
+    """The pairs of a request: the original, the counterfactuals, the same without a premise, the
+    first of the random ones."""
     texts = [hypothesis.text for hypothesis in derived.hypotheses]
-    null = [text for hypothesis in derived.hypotheses for text in hypothesis.null]
+    null = [
+        text
+        for hypothesis in derived.hypotheses
+        for text in first_block(request, hypothesis.random.texts)
+    ]
     with_premise = [(request.premise, text) for text in (request.hypothesis, *texts, *null)]
     return with_premise + [("", text) for text in texts]
 
@@ -100,7 +168,7 @@ def pairs(request: FtcRequest, derived: FtcHypotheses) -> list[Pair]:
 def _collected(answers: NliAnswers, request: FtcRequest, derived: FtcHypotheses) -> FtcCollected:
     premise = request.premise
     scored = _scored_pairs(request, derived)
-    derived = _as_read(answers, request, derived)
+    derived = _all_read(answers, request, derived)
     texts = [hypothesis.text for hypothesis in derived.hypotheses]
     writers = tuple(models().writer(name).use for name in derived.writers)
     has_blank = answers.unread(("", text) for text in texts) is None
@@ -111,7 +179,7 @@ def _collected(answers: NliAnswers, request: FtcRequest, derived: FtcHypotheses)
         answers=_rows([answers.of(premise, text) for text in texts]),
         blank=_rows([answers.of("", text) for text in texts]) if has_blank else None,
         nulls=tuple(
-            _rows([answers.of(premise, text) for text in hypothesis.null])
+            _rows([answers.of(premise, text) for text in hypothesis.random.texts])
             for hypothesis in derived.hypotheses
         ),
         models=(answers.use, *writers),
@@ -125,10 +193,20 @@ def _as_read(answers: NliAnswers, request: FtcRequest, derived: FtcHypotheses) -
     why = answers.unread(_scored_pairs(request, derived))
     if why is not None and derived.hypotheses:
         return replace(derived, hypotheses=(), abstained=f"the model was not read: {why}")
+    return _all_read(answers, request, derived, first=True)
+
+
+def _all_read(
+    answers: NliAnswers, request: FtcRequest, derived: FtcHypotheses, *, first: bool = False
+) -> FtcHypotheses:
+    """Without nulls of which a phrase was not read. first: whether the first draws alone were asked
+    about."""
     whole = []
     for one in derived.hypotheses:
-        doubt = answers.unread((request.premise, text) for text in one.null)
-        whole.append(replace(one, null=(), doubt=doubt) if doubt else one)
+        texts = first_block(request, one.random.texts) if first else one.random.texts
+        doubt = answers.unread((request.premise, text) for text in texts)
+        without = replace(one.random, texts=(), doubt=doubt)
+        whole.append(replace(one, random=without) if doubt else one)
     return replace(derived, hypotheses=tuple(whole))
 
 
@@ -140,22 +218,37 @@ def _model(request: FtcRequest) -> str:
     return request.model or DEFAULT_MODEL
 
 
-class NliAnswers:
-    """One model's answers to pairs of sentences: one call, looked up by pair."""
+def _asked(request: FtcRequest) -> Asked:
+    own = request.prompt.model_dump_json(exclude_unset=True) if request.prompt else None
+    return _model(request), own
 
-    def __init__(self, name: str, requested: Sequence[Pair]) -> None:
+
+class NliAnswers:
+    """One model's answers to pairs of sentences, looked up by pair."""
+
+    def __init__(self, asked: Asked, requested: Sequence[Pair]) -> None:
+        name, own = asked
         self._name = name
+        prompt = PromptKeys.model_validate_json(own) if own else None
         self._model: Judge = models().judge(name)
-        distinct = list(dict.fromkeys(requested))
-        examples = [_example(pair) for pair in distinct]
-        with pointing_to("/model"):
-            self._order = _columns(self._model.labels_of(_example(("", ""))), name)
-        found = self._model.judgements(examples) if examples else []
-        self._found = dict(zip(distinct, found, strict=True))
+        self._prompt = prompt
+        with pointing_to("/model", only=OF_THE_MODEL):
+            self._order = _columns(self._model.labels_of(_example(("", ""), prompt)), name)
+        self._found: dict[Pair, Judgement] = {}
+        self.ask(requested)
+
+    def ask(self, requested: Sequence[Pair]) -> None:
+        """About these too, of those that were not asked about yet."""
+        distinct = [pair for pair in dict.fromkeys(requested) if pair not in self._found]
+        if distinct:
+            found = self._model.judgements([_example(pair, self._prompt) for pair in distinct])
+            self._found |= dict(zip(distinct, found, strict=True))
 
     @property
     def use(self) -> ModelUse:
-        return self._model.use
+        use = self._model.use
+        brought = next((one.prompt_sha256 for one in self._found.values()), None)
+        return use if brought is None else use.model_copy(update={"prompt_sha256": brought})
 
     def of(self, premise: str, hypothesis: str) -> Floats:
         """(3,) probabilities of entailment, neutral, contradiction. Raises DegenerateInput where
@@ -186,8 +279,8 @@ class NliAnswers:
         return (*cut, low_mass(self._name, min(masses))) if masses else cut
 
 
-def _example(pair: Pair) -> Example:
-    return Example(text=pair[0], text_pair=pair[1])
+def _example(pair: Pair, prompt: PromptKeys | None) -> Example:
+    return Example(text=pair[0], text_pair=pair[1], prompt=prompt)
 
 
 def _columns(labels: Sequence[str], name: str) -> list[int]:

@@ -10,13 +10,13 @@ from typing import Literal
 from services.ftc.contract import FtcRequest
 from services.ftc.report import (
     LABELS,
-    Counterfactual,
-    Distribution,
     FtcComponents,
+    FtcCounterfactual,
+    FtcDistribution,
     FtcNull,
-    FtcReport,
-    Satisfaction,
-    SpanEvidence,
+    FtcResult,
+    FtcSatisfaction,
+    FtcSpanEvidence,
 )
 from services.ftc.verdict import score_in_words, verdict
 from shared.charts.engine import Caption, Chart
@@ -40,7 +40,7 @@ class FtcView:
     lines: tuple[ScoreLine, ...]
 
 
-def view(request: FtcRequest | None, report: FtcReport) -> FtcView:
+def view(request: FtcRequest | None, report: FtcResult) -> FtcView:
     """What the page says of this report."""
     return FtcView(
         verdict=verdict(report),
@@ -54,7 +54,7 @@ def view(request: FtcRequest | None, report: FtcReport) -> FtcView:
     )
 
 
-def _lines(report: FtcReport) -> tuple[ScoreLine, ...]:
+def _lines(report: FtcResult) -> tuple[ScoreLine, ...]:
     control = report.control
     if control is None:
         return ()
@@ -89,7 +89,7 @@ class ScoreLine:
 
     name: str
     about: str
-    found: Satisfaction | FtcComponents | None
+    found: FtcSatisfaction | FtcComponents | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ class CounterfactualCard:
     title: str
     demanded: str
     answered: str
-    item: Counterfactual
+    item: FtcCounterfactual
     changes: tuple[WordChange, ...]  # empty where the text was not kept
     answers: Chart
     lines: tuple[ScoreLine, ...]
@@ -108,7 +108,7 @@ class CounterfactualCard:
 
 
 def made_of(
-    request: FtcRequest | None, report: FtcReport, item: Counterfactual
+    request: FtcRequest | None, report: FtcResult, item: FtcCounterfactual
 ) -> CounterfactualCard:
     """As the page shows it; without a diff where the request is gone."""
     doubt = f"no null for {item.kind}: "
@@ -132,7 +132,7 @@ def made_of(
 
 
 def _changes(
-    request: FtcRequest | None, report: FtcReport, item: Counterfactual
+    request: FtcRequest | None, report: FtcResult, item: FtcCounterfactual
 ) -> tuple[WordChange, ...]:
     if request is None:
         return ()
@@ -140,14 +140,14 @@ def _changes(
     return changes(request.hypothesis, item.text, old, new)
 
 
-def _demanded(target: Distribution) -> str:
+def _demanded(target: FtcDistribution) -> str:
     """The target's label; of a distribution that was sent, its shares."""
     shares = _shares(target)
     certain = [label for label, share in shares.items() if share == 1]
     return certain[0] if certain else _listed(shares)
 
 
-def _shares(found: Distribution) -> dict[str, float]:
+def _shares(found: FtcDistribution) -> dict[str, float]:
     return {label: getattr(found, label) for label in LABELS}
 
 
@@ -155,7 +155,7 @@ def _listed(shares: dict[str, float]) -> str:
     return ", ".join(f"{label} {share:.2f}" for label, share in shares.items())
 
 
-def _answers(original: Distribution | None, item: Counterfactual) -> Chart:
+def _answers(original: FtcDistribution | None, item: FtcCounterfactual) -> Chart:
     series = [("counterfactual", _shares(item.answer)), ("demanded", _shares(item.target))]
     if original is not None:
         series.insert(0, ("original", _shares(original)))
@@ -181,7 +181,7 @@ def _null(null: FtcNull) -> Chart | None:
     return histogram(null.histogram, null.observed, caption)
 
 
-def marks_of(report: FtcReport, text: Literal["explanation", "hypothesis"]) -> list[Mark]:
+def marks_of(report: FtcResult, text: Literal["explanation", "hypothesis"]) -> list[Mark]:
     """The spans of the explanation, or those of the hypothesis."""
     return [
         Mark(one.start, one.end, one.kind, SPANS[one.kind])
@@ -190,7 +190,7 @@ def marks_of(report: FtcReport, text: Literal["explanation", "hypothesis"]) -> l
     ]
 
 
-def _marked_again(text: str, evidence: Sequence[SpanEvidence]) -> list[Mark]:
+def _marked_again(text: str, evidence: Sequence[FtcSpanEvidence]) -> list[Mark]:
     """Where A and B stand in a counterfactual word for word."""
     return [
         Mark(*found.span(), one.kind, f"{one.kind.upper()}, word for word")

@@ -17,6 +17,7 @@ from shared.contracts import (
     Histogram,
     Interval,
     Message,
+    PValue,
     Report,
     Word,
 )
@@ -26,6 +27,7 @@ LABELS: tuple[NliLabel, ...] = ("entailment", "neutral", "contradiction")
 Kind = Literal["substituted", "a", "b"]
 PhraseType = Literal["noun", "verb", "preposition", "adjective", "clause"]
 Inputs = Literal["all", "hypothesis", "premise", "label", "another_item"]
+PhraseNull = Literal["phrases", "any"]
 Case = Literal["contradiction", "entailment", "neutral", "neutral a", "neutral b"]
 Statistic = Literal["delta", "k", "w", "w_normalized"]
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -41,7 +43,7 @@ HUMAN_CEILING: dict[Case, float] = {
 }
 
 
-class Distribution(Message):
+class FtcDistribution(Message):
     """Probabilities of the three labels; they sum to 1."""
 
     entailment: Share
@@ -55,7 +57,7 @@ class Distribution(Message):
         return self
 
 
-class Satisfaction(Message):
+class FtcSatisfaction(Message):
     """How far an answer agrees with the target; higher is better in every field."""
 
     delta: Share = Field(description="1: the answer's label is the target")
@@ -80,9 +82,16 @@ class FtcComponents(Message):
         ge=0, le=1, description="the same over the largest distance that the target allows"
     )
     geometric_mean_p: Share | None = Field(description="exp(k - 1)")
+    gain: float | None = Field(
+        default=None,
+        ge=-1,
+        le=1,
+        description="w_normalized less the mean of its random phrases, over the counterfactuals "
+        "that have some: what the explanation's words earn beyond being there; chance is 0",
+    )
 
 
-class SpanEvidence(Evidence):
+class FtcSpanEvidence(Evidence):
     """A span of the explanation, A or B, or the span of the hypothesis that gave way."""
 
     kind: Literal["a", "b", "replaced"] = Field(
@@ -93,21 +102,47 @@ class SpanEvidence(Evidence):
 
 
 class FtcNull(Message):
-    """What random spans of the same type do in the place of the explanation's span."""
+    """What random phrases do in the place of the explanation's."""
 
-    draws: int = Field(ge=1, description="random substitutions, M")
+    kind: PhraseNull = Field(
+        default="any",
+        description="`phrases`: of the same type, and the premise holds as much of them; `any`: of "
+        "the same type",
+    )
+    placements: int | None = Field(
+        default=None, ge=1, description="other phrases that there are; null in earlier results"
+    )
+    draws: int = Field(ge=1, description="random substitutions, M; distinct")
+    win_rate_draws: int | None = Field(
+        default=None,
+        ge=1,
+        description="of these, the first ones, that the win rate rests on, so that it does not "
+        "depend on where the draws stopped",
+    )
+    exact: bool | None = Field(
+        default=None, description="whether these are all phrases that there are"
+    )
+    premise_overlap: Share | None = Field(
+        default=None,
+        description="share of the content words of the explanation's phrase that the premise "
+        "holds; of `phrases` all random ones are of its class: none, at most half, more, all",
+    )
     statistic: Literal["w_normalized"] = "w_normalized"
     observed: float = Field(ge=0, le=1, description="of the counterfactual")
     mean: float = Field(ge=0, le=1, description="over the draws")
     sd: float | None = Field(ge=0, description="over the draws (n - 1); null for a single draw")
     win_rate: Share = Field(description="draws that score lower, ties half; chance is 0.5")
     p_value: float = Field(gt=0, le=1, description="one-sided: a draw scores as high")
+    attainable_p: float | None = Field(
+        default=None, gt=0, le=1, description="the least p that could have come"
+    )
+    ties: Share | None = Field(default=None, description="draws that score the same")
     histogram: Histogram | None = Field(
         default=None, description="of the draws' scores; null in results of before it was counted"
     )
 
 
-class Counterfactual(Message):
+class FtcCounterfactual(Message):
     """A hypothesis made from the explanation, what should follow, and what the model says."""
 
     kind: Kind = Field(
@@ -115,12 +150,12 @@ class Counterfactual(Message):
         "hypothesis that states A without B, and the one that states B"
     )
     text: str
-    target: Distribution = Field(description="what the explanation's logic demands")
-    answer: Distribution = Field(description="the model's probabilities")
+    target: FtcDistribution = Field(description="what the explanation's logic demands")
+    answer: FtcDistribution = Field(description="the model's probabilities")
     predicted: NliLabel | None = Field(description="its label; null where two labels tie")
-    satisfaction: Satisfaction
+    satisfaction: FtcSatisfaction
     floored: bool = Field(description="whether epsilon stood in for a smaller probability in k")
-    blank_premise: Satisfaction | None = Field(
+    blank_premise: FtcSatisfaction | None = Field(
         description="the same with an empty premise: what the hypothesis alone gives away"
     )
     null: FtcNull | None = Field(description="null where undefined; see `warnings`")
@@ -129,12 +164,12 @@ class Counterfactual(Message):
 class FtcBaselines(Message):
     """What answers without any explanation earn on the same targets."""
 
-    always_entailment: Satisfaction = Field(description="a model that always says entailment")
-    uniform: Satisfaction = Field(description="a model that says one third each")
-    unedited: Satisfaction | None = Field(
+    always_entailment: FtcSatisfaction = Field(description="a model that always says entailment")
+    uniform: FtcSatisfaction = Field(description="a model that says one third each")
+    unedited: FtcSatisfaction | None = Field(
         description="the model's answer to the hypothesis as sent; null where no model was called"
     )
-    blank_premise: Satisfaction | None = Field(
+    blank_premise: FtcSatisfaction | None = Field(
         description="the model's answer to the counterfactuals without the premise"
     )
     null_win_rate: Share | None = Field(
@@ -143,9 +178,16 @@ class FtcBaselines(Message):
     null_p_value: float | None = Field(
         gt=0, le=1, description="of the mean over the counterfactuals, draw by draw"
     )
+    null_attainable_p: float | None = Field(
+        default=None,
+        gt=0,
+        le=1,
+        description="the least that null_p_value could have been: above 0.05 chance cannot be "
+        "ruled out, whatever the explanation",
+    )
 
 
-class Extraction(Message):
+class FtcExtraction(Message):
     """How the counterfactuals came about."""
 
     extractor: Literal["rules", "llm", "supplied"]
@@ -160,29 +202,29 @@ class Extraction(Message):
     )
 
 
-class FtcReport(Report):
+class FtcResult(Report):
     """Higher is better. An explanation without a usable counterfactual is abstained from."""
 
     range: tuple[float, float] = (0.0, 1.0)
     components: FtcComponents
-    evidence: tuple[SpanEvidence, ...]
+    evidence: tuple[FtcSpanEvidence, ...]
     control: FtcBaselines | None
     label: NliLabel | None = Field(
         description="the explained label: as sent, else the model's own; null where that was not "
         "asked"
     )
     label_source: Literal["request", "model"]
-    original: Distribution | None = Field(
+    original: FtcDistribution | None = Field(
         description="the model's answer to the hypothesis as sent; null where no model was called"
     )
     abstained: Annotated[str, Word] | None = Field(
         description="why there is no score; null where there is one"
     )
-    extraction: Extraction
-    counterfactuals: tuple[Counterfactual, ...] = Field(max_length=2)
+    extraction: FtcExtraction
+    counterfactuals: tuple[FtcCounterfactual, ...] = Field(max_length=2)
 
 
-class Simulation(Message):
+class FtcSimulation(Message):
     """What a simulator, trained with explanations, takes the model's label to be."""
 
     from_input: NliLabel = Field(description="shown premise and hypothesis")
@@ -192,7 +234,7 @@ class Simulation(Message):
     )
 
 
-class Perturbation(Message):
+class FtcPerturbation(Message):
     """The same item with noise on the model's input embeddings."""
 
     variance: float = Field(ge=0, le=1e6, description="of the zero-mean Gaussian noise")
@@ -204,11 +246,11 @@ class Perturbation(Message):
     )
 
 
-class Study(Message):
+class FtcStudy(Message):
     """Extra observations about the item."""
 
-    simulation: Simulation | None = None
-    perturbations: tuple[Perturbation, ...] = Field(default=(), max_length=32)
+    simulation: FtcSimulation | None = None
+    perturbations: tuple[FtcPerturbation, ...] = Field(default=(), max_length=32)
     human_labels: dict[Kind, Votes] = Field(
         default_factory=dict, description="people's labels of (premise, counterfactual)"
     )
@@ -229,7 +271,7 @@ class FtcScores(Message):
     geometric_mean_p: float | None = Field(description="exp(mean k - 1)")
 
 
-class CaseScores(Message):
+class FtcCaseScores(Message):
     """One row of the table: an original label, of neutral also each of its counterfactuals."""
 
     case: Case
@@ -242,7 +284,7 @@ class CaseScores(Message):
     null_win_rate: Interval = Field(description="mean over results; chance is 0.5")
 
 
-class BaselineScores(Message):
+class FtcBaselineScores(Message):
     """What an answer that has not seen the explanation earns, over the covered results."""
 
     name: Literal["always_entailment", "majority", "uniform", "unedited", "blank_premise"]
@@ -252,7 +294,7 @@ class BaselineScores(Message):
     w_normalized: float
 
 
-class Las(Message):
+class FtcLas(Message):
     """Leakage-adjusted simulatability (Hase et al., 2020)."""
 
     las: Interval = Field(description="mean of the two groups, [-1, 1]")
@@ -262,7 +304,7 @@ class Las(Message):
     of_not_leaking: int
 
 
-class Lra(Message):
+class FtcLra(Message):
     """Label-rationale association (Wiegreffe et al., 2020) at one strength of noise."""
 
     variance: float
@@ -270,7 +312,7 @@ class Lra(Message):
     stability: Interval = Field(description="both stable or both not; null without `simulated`")
 
 
-class Simulatability(Message):
+class FtcSimulatability(Message):
     """Do scores tell where people agree with the model's label of the counterfactual?"""
 
     case: Case
@@ -287,7 +329,7 @@ class Simulatability(Message):
     dropped: int = Field(description="counterfactuals whose votes tie")
 
 
-class InputScores(Message):
+class FtcInputScores(Message):
     """Explanations that were generated from these inputs."""
 
     inputs: Inputs
@@ -299,25 +341,68 @@ class InputScores(Message):
     )
 
 
+UnexplainedAnswer = Literal[
+    "always_entailment",
+    "always_neutral",
+    "always_contradiction",
+    "uniform",
+    "unedited",
+    "blank_premise",
+]
+
+
+class FtcSkill(Message):
+    """What the explanations earn beyond the best answer that has not seen them, on one label, or on
+    the three, each alike."""
+
+    label: Literal["macro", "entailment", "neutral", "contradiction"]
+    skill: float | None = Field(
+        le=1,
+        description="(score - baseline_score) / (1 - baseline_score): 1 perfect, 0 no better, "
+        "negative worse; null where less than 0.05 is left above the baseline, see `reason`",
+    )
+    score: float = Field(ge=0, le=1, description="mean w_normalized of the covered results")
+    baseline: UnexplainedAnswer = Field(description="the best answer without the explanation")
+    baseline_score: float = Field(ge=0, le=1, description="its mean on the same targets")
+    difference: Interval = Field(
+        description="score - baseline_score, paired, with its interval over texts, [-1, 1]"
+    )
+    p_value: PValue | None = Field(
+        description="that the mean difference is 0, two-sided, by sign flips of whole texts"
+    )
+    reason: Annotated[str, Word] | None = Field(description="why skill is null")
+
+
 class FtcBatchReport(BatchReport):
     """Never pooled blindly: a row a label, then macro and micro."""
 
+    skill: tuple[FtcSkill, ...] = Field(
+        default=(), description="the headline; empty where no result has a score"
+    )
+    gain: Interval | None = Field(
+        default=None,
+        description="mean over the labels' means of `gain`: w_normalized less that of random "
+        "phrases; chance is 0",
+    )
     coverage: Interval = Field(description="share of results that have a score")
-    cases: tuple[CaseScores, ...]
+    cases: tuple[FtcCaseScores, ...]
     macro: FtcScores = Field(description="mean of the original labels' means; the headline")
     micro: FtcScores = Field(description="mean over results")
-    baselines: tuple[BaselineScores, ...]
+    baselines: tuple[FtcBaselineScores, ...]
     null_win_rate: Interval
-    null_significant: Interval = Field(description="share of results with p <= 0.05")
+    null_significant: Interval = Field(
+        description="share of results with p <= 0.05, of those that could have reached it (`of`: "
+        "how many); 0.05 is expected by chance"
+    )
     rules: dict[str, int] = Field(description="pattern that fired → results")
     transformations: dict[str, int] = Field(description="how the hypothesis changed → results")
     abstentions: dict[str, int] = Field(description="reason → results")
-    las: Las | None = Field(description="null unless results bring `study.simulation`")
-    lra: tuple[Lra, ...] = Field(description="empty unless results bring `study.perturbations`")
-    simulatability: tuple[Simulatability, ...] = Field(
+    las: FtcLas | None = Field(description="null unless results bring `study.simulation`")
+    lra: tuple[FtcLra, ...] = Field(description="empty unless results bring `study.perturbations`")
+    simulatability: tuple[FtcSimulatability, ...] = Field(
         description="empty unless results bring `study.human_labels`"
     )
-    sensitivity: tuple[InputScores, ...] = Field(
+    sensitivity: tuple[FtcInputScores, ...] = Field(
         description="empty unless results bring `study.inputs`"
     )
 

@@ -11,45 +11,32 @@ import numpy as np
 
 from services.ftc import kernel
 from services.ftc.contract import FtcRequest
-from services.ftc.hypotheses import FtcHypotheses, target
 from services.ftc.kernel import Floats
 from services.ftc.model_calls import FtcCollected
+from services.ftc.nulls import RandomPhrases, draws_of, stages_of
 from services.ftc.report import (
     LABELS,
-    Counterfactual,
-    Distribution,
     FtcBaselines,
     FtcComponents,
+    FtcCounterfactual,
+    FtcDistribution,
     FtcNull,
-    Satisfaction,
+    FtcSatisfaction,
 )
 from shared.errors import DegenerateInput
 from shared.estimates import histogram_of
 from shared.statistics import ranks
 
 
-def distribution(row: Floats) -> Distribution:
+def distribution(row: Floats) -> FtcDistribution:
     """(3,) probabilities as a message."""
-    return Distribution(**dict(zip(LABELS, row.tolist(), strict=True)))
+    return FtcDistribution(**dict(zip(LABELS, row.tolist(), strict=True)))
 
 
-def targets_of(request: FtcRequest, derived: FtcHypotheses) -> Floats:
-    """(N, 3): the logic's own, or the distributions that were sent."""
-    rows = []
-    for hypothesis in derived.hypotheses:
-        sent = request.targets.get(hypothesis.kind)
-        if sent is not None:
-            row = np.array([sent.entailment, sent.neutral, sent.contradiction])
-            rows.append(row / row.sum())
-        else:
-            rows.append(np.eye(3)[LABELS.index(target(derived.label, hypothesis.kind))])
-    return np.array(rows).reshape(-1, 3)
-
-
-def satisfaction(request: FtcRequest, answers: Floats, targets: Floats) -> Satisfaction:
+def satisfaction(request: FtcRequest, answers: Floats, targets: Floats) -> FtcSatisfaction:
     """Means over the rows, each (N, 3)."""
     k = float(np.mean(kernel.k(answers, targets, request.epsilon)))
-    return Satisfaction(
+    return FtcSatisfaction(
         delta=float(np.mean(kernel.delta(answers, targets))),
         k=k,
         w=float(np.mean(kernel.w(answers, targets, request.alpha))),
@@ -60,12 +47,12 @@ def satisfaction(request: FtcRequest, answers: Floats, targets: Floats) -> Satis
 
 def counterfactual(
     request: FtcRequest, collected: FtcCollected, targets: Floats, place: int
-) -> Counterfactual:
+) -> FtcCounterfactual:
     hypothesis = collected.derived.hypotheses[place]
     targets = targets[[place]]
     answers, blank = collected.answers[[place]], collected.blank
     likeliest = np.flatnonzero(answers[0] >= answers[0].max() - ranks.TIE)
-    return Counterfactual(
+    return FtcCounterfactual(
         kind=hypothesis.kind,
         text=hypothesis.text,
         target=distribution(targets[0]),
@@ -74,40 +61,62 @@ def counterfactual(
         satisfaction=satisfaction(request, answers, targets),
         floored=bool(kernel.floored(answers, targets, request.epsilon)[0]),
         blank_premise=None if blank is None else satisfaction(request, blank[[place]], targets),
-        null=_null(request, answers, targets, collected.nulls[place]),
+        null=_null(
+            request,
+            float(kernel.w_normalized(answers, targets, request.alpha)[0]),
+            _null_scores(request, collected.nulls[place], targets[0]),
+            hypothesis.random,
+        ),
     )
 
 
-def _null(request: FtcRequest, answers: Floats, targets: Floats, null: Floats) -> FtcNull | None:
-    if not len(null):
+def _null(
+    request: FtcRequest, observed: float, scores: Floats, random: RandomPhrases
+) -> FtcNull | None:
+    """observed: w_normalized of the counterfactual. scores: (M,) the same of the random phrases."""
+    if not scores.size:
         return None
-    observed = float(kernel.w_normalized(answers, targets, request.alpha)[0])
-    scores = _null_scores(request, null, targets[0])
-    win_rate, p_value = _rank(observed, scores)
+    win_rate, p_value = _rank(request, observed, scores)
     return FtcNull(
+        kind=random.kind,
+        placements=random.placements,
         draws=scores.size,
+        win_rate_draws=first_block(request, scores).size,
+        exact=scores.size == random.placements,
+        premise_overlap=random.premise_overlap,
         observed=observed,
         mean=float(np.mean(scores)),
         sd=float(np.std(scores, ddof=1)) if scores.size > 1 else None,
         win_rate=win_rate,
         p_value=p_value,
+        attainable_p=ranks.attainable_p(min(draws_of(request), random.placements)),
+        ties=ranks.tie_rate(observed, scores),
         histogram=histogram_of(scores),
     )
 
 
-def _rank(observed: float, scores: Floats) -> tuple[float, float]:
+def _rank(request: FtcRequest, observed: float, scores: Floats) -> tuple[float, float]:
     """(win rate, one-sided p) among at least one random substitution."""
-    win_rate, p_value = ranks.win_rate(observed, scores), ranks.p_value(observed, scores)
-    if win_rate is None or p_value is None:
+    win_rate = ranks.win_rate(observed, first_block(request, scores))
+    if win_rate is None:
         raise DegenerateInput("there is no random substitution to compare with")
-    return win_rate, p_value
+    extreme, stages = ranks.reaching(observed, scores), stages_of(request)
+    if stages is None:
+        return win_rate, float((1 + np.count_nonzero(extreme)) / (1 + scores.size))
+    return win_rate, stages.p_value(extreme)
+
+
+def first_block(request: FtcRequest, scores: Floats) -> Floats:
+    """The draws that the win rate rests on."""
+    stages = stages_of(request)
+    return scores if stages is None else scores[: stages.first]
 
 
 def _null_scores(request: FtcRequest, null: Floats, target_row: Floats) -> Floats:
     return kernel.w_normalized(null, np.tile(target_row, (len(null), 1)), request.alpha)
 
 
-def components_of(made: Sequence[Counterfactual]) -> FtcComponents:
+def components_of(made: Sequence[FtcCounterfactual]) -> FtcComponents:
     """Means over the counterfactuals: of [A] and [B] for neutral, of the only one else."""
     found = [one.satisfaction for one in made]
     if not found:
@@ -119,7 +128,14 @@ def components_of(made: Sequence[Counterfactual]) -> FtcComponents:
         w=float(np.mean([one.w for one in found])),
         w_normalized=float(np.mean([one.w_normalized for one in found])),
         geometric_mean_p=kernel.geometric_mean_p(k),
+        gain=_gain(made),
     )
+
+
+def _gain(made: Sequence[FtcCounterfactual]) -> float | None:
+    """What the counterfactuals earn beyond their random phrases; None where none has any."""
+    nulls = [one.null for one in made if one.null is not None]
+    return float(np.mean([null.observed - null.mean for null in nulls])) if nulls else None
 
 
 def baselines(request: FtcRequest, collected: FtcCollected, targets: Floats) -> FtcBaselines:
@@ -131,7 +147,7 @@ def baselines(request: FtcRequest, collected: FtcCollected, targets: Floats) -> 
         if len(null)
     ]
     together = min((null.size for _, null in nulls), default=0)
-    rates = [_rank(*one)[0] for one in nulls]
+    rates = [_rank(request, *one)[0] for one in nulls]
     return FtcBaselines(
         always_entailment=satisfaction(request, np.tile(np.eye(3)[0], (count, 1)), targets),
         uniform=satisfaction(request, np.full((count, 3), 1 / 3), targets),
@@ -140,10 +156,19 @@ def baselines(request: FtcRequest, collected: FtcCollected, targets: Floats) -> 
         else satisfaction(request, np.tile(original, (count, 1)), targets),
         blank_premise=None if blank is None else satisfaction(request, blank, targets),
         null_win_rate=float(np.mean(rates)) if rates else None,
-        null_p_value=ranks.p_value(
+        null_p_value=_rank(
+            request,
             float(np.mean([score for score, _ in nulls])),
             np.mean([null[:together] for _, null in nulls], axis=0),
-        )
+        )[1]
         if nulls
         else None,
+        null_attainable_p=_attainable(request, collected) if nulls else None,
     )
+
+
+def _attainable(request: FtcRequest, collected: FtcCollected) -> float:
+    """Of the mean over the counterfactuals that have a null."""
+    drawn = zip(collected.derived.hypotheses, collected.nulls, strict=True)
+    placements = [one.random.placements for one, null in drawn if len(null)]
+    return ranks.attainable_p(min(draws_of(request), *placements))

@@ -1,10 +1,12 @@
-"""The three variants of FTC: the patterns that extract, and the W that is the score."""
+"""The three variants of FTC: the patterns that extract, the W that is the score, the null."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Literal
 
+from services.ftc.contract import DRAWS
+from services.ftc.report import PhraseNull
 from shared.contracts import Variant
 
 
@@ -12,11 +14,21 @@ from shared.contracts import Variant
 class FtcVariant:
     printed_patterns: bool  # the paper's patterns alone, as printed
     score: Literal["w", "w_normalized"]
+    null: PhraseNull = "any"  # what random phrases share with the explanation's
+    draws: int = DRAWS["paper"]  # at most
+    first: int | None = None  # draws that settle p where enough reach it; None: all are made
+    exceedances: int = 5  # as many
     warnings: tuple[str, ...] = ()
 
 
 VARIANTS: dict[Variant, FtcVariant] = {
-    "robust": FtcVariant(printed_patterns=False, score="w_normalized"),
+    "robust": FtcVariant(
+        printed_patterns=False,
+        score="w_normalized",
+        null="phrases",
+        draws=DRAWS["robust"],
+        first=39,
+    ),
     "paper": FtcVariant(printed_patterns=True, score="w"),
     "reference": FtcVariant(
         printed_patterns=True,

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from services.ftc.report import FtcReport
-from shared.page_text import Tone, Verdict
+from services.ftc.report import FtcResult
+from shared.contracts import Finding
+from shared.page_text import Tone, Verdict, finding
 
 UNUSUAL = 0.05  # a p-value above it is what chance does too
 
 
-def verdict(report: FtcReport) -> Verdict:
+def verdict(report: FtcResult) -> Verdict:
     """The report in words, with what random phrases would do."""
     made = report.counterfactuals
     if report.abstained is not None or not made:
@@ -17,16 +18,23 @@ def verdict(report: FtcReport) -> Verdict:
     return Verdict(sentence, tone, _chance(report))
 
 
-def _borne_out(report: FtcReport) -> tuple[str, Tone]:
+def _borne_out(report: FtcResult) -> tuple[str, Tone]:
     made = report.counterfactuals
     borne_out = sum(one.satisfaction.delta == 1 for one in made)
     if borne_out == 0:
         return "The model does not answer as the explanation demands.", "bad"
     if borne_out < len(made):
         return "The model answers one of two counterfactuals as the explanation demands.", "neutral"
-    p_value = report.control.null_p_value if report.control else None
-    if p_value is None:
+    control = report.control
+    p_value = control.null_p_value if control else None
+    if control is None or p_value is None:
         return "The model answers as the explanation demands; chance is not known.", "neutral"
+    if (control.null_attainable_p or 0) > UNUSUAL:
+        return (
+            "The model answers as the explanation demands; chance cannot be ruled out, since too "
+            "few other phrases can be compared with.",
+            "neutral",
+        )
     if p_value > UNUSUAL:
         return (
             "The model answers as the explanation demands, but random phrases do about as well.",
@@ -35,17 +43,25 @@ def _borne_out(report: FtcReport) -> tuple[str, Tone]:
     return "The model answers as the explanation demands, and random phrases do worse.", "good"
 
 
-def _chance(report: FtcReport) -> str | None:
+def _chance(report: FtcResult) -> str | None:
     control = report.control
     if control is None or control.null_win_rate is None or control.null_p_value is None:
         return None
+    least = control.null_attainable_p
+    could = "" if least is None else f" (the least that it could be: {least:.2g})"
     return (
-        f"Against random phrases of the same type in the same place it wins "
-        f"{control.null_win_rate:.0%} (chance: 50%), p = {control.null_p_value:.2g}."
+        f"Against {_phrases(report)} in the same place it wins {control.null_win_rate:.0%} "
+        f"(chance: 50%), p = {control.null_p_value:.2g}{could}."
     )
 
 
-def score_in_words(report: FtcReport) -> str | None:
+def _phrases(report: FtcResult) -> str:
+    kinds = {one.null.kind for one in report.counterfactuals if one.null}
+    matched = "random phrases of the same type that the premise supports as much"
+    return matched if kinds == {"phrases"} else "random phrases of the same type"
+
+
+def score_in_words(report: FtcResult) -> str | None:
     """What the score is, and what a model that knows nothing and random phrases would have."""
     control = report.control
     if report.score is None or control is None:
@@ -60,7 +76,7 @@ def score_in_words(report: FtcReport) -> str | None:
     )
 
 
-def _of_w(report: FtcReport, mean: str, uniform: float) -> str:
+def _of_w(report: FtcResult, mean: str, uniform: float) -> str:
     """W as printed has a floor that depends on what is demanded."""
     head = f"The score is W{mean}: 1 less the distance of the answer from what is demanded"
     would = f"a uniform model would have {uniform:.2f} here"
@@ -74,9 +90,14 @@ def _of_w(report: FtcReport, mean: str, uniform: float) -> str:
     )
 
 
-def _random(report: FtcReport) -> str:
+def _random(report: FtcResult) -> str:
     """The mean of the random phrases, where every counterfactual has some."""
     means = [one.null.mean for one in report.counterfactuals if one.null is not None]
     if not means or len(means) < len(report.counterfactuals):
         return ""
     return f", random phrases {sum(means) / len(means):.2f}"
+
+
+def in_a_word(report: FtcResult) -> Finding:
+    """The five words that every metric has, for its own."""
+    return finding(report, verdict(report))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import Annotated, TypeVar
+from typing import Annotated, Any, TypeVar
 
 from fastapi import Depends, Request, Security
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
@@ -27,6 +27,8 @@ from shared.ledger.keys import Key, Scope
 from shared.ledger.webhooks import UnknownEndpoint
 
 ASKED_AGAIN_SECONDS = 5.0  # a look comes every 2 s: a revoked key sees nothing ten seconds later
+
+SCOPES: dict[Callable[..., Any], tuple[Scope, ...]] = {}  # of each dependency made by `needs`
 
 T = TypeVar("T")
 Look = Callable[[], Awaitable[T]]
@@ -61,6 +63,7 @@ def needs(*scopes: Scope) -> Callable[..., Awaitable[Caller]]:
             raise Forbidden(f"this key lacks the scope {' or '.join(scopes)}")
         return caller
 
+    SCOPES[caller_of] = scopes
     return caller_of
 
 
@@ -122,6 +125,11 @@ def require_owned(connection: Connection, asked: JobRequest, tenant: str) -> Non
             raise BadInput(error.detail, pointer="/webhook") from None
     if isinstance(asked, BatchReportRequest):
         batch_lines.require_owned(connection, tenant, asked.batch, asked.jobs or ())
+        if asked.against is not None:
+            other = asked.against
+            batch_lines.require_owned(
+                connection, tenant, other.batch, other.jobs or (), place="/against"
+            )
 
 
 async def viewer(request: Request, gateway: Gateway) -> Caller:

@@ -11,11 +11,11 @@ import io
 import unicodedata
 from collections.abc import Iterable, Iterator
 from types import UnionType
-from typing import Any, Union, get_args, get_origin
+from typing import Any, Literal, Union, get_args, get_origin
 
 from sqlalchemy import Engine
 
-from shared.contracts import Message, Report
+from shared.contracts import Message, Report, Word, hint_of
 from shared.ledger import batch_lines
 from shared.ledger.batch_lines import EndedLine
 from shared.ledger.batches import Batch
@@ -26,6 +26,7 @@ LINES_AT_ONCE = 500
 FIRST = ("custom_id", "line", "job", "status", "score")
 LAST = ("warnings", "error")
 PARTS = ("components", "control")
+COUNT = "count"  # the column of a list
 SCALARS = (bool, int, float, str)
 FORMULA = frozenset("=+-@")  # OWASP, "CSV injection"; full-width and small forms count too
 BREAKS = frozenset("\t\r\n")
@@ -52,27 +53,45 @@ def written(engine: Engine, batch: Batch, contract: ServiceContract | None) -> I
 
 def numbers_of(report: type[Message]) -> list[tuple[str, ...]]:
     """The paths of all single values in the components and the control of such a report, then of
-    its metric's own numbers and fixed words beside them: no text of a caller is among those.
-
-    Lists and dictionaries have no columns of their own: their length differs from line to line.
+    its metric's own numbers and words beside them, and of what is within those; of a list of
+    evidence how much there is of it. No text of a caller is among them.
     """
     return [
         path
         for part in PARTS
         if part in report.model_fields
         for path in _paths(report.model_fields[part].annotation, (part,))
-    ] + [(name,) for name in _own_values(report)]
+    ] + list(_own_values(report))
 
 
-def _own_values(report: type[Message]) -> Iterator[str]:
+def _own_values(report: type[Message]) -> Iterator[tuple[str, ...]]:
     """What every report has is in columns of its own, or about the whole batch."""
     if not issubclass(report, Report):
         return
     for name, field in report.model_fields.items():
-        kinds = _alternatives(field.annotation)
-        fixed = bool(kinds) and str not in kinds and all(map(_is_scalar, kinds))
-        if fixed and name not in Report.model_fields:
-            yield name
+        if name not in Report.model_fields:
+            yield from _own_paths(hint_of(field), (name,))
+
+
+def _own_paths(hint: Any, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    """Of numbers and words of our own; of a dictionary where its keys are known beforehand."""
+    kinds = _alternatives(hint, kept=Word)
+    if kinds and all(kind is Word or (kind is not str and _is_scalar(kind)) for kind in kinds):
+        yield path
+    for kind in kinds:
+        if isinstance(kind, type) and kind is not Word and issubclass(kind, Message):
+            for name, field in kind.model_fields.items():
+                yield from _own_paths(hint_of(field), (*path, name))
+        elif get_origin(kind) is tuple and _holds_messages(kind):
+            yield (*path, COUNT)
+        elif get_origin(kind) is dict and get_origin(get_args(kind)[0]) is Literal:
+            for key in get_args(get_args(kind)[0]):
+                yield from _own_paths(get_args(kind)[1], (*path, key))
+
+
+def _holds_messages(several: Any) -> bool:
+    one = _alternatives(get_args(several)[0])
+    return bool(one) and all(isinstance(kind, type) and issubclass(kind, Message) for kind in one)
 
 
 def _paths(kind: Any, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
@@ -86,12 +105,14 @@ def _paths(kind: Any, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
             return
 
 
-def _alternatives(kind: Any) -> list[Any]:
-    """What a value of this kind may be, but for null."""
+def _alternatives(kind: Any, kept: type | None = None) -> list[Any]:
+    """What a value of this kind may be, but for null. kept: a mark that stands for its kind."""
     while hasattr(kind, "__metadata__"):  # Annotated
+        if kept is not None and kept in kind.__metadata__:
+            return [kept]
         kind = kind.__origin__
     if get_origin(kind) in (Union, UnionType):
-        return [one for part in get_args(kind) for one in _alternatives(part)]
+        return [one for part in get_args(kind) for one in _alternatives(part, kept)]
     return [] if kind is type(None) else [kind]
 
 
@@ -118,6 +139,8 @@ def _row(line: EndedLine, columns: list[tuple[str, ...]], batch: Batch) -> list[
 
 def _at(result: Any, path: tuple[str, ...]) -> Any:
     for name in path:
+        if name == COUNT and isinstance(result, list):
+            return len(result)
         if not isinstance(result, dict):
             return None
         result = result.get(name)

@@ -1,22 +1,70 @@
-"""The API's description: FastAPI's own, with the contracts' request schemas added."""
+"""The API's description, `/openapi.json`: OpenAPI 3.1.0 that generators and linters take as it is.
+
+FastAPI's own, with the messages of every metric, headers, scopes, streams, webhooks and examples;
+nothing else edits it. Operations are stable: `tests/gateway/operations.txt` lists them.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from fastapi import FastAPI
+from fastapi.dependencies.models import Dependant
 from fastapi.openapi.utils import get_openapi
-from pydantic.json_schema import models_json_schema
+from fastapi.routing import APIRoute, iter_route_contexts
+from pydantic import BaseModel
 
+from services.gateway import event_views, job_views, openapi_schemas
+from services.gateway.auth import SCOPES
+from services.gateway.openapi_examples import with_example
+from services.gateway.openapi_schemas import Json
 from services.gateway.refusals import MEDIA_TYPE
 from services.gateway.routes.batches import BatchRequest
 from services.gateway.routes.bulk import JobIds, bulk_request
 from services.gateway.routes.webhooks import EndpointChange, EndpointRequest, RotationRequest
+from services.gateway.views import TEMPLATE, ProblemView
 from services.registry import every_contract, metrics
-from shared.contracts import Message
 
 OTHER_REQUESTS = (BatchRequest, EndpointRequest, EndpointChange, RotationRequest, JobIds)
-TEMPLATE = "#/components/schemas/{model}"
+OPENAPI_VERSION = "3.1.0"
+KEY: list[dict[str, list[str]]] = [{"key": []}]
+METHODS = ("get", "put", "post", "delete", "patch")
+SERVER = {"url": "/", "description": "the service that gave you this file"}
+LICENSE = {"name": "Apache-2.0", "identifier": "Apache-2.0"}
+CONTACT = {"name": "Touchstone", "url": "https://touchstone.dev"}
+TAGS = {
+    "scores": "Score explanations, one by one or up to 1,000 in a call.",
+    "jobs": "What was asked for, and what came of it.",
+    "batches": "Score every line of a file.",
+    "files": "What batches read and write.",
+    "reports": "Sums over many results, with intervals.",
+    "models": "The configured models, how they are, and questions to one of them.",
+    "webhooks": "Addresses of yours that are told what has ended.",
+    "health": "Whether the service is alive and ready.",
+}
+HEADERS: dict[str, tuple[str, Json]] = {
+    "x-request-id": ("the request's id, in every log line about it", {"type": "string"}),
+    "x-touchstone-version": ("of the service", {"type": "string"}),
+    "Location": ("where the job is", {"type": "string"}),
+    "Retry-After": ("seconds to wait before asking again", {"type": "integer", "minimum": 0}),
+    "Preference-Applied": ("`wait=N`, the seconds of `Prefer` in force", {"type": "string"}),
+    "Idempotent-Replayed": ("`true`: the answer to an earlier call", {"type": "string"}),
+    "RateLimit": ("what is left (draft-ietf-httpapi-ratelimit-headers)", {"type": "string"}),
+    "RateLimit-Policy": ("requests a key may make in a minute", {"type": "string"}),
+}
+HEADER = "#/components/headers/"
+LIMITED = ("RateLimit", "RateLimit-Policy")
+SIGNED = {
+    "webhook-id": "the same at every attempt: take it to see a repetition",
+    "webhook-timestamp": "of this attempt, unix seconds",
+    "webhook-signature": "`v1,` and base64, one for each secret in force (Standard Webhooks)",
+}
+RECEIVED = {
+    "2XX": "it has arrived",
+    "410": "the endpoint is disabled: nothing is sent there any more",
+    "429": "it is tried again later, not before `Retry-After`",
+}
 
 
 def install(app: FastAPI) -> None:
@@ -24,47 +72,142 @@ def install(app: FastAPI) -> None:
 
     def schema() -> dict[str, Any]:
         if app.openapi_schema is None:
-            app.openapi_schema = _described(app)
+            app.openapi_schema = described(app)
         return app.openapi_schema
 
     app.openapi = schema  # type: ignore[method-assign]
 
 
-def _described(app: FastAPI) -> dict[str, Any]:
-    described = get_openapi(
+def described(app: FastAPI) -> Json:
+    """The whole description, made anew."""
+    made = get_openapi(
         title=app.title,
         version=app.version,
+        openapi_version=OPENAPI_VERSION,
         summary=app.summary,
         description=app.description,
+        license_info=LICENSE,
+        contact=CONTACT,
+        servers=[SERVER],
+        tags=[{"name": name, "description": says} for name, says in TAGS.items()],
         routes=app.routes,
-        tags=app.openapi_tags,
     )
-    asked: list[type[Message]] = [
+    made["security"] = KEY
+    found = [context.original_route for context in iter_route_contexts(app.routes)]
+    routes = {route.operation_id: route for route in found if isinstance(route, APIRoute)}
+    for _, operation in operations(made):
+        _complete(operation, routes[operation["operationId"]])
+    made["webhooks"] = {event: _webhook(event) for event in event_views.WEBHOOKS}
+    made["components"]["headers"] = {
+        name: {"description": says, "schema": schema} for name, (says, schema) in HEADERS.items()
+    }
+    made["components"]["schemas"] = _components(made)
+    finished = openapi_schemas.finished(made)
+    for _, operation in operations(finished):
+        with_example(operation)
+    return finished
+
+
+def operations(description: Json) -> Iterator[tuple[str, Json]]:
+    """Every operation with its path."""
+    for path, methods in description["paths"].items():
+        for method in METHODS:
+            if method in methods:
+                yield path, methods[method]
+
+
+def _components(made: Json) -> Json:
+    asked: list[type[BaseModel]] = [
         *(contract.request for contract in every_contract().values()),
         *(bulk_request(contract.request) for contract in metrics().values()),
         *OTHER_REQUESTS,
     ]
-    requests: list[tuple[type[Message], str]] = [(message, "validation") for message in asked]
-    _, definitions = models_json_schema(requests, ref_template=TEMPLATE)  # type: ignore[arg-type]
-    schemas = described.setdefault("components", {}).setdefault("schemas", {})
-    for name, definition in definitions.get("$defs", {}).items():
-        schemas.setdefault(name, definition)
-    for methods in described["paths"].values():
-        for operation in methods.values():
-            operation["responses"] = _as_problems(operation["responses"])
-    for name in ("HTTPValidationError", "ValidationError"):
-        schemas.pop(name, None)
-    return described
+    answered = [*job_views.described(), *event_views.described()]
+    others = {
+        name: schema
+        for name, schema in made["components"]["schemas"].items()
+        if name not in ("HTTPValidationError", "ValidationError")
+    }
+    return openapi_schemas.components(asked, answered, others)
 
 
-def _as_problems(responses: dict[str, Any]) -> dict[str, Any]:
+def _complete(operation: Json, route: APIRoute) -> None:
+    """Scopes, refusals and headers, which follow from the route."""
+    scopes = sorted(set(_scopes(route.dependant)))
+    if operation.pop("security", None) is None:
+        operation["security"] = []
+    says = [operation.get("description", "").partition("\n\nRaises")[0].strip()]
+    if scopes:
+        says.append(f"Needs the scope {' or '.join(f'`{scope}`' for scope in scopes)}.")
+        operation["x-scopes"] = scopes
+    operation["description"] = "\n\n".join(filter(None, says))
+    _add_refusals(operation)
+    for status, response in operation["responses"].items():
+        named = {*response.get("headers", ()), *_headers(status, operation)}
+        response["headers"] = {name: {"$ref": HEADER + name} for name in HEADERS if name in named}
+
+
+def _scopes(dependant: Dependant) -> Iterator[str]:
+    if dependant.call is not None:
+        yield from SCOPES.get(dependant.call, ())
+    for inner in dependant.dependencies:
+        yield from _scopes(inner)
+
+
+def _add_refusals(operation: Json) -> None:
     """Every error is a problem; the 422 that FastAPI adds by itself is none of ours."""
-    found = {}
+    responses = operation["responses"]
+    for status in [status for status in responses if _is_of_fastapi(responses[status])]:
+        del responses[status]
+    every = {421: "sent to another host's name", 500: "our fault; the log has it by this id"}
+    if "requestBody" in operation:
+        every[408] = "the body came too slowly"
+    for status, says in every.items():
+        responses.setdefault(str(status), {"description": says})
+    schema = {"$ref": TEMPLATE.format(model=ProblemView.__name__)}
     for status, response in responses.items():
-        schema = response.get("content", {}).get("application/json", {}).get("schema", {})
-        if schema.get("$ref", "").endswith("/HTTPValidationError"):
-            continue
         if status >= "400":
             response["content"] = {MEDIA_TYPE: {"schema": schema}}
-        found[status] = response
-    return found
+    operation["responses"] = dict(sorted(responses.items()))
+
+
+def _is_of_fastapi(response: Json) -> bool:
+    schema = response.get("content", {}).get("application/json", {}).get("schema", {})
+    return bool(schema.get("$ref", "").endswith("/HTTPValidationError"))
+
+
+def _headers(status: str, operation: Json) -> Iterator[str]:
+    named = {
+        one["name"].lower() for one in operation.get("parameters", ()) if one["in"] == "header"
+    }
+    is_success = status < "400"
+    yield "x-request-id"
+    if "security" not in operation:
+        yield from ("x-touchstone-version", *LIMITED)
+    if status in ("202", "409", "429", "503"):
+        yield "Retry-After"
+    if is_success and "prefer" in named:
+        yield "Preference-Applied"
+    if is_success and "idempotency-key" in named:
+        yield "Idempotent-Replayed"
+
+
+def _webhook(event: str) -> Json:
+    body = {"schema": {"$ref": TEMPLATE.format(model=event_views.webhook_type(event))}}
+    parameters = [
+        {"name": name, "in": "header", "required": True, "description": says,
+         "schema": {"type": "string"}}
+        for name, says in SIGNED.items()
+    ]  # fmt: skip
+    return {
+        "post": {
+            "operationId": f"receive_{event.replace('.', '_')}",
+            "tags": ["webhooks"],
+            "summary": f"You are told of `{event}`",
+            "description": "Answer within seconds; whatever else comes is tried again for a day.",
+            "security": [],
+            "parameters": parameters,
+            "requestBody": {"required": True, "content": {"application/json": body}},
+            "responses": {status: {"description": says} for status, says in RECEIVED.items()},
+        }
+    }

@@ -7,21 +7,22 @@ gateway.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from shared.contracts import Context, Message
+from services.registry import metrics
+from shared.contracts import Context
 from shared.errors import ModelState
 from shared.ledger.batches import Batch, BatchStatus
 from shared.ledger.files import File, Purpose
 from shared.ledger.jobs import Job, JobStatus
 from shared.problems import shown
 
-AnyResult = dict[str, Any]  # of whichever service: its own operation describes it
-R = TypeVar("R", bound=Message | AnyResult)
+TEMPLATE = "#/components/schemas/{model}"
 MOMENTS = (
     "created_at",
     "in_progress_at",
@@ -33,6 +34,9 @@ MOMENTS = (
     "cancelling_at",
     "cancelled_at",
 )
+
+
+ALWAYS_SENT = ConfigDict(json_schema_serialization_defaults_required=True)
 
 
 class FieldError(BaseModel):
@@ -64,6 +68,9 @@ class ProblemView(BaseModel):
     errors: list[FieldError] | None = None
     error: SdkError
     error_id: str | None = Field(default=None, description="what the log calls this failure")
+    model: str | None = Field(default=None, description="that cannot do what is asked of it")
+    ability: str | None = Field(default=None, description="that the model lacks")
+    abilities: list[str] | None = Field(default=None, description="that the model has")
     violated_policies: list[str] | None = Field(
         default=None,
         serialization_alias="violated-policies",
@@ -92,8 +99,10 @@ class JobTiming(BaseModel):
     )
 
 
-class JobView(BaseModel, Generic[R]):
-    """A job, whatever its state."""
+class JobView(BaseModel):
+    """A job, whatever its state; `job_views` adds the result that its metric has."""
+
+    model_config = ALWAYS_SENT
 
     id: str
     object: Literal["job"] = "job"
@@ -113,12 +122,13 @@ class JobView(BaseModel, Generic[R]):
     )
     metadata: dict[str, str]
     context: Context | None
-    result: R | None = Field(description="where the job succeeded")
     error: ProblemView | None = Field(description="where the job failed")
 
 
 class JobBrief(BaseModel):
     """A job in a few words; the rest is at `GET /v1/jobs/{id}`."""
+
+    model_config = ALWAYS_SENT
 
     id: str
     object: Literal["job"] = "job"
@@ -126,27 +136,12 @@ class JobBrief(BaseModel):
     status: JobStatus
 
 
-class JobBriefs(BaseModel):
-    """Jobs, in the order of their requests."""
+class JobPageView(BaseModel):
+    """A page of jobs, newest first; `job_views` adds the jobs."""
+
+    model_config = ALWAYS_SENT
 
     object: Literal["list"] = "list"
-    data: list[JobBrief]
-    has_more: Literal[False] = False
-
-
-class Jobs(BaseModel, Generic[R]):
-    """Whole jobs, in the order in which they were asked for."""
-
-    object: Literal["list"] = "list"
-    data: list[JobView[R]]
-    has_more: Literal[False] = False
-
-
-class JobList(BaseModel, Generic[R]):
-    """A page of jobs, newest first."""
-
-    object: Literal["list"] = "list"
-    data: list[JobView[R]]
     first_id: str | None
     last_id: str | None = Field(description="pass it as `after` to get the next page")
     has_more: bool
@@ -161,8 +156,18 @@ def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
     return dict(sorted(listed.items()))
 
 
+def shown_as(component: str, description: str, headers: Iterable[str] = ()) -> dict[str, Any]:
+    """An answer whose body is this component of the description, with these headers of its."""
+    content = {"application/json": {"schema": {"$ref": TEMPLATE.format(model=component)}}}
+    return {
+        "description": description,
+        "content": content,
+        "headers": {name: {} for name in headers},
+    }
+
+
 def job_view(job: Job) -> dict[str, Any]:
-    """A job's JSON. The result goes out as the worker wrote it, byte for byte."""
+    """A job's JSON."""
     return {
         "id": job.id,
         "object": "job",
@@ -178,9 +183,21 @@ def job_view(job: Job) -> dict[str, Any]:
         "waiting_for": job.waiting_for if job.status == "queued" else None,
         "metadata": job.request.get("metadata", {}),
         "context": job.request.get("context"),
-        "result": job.result,
+        "result": result_of(job),
         "error": None if job.error is None else shown(job.error, job.request_id),
     }
+
+
+def result_of(job: Job) -> dict[str, Any] | None:
+    """As the worker wrote it; one from before there were verdicts gets its own on reading."""
+    found, contract = job.result, metrics().get(job.metric)
+    if found is None or contract is None or "verdict" in found:
+        return found
+    try:
+        judged = contract.judged(contract.report.model_validate(found))
+    except ValidationError:
+        return found | {"verdict": "undecided", "reason": "An earlier version made this result."}
+    return found | {"verdict": judged.verdict, "reason": judged.reason}
 
 
 def seconds(instant: datetime | None) -> int | None:
@@ -235,8 +252,10 @@ def _job(number: int, job: Job, status: str, *, attempts: int, at: int | None) -
     return Happening(number, f"job.{status}", data)
 
 
-class FileView(BaseModel):
+class StoredFileView(BaseModel):
     """A file."""
+
+    model_config = ALWAYS_SENT
 
     id: str
     object: Literal["file"] = "file"
@@ -251,8 +270,10 @@ class FileView(BaseModel):
 class FileList(BaseModel):
     """A page of files."""
 
+    model_config = ALWAYS_SENT
+
     object: Literal["list"] = "list"
-    data: list[FileView]
+    data: list[StoredFileView]
     first_id: str | None
     last_id: str | None = Field(description="pass it as `after` to get the next page")
     has_more: bool
@@ -260,6 +281,8 @@ class FileList(BaseModel):
 
 class DeletedFile(BaseModel):
     """A file that is no more."""
+
+    model_config = ALWAYS_SENT
 
     id: str
     object: Literal["file"] = "file"
@@ -278,6 +301,8 @@ class BatchFault(BaseModel):
 class BatchFaults(BaseModel):
     """All of it; the reading stops at 100."""
 
+    model_config = ALWAYS_SENT
+
     object: Literal["list"] = "list"
     data: list[BatchFault]
 
@@ -292,6 +317,8 @@ class RequestCounts(BaseModel):
 
 class BatchView(BaseModel):
     """A batch, whatever its state. All times are unix seconds, null until it happens."""
+
+    model_config = ALWAYS_SENT
 
     id: str
     object: Literal["batch"] = "batch"
@@ -318,6 +345,8 @@ class BatchView(BaseModel):
 
 class BatchList(BaseModel):
     """A page of batches."""
+
+    model_config = ALWAYS_SENT
 
     object: Literal["list"] = "list"
     data: list[BatchView]

@@ -18,21 +18,21 @@ from services.haf.report import (
     HafBatchReport,
     HafBatchReportRequest,
     HafGroup,
-    HafReport,
+    HafIndividual,
+    HafMeans,
+    HafResult,
     HafShares,
-    Individual,
-    Means,
+    HafStagePart,
+    HafStanceScores,
     Stage,
-    StagePart,
     Stance,
-    StanceScores,
 )
 from shared.charts.engine import NOT_DRAWN
 from shared.charts.intervals import IntervalRow, interval_panels
 from shared.contracts import Interval, Plot, Scored
-from shared.estimates import BatchStatistics
+from shared.estimates import UNIT, BatchStatistics
 
-Row = Scored[HafRequest, HafReport]
+Row = Scored[HafRequest, HafResult]
 Origin = tuple[str, str]  # model, data set
 
 MIXED = "the results were scored with several variants, which are not comparable"
@@ -94,28 +94,32 @@ class _Group:
                 lambda part: part.decision is not None and part.decision.answer == "sufficient",
             ),
             irrelevant=self._shares("irrelevant", lambda part: part.irrelevant),
-            refused=self._mean(
-                "refused", lambda report: None if report.stance is None else float(report.refusal)
+            refused=self.over.share(
+                [
+                    None if row.report.stance is None else float(row.report.refusal)
+                    for row in self.rows
+                ],
+                self.over.keys(self.rows),
             ),
             by_stance=tuple(self._by_stance()),
         )
 
     def _interval(
-        self, name: str, rows: Sequence[Row], value: Callable[[HafReport], float | None]
+        self, name: str, rows: Sequence[Row], value: Callable[[HafResult], float | None]
     ) -> Interval:
         values = [value(row.report) for row in rows]
-        return self.over.mean("/".join((*self.origin, name)), values, self.over.keys(rows))
+        return self.over.mean("/".join((*self.origin, name)), values, self.over.keys(rows), UNIT)
 
-    def _mean(self, name: str, value: Callable[[HafReport], float | None]) -> Interval:
+    def _mean(self, name: str, value: Callable[[HafResult], float | None]) -> Interval:
         return self._interval(name, self.rows, value)
 
-    def _means(self, rows: Sequence[Row]) -> Means:
-        return Means(
-            **{name: self._interval(name, rows, _component(name)) for name in Means.model_fields}
+    def _means(self, rows: Sequence[Row]) -> HafMeans:
+        return HafMeans(
+            **{name: self._interval(name, rows, _component(name)) for name in HafMeans.model_fields}
         )
 
     def _within(
-        self, name: str, stage: Stage, value: Callable[[StagePart], float | None]
+        self, name: str, stage: Stage, value: Callable[[HafStagePart], float | None]
     ) -> Interval:
         """Averaged within each result over the responses of a stage, then over results."""
         return self._mean(
@@ -125,15 +129,15 @@ class _Group:
             ),
         )
 
-    def _individual(self) -> Individual:
-        return Individual(
+    def _individual(self) -> HafIndividual:
+        return HafIndividual(
             rs_decision=self._within("decision", "sufficiency", _weighted_confidence),
             rs_informativeness=self._within("new", "sufficiency", lambda p: p.informativeness),
             rn_decision=self._within("decision", "necessity", _weighted_confidence),
             rn_informativeness=self._within("new", "necessity", lambda p: p.informativeness),
         )
 
-    def _shares(self, name: str, holds: Callable[[StagePart], bool]) -> HafShares:
+    def _shares(self, name: str, holds: Callable[[HafStagePart], bool]) -> HafShares:
         stages: tuple[Stage, ...] = ("internal", "external", "sufficiency", "necessity")
         return HafShares(
             **{
@@ -142,11 +146,11 @@ class _Group:
             }
         )
 
-    def _by_stance(self) -> Iterable[StanceScores]:
+    def _by_stance(self) -> Iterable[HafStanceScores]:
         for stance in get_args(Stance):
             rows = [row for row in self.rows if row.report.stance == stance]
             if rows:
-                yield StanceScores(
+                yield HafStanceScores(
                     stance=stance,
                     results=len(rows),
                     score=self._interval("score", rows, lambda report: report.score),
@@ -154,11 +158,11 @@ class _Group:
                 )
 
 
-def _component(name: str) -> Callable[[HafReport], float | None]:
+def _component(name: str) -> Callable[[HafResult], float | None]:
     return lambda report: getattr(report.components, name)
 
 
-def _weighted_confidence(part: StagePart) -> float | None:
+def _weighted_confidence(part: HafStagePart) -> float | None:
     """w C(Y)."""
     if part.weight is None or part.decision is None or part.decision.confidence is None:
         return None
@@ -183,7 +187,7 @@ def means_chart(groups: Sequence[HafGroup]) -> Plot | None:
     shown = groups[:MOST_GROUPS]
     panels = [
         (PANELS[name], [_row(group, getattr(group.means, name)) for group in shown])
-        for name in Means.model_fields
+        for name in HafMeans.model_fields
     ]
     return interval_panels(
         panels,

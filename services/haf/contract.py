@@ -12,7 +12,8 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import ConfigDict, Discriminator, Field, Tag, model_validator
 
-from services.haf.report import HafBatchReport, HafBatchReportRequest, HafReport
+from services.haf.report import HafBatchReport, HafBatchReportRequest, HafResult
+from services.haf.verdict import in_a_word
 from shared.contracts import MAX_TEXT, Input, LanguageRequest, Message, ModelName
 from shared.models.calls import WrittenToken
 from shared.service_contract import FormField, MetricContract, SurprisingRule
@@ -38,7 +39,7 @@ Logprob = Annotated[float, Field(le=1e-4, description="natural logarithm")]
 DecisionTarget = Literal["sentence", "label"]
 
 
-class AnswerWeights(Message):
+class HafAnswerWeights(Message):
     """w_S and w_N of Eqs. 9 and 11 (section 4.3): what a decision is worth."""
 
     upheld: Weight = Field(default=1.0, description="sufficiency: sufficient; necessity: not")
@@ -54,7 +55,7 @@ class HafWeights(Message):
     uii_confidence: Weight = Field(default=0.5, description="w_c of Eq. 7")
     uei_confidence: Weight = Field(default=0.5, description="w_c of Eq. 7 for UEI")
     sufficiency_confidence: Weight = Field(default=0.5, description="of confidence in Eq. 10")
-    answers: AnswerWeights = Field(default_factory=AnswerWeights)
+    answers: HafAnswerWeights = Field(default_factory=HafAnswerWeights)
     necessity_without_reasons: Weight | None = Field(
         default=None,
         description="I_N where no reason is given, which Eq. 12 leaves undefined; absent: the "
@@ -62,7 +63,7 @@ class HafWeights(Message):
     )
 
 
-class Generation(Message):
+class HafGeneration(Message):
     """How the model is prompted; the seed is the request's."""
 
     temperature: float = Field(default=0.6, ge=0, le=5)
@@ -70,13 +71,13 @@ class Generation(Message):
     max_tokens: int = Field(default=256, ge=1, le=4_096, description="of each response")
 
 
-class OpenMessage(Message):
+class HafOpenMessage(Message):
     """An object of a server's answer; what we do not need of it is left alone."""
 
     model_config = ConfigDict(extra="ignore")
 
 
-class ChatToken(OpenMessage):
+class HafChatToken(HafOpenMessage):
     """An entry of `choices[].logprobs.content`."""
 
     token: str
@@ -86,13 +87,13 @@ class ChatToken(OpenMessage):
     )
 
 
-class ChatLogprobs(OpenMessage):
+class HafChatLogprobs(HafOpenMessage):
     """`choices[].logprobs` of a chat completion."""
 
-    content: list[ChatToken] = Field(max_length=MOST_TOKENS)
+    content: list[HafChatToken] = Field(max_length=MOST_TOKENS)
 
 
-class CompletionLogprobs(OpenMessage):
+class HafCompletionLogprobs(HafOpenMessage):
     """`choices[].logprobs` of a completion."""
 
     tokens: list[str] = Field(max_length=MOST_TOKENS)
@@ -107,18 +108,18 @@ class CompletionLogprobs(OpenMessage):
 
 def _shape(sent: Any) -> str:
     """Which of the two shapes it is meant to have, so that mistakes are named in that one only."""
-    if isinstance(sent, ChatLogprobs) or (isinstance(sent, dict) and "content" in sent):
+    if isinstance(sent, HafChatLogprobs) or (isinstance(sent, dict) and "content" in sent):
         return "chat"
     return "completion"
 
 
 Logprobs = Annotated[
-    Annotated[ChatLogprobs, Tag("chat")] | Annotated[CompletionLogprobs, Tag("completion")],
+    Annotated[HafChatLogprobs, Tag("chat")] | Annotated[HafCompletionLogprobs, Tag("completion")],
     Discriminator(_shape),
 ]
 
 
-class Response(Message):
+class HafResponse(Message):
     """What a model answered in one stage, and how likely each token was."""
 
     text: str = Field(max_length=MAX_TEXT)
@@ -143,17 +144,17 @@ class Response(Message):
         return self
 
 
-class Responses(Message):
+class HafResponses(Message):
     """The stages that the caller has; each was a conversation of its own."""
 
-    justify: Response = Field(description="to: is the text toxic, and why?")
-    internal: Response | None = Field(
+    justify: HafResponse = Field(description="to: is the text toxic, and why?")
+    internal: HafResponse | None = Field(
         default=None, description="UPHOLD-REASON: is a reason based on the text missing?"
     )
-    external: Response | None = Field(
+    external: HafResponse | None = Field(
         default=None, description="UPHOLD-REASON: is a reason beyond the text missing?"
     )
-    individual: tuple[Response | None, ...] | None = Field(
+    individual: tuple[HafResponse | None, ...] | None = Field(
         default=None,
         max_length=MOST_REASONS,
         description="UPHOLD-STANCE, one for each JUSTIFY reason in their order: asked with that "
@@ -167,7 +168,7 @@ class HafRequest(LanguageRequest):
     text: Annotated[str, Input] = Field(
         min_length=1, max_length=MAX_TEXT, description="the moderated text"
     )
-    responses: Annotated[Responses | None, Input] = Field(
+    responses: Annotated[HafResponses | None, Input] = Field(
         default=None, description="bring your own, instead of `model`: nothing is generated"
     )
     similarity: ModelName = Field(
@@ -178,7 +179,7 @@ class HafRequest(LanguageRequest):
         description="what reads decisions that the rules cannot: a judge of pairs with the "
         "label `entailment`, or a similarity; absent: `similarity`",
     )
-    generation: Generation = Field(default_factory=Generation)
+    generation: HafGeneration = Field(default_factory=HafGeneration)
     samples: int = Field(default=1, ge=1, le=16, description="generations; needs `model`")
     permute_reasons: int = Field(
         default=0, ge=0, le=8, description="other orders of the reasons to try; needs `model`"
@@ -254,7 +255,7 @@ def _of_generation(request: HafRequest) -> Iterator[Work]:
     yield Work((samples, prompts, written), certain=False)
 
 
-def _of_responses(responses: Responses, reads: int) -> Iterator[Work]:
+def _of_responses(responses: HafResponses, reads: int) -> Iterator[Work]:
     """Each statement is compared with itself without each of its tokens: its square."""
     every = [
         responses.justify,
@@ -270,13 +271,13 @@ def _of_responses(responses: Responses, reads: int) -> Iterator[Work]:
         yield Work((Size("tokens of `responses`", pairs), tokens), certain=False)
 
 
-def _tokens(response: Response) -> int:
+def _tokens(response: HafResponse) -> int:
     if response.tokens is not None:
         return len(response.tokens)
     match response.logprobs:
-        case ChatLogprobs(content=content):
+        case HafChatLogprobs(content=content):
             return len(content)
-        case CompletionLogprobs(tokens=tokens):
+        case HafCompletionLogprobs(tokens=tokens):
             return len(tokens)
     return 0
 
@@ -286,7 +287,7 @@ CONTRACT = MetricContract(
     version="1.1",
     summary="Would a rational human stand by these reasons? Confidence, diversity, sufficiency",
     request=HafRequest,
-    report=HafReport,
+    report=HafResult,
     model_kinds=("causal",),
     default_model=None,
     model_optional=True,
@@ -301,6 +302,7 @@ CONTRACT = MetricContract(
     "irrelevant",
     batch_intervals=27,
     form=(FormField(name="text", label="Text", hint="what was moderated"),),
+    finding=in_a_word,
     surprising=(
         SurprisingRule(
             name="refusal",

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from services.haf import prompts
-from services.haf.contract import HafRequest, Response, Responses
+from services.haf.contract import HafRequest, HafResponse, HafResponses
 from services.haf.parsing import ParsedResponse, ParsedStatement, Span
 from services.haf.prompts import (
     PROMPTS,
@@ -130,7 +130,7 @@ def _transcript(sample: Sample) -> Transcript:
     )
 
 
-def _provided(request: HafRequest, responses: Responses) -> Transcript:
+def _provided(request: HafRequest, responses: HafResponses) -> Transcript:
     justify = _read_provided(request, "justify", responses.justify, "justify")
     stage = individual_stage(justify.parsed.stance)
     sent = responses.individual or ()
@@ -141,7 +141,7 @@ def _provided(request: HafRequest, responses: Responses) -> Transcript:
             pointer="/responses/individual",
         )
     why = why_no_later_stage(justify)
-    given: dict[Stage, Response | None] = {
+    given: dict[Stage, HafResponse | None] = {
         "internal": responses.internal,
         "external": responses.external,
     }
@@ -164,7 +164,7 @@ def _provided(request: HafRequest, responses: Responses) -> Transcript:
 
 
 def _read_provided(
-    request: HafRequest, stage: Stage, response: Response, where: str, reason: int | None = None
+    request: HafRequest, stage: Stage, response: HafResponse, where: str, reason: int | None = None
 ) -> Exchange:
     return read_exchange(request, stage, from_response(response, f"/responses/{where}"), reason)
 

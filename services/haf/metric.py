@@ -13,17 +13,17 @@ from services.haf.conversation import converse
 from services.haf.model_calls import HafCollected, compare, model_languages
 from services.haf.parsing import DecisionVerdict
 from services.haf.report import (
-    Controls,
-    Counts,
-    DecisionPart,
     HafBatchReport,
     HafBatchReportRequest,
     HafComponents,
-    HafReport,
-    ReasonEvidence,
-    ReasonPart,
+    HafControls,
+    HafCounts,
+    HafDecisionPart,
+    HafReasonEvidence,
+    HafReasonPart,
+    HafResult,
+    HafStagePart,
     Stage,
-    StagePart,
 )
 from services.haf.scoring import (
     HafScores,
@@ -55,7 +55,7 @@ STAGES: dict[str, Stage] = {
 }  # fmt: skip
 
 
-class Haf(Metric[HafRequest, HafCollected, HafReport, HafVariant]):
+class Haf(Metric[HafRequest, HafCollected, HafResult, HafVariant]):
     """Would a rational human under ideal conditions stand by these reasons?"""
 
     contract = CONTRACT
@@ -71,8 +71,8 @@ class Haf(Metric[HafRequest, HafCollected, HafReport, HafVariant]):
         languages, unread = _ruled(request, justify)
         return model_coverage(request, languages, model_languages(request), unread)
 
-    def undefined(self, request: HafRequest, collected: Collected) -> HafReport:
-        return HafReport(
+    def undefined(self, request: HafRequest, collected: Collected) -> HafResult:
+        return HafResult(
             **self.envelope(request, collected),
             score=None,
             components=HafComponents.model_validate(dict.fromkeys(HafComponents.model_fields)),
@@ -81,13 +81,13 @@ class Haf(Metric[HafRequest, HafCollected, HafReport, HafVariant]):
             stance=None,
             refusal=False,
             stages=(),
-            counts=Counts(responses=0, reasons=0, refusals=0, irrelevant=0, tokens=0, pairs=0),
+            counts=HafCounts(responses=0, reasons=0, refusals=0, irrelevant=0, tokens=0, pairs=0),
             extras=None,
             repetition=None,
             permutation=None,
         )
 
-    def report(self, request: HafRequest, collected: HafCollected) -> HafReport:
+    def report(self, request: HafRequest, collected: HafCollected) -> HafResult:
         """Of the first generation, with the others beside it."""
         transcripts = collected.transcripts
         scores = [score_transcript(request, each, collected) for each in checking(transcripts)]
@@ -96,12 +96,12 @@ class Haf(Metric[HafRequest, HafCollected, HafReport, HafVariant]):
         if request.token_values:
             stages = with_token_values(request, first, collected.g, stages)
         score = _score(values.components)
-        return HafReport(
+        return HafResult(
             **self.envelope(request, collected, _warnings(request, first, values, score)),
             score=score,
             components=values.components,
             evidence=tuple(_evidence(part) for part in stages[0].reasons),
-            control=Controls(uniform_relevance=values.uniform, unweighted=values.unweighted),
+            control=HafControls(uniform_relevance=values.uniform, unweighted=values.unweighted),
             stance=first.stance,
             refusal=first.justify.parsed.refusal,
             stages=stages,
@@ -126,7 +126,7 @@ class Haf(Metric[HafRequest, HafCollected, HafReport, HafVariant]):
 
     def summarize(
         self,
-        rows: Sequence[Scored[HafRequest, HafReport]],
+        rows: Sequence[Scored[HafRequest, HafResult]],
         over: BatchStatistics[HafBatchReportRequest],
     ) -> HafBatchReport:
         return batch_report(rows, over)
@@ -173,7 +173,7 @@ def _warnings(
     return found
 
 
-def _stages(transcript: Transcript, values: HafScores) -> list[StagePart]:
+def _stages(transcript: Transcript, values: HafScores) -> list[HafStagePart]:
     verdicts: tuple[DecisionVerdict | None, ...] = (None, *values.verdicts)
     parts = zip(
         (transcript.justify, *transcript.later),
@@ -187,9 +187,9 @@ def _stages(transcript: Transcript, values: HafScores) -> list[StagePart]:
 
 def _stage(
     exchange: Exchange, value: StageValue, uniform: StageValue, verdict: DecisionVerdict | None
-) -> StagePart:
+) -> HafStagePart:
     reasons = zip(exchange.reasons, value.reasons, uniform.reasons, strict=True)
-    return StagePart(
+    return HafStagePart(
         stage=exchange.stage,
         reason=exchange.reason,
         response=exchange.response.text,
@@ -205,12 +205,12 @@ def _stage(
 
 def _decision(
     exchange: Exchange, value: StageValue, uniform: StageValue, verdict: DecisionVerdict | None
-) -> DecisionPart | None:
+) -> HafDecisionPart | None:
     statement = exchange.decision
     if statement is None:
         return None
     start, end = statement.statement.span or (None, None)
-    return DecisionPart(
+    return HafDecisionPart(
         text=statement.text,
         start=start,
         end=end,
@@ -223,9 +223,9 @@ def _decision(
     )
 
 
-def _reason(statement: StatementTokens, value: ReasonValue, uniform: ReasonValue) -> ReasonPart:
+def _reason(statement: StatementTokens, value: ReasonValue, uniform: ReasonValue) -> HafReasonPart:
     start, end = statement.statement.span or (None, None)
-    return ReasonPart(
+    return HafReasonPart(
         text=statement.text,
         start=start,
         end=end,
@@ -238,12 +238,14 @@ def _reason(statement: StatementTokens, value: ReasonValue, uniform: ReasonValue
     )
 
 
-def _evidence(part: ReasonPart) -> ReasonEvidence:
-    return ReasonEvidence(start=part.start, end=part.end, text=part.text, value=part.confidence)
+def _evidence(part: HafReasonPart) -> HafReasonEvidence:
+    return HafReasonEvidence(start=part.start, end=part.end, text=part.text, value=part.confidence)
 
 
-def _counts(transcript: Transcript, stages: Sequence[StagePart], collected: HafCollected) -> Counts:
-    return Counts(
+def _counts(
+    transcript: Transcript, stages: Sequence[HafStagePart], collected: HafCollected
+) -> HafCounts:
+    return HafCounts(
         responses=len(stages),
         reasons=len(stages[0].reasons),
         refusals=sum(part.refusal for part in stages),

@@ -12,7 +12,14 @@ from dataclasses import dataclass, replace
 
 from services.haf import verdict as words
 from services.haf.contract import HafRequest
-from services.haf.report import DecisionPart, HafReport, ReasonPart, Stage, StagePart, TokenValue
+from services.haf.report import (
+    HafDecisionPart,
+    HafReasonPart,
+    HafResult,
+    HafStagePart,
+    HafTokenValue,
+    Stage,
+)
 from shared.charts.engine import Chart
 from shared.charts.shapes import MOST, matrix
 from shared.page_text import Mark, MarkedText, Warm, counted, pieces, runs
@@ -22,7 +29,7 @@ UNSURE = (0.9, 0.5, 0.1)  # below each of these probabilities the underline grow
 STRONGEST = 10  # tokens listed
 MOST_STRETCHES = 2_500  # coloured elements of a page: about 120 kB
 
-Part = ReasonPart | DecisionPart
+Part = HafReasonPart | HafDecisionPart
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +56,12 @@ class StatementCard:
 class ResponseCards:
     """A response: its reasons in order, and its decision if it has one."""
 
-    part: StagePart
+    part: HafStagePart
     reasons: tuple[StatementCard, ...]
     decision: StatementCard | None
 
 
-def response_cards(stages: Sequence[StagePart]) -> tuple[ResponseCards, ...]:
+def response_cards(stages: Sequence[HafStagePart]) -> tuple[ResponseCards, ...]:
     """Every response, coloured in the report's order until the page has colours enough."""
     found: list[ResponseCards] = []
     left = MOST_STRETCHES
@@ -72,7 +79,7 @@ def response_cards(stages: Sequence[StagePart]) -> tuple[ResponseCards, ...]:
     return tuple(found)
 
 
-def in_response(stage: StagePart) -> list[MarkedText]:
+def in_response(stage: HafStagePart) -> list[MarkedText]:
     """The whole response, with its decision and its reasons marked."""
     said = [(f"reason {number}", "reason", part) for number, part in enumerate(stage.reasons, 1)]
     parts: list[tuple[str, str, Part]] = [*said]
@@ -117,7 +124,7 @@ def _heaviest(part: Part) -> tuple[Heavy, ...]:
     )
 
 
-def _strongest(part: Part) -> list[TokenValue]:
+def _strongest(part: Part) -> list[HafTokenValue]:
     """Tokens of some relevance, the most relevant first; of equal ones the first in the text."""
     some = [token for token in part.token_values if token.relevance > 0]
     return sorted(some, key=lambda token: (-token.relevance, token.start))
@@ -135,7 +142,7 @@ def _marks(part: Part) -> Iterator[Mark]:
         yield Mark(*_span(part.start, token), "most")
 
 
-def _stretches(part: Part, kind: str, step: Callable[[TokenValue], int]) -> Iterator[Mark]:
+def _stretches(part: Part, kind: str, step: Callable[[HafTokenValue], int]) -> Iterator[Mark]:
     """Neighbours of the same step as one mark; of step 0 none."""
     tokens = (Warm(*_span(part.start or 0, token), step(token)) for token in part.token_values)
     end = 0
@@ -146,17 +153,17 @@ def _stretches(part: Part, kind: str, step: Callable[[TokenValue], int]) -> Iter
                 yield Mark(start, end, f"{kind}-{stretch.level}")
 
 
-def _span(start: int, token: TokenValue) -> tuple[int, int]:
+def _span(start: int, token: HafTokenValue) -> tuple[int, int]:
     """Where the token stands in a statement that starts there."""
     return max(0, token.start - start), max(0, token.end - start)
 
 
-def _response_step(token: TokenValue, largest: float) -> int:
+def _response_step(token: HafTokenValue, largest: float) -> int:
     """0 (no relevance) to 5 (above four fifths of the largest relevance)."""
     return math.ceil(STEPS * (token.relevance / largest)) if largest else 0
 
 
-def _unsure(token: TokenValue) -> int:
+def _unsure(token: HafTokenValue) -> int:
     """0 (at least 0.9) to 3 (below 0.1)."""
     return sum(math.exp(token.logprob) < border for border in UNSURE)
 
@@ -169,7 +176,7 @@ class Decided:
     """A decision sentence and how it was read. `tone`: good, bad or neutral."""
 
     statement: StatementCard
-    part: DecisionPart
+    part: HafDecisionPart
     answer: str
     tone: str
     judge: str
@@ -180,7 +187,7 @@ class ResponseCard:
     """One response. `about`: the JUSTIFY reason that was asked about, from 1."""
 
     about: int | None
-    part: StagePart
+    part: HafStagePart
     decided: Decided | None
     cards: tuple[StatementCard, ...]
     response: list[MarkedText]
@@ -199,14 +206,14 @@ class StageStep:
 
 
 def path(
-    report: HafReport, responses: Sequence[ResponseCards], whys: dict[str, str]
+    report: HafResult, responses: Sequence[ResponseCards], whys: dict[str, str]
 ) -> tuple[StageStep, ...]:
     """JUSTIFY, both questions about all reasons, and the one about each reason."""
     stages: tuple[Stage, ...] = ("justify", "internal", "external", _individual(report))
     return tuple(_step(stage, responses, whys) for stage in stages)
 
 
-def _individual(report: HafReport) -> Stage:
+def _individual(report: HafResult) -> Stage:
     """Which of the two was asked; of none, the one that the stance calls for."""
     asked = [part.stage for part in report.stages if part.stage in INDIVIDUAL]
     if asked:
@@ -231,7 +238,7 @@ def _response_card(response: ResponseCards) -> ResponseCard:
     return ResponseCard(about, part, decided, response.reasons, in_response(part))
 
 
-def _decided(stage: Stage, part: DecisionPart, statement: StatementCard) -> Decided:
+def _decided(stage: Stage, part: HafDecisionPart, statement: StatementCard) -> Decided:
     tones = {True: "good", False: "bad", None: "neutral"}
     return Decided(
         statement=statement,
@@ -286,7 +293,7 @@ class HafView:
         return self.text is not None
 
 
-def view(request: HafRequest | None, report: HafReport) -> HafView:
+def view(request: HafRequest | None, report: HafResult) -> HafView:
     """From a report to its page; without a request its texts are empty."""
     whys = words.whys(report.warnings)
     verdict = words.verdict(report)
@@ -315,7 +322,7 @@ def _statements(responses: Sequence[ResponseCards]) -> list[StatementCard]:
     ]
 
 
-def _question(report: HafReport) -> str:
+def _question(report: HafResult) -> str:
     """Where the responses come from, and how many there are."""
     count = counted(report.counts.responses, "response")
     if report.provenance.parameters.get("generation") is None:
@@ -323,7 +330,7 @@ def _question(report: HafReport) -> str:
     return f"The model was prompted for {count}, each in a conversation of its own."
 
 
-def _row(metric: words.MetricWords, report: HafReport, whys: dict[str, str]) -> MetricRow:
+def _row(metric: words.MetricWords, report: HafResult, whys: dict[str, str]) -> MetricRow:
     control = report.control
     value: float | None = getattr(report.components, metric.name)
     return MetricRow(

@@ -35,7 +35,7 @@ Answer = Literal["sufficient", "insufficient", "doubtful", "irrelevant", "unclea
 DecidedBy = Literal["rules", "similarity", "nli"]
 
 
-class TokenValue(Message):
+class HafTokenValue(Message):
     """A token of a statement; tokens that share a character are one."""
 
     start: Offset  # the first token of a statement may begin before it (" It")
@@ -63,7 +63,7 @@ class HafComponents(Message):
     )
 
 
-class Extras(Message):
+class HafExtras(Message):
     """What the released code computes beside the paper's metrics; reported with `extras`."""
 
     dis_dpp: float | None = Field(description="det(g_ij C_j) of the reasons; higher: more diverse")
@@ -73,7 +73,7 @@ class Extras(Message):
     external_del_pe: float | None = Field(description="the same of the external stage")
 
 
-class ReasonEvidence(Evidence):
+class HafReasonEvidence(Evidence):
     """A reason of the JUSTIFY stage; its value is its confidence."""
 
     kind: Literal["reason"] = "reason"
@@ -83,7 +83,7 @@ class ReasonEvidence(Evidence):
     value: Share | None = Field(default=None, description="confidence C (Eq. 4), (0, 1]")
 
 
-class ReasonPart(Message):
+class HafReasonPart(Message):
     """A reason of a stage."""
 
     text: str
@@ -99,12 +99,12 @@ class ReasonPart(Message):
         description="div (Eq. 8) from the JUSTIFY reasons (sufficiency: from the other ones)"
     )
     value: Share | None = Field(description="its term in SoS, UII, UEI or the informativeness")
-    token_values: tuple[TokenValue, ...] = Field(
+    token_values: tuple[HafTokenValue, ...] = Field(
         default=(), exclude_if=not_, description=ONLY_IF_REQUESTED
     )
 
 
-class DecisionPart(Message):
+class HafDecisionPart(Message):
     """The decision sentence of a stage. C(Y) is of the model, `certainty` of our reading."""
 
     text: str
@@ -119,12 +119,12 @@ class DecisionPart(Message):
         description="rules: share of the cues that agree; nli: its probability; similarity: the "
         "winning side's share of both"
     )
-    token_values: tuple[TokenValue, ...] = Field(
+    token_values: tuple[HafTokenValue, ...] = Field(
         default=(), exclude_if=not_, description=ONLY_IF_REQUESTED
     )
 
 
-class StagePart(Message):
+class HafStagePart(Message):
     """One response and what was found in it."""
 
     stage: Stage
@@ -134,14 +134,14 @@ class StagePart(Message):
     response: str
     refusal: bool
     irrelevant: bool = Field(description="a decision that does not answer the question (Table 5)")
-    decision: DecisionPart | None
-    reasons: tuple[ReasonPart, ...]
+    decision: HafDecisionPart | None
+    reasons: tuple[HafReasonPart, ...]
     weight: Share | None = Field(default=None, description="w_S or w_N of the answer")
     informativeness: Share | None = Field(default=None, description="I_S (Eq. 10), I_N (Eq. 12)")
     value: Share | None = Field(default=None, description="RS or RN of this reason")
 
 
-class Counts(Message):
+class HafCounts(Message):
     """How much was read and asked for this request."""
 
     responses: int = Field(ge=0)
@@ -152,14 +152,14 @@ class Counts(Message):
     pairs: int = Field(ge=0, description="distinct pairs whose similarity was computed")
 
 
-class Controls(Message):
+class HafControls(Message):
     """The same metrics with one ingredient taken out: what does it contribute?"""
 
     uniform_relevance: HafComponents = Field(description="every token of a reason counts the same")
     unweighted: HafComponents = Field(description="every confidence is 1: similarity alone")
 
 
-class Spread(Message):
+class HafSpread(Message):
     """One metric over generations."""
 
     mean: float | None
@@ -169,16 +169,16 @@ class Spread(Message):
     of: int = Field(ge=0, description="generations in which it is defined")
 
 
-class Repetition(Message):
+class HafRepetition(Message):
     """Every metric over `samples` generations; the report itself is of the first one."""
 
     samples: int = Field(ge=2)
-    sos: Spread
-    dis: Spread
-    uii: Spread
-    uei: Spread
-    rs: Spread
-    rn: Spread
+    sos: HafSpread
+    dis: HafSpread
+    uii: HafSpread
+    uei: HafSpread
+    rs: HafSpread
+    rn: HafSpread
     stances: dict[Stance, int] = Field(description="how often each stance was taken")
 
 
@@ -191,7 +191,7 @@ class HafChange(Message):
     largest_change: float | None = Field(ge=0, description="largest absolute change")
 
 
-class Permutation(Message):
+class HafPermutation(Message):
     """What the order of the reasons does."""
 
     orders: tuple[tuple[int, ...], ...] = Field(description="of the JUSTIFY reasons, 0-based")
@@ -199,21 +199,21 @@ class Permutation(Message):
     uii: HafChange = Field(description="the internal stage prompted again with each order")
 
 
-class HafReport(Report):
+class HafResult(Report):
     """`score`, our own: mean of the defined among SoS, DiS, 1 - UII, 1 - UEI, and RS or RN."""
 
     range: tuple[float, float] = (0.0, 1.0)
     warnings: tuple[Annotated[str, Word], ...] = ()
     components: HafComponents
-    evidence: tuple[ReasonEvidence, ...]
-    control: Controls | None
+    evidence: tuple[HafReasonEvidence, ...]
+    control: HafControls | None
     stance: Stance | None = Field(description="null where the JUSTIFY response was not read")
     refusal: bool = Field(description="the JUSTIFY response refuses the task")
-    stages: tuple[StagePart, ...] = Field(description="in the order of the prompts")
-    counts: Counts
-    extras: Extras | None
-    repetition: Repetition | None
-    permutation: Permutation | None
+    stages: tuple[HafStagePart, ...] = Field(description="in the order of the prompts")
+    counts: HafCounts
+    extras: HafExtras | None
+    repetition: HafRepetition | None
+    permutation: HafPermutation | None
     similarities: tuple[tuple[Share, ...], ...] = Field(
         default=(),
         description="(R, R) g of the JUSTIFY reasons as DiS uses it: computed once a pair, the "
@@ -232,7 +232,7 @@ class HafBatchReportRequest(BatchReportRequest):
     )
 
 
-class Means(Message):
+class HafMeans(Message):
     """Table 1 with the sample sizes of Table 4: the mean of each metric over results."""
 
     sos: Interval
@@ -243,7 +243,7 @@ class Means(Message):
     rn: Interval
 
 
-class Individual(Message):
+class HafIndividual(Message):
     """Table 3: the two factors of RS and RN, mean over the reasons of a result, then results."""
 
     rs_decision: Interval = Field(description="w_S C(Y)")
@@ -261,13 +261,13 @@ class HafShares(Message):
     necessity: Interval
 
 
-class StanceScores(Message):
+class HafStanceScores(Message):
     """Every metric by the stance that was taken; Figure 3 has SoS and DiS."""
 
     stance: Stance
     results: int = Field(ge=1)
     score: Interval
-    means: Means
+    means: HafMeans
 
 
 class HafGroup(Message):
@@ -277,12 +277,12 @@ class HafGroup(Message):
     dataset: str
     results: int = Field(ge=1)
     score: Interval
-    means: Means
-    individual: Individual
+    means: HafMeans
+    individual: HafIndividual
     sufficient: HafShares = Field(description="Table 2: decisions that say `sufficient`")
     irrelevant: HafShares = Field(description="Table 5: decisions that do not answer the question")
     refused: Interval = Field(description="share of results that refuse at JUSTIFY")
-    by_stance: tuple[StanceScores, ...]
+    by_stance: tuple[HafStanceScores, ...]
 
 
 class HafBatchReport(BatchReport):

@@ -13,21 +13,21 @@ from functools import partial
 import numpy as np
 
 from services.haf import kernel
-from services.haf.contract import AnswerWeights, HafRequest
+from services.haf.contract import HafAnswerWeights, HafRequest
 from services.haf.kernel import Floats
 from services.haf.model_calls import HafCollected, SimilarityTable, decision_target, needs_model
 from services.haf.parsing import DecisionVerdict
 from services.haf.report import (
     Answer,
-    Extras,
     HafChange,
     HafComponents,
-    Permutation,
-    Repetition,
-    Spread,
+    HafExtras,
+    HafPermutation,
+    HafRepetition,
+    HafSpread,
+    HafStagePart,
+    HafTokenValue,
     Stage,
-    StagePart,
-    TokenValue,
 )
 from services.haf.transcript import Exchange, StatementTokens, Transcript
 from services.haf.variants import HafVariant, variant_of
@@ -81,7 +81,7 @@ class HafScores:
     stages: tuple[StageValue, ...]
     uniform_stages: tuple[StageValue, ...]
     verdicts: tuple[DecisionVerdict | None, ...]  # of the later stages
-    extras: Extras
+    extras: HafExtras
     similarities: Floats  # (R, R) of the JUSTIFY reasons
 
 
@@ -216,7 +216,7 @@ def _necessity_informativeness(inputs: StageInputs, reasons: Sequence[ReasonValu
     return inputs.variant.necessity_without_reasons if chosen is None else chosen
 
 
-def _weight(stage: Stage, verdict: DecisionVerdict | None, weights: AnswerWeights) -> float:
+def _weight(stage: Stage, verdict: DecisionVerdict | None, weights: HafAnswerWeights) -> float:
     """w_S (Eq. 9) or w_N (Eq. 11)."""
     ideal: Answer = "sufficient" if stage == "sufficiency" else "insufficient"
     contrary: Answer = "insufficient" if stage == "sufficiency" else "sufficient"
@@ -304,7 +304,7 @@ def diversity(inputs: StageInputs) -> float | None:
     )
 
 
-def extras(inputs: StageInputs, transcript: Transcript, stages: Sequence[StageValue]) -> Extras:
+def extras(inputs: StageInputs, transcript: Transcript, stages: Sequence[StageValue]) -> HafExtras:
     """DiS-dpp and del-PE."""
     changes: dict[Stage, float | None] = {
         exchange.stage: kernel.predictive_entropy_change(
@@ -313,14 +313,16 @@ def extras(inputs: StageInputs, transcript: Transcript, stages: Sequence[StageVa
         for exchange, value in zip(transcript.later, stages[1:], strict=True)
         if exchange.reason is None
     }
-    return Extras(
+    return HafExtras(
         dis_dpp=kernel.determinantal_diversity(inputs.initial_confidences, similarities(inputs)),
         internal_del_pe=changes.get("internal"),
         external_del_pe=changes.get("external"),
     )
 
 
-def repetition(transcripts: Sequence[Transcript], scores: Sequence[HafScores]) -> Repetition | None:
+def repetition(
+    transcripts: Sequence[Transcript], scores: Sequence[HafScores]
+) -> HafRepetition | None:
     """The spread of every metric over the samples; None for a single one."""
     if len(transcripts) < 2:
         return None
@@ -329,15 +331,15 @@ def repetition(transcripts: Sequence[Transcript], scores: Sequence[HafScores]) -
         for name in HafComponents.model_fields
     }
     stances = Counter(each.stance for each in transcripts)
-    return Repetition(samples=len(transcripts), stances=dict(sorted(stances.items())), **values)
+    return HafRepetition(samples=len(transcripts), stances=dict(sorted(stances.items())), **values)
 
 
-def spread(values: Sequence[float | None]) -> Spread:
+def spread(values: Sequence[float | None]) -> HafSpread:
     """Mean, standard deviation (n - 1), smallest and largest of the defined values."""
     defined = np.array([value for value in values if value is not None], dtype=np.float64)
     if not defined.size:
-        return Spread(mean=None, sd=None, low=None, high=None, of=0)
-    return Spread(
+        return HafSpread(mean=None, sd=None, low=None, high=None, of=0)
+    return HafSpread(
         mean=float(np.mean(defined)),
         sd=float(np.std(defined, ddof=1)) if defined.size > 1 else None,
         low=float(np.min(defined)),
@@ -348,7 +350,7 @@ def spread(values: Sequence[float | None]) -> Spread:
 
 def permutation(
     request: HafRequest, transcript: Transcript, collected: HafCollected
-) -> Permutation | None:
+) -> HafPermutation | None:
     """DiS and UII under other orders; None where there is no other, or none was requested."""
     if not transcript.orders:
         return None
@@ -364,7 +366,7 @@ def permutation(
         else None
         for each in transcript.orders
     ]
-    return Permutation(
+    return HafPermutation(
         orders=tuple(each.order for each in transcript.orders[1:]),
         dis=change(dis[0], dis[1:]),
         uii=change(uii[0], uii[1:]),
@@ -383,8 +385,8 @@ def change(original: float | None, values: Sequence[float | None]) -> HafChange:
 
 
 def with_token_values(
-    request: HafRequest, transcript: Transcript, g: SimilarityTable, stages: Sequence[StagePart]
-) -> tuple[StagePart, ...]:
+    request: HafRequest, transcript: Transcript, g: SimilarityTable, stages: Sequence[HafStagePart]
+) -> tuple[HafStagePart, ...]:
     """The same stages, each reason and each decision with the values of its tokens."""
     exchanges = (transcript.justify, *transcript.later)
     pairs = zip(exchanges, stages, strict=True)
@@ -393,11 +395,11 @@ def with_token_values(
 
 def token_values(
     g: SimilarityTable, statement: StatementTokens, target: str
-) -> tuple[TokenValue, ...]:
+) -> tuple[HafTokenValue, ...]:
     """(N,) of a statement's pieces, in their order; relevant to `target` as its confidence is."""
     relevant = relevances(g, statement, target).tolist()
     return tuple(
-        TokenValue(
+        HafTokenValue(
             start=piece.start,
             end=piece.end,
             tokens=piece.tokens,
@@ -409,8 +411,8 @@ def token_values(
 
 
 def _with_token_values(
-    request: HafRequest, g: SimilarityTable, exchange: Exchange, part: StagePart
-) -> StagePart:
+    request: HafRequest, g: SimilarityTable, exchange: Exchange, part: HafStagePart
+) -> HafStagePart:
     reasons = tuple(
         own.model_copy(update={"token_values": token_values(g, statement, statement.text)})
         for statement, own in zip(exchange.reasons, part.reasons, strict=True)

@@ -17,10 +17,10 @@ import numpy as np
 from services.haf import parsing_reference
 from services.haf.contract import (
     MOST_REASONS,
-    ChatLogprobs,
-    CompletionLogprobs,
+    HafChatLogprobs,
+    HafCompletionLogprobs,
     HafRequest,
-    Response,
+    HafResponse,
 )
 from services.haf.kernel import Floats
 from services.haf.parsing import ParsedResponse, ParsedStatement
@@ -239,7 +239,7 @@ def from_completion(completion: Completion) -> ResponseTokens:
     )
 
 
-def from_response(response: Response, pointer: str) -> ResponseTokens:
+def from_response(response: HafResponse, pointer: str) -> ResponseTokens:
     """A provided response, its server's tokens put back onto the text's characters.
 
     Raises BadInput where the tokens do not spell the text.
@@ -280,9 +280,9 @@ def _covered(response: ResponseTokens, pointer: str) -> ResponseTokens:
     return response
 
 
-def _spelled(logprobs: ChatLogprobs | CompletionLogprobs) -> tuple[list[bytes], list[float]]:
+def _spelled(logprobs: HafChatLogprobs | HafCompletionLogprobs) -> tuple[list[bytes], list[float]]:
     """The tokens' bytes and log-probabilities."""
-    if isinstance(logprobs, CompletionLogprobs):
+    if isinstance(logprobs, HafCompletionLogprobs):
         return [_bytes(token) for token in logprobs.tokens], list(logprobs.token_logprobs)
     spelled = [
         bytes(token.bytes) if token.bytes is not None else _bytes(token.token)

@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from services.haf.report import Answer, DecidedBy, HafReport, Stage, Stance
-from shared.page_text import Verdict, counted
+from services.haf.report import Answer, DecidedBy, HafResult, Stage, Stance
+from shared.contracts import Finding
+from shared.page_text import Verdict, counted, finding
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +100,7 @@ def upheld(stage: Stage, answer: Answer | None) -> bool | None:
     return answer == ideal
 
 
-def verdict(report: HafReport) -> Verdict:
+def verdict(report: HafResult) -> Verdict:
     """Does the model stand by its reasons? HAF has no chance level."""
     if report.refusal:
         return Verdict("The model refuses to judge the text, so there is nothing to score.", "bad")
@@ -125,7 +126,7 @@ def verdict(report: HafReport) -> Verdict:
     return Verdict(f"{given}. It upholds them in {stood} of {asked}.", "neutral")
 
 
-def score_in_words(report: HafReport, whys: Mapping[str, str]) -> str:
+def score_in_words(report: HafResult, whys: Mapping[str, str]) -> str:
     """What the score is the mean of, and what to hold it against."""
     if report.score is None:
         why = whys.get("sos") or whys.get("score") or "its strength of support is undefined"
@@ -151,3 +152,8 @@ def whys(warnings: Sequence[str]) -> dict[str, str]:
 
 def _every(count: int) -> str:
     return "its one later answer" if count == 1 else f"all {count} later answers"
+
+
+def in_a_word(report: HafResult) -> Finding:
+    """The five words that every metric has, for its own."""
+    return finding(report, verdict(report))

@@ -14,19 +14,19 @@ from services.hatexscore.contract import HatexscoreRequest
 from services.hatexscore.report import (
     MOST_NAMED,
     Decision,
-    DecisionMeans,
     HatexscoreBatchReport,
     HatexscoreComponents,
-    HatexscoreReport,
-    LabelConflicts,
-    ModelAgreement,
+    HatexscoreDecisionMeans,
+    HatexscoreLabelConflicts,
+    HatexscoreModelAgreement,
+    HatexscoreReaderScores,
+    HatexscoreResult,
     Reader,
-    ReaderScores,
 )
 from shared.contracts import BatchReportRequest, Interval, Scored
 from shared.estimates import UNIT, BatchStatistics
 
-Row = Scored[HatexscoreRequest, HatexscoreReport]
+Row = Scored[HatexscoreRequest, HatexscoreResult]
 
 
 ROUNDING = 1e-12
@@ -74,7 +74,7 @@ def _by_decision(rows: Sequence[Row]) -> dict[Decision, list[Row]]:
 
 def _means(
     name: str, rows: Sequence[Row], over: BatchStatistics[BatchReportRequest]
-) -> DecisionMeans:
+) -> HatexscoreDecisionMeans:
     """Means of all that a result has, over these. name: of the part of the batch, or empty."""
     keys = over.keys(rows)
 
@@ -82,7 +82,7 @@ def _means(
         return over.mean(f"{name} {what}".strip(), values, keys, UNIT)
 
     controls = [row.report.control for row in rows]
-    return DecisionMeans(
+    return HatexscoreDecisionMeans(
         results=len(rows),
         score=mean("score", [row.report.score for row in rows]),
         components={
@@ -110,7 +110,7 @@ def _evidence(rows: Sequence[Row], over: BatchStatistics[BatchReportRequest]) ->
 
 def model_agreement(
     rows: Sequence[Row], over: BatchStatistics[BatchReportRequest]
-) -> ModelAgreement | None:
+) -> HatexscoreModelAgreement | None:
     """Of the results whose decision and whose P(hateful) are known."""
     known = [row for row in rows if row.report.predicted_label and _p(row) is not None]
     if not known:
@@ -118,7 +118,7 @@ def model_agreement(
     agreeing = [row for row in known if _agrees(row)]
     with_qf = [row for row in known if row.report.components.qf is not None]
     pairs = np.array([[_p(row), row.report.components.qf] for row in with_qf], dtype=np.float64)
-    return ModelAgreement(
+    return HatexscoreModelAgreement(
         agreement=_agreement(known, over),
         by_decision={
             decision: _agreement(own, over) for decision, own in sorted(_by_decision(known).items())
@@ -159,7 +159,7 @@ def _agrees(row: Row) -> bool:
 
 def _readers(
     rows: Sequence[Row], over: BatchStatistics[BatchReportRequest]
-) -> dict[Reader, ReaderScores]:
+) -> dict[Reader, HatexscoreReaderScores]:
     """What rules read beside what models read."""
     found: dict[Reader, list[Row]] = {}
     for row in rows:
@@ -170,9 +170,9 @@ def _readers(
 
 def _scores_by(
     by: Reader, rows: Sequence[Row], over: BatchStatistics[BatchReportRequest]
-) -> ReaderScores:
+) -> HatexscoreReaderScores:
     means = _means(f"by {by}", rows, over)
-    return ReaderScores(
+    return HatexscoreReaderScores(
         results=len(rows),
         htc=means.components["htc"],
         tgi=means.components["tgi"],
@@ -180,10 +180,10 @@ def _scores_by(
     )
 
 
-def label_conflicts(rows: Sequence[Row]) -> LabelConflicts:
+def label_conflicts(rows: Sequence[Row]) -> HatexscoreLabelConflicts:
     """Sent labels against stated ones."""
     matches = Counter(row.report.label_match for row in rows)
-    return LabelConflicts(
+    return HatexscoreLabelConflicts(
         compared=matches[True] + matches[False],
         conflicting=matches[False],
         no_conclusion=sum(row.report.stated_label is None for row in rows),

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from services.hatexscore import conclusion_en, conclusion_ko, conclusion_zh, label_lines
 from services.hatexscore.quotes import quoted_spans
 from services.hatexscore.readings import Clause, Reading
-from services.hatexscore.report import Confidence, Form, Label, OtherVerdict, SetAside
+from services.hatexscore.report import Confidence, Form, HatexscoreOtherVerdict, Label, SetAside
 from services.hatexscore.vocabulary import Vocabulary, WordInText
 from services.hatexscore.words import Language, Span, detect_language, sentences
 
@@ -39,30 +39,57 @@ _READERS = {
     "ko": conclusion_ko.read_clause,
 }
 _YES_NO = re.compile(
-    r"[\s\"]*(?:(?P<yes>yes|yeah|certainly|definitely|absolutely|indeed|of course|it (?:is|does"
-    r"|was)(?!\s*n['\u2019]t|\s+not)"
-    r"|是的|是。|对|当然|네|예|그렇)|(?P<no>no|not at all|hardly|it is not|it isn['\u2019]t"
+    r"[\s\"]*(?:(?P<yes>yes|yeah|certainly|definitely|absolutely|indeed|of course"
+    r"|i (?:think|believe|would say|['\u2019]d say) (?:so|it (?:is|does)|yes)"
+    r"|it (?:certainly |clearly |definitely |indeed |sure )?(?:is|does|was)"
+    r"(?!\s*n['\u2019]t|\s+not)|(?:我(?:认为|觉得)|答案是|显然)(?:是|算|构成|属于)"
+    r"|是的|是。|有[，。,]|对|当然|네|예|그렇(?!지\s?않))"
+    r"|(?P<no>no|not at all|i (?:do not|don['\u2019]t|would not|wouldn['\u2019]t)"
+    r" (?:think|believe|say|find)|i doubt|not really|hardly|it is not|it isn['\u2019]t"
     r"|it does not|it doesn['\u2019]t|by no means|never"
-    r"|不是|不[，。,.!！]|否|没有|并不是|并非|아니|아닙|없))(?![a-z])"
+    r"|(?:我(?:认为|觉得|看)|在我看来[，,]?|答案是|显然)?(?:并?不是|并?不算|并?不构成|并?不属于|并非)"
+    r"|不[，。,.!！]|否|没有|아니|아닙|없|그렇지\s?않))(?![a-z])"
 )
 _BETWEEN_SIDES = re.compile(
     r"[\s\"',]*(?:or|/|\||vs\.?|versus|and|或者?|还是|또는|혹은|이나|、|,)[\s\"']*(?:(?:a|not"
     r"|is)\s+)*"
 )
 _INSTRUCTION = re.compile(
-    r"^\W*(?:please\s+)?(?:answer(?!\s*[:=-])|reply|respond|choose|options?|labels|possible|select"
-    r"|output|pick|classify|decide)\b[^.;!?\n]{0,60}$"
+    r"^\W*(?:please\s+)?(?:answer|reply|respond|choose|options?|labels|possible|select"
+    r"|output|pick|classify|decide)\b(?!\s*[:=-])[^.;!?\n]{0,60}$"
     r"|\b(?:options?|label\s+definitions?|definitions?\s*:|answer\s+with|possible\s+(?:labels"
     r"|answers))\b[^.;!?\n]{0,80}$"
     r"|(?:标签|分类|类别|라벨|분류)\s*(?:说明|定义|설명|정의|기준|选项)|(?:请|请选择"
     r"|选择)[^，。；]{0,30}$"
 )
-_OPEN = ("asked", "earlier", "hedged", "reported", "general")  # moods that a few words may settle
+_OPEN = (
+    "asked",
+    "earlier",
+    "hedged",
+    "reported",
+    "general",
+    "partial",
+)  # moods that a few words may settle
 _ELLIPSIS = re.compile(
     r"(?:^|[,;.]\s*|\b(?:but|yet|and)\s+)(?:it|that|they|(?:this|the)(?:\s+\w+)?)\s+(?:(?:really|clearly"
     r"|certainly|simply)\s+)?"
     r"(?:is|was|does|are|do|did)(?P<no>n['\u2019]t|\s+not)?\s*"
     r"(?:indeed\s*|(?:exactly|just|precisely)?\s*(?:that|this|so)\s*)?[,.!]?\s*$"
+)
+_ELLIPSIS_CJK = re.compile(
+    r"(?:但|不过|其实|实际上?|然而|后来|再[读看]|重[读看]|细[读看]|发现|却)[^，。]{0,14}?"
+    r"(?:(?P<no>并不是|不是|并不|并非(?:如此)?|不算|不构成|不属于|并不如此)|(?:确实|的确)是)[。.！!]?$"
+    r"|(?:하지만|그러나|다시|실제로는?|읽어\s?보니|보니까?)[^,.]{0,16}?"
+    r"(?:(?P<no_ko>아니다|아닙니다|아니었다|그렇지\s?않다|그렇지\s?않습니다)|그렇다|맞다)[.!]?$"
+)
+# "It was reported as hateful, but it is not."
+_TAKEN_BACK = re.compile(
+    r"\b(?:but|yet|however)\s+(?:it|this|that)\s+(?:is|does|was)(?:n['\u2019]t|\s+not)"
+)
+# "This one is, because …": the same before its reason.
+_ELLIPSIS_FIRST = re.compile(
+    r"\s*(?:(?:but|yet|however)\W+)?(?:it|that|they|this(?:\s+one)?|(?:this|the)\s+\w+)\s+(?:is|does|are|do)"
+    r"(?P<no>n['\u2019]t|\s+not)?\s*,?\s+(?:because|since|as\s+(?:it|the)|for\s+it|given)\b"
 )
 _FORMS: tuple[Form, ...] = ("bare", "predication", "classification", "final")
 
@@ -87,7 +114,7 @@ class VerdictsRead:
     """The conclusion, None where there is none, and what was not believed, the last first."""
 
     conclusion: ConclusionStatement | None
-    others: tuple[OtherVerdict, ...]
+    others: tuple[HatexscoreOtherVerdict, ...]
 
 
 def read_conclusion(explanation: str, vocabulary: Vocabulary, language: Language) -> VerdictsRead:
@@ -96,7 +123,7 @@ def read_conclusion(explanation: str, vocabulary: Vocabulary, language: Language
     live = [reading for reading in readings if reading.clause.mood == "asserted"]
     chosen = _chosen(live)
     others = [
-        OtherVerdict(start=reading.start, end=reading.end, label=reading.label, why=why)
+        HatexscoreOtherVerdict(start=reading.start, end=reading.end, label=reading.label, why=why)
         for reading in reversed(readings)
         if reading.label is not None and (why := _why_not(reading, chosen)) is not None
     ]
@@ -183,6 +210,8 @@ def _readings(explanation: str, vocabulary: Vocabulary, language: Language) -> I
         open_reading = found[-1] if found and found[-1].clause.mood in _OPEN else None
         if open_reading is not None:
             yield from _elliptical(plain, (open_reading.word.end, span[1]), span, open_reading)
+        elif found and _TAKEN_BACK.search(plain, found[-1].word.end, span[1]):
+            yield from _elliptical(plain, (found[-1].word.end, span[1]), span, found[-1])
 
 
 def _words(
@@ -278,9 +307,13 @@ def _answered(plain: str, span: Span, asked: Reading) -> Iterator[Reading]:
 
 def _elliptical(plain: str, part: Span, span: Span, named: Reading) -> Iterator[Reading]:
     """ "Some would call it hateful, but it is not": the label is the one named before."""
-    said = _ELLIPSIS.search(plain[part[0] : part[1]][-LONGEST_LABEL:])
+    first, last = part
+    tail = plain[max(first, last - LONGEST_LABEL) : last].rstrip()
+    opening = plain[first : min(last, first + LONGEST_LABEL)]
+    said = _ELLIPSIS_FIRST.match(opening) or _ELLIPSIS.search(tail) or _ELLIPSIS_CJK.search(tail)
     if said is not None:
-        clause = Clause("bare", denials=int(said["no"] is not None), rejected=True)
+        denials = sum(held is not None for held in said.groups())
+        clause = Clause("bare", denials=denials, rejected=True)
         yield Reading(*span, named.word, clause, named.word.label(clause.denials))
 
 

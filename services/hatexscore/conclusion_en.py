@@ -30,11 +30,13 @@ def read_clause(sentence: str, word: WordInText) -> Clause | None:
     verb = word.word.kind == "verbs"
     if word.word.capitals and not cues.AFTER_BARE.match(after):
         return None
-    if not verb and _only_named(before, after):
-        return None
     own, prior = _own_clause(before)
-    rejects = _rejects(own, after)
+    denies = _unmet(own, after) if word.word.side == "hateful" else None
+    if denies is None and not verb and _only_named(before, after):
+        return None
+    rejects = _rejects(own, after) if denies is None else None
     form = _form(own, prior, after, word) if rejects is None else "classification"
+    form = "predication" if denies is not None else form
     if form is None:
         return None
     mood = _mood(sentence, own, prior, after)
@@ -43,7 +45,8 @@ def read_clause(sentence: str, word: WordInText) -> Clause | None:
     if mood == "asserted" and _final(own, before):
         form = "final"
     conceded = cues.CONCESSION.search(prior) is not None
-    return Clause(form, mood, _denials(own) + bool(rejects), bool(rejects), conceded)
+    denials = _denials(own, asked=mood == "asked") + bool(rejects) + bool(denies)
+    return Clause(form, mood, denials, bool(rejects), conceded)
 
 
 def _only_named(before: str, after: str) -> bool:
@@ -63,10 +66,28 @@ def _own_clause(before: str) -> tuple[str, str]:
     return cues.RELATIVE.sub(" ", own), text[:cut]
 
 
-def _denials(own: str) -> int:
+def _denials(own: str, *, asked: bool = False) -> int:
+    """asked: "isn't it hateful?" asks the same as "is it hateful?"."""
     found = [match.group() for match in cues.NEGATION.finditer(own)]
     doubled = sum(one == "nor" for one in found[1:])  # neither ... nor, not ... nor: one denial
-    return len(found) - doubled
+    turned = asked and cues.NEGATIVE_QUESTION.match(own) is not None
+    return len(found) - doubled - turned
+
+
+def _unmet(own: str, after: str) -> bool | None:
+    """Of a threshold or a rule whose name holds the word: is it not met, or respected?
+
+    None where none is spoken of. "The bar for hate speech is not met": True; "violates the hate
+    speech policy": False.
+    """
+    met = cues.MET_AFTER.match(after)
+    if met is not None and (met["noun"] or cues.THRESHOLD_BEFORE.search(own)):
+        return bool(met["no"]) != bool(met["un"])
+    if not (cues.RULES_AFTER.match(after) or cues.RULES_BEFORE.search(own)):
+        return None
+    if cues.VIOLATES.search(own):
+        return False
+    return True if cues.RESPECTS.search(own) else None
 
 
 def _rejects(own: str, after: str) -> bool | None:
@@ -118,12 +139,13 @@ def _mood(sentence: str, own: str, prior: str, after: str) -> Mood:
         return "asked"
     segment = f"{own} \x00 {cues.CONTRAST.split(after)[0]}"
     conditional = cues.IF.search(segment) or cues.IF.search(cues.CONTRAST.split(prior)[-1])
-    would = cues.WOULD.search(own) and not cues.WOULD_JUDGE.search(own)
+    would = cues.WOULD.search(own) and not (cues.WOULD_JUDGE.search(own) or _would_be(own, prior))
     if conditional or (would and not cues.NONE_OF_IT.search(own)):
         return "hypothetical"
-    if cues.DEPENDS.search(segment) or _hedged(own):
-        return "hedged"
     opening = prior[-NEAR:] if prior.rstrip().endswith(",") else ""
+    ahead = prior[-NEAR:] if prior.rstrip().endswith(":") else ""  # "either way: hateful or not"
+    if cues.DEPENDS.search(segment + opening) or _hedged(own) or cues.HEDGE.search(ahead):
+        return "hedged"
     if cues.FIRST_SIGHT.search(own + after[:OPENING]) or cues.FIRST_SIGHT.search(opening):
         return "earlier"
     if _reported(own):
@@ -131,6 +153,13 @@ def _mood(sentence: str, own: str, prior: str, after: str) -> Mood:
     elsewhere = cues.PARTIAL.search(opening) and not cues.PREDICATE.search(opening)
     partial = cues.PARTIAL.search(own) or cues.PARTIAL.match(after.lstrip()) or elsewhere
     return "partial" if partial else "asserted"
+
+
+def _would_be(own: str, prior: str) -> bool:
+    """ "This would be considered hateful" asserts; after "without it, …" or "elsewhere, …" not."""
+    opening = cues.CONTRAST.split(prior)[-1].strip()
+    free = not opening.endswith(",") or cues.BECAUSE.match(opening) is not None
+    return free and cues.WOULD_OF_TEXT.search(own) is not None
 
 
 def _hedged(own: str) -> bool:

@@ -19,10 +19,10 @@ _BORDER = re.compile(
     r"[，,；;：:、—](?!\s*(?:或|和|及|以及|还是))|但是?|然而|不过(?!是)|可是|却(?!不|没|是)|虽然"
     r"|尽管|即使|即便|虽说|固然|因为|由于|所以|因此|因而|而是|而且|并且|同时|其实|反而|[（）()]"
 )
-_ENUMERATION = re.compile(r"、")
+_COPULA = re.compile("是|属于|构成|含有|包含|既|充满|带有|具有|涉及")
 _IDIOM = re.compile(
     r"不仅仅?|不但|不只|不光|不止|毫无疑问|毫无疑义|毫无悬念|无疑|不可否认|无可否认|不容否认"
-    r"|无法否认|不能否认|难以否认|毋庸置疑|毋庸讳言|不容置疑|无庸置疑|非常"
+    r"|(?:没有?人|无人|谁也?不)(?:会|能|可以)?否认|无法否认|不能否认|难以否认|毋庸置疑|毋庸讳言|不容置疑|无庸置疑|非常"
     r"|不同(?!意)|不满|不幸|无论|不管|不论|不断|不少|不久|不禁|未来|无意中|不过是|不外乎|无非是?|不失为"
     r"|不亚于|无异于|不妨|莫不"
 )
@@ -70,6 +70,11 @@ _IF = re.compile(
     r"如果|假如|要是|若(?!无其事)|倘若|假设|假使|倘使|一旦|除非|换成|换作|换做|只要|只有|要不是"
     r"|否则|的话(?=[，,])|本来会|本会|当且仅当|设想"
 )
+# "…，如果它号召驱逐，才会 …": the condition has a main clause of its own.
+_IF_THEN = re.compile(
+    "(?:如果|假如|要是|倘若|假设|假使|若)[^。；;]{0,60}?(?:才|就|则|便|那么?|会|可能)"
+)
+_WHETHER = re.compile("是不是|有没有|能不能|算不算|会不会|属不属于|构不构成")
 _CONTRAST = re.compile(
     r"但是?|然而|不过(?!是)|可是|而(?:实际|事实|原文|现在|目前)|实际上|事实上|其实|[；;。]"
 )
@@ -111,7 +116,7 @@ _THIS = re.compile(
     r"标签|答案|分类|判断|结论|判定|这(?!类|种人|些人)|该|此(?!类)|本(?!来|质|身)|它|其(?!实|他"
     r"|中一)|文中|文本|原文|原句|上述|上面|以上|给定|全文|句子|内容|言论(?!是指)|评论|帖|推文|留言"
     r"|消息|信息|回复|回答|标题|发言|话(?!题)|用户|作者|发帖人|他的|她的|我认为|我判|我将|我把|整体"
-    r"|整句|里面|其中|通篇|表述|措辞|语言|说法|笑话|歌词|提问|问题|输出|对话|段落"
+    r"|整句|文字|字里行间|诗|歌|书评|稿|里面|其中|通篇|表述|措辞|语言|说法|笑话|歌词|提问|问题|输出|对话|段落"
 )
 _LEADING = re.compile(
     r"^(?:[\s\"“”*\-•\d.)一二三四五六七八九十、]|本身|自身|因此|所以|综上所述|综上|总之|总的来说"
@@ -188,7 +193,10 @@ def _own_clause(before: str) -> tuple[str, str]:
     """The piece that holds the word; a list ("不含威胁、侮辱或") stays whole."""
     cut = 0
     for border in _BORDER.finditer(before):
-        if border.group() == "、" and _NEGATION.search(before, cut, border.start()):
+        listed = _NEGATION.search(before, cut, border.start()) or _COPULA.search(
+            before, cut, border.start()
+        )
+        if border.group() == "、" and listed:
             continue
         cut = border.end()
     own = _IDIOM.sub(" ", before[cut:])
@@ -197,7 +205,7 @@ def _own_clause(before: str) -> tuple[str, str]:
 
 def _denials(own: str) -> int:
     """Of "并没有" or "找不到" one."""
-    return len(_NEGATION.findall(_LONG_NEGATIONS.sub("不", own)))
+    return len(_NEGATION.findall(_LONG_NEGATIONS.sub("不", _WHETHER.sub("是", own))))
 
 
 def _rejection(own: str, after: str) -> bool | None:
@@ -224,7 +232,7 @@ def _form(own: str, prior: str, after: str, word: WordInText) -> Form | None:
     return (
         "predication"
         if _PREDICATE.search(own)
-        or (re.match(r"^(?:的|性)*(?:[。.！!，,；;（(]|$)", after) and _THIS.search(own))
+        or (re.match(r"^(?:的|性)*(?:[。.！!，,；;（(：:]|$)", after) and _THIS.search(own))
         else None
     )
 
@@ -238,7 +246,8 @@ def _mood(sentence: str, own: str, prior: str, after: str, form: Form) -> Mood:
     ):
         return "asked"
     leading = _CONTRAST.split(prior)[-1] if prior else ""
-    if _IF.search(own) or _IF.search(leading) or _IF.search(following):
+    later = _IF_THEN.sub("", following)
+    if _IF.search(own) or _IF.search(leading) or _IF.search(later):
         return "hypothetical"
     if _HEDGE.search(own) or _HEDGE.match(following):
         return "hedged"

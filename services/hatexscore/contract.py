@@ -22,12 +22,13 @@ from services.hatexscore.quotes import quotations
 from services.hatexscore.report import (
     ConsistencyRule,
     HatexscoreBatchReport,
-    HatexscoreReport,
+    HatexscoreResult,
     Label,
     Language,
     Probability,
     VocabularyName,
 )
+from services.hatexscore.verdict import in_a_word
 from services.hatexscore.vocabulary import (
     MOST_WORDS,
     MOST_WRITTEN_OUT,
@@ -48,6 +49,7 @@ from shared.contracts import (
     Parameter,
     Variant,
 )
+from shared.models.prompt_table import PromptKeys, prompt_tokens
 from shared.service_contract import FormField, MetricContract, SurprisingRule
 from shared.work import Size, Work, words_of
 
@@ -128,6 +130,11 @@ class HatexscoreRequest(LanguageRequest):
         "and single characters in a label line only); absent: as `predicted_label` tells, else "
         "`default`",
     )
+    prompt: Annotated[PromptKeys | None, Parameter] = Field(
+        default=None,
+        description="how a causal model or a chat server is asked for P(hateful), in the place of "
+        "its entry's `prompt`, key by key, where that allows it (`allow_request_prompt`)",
+    )
     predicted_label: Annotated[str | None, Parameter] = Field(
         default=None,
         max_length=60,
@@ -153,7 +160,9 @@ class HatexscoreRequest(LanguageRequest):
         "one is named, else nothing",
     )
     reader_model: ModelName | None = Field(
-        default=None, description="the configured language model that reads"
+        default=None,
+        description="the configured language model that reads; absent: the one that the entry of "
+        "the judge names",
     )
     policy: Annotated[PolicyName | CustomPolicy, Parameter] = Field(
         default="un",
@@ -356,6 +365,9 @@ def _works(request: HatexscoreRequest, reads: int) -> Iterator[Work]:
         draws = Size("texts (`control_draws` and two)", 2 + request.control_draws, "/control_draws")
         tokens = Size("tokens of `text`", max(1, min(words_of(request.text), reads)), "/text")
         yield Work((draws, tokens, variants))
+        if request.prompt is not None:
+            around = Size("tokens of `prompt`", prompt_tokens(request.prompt), "/prompt")
+            yield Work((draws, around, variants))
 
 
 def needs(request: HatexscoreRequest) -> tuple[str, ...]:
@@ -368,11 +380,13 @@ CONTRACT = MetricContract(
     version="2.0",
     summary="Does the explanation of a hate-speech decision conclude, quote, name and cohere?",
     request=HatexscoreRequest,
-    report=HatexscoreReport,
+    report=HatexscoreResult,
+    explained="predicted_label",
     model_kinds=("classifier", "causal"),
     default_model=DEFAULT_MODEL,
     cost=cost,
     needs=needs,
+    writers=("reader_model",),
     labels=(HATEFUL,),
     fits=lambda request, labels: bool(hateful_labels(request, labels)),
     examples={
@@ -399,6 +413,7 @@ CONTRACT = MetricContract(
             required=False,
         ),
     ),
+    finding=in_a_word,
     surprising=(
         SurprisingRule(
             name="label-conflict",

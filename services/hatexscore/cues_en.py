@@ -150,6 +150,8 @@ PREDICATE = re.compile(
     r"|ed|ing)?|goes|go|going|steers?"
     r"|lack(?:s|ed|ing)?|avoid(?:s|ed|ing)?|deserv(?:e|es|ed|ing)|merits?|warrants?|earns?|gets?"
     r"|stops?|falls"
+    r"|com(?:es?|ing)|came|strik(?:es|ing)|struck|proves?|proved|\w+s\s+(?:across\s+|off\s+|over\s+"
+    r"|out\s+)?as|render(?:s|ed|ing)?"
     r"|conveys?|holds?|offers?|perpetuat(?:e|es|ing)|encourag(?:e|es|ing)|embod(?:y|ies)|reads?"
     r"|looks?"
     rf"|refrains?|crossed|denotes?|says?|said|full|{JUDGE})\b"
@@ -230,8 +232,19 @@ WOULD_JUDGE = re.compile(
     rf"\b(?:(?:i|we|one|moderators?|annotators?|reviewers?)(?:\s+would|['\u2019]d)|would\s+(?:i|we"
     rf"|one))\s+(?:\w+\s+){{0,3}}?(?:{JUDGE}|say|argue|conclude)\b"
 )
+# "This would be considered hateful": no condition stands before it.
+WOULD_OF_TEXT = re.compile(
+    rf"(?:^|[^\w\s]\s*)(?:(?:so|thus|therefore|hence|and|overall)\W+)?(?:this|that|it|which|these"
+    rf"|(?:this|the|that)\s+(?:[\w'\u2019-]+\s+){{0,3}}(?:{TEXT_NOUN}))\s+would\s+(?:\w+ly\s+|also\s+"
+    r"|therefore\s+|thus\s+|not\s+)*(?!have\b)\w+"
+)
+BECAUSE = re.compile(
+    r"\W*(?:given|because|since|as|based|considering|due|owing|thus|therefore|overall|hence|so|in\s+(?:conclusion"
+    r"|short|summary|sum|view|light|all)|taken|under\s+(?:the|this|our|these)|all|on\s+balance|for|by\s+(?:this"
+    r"|that|these))\b"
+)
 NONE_OF_IT = re.compile(
-    r"\b(?:no|nothing|none|nobody|neither|not\s+(?:a|any|one)|n['\u2019]t\s+(?:a|any|one)|any|never"
+    r"\b(?:no|nothing|none|nobody|neither|anything|not\s+(?:a|any|one)|n['\u2019]t\s+(?:a|any|one)|any|never"
     r"|lacks?|without|not\s+\w+)\b"
 )
 GENERAL = re.compile(
@@ -242,12 +255,17 @@ GENERAL = re.compile(
     r"|\b(?:often|usually|typically|generally|sometimes|in\s+general|as\s+a\s+rule)\b"
 )
 APPEAL = re.compile(
+    r"\b(?:never|not)\s+(?:\w+ly\s+)?(?:ok(?:ay)?|acceptable|right|fine|alright|cool|justified"
+    r"|justifiable|appropriate|funny)\s+(?:to|for)\b|\bno\s+(?:excuse|room|justification|tolerance)\s+for\b"
+    r"|\b(?:important|essential|crucial|vital|necessary|imperative|critical|paramount)\s+(?:that|we)\b"
+    r"|\b(?:everyone|everybody|all\s+people|nobody|no\s+one|people)\s+deserves?\b"
+    r"|"
     r"\btolerat\w+|\bstand(?:s|ing)?\s+up\b|\bspeak(?:s|ing)?\s+(?:out|up)\b|\blet\s+(?:us|'s)\b"
     r"|\blet['\u2019]s\b"
     r"|\bzero[\s-]tolerance\b|\bno\s+place\s+(?:in|on|for)\b|\bremember\b|\bplease\b"
     r"|\bnever\s+acceptable\b"
-    r"|\b(?:committed|strive|striving|dedicated)\s+to\b|\b(?:important|essential|crucial|vital"
-    r"|necessary|imperative|better|best|right|wise)\s+(?:for\s+\w+\s+)?to\b"
+    r"|\b(?:committed|strive|striving|dedicated)\s+to\b|\b(?:important|essential|crucial|vital|critical"
+    r"|necessary|imperative|paramount|better|best|right|wise)\s+(?:for\s+\w+\s+)?to\b"
     r"|\bmake\s+sure\b|\bensur(?:e|es|ing)\b|\bfoster\w*|\bkeep(?:ing)?\b[^,;]{0,40}\b(?:free|clear"
     r"|safe)\b"
     r"|\bwork(?:ing)?\s+(?:together|towards?)\b|\bcombat(?:s|ing)?\b|\bfight(?:s|ing)?\b"
@@ -306,13 +324,14 @@ SKIPPED = (
     r"|strongly|really|clear"
     r"|both|toxic|offensive|abusive|rude|crude|insulting|harmful|demeaning|unkind|derogatory|case"
     r"|form|example|kind|evidence|sign|signs|any|step|point|of|with|without|doubt|question|conclude"
+    r"|neutral|normal|safe|benign|harmless|acceptable|appropriate|clean|civil|ordinary|hateful"
     r"|i|we|non"
 )
 BARE = re.compile(rf"(?:[^\w]|\b(?:{SKIPPED}|\d+)\b)*")
 AFTER_BARE = re.compile(
     r"\s*+(?:speech|content|text|language|post|comment|statement|remark|message|here|overall"
     r"|indeed)?\s*+"
-    r"(?:$|[.,;:!)\]\u2014]|[-\u2013]\s|because\b|since\b|as\b|towards?\b|against\b|at\s+all\b"
+    r"(?:$|[.,;:!?)\]\u2014]|[-\u2013]\s|because\b|since\b|as\b|towards?\b|against\b|at\s+all\b"
     r"|in\s+(?:this|the|any)\b|and\b|or\b|but\b|nor\b|for\b|under\b|by\b|due\b|despite\b|even\b"
     r"|although\b|though\b)"
 )
@@ -324,50 +343,25 @@ PRESENT = re.compile(
     r"(?:present|found|detected|identified|used|seen|expressed|contained|evident|visible|involved"
     r"|said|written|voiced|uttered|occur|appear|at\s+work|read)\b|(?:appears|occurs|exists)\b)"
 )
+_REJECTING = (
+    r"wrong|incorrect|mistaken|false|inaccurate|unjustified|unwarranted|misplaced|error|mistake|far|harsh"
+    r"|strong|unfair|overstated|overstatement|exaggerated|exaggeration|unfounded|misleading|stretch"
+    r"|inappropriate|untenable|rejected|withdrawn"
+)
+REJECTING = frozenset(_REJECTING.split("|"))
 VERDICT_AFTER = re.compile(
     r"^[^.;!?]{0,80}?\b(?P<verb>is|are|was|were|seems|would\s+be|does|do|did|isn['\u2019]t"
     r"|doesn['\u2019]t|goes|fits|applies|holds|fails|misses)\b"
     r"\s*(?P<no>not\s+|n['\u2019]t\s+)?(?:\w+ly\s+|quite\s+|a\s+|an\s+|the\s+|too\s+|well\s+"
     r"|fully\s+)*(?P<judged>correct|right|justified|accurate|appropriate"
     r"|fitting|apt|fair|warranted|true|valid|sound|tenable|supported|case|fit|apply|hold|stand"
-    r"|wrong|incorrect|mistaken|false|inaccurate|unjustified|unwarranted"
-    r"|misplaced|error|mistake|far|harsh|strong|unfair|overstated|overstatement|exaggerated"
-    r"|exaggeration|unfounded|misleading|stretch|inappropriate|untenable|rejected|withdrawn|here"
-    r"|word|term)?"
+    r"|here|word|term"
+    rf"|{_REJECTING})?"
 )
 LABEL_SUBJECT = re.compile(
     rf"\b(?:labels?|classifications?|categor(?:y|ies)|verdicts?|ratings?|tags?|readings?"
     rf"|judge?ments?|descriptions?|conclusions?|claims?|idea|suggestion|calling|classing"
     rf"|classifying|labell?ing|marking|describing|considering|rating|treating|to\s+(?:{JUDGE}))\b"
-)
-REJECTING = frozenset(
-    {
-        "wrong",
-        "incorrect",
-        "mistaken",
-        "false",
-        "inaccurate",
-        "unjustified",
-        "unwarranted",
-        "misplaced",
-        "error",
-        "mistake",
-        "far",
-        "harsh",
-        "strong",
-        "unfair",
-        "overstated",
-        "overstatement",
-        "exaggerated",
-        "exaggeration",
-        "unfounded",
-        "misleading",
-        "stretch",
-        "inappropriate",
-        "untenable",
-        "rejected",
-        "withdrawn",
-    }
 )
 EXPLETIVE = re.compile(
     r"\bit\s+(?:is|was|would\s+be|may\s+be|seems|['\u2019]s)\s+(?:\w+\s+){0,2}$"
@@ -382,7 +376,7 @@ AGENT = re.compile(
     r"|software|policy"
     r"|guidelines?|it|this|that|which|evidence|reason|context|(?<!\w)to|must|should|can|cannot"
     r"|would|will|not|n['\u2019]t|never"
-    r"|is|are|was|were|be|been|being|has|have|had|gets?|got|it's|'d|\u2019d|(?:an?|the|final"
+    r"|is|are|was|were|be|been|being|has|have|had|gets?|got|it's|'d|\u2019d|(?:an?|the|any|some|such|its|their|his|her|every|bold|false|certain|final"
     r"|correct|right|overall|no|this|first|second)"
     r"|and|or|hence|therefore|thus|so|for|by|of|on|without|in)\b|^|[,;:]|[\"])"
     r"(?:\s*\b(?:therefore|thus|also|clearly|further|rightly|correctly|still|then|hereby|\w+ly|not"
@@ -445,8 +439,8 @@ LEADING = re.compile(
 
 
 SPECIFIC = re.compile(
-    rf"\b(?:it|this|the\s+(?:[\w'\u2019-]+\s+){{0,2}}(?:{TEXT_NOUN}))\s+(?:\w+\s+){{0,2}}?(?:{BE}"
-    rf"|constitutes|qualifies|contains)\b"
+    rf"\b(?:(?:it|this|the\s+(?:[\w'\u2019-]+\s+){{0,2}}(?:{TEXT_NOUN}))\s+(?:\w+\s+){{0,2}}?(?:{BE}"
+    rf"|constitutes|qualifies|contains)|(?:it|this|that)['\u2019]s)\b"
 )
 
 
@@ -458,10 +452,47 @@ OWN_VIEW = re.compile(
 )
 
 
+# "The threshold for hate speech is not met": what is met or crossed, and whether it is.
+THRESHOLD = (
+    r"(?:threshold|bar|line|level|standard|definition|criteri(?:a|on)|requirements?|conditions?|test|tests"
+    r"|thresholds|standards|mark)"
+)
+THRESHOLD_BEFORE = re.compile(
+    rf"\b{THRESHOLD}\s+(?:\w+\s+){{0,2}}?(?:for|of|to\s+be|to\s+count\s+as|into)\s+(?:being\s+)?(?:\w+\s+)?$"
+)
+MET_AFTER = re.compile(
+    rf"^[\s-]*(?P<noun>{THRESHOLD}\s+)?(?:here\s+)?(?:is|are|was|were|has|have)(?P<no>n['\u2019]t"
+    r"|\s+(?:not|never|hardly))?\s+(?:yet\s+|clearly\s+|been\s+|being\s+|fully\s+|therefore\s+)*"
+    r"(?P<un>un)?(?:met|reached|satisfied|fulfilled|crossed|passed|exceeded|surpassed)\b"
+)
+# "Violates the hate speech policy", "in breach of the rules on hateful conduct".
+VIOLATES = re.compile(
+    r"\b(?:violat\w+|breach\w*|contraven\w+|infring\w+|break(?:s|ing)?|broke|against|afoul|foul|outside"
+    r"|prohibited|banned|forbidden|barred|disallowed|removed|actionable)\b[^,;:]{0,60}$"
+)
+RESPECTS = re.compile(
+    r"\b(?:compl(?:y|ies|iant)|consistent|in\s+line|within|adher\w+|abid\w+|conforms?|follows?|respects?"
+    r"|allowed|permitted)\b[^,;:]{0,60}$"
+)
+RULES = (
+    r"(?:polic(?:y|ies)|rules?|guidelines?|standards?|terms|laws?|provisions?|clauses?|sections?"
+    r"|code)"
+)
+RULES_AFTER = re.compile(
+    rf"^[\s-]*(?:and\s+\w+\s+)?(?:content\s+|conduct\s+|speech\s+)?{RULES}"
+    r"\b(?!\s+(?:is|are|was|does|prohibits?|bans?))"
+)
+RULES_BEFORE = re.compile(
+    rf"\b{RULES}\s+(?:on|against|about|regarding|concerning|prohibiting|banning|for|covering|around)"
+    r"\s+(?:the\s+)?(?:use\s+of\s+)?(?:\w+\s+(?:and|or)\s+)?$"
+)
 SUFFICES = ("fits", "applies", "holds", "fails", "misses")  # that need no adjective
 DROPPED_SUBJECT = re.compile(r"[;:.]\s*$")
 OPENS_BARE = re.compile(r"[;:,)\u2014-]\s*$|\bbut\s*$")
 CONTRAST = re.compile(r"[;\u2014]|\bbut\b|\bhowever\b|\byet\b")
+NEGATIVE_QUESTION = re.compile(
+    r"\W*(?:(?:so|but|and|now|well)\W+)?(?:is|are|was|does|do|did|would|should|could|can)n['\u2019]t\b"
+)
 OR_NOT = re.compile(r"\s*or\s+not\b")
 NOTHING_THAT = re.compile(
     r"\b(?:no|nothing|none|nobody|neither|not\s+(?:a|any)|n['\u2019]t\s+(?:a|any)|anything"

@@ -14,12 +14,12 @@ from services.hatexscore.lexicon import Lexicon, custom_lexicon, load_lexicon
 from services.hatexscore.quote_search import Quote
 from services.hatexscore.quotes import Quotation, quoted_spans
 from services.hatexscore.report import (
-    GroupEvidence,
+    HatexscoreGroupEvidence,
+    HatexscoreOtherVerdict,
+    HatexscoreQuoteEvidence,
+    HatexscoreReaderUse,
     Label,
-    OtherVerdict,
     QuotationReason,
-    QuoteEvidence,
-    ReaderUse,
 )
 from services.hatexscore.text_groups import TextGroups
 from services.hatexscore.words import Language, Span, detect_language
@@ -33,7 +33,7 @@ LABEL_UNKNOWN = (
 
 
 RULED: tuple[Language, ...] = get_args(Language)
-BY_RULES = ReaderUse(by="rules")
+BY_RULES = HatexscoreReaderUse(by="rules")
 UNDECIDED_EXPLANATION = (
     "the language of the explanation is undecided, so that no rules read it; send `language`"
 )
@@ -71,7 +71,7 @@ class QuotedSpans:
     echo:    whether a quotation of the whole text was left out.
     """
 
-    evidence: tuple[QuoteEvidence, ...]
+    evidence: tuple[HatexscoreQuoteEvidence, ...]
     hallucinated: tuple[Quotation, ...]
     masked: str | None
     trivial: bool
@@ -102,15 +102,15 @@ class ParsedExplanation:
     label: Label | None
     stated_label: Label | None
     quoting: QuotedSpans
-    groups: tuple[GroupEvidence, ...]
+    groups: tuple[HatexscoreGroupEvidence, ...]
     tgi: float | None
     warnings: tuple[str, ...]
     no_htc: Obstacle | None = None
     no_tgi: Obstacle | None = None
     attacked: bool | None = None
     tgi_not_applicable: str | None = None
-    reader: ReaderUse | None = BY_RULES
-    others: tuple[OtherVerdict, ...] = ()
+    reader: HatexscoreReaderUse | None = BY_RULES
+    others: tuple[HatexscoreOtherVerdict, ...] = ()
 
 
 class FindMentions(Protocol):
@@ -214,7 +214,7 @@ def unread(
     request: HatexscoreRequest,
     parsed: ParsedExplanation,
     obstacle: Obstacle,
-    reader: ReaderUse | None,
+    reader: HatexscoreReaderUse | None,
 ) -> ParsedExplanation:
     """As parsed, without conclusion and groups, which nothing could read for this reason."""
     unknown = [LABEL_UNKNOWN] if request.predicted_label is None else []
@@ -242,9 +242,9 @@ def lexicon_of(request: HatexscoreRequest, language: Language) -> Lexicon:
     return load_lexicon(request.policy, language)
 
 
-def quote_evidence(quotes: Iterable[Quote]) -> tuple[QuoteEvidence, ...]:
+def quote_evidence(quotes: Iterable[Quote]) -> tuple[HatexscoreQuoteEvidence, ...]:
     return tuple(
-        QuoteEvidence(
+        HatexscoreQuoteEvidence(
             start=quote.start,
             end=quote.end,
             text=quote.text,
@@ -256,9 +256,9 @@ def quote_evidence(quotes: Iterable[Quote]) -> tuple[QuoteEvidence, ...]:
     )
 
 
-def group_evidence(mentions: Iterable[GroupMention]) -> tuple[GroupEvidence, ...]:
+def group_evidence(mentions: Iterable[GroupMention]) -> tuple[HatexscoreGroupEvidence, ...]:
     return tuple(
-        GroupEvidence(
+        HatexscoreGroupEvidence(
             start=mention.start,
             end=mention.end,
             text=mention.text,

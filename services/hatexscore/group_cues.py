@@ -70,7 +70,7 @@ GROUNDS: dict[Language, GroundRules] = {
 class BystanderRules:
     """own, some, by: what stands before the name, at its end; judge, acquaintance: its noun.
 
-    judges: what such a person does, right behind.
+    judges: what such a person does, right behind; complains: what any person does who is none.
     """
 
     own: re.Pattern[str]
@@ -79,6 +79,7 @@ class BystanderRules:
     by: re.Pattern[str]
     judge: re.Pattern[str]
     judges: re.Pattern[str]
+    complains: re.Pattern[str] = NOTHING
 
 
 _FRIEND = (
@@ -91,6 +92,10 @@ _JUDGE = (
     r"|lawyer|teacher|translator|friend|neighbou?r|user|jury|juror|tribunal|linguist|scholar"
     r"|journalist|reporter|newspaper|analyst|assessor|evaluator|labell?er|student|volunteer|viewer"
     r"|listener|witness|speaker)"
+)
+_COMPLAINS = (
+    r"(?:complain|report|flag|agree|object|confirm|condemn|criticis|criticiz|reject|disagree|protest|notic"
+    r"|apologi|intervene|respond|answer|reply|replied|shar|repost|like[ds])"
 )
 _DETERMINER = r"(?:an?|one|two|three|four|five|several|some|another|the|both|many|most|few|\d+)"
 _JUDGING = (
@@ -109,6 +114,10 @@ BYSTANDERS: dict[Language, BystanderRules] = {
             re.IGNORECASE,
         ),
         judge=re.compile(rf"^[\s-]*(?:\w+\s)?{_JUDGE}s?\b", re.IGNORECASE),
+        complains=re.compile(
+            rf"\s?(?:who\s)?(?:(?:has|have|had|also|later|then|rightly)\s){{0,2}}{_COMPLAINS}\w*",
+            re.IGNORECASE,
+        ),
         judges=re.compile(
             rf"\s?(?:(?:has|have|had|also|rightly|later|then|would)\s){{0,2}}{_JUDGING}\w*",
             re.IGNORECASE,
@@ -145,6 +154,11 @@ BYSTANDERS: dict[Language, BystanderRules] = {
     ),
 }
 
+# "not X but Y", before Y
+CONTRASTED = re.compile(
+    r"\b(?:but|rather)\s(?:(?:rather|also|only|the|all|at|on|to|for|of|against|instead|towards?)\s){0,3}$",
+    re.IGNORECASE,
+)
 # "leaves X out of it"
 LEAVES = re.compile(r"\b(?:leav(?:e|es|ing)|left|keep|keeps|kept|keeping)\s(?:\w+\s){0,2}$")
 LEFT_OUT = re.compile(

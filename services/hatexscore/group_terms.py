@@ -28,6 +28,7 @@ Forms = tuple[str, ...]
 FoundAs = Literal["term", "plural", "lemma", "demonym", "added", "category_term", "slur_alias"]
 
 PREFERENCE: tuple[Kind, ...] = ("term", "added", "demonym", "slur_alias", "category_term")
+PERSON_ZH = "人"
 SHORTEST = 2  # characters of a term that may stop inside a word: not 女 in 女性
 SPACES = frozenset(" \u00a0\u3000")
 HYPHENS = frozenset("-\u2010\u2011\u2013")
@@ -253,6 +254,7 @@ def candidates_by_characters(passage: Passage, lexicon: Lexicon) -> Iterator[Ter
             (end, entry)
             for end, entry in _character_ends(passage.text, start, tree)
             if _may_end(passage.text, start, end, borders, cues)
+            and (entry.kind != "demonym" or _goes_on_as_people(passage, end))
         ]
         if ends:
             end, entry = max(ends, key=lambda found: found[0])
@@ -261,15 +263,34 @@ def candidates_by_characters(passage: Passage, lexicon: Lexicon) -> Iterator[Ter
             yield TermMatch(entry, start, max(end, people), found_as)
 
 
+@lru_cache(maxsize=1)
+def _peoples_zh() -> tuple[str, ...]:
+    return tuple(noun for noun in person_nouns()["zh"] if len(noun) > 1)
+
+
+def _goes_on_as_people(passage: Passage, end: int) -> bool:
+    """韩国 names a people in 韩国民族 and 韩国游客, and not in 韩国政府."""
+    return passage.language != "zh" or passage.text.startswith(_peoples_zh(), end)
+
+
 @lru_cache(maxsize=16)
 def _character_tree(lexicon: Lexicon) -> TermTree:
     """Each expression without its spaces, in lower case."""
     root = TermTree()
-    for entry in lexicon.entries():
-        path = tuple(c.lower() for c in entry.term if c not in SPACES)
+    paths = {entry: _characters(entry.term) for entry in lexicon.entries()}
+    held = frozenset(paths.values())
+    for entry, path in paths.items():
         if path:
             root.add(path, entry)
+        stem = path[:-1]
+        country = len(stem) >= SHORTEST and entry.term.endswith(PERSON_ZH) and stem not in held
+        if lexicon.language == "zh" and country:
+            root.add(stem, LexiconEntry(entry.term[:-1], entry.term, entry.category, "demonym"))
     return root
+
+
+def _characters(term: str) -> Forms:
+    return tuple(character.lower() for character in term if character not in SPACES)
 
 
 def _borders(passage: Passage) -> Borders:

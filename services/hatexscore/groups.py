@@ -21,6 +21,7 @@ from pathlib import Path
 
 from services.hatexscore.group_cues import (
     BYSTANDERS,
+    CONTRASTED,
     GROUNDS,
     HEDGES,
     LEAVES,
@@ -271,7 +272,7 @@ class MentionReading:
         """
         passage = self.passage
         place = passage.sentence_at(match.start)
-        if self._attacks(place, match):
+        if self._attacks(place, match) or self._is_contrasted(place, match):
             return IN_SENTENCE
         if passage.sentences[place].quotes:
             return WITH_QUOTE
@@ -288,6 +289,13 @@ class MentionReading:
         attacks = self.reading(place).attacks
         return any(not (own[0] <= start and end <= own[1]) for start, end in attacks)
 
+    def _is_contrasted(self, place: int, match: TermMatch) -> bool:
+        """ "It is not X who are insulted but Y": the denied attack holds of Y."""
+        reading = self.reading(place)
+        before, _ = around(self.passage, match)
+        denied = len(reading.every_attack) > len(reading.attacks)
+        return denied and CONTRASTED.search(before) is not None
+
     def is_bystander(self, match: TermMatch) -> bool:
         """ "My Muslim colleague agrees", "reported by two Korean moderators": no target."""
         rules = BYSTANDERS[self.passage.language]
@@ -302,6 +310,7 @@ class MentionReading:
             attacks = self.reading(self._place(start)).attacks_from(start - WINDOW, start)
             return not any(self._governs(stop, start) for _, stop in attacks)
         judges = rules.judge.search(noun) and rules.judges.match(after)
+        judges = judges or (end > match.end and rules.complains.match(after))
         return bool(judges) and bool(rules.some.search(before))
 
     def _governs(self, stop: int, start: int) -> bool:

@@ -13,7 +13,7 @@ BEYOND = 80
 WHOSE = (
     r"final|overall|my|the|our|predicted|assigned|correct|step|point|model|text|post|content|safety"
     r"|toxicity|policy|moderation"
-    r"|hate|speech|sentiment|output|summary|so|and|item|最终|总体|综合|整体|我的|最后|总的|三|二|一"
+    r"|hate|speech|sentiment|output|summary|classification|assessment|moderation|evaluation|analysis|review|so|and|item|最终|总体|综合|整体|我的|最后|总的|三|二|一"
     r"|四|五|六|最終"
     r"|최종|종합|전체|나의|모델|전반적인|종합적인|정답"
 )
@@ -23,7 +23,7 @@ EARLIER = (
 KEY = (
     r"labels?|verdict|conclusions?|decision|classification|class|category|prediction|answer|rating"
     r"|result|judge?ment|assessment"
-    r"|determination|evaluation|标签|结论|判断|判定|分类|类别|答案|结果|预测|评定|裁定|决定|라벨"
+    r"|determination|evaluation|output|outcome|finding|标签|结论|判断|判定|分类|类别|答案|结果|预测|评定|裁定|决定|라벨"
     r"|레이블|결론|판단|판정|분류|정답|답변?|결과|예측|평가"
 )
 VALUE = (
@@ -45,7 +45,7 @@ ENDS = re.compile(
     r"\s*(?:speech|content|language|text|post|comment|conduct|言论|内容|的|表현|표현|발언|적|글"
     r"|콘텐츠)?\s*"
     r"(?P<ko>(?:이|은|가)?\s*(?:아님|아닙니다|아니다|아닌\s*것|없음|없다))?(?:임|입니다|이다|함)?"
-    r"[\s\"'\])”’】」]*(?:$|[\n\r.,;!。，；！(（\[{|\u2014-]|because\b|since\b|as\b|towards?\b"
+    r"[\s\"'\])”’】」\u2600-\u27bf\U0001f300-\U0001faff\ufe0f]*(?:$|[\n\r.,;!。，；！(（\[{|\u2014-]|because\b|since\b|as\b|towards?\b"
     r"|against\b|due\b|under\b|(?:this|the|it)\b|for\b|with\b|in\b|因为|由于|때문)"
 )
 ANSWER = re.compile(

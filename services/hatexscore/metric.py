@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -21,24 +21,25 @@ from services.hatexscore.model_calls import NO_CONTROL, HatexscoreCollected, ask
 from services.hatexscore.reader import read_by_model
 from services.hatexscore.report import (
     NO_WITNESS,
-    Conclusion,
-    HallucinatedQuote,
     HatexscoreBatchReport,
     HatexscoreComponents,
+    HatexscoreConclusion,
+    HatexscoreHallucinatedQuote,
+    HatexscoreOtherQuotation,
+    HatexscoreRandomSpans,
     HatexscoreReason,
-    HatexscoreReport,
+    HatexscoreResult,
+    HatexscoreVariantOutcome,
     Label,
-    OtherQuotation,
     Part,
     QuotesMatter,
-    RandomSpans,
-    VariantOutcome,
 )
 from services.hatexscore.variants import VARIANTS, HatexscoreVariant
 from shared.contracts import BatchReportRequest, Languages, ReasonCode, Scored
 from shared.estimates import BatchStatistics
 from shared.language import Obstacle
 from shared.metric import Metric
+from shared.models.calls import ece_perturbed
 from shared.models.ports import models
 from shared.statistics import ranks
 
@@ -59,7 +60,7 @@ OPPOSING = "the quotes speak against the decision: without them P(hateful) is hi
 
 
 class HateXScore(
-    Metric[HatexscoreRequest, HatexscoreCollected, HatexscoreReport, HatexscoreVariant]
+    Metric[HatexscoreRequest, HatexscoreCollected, HatexscoreResult, HatexscoreVariant]
 ):
     """Does an explanation conclude, quote faithfully, name the target, and cohere?"""
 
@@ -69,17 +70,16 @@ class HateXScore(
     def collect(self, requests: Sequence[HatexscoreRequest]) -> list[HatexscoreCollected]:
         parsed = [self.variant(request).read(request) for request in requests]
         read = list(map(where_rules_read, requests, parsed))
-        if any(request.reader_model for request in requests):
-            read = read_by_model(requests, read)
+        read = read_by_model(requests, read)
         return list(map(_described, ask_classifiers(requests, read)))
 
     def report(
         self, request: HatexscoreRequest, collected: HatexscoreCollected
-    ) -> HatexscoreReport:
+    ) -> HatexscoreResult:
         parsed, components = collected.parsed, self._components(request, collected)
         reasons = tuple(self._reasons(request, collected, components))
         control = self._control(request, collected, components.qf)
-        return HatexscoreReport(
+        return HatexscoreResult(
             **self.envelope(request, collected, self._doubts(request, collected)),
             score=_score(request, parsed, components),
             components=components,
@@ -168,12 +168,22 @@ class HateXScore(
             yield CONTESTED
         if not self.variant(request).decision_aware:
             return
+        yield from self._miscalibrated(request, collected)
         if contradicted(request, parsed):
             yield CONTRADICTED.format(stated=parsed.stated_label, sent=request.decision)
         if obstacle is not None and obstacle.code == "model-disagrees":
             yield obstacle.detail
         elif parsed.label == "hateful" and _opposing(collected, request.tau):
             yield OPPOSING
+
+    def _miscalibrated(
+        self, request: HatexscoreRequest, collected: HatexscoreCollected
+    ) -> Iterable[str]:
+        """Of the masked text, by the share of its characters that is left."""
+        if collected.masked is None or not collected.models:
+            return ()
+        masked = sum(end - start for start, end in collected.parsed.quoting.spans)
+        return ece_perturbed(collected.models[0], [("mask", 1 - masked / len(request.text))])
 
     def _reasons(
         self,
@@ -203,7 +213,7 @@ class HateXScore(
 
     def _control(
         self, request: HatexscoreRequest, collected: HatexscoreCollected, qf: float | None
-    ) -> RandomSpans | None:
+    ) -> HatexscoreRandomSpans | None:
         original, masked, found = collected.original, collected.masked, collected.control
         if found is None or original is None or masked is None:
             return None
@@ -211,7 +221,7 @@ class HateXScore(
         one_sided = self.variant(request).decision_aware and collected.parsed.label == "hateful"
         rank = (observed, signed) if one_sided else (abs(observed), np.abs(signed))
         expected = None if qf is None else self._expected(request, collected, signed)
-        return RandomSpans(
+        return HatexscoreRandomSpans(
             draws=signed.size,
             placements=collected.others if collected.others <= MOST_TOLD else None,
             exact=signed.size == collected.others,
@@ -247,7 +257,7 @@ class HateXScore(
 
     def summarize(
         self,
-        rows: Sequence[Scored[HatexscoreRequest, HatexscoreReport]],
+        rows: Sequence[Scored[HatexscoreRequest, HatexscoreResult]],
         over: BatchStatistics[BatchReportRequest],
     ) -> HatexscoreBatchReport:
         return batch_report(rows, over)
@@ -264,8 +274,8 @@ class HateXScore(
         )
 
     def join(
-        self, request: HatexscoreRequest, reports: Sequence[HatexscoreReport]
-    ) -> HatexscoreReport:
+        self, request: HatexscoreRequest, reports: Sequence[HatexscoreResult]
+    ) -> HatexscoreResult:
         own, *others = reports
         if not others:
             return own
@@ -352,11 +362,11 @@ def _quotations(quoting: QuotedSpans) -> dict[str, Any]:
     """What became of the quotations that are no evidence, and the masked text."""
     return {
         "hallucinated_quotes": tuple(
-            HallucinatedQuote(start=one.start, end=one.end, text=one.text)
+            HatexscoreHallucinatedQuote(start=one.start, end=one.end, text=one.text)
             for one in quoting.hallucinated
         ),
         "other_quotations": tuple(
-            OtherQuotation(start=one.start, end=one.end, text=one.text, reason=reason)
+            HatexscoreOtherQuotation(start=one.start, end=one.end, text=one.text, reason=reason)
             for one, reason in quoting.other
         ),
         "quotes_unsearched": quoting.unsearched,
@@ -410,13 +420,15 @@ def _partial(
     return {"partial_score": mean, "partial_parts": tuple(defined)}
 
 
-def _conclusion(request: HatexscoreRequest, parsed: ParsedExplanation) -> Conclusion | None:
+def _conclusion(
+    request: HatexscoreRequest, parsed: ParsedExplanation
+) -> HatexscoreConclusion | None:
     statement = parsed.statement
     if statement is None:
         return None
     text = request.explanation[statement.start : statement.end]
     by = parsed.reader.by if parsed.reader else "rules"
-    return Conclusion(
+    return HatexscoreConclusion(
         start=statement.start,
         end=statement.end,
         text=text,
@@ -429,7 +441,7 @@ def _conclusion(request: HatexscoreRequest, parsed: ParsedExplanation) -> Conclu
 
 
 def _quotes_matter(
-    label: Label | None, qf: float | None, control: RandomSpans | None
+    label: Label | None, qf: float | None, control: HatexscoreRandomSpans | None
 ) -> QuotesMatter | None:
     """Whether the quotes of a hateful decision move P more than random spans do."""
     if label != "hateful" or qf is None or control is None or control.p_value is None:
@@ -440,14 +452,14 @@ def _quotes_matter(
 
 
 def _outcome(
-    request: HatexscoreRequest, own: HatexscoreReport, other: HatexscoreReport
-) -> VariantOutcome:
+    request: HatexscoreRequest, own: HatexscoreResult, other: HatexscoreResult
+) -> HatexscoreVariantOutcome:
     warnings = [warning for warning in other.warnings if not warning.startswith(NO_CONTROL)]
     borrowed = request.probabilities is not None and other.masked_text is not None
     if borrowed and other.masked_text != own.masked_text:
         warnings.append(SENT_FOR_ANOTHER)
     in_force = other.provenance.parameters
-    return VariantOutcome(
+    return HatexscoreVariantOutcome(
         variant=other.provenance.variant,
         score=other.score,
         components=other.components,

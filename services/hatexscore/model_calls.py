@@ -28,9 +28,10 @@ from services.hatexscore.contract import (
 from services.hatexscore.explanation import ParsedExplanation
 from services.hatexscore.kernel import Floats
 from services.hatexscore.quotes import count_units, mask_spans, touched_words
-from services.hatexscore.report import ProbabilityReading
+from services.hatexscore.report import HatexscoreProbabilityReading
 from services.hatexscore.variants import VARIANTS
 from services.hatexscore.words import Span
+from shared.contracts import ModelUse
 from shared.errors import BadInput, pointing_to
 from shared.job_context import checking
 from shared.language import ModelLanguages, Obstacle
@@ -38,12 +39,14 @@ from shared.metric import Collected
 from shared.models.calls import Example, text_cut
 from shared.models.judgement import Judgement, Unread, low_mass
 from shared.models.ports import models
+from shared.models.prompt_table import OF_THE_MODEL, PromptKeys
 from shared.statistics.draws import other_runs
 from shared.statistics.placements import Places, Runs, runs_of
 from shared.statistics.seeds import generator
 
 ONE = 1 + 1e-6  # a sum of exclusive outputs, and what rounding adds to it
 NO_CONTROL = "no control: "  # so begins the warning that says why
+Asked = tuple[str, str | None]  # a model, and a request's prompt for it
 UNAVAILABLE = "probability unavailable: QF needs P(hateful) of the text and of the masked text"
 
 
@@ -61,7 +64,7 @@ class HatexscoreCollected(Collected):
     control: Floats | None = None
     others: int = 0
     no_probability: Obstacle | None = None
-    reading: ProbabilityReading | None = None
+    reading: HatexscoreProbabilityReading | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +82,13 @@ class ClassifierTexts:
     control: tuple[str, ...] = ()
     others: int = 0
     warnings: tuple[str, ...] = ()
+    prompt: PromptKeys | None = None  # of the request
+
+    @property
+    def asked(self) -> Asked:
+        """Who is asked, and how."""
+        own = self.prompt.model_dump_json(exclude_unset=True) if self.prompt else None
+        return self.model, own
 
     @property
     def texts(self) -> tuple[str, ...]:
@@ -96,11 +106,11 @@ def ask_classifiers(
         for pair, obstacle in zip(pairs, obstacles, strict=True)
     ]
     answers = {
-        name: _Judgements(name, [each for each in texts if each and each.model == name])
-        for name in dict.fromkeys(each.model for each in texts if each)
+        asked: _Judgements([each for each in texts if each and each.asked == asked])
+        for asked in dict.fromkeys(each.asked for each in texts if each)
     }
     return [
-        answers[own.model].collected(own, explanation)
+        answers[own.asked].collected(own, explanation)
         if own
         else _without_model(request, explanation, obstacle)
         for request, explanation, own, obstacle in zip(
@@ -135,17 +145,22 @@ def _classifier_texts(
     why = why or placements.why_none
     if why is not None:
         warnings = (f"{NO_CONTROL}{why}",)
-        return ClassifierTexts(name, request.text, quoting.masked, hateful, warnings=warnings)
+        return ClassifierTexts(
+            name, request.text, quoting.masked, hateful, warnings=warnings, prompt=request.prompt
+        )
     drawn = placements.draws(request.seed, request.control_draws)
     control = tuple(mask_spans(request.text, spans) for spans in checking(drawn))
     others = placements.others
-    return ClassifierTexts(name, request.text, quoting.masked, hateful, control, others)
+    return ClassifierTexts(
+        name, request.text, quoting.masked, hateful, control, others, prompt=request.prompt
+    )
 
 
 def _hateful_labels(request: HatexscoreRequest, name: str) -> tuple[str, ...]:
     """The model's labels on the hateful side of the vocabulary in force. Raises BadInput."""
-    with pointing_to("/model"):
-        labels = models().judge(name).labels_of(Example(text=request.text))
+    with pointing_to("/model", only=OF_THE_MODEL):
+        example = Example(text=request.text, prompt=request.prompt)
+        labels = models().judge(name).labels_of(example)
     found = hateful_labels(request, labels)
     if not found:
         raise BadInput(
@@ -187,12 +202,12 @@ def _without_model(
 
 
 class _Judgements:
-    """One model's judgements of all texts of the requests that name it: one call."""
+    """One model's judgements of all texts of the requests that ask it in one way: one call."""
 
-    def __init__(self, name: str, requested: Sequence[ClassifierTexts]) -> None:
-        self._model = models().judge(name)
+    def __init__(self, requested: Sequence[ClassifierTexts]) -> None:
+        self._model, prompt = models().judge(requested[0].model), requested[0].prompt
         texts = list(dict.fromkeys(text for each in requested for text in each.texts))
-        found = self._model.judgements([Example(text=text) for text in texts])
+        found = self._model.judgements([Example(text=text, prompt=prompt) for text in texts])
         self._found = {text: one.fine() for text, one in zip(texts, found, strict=True)}
 
     def collected(self, texts: ClassifierTexts, parsed: ParsedExplanation) -> HatexscoreCollected:
@@ -209,9 +224,15 @@ class _Judgements:
             others=texts.others,
             no_probability=obstacle,
             reading=_reading(list(both.values())),
-            models=(self._model.use,),
+            models=(self._use(both["text"]),),
             warnings=(*warnings, *([obstacle.detail] if obstacle else [])),
         )
+
+    def _use(self, judged: Judgement) -> ModelUse:
+        """The model, and the prompt that a request brought."""
+        use = self._model.use
+        brought = judged.prompt_sha256
+        return use if brought is None else use.model_copy(update={"prompt_sha256": brought})
 
     def _control(self, texts: ClassifierTexts) -> tuple[Floats | None, tuple[str, ...]]:
         """(R,) P(hateful) of the control texts. None where one was not read: those that are left
@@ -250,13 +271,13 @@ def _not_read(which: str, unread: Unread) -> str:
     return f"P(hateful) of the {which} was not read: {unread.detail}"
 
 
-def _reading(found: Sequence[Judgement]) -> ProbabilityReading | None:
+def _reading(found: Sequence[Judgement]) -> HatexscoreProbabilityReading | None:
     """Of text and masked text together; None for a head, which tells P itself."""
     readings = [one.reading for one in found if one.reading not in (None, "head")]
     if not readings:
         return None
     masses = [one.mass for one in found if one.mass is not None]
-    return ProbabilityReading(
+    return HatexscoreProbabilityReading(
         reading=readings[0],
         mass=min(masses, default=None),
         uncertainty=max(one.uncertainty for one in found),

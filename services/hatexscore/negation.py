@@ -15,6 +15,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Literal
 
@@ -31,6 +32,24 @@ NEAR = 5  # words after a negator within which a passive attack is its own
 _TOKEN = re.compile(r"[^\W_]+(?:['\u2019-][^\W_]+)*|[^\w\s]")
 _DEFINITE = frozenset(
     ["the", "this", "that", "its", "their", "such", "his", "her", "these", "those"]
+)
+_INVERTING = frozenset({"nowhere", "never", "neither", "nor", "hardly", "rarely", "seldom", "not"})
+_DO = frozenset(
+    {
+        "does",
+        "do",
+        "did",
+        "has",
+        "have",
+        "is",
+        "are",
+        "was",
+        "were",
+        "can",
+        "could",
+        "will",
+        "would",
+    }
 )
 _SPARING = frozenset({"spare"})
 _SPEECH = frozenset(
@@ -257,6 +276,8 @@ class EnglishClauses:
     def _negates(self, place: int) -> bool:
         text = self._text(place)
         if text in self.classes.negators or self._is_nt(place):
+            if text == "nothing" and self._text(place - 1) in ("at", "for"):
+                return False  # "stops at nothing", "good for nothing"
             return not (text == "no" and self._text(place + 1) in (",", "longer", "less"))
         return self._is(place, self.classes.failing) and place not in self.attacking
 
@@ -372,6 +393,9 @@ class EnglishClauses:
         """ "The attack", "its contempt" after a verb of another kind: nobody denies that it is."""
         if here - first < 1 or self._text(first) in ("of", "in"):
             return False
+        inverted = self._text(first - 1) in _INVERTING and self._text(first) in _DO
+        if inverted and self._text(here - 1) not in _DEFINITE:
+            return False  # "nowhere does the text insult"
         before = [self._text(place) for place in range(max(first, here - 2), here)]
         if not _DEFINITE & set(before) or self._text(here).endswith(("ing", "ed")):
             return False
@@ -408,7 +432,7 @@ def denied_later(
     for place, word in enumerate(following[:BETWEEN]):
         negates = word.text in classes.negators or word.text.endswith("n't")
         if negates:
-            return _denies(reading, following[place + 1 : place + 1 + NEAR])
+            return _denies(reading, following[place + 1 : place + 1 + BETWEEN])
         listed = any(start <= word.start < stop for start, stop in others)
         if not (listed or word.text in classes.between or word.text == ","):
             return None
@@ -423,7 +447,8 @@ def _denies(
     for place, word in enumerate(scope):
         attack = _is_denied_attack(reading, word)
         passive = attack and word.text.endswith(("ed", "en"))
-        pronoun = attack and place + 1 < len(scope) and scope[place + 1].text in ("them", "him")
+        near = [one.text for one in scope[place + 1 : place + 1 + NEAR]]
+        pronoun = attack and (near[:1] in (["them"], ["him"]) or _said_of_them(near))
         if passive or pronoun or word.text in classes.targets:
             return "attack"
         if not classes.presence.isdisjoint(word.forms):
@@ -431,6 +456,14 @@ def _denies(
         if not (attack or word.text in classes.passing or word.text.endswith("ly")):
             return None
     return None
+
+
+def _said_of_them(near: Sequence[str]) -> bool:
+    """ "nothing hostile is said about them": the words behind "hostile"."""
+    return any(
+        one in ("about", "of", "against", "to", "at", "toward", "towards") and two == "them"
+        for one, two in pairwise(near)
+    )
 
 
 def _is_denied_attack(reading: SentenceReading, word: ClauseWord) -> bool:

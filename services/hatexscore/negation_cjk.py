@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from services.hatexscore.group_terms import Cues, Sentence
 from services.hatexscore.hateful_context import denials as korean_denials
@@ -98,6 +99,12 @@ _OPAQUE_KO = re.compile(
 _INSTEAD_KO = re.compile("아니라|아니고|아니며|아닌|아니요|말고")
 _TWICE_KO = re.compile("[는은지]?\\s?[가-힣]{1,8}\\s?(?:거의\\s)?없")  # "않는 문장이 없다"
 _TOPIC_KO = frozenset({"은", "는"})
+_VERBAL_KO = frozenset({"하", "되", "받", "당하", "시키", "이"})
+# What a Korean explanation denies of a group that plays no part in a text.
+_SAID_KO = re.compile(
+    "관계|상관|관련|연관|말|이야기|얘기|등장|다루|거론|나오|언급|가리키|논하|이르|향하|목표|해당|의미|뜻하|관여|연결"
+    "|떠올리|지목|지칭|찾|보이|상대"
+)
 _HOLDS_KO = frozenset({"존중", "대우", "배려"})
 LONGEST_RELATION = 40  # characters of "与 … 无关"
 LONGEST_SCOPE = 120  # characters of a Chinese clause
@@ -120,6 +127,8 @@ def read_korean(
         if any(map(_is_decent, near, near[1:])):
             rejections.append((near[0].start, end))
         elif not any(_OPAQUE_KO.match(word.text) for word in near[-4:]):
+            if any(_SAID_KO.fullmatch(word.text) for word in near):
+                start = min(start, _clause_start(sentence.words[:last], cues))
             begin = max(start, _instead(text, sentence.words[:last], start, end))
             first = bisect_left(attacked, (begin, 0))
             attack = first < len(attacked) and attacked[first][0] < end
@@ -138,12 +147,25 @@ def _instead(text: str, before: Sequence[TextWord], start: int, end: int) -> int
     """Of "A이 아니라 B" the denial begins after the last topic before A."""
     if not _INSTEAD_KO.search(text, max(start, end - 3), end + 2):
         return start
-    topics = (word.end for word in reversed(before[-FAR_KO:]) if word.is_stop and _is_topic(word))
+    near = before[-FAR_KO:]
+    topics = (word.end for ahead, word in reversed(list(pairwise(near))) if _is_topic(ahead, word))
     return next(topics, start)
 
 
-def _is_topic(word: TextWord) -> bool:
-    return word.text in _TOPIC_KO
+def _is_topic(ahead: TextWord, word: TextWord) -> bool:
+    """A particle behind a noun, and not the ending of 공격하는."""
+    verbal = ahead.text in _VERBAL_KO or ahead.lemma.endswith("다")
+    return word.is_stop and word.text in _TOPIC_KO and not verbal
+
+
+def _clause_start(before: Sequence[TextWord], cues: Cues) -> int:
+    """Where the clause at the end of these words begins: behind a contrast or a linking comma."""
+    near = before[-FAR_KO:]
+    for ahead, word in reversed(list(pairwise(near))):
+        linked = ahead.text in cues.linking and word.text == ","
+        if linked or ahead.text in cues.clause_ends:
+            return word.start
+    return near[0].start if near else 0
 
 
 def extra_attacks(language: str, text: str) -> Iterator[Span]:

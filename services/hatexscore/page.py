@@ -9,11 +9,13 @@ from dataclasses import dataclass
 from services.hatexscore import verdict as sentences
 from services.hatexscore.contract import HatexscoreRequest
 from services.hatexscore.report import (
-    GroupEvidence,
     HatexscoreComponents,
-    HatexscoreReport,
-    QuoteEvidence,
-    VariantOutcome,
+    HatexscoreGroupEvidence,
+    HatexscoreQuoteEvidence,
+    HatexscoreResult,
+    HatexscoreVariantOutcome,
+    QuotationReason,
+    SetAside,
 )
 from services.hatexscore.verdict import TIE, verdict
 from shared.charts.engine import Caption, Chart
@@ -29,6 +31,24 @@ NAMES = {
     "qf": "Quotation Faithfulness",
     "tgi": "Target-Group Identification",
     "cc": "Consistency Check",
+}
+SET_ASIDE: dict[SetAside, str] = {
+    "earlier": "a later one takes its place",
+    "hedged": "hedged: may, might, unclear",
+    "hypothetical": "hypothetical: if, had, would",
+    "appeal": "an appeal to readers, not about this text",
+    "general": "about texts in general",
+    "reported": "somebody else says it",
+    "partial": "about a part, or another text",
+    "outranked": "a stronger one stands against it",
+}
+QUOTATION_KINDS: dict[QuotationReason, str] = {
+    "label": "the name of a label or a field",
+    "idiom": "a set phrase",
+    "gloss": "a paraphrase",
+    "other_source": "words of somebody else, or that the text might have had",
+    "echo": "the whole text, beside quotations of parts",
+    "unattributed": "not in the text, and not said to be",
 }
 WHY = {
     "htc": sentences.conclusion,
@@ -65,16 +85,18 @@ class HatexscoreView:
     text: list[MarkedText] | None
     explanation: list[MarkedText] | None
     masked: list[MarkedText] | None
-    quotes: list[QuoteEvidence]
-    mentions: list[GroupEvidence]
+    quotes: list[HatexscoreQuoteEvidence]
+    mentions: list[HatexscoreGroupEvidence]
     parts: list[ComponentRow]
     moved: float | None
     strip: Chart | None
     variants: list[VariantRow]
     policy: PolicyView
+    set_aside: dict[SetAside, str]
+    quotation_kinds: dict[QuotationReason, str]
 
 
-def view(request: HatexscoreRequest | None, report: HatexscoreReport) -> HatexscoreView:
+def view(request: HatexscoreRequest | None, report: HatexscoreResult) -> HatexscoreView:
     """What a page shows of this result."""
     return HatexscoreView(
         verdict=verdict(report),
@@ -88,17 +110,19 @@ def view(request: HatexscoreRequest | None, report: HatexscoreReport) -> Hatexsc
         strip=_strip(report),
         variants=rows(report),
         policy=_policy(report),
+        set_aside=SET_ASIDE,
+        quotation_kinds=QUOTATION_KINDS,
     )
 
 
-def _text_marks(report: HatexscoreReport) -> Iterable[Mark]:
+def _text_marks(report: HatexscoreResult) -> Iterable[Mark]:
     for quote in sentences.quotes(report):
         if quote.start is not None and quote.end is not None:
             near = "" if quote.match == "exact" else f", similar by {significant(quote.value)}"
             yield Mark(quote.start, quote.end, "quote", f"quoted{near}")
 
 
-def _explanation_marks(report: HatexscoreReport) -> Iterable[Mark]:
+def _explanation_marks(report: HatexscoreResult) -> Iterable[Mark]:
     if report.conclusion is not None:
         said = f"conclusion: {report.stated_label}"
         yield Mark(report.conclusion.start, report.conclusion.end, "conclusion", said)
@@ -114,7 +138,7 @@ def _masked(text: str) -> list[MarkedText]:
     return pieces(text, (Mark(*found.span(), "mask", "masked") for found in MASK.finditer(text)))
 
 
-def _parts(report: HatexscoreReport) -> list[ComponentRow]:
+def _parts(report: HatexscoreResult) -> list[ComponentRow]:
     weights = report.provenance.parameters.get("weights") or {}
     return [
         ComponentRow(
@@ -125,7 +149,7 @@ def _parts(report: HatexscoreReport) -> list[ComponentRow]:
     ]
 
 
-def _strip(report: HatexscoreReport) -> Chart | None:
+def _strip(report: HatexscoreResult) -> Chart | None:
     """None where there is no control, or where its draws were not kept one by one."""
     control = report.control
     if control is None or not control.drops:
@@ -141,7 +165,7 @@ def _strip(report: HatexscoreReport) -> Chart | None:
     return strip(control.drops, control.quoted_drop, caption, says="the quotes")
 
 
-def _policy(report: HatexscoreReport) -> PolicyView:
+def _policy(report: HatexscoreResult) -> PolicyView:
     policy = report.provenance.parameters.get("policy")
     if isinstance(policy, dict):
         return PolicyView("your own list", tuple(policy))
@@ -161,7 +185,7 @@ class VariantRow:
     warnings: tuple[str, ...]
 
 
-def rows(report: HatexscoreReport) -> list[VariantRow]:
+def rows(report: HatexscoreResult) -> list[VariantRow]:
     """Every variant, this report's first; none where the others were not asked for."""
     if not report.other_variants:
         return []
@@ -178,7 +202,7 @@ def rows(report: HatexscoreReport) -> list[VariantRow]:
     return [own, *(_row(report, outcome) for outcome in report.other_variants)]
 
 
-def _row(report: HatexscoreReport, outcome: VariantOutcome) -> VariantRow:
+def _row(report: HatexscoreResult, outcome: HatexscoreVariantOutcome) -> VariantRow:
     return VariantRow(
         variant=outcome.variant,
         score=outcome.score,

@@ -183,7 +183,7 @@ _SPEAKS = (
     r"|speaks?\sof|speaking\sof|spoke\sof|states?|stated|stating|reads?|reading|puts?\sit|tells?"
     r"|told|telling|claims?|claimed|claiming|asks?|asked|asking|shouts?|exclaims?|declares?|adds?"
     r"|mentions?|mentioning|contains?|containing|includes?|including|repeats?|repeating|quotes?"
-    r"|opens\swith|ends\swith|begins\swith|closes\swith|starts\swith|refers\sto\s[\w\s]{1,30}\sas"
+    r"|opens\swith|ends\swith|begins\swith|closes\swith|starts\swith|refer\w*\sto\s[\w\s']{1,30}\sas"
     r"|describ\w+\s[\w\s']{1,30}\sas|label\w*\s(?:them|him|her|people|women|men|[\w\s]{1,20})\sas"
     r"|brand\w*\s[\w\s]{1,30}|accus\w+\s[\w\s]{1,30}\sof|compar\w+\s[\w\s]{1,30}\s(?:to|with)"
     r"|liken\w*\s[\w\s]{1,30}\sto|employ\w*|utter\w*|threatens?\swith|concludes\swith|insists?|complains?|announces?|demands?)"
@@ -199,25 +199,28 @@ _ATTRIBUTED_AFTER_EN = re.compile(
 _GLOSS_EN = re.compile(
     r"\b(?:mean(?:s|t|ing)?|impl(?:y|ies|ied|ying)|suggest(?:s|ed|ing)?|st(?:and|ands|ood)\s(?:in\s)?for"
     r"|standing\sfor|paraphras\w+|i\.\s?e\.|that\sis|in\sother\swords|signif(?:y|ies|ied|ying)"
-    r"|amounts?\sto|equals?|translat\w+|code\sfor|shorthand\sfor|euphemism\sfor|synonym\s(?:for|of)"
+    r"|amounts?\sto|equals?|translat\w+|(?:code|shorthand|euphemism|metaphor|symbol|stand-in|cipher|image)\sfor|synonym\s(?:for|of)"
     r"|convey\w*|insinuat\w+|hint\w*(?:\sat)?|connot\w+|denot\w+|refer(?:s|red|ring)?\sto|read\sas"
     r"|understood\sas|interpreted\sas|rephras\w+|essentially|tantamount\sto|aka|namely|equivalent"
     r"|to\ssay|evok\w+|the\smessage|sense\sof|points?\sto|alludes?\sto|substitute\sfor|a\sway\sof)(?!\w)"
 )
-_OTHER_NOUN = (
+_DOCUMENT = (
     r"(?:guidelines?|polic(?:y|ies)|rules?|standards|laws?|statute|code\sof\sconduct|act|terms\sof"
-    r"|definitions?|dictionar(?:y|ies)|constitution|charter|convention|court|judges?|tribunal"
-    r"|another\s\w+|other\s(?:users?|people|readers?|commenters?|posts?|comments?)|(?:a|the|one|his"
-    r"|her|their)\srepl(?:y|ies)|repl(?:y|ies)|responses?|commenters?|newspapers?|journalists?|article"
-    r"|reports?|scholars?|researchers?|literature|experts?|prompt|instructions?|task|question\sasked"
-    r"|moderators?|readers?|a\sreader|friends?|someone|somebody|critics?|teacher|annotators?"
-    r"|platform|community\s\w+|editors?|headline\sof|song|proverb|saying|bible|quran|book|film"
-    r"|a\sthird\sparty|opponents?|neighbou?rs?|colleagues?|my\s\w+|our\s\w+|handbook|manual|faq|regulations?"
-    r"|encyclop\w+|wikipedia|scripture|verse\sof|website|press|minister|president|mayor|parents?)"
+    r"|definitions?|dictionar(?:y|ies)|constitution|charter|convention|court|tribunal"
+    r"|other\s(?:posts?|comments?)|(?:a|the|one|his|her|their)\srepl(?:y|ies)|repl(?:y|ies)|responses?"
+    r"|newspapers?|article|reports?|literature|prompt|instructions?|task|question\sasked|platform"
+    r"|community\s\w+|headline\sof|song|proverb|saying|bible|quran|book|film|handbook|manual|faq"
+    r"|regulations?|encyclop\w+|wikipedia|scripture|verse\sof|website|press|another\s\w+)"
 )
-_OTHER_EN = re.compile(
-    rf"\b{_OTHER_NOUN}\b(?!\s(?:of|in)\sthe\s(?:text|post|comment|tweet))|\baccording\sto\b"
+_PERSON = (
+    r"(?:other\s(?:users?|people|readers?|commenters?)|judges?|commenters?|journalists?|scholars?"
+    r"|researchers?|experts?|moderators?|readers?|a\sreader|friends?|someone|somebody|critics?|teacher"
+    r"|annotators?|editors?|a\sthird\sparty|opponents?|neighbou?rs?|colleagues?|my\s\w+|our\s\w+"
+    r"|minister|president|mayor|parents?)"
 )
+_ASIDE = r"\b(?!\s(?:of|in)\sthe\s(?:text|post|comment|tweet))"
+_OTHER_EN = re.compile(rf"\b{_DOCUMENT}{_ASIDE}|\baccording\sto\b")
+_OTHER_SPEAKER_EN = re.compile(rf"\b(?:{_DOCUMENT}|{_PERSON}){_ASIDE}|\baccording\sto\b")
 _OWN_EN = re.compile(
     r"\b(?:this|the|its|that)\s(?:\w+\s)?(?:text|post|comment|tweet|author|writer|speaker|user|poster"
     r"|message|statement|caption|poem|joke|headline)\b|\bit\b|\bhe\b|\bshe\b|\bthey\b"
@@ -227,7 +230,7 @@ _SUPPOSED_EN = re.compile(
     r"(?:\w+\s)?(?:have|say|write|read|call|use|be|sound|become|put|ask))\b[^\u25a1]{0,80}$"
 )
 _CONTRAST_EN = re.compile(
-    r"\b(?:instead\sof|rather\sthan|unlike|as\sopposed\sto|in\splace\sof|compared\s(?:to|with)"
+    r"\b(?:instead\sof|rather\sthan|unlike|as\sopposed\sto|in\splace\sof|compared?\s(?:\w+\s)?(?:to|with)"
     r"|in\scontrast\s(?:to|with)|different\sfrom|contrary\sto|in\slieu\sof|replac\w+\s(?:it\s)?(?:with|by)"
     r"|not|never|n't|nor|without|neither|lacks?|no|nowhere|avoids?|avoiding|absent|e\.g\.|omits?)\b"
     r"(?!\s(?:only|just|merely))(?:\s[\w'-]+){0,5}\W*(?:\u25a1\W*(?:or|and|nor|,)\W*)*$"
@@ -244,8 +247,51 @@ _I_EN = re.compile(
 )
 
 
+_CHAIN_EN = re.compile(
+    r"\W*(?:(?:and|or|nor|but|then|also|even|plus|finally|later|as\swell\sas|along\swith|together\swith"
+    r"|followed\sby|combined\swith|with|both|either|to|the|a|an|such\sas|like|at\sthe\send|in\sthe\send)\W+)*"
+)
+_PARAPHRASE_EN = re.compile(
+    r"\b(?:amount(?:s|ing)?\sto|(?:is|sounds?|reads?)\s(?:much\s)?like|as\s(?:if|though)|tantamount\sto|akin\sto"
+    r"|equivalent\s(?:to|of)|essentially|basically|effectively|in\s(?:effect|essence|other\swords|short)"
+    r"|impl(?:y|ies|ied|ying)|insinuat\w+|hint\w*|suggest(?:s|ed|ing)?|boils\sdown|comes\sdown|a\sway\sof"
+    r"|paraphras\w+|read\sbetween|between\sthe\slines|mean(?:s|t|ing)?|roughly|loosely|to\sthe\seffect"
+    r"|the\s(?:idea|notion|view|message|sentiment|stereotype|belief|implication|assumption|claim|trope|theme"
+    r"|narrative|theory|cliche|cliché|myth|attitude)\s(?:of|that|is|behind|here))\b"
+)
+_LOOSELY_EN = re.compile(
+    r"\b(?:essentially|basically|effectively|roughly|loosely|in\s(?:effect|essence|other\swords|short)"
+    r"|to\sthe\seffect|more\sor\sless)\b"
+)
+_NAMED_EN = re.compile(rf"\b{_PART}(?:\s(?:like|such\sas|is|are|was|were|as|itself))?[\s:,]*$")
+_NEW_SPEAKER_EN = re.compile(rf",\s(?:and\s)?(?:{_OWN_EN.pattern})[^,]{{0,40}}{_SPEAKS}(?![\w'])")
+
+
 def _attributes_en(clause: QuotedClause) -> bool:
-    return bool(_ATTRIBUTED_EN.search(clause.before) or _ATTRIBUTED_AFTER_EN.match(clause.after))
+    before = _reaching(clause.before)
+    said = _ATTRIBUTED_EN.search(before) or _ATTRIBUTED_AFTER_EN.match(clause.after)
+    return bool(said) and not _paraphrases_en(before)
+
+
+def _reaching(before: str) -> str:
+    """The words that may attribute a quotation: those before an earlier one only in a list."""
+    boxes = before.split(BLANK)
+    place = len(boxes) - 1
+    while place > 0 and _CHAIN_EN.fullmatch(boxes[place]):
+        place -= 1
+    return BLANK.join(boxes[place:])
+
+
+def _paraphrases_en(before: str) -> bool:
+    """ "Amounts to saying", "in other words": not said word for word, unless "the word" is."""
+    said = [found.end() for found in _PARAPHRASE_EN.finditer(before)]
+    if not said:
+        return False
+    rest = before[said[-1] :]
+    if _NEW_SPEAKER_EN.search(rest) or _NAMED_EN.search(rest):
+        return False
+    loosely = _LOOSELY_EN.search(before) is not None
+    return loosely or _SPEAKING_EN.search(before, 0, said[-1]) is None
 
 
 def _elsewhere_en(clause: QuotedClause) -> bool:
@@ -270,7 +316,8 @@ def _is_of_others(before: str) -> bool:
     """Is the speaker somebody else: the last who is named before the last verb of speaking?"""
     spoken = [found.start() for found in _SPEAKING_EN.finditer(before)]
     named = before[: spoken[-1]] if spoken else before
-    other = [found.end() for found in _OTHER_EN.finditer(named)]
+    others = _OTHER_SPEAKER_EN if spoken else _OTHER_EN
+    other = [found.end() for found in others.finditer(named)]
     own = [found.end() for found in _OWN_EN.finditer(named)]
     return max(other, default=-1) > max(own, default=-1)
 
@@ -295,7 +342,8 @@ _ATTRIBUTED_ZH = re.compile(
 )
 _ATTRIBUTED_AFTER_ZH = re.compile(
     "(?:和□|、□)*(?:一词|这个词|这一词|两词|等词|等字|这些词|一语|这句|一句|这样的话|这种话|的话|的说法|这种说法|这一说法"
-    "|的表述|这一表述|这种表述|短语|这个短语|的字样|字眼|等字眼|之类)"
+    "|的表述|这一表述|这种表述|短语|这个短语|的字样|字眼|等字眼|之类"
+    "|(?:这样|这种|那样|那种|此类|这类|这些|如此|等)的?(?:\\w{0,4})?(?:字眼|话语?|说法|词语?|表述|措辞|言辞|词句|用语|字样|句子|表达|称呼|标签|词汇))"
 )
 _GLOSS_ZH = re.compile(
     "(?:意思是|意为|意味着|意即|指的是|是指|暗指|暗示|代指|指代|指|影射|相当于|等于|等同于|即|也就是|换言之|表示|隐含|代表|意在说)[^□]{0,12}$"

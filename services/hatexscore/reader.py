@@ -12,6 +12,7 @@ import hashlib
 import json
 import tomllib
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
@@ -20,10 +21,10 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from services.hatexscore.conclusion import ConclusionStatement
-from services.hatexscore.contract import HatexscoreRequest
+from services.hatexscore.contract import DEFAULT_MODEL, HatexscoreRequest
 from services.hatexscore.explanation import LABEL_UNKNOWN, ParsedExplanation, lexicon_of, unread
-from services.hatexscore.report import GroupEvidence, Label, ReaderUse
-from shared.errors import pointing_to
+from services.hatexscore.report import HatexscoreGroupEvidence, HatexscoreReaderUse, Label
+from shared.errors import BadInput, pointing_to
 from shared.language import ModelLanguages, Obstacle
 from shared.models.calls import Completion, Prompt, Sampling, Turn
 from shared.models.ports import PromptOfRequest, models, written
@@ -87,9 +88,11 @@ def reader_prompt() -> ReaderPrompt:
 def read_by_model(
     requests: Sequence[HatexscoreRequest], parsed: Sequence[ParsedExplanation]
 ) -> list[ParsedExplanation]:
-    """As parsed, or as the reader says where the request asks for one; one call a reader."""
+    """As parsed, or as the reader says where the request, or the judge's entry, asks for one; one
+    call a reader."""
     found = list(parsed)
     asked = []
+    requests = list(map(_with_reader, requests, parsed))
     for place, (request, own) in enumerate(zip(requests, parsed, strict=True)):
         if not _is_asked(request, own):
             continue
@@ -103,6 +106,18 @@ def read_by_model(
     for place, answer in zip(asked, answers, strict=True):
         found[place] = _as_read(requests[place], parsed[place], answer)
     return found
+
+
+def _with_reader(request: HatexscoreRequest, parsed: ParsedExplanation) -> HatexscoreRequest:
+    """`auto`: else the reader of the judge's entry. A name that is not configured is told of where
+    the judge is asked."""
+    unruled = parsed.languages.no_rules is not None
+    if request.reader != "auto" or request.reader_model is not None or not unruled:
+        return request
+    with suppress(BadInput):
+        named = models().reader_of(request.model or DEFAULT_MODEL)
+        return request.model_copy(update={"reader_model": named}) if named else request
+    return request
 
 
 def _is_asked(request: HatexscoreRequest, parsed: ParsedExplanation) -> bool:
@@ -138,7 +153,8 @@ def _prompt(place: int, request: HatexscoreRequest) -> PromptOfRequest:
         Turn(role="system", content=prompt.system),
         Turn(role="user", content=request.explanation.join(parts)),
     )
-    sampling = Sampling(temperature=0, top_p=1, max_tokens=prompt.max_tokens)
+    schema = json.dumps(ReaderAnswer.model_json_schema())
+    sampling = Sampling(temperature=0, top_p=1, max_tokens=prompt.max_tokens, answer_schema=schema)
     return PromptOfRequest(place, request.reader_model or "", Prompt(turns=turns), sampling)
 
 
@@ -177,7 +193,7 @@ def _as_read(
     )
 
 
-def _attacked(parsed: ParsedExplanation, groups: Sequence[GroupEvidence]) -> bool | None:
+def _attacked(parsed: ParsedExplanation, groups: Sequence[HatexscoreGroupEvidence]) -> bool | None:
     """Of a variant that asks for attacks."""
     return None if parsed.attacked is None else any(group.attacked for group in groups)
 
@@ -200,9 +216,9 @@ def _unread(
     return unread(request, replace(parsed, warnings=(obstacle.detail,)), obstacle, _use(request))
 
 
-def _use(request: HatexscoreRequest) -> ReaderUse:
+def _use(request: HatexscoreRequest) -> HatexscoreReaderUse:
     prompt = reader_prompt()
-    return ReaderUse(
+    return HatexscoreReaderUse(
         by="llm",
         model=request.reader_model,
         prompt=f"{prompt.name}.v{prompt.version}",
@@ -236,10 +252,10 @@ def _statement(
 
 def _groups(
     request: HatexscoreRequest, answer: ReaderAnswer, label: Label | None
-) -> tuple[tuple[GroupEvidence, ...], bool]:
+) -> tuple[tuple[HatexscoreGroupEvidence, ...], bool]:
     """The groups whose quotes and categories exist, and whether a quote does not."""
     categories = {name.casefold(): name for name in _categories(request)}
-    made: dict[tuple[int, str], GroupEvidence] = {}
+    made: dict[tuple[int, str], HatexscoreGroupEvidence] = {}
     lost = False
     for group in answer.groups:
         start = request.explanation.find(group.quote) if group.quote.strip() else -1
@@ -250,10 +266,12 @@ def _groups(
     return tuple(made[key] for key in sorted(made)), lost
 
 
-def _mention(group: NamedGroup, start: int, category: str, label: Label | None) -> GroupEvidence:
+def _mention(
+    group: NamedGroup, start: int, category: str, label: Label | None
+) -> HatexscoreGroupEvidence:
     """Its group is the category: what a model calls it may repeat the caller's words."""
     free = label == "non-hateful"  # Eq. 4 requires no link
-    return GroupEvidence(
+    return HatexscoreGroupEvidence(
         start=start,
         end=start + len(group.quote),
         text=group.quote,

@@ -74,7 +74,7 @@ class HatexscoreComponents(Message):
     cc: float | None = Field(ge=0, le=1, description="1: decision, QF and TGI cohere")
 
 
-class ReaderUse(Message):
+class HatexscoreReaderUse(Message):
     """What read the conclusion and the groups off the explanation: HTC and TGI."""
 
     by: Reader
@@ -91,7 +91,7 @@ class HatexscoreReason(NullReason):
     component: Part
 
 
-class QuoteEvidence(Evidence):
+class HatexscoreQuoteEvidence(Evidence):
     """A span of the text that the explanation quotes."""
 
     kind: Literal["quote"] = "quote"
@@ -106,7 +106,7 @@ class QuoteEvidence(Evidence):
     )
 
 
-class GroupEvidence(Evidence):
+class HatexscoreGroupEvidence(Evidence):
     """A mention of a protected group in the explanation. Offsets are into the explanation."""
 
     kind: Literal["group"] = "group"
@@ -130,7 +130,7 @@ class GroupEvidence(Evidence):
     )
 
 
-class HallucinatedQuote(Message):
+class HatexscoreHallucinatedQuote(Message):
     """A quotation that the explanation attributes to the text, and that does not occur there.
 
     Offsets are into the explanation.
@@ -141,7 +141,7 @@ class HallucinatedQuote(Message):
     text: str
 
 
-class OtherQuotation(Message):
+class HatexscoreOtherQuotation(Message):
     """A quotation of something else than the text. Offsets are into the explanation."""
 
     start: Offset
@@ -155,7 +155,7 @@ class OtherQuotation(Message):
     )
 
 
-class Conclusion(Message):
+class HatexscoreConclusion(Message):
     """The sentence that states the decision. Offsets are into the explanation."""
 
     start: Offset
@@ -181,7 +181,7 @@ class Conclusion(Message):
     )
 
 
-class OtherVerdict(Message):
+class HatexscoreOtherVerdict(Message):
     """A verdict of the explanation that does not hold. Offsets are into the explanation."""
 
     start: Offset
@@ -190,7 +190,7 @@ class OtherVerdict(Message):
     why: SetAside = Field(description="why it does not hold")
 
 
-class RandomSpans(Message):
+class HatexscoreRandomSpans(Message):
     """The control: what masking random spans of the same lengths does to P(hateful)."""
 
     draws: int = Field(ge=1, description="different random placements, the quoted one excluded")
@@ -235,7 +235,7 @@ class RandomSpans(Message):
     )
 
 
-class VariantOutcome(Message):
+class HatexscoreVariantOutcome(Message):
     """What another variant says of the same request; the control is of the report's own alone."""
 
     variant: Variant
@@ -251,7 +251,7 @@ class VariantOutcome(Message):
     )
 
 
-class ProbabilityReading(Message):
+class HatexscoreProbabilityReading(Message):
     """How P was read off a model that does not state it: of text and masked text together."""
 
     reading: Reading | None = Field(description="the first of the two's")
@@ -261,7 +261,7 @@ class ProbabilityReading(Message):
     uncertainty: float = Field(ge=0, le=1, description="of P because of the reading, the larger")
 
 
-class HatexscoreReport(Report):
+class HatexscoreResult(Report):
     """Higher is better; the parts are worth more than their mean."""
 
     range: tuple[float, float] = (0.0, 1.0)
@@ -290,9 +290,12 @@ class HatexscoreReport(Report):
         default_factory=dict,
         description="part of which there is nothing to ask → why; its weight goes to the others",
     )
-    evidence: tuple[Annotated[QuoteEvidence | GroupEvidence, Field(discriminator="kind")], ...]
-    hallucinated_quotes: tuple[HallucinatedQuote, ...]
-    other_quotations: tuple[OtherQuotation, ...] = Field(
+    evidence: tuple[
+        Annotated[HatexscoreQuoteEvidence | HatexscoreGroupEvidence, Field(discriminator="kind")],
+        ...,
+    ]
+    hallucinated_quotes: tuple[HatexscoreHallucinatedQuote, ...]
+    other_quotations: tuple[HatexscoreOtherQuotation, ...] = Field(
         default=(), description="of something else than the text, each with its reason"
     )
     quotes_unsearched: int = Field(
@@ -341,7 +344,7 @@ class HatexscoreReport(Report):
         "than random spans do, `control.p_value` <= 0.05; `too_few`: fewer than 19 draws, with "
         "which no p can be so small. Null for a non-hateful one, where little movement is wanted",
     )
-    probability_reading: ProbabilityReading | None = Field(
+    probability_reading: HatexscoreProbabilityReading | None = Field(
         default=None,
         exclude_if=lambda reading: reading is None,
         description="absent where a classifier's head tells P",
@@ -354,15 +357,15 @@ class HatexscoreReport(Report):
     label_match: bool | None = Field(
         description="whether the stated label is the one sent; null where either is absent"
     )
-    conclusion: Conclusion | None
-    other_verdicts: tuple[OtherVerdict, ...] = Field(
+    conclusion: HatexscoreConclusion | None
+    other_verdicts: tuple[HatexscoreOtherVerdict, ...] = Field(
         default=(), max_length=10, description="verdicts that do not hold, the last ones first"
     )
     language: Annotated[str, Word] = Field(description="of the text: `languages.text.code`")
     explanation_language: Annotated[str, Word] = Field(
         description="`languages.explanation.code`; of one without words, the text's"
     )
-    reader: ReaderUse | None = Field(
+    reader: HatexscoreReaderUse | None = Field(
         default=None,
         description="null where neither rules nor a model could, and in results before version "
         "1.2; the parts of an answer that could not be used are null all the same",
@@ -370,15 +373,17 @@ class HatexscoreReport(Report):
     groups: tuple[Annotated[str, Word], ...] = Field(
         description="groups that count as identified, sorted"
     )
-    control: RandomSpans | None = Field(description="null where undefined; see `warnings`")
-    other_variants: tuple[VariantOutcome, ...] = Field(
+    control: HatexscoreRandomSpans | None = Field(
+        description="null where undefined; see `warnings`"
+    )
+    other_variants: tuple[HatexscoreVariantOutcome, ...] = Field(
         default=(),
         exclude_if=lambda outcomes: not outcomes,
         description="what the other two variants give; absent unless requested",
     )
 
 
-class LabelConflicts(Message):
+class HatexscoreLabelConflicts(Message):
     """Where an explanation states another decision than the one it was sent for."""
 
     compared: int = Field(ge=0, description="results with both a sent and a stated label")
@@ -392,7 +397,7 @@ class LabelConflicts(Message):
 Decision = Literal["hateful", "non-hateful", "unknown"]
 
 
-class DecisionMeans(Message):
+class HatexscoreDecisionMeans(Message):
     """Means over the results of one decision: what should be high for one is low for another."""
 
     results: int = Field(ge=0)
@@ -404,7 +409,7 @@ class DecisionMeans(Message):
     )
 
 
-class ModelAgreement(Message):
+class HatexscoreModelAgreement(Message):
     """Does the asked model make the decisions that are explained? QF rests on that."""
 
     agreement: Interval = Field(description="share of results where P(hateful) >= 0.5 decides so")
@@ -416,7 +421,7 @@ class ModelAgreement(Message):
     corr_p_qf: Interval = Field(description="Pearson's r of P(hateful) and QF")
 
 
-class ReaderScores(Message):
+class HatexscoreReaderScores(Message):
     """The results whose explanation was read by one of the two."""
 
     results: Count
@@ -432,10 +437,10 @@ class HatexscoreBatchReport(BatchReport):
     share_beaten: Interval = Field(
         description="mean share of random spans that the quotations beat; 0.5 is chance"
     )
-    by_decision: dict[Decision, DecisionMeans] = Field(
+    by_decision: dict[Decision, HatexscoreDecisionMeans] = Field(
         default_factory=dict, description="the same for each decision; `unknown`: none was found"
     )
-    model_agreement: ModelAgreement | None = Field(
+    model_agreement: HatexscoreModelAgreement | None = Field(
         default=None, description="null where no model was asked about a decision"
     )
     evidence: Interval | None = Field(
@@ -443,10 +448,10 @@ class HatexscoreBatchReport(BatchReport):
         description="share of hateful decisions whose quotes move P more than random spans do, "
         "p <= 0.05, of those where so small a p can be had; 0.05 is chance",
     )
-    labels: LabelConflicts
+    labels: HatexscoreLabelConflicts
     groups: dict[str, int] = Field(description="group that counts as identified → results")
     languages: dict[str, int] = Field(description="language of the text → results")
-    readers: dict[Reader, ReaderScores] = Field(
+    readers: dict[Reader, HatexscoreReaderScores] = Field(
         default_factory=dict,
         description="what read the explanation → its results: rules and models are no same measure",
     )

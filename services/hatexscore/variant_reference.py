@@ -24,7 +24,7 @@ from services.hatexscore.explanation import (
 )
 from services.hatexscore.lexicon import Lexicon
 from services.hatexscore.quotes import MASK
-from services.hatexscore.report import GroupEvidence, Label, QuoteEvidence
+from services.hatexscore.report import HatexscoreGroupEvidence, HatexscoreQuoteEvidence, Label
 from services.hatexscore.words import Language, TextWord, words
 from shared.errors import TooCostly
 from shared.job_context import checking
@@ -126,10 +126,10 @@ def mask_tokens(text: str, tokens: Sequence[str]) -> str:
     return re.sub(r"\s{2,}", " ", masked).strip()
 
 
-def _evidence(text: str, token: str) -> QuoteEvidence:
+def _evidence(text: str, token: str) -> HatexscoreQuoteEvidence:
     """The first hit of a token in the text; without offsets where lower case changed its length."""
     hit = re.search(re.escape(token), text, flags=re.IGNORECASE)
-    return QuoteEvidence(
+    return HatexscoreQuoteEvidence(
         start=hit.start() if hit else None,
         end=hit.end() if hit else None,
         text=hit.group() if hit else token,
@@ -141,7 +141,7 @@ def _evidence(text: str, token: str) -> QuoteEvidence:
 
 def prefix_matches(
     explanation: str, language: Language, lexicon: Lexicon
-) -> tuple[GroupEvidence, ...]:
+) -> tuple[HatexscoreGroupEvidence, ...]:
     """Every n-gram of lemmas, n <= 3, that is a prefix of a term or of a category's name."""
     tokens = _lemmatized(explanation, language)
     prefixes = _prefixes(_terms(lexicon), language)
@@ -186,10 +186,10 @@ def _lemmatized(text: str, language: Language) -> list[TextWord]:
 
 def _group_evidence(
     explanation: str, gram: list[TextWord], prefixes: dict[tuple[str, ...], str]
-) -> GroupEvidence:
+) -> HatexscoreGroupEvidence:
     term = prefixes[tuple(word.lemma for word in gram)]
     start, end = gram[0].start, gram[-1].end
-    return GroupEvidence(
+    return HatexscoreGroupEvidence(
         start=start,
         end=end,
         text=explanation[start:end],

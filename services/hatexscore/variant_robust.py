@@ -62,7 +62,11 @@ def read_as_meant(request: HatexscoreRequest) -> ParsedExplanation:
         moderated=moderated,
     )
     attacked = any(group.attacked for group in parsed.groups)
-    parsed = replace(parsed, attacked=attacked, warnings=(*parsed.warnings, *_unsearched(parsed)))
+    parsed = replace(
+        parsed,
+        attacked=attacked,
+        warnings=(*parsed.warnings, *_invented(parsed), *_unsearched(parsed)),
+    )
     if parsed.label != "non-hateful" or parsed.tgi == 1 or asked[0].groups:
         return parsed
     return replace(parsed, tgi=None, tgi_not_applicable=NO_GROUP)
@@ -70,6 +74,13 @@ def read_as_meant(request: HatexscoreRequest) -> ParsedExplanation:
 
 def _concluded(request: HatexscoreRequest, language: Language) -> VerdictsRead:
     return read_conclusion(request.explanation, request.vocabulary, language)
+
+
+def _invented(parsed: ParsedExplanation) -> tuple[str, ...]:
+    """A real quotation beside them earns its QF all the same."""
+    count = len(parsed.quoting.hallucinated)
+    said = "1 quotation is" if count == 1 else f"{count} quotations are"
+    return (f"{said} said to be of the text and not in it",) if count else ()
 
 
 def _unsearched(parsed: ParsedExplanation) -> tuple[str, ...]:

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from services.hatexscore.report import (
     NO_WITNESS,
-    GroupEvidence,
-    HatexscoreReport,
+    HatexscoreGroupEvidence,
+    HatexscoreQuoteEvidence,
+    HatexscoreResult,
     Part,
-    QuoteEvidence,
 )
-from shared.contracts import ReasonCode
-from shared.page_text import Tone, Verdict, significant
+from shared.contracts import Finding, ReasonCode, VerdictWord
+from shared.page_text import Tone, Verdict, finding, significant
 
 CONFLICT = " It concludes otherwise than the decision that was sent."
 EVEN = 0.5  # share of random spans beaten, by chance
@@ -24,7 +24,7 @@ CONSISTENT = {
 }
 
 
-def verdict(report: HatexscoreReport) -> Verdict:
+def verdict(report: HatexscoreResult) -> Verdict:
     """The report in words. Without a comparison with chance it is never praised."""
     if report.score is None:
         said = "The score is undefined; the parts below say why."
@@ -43,7 +43,7 @@ def verdict(report: HatexscoreReport) -> Verdict:
     return Verdict(said + more, tone, _chance(report))
 
 
-def _judged(report: HatexscoreReport) -> tuple[str, Tone]:
+def _judged(report: HatexscoreResult) -> tuple[str, Tone]:
     """What is said beside the claims, and the tone of all."""
     parts, control = report.components, report.control
     if report.label_match is False:
@@ -63,14 +63,14 @@ def _judged(report: HatexscoreReport) -> tuple[str, Tone]:
     return "", "good"
 
 
-def _no_more_than_chance(report: HatexscoreReport, share_beaten: float) -> bool:
+def _no_more_than_chance(report: HatexscoreResult, share_beaten: float) -> bool:
     """By the p-value; of results before version 2.0 by the share."""
     if report.quotes_matter is None:
         return share_beaten <= EVEN
     return report.quotes_matter == "no"
 
 
-def _concluding(report: HatexscoreReport) -> str:
+def _concluding(report: HatexscoreResult) -> str:
     if report.components.htc == 1:
         return "states a conclusion"
     if report.label_match is False:
@@ -78,13 +78,13 @@ def _concluding(report: HatexscoreReport) -> str:
     return "states no conclusion"
 
 
-def _naming(report: HatexscoreReport) -> str:
+def _naming(report: HatexscoreResult) -> str:
     if "tgi" in report.not_applicable:
         return "has no group to name"
     return "names a group" if report.components.tgi == 1 else "names no group"
 
 
-def _quoting(report: HatexscoreReport) -> str:
+def _quoting(report: HatexscoreResult) -> str:
     if not quotes(report):
         return "quotes nothing of the text"
     if report.components.qf is None:
@@ -92,7 +92,7 @@ def _quoting(report: HatexscoreReport) -> str:
     return f"quotes with faithfulness {significant(report.components.qf)}"
 
 
-def _chance(report: HatexscoreReport) -> str:
+def _chance(report: HatexscoreResult) -> str:
     """How the quotes compare with random spans."""
     control = report.control
     if control is None:
@@ -109,7 +109,7 @@ def _chance(report: HatexscoreReport) -> str:
     return f"{said}{_beyond_chance(report)}"
 
 
-def _beyond_chance(report: HatexscoreReport) -> str:
+def _beyond_chance(report: HatexscoreResult) -> str:
     control = report.control
     if control is None or control.p_value is None or report.quotes_matter is None:
         return ""
@@ -136,24 +136,24 @@ NOT_HATEFUL = {
 }
 
 
-def quotes(report: HatexscoreReport) -> list[QuoteEvidence]:
+def quotes(report: HatexscoreResult) -> list[HatexscoreQuoteEvidence]:
     """Spans of the text that the explanation quotes."""
-    return [item for item in report.evidence if isinstance(item, QuoteEvidence)]
+    return [item for item in report.evidence if isinstance(item, HatexscoreQuoteEvidence)]
 
 
-def mentions(report: HatexscoreReport) -> list[GroupEvidence]:
+def mentions(report: HatexscoreResult) -> list[HatexscoreGroupEvidence]:
     """Groups that the explanation mentions, counting or not."""
-    return [item for item in report.evidence if isinstance(item, GroupEvidence)]
+    return [item for item in report.evidence if isinstance(item, HatexscoreGroupEvidence)]
 
 
-def moved(report: HatexscoreReport) -> float | None:
+def moved(report: HatexscoreResult) -> float | None:
     """|dp| of masking the quotes, probability; None where a probability is missing."""
     if report.probability_original is None or report.probability_masked is None:
         return None
     return abs(report.probability_original - report.probability_masked)
 
 
-def conclusion(report: HatexscoreReport) -> str:
+def conclusion(report: HatexscoreResult) -> str:
     """Why HTC is what it is."""
     if report.components.htc is None:
         return _undefined(report, "htc")
@@ -175,7 +175,7 @@ def conclusion(report: HatexscoreReport) -> str:
     return f"{said} {report.stated_label}, but the decision sent is {report.predicted_label}."
 
 
-def faithfulness(report: HatexscoreReport) -> str:
+def faithfulness(report: HatexscoreResult) -> str:
     """Why QF is what it is."""
     qf, drop = report.components.qf, _effect(report)
     if qf is None and _codes(report, "qf") & NO_WITNESS:
@@ -205,7 +205,7 @@ def faithfulness(report: HatexscoreReport) -> str:
     )
 
 
-def _beside_qf(report: HatexscoreReport) -> str:
+def _beside_qf(report: HatexscoreResult) -> str:
     """Chance: QF without it is no evidence."""
     control = report.control
     if control is None or control.p_value is None:
@@ -216,7 +216,7 @@ def _beside_qf(report: HatexscoreReport) -> str:
     )
 
 
-def identification(report: HatexscoreReport) -> str:
+def identification(report: HatexscoreResult) -> str:
     """Why TGI is what it is."""
     if "tgi" in report.not_applicable:
         return f"Not applicable: {report.not_applicable['tgi']}."
@@ -231,7 +231,7 @@ def identification(report: HatexscoreReport) -> str:
     return f"Mentions of groups that count as named: {counting} of {len(named)}."
 
 
-def coherence(report: HatexscoreReport) -> str:
+def coherence(report: HatexscoreResult) -> str:
     """Why CC is what it is."""
     parts = report.components
     if contradicted(report):
@@ -256,7 +256,7 @@ def coherence(report: HatexscoreReport) -> str:
     )
 
 
-def _grouping(report: HatexscoreReport, rule: str) -> str:
+def _grouping(report: HatexscoreResult, rule: str) -> str:
     """What the explanation says of groups, as far as the rule asks."""
     if hateful(report) or not _asks_for_attacks(report, rule):
         return f"{'a' if report.components.tgi == 1 else 'no'} group is named"
@@ -264,22 +264,22 @@ def _grouping(report: HatexscoreReport, rule: str) -> str:
     return f"{'a' if attacked else 'no'} group is attacked according to the explanation"
 
 
-def _asks_for_attacks(report: HatexscoreReport, rule: str) -> bool:
+def _asks_for_attacks(report: HatexscoreResult, rule: str) -> bool:
     """Only the rule `causal` of the robust variant asks more of a group than its name."""
     return rule == "causal" and report.provenance.variant == "robust"
 
 
-def _codes(report: HatexscoreReport, part: Part) -> set[ReasonCode]:
+def _codes(report: HatexscoreResult, part: Part) -> set[ReasonCode]:
     return {reason.code for reason in report.reasons if reason.component == part}
 
 
-def _undefined(report: HatexscoreReport, part: Part) -> str:
+def _undefined(report: HatexscoreResult, part: Part) -> str:
     """Which languages stand in the way. No reason holds words of the text."""
     details = [reason.detail for reason in report.reasons if reason.component == part]
     return f"Undefined: {'; '.join(details)}."
 
 
-def _condition(report: HatexscoreReport, qf: float, rule: str) -> tuple[str, str, bool]:
+def _condition(report: HatexscoreResult, qf: float, rule: str) -> tuple[str, str, bool]:
     """What is asked of QF, the same in numbers, and whether it holds."""
     tau = float(report.provenance.parameters["tau"])
     if hateful(report):
@@ -301,38 +301,44 @@ def _compared(value: float, sign: str, threshold: float) -> str:
     return f"{left} {sign} {right}"
 
 
-def hateful(report: HatexscoreReport) -> bool:
+def hateful(report: HatexscoreResult) -> bool:
     """Whether the decision in force is hateful; an unknown one is not."""
     return report.predicted_label == "hateful"
 
 
-def _is_movement(report: HatexscoreReport, qf: float, drop: float) -> bool:
+def _is_movement(report: HatexscoreResult, qf: float, drop: float) -> bool:
     """Is QF read off the movement (Eq. 3), or 0 because everything is quoted?"""
     if report.predicted_label is None:
         return False
     return abs(qf - (drop if hateful(report) else 1 - drop)) <= TIE
 
 
-def contradicted(report: HatexscoreReport) -> bool:
+def contradicted(report: HatexscoreResult) -> bool:
     """Whether HTC is 0 because the explanation concludes the opposite of the decision."""
     return report.label_match is False and report.components.htc == 0
 
 
-def _aware(report: HatexscoreReport) -> bool:
+def _aware(report: HatexscoreResult) -> bool:
     """Since version 2.0 the robust variant asks which way masking moves P."""
     return report.provenance.variant == "robust" and report.drop_direction is not None
 
 
-def _signed(report: HatexscoreReport) -> bool:
+def _signed(report: HatexscoreResult) -> bool:
     """Whether the draws are compared by how far they lower P."""
     return _aware(report) and hateful(report)
 
 
-def _upwards(report: HatexscoreReport) -> bool:
+def _upwards(report: HatexscoreResult) -> bool:
     """Whether that matters, and P(hateful) is higher without the quotes."""
     return _aware(report) and (report.signed_drop or 0.0) < -TIE
 
 
-def _effect(report: HatexscoreReport) -> float | None:
+def _effect(report: HatexscoreResult) -> float | None:
     """What Eq. 3 takes as the movement, probability."""
     return 0.0 if _upwards(report) else moved(report)
+
+
+def in_a_word(report: HatexscoreResult) -> Finding:
+    """`contradicted`: another label is stated than was sent; else as the tone of the verdict."""
+    word: VerdictWord | None = "contradicted" if report.label_match is False else None
+    return finding(report, verdict(report), word)

@@ -24,7 +24,7 @@ SIDES: tuple[Label, ...] = get_args(Label)
 TASKS: tuple[VocabularyName, ...] = ("toxicity", "safety", "policy", "three-way")
 MOST_WRITTEN_OUT = 20  # words of a side that a refusal lists
 
-GAP = "*"  # in a built-in word: up to two words more, as in "against * policy"
+GAP = "*"  # in a built-in word: up to three words more, as in "against * policy"
 
 _HYPHENS = re.compile(r"[\s\-\u2010-\u2015_]+")
 _GAP = r"[\s\-\u2010-\u2015_]{0,3}"
@@ -217,4 +217,4 @@ def _alternatives(texts: Sequence[str]) -> str:
 
 def _spaced(text: str) -> str:
     escaped = _GAP.join(map(re.escape, text.split(" ")))
-    return escaped.replace(_GAP + re.escape(GAP), r"(?:\s\w{1,20}){0,2}")
+    return escaped.replace(_GAP + re.escape(GAP), r"(?:\s[\w'\u2019-]{1,20}){0,3}")

@@ -8,15 +8,13 @@ Deviates: Korean goes through kiwipiepy, because KoNLPy needs a Java runtime and
 
 from __future__ import annotations
 
-import logging
 import re
-import warnings
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from tempfile import TemporaryDirectory
 from threading import Lock
 from typing import Any, Literal
 
+from shared.analysers import chinese_tokens, korean_tokens
 from shared.segments import segments
 
 Language = Literal["en", "zh", "ko"]
@@ -256,77 +254,26 @@ STOP_WORDS = STOP_CHARACTERS | {
     "可能",
 }
 
-_chinese_lock = Lock()
-
-
-@lru_cache(maxsize=1)
-def _tokenizer() -> Any:
-    """Load the dictionary once, and quietly: jieba logs to stderr and warns on newer Pythons."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", category=SyntaxWarning)  # "\." in its patterns
-        warnings.filterwarnings("ignore", message=".*pkg_resources.*")
-        import jieba
-
-        jieba.setLogLevel(logging.ERROR)
-        tokenizer = jieba.Tokenizer()
-        with TemporaryDirectory() as private:  # it would trust a cache file that others can write
-            tokenizer.tmp_dir = private
-            tokenizer.initialize()
-    return tokenizer
-
 
 def _chinese_words(text: str) -> list[TextWord]:
-    """Tokens of `text` by jieba; a Chinese word is its own lemma.
-
-    Without the hidden Markov model, which invents words from characters that the dictionary does
-    not know: one can swallow the end of a group's name. Simplified script: the dictionary and our
-    lists hold few traditional forms.
-    """
-    with _chinese_lock:
-        tokenizer = _tokenizer()
+    """Tokens of `text` by jieba; a Chinese word is its own lemma."""
     return [
         TextWord(found, found.lower(), start, end, found in STOP_WORDS, is_word(found))
-        for found, start, end in tokenizer.tokenize(text, HMM=False)
+        for found, start, end in chinese_tokens(text)
     ]
 
 
 # Particles, endings, suffixes, copula, auxiliary verbs, determiners, pronouns.
 FUNCTION_TAGS = ("J", "E", "XS", "VCP", "VX", "MM", "NP")
 
-LONGEST_KOREAN_RUN = 1_000  # characters without a blank; kiwi takes time by the square of it
-
-_korean_lock = Lock()
-
-
-@lru_cache(maxsize=1)
-def _kiwi() -> Any:
-    """Load the model once (about two seconds, on one thread: the worker has threads of its own)."""
-    from kiwipiepy import Kiwi
-
-    return Kiwi(num_workers=1)
-
-
-@lru_cache(maxsize=1)
-def _match_options() -> Any:
-    """All but serial numbers: kiwi takes "1. 1." for one, across the end of a sentence."""
-    from kiwipiepy import Match
-
-    return Match.ALL & ~Match.SERIAL
-
 
 def _korean_words(text: str) -> list[TextWord]:
     """Morphemes of `text`, so that a noun stands apart from its particle: 무슬림은 is 무슬림 + 은.
 
-    Verbs and adjectives have the dictionary form (…다) as lemma. Morphemes of a contraction share
-    characters (한 is 하 and ㄴ), so neighbours may overlap; one that owns no character is dropped.
+    Verbs and adjectives have the dictionary form (…다) as lemma. One that owns no character is
+    dropped.
     """
-    with _korean_lock:
-        kiwi = _kiwi()
-    found = (
-        _korean_word(text, token, begin)
-        for begin, end in segments(text, LONGEST_KOREAN_RUN)
-        for token in kiwi.tokenize(text[begin:end], match_options=_match_options())
-    )
+    found = (_korean_word(text, token, begin) for token, begin in korean_tokens(text))
     return [word for word in found if word.start < word.end]
 
 

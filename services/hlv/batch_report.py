@@ -12,15 +12,16 @@ import numpy as np
 
 from services.hlv.contract import METHODS, HlvRequest
 from services.hlv.report import (
-    Estimate,
-    Gain,
     HlvBatchReport,
+    HlvCeilings,
+    HlvEstimate,
+    HlvGain,
     HlvMeasured,
-    HlvReport,
+    HlvMethodResult,
+    HlvResult,
     HlvTable,
     Judged,
     Method,
-    MethodResult,
 )
 from services.hlv.scoring import CORRELATIONS, DIVERGENCES, ERRORS
 from shared.contracts import BatchReportRequest, Interval, Scored
@@ -28,7 +29,7 @@ from shared.estimates import BatchStatistics
 from shared.statistics.clusters import Floats
 from shared.statistics.intervals import UNBOUNDED, Bounds
 
-Rows = Sequence[Scored[HlvRequest, HlvReport]]
+Rows = Sequence[Scored[HlvRequest, HlvResult]]
 
 MIXED = "some scores are gains and some are agreements: they have no common mean"
 NOTHING = Interval(value=None, low=None, high=None, of=0)
@@ -44,12 +45,46 @@ def batch_report(rows: Rows, over: BatchStatistics[BatchReportRequest]) -> HlvBa
     return HlvBatchReport(
         **common,
         score_of=None if not kinds else kinds[0] if len(kinds) == 1 else "mixed",
+        ceilings=_ceilings(reports, over.keys(), over),
         tables=tuple(_tables(reports, over.keys(), over)),
     )
 
 
+def _ceilings(
+    reports: Sequence[HlvResult], keys: Sequence[str], over: BatchStatistics[BatchReportRequest]
+) -> dict[str, HlvCeilings]:
+    """Of every metric that an item has a ceiling of."""
+    found = {}
+    for metric in (*CORRELATIONS, *DIVERGENCES, *ERRORS):
+        own = [
+            (report.ceiling.metrics[metric], key)
+            for report, key in zip(reports, keys, strict=True)
+            if report.ceiling is not None and metric in report.ceiling.metrics
+        ]
+        if own:
+            clusters = [key for _, key in own]
+            found[metric] = HlvCeilings(
+                **{
+                    part: over.mean(
+                        f"ceiling {metric} {part}",
+                        [getattr(one, part) for one, _ in own],
+                        clusters,
+                        _range(metric),
+                    )
+                    for part in HlvCeilings.model_fields
+                }
+            )
+    return found
+
+
+def _range(metric: str) -> Bounds:
+    if metric in CORRELATIONS:
+        return (-1.0, 1.0)
+    return (0.0, 1.0) if metric == "tvd" else (0.0, None)
+
+
 def _tables(
-    reports: Sequence[HlvReport], keys: Sequence[str], over: BatchStatistics[BatchReportRequest]
+    reports: Sequence[HlvResult], keys: Sequence[str], over: BatchStatistics[BatchReportRequest]
 ) -> Iterator[HlvTable]:
     """keys: the cluster of each report."""
     items = list(zip(reports, keys, strict=True))
@@ -67,13 +102,13 @@ def _tables(
         yield from _table((None, judge), items, sides, over)
 
 
-def _result(report: HlvReport, method: Method) -> MethodResult | None:
+def _result(report: HlvResult, method: Method) -> HlvMethodResult | None:
     return next((one for one in report.components.methods if one.method == method), None)
 
 
 def _table(
     judged: tuple[Method | None, Judged],
-    items: Sequence[tuple[HlvReport, str]],
+    items: Sequence[tuple[HlvResult, str]],
     sides: Sequence[HlvMeasured | None],
     over: BatchStatistics[BatchReportRequest],
 ) -> Iterator[HlvTable]:
@@ -89,14 +124,49 @@ def _table(
         items=len(own),
         invalid_runs=sum(one.invalid_runs for one, _ in own),
         metrics=_estimates(name, own, over) | _pooled(name, known, over),
+        normalised=_normalised(name, known, over),
     )
+
+
+def _normalised(
+    name: str,
+    known: Sequence[tuple[HlvResult, str, HlvMeasured]],
+    over: BatchStatistics[BatchReportRequest],
+) -> dict[str, Interval]:
+    """Where a judge stands between chance and people, over all items together."""
+    found = {}
+    for metric in (*CORRELATIONS, *DIVERGENCES, *ERRORS):
+        rows = [(_places(report, side, metric), key) for report, key, side in known]
+        own = [(row, key) for row, key in rows if row is not None]
+        if own:
+            table = np.array([row for row, _ in own], dtype=np.float64)
+            keys = [key for _, key in own]
+            found[metric] = over.ratio(f"{name} normalised {metric}", table, _of_room, keys)
+    return found
+
+
+def _places(report: HlvResult, side: HlvMeasured, metric: str) -> tuple[float, ...] | None:
+    """(value - chance, ceiling - chance, least room that tells, turned so that higher is better);
+    None where one is unknown."""
+    one = None if report.ceiling is None else report.ceiling.metrics.get(metric)
+    value = getattr(_block(side, metric) if metric not in CORRELATIONS else side, metric, None)
+    if one is None or value is None:
+        return None
+    sign = 1.0 if one.higher_is_better else -1.0
+    return sign * (value - one.chance), sign * (one.high - one.chance), one.least_room
+
+
+def _of_room(sums: Floats) -> Floats:
+    """NaN where people are hardly better than chance."""
+    room = np.where(sums[..., 1] > sums[..., 2], sums[..., 1], np.nan)
+    return np.asarray(sums[..., 0] / room, dtype=np.float64)
 
 
 def _estimates(
     name: str,
-    own: Sequence[tuple[HlvMeasured | Gain, str]],
+    own: Sequence[tuple[HlvMeasured | HlvGain, str]],
     over: BatchStatistics[BatchReportRequest],
-) -> dict[str, Estimate]:
+) -> dict[str, HlvEstimate]:
     """Means over items; a block that no item has is left out. own: items and their clusters."""
     found = {metric: _estimate(name, metric, own, over) for metric in CORRELATIONS}
     for metric in (*DIVERGENCES, *ERRORS):
@@ -104,14 +174,14 @@ def _estimates(
         block = [(one, key) for one, key in blocks if one is not None]
         if block:
             estimate = _estimate(name, metric, block, over)
-            if estimate.mean.of or not isinstance(own[0][0], Gain):
+            if estimate.mean.of or not isinstance(own[0][0], HlvGain):
                 found[metric] = estimate
     return found
 
 
-def _block(one: HlvMeasured | Gain, metric: str) -> Any:
+def _block(one: HlvMeasured | HlvGain, metric: str) -> Any:
     """Where this metric stands."""
-    if isinstance(one, Gain):
+    if isinstance(one, HlvGain):
         return one
     return one.distribution if metric in DIVERGENCES else one.scalar
 
@@ -121,12 +191,12 @@ def _estimate(
     metric: str,
     own: Sequence[tuple[Any, str]],
     over: BatchStatistics[BatchReportRequest],
-) -> Estimate:
+) -> HlvEstimate:
     values = [getattr(one, metric) for one, _ in own]
     defined = [value for value in values if value is not None]
     zeros = float(sum(defined) / len(values)) if metric in CORRELATIONS and values else None
     keys, bounds = [key for _, key in own], _bounds(metric, [one for one, _ in own])
-    return Estimate(
+    return HlvEstimate(
         mean=over.mean(f"{name} {metric}", values, keys, bounds),
         undefined=len(values) - len(defined),
         undefined_as_zero=zeros,
@@ -134,17 +204,18 @@ def _estimate(
 
 
 def _bounds(metric: str, own: Sequence[Any]) -> Bounds:
-    """Of a correlation, or of a difference of two."""
-    if metric not in CORRELATIONS:
-        return UNBOUNDED
-    return (-2.0, 2.0) if own and isinstance(own[0], Gain) else (-1.0, 1.0)
+    """Of a metric, or of a difference of two."""
+    least, most = _range(metric)
+    if not own or not isinstance(own[0], HlvGain):
+        return least, most
+    return UNBOUNDED if least is None or most is None else (least - most, most - least)
 
 
 def _pooled(
     name: str,
-    known: Sequence[tuple[HlvReport, str, HlvMeasured]],
+    known: Sequence[tuple[HlvResult, str, HlvMeasured]],
     over: BatchStatistics[BatchReportRequest],
-) -> dict[str, Estimate]:
+) -> dict[str, HlvEstimate]:
     """RMSE, MAE and R^2 over all pairs of item and option (R^2 is meant so); items are drawn."""
     scalar = [(_sums(report, one), key) for report, key, one in known if one.scalar is not None]
     if not scalar:
@@ -152,12 +223,14 @@ def _pooled(
     table, keys = np.array([sums for sums, _ in scalar]), [key for _, key in scalar]  # (N, 5)
     statistics = {"rmse_pooled": _rmse, "mae_pooled": _mae, "r2_pooled": _r2}
     return {
-        metric: Estimate(mean=over.ratio(f"{name} {metric}", table, statistic, keys), undefined=0)
+        metric: HlvEstimate(
+            mean=over.ratio(f"{name} {metric}", table, statistic, keys), undefined=0
+        )
         for metric, statistic in statistics.items()
     }
 
 
-def _sums(report: HlvReport, one: HlvMeasured) -> list[float]:
+def _sums(report: HlvResult, one: HlvMeasured) -> list[float]:
     """What an item adds: pairs, squared errors, absolute errors, gold, squared gold."""
     gold, given = report.gold.values or {}, one.values or {}
     errors = np.array([gold[key] - given[key] for key in gold])

@@ -10,7 +10,8 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
-from services.hlv.report import HlvBatchReport, HlvReport, Method
+from services.hlv.report import HlvBatchReport, HlvResult, Method
+from services.hlv.verdict import in_a_word
 from shared.contracts import Input, LanguageRequest, Message
 from shared.questions import Explanation, Key, Options, Passage, Question, asked, listed
 from shared.service_contract import MetricContract, SurprisingRule
@@ -63,7 +64,7 @@ class HlvJudge(Message):
         return methods
 
 
-class Scale(Message):
+class HlvScale(Message):
     """The ends of a rating scale."""
 
     low: float = Field(default=1, ge=-WIDEST, le=WIDEST, description="impossible")
@@ -76,7 +77,7 @@ class Scale(Message):
         return self
 
 
-class Human(Message):
+class HlvHuman(Message):
     """Exactly one of `votes`, `ratings`, `ranking`; each an object, or a list of them, a source
     each (an annotator, a data set): sources are averaged."""
 
@@ -100,7 +101,7 @@ class Human(Message):
             "for last. The mean of fractional ranks is taken, and ranked again",
         ),
     ] = None
-    scale: Scale = Field(default_factory=Scale, description="of `ratings`")
+    scale: HlvScale = Field(default_factory=HlvScale, description="of `ratings`")
 
     @model_validator(mode="after")
     def _one_of_three(self) -> Self:
@@ -157,7 +158,7 @@ class HlvAnswers(Message):
         return (*self.rankings, *self.distributions, *self.logits, *self.scores)
 
 
-class Predictions(Message):
+class HlvPredictions(Message):
     """Answers of a judge that you asked yourself."""
 
     explained: HlvAnswers | None = Field(default=None, description="asked with the explanations")
@@ -187,11 +188,11 @@ class HlvRequest(LanguageRequest):
     rationale: Annotated[Passage | None, Input] = Field(
         default=None, description="an explanation that is no list of pairs, as a chain of thought"
     )
-    human: Annotated[Human, Input]
+    human: Annotated[HlvHuman, Input]
     judge: HlvJudge | None = Field(
         default=None, description="how `model` is prompted; absent: defaults"
     )
-    predictions: Annotated[Predictions | None, Input] = Field(
+    predictions: Annotated[HlvPredictions | None, Input] = Field(
         default=None, description="bring your own: no model is called"
     )
     normalisation: Normalisation | None = Field(
@@ -231,9 +232,9 @@ class HlvRequest(LanguageRequest):
 def _keys(given: object) -> set[str]:
     """The options that are named."""
     match given:
-        case Human():
+        case HlvHuman():
             rows: list[dict[str, float]] = list(given.sources)
-        case Predictions():
+        case HlvPredictions():
             rows = [row for side in given.sides for row in side.rows]
         case tuple():
             return {explanation.label for explanation in given}
@@ -245,9 +246,9 @@ def _keys(given: object) -> set[str]:
 def _complete(given: object) -> list[dict[str, float]]:
     """The rows that must name every option."""
     match given:
-        case Human():
+        case HlvHuman():
             return list(given.sources) if given.ratings is not None else []
-        case Predictions():
+        case HlvPredictions():
             return [row for side in given.sides for row in (*side.logits, *side.scores)]
     return []
 
@@ -314,7 +315,7 @@ CONTRACT = MetricContract(
     version="1.1",
     summary="Does a judge rank options as humans do, and do explanations bring it closer?",
     request=HlvRequest,
-    report=HlvReport,
+    report=HlvResult,
     model_kinds=("causal", "classifier"),
     default_model=None,
     model_optional=True,
@@ -328,6 +329,7 @@ CONTRACT = MetricContract(
     batch_summary="Correlations and divergences over many results, with and without explanations",
     clustered_by=("question",),
     batch_intervals=30,
+    finding=in_a_word,
     surprising=(
         SurprisingRule(
             name="away-from-humans",

@@ -10,18 +10,20 @@ from typing import Any
 
 from services.hlv import kernel
 from services.hlv.batch_report import batch_report
+from services.hlv.ceiling import ceiling_of, normalised
 from services.hlv.contract import CONTRACT, HlvJudge, HlvRequest
 from services.hlv.judge_runs import HumanGold, MethodRuns, average, human_gold
 from services.hlv.model_calls import HlvCollected, ask_judges, model_languages
 from services.hlv.report import (
-    Gold,
     HlvBaselines,
     HlvBatchReport,
+    HlvCeiling,
     HlvComponents,
+    HlvGold,
     HlvMeasured,
-    HlvReport,
+    HlvMethodResult,
+    HlvResult,
     Method,
-    MethodResult,
 )
 from services.hlv.scoring import by_key, epsilon, gain, score_answers, score_values
 from services.hlv.variants import VARIANTS, HlvVariant
@@ -39,7 +41,7 @@ from shared.questions import in_words
 LOW_MASS = 0.5  # of the letters together: below it the judge mostly wanted to say something else
 
 
-class Hlv(Metric[HlvRequest, HlvCollected, HlvReport, HlvVariant]):
+class Hlv(Metric[HlvRequest, HlvCollected, HlvResult, HlvVariant]):
     """Does the judge rank the options as humans do, and do explanations bring it closer?"""
 
     contract = CONTRACT
@@ -48,20 +50,30 @@ class Hlv(Metric[HlvRequest, HlvCollected, HlvReport, HlvVariant]):
     def collect(self, requests: Sequence[HlvRequest]) -> list[HlvCollected]:
         return ask_judges(requests)
 
-    def report(self, request: HlvRequest, collected: HlvCollected) -> HlvReport:
+    def report(self, request: HlvRequest, collected: HlvCollected) -> HlvResult:
         gold = human_gold(request)
-        methods = tuple(_result(request, gold, method, collected) for method in collected.methods)
+        control = _baselines(request, gold)
+        ceiling, control = _with_ceiling(request, gold, control)
+        methods = tuple(
+            _normalised(_result(request, gold, method, collected), ceiling)
+            for method in collected.methods
+        )
         components = _components(request, methods)
         gains = components.methods[0].gain is not None
-        doubts = (*_human_doubts(request, gold), *_warnings(gold, components, gains=gains))
-        return HlvReport(
+        doubts = (
+            *_human_doubts(request, gold),
+            *_warnings(gold, components, gains=gains),
+            *((f"no ceiling: {ceiling}",) if isinstance(ceiling, str) else ()),
+        )
+        return HlvResult(
             **self.envelope(request, collected, doubts),
             score=components.kendall_gain if gains else components.kendall,
             range=(-2, 2) if gains else (-1, 1),
             score_of="gain" if gains else "agreement",
             components=components,
             gold=_gold(request, gold),
-            control=_baselines(request, gold),
+            ceiling=None if isinstance(ceiling, str) else ceiling,
+            control=control,
         )
 
     def coverage(self, request: HlvRequest) -> LanguageCoverage:
@@ -71,11 +83,11 @@ class Hlv(Metric[HlvRequest, HlvCollected, HlvReport, HlvVariant]):
         text = find_language(in_words(request.question), requested_language(request))
         return model_coverage(request, Languages(text=text), (model_languages(request.model),))
 
-    def undefined(self, request: HlvRequest, collected: Collected) -> HlvReport:
+    def undefined(self, request: HlvRequest, collected: Collected) -> HlvResult:
         gold = human_gold(request)
         gains = bool(request.explanations or request.rationale)
         nothing = dict.fromkeys(HlvComponents.model_fields)
-        return HlvReport(
+        return HlvResult(
             **self.envelope(request, collected, _human_doubts(request, gold)),
             score=None,
             range=(-2, 2) if gains else (-1, 1),
@@ -95,7 +107,7 @@ class Hlv(Metric[HlvRequest, HlvCollected, HlvReport, HlvVariant]):
 
     def summarize(
         self,
-        rows: Sequence[Scored[HlvRequest, HlvReport]],
+        rows: Sequence[Scored[HlvRequest, HlvResult]],
         over: BatchStatistics[BatchReportRequest],
     ) -> HlvBatchReport:
         return batch_report(rows, over)
@@ -103,12 +115,32 @@ class Hlv(Metric[HlvRequest, HlvCollected, HlvReport, HlvVariant]):
 
 def _result(
     request: HlvRequest, gold: HumanGold, method: Method, collected: HlvCollected
-) -> MethodResult:
+) -> HlvMethodResult:
     explained = _side(request, gold, method, collected.explained)
     baseline = _side(request, gold, method, collected.baseline)
-    return MethodResult(
+    return HlvMethodResult(
         method=method, explained=explained, baseline=baseline, gain=gain(explained, baseline)
     )
+
+
+def _with_ceiling(
+    request: HlvRequest, gold: HumanGold, control: HlvBaselines
+) -> tuple[HlvCeiling | str, HlvBaselines]:
+    """(the ceiling, or why there is none; the judges that read nothing, normalised by it)."""
+    ceiling = ceiling_of(request, gold, control.uniform)
+    sides = {name: _placed(getattr(control, name), ceiling) for name in ("uniform", "majority")}
+    return ceiling, control.model_copy(update=sides)
+
+
+def _normalised(result: HlvMethodResult, ceiling: HlvCeiling | str) -> HlvMethodResult:
+    sides = {name: _placed(getattr(result, name), ceiling) for name in ("explained", "baseline")}
+    return result.model_copy(update=sides)
+
+
+def _placed(measured: HlvMeasured | None, ceiling: HlvCeiling | str) -> HlvMeasured | None:
+    if measured is None or isinstance(ceiling, str):
+        return measured
+    return measured.model_copy(update={"normalised": normalised(measured, ceiling)})
 
 
 def _side(
@@ -119,7 +151,7 @@ def _side(
     return score_answers(request, gold, method, average(side[method], len(request.options)))
 
 
-def _components(request: HlvRequest, methods: Sequence[MethodResult]) -> HlvComponents:
+def _components(request: HlvRequest, methods: Sequence[HlvMethodResult]) -> HlvComponents:
     first = methods[0]
     headline = first.explained or first.baseline
     row = VARIANTS[request.variant]
@@ -134,18 +166,21 @@ def _components(request: HlvRequest, methods: Sequence[MethodResult]) -> HlvComp
         **values,
         kendall_gain=_gained(first, values["kendall"], values["kendall_baseline"]),
         spearman_gain=_gained(first, values["spearman"], values["spearman_baseline"]),
+        kendall_normalised=headline.normalised.get(kendall) if headline else None,
         methods=tuple(methods),
     )
 
 
-def _gained(first: MethodResult, explained: float | None, baseline: float | None) -> float | None:
+def _gained(
+    first: HlvMethodResult, explained: float | None, baseline: float | None
+) -> float | None:
     if first.gain is None or explained is None or baseline is None:
         return None
     return explained - baseline
 
 
-def _gold(request: HlvRequest, gold: HumanGold) -> Gold:
-    return Gold(
+def _gold(request: HlvRequest, gold: HumanGold) -> HlvGold:
+    return HlvGold(
         kind=gold.kind,
         values=None if gold.values is None else by_key(request, gold.values),
         ranks=by_key(request, gold.ranks),

@@ -38,7 +38,7 @@ from shared.metric import Collected
 from shared.models.calls import Completion, Example, Prompt, Sampling
 from shared.models.judgement import Judgement
 from shared.models.ports import PromptOfRequest, models, written
-from shared.questions import Inference
+from shared.questions import NliQuestion
 
 RATED = (1.0, 5.0)  # the scale that the prompt names
 SPELLINGS = ("{}", " {}")
@@ -340,7 +340,7 @@ def _example(condition: Condition) -> Example:
             "language model as the judge",
             pointer="/explanations" if condition.request.explanations else "/rationale",
         )
-    if not isinstance(question, Inference):
+    if not isinstance(question, NliQuestion):
         raise BadInput(
             "a classifier judges a premise and a hypothesis; for other questions name a language "
             "model",

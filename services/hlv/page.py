@@ -6,7 +6,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from services.hlv.contract import HlvRequest
-from services.hlv.report import Gain, Gold, HlvMeasured, HlvReport, Method, MethodResult
+from services.hlv.report import (
+    HlvCeilingOf,
+    HlvGain,
+    HlvGold,
+    HlvMeasured,
+    HlvMethodResult,
+    HlvResult,
+    Method,
+)
 from services.hlv.verdict import verdict
 from shared.charts.engine import Caption, Chart
 from shared.charts.shapes import bars, slope
@@ -34,6 +42,16 @@ class Control:
 
 
 @dataclass(frozen=True, slots=True)
+class CeilingLine:
+    """One measure of people before themselves, and where the first way of asking stands."""
+
+    name: str
+    found: HlvCeilingOf
+    explained: float | None  # 0: as the uniform judge, 1: as near as people come
+    baseline: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class HlvView:
     """All that the template shows beside the report."""
 
@@ -43,10 +61,11 @@ class HlvView:
     explanations: tuple[Explanation, ...]
     options: tuple[Ranked, ...]
     methods: tuple[MethodView, ...]
+    ceilings: tuple[CeilingLine, ...]
     controls: tuple[Control, ...]
 
 
-def view(request: HlvRequest | None, report: HlvReport) -> HlvView:
+def view(request: HlvRequest | None, report: HlvResult) -> HlvView:
     """What the page says of this report."""
     options = _options(request, report)
     keys = [option.key for option in options]
@@ -57,11 +76,22 @@ def view(request: HlvRequest | None, report: HlvReport) -> HlvView:
         explanations=request.explanations if request else (),
         options=options,
         methods=tuple(method_view(report.gold, keys, one) for one in report.components.methods),
+        ceilings=tuple(_ceilings(report)),
         controls=_controls(report),
     )
 
 
-def _options(request: HlvRequest | None, report: HlvReport) -> tuple[Ranked, ...]:
+def _ceilings(report: HlvResult) -> Iterator[CeilingLine]:
+    found = report.ceiling.metrics if report.ceiling else {}
+    first = report.components.methods[:1]
+    for measure in MEASURES:
+        if (one := found.get(measure.field)) is not None:
+            sides = [side for method in first for side in (method.explained, method.baseline)]
+            shares = [side.normalised.get(measure.field) if side else None for side in sides]
+            yield CeilingLine(measure.name, one, *(shares or (None, None)))
+
+
+def _options(request: HlvRequest | None, report: HlvResult) -> tuple[Ranked, ...]:
     values, ranks = report.gold.values or {}, report.gold.ranks
     return tuple(
         Ranked(choice.key, choice.text, values.get(choice.key), ranks.get(choice.key))
@@ -69,7 +99,7 @@ def _options(request: HlvRequest | None, report: HlvReport) -> tuple[Ranked, ...
     )
 
 
-def _controls(report: HlvReport) -> tuple[Control, ...]:
+def _controls(report: HlvResult) -> tuple[Control, ...]:
     uniform, majority = report.control.uniform, report.control.majority
     return tuple(
         Control(measure.name, measure.of(uniform), measure.of(majority))
@@ -139,14 +169,14 @@ class MethodView:
     """One way of asking, as the page shows it."""
 
     title: str
-    result: MethodResult
+    result: HlvMethodResult
     ranks: Chart | None
     values: Chart | None
     not_drawn: str  # why there is no picture of values; "" where there is one
     lines: tuple[MeasureLine, ...]
 
 
-def method_view(gold: Gold, keys: Sequence[str], one: MethodResult) -> MethodView:
+def method_view(gold: HlvGold, keys: Sequence[str], one: HlvMethodResult) -> MethodView:
     """keys: of the options, in the order in which they are shown."""
     unit = COMPARABLE.get((gold.kind, one.method))
     values = _values(gold, keys, one, unit) if unit else None
@@ -165,7 +195,7 @@ def method_view(gold: Gold, keys: Sequence[str], one: MethodResult) -> MethodVie
     )
 
 
-def _ranks(gold: Gold, keys: Sequence[str], one: MethodResult) -> Chart | None:
+def _ranks(gold: HlvGold, keys: Sequence[str], one: HlvMethodResult) -> Chart | None:
     """Humans stand in the middle, so that either side can be compared with them."""
     columns = [("humans", _ordered(gold.ranks, keys))]
     if one.explained is not None and one.explained.ranks:
@@ -177,7 +207,7 @@ def _ranks(gold: Gold, keys: Sequence[str], one: MethodResult) -> Chart | None:
     return slope(columns, title="Ranks", summary=_in_words(columns))
 
 
-def _values(gold: Gold, keys: Sequence[str], one: MethodResult, unit: str) -> Chart | None:
+def _values(gold: HlvGold, keys: Sequence[str], one: HlvMethodResult, unit: str) -> Chart | None:
     series = [("humans", _ordered(gold.values or {}, keys))]
     for name, side in ((WITH, one.explained), (WITHOUT, one.baseline)):
         if side is not None and side.values:
@@ -200,13 +230,13 @@ def _in_words(rows: Sequence[tuple[str, Mapping[str, float]]]) -> str:
     return ". ".join(said) + "."
 
 
-def _lines(one: MethodResult) -> Iterator[MeasureLine]:
+def _lines(one: HlvMethodResult) -> Iterator[MeasureLine]:
     sides = one.explained, one.baseline
     for measure in MEASURES:
         if measure.is_measured_in(sides):
             gain: float | None = getattr(one.gain, measure.field, None)
             values = measure.of(one.explained), measure.of(one.baseline)
-            word = _word(gain) if measure.field in Gain.model_fields else ""
+            word = _word(gain) if measure.field in HlvGain.model_fields else ""
             yield MeasureLine(measure.name, measure.better, *values, gain, word)
 
 

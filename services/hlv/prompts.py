@@ -19,10 +19,10 @@ from services.hlv.kernel import Floats, fractional_ranks
 from shared.contracts import MAX_TEXT
 from shared.errors import BadInput
 from shared.models.calls import Prompt, Turn
-from shared.questions import Inference, Option, Scenario, asked, choose, listed
+from shared.questions import NliQuestion, Option, Scenario, asked, choose, listed
 
 RANK = {
-    Inference: "Please assess whether the following statement is true (entailment), undetermined "
+    NliQuestion: "Please assess whether the following statement is true (entailment), undetermined "
     "(neutral), or false (contradiction) given the context below, rank all the following options "
     "from most appropriate to least appropriate.",
     Scenario: "Please read the following social scenario and the accompanying question, rank all "
@@ -32,7 +32,7 @@ RANK = {
 }
 ONLY_LETTERS = "Only output the letters representing the options, separated by spaces."
 RATE = {
-    Inference: "Please rate the following answer based on its plausibility in representing the "
+    NliQuestion: "Please rate the following answer based on its plausibility in representing the "
     "relationship between the context and the statement on the 5-Point Scale rating as below.",
     Scenario: "Please read the following social scenario and the accompanying question, rate the "
     "plausibility of the answer on the 5-Point Scale rating as below.",

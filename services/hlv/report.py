@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from shared.contracts import BatchReport, Evidence, Interval, Message, Report
+from shared.contracts import BatchReport, Evidence, Interval, Message, Report, Word
 from shared.questions import Key
 
 Method = Literal["rank", "logits", "score"]
@@ -20,7 +20,7 @@ Change = Annotated[float, Field(ge=-2, le=2)]
 Distance = Annotated[float, Field(ge=0)]
 
 
-class Gold(Message):
+class HlvGold(Message):
     """What humans said, averaged over sources."""
 
     kind: Literal["distribution", "scores", "ranking"]
@@ -29,7 +29,7 @@ class Gold(Message):
     sources: int
 
 
-class Divergences(Message):
+class HlvDivergences(Message):
     """Between two distributions over the options; lower = more alike."""
 
     kl_model_gold: Distance | None = Field(description="D(model ‖ gold), nats")
@@ -38,7 +38,7 @@ class Divergences(Message):
     tvd: float = Field(ge=0, le=1, description="total variation distance")
 
 
-class Errors(Message):
+class HlvErrors(Message):
     """Between two rows of scores, in units of the human scale."""
 
     rmse: Distance
@@ -55,16 +55,47 @@ class HlvMeasured(Message):
     tau_a: Correlation | None = Field(description="Kendall as printed (Eq. 13): ties count 0")
     spearman: Correlation | None = Field(description="Pearson's correlation of fractional ranks")
     spearman_without_ties: float | None = Field(description="as printed (Eq. 14)")
-    distribution: Divergences | None
-    scalar: Errors | None
+    distribution: HlvDivergences | None
+    scalar: HlvErrors | None
     runs: int = Field(ge=0, description="answers that were averaged")
     invalid_runs: int = Field(default=0, ge=0, description="answers that could not be read")
     label_mass: float | None = Field(
         default=None, ge=0, le=1.0001, description="probability of all letters as the first token"
     )
+    normalised: dict[Annotated[str, Word], float | None] = Field(
+        default_factory=dict,
+        description="metric → (value - chance) / (ceiling - chance): 0 as the uniform judge, 1 as "
+        "near as people come to themselves; null where these are hardly better than chance; empty "
+        "without a ceiling",
+    )
 
 
-class Gain(Message):
+class HlvCeilingOf(Message):
+    """One metric of people before themselves, in its own unit."""
+
+    high: float = Field(
+        description="mean of a judge that is the distribution which the annotators were drawn from"
+    )
+    low: float | None = Field(
+        description="mean of one half of the annotators before the other; correlations stepped up "
+        "to all of them (Spearman-Brown); null where no source has two votes"
+    )
+    chance: float = Field(description="of the uniform judge; of correlations 0")
+    least_room: float = Field(
+        ge=0, description="between chance and `high`; with less nothing is normalised"
+    )
+    higher_is_better: bool
+
+
+class HlvCeiling(Message):
+    """How near people come to themselves: what no judge can be expected to exceed."""
+
+    annotators: int = Field(ge=2, description="votes, ratings or rankings that were given")
+    resamples: int = Field(ge=1, description="draws behind each number")
+    metrics: dict[Annotated[str, Word], HlvCeilingOf]
+
+
+class HlvGain(Message):
     """How much the explanations bring the judge closer to humans; positive = closer.
 
     Differences of the same numbers with and without explanations, with the sign turned for
@@ -82,7 +113,7 @@ class Gain(Message):
     mae: float | None = None
 
 
-class MethodResult(Message):
+class HlvMethodResult(Message):
     """One way of asking for a ranking."""
 
     method: Method
@@ -90,7 +121,7 @@ class MethodResult(Message):
         description="with explanations; null where none were given"
     )
     baseline: HlvMeasured | None = Field(description="the same judge without")
-    gain: Gain | None = Field(description="null where one of the two is missing")
+    gain: HlvGain | None = Field(description="null where one of the two is missing")
 
 
 class HlvComponents(Message):
@@ -102,7 +133,12 @@ class HlvComponents(Message):
     spearman_baseline: float | None
     kendall_gain: Change | None
     spearman_gain: float | None
-    methods: tuple[MethodResult, ...]
+    kendall_normalised: float | None = Field(
+        default=None,
+        description="the headline's Kendall between chance, 0, and what people reach, 1; null "
+        "without a ceiling",
+    )
+    methods: tuple[HlvMethodResult, ...]
 
 
 class HlvBaselines(Message):
@@ -114,7 +150,7 @@ class HlvBaselines(Message):
     majority: HlvMeasured = Field(description="an oracle that knows the humans' first choice only")
 
 
-class HlvReport(Report):
+class HlvResult(Report):
     """The result."""
 
     range: tuple[float, float] = Field(description="[-2, 2] for a gain, [-1, 1] for an agreement")
@@ -124,11 +160,14 @@ class HlvReport(Report):
     )
     components: HlvComponents
     evidence: tuple[Evidence, ...] = ()
-    gold: Gold
+    gold: HlvGold
+    ceiling: HlvCeiling | None = Field(
+        default=None, description="null with its reason in `warnings`, and in earlier results"
+    )
     control: HlvBaselines
 
 
-class Estimate(Message):
+class HlvEstimate(Message):
     """A number over items."""
 
     mean: Interval = Field(description="over items where it is defined; pooled ones over all pairs")
@@ -145,7 +184,21 @@ class HlvTable(Message):
     judged: Judged
     items: int = Field(ge=0)
     invalid_runs: int = Field(default=0, ge=0, description="answers that could not be read")
-    metrics: dict[str, Estimate]
+    metrics: dict[str, HlvEstimate]
+    normalised: dict[str, Interval] = Field(
+        default_factory=dict,
+        description="metric → over all items together, sum of (value - chance) / sum of (ceiling - "
+        "chance): 0 as the uniform judge, 1 as near as people come to themselves; null where these "
+        "are hardly better than chance",
+    )
+
+
+class HlvCeilings(Message):
+    """One metric of people before themselves, over the items whose annotators are known."""
+
+    high: Interval = Field(description="a judge that is the distribution they were drawn from")
+    low: Interval = Field(description="one half of them before the other")
+    chance: Interval = Field(description="the uniform judge")
 
 
 class HlvBatchReport(BatchReport):
@@ -154,5 +207,8 @@ class HlvBatchReport(BatchReport):
     score_of: Literal["gain", "agreement", "mixed"] | None = Field(
         description="what the mean score is of; `mixed`: results of both kinds, and no mean; null: "
         "no results"
+    )
+    ceilings: dict[str, HlvCeilings] = Field(
+        default_factory=dict, description="metric → what people themselves reach"
     )
     tables: tuple[HlvTable, ...]

@@ -14,7 +14,7 @@ from services.hlv import kernel
 from services.hlv.contract import HlvRequest
 from services.hlv.judge_runs import AveragedAnswers, HumanGold
 from services.hlv.kernel import Floats
-from services.hlv.report import Divergences, Errors, Gain, HlvMeasured, Method
+from services.hlv.report import HlvDivergences, HlvErrors, HlvGain, HlvMeasured, Method
 from services.hlv.variants import VARIANTS
 
 BASES = {"e": math.e, "2": 2.0}
@@ -66,14 +66,14 @@ def score_values(request: HlvRequest, gold: HumanGold, values: Floats) -> HlvMea
     return score_answers(request, gold, "score", AveragedAnswers(ranks, scores, 1, 0, None))
 
 
-def gain(explained: HlvMeasured | None, baseline: HlvMeasured | None) -> Gain | None:
+def gain(explained: HlvMeasured | None, baseline: HlvMeasured | None) -> HlvGain | None:
     """With explanations minus without, turned so that positive is closer to humans."""
     if explained is None or baseline is None:
         return None
     found = {name: _minus(explained, baseline, name) for name in CORRELATIONS}
     found |= _drops(explained.distribution, baseline.distribution, DIVERGENCES)
     found |= _drops(explained.scalar, baseline.scalar, ERRORS)
-    return Gain(**found)
+    return HlvGain(**found)
 
 
 def epsilon(request: HlvRequest) -> float:
@@ -90,14 +90,14 @@ def by_key(request: HlvRequest, values: Floats) -> dict[str, float]:
 
 def _divergences(
     request: HlvRequest, gold: HumanGold, method: Method, model: Floats | None
-) -> Divergences | None:
+) -> HlvDivergences | None:
     """Null where humans gave no votes, or the judge no probabilities."""
     human = gold.values
     if gold.kind != "distribution" or method != "logits" or human is None or model is None:
         return None
     clip = epsilon(request)
     of_jsd = clip if VARIANTS[request.variant].clips_jsd else 0.0
-    return Divergences(
+    return HlvDivergences(
         kl_model_gold=kernel.kullback_leibler(model, human, clip),
         kl_gold_model=kernel.kullback_leibler(human, model, clip),
         jsd=kernel.jensen_shannon(human, model, base=BASES[request.log_base], epsilon=of_jsd),
@@ -105,12 +105,12 @@ def _divergences(
     )
 
 
-def _errors(gold: HumanGold, method: Method, given: Floats | None) -> Errors | None:
+def _errors(gold: HumanGold, method: Method, given: Floats | None) -> HlvErrors | None:
     """Null where humans gave no ratings, or the judge none."""
     human = gold.values
     if gold.kind != "scores" or method != "score" or human is None or given is None:
         return None
-    return Errors(
+    return HlvErrors(
         rmse=kernel.root_mean_square(human, given),
         mae=kernel.mean_absolute(human, given),
         r2=kernel.determination(human, given),

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import combinations
 
-from services.hlv.report import HlvMeasured, HlvReport
-from shared.page_text import Tone, Verdict
+from services.hlv.report import HlvMeasured, HlvResult
+from shared.contracts import Finding
+from shared.page_text import Tone, Verdict, finding
 
 Ranks = Mapping[str, float]
 
 FEWEST_PAIRS = 2  # that change their order before a gain or a loss is more than one step
 
 
-def verdict(report: HlvReport) -> Verdict:
+def verdict(report: HlvResult) -> Verdict:
     """The report in words, with what would be without effect or by chance."""
     score, chance = report.score, _chance(report)
     if score is None:
@@ -25,7 +26,7 @@ def verdict(report: HlvReport) -> Verdict:
     return Verdict(said, tone, chance)
 
 
-def changed(report: HlvReport) -> tuple[int, int] | None:
+def changed(report: HlvResult) -> tuple[int, int] | None:
     """Pairs of options that the explanations put into another order, and all pairs, by the first
     way of asking; None where one side has no ranks."""
     first = next(iter(report.components.methods), None)
@@ -38,7 +39,7 @@ def changed(report: HlvReport) -> tuple[int, int] | None:
     return sum(_order(one, *pair) != _order(other, *pair) for pair in pairs), len(pairs)
 
 
-def _gained(report: HlvReport, gain: float) -> tuple[str, Tone]:
+def _gained(report: HlvResult, gain: float) -> tuple[str, Tone]:
     parts, moved = report.components, changed(report)
     way = f"Kendall's tau goes from {_signed(parts.kendall_baseline)} to {_signed(parts.kendall)}"
     said = f"{way}, a gain of {_signed(gain)}{_pairs(moved)}."
@@ -59,7 +60,7 @@ def _pairs(moved: tuple[int, int] | None) -> str:
     return f"; {some} of {every} {'pair' if every == 1 else 'pairs'} of options changed order"
 
 
-def _chance(report: HlvReport) -> str:
+def _chance(report: HlvResult) -> str:
     oracle = f"A judge that knows only the humans' first choice {_reached(report)}."
     if report.score_of == "gain":
         return (
@@ -73,7 +74,7 @@ def _chance(report: HlvReport) -> str:
     )
 
 
-def _reached(report: HlvReport) -> str:
+def _reached(report: HlvResult) -> str:
     printed = report.provenance.variant == "paper"
     oracle = report.control.majority.tau_a if printed else report.control.majority.tau_b
     return "has no tau here" if oracle is None else f"reaches a tau of {_signed(oracle)}"
@@ -93,3 +94,8 @@ def _ranks(side: HlvMeasured | None) -> Ranks:
 def _order(ranks: Ranks, one: str, other: str) -> int:
     """Which of two stands first; 0 for a tie."""
     return (ranks[one] > ranks[other]) - (ranks[one] < ranks[other])
+
+
+def in_a_word(report: HlvResult) -> Finding:
+    """The five words that every metric has, for its own."""
+    return finding(report, verdict(report))

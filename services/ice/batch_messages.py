@@ -9,7 +9,15 @@ from typing import Literal
 
 from pydantic import Field
 
-from services.ice.report import Aspect, Operator, Reading, Share, TestedOperator, Verdict
+from services.ice.report import (
+    Aspect,
+    Operator,
+    Reading,
+    RowKind,
+    Share,
+    TestedOperator,
+    Verdict,
+)
 from shared.contracts import BatchReport, BatchReportRequest, Interval, Message, Variant
 
 
@@ -40,6 +48,11 @@ class IceConfiguration(Message):
     explanation: str
     k: float | None = Field(description="null for rationales that were sent as spans")
     operator: TestedOperator
+    rows: RowKind = Field(
+        default="tokens",
+        exclude_if=lambda rows: bool(rows == "tokens"),
+        description="what rationales are made of",
+    )
     aspect: Aspect = "sufficiency"
 
 

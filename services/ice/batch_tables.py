@@ -66,6 +66,7 @@ def _configuration(job: ScoredIce, test: IceTest) -> IceConfiguration:
         k=test.k,
         operator=test.operator,
         aspect=test.aspect,
+        rows=job.report.rows,
     )
 
 
@@ -84,9 +85,10 @@ def name(configuration: IceConfiguration) -> str:
     k = "" if configuration.k is None else f" · k {configuration.k:g}"
     variant = {"robust": ""}.get(configuration.variant, f" · {configuration.variant}")
     aspect = "" if configuration.aspect == "sufficiency" else f" · {configuration.aspect}"
+    rows = " · words" if configuration.rows == "words" else ""
     return (
         f"{configuration.explanation}{k} · {configuration.operator}{aspect} · "
-        f"{configuration.model}{variant}"
+        f"{configuration.model}{variant}{rows}"
     )
 
 

@@ -12,27 +12,29 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, StringConstraints, field_validator, model_validator
 
 from services.ice.batch_messages import IceBatchReport, IceBatchReportRequest
-from services.ice.cost import cost
+from services.ice.cost import cost, server_cost
+from services.ice.quotations import Located, Spans
 from services.ice.report import (
     Aspect,
     IceAttributedSpan,
     IceResult,
-    IceSpan,
     NullKind,
     Operator,
+    RowKind,
     StratumKind,
 )
+from services.ice.verdict import in_a_word
 from shared.contracts import MAX_TEXT, Input, LanguageRequest, Message, Parameter, Word
 from shared.models.calls import AttributionMethod, Template
 from shared.service_contract import FormField, MetricContract, SurprisingRule
 
 DEFAULT_MODEL = "embedded-hate"
 PREDICTED = "predicted"
+TOKEN_OPERATORS: tuple[Operator, ...] = ("mask_unk", "mask_pad")
 
 MethodName = Literal["attention", "gradient", "integrated_gradients", "lime"]
 Method = MethodName | AttributionMethod
 Methods = Method | Annotated[tuple[Method, ...], Field(min_length=1, max_length=8)]
-Spans = Annotated[tuple[IceSpan, ...], Field(min_length=1, max_length=MAX_TEXT)]
 Values = Annotated[tuple[IceAttributedSpan, ...], Field(min_length=1, max_length=MAX_TEXT)]
 Budget = Annotated[float, Field(gt=0, le=1)]
 PoolText = Annotated[str, StringConstraints(min_length=1, max_length=MAX_TEXT)]
@@ -108,14 +110,17 @@ class IceRequest(LanguageRequest):
         default=None, description="values that you computed; a token without one has 0"
     )
     rationale: Annotated[Spans | None, Input] = Field(
-        default=None, description="spans without values (quoted, highlighted); their size is fixed"
+        default=None,
+        description="spans without values (quoted, highlighted), or quotations of the text as "
+        "strings; their size is fixed",
     )
-    explanations: Annotated[tuple[IceNamedExplanation, ...], Input] = Field(
+    explanations: Annotated[tuple[IceNamedExplanation, ...], Input, Located] = Field(
         default=(), max_length=8, description="more explanations of your own, by name"
     )
     human: Annotated[Spans | None, Input] = Field(
         default=None,
-        description="spans that people marked: for plausibility, in addition to faithfulness",
+        description="spans that people marked, or quotations: for plausibility, in addition to "
+        "faithfulness",
     )
     rank_by: Literal["value", "magnitude"] = Field(
         default="value", description="whether a strongly negative value ranks low or high"
@@ -123,8 +128,18 @@ class IceRequest(LanguageRequest):
     k: Budget | Annotated[tuple[Budget, ...], Field(min_length=1, max_length=10)] = Field(
         default=0.2, description="share of the eligible tokens that a rationale has"
     )
+    rows: RowKind | None = Field(
+        default=None,
+        description="what a rationale is made of and operators work on: the model's tokens, or "
+        "words of the text, which any judge reads. absent: tokens where the model shows them, "
+        "else words",
+    )
     operators: tuple[Operator, ...] = Field(
-        default=("delete",), min_length=1, max_length=5, description="what is done to other tokens"
+        default=("delete",),
+        min_length=1,
+        max_length=5,
+        description="what is done to other tokens or words; `mask_unk` and `mask_pad`: to tokens "
+        "only",
     )
     null: NullKind | None = Field(
         default=None,
@@ -199,6 +214,12 @@ class IceRequest(LanguageRequest):
         usual = ROBUST if given.get("variant", "robust") == "robust" else PUBLISHED
         return {**usual, **given}
 
+    @model_validator(mode="after")
+    def _words_will_do(self) -> Self:
+        if self.rows == "words" and (why := self.needs_tokens):
+            raise ValueError(f"{why} needs rows of tokens: leave `rows` out, or say `tokens`")
+        return self
+
     @field_validator("k", "operators", "aspects")
     @classmethod
     def _distinct(cls, given: object) -> object:
@@ -260,6 +281,16 @@ class IceRequest(LanguageRequest):
         return self
 
     @property
+    def needs_tokens(self) -> str | None:
+        """What in the request has a meaning for tokens alone; None: words will do."""
+        of_tokens = [one for one in self.operators if one in TOKEN_OPERATORS]
+        if of_tokens:
+            return f"the operator {of_tokens[0]}"
+        if self.variant == "reference":
+            return "variant reference"
+        return "`eligible: all`" if self.eligible == "all" else None
+
+    @property
     def budgets(self) -> tuple[float, ...]:
         return self.k if isinstance(self.k, tuple) else (self.k,)
 
@@ -293,6 +324,12 @@ def label(method: Method) -> str:
 _TEXT = "Those immigrants are ruining our lovely old town again"
 _ATTENTION = {"text": _TEXT, "attribution": "attention"}
 _QUOTED = {"text": _TEXT, "rationale": [{"start": 0, "end": 31}], "draws": 99}
+_WORDS = {
+    "text": _TEXT,
+    "rationale": ["immigrants are ruining our lovely old town"],
+    "rows": "words",
+    "draws": 99,
+}
 _COMPARED = {
     "text": _TEXT,
     "attribution": ["attention", "gradient"],
@@ -304,8 +341,11 @@ _COMPARED = {
 
 
 def needs(request: IceRequest) -> tuple[str, ...]:
-    """Rows of tokens, and the model's own attribution where one is asked for."""
-    return ("token_rows", "attributions") if request.attribution is not None else ("token_rows",)
+    """Rows of tokens or of words, and what LIME cannot explain by such rows alone."""
+    methods = [one if isinstance(one, str) else one.name for one in request.methods]
+    inside = ("attributions",) if set(methods) - {"lime"} else ()
+    tokens = request.rows == "tokens" or request.needs_tokens is not None
+    return ("token_rows" if tokens else "word_rows", *inside)
 
 
 CONTRACT = MetricContract(
@@ -314,13 +354,16 @@ CONTRACT = MetricContract(
     summary="Does the explanation point at what matters, more than random tokens do?",
     request=IceRequest,
     report=IceResult,
+    explained="target",
     model_kinds=("classifier", "causal"),
     default_model=DEFAULT_MODEL,
     cost=cost,
+    server_cost=server_cost,
     needs=needs,
     examples={
         "the model's attention": _ATTENTION,
         "a quotation": _QUOTED,
+        "a quotation, in words": _WORDS,
         "attention against gradient": _COMPARED,
     },
     batch_request=IceBatchReportRequest,
@@ -337,6 +380,7 @@ CONTRACT = MetricContract(
             required=False,
         ),
     ),
+    finding=in_a_word,
     surprising=(
         SurprisingRule(
             name="anti-faithful",

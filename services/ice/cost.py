@@ -16,7 +16,8 @@ from shared.models.calls import AttributionMethod
 from shared.work import Lowering, Size, Work, words_of
 
 if TYPE_CHECKING:
-    from services.ice.contract import IceRequest, Spans
+    from services.ice.contract import IceRequest
+    from services.ice.quotations import Spans
     from services.ice.report import Operator
 
 WORD = re.compile(r"[^ \t\r\n]+")
@@ -37,6 +38,36 @@ def cost(request: IceRequest, reads: int) -> Sequence[Work]:
     lower = lowerings(request, whole, lambda other: cost(other, reads))
     rows = work_of_draws(request, _draws_by_size(request, whole, read), whole, lower)
     return (*rows, *_attributions(request, whole), *_comparisons(request))
+
+
+def server_cost(request: IceRequest, reads: int) -> Sequence[Work]:
+    """Requests to the model's server, one a row of words."""
+    read = _tokens_of_texts(request, reads)
+    words = words_of(request.text) + words_of(request.text_pair or "")
+    whole = max(1, min(words, read))
+    lower = lowerings(request, whole, lambda other: server_cost(other, reads))
+    drawn = [one.draws for one in _draws_by_size(request, whole, read)]
+    return (work_at_server(request, drawn, lower),)
+
+
+def work_at_server(
+    request: IceRequest, drawn: Sequence[int], lowerings: Iterable[Lowering]
+) -> Work:
+    """Of the whole text, LIME's samples and all draws. drawn: of each size of rationale."""
+    samples = sum(one.samples for one in _computed(request) if one.name == "lime")
+    rows = 1 + samples + sum(drawn) * _rows_a_draw(request)
+    return Work(
+        (Size("rows (`draws` × `operators`, `aspects`, `samples`)", rows),),
+        unit="requests to the model's server",
+        seconds_each=SECONDS_A_ROW,
+        lowerings=tuple(lowerings),
+        at_server=True,
+    )
+
+
+def _rows_a_draw(request: IceRequest) -> int:
+    each = sum(request.infills if one == "infill" else 1 for one in request.operators)
+    return each * len(request.aspects)
 
 
 def _tokens_of_texts(request: IceRequest, reads: int) -> int:
@@ -95,8 +126,7 @@ def work_of_draws(
     if not draws:
         return
     most = max(one.draws for one in drawn)
-    each = sum(request.infills if one == "infill" else 1 for one in request.operators)
-    each *= len(request.aspects)
+    each = _rows_a_draw(request)
     tokens = sum(
         one.draws * {"delete": kept, "infill": whole * request.infills}.get(operator, whole)
         for one in drawn
@@ -160,14 +190,18 @@ def _rank(operator: Operator) -> int:
 
 def _attributions(request: IceRequest, whole: int) -> Iterator[Work]:
     """Passes of computed explanations: samples of LIME, steps of integrated gradients."""
-    methods = (AttributionMethod(name=m) if isinstance(m, str) else m for m in request.methods)
-    passes = sum(map(passes_of, methods))
+    passes = sum(map(passes_of, _computed(request)))
     if passes:
         sizes = (
             Size("passes (`samples`, `steps`) of `attribution`", passes, "/attribution"),
             Size("tokens of `text`", whole, "/text"),
         )
         yield Work(sizes, most=MOST_TOKENS)
+
+
+def _computed(request: IceRequest) -> list[AttributionMethod]:
+    """The methods of the explanations that the service computes."""
+    return [AttributionMethod(name=m) if isinstance(m, str) else m for m in request.methods]
 
 
 def passes_of(method: AttributionMethod) -> int:

@@ -30,7 +30,11 @@ class AskedRows:
     flips: dict[Key, int] = field(default_factory=dict)
 
     def add(self, keys: Sequence[tuple[Key, int]], answers: Floats) -> None:
-        """keys: with the number of their rows. answers: (R, L) probabilities of these rows."""
+        """keys: with the number of their rows. answers: (R, L) probabilities of these rows; (R,) of
+        the target alone tell no entropy and no label."""
+        if answers.ndim == 1:
+            self.counts |= {key: count for key, count in keys if count}
+            return
         whole = int(np.argmax(self.tokenized.probabilities))
         entropies = entropy(answers).tolist()
         flips = (np.argmax(answers, axis=1) != whole).tolist()
@@ -46,11 +50,13 @@ class AskedRows:
     def distance(self, random: Collection[Key]) -> IceDistance:
         """random: the keys of random rationales, of either aspect."""
         rows = sum(self.counts.values())
-        drawn = [key for key in self.counts if key in random]
+        drawn = [key for key in self.flips if key in random]
         some = sum(self.counts[key] for key in drawn)
         gain = None
-        if rows:
-            mean = math.fsum(self.entropies.values()) / rows
+        if self.entropies:
+            mean = math.fsum(self.entropies.values()) / sum(
+                self.counts[one] for one in self.entropies
+            )
             gain = mean - float(entropy(self.tokenized.probabilities[None, :])[0])
         return IceDistance(
             rows=rows,

@@ -222,9 +222,10 @@ class Experiment:
                 yield operator, self.staying(subsets[place], aspect)
 
     def answer(self, keys: Sequence[tuple[Key, list[Row]]], answers: Floats) -> None:
-        """Take the (R, L) probabilities of the rows of these keys; fills are averaged."""
+        """Take the (R, L) probabilities of the rows of these keys, or (R,) of the target alone;
+        fills are averaged."""
         self.rows += len(answers)
-        column = answers[:, self.tokenized.target]
+        column = answers if answers.ndim == 1 else answers[:, self.tokenized.target]
         start = 0
         for key, rows in keys:
             part = column[start : start + len(rows)]
@@ -255,7 +256,7 @@ class Experiment:
     def _null_of(self, explanation: TestedExplanation, rationale: Subset) -> NullSpace:
         """Values are compared with tokens, and so is everything in the published variants."""
         if not self.tokenized.variant.matched_null:
-            return any_tokens(len(self.tokenized.eligible), len(rationale))
+            return any_tokens(self._units.tokens, len(rationale), self._units.kind)
         if explanation.marked is None:
             return tokens_null(self._units, rationale)
         return null_of(self._units, rationale, self.tokenized.request.null)

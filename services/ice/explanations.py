@@ -13,6 +13,7 @@ from services.ice.kernel import Floats
 from services.ice.report import IceAttributedSpan, IceSpan, Of
 from services.ice.subsets import Subset
 from services.ice.variants import VARIANTS, IceVariant
+from services.ice.words import WordReading
 from shared.cached import cached_property
 from shared.contracts import ModelKind
 from shared.errors import BadInput, DegenerateInput
@@ -106,6 +107,12 @@ class TokenizedInput:
     labels: tuple[str, ...]
     probabilities: Floats  # (L,)
     target: int  # its column
+    words: WordReading | None = None  # of rows of words: `tokens` are words then
+
+    @property
+    def unit(self) -> str:
+        """What a rationale is made of, singular."""
+        return "token" if self.words is None else "word"
 
     @property
     def variant(self) -> IceVariant:
@@ -113,7 +120,7 @@ class TokenizedInput:
 
     @property
     def example(self) -> Example:
-        return example_of(self.request)
+        return example_of(self.request) if self.words is None else self.words.example
 
     @property
     def full(self) -> float:
@@ -192,7 +199,8 @@ def marked_tokens(tokenized: TokenizedInput, spans: Sequence[IceSpan], pointer: 
     """Places of the tokens that share a character with a span. DegenerateInput where none does."""
     found = tokens_under(tokenized, spans)
     if not found:
-        raise DegenerateInput("the spans hold no token that the model reads", pointer=pointer)
+        detail = f"the spans hold no {tokenized.unit} that the model reads"
+        raise DegenerateInput(detail, pointer=pointer)
     return found
 
 

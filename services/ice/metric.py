@@ -5,7 +5,7 @@ Source: Basu & Chakraborty, arXiv:2603.18579, section 3.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
@@ -20,7 +20,7 @@ from services.ice.comparison import areas, comparisons, plausibilities
 from services.ice.contract import CONTRACT, PREDICTED, IceRequest
 from services.ice.experiment import Experiment, Trial
 from services.ice.explanations import TEXTS, TokenizedInput, tokens_under
-from services.ice.model_calls import model_languages, run_experiments
+from services.ice.model_calls import model_languages, run_experiments, words_missing
 from services.ice.randomization_test import run_tests
 from services.ice.report import (
     IceChance,
@@ -34,24 +34,27 @@ from services.ice.report import (
     IceTokenValues,
 )
 from services.ice.variants import VARIANTS, IceVariant
-from shared.contracts import Languages, Scored
+from shared.contracts import Languages, ModelUse, Scored
 from shared.estimates import BatchStatistics
 from shared.language import (
     LanguageCoverage,
+    Obstacle,
     find_language,
     model_coverage,
     requested_language,
 )
 from shared.metric import Collected, Metric
+from shared.models.calls import ece_perturbed
+from shared.models.judgement import Unread
 from shared.models.labels import decided
 from shared.statistics import ranks
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IceCollected(Collected):
-    """All scores of one request."""
+    """All scores of one request; None where P could not be read."""
 
-    experiment: Experiment
+    experiment: Experiment | None
 
 
 class Ice(Metric[IceRequest, IceCollected, IceResult, IceVariant]):
@@ -61,19 +64,21 @@ class Ice(Metric[IceRequest, IceCollected, IceResult, IceVariant]):
     variants = VARIANTS
 
     def collect(self, requests: Sequence[IceRequest]) -> list[IceCollected]:
-        return [
-            IceCollected(experiment=experiment, models=(use,))
-            for experiment, use in run_experiments(requests)
-        ]
+        return [_collected(found, use) for found, use in run_experiments(requests)]
 
     def report(self, request: IceRequest, collected: IceCollected) -> IceResult:
         experiment = collected.experiment
+        if experiment is None:
+            return self.undefined(request, collected)
         tokenized = experiment.tokenized
         labels, probabilities = tokenized.labels, tokenized.probabilities.tolist()
         tests = run_tests(experiment)
         score, compared = _score(experiment, tests), comparisons(experiment)
+        doubts = miscalibrated(experiment, collected.models[0])
         return IceResult(
-            **self.envelope(request, collected, warnings(experiment, tests, compared, score)),
+            **self.envelope(
+                request, collected, (*doubts, *warnings(experiment, tests, compared, score))
+            ),
             score=score,
             components=IceComponents(
                 tests=tests,
@@ -87,6 +92,7 @@ class Ice(Metric[IceRequest, IceCollected, IceResult, IceVariant]):
             target=labels[tokenized.target],
             predicted_label=decided(labels, probabilities, collected.models[0].thresholds),
             probabilities=dict(zip(labels, probabilities, strict=True)),
+            rows="tokens" if tokenized.words is None else "words",
             eligible_tokens=len(tokenized.eligible),
             characters_read=tuple(map(tokenized.characters_read, TEXTS)),
             forward_rows=experiment.rows,
@@ -96,10 +102,11 @@ class Ice(Metric[IceRequest, IceCollected, IceResult, IceVariant]):
         )
 
     def coverage(self, request: IceRequest) -> LanguageCoverage:
-        """Of the model alone: ICE has no rules that read a text."""
+        """Of the model alone: ICE has no rules that read a text, but rows of words need words."""
         whole = "\n".join(filter(None, (request.text, request.text_pair)))
         text = find_language(whole, requested_language(request))
-        return model_coverage(request, Languages(text=text), (model_languages(request),))
+        asked = (model_languages(request),)
+        return model_coverage(request, Languages(text=text), asked, (words_missing(request),))
 
     def undefined(self, request: IceRequest, collected: Collected) -> IceResult:
         return IceResult(
@@ -117,9 +124,15 @@ class Ice(Metric[IceRequest, IceCollected, IceResult, IceVariant]):
         )
 
     def in_force(self, request: IceRequest, collected: IceCollected) -> Mapping[str, Any]:
-        """How many texts fill: they are inputs themselves; the temperature, if not the model's."""
+        """What rationales are made of, and what masks a word; how many texts fill: they are inputs
+        themselves; the temperature, if not the model's."""
         raw = {} if self.variant(request).calibrated else {"temperature": 1.0}
-        return {"infill_pool_texts": len(request.infill_pool), **raw}
+        words = None if collected.experiment is None else collected.experiment.tokenized.words
+        rows: dict[str, Any] = {"rows": "tokens"}
+        if words is not None:
+            mask = {"mask_text": words.mask_text} if "mask" in request.operators else {}
+            rows = {"rows": "words", **mask}
+        return {"infill_pool_texts": len(request.infill_pool), **rows, **raw}
 
     def summarize(
         self,
@@ -127,6 +140,13 @@ class Ice(Metric[IceRequest, IceCollected, IceResult, IceVariant]):
         over: BatchStatistics[IceBatchReportRequest],
     ) -> IceBatchReport:
         return batch_report(rows, over)
+
+
+def _collected(found: Experiment | Unread, use: ModelUse) -> IceCollected:
+    if isinstance(found, Experiment):
+        return IceCollected(experiment=found, models=(use,))
+    obstacle = Obstacle(found.code, found.detail)
+    return IceCollected(experiment=None, models=(use,), obstacles=(obstacle,))
 
 
 def _score(experiment: Experiment, tests: Sequence[IceTest]) -> float | None:
@@ -184,7 +204,8 @@ def warnings(
     score: float | None,
 ) -> tuple[str, ...]:
     """Each once, in this order."""
-    found = [*_truncation(experiment), *_human_spans(experiment), *_of_variant(experiment, score)]
+    found = [*_truncation(experiment), *_of_words(experiment), *_human_spans(experiment)]
+    found += _of_variant(experiment, score)
     found += [*_split_words(experiment), *_null_options(experiment)]
     found += [warning for test in tests for warning in _undefined_numbers(experiment, test)]
     found += [
@@ -193,6 +214,16 @@ def warnings(
         *_no_common_draws(comparisons),
     ]
     return tuple(dict.fromkeys(found))
+
+
+def miscalibrated(experiment: Experiment, use: ModelUse) -> Iterable[str]:
+    """Of the parts that the tests ask about; fills are none that a card measures."""
+    tokenized = experiment.tokenized
+    if not tokenized.variant.calibrated:
+        return ()
+    shares = [len(trial.rationale) / len(tokenized.eligible) for trial in experiment.trials]
+    operators = dict.fromkeys(one.partition("_")[0] for one in tokenized.request.operators)
+    return ece_perturbed(use, [(operator, kept) for operator in operators for kept in shares])
 
 
 def _truncation(experiment: Experiment) -> Iterator[str]:
@@ -209,6 +240,19 @@ def _truncation(experiment: Experiment) -> Iterator[str]:
             )
 
 
+def _of_words(experiment: Experiment) -> Iterator[str]:
+    """What is doubtful about how P was read off strings."""
+    words = experiment.tokenized.words
+    if words is None:
+        return
+    yield from words.doubts
+    if words.uncertainty > 0:
+        yield (
+            f"P of a row is uncertain by up to {words.uncertainty:.2g}, because of how the model "
+            "tells it; rows nearer to each other than that may change places"
+        )
+
+
 def _split_words(experiment: Experiment) -> Iterator[str]:
     for trial in experiment.trials:
         if trial.null.split:
@@ -221,7 +265,8 @@ def _split_words(experiment: Experiment) -> Iterator[str]:
 def _human_spans(experiment: Experiment) -> Iterator[str]:
     human = experiment.tokenized.request.human
     if human and not tokens_under(experiment.tokenized, human):
-        yield "plausibility is undefined: the human spans hold no token that the model reads"
+        unit = experiment.tokenized.unit
+        yield f"plausibility is undefined: the human spans hold no {unit} that the model reads"
 
 
 def _of_variant(experiment: Experiment, score: float | None) -> Iterator[str]:
@@ -326,8 +371,9 @@ def _ties_at_the_budget(experiment: Experiment) -> Iterator[str]:
         inside, outside = np.sort(ranked)[::-1][size - 1 : size + 1]
         if inside == outside:
             yield (
-                f"{trial.explanation.name}, k {trial.k}: tokens inside and outside the rationale "
-                "have the same value; of these, the first in the text are inside"
+                f"{trial.explanation.name}, k {trial.k}: {experiment.tokenized.unit}s inside and "
+                "outside the rationale have the same value; of these, the first in the text are "
+                "inside"
             )
 
 

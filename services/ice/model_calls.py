@@ -15,7 +15,15 @@ from math import inf
 import numpy as np
 
 from services.ice.contract import DEFAULT_MODEL, IceRequest
-from services.ice.cost import MOST_TOKENS, Drawn, lowerings, passes_of, work_of_draws
+from services.ice.cost import (
+    MOST_TOKENS,
+    Drawn,
+    lowerings,
+    passes_of,
+    server_cost,
+    work_at_server,
+    work_of_draws,
+)
 from services.ice.experiment import Experiment, Key
 from services.ice.explanations import (
     TestedExplanation,
@@ -30,24 +38,34 @@ from services.ice.kernel import Floats
 from services.ice.operators import Operators, Pool, operators_of, pool_examples, pool_of
 from services.ice.randomization_test import undecided
 from services.ice.variants import VARIANTS
+from services.ice.word_calls import (
+    targets_of_nothing,
+    targets_of_rows,
+    word_attributions,
+    word_inputs,
+)
+from services.ice.words import WordReading, no_words, rows_of
 from shared.contracts import ModelUse
 from shared.errors import DegenerateInput, TooCostly
 from shared.job_context import checking
-from shared.language import ModelLanguages
+from shared.language import ModelLanguages, Obstacle
 from shared.models.calls import AttributionMethod, Attributions, Example, Row, Rows
+from shared.models.judgement import Unread
 from shared.models.labels import decided
 from shared.models.ports import Judge, models
+from shared.settings import settings
 from shared.work import Work, WorkLimit
 
 TOKENS_A_CALL = 100_000  # under a minute of one CPU core for a small encoder
 
 MissingScore = tuple[Experiment, Key, list[Row]]
+Part = list[MissingScore]  # of one experiment, that one answer tells
 
 
-def run_experiments(requests: Sequence[IceRequest]) -> list[tuple[Experiment, ModelUse]]:
-    """All scores of every request, with the model that gave them."""
+def run_experiments(requests: Sequence[IceRequest]) -> list[tuple[Experiment | Unread, ModelUse]]:
+    """All scores of every request, or why P could not be read; with the model that gave them."""
     names = [request.model or DEFAULT_MODEL for request in requests]
-    done: dict[int, tuple[Experiment, ModelUse]] = {}
+    done: dict[int, tuple[Experiment | Unread, ModelUse]] = {}
     for name in dict.fromkeys(names):
         places = [place for place, own in enumerate(names) if own == name]
         model = models().judge(name)
@@ -61,26 +79,52 @@ def model_languages(request: IceRequest) -> ModelLanguages:
     return ModelLanguages(name, models().judge(name).languages)
 
 
-def _experiments(requests: Sequence[IceRequest], model: Judge, name: str) -> list[Experiment]:
-    inputs = _tokenize(requests, model, name)
-    experiments = [
-        Experiment(tokenized, own, operators)
-        for tokenized, own, operators in zip(
-            inputs, _explanations(inputs, model), _operators(inputs, model), strict=True
-        )
-    ]
-    for experiment in experiments:
+def words_missing(request: IceRequest) -> Obstacle | None:
+    """Why a request that is scored in words cannot be: its language has none."""
+    model = models().judge(request.model or DEFAULT_MODEL)
+    return no_words(request) if rows_of(request, model) == "words" else None
+
+
+def _experiments(
+    requests: Sequence[IceRequest], model: Judge, name: str
+) -> list[Experiment | Unread]:
+    inputs = _inputs(requests, model, name)
+    made = _made([one for one in inputs if isinstance(one, TokenizedInput)], model)
+    running = [one for one in made if isinstance(one, Experiment)]
+    for experiment in running:
         check_cost(experiment)
         experiment.begin()
-    going = experiments
-    while going:
-        _score_missing(going, model)
-        going = [one for one in going if one.draw_more(undecided(one))]
-    return experiments
+    unread = _score(running, model)
+    done = iter([unread.get(id(one), one) for one in made])
+    return [one if isinstance(one, Unread) else next(done) for one in inputs]
+
+
+def _made(inputs: Sequence[TokenizedInput], model: Judge) -> list[Experiment | Unread]:
+    found: list[Experiment | Unread] = []
+    for tokenized, own, operators in zip(
+        inputs, _explanations(inputs, model), _operators(inputs, model), strict=True
+    ):
+        readable = not isinstance(own, Unread)
+        found.append(Experiment(tokenized, own, operators) if readable else own)
+    return found
+
+
+def _inputs(
+    requests: Sequence[IceRequest], model: Judge, name: str
+) -> list[TokenizedInput | Unread]:
+    """In tokens or in words, as each says or its model can."""
+    in_words = [rows_of(request, model) == "words" for request in requests]
+    pairs = list(zip(requests, in_words, strict=True))
+    tokens = iter(_tokenize([request for request, words in pairs if not words], model, name))
+    kind = models().kind(name)
+    words = iter(word_inputs([request for request, words in pairs if words], model, kind))
+    return [next(words) if one else next(tokens) for one in in_words]
 
 
 def _tokenize(requests: Sequence[IceRequest], model: Judge, name: str) -> list[TokenizedInput]:
     """Tokens, and the probabilities of the whole texts."""
+    if not requests:
+        return []
     examples = [example_of(request) for request in requests]
     kind = models().kind(name)
     inputs = []
@@ -114,25 +158,40 @@ def _whole(
     return [next(others)[0] if is_raw else next(plain) for is_raw in raw]
 
 
-def _explanations(inputs: Sequence[TokenizedInput], model: Judge) -> list[list[TestedExplanation]]:
-    """Of each request; each method is computed in one call for all that name it."""
+def _explanations(
+    inputs: Sequence[TokenizedInput], model: Judge
+) -> list[list[TestedExplanation] | Unread]:
+    """Of each request; each method is computed in one call for all that name it in tokens."""
+    methods = [_methods(tokenized) for tokenized in inputs]
     by_method: dict[AttributionMethod, list[tuple[int, int]]] = defaultdict(list)
-    for place, tokenized in enumerate(inputs):
-        request = tokenized.request
-        methods = [attribution_method(one, request, tokenized.kind) for one in request.methods]
-        _check_methods(tokenized, methods)
-        for number, method in enumerate(methods):
+    for place, own in enumerate(methods):
+        for number, method in enumerate(own if inputs[place].words is None else ()):
             by_method[method].append((place, number))
     answers: dict[tuple[int, int], Attributions] = {}
     for method, places in by_method.items():
-        own = [inputs[place] for place, _ in places]
-        targets = [tokenized.labels[tokenized.target] for tokenized in own]
-        computed = model.attributions([tokenized.example for tokenized in own], targets, method)
+        asked = [inputs[place] for place, _ in places]
+        targets = [tokenized.labels[tokenized.target] for tokenized in asked]
+        computed = model.attributions([tokenized.example for tokenized in asked], targets, method)
         answers |= dict(zip(places, computed, strict=True))
-    return [
-        explanations(tokenized, [answers[place, n] for n in range(len(tokenized.request.methods))])
-        for place, tokenized in enumerate(inputs)
-    ]
+    found: list[list[TestedExplanation] | Unread] = []
+    for place, (tokenized, own) in enumerate(zip(inputs, methods, strict=True)):
+        words = tokenized.words
+        values = (
+            [answers[place, number] for number in range(len(own))]
+            if words is None
+            else word_attributions(tokenized, words, own, model)
+        )
+        readable = not isinstance(values, Unread)
+        found.append(explanations(tokenized, values) if readable else values)
+    return found
+
+
+def _methods(tokenized: TokenizedInput) -> list[AttributionMethod]:
+    """The methods that the service computes. Raises TooCostly where they alone are."""
+    request = tokenized.request
+    found = [attribution_method(one, request, tokenized.kind) for one in request.methods]
+    _check_methods(tokenized, found)
+    return found
 
 
 def _operators(inputs: Sequence[TokenizedInput], model: Judge) -> list[Operators]:
@@ -142,42 +201,99 @@ def _operators(inputs: Sequence[TokenizedInput], model: Judge) -> list[Operators
         for place, tokenized in enumerate(inputs)
         if "infill" in tokenized.request.operators
     }
-    distinct = {example.model_dump_json(): example for own in pools.values() for example in own}
+    distinct = {
+        example.model_dump_json(): example
+        for place, own in pools.items()
+        for example in (own if inputs[place].words is None else ())
+    }
     read = model.tokens(list(distinct.values())) if distinct else ()
     tokens = dict(zip(distinct, read, strict=True))
 
     def pool(place: int, tokenized: TokenizedInput) -> Pool | None:
         if place not in pools:
             return None
-        texts = [(example, tokens[example.model_dump_json()]) for example in pools[place]]
+        words = tokenized.words
+        texts = [
+            (one, tokens[one.model_dump_json()] if words is None else words.pool(one))
+            for one in pools[place]
+        ]
         return pool_of(tokenized.request, tokenized.labels, texts)
 
     return [operators_of(one, pool(place, one)) for place, one in enumerate(inputs)]
 
 
-def _score_missing(experiments: Sequence[Experiment], model: Judge) -> None:
-    """Score all that is drawn and was not asked yet."""
+def _score(experiments: Sequence[Experiment], model: Judge) -> dict[int, Unread]:
+    """Ask until nothing is missing. Of an experiment with a P that was not read, why: by its id."""
+    unread: dict[int, Unread] = {}
+    left = list(experiments)
+    while left:
+        for part, answers in _answers(left, model):
+            _take(part, answers, unread)
+        read = [one for one in left if id(one) not in unread]
+        left = [one for one in read if one.draw_more(undecided(one))]
+    return unread
+
+
+def _take(part: Part, answers: Floats | Unread, unread: dict[int, Unread]) -> None:
+    """Give its scores to the experiment that asked for them."""
+    experiment = part[0][0]
+    if isinstance(answers, Unread):
+        unread.setdefault(id(experiment), answers)
+        return
+    _check_numbers(answers)
+    experiment.answer([(key, rows if answers.size else []) for _, key, rows in part], answers)
+
+
+def _answers(
+    experiments: Sequence[Experiment], model: Judge
+) -> Iterator[tuple[Part, Floats | Unread]]:
+    """(scores that were missing, (R, L) P of every label in rows of tokens, (R,) P of the target
+    in rows of words), call by call."""
     for call in _calls(experiments):
         parts = [list(part) for _, part in groupby(call, key=_varied)]
-        variations = [
-            Rows(
-                example=part[0][0].example_of(part[0][1]),
-                rows=tuple(row for _, _, rows in part for row in rows),
-                calibrated=part[0][0].tokenized.variant.calibrated,
-            )
-            for part in parts
-        ]
-        for part, answers in zip(parts, model.judge_rows(variations), strict=True):
-            experiment = part[0][0]
-            _check_numbers(answers)
-            experiment.answer([(key, rows) for _, key, rows in part], answers)
+        by_tokens = [part for part in parts if part[0][0].tokenized.words is None]
+        yield from zip(by_tokens, _of_tokens(by_tokens, model), strict=True)
+        in_words = [part for part in parts if part[0][0].tokenized.words is not None]
+        nothing = [part for part in in_words if part[0][1][1] is None]
+        some = [part for part in in_words if part[0][1][1] is not None]
+        yield from zip(some, targets_of_rows(list(map(_in_words, some)), model), strict=True)
+        for part in nothing:
+            yield part, targets_of_nothing(*_in_words(part), model)
 
 
-def _varied(missing: MissingScore) -> tuple[int, Example | None]:
-    """What tells the rows of one call apart: whose they are, and whether they vary another text."""
+def _of_tokens(parts: Sequence[Part], model: Judge) -> list[Floats]:
+    """For each part (R, L) P of every label."""
+    if not parts:
+        return []
+    variations = [
+        Rows(
+            example=part[0][0].example_of(part[0][1]),
+            rows=tuple(_rows(part)),
+            calibrated=part[0][0].tokenized.variant.calibrated,
+        )
+        for part in parts
+    ]
+    return list(model.judge_rows(variations))
+
+
+def _in_words(part: Part) -> tuple[TokenizedInput, WordReading, list[Row]]:
+    tokenized = part[0][0].tokenized
+    if tokenized.words is None:
+        raise ValueError("these are rows of tokens")
+    return tokenized, tokenized.words, _rows(part)
+
+
+def _rows(part: Part) -> list[Row]:
+    return [row for _, _, rows in part for row in rows]
+
+
+def _varied(missing: MissingScore) -> tuple[int, Example | None, bool]:
+    """What tells the rows of one call apart: whose they are, whether they vary another text, and
+    whether nothing of the words stays."""
     experiment, (operator, subset), _ = missing
     other = experiment.operators.empty_example(operator) if subset is None else None
-    return id(experiment), other
+    in_words = experiment.tokenized.words is not None
+    return id(experiment), other, in_words and subset is None
 
 
 def _calls(experiments: Sequence[Experiment]) -> Iterator[list[MissingScore]]:
@@ -205,7 +321,11 @@ def _check_numbers(probabilities: Floats) -> None:
 
 def check_cost(experiment: Experiment) -> None:
     """Raises TooCostly where all draws would make the model read more than it may."""
-    WorkLimit(seconds=inf, tokens_per_second=1).check(cost_of(experiment))
+    _limit().check(cost_of(experiment))
+
+
+def _limit() -> WorkLimit:
+    return WorkLimit(seconds=inf, tokens_per_second=1, server_rows=settings().server_rows)
 
 
 def cost_of(experiment: Experiment) -> tuple[Work, ...]:
@@ -224,13 +344,19 @@ def cost_of(experiment: Experiment) -> tuple[Work, ...]:
             )
             for null in nulls
         ]
-        return tuple(work_of_draws(request, drawn, whole, lowerings(request, eligible, works)))
+        lower = tuple(lowerings(request, eligible, works))
+        found = tuple(work_of_draws(request, drawn, whole, lower))
+        if tokenized.words is None or not tokenized.words.served:
+            return found
+        return (work_at_server(request, [one.draws for one in drawn], lower), *found)
 
     return works(tokenized.request)
 
 
 def _check_methods(tokenized: TokenizedInput, methods: Sequence[AttributionMethod]) -> None:
     """Raises TooCostly where the computed explanations alone would."""
+    if tokenized.words is not None and tokenized.words.served:
+        _limit().check(server_cost(tokenized.request, len(tokenized.tokens.ids)))
     most = sum(map(passes_of, methods)) * len(tokenized.tokens.ids)
     if most > MOST_TOKENS:
         raise TooCostly(

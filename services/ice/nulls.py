@@ -91,21 +91,23 @@ class NullSpace:
         return tuple(place for unit in units for place in self.units[unit])
 
 
-def any_tokens(tokens: int, size: int) -> NullSpace:
-    """As many tokens, anywhere."""
-    return NullSpace("tokens", (size,), size, Subsets(tokens, size), choice=first_units(size))
+def any_tokens(tokens: int, size: int, kind: NullKind = "tokens") -> NullSpace:
+    """As many tokens, anywhere; in rows of words they are words."""
+    return NullSpace(kind, (size,), size, Subsets(tokens, size), choice=first_units(size))
 
 
-def tokens_of_strata(labels: Sequence[str], rationale: Subset, kind: StratumKind) -> NullSpace:
+def tokens_of_strata(
+    labels: Sequence[str], rationale: Subset, strata_kind: StratumKind, kind: NullKind = "tokens"
+) -> NullSpace:
     """As many tokens of each stratum. labels: the stratum of each token."""
     taken, whole = Counter(labels[place] for place in rationale), Counter(labels)
     return NullSpace(
-        "tokens",
-        (kind, *sorted(taken.items())),
+        kind,
+        (strata_kind, *sorted(taken.items())),
         len(rationale),
         strata(labels, rationale),
         choice=first_of_strata(labels, taken),
-        strata=kind,
+        strata=strata_kind,
         fixed=tuple(sorted(name for name in taken if taken[name] == whole[name])),
     )
 
@@ -145,8 +147,8 @@ def tokens_null(units: TextUnits, rationale: Subset) -> NullSpace:
     """As many tokens, of each stratum where the request asks for that."""
     kind = units.tokenized.request.strata
     if kind is None:
-        return any_tokens(units.tokens, len(rationale))
-    return tokens_of_strata(units.labels, rationale, kind)
+        return any_tokens(units.tokens, len(rationale), units.kind)
+    return tokens_of_strata(units.labels, rationale, kind, units.kind)
 
 
 def _by_stratum(passages: Sequence[list[int]], labels: Sequence[str]) -> list[list[int]]:
@@ -236,9 +238,17 @@ class TextUnits:
     def tokens(self) -> int:
         return len(self.tokenized.eligible)
 
+    @property
+    def kind(self) -> NullKind:
+        """What a place among the eligible ones is."""
+        return "tokens" if self.tokenized.words is None else "words"
+
     @cached_property
     def words(self) -> tuple[Subset, ...]:
-        """(W,) the places of each word's tokens; a punctuation token is a word by itself."""
+        """(W,) the places of each word's tokens; a punctuation token is a word by itself. In rows
+        of words every place is one."""
+        if self.tokenized.words is not None:
+            return tuple((place,) for place in range(self.tokens))
         found: list[list[int]] = []
         for place in range(self.tokens):
             if found and self._continues(place):

@@ -1,4 +1,5 @@
 """The operators: rows for the model in which the tokens outside a subset are removed or replaced.
+In rows of words the tokens are words (`services.ice.words`).
 
 Source: arXiv:2603.18579, section 3.2; `RetrievalPool` and `retrieval_operator.py` of
 ice-faithfulness 1.0.1. Special tokens and the template are never touched.
@@ -54,7 +55,8 @@ class Operators:
             return [Row()]
         if self.tokenized.variant.released_operators and operator == "infill":
             return [self._released_infill()]
-        if operator == "delete" and not self.scaffold and self.tokenized.kind == "classifier":
+        tokens = self.tokenized.words is None and self.tokenized.kind == "classifier"
+        if operator == "delete" and not self.scaffold and tokens:
             return []
         return self.rows(operator, ())
 

@@ -148,26 +148,29 @@ def _compared(report: IceResult, row: IceComparison) -> IceComparisonRow:
 def _settings(report: IceResult) -> list[tuple[str, str]]:
     """What was in force, for the reader who wants to know how."""
     named = report.provenance.parameters
-    names = ("rank_by", "eligible", "draws", "alternative", "stop", "infills", "nsr_epsilon")
+    names = (
+        "rows", "mask_text", "rank_by", "eligible", "draws", "alternative", "stop", "infills",
+        "nsr_epsilon",
+    )  # fmt: skip
     return [(name, str(named[name])) for name in names if name in named]
 
 
 MOST_CHARTS = 8  # pictures of a page; the numbers of all other tests are in its tables
 
-OPERATORS: dict[TestedOperator, str] = {
-    "delete": "the other tokens deleted",
-    "mask": "the other tokens masked",
-    "mask_unk": "the other tokens made unknown",
-    "mask_pad": "the other tokens made padding",
-    "infill": "the other tokens replaced by tokens of other texts",
+OPERATORS: dict[TestedOperator, str] = {  # {unit}: token or word
+    "delete": "the other {unit}s deleted",
+    "mask": "the other {unit}s masked",
+    "mask_unk": "the other {unit}s made unknown",
+    "mask_pad": "the other {unit}s made padding",
+    "infill": "the other {unit}s replaced by {unit}s of other texts",
     "mean": "the mean over the operators",
 }
 REMOVALS: dict[TestedOperator, str] = {
-    "delete": "its own tokens deleted",
-    "mask": "its own tokens masked",
-    "mask_unk": "its own tokens made unknown",
-    "mask_pad": "its own tokens made padding",
-    "infill": "its own tokens replaced by tokens of other texts",
+    "delete": "its own {unit}s deleted",
+    "mask": "its own {unit}s masked",
+    "mask_unk": "its own {unit}s made unknown",
+    "mask_pad": "its own {unit}s made padding",
+    "infill": "its own {unit}s replaced by {unit}s of other texts",
     "mean": "the mean over the operators",
 }
 
@@ -191,12 +194,8 @@ class TestView:
     sentence: str
     rivals: str  # what the rationale was compared with
     reasons: tuple[str, ...]  # why something is null, out of the report's warnings
+    operator: str  # what was done to the other tokens or words
     chart: Chart | None = None
-
-    @property
-    def operator(self) -> str:
-        """What was done to the other tokens, or to the rationale's own."""
-        return _done(self.test)
 
 
 def test_views(report: IceResult) -> tuple[TestView, ...]:
@@ -211,14 +210,21 @@ def _test_view(report: IceResult, test: IceTest, place: int) -> TestView:
         test=test,
         verdict=verdict(report, test),
         sentence=sentence(report, test),
-        rivals=_rivals(test),
+        rivals=_rivals(report, test),
         reasons=tuple(_reasons(report, test)),
+        operator=_operator(report, test),
         chart=_chart(report, test) if place < MOST_CHARTS else None,
     )
 
 
-def _rivals(test: IceTest) -> str:
-    tokens = "1 token" if test.tokens == 1 else f"{test.tokens} tokens"
+def _operator(report: IceResult, test: IceTest) -> str:
+    """What was done to the other tokens, or to the rationale's own."""
+    done = REMOVALS if test.aspect == "necessity" else OPERATORS
+    return done[test.operator].format(unit=report.unit)
+
+
+def _rivals(report: IceResult, test: IceTest) -> str:
+    tokens = f"{test.tokens} {report.unit}{'' if test.tokens == 1 else 's'}"
     if test.null.exact:
         return f"all {test.null.draws} other rationales of {tokens}: an exact test"
     ending = ", enough to tell" if test.stopped_early else ""
@@ -247,8 +253,8 @@ def _chart(report: IceResult, test: IceTest) -> Chart | None:
     if counted is None or score is None:
         return None
     caption = Caption(
-        title=f"Random rationales, {_done(test)}",
-        summary=_summary(test, score),
+        title=f"Random rationales, {_operator(report, test)}",
+        summary=_summary(report, test, score),
         unit=_unit(report, test),
     )
     return histogram(counted, score, caption)
@@ -261,21 +267,14 @@ def _unit(report: IceResult, test: IceTest) -> str:
     return f"{lost}probability of the target label"
 
 
-def _done(test: IceTest) -> str:
-    """What was done to which tokens."""
-    if test.aspect == "necessity":
-        return REMOVALS[test.operator]
-    return OPERATORS[test.operator]
-
-
-def _summary(test: IceTest, score: float) -> str:
+def _summary(report: IceResult, test: IceTest, score: float) -> str:
     null = test.null
     if null.histogram is None:
         return ""
     low, high = significant(null.histogram.low), significant(null.histogram.high)
     return (
-        f"{_rivals(test)} score from {low} to {high}, {significant(null.mean)} on average; the "
-        f"rationale scores {significant(score)}. Win rate {significant(test.win_rate)}, where "
+        f"{_rivals(report, test)} score from {low} to {high}, {significant(null.mean)} on average; "
+        f"the rationale scores {significant(score)}. Win rate {significant(test.win_rate)}, where "
         "chance is 0.5."
     )
 

@@ -20,6 +20,7 @@ from shared.models.calls import Part
 
 Of = Literal["text", "text_pair"]
 Operator = Literal["delete", "mask", "mask_unk", "mask_pad", "infill"]
+RowKind = Literal["tokens", "words"]
 TestedOperator = Operator | Literal["mean"]
 NullKind = Literal["tokens", "words", "spans", "spans_gaps"]
 Aspect = Literal["sufficiency", "necessity"]
@@ -83,7 +84,7 @@ class IceNull(Message):
     kind: NullKind = Field(
         default="tokens",
         description="as many tokens, as many whole words with as many tokens, passages of the same "
-        "lengths, or those with the same gaps",
+        "lengths, or those with the same gaps; in rows of words `words` are as many words",
     )
     strata: StratumKind | None = Field(
         default=None, description="what else they have in common, token by token"
@@ -215,10 +216,12 @@ class IceDistance(Message):
     rows: int = Field(ge=0, description="perturbed texts that the model was asked about")
     kept: Share | None = Field(description="mean share of the tokens that they keep")
     entropy_gain: float | None = Field(
-        description="mean entropy of the model's answers to them less that of the text, nats"
+        description="mean entropy of the model's answers to them less that of the text, nats; null "
+        "of rows of words, where the target's probability alone is read"
     )
     flip_share: Share | None = Field(
-        description="share of random rationales' rows whose likeliest label is not the text's"
+        description="share of random rationales' rows whose likeliest label is not the text's; "
+        "null likewise"
     )
     length_share: Share | None = Field(
         default=None,
@@ -345,6 +348,11 @@ class IceResult(Report):
     target: Name = Field(description="the label whose probability is the score s")
     predicted_label: Name | None = Field(description="null where the model was not asked")
     probabilities: dict[str, float] = Field(description="of the whole text, by label")
+    rows: RowKind = Field(
+        default="tokens",
+        description="what rationales are made of; with `words`, all that is said of tokens here is "
+        "of words",
+    )
     eligible_tokens: int = Field(
         ge=0, description="tokens that a rationale may hold; 0 where the model was not asked"
     )
@@ -361,3 +369,8 @@ class IceResult(Report):
     token_values: tuple[IceTokenValues, ...] = Field(
         default=(), exclude_if=_none, description="one an explanation; likewise"
     )
+
+    @property
+    def unit(self) -> str:
+        """What a rationale is made of, singular."""
+        return self.rows.removesuffix("s")

@@ -10,7 +10,8 @@ import math
 
 from services.ice.report import IceResult, IceTest, Reading
 from services.ice.report import Verdict as Outcome
-from shared.page_text import Tone, Verdict, significant
+from shared.contracts import Finding, VerdictWord
+from shared.page_text import Tone, Verdict, finding, significant
 
 WORDS: dict[Outcome | None, tuple[str, Tone]] = {
     "faithful": ("Faithful", "good"),
@@ -19,18 +20,18 @@ WORDS: dict[Outcome | None, tuple[str, Tone]] = {
     "undecidable": ("Too few rivals to tell", "neutral"),
     None: ("Undefined", "neutral"),
 }
-OF_PROBABILITY: dict[Outcome, str] = {
-    "faithful": "The rationale alone keeps the target label better than as many random tokens do.",
+OF_PROBABILITY: dict[Outcome, str] = {  # {unit}: token or word
+    "faithful": "The rationale alone keeps the target label better than as many random {unit}s do.",
     "inconclusive": "The rationale keeps the target label neither clearly better nor clearly worse "
-    "than as many random tokens do.",
-    "anti-faithful": "As many random tokens keep the target label better than the rationale does.",
+    "than as many random {unit}s do.",
+    "anti-faithful": "As many random {unit}s keep the target label better than the rationale does.",
 }
 OF_NECESSITY: dict[Outcome, str] = {
     "faithful": "Without the rationale the target label loses more than without as many random "
-    "tokens.",
+    "{unit}s.",
     "inconclusive": "Without the rationale the target label loses neither clearly more nor clearly "
-    "less than without as many random tokens.",
-    "anti-faithful": "Without as many random tokens the target label loses more than without the "
+    "less than without as many random {unit}s.",
+    "anti-faithful": "Without as many random {unit}s the target label loses more than without the "
     "rationale.",
 }
 READINGS: dict[Reading, str] = {
@@ -42,17 +43,17 @@ READINGS: dict[Reading, str] = {
     "partner": "Needed, but not alone: only together with the rest does it carry the decision.",
     "needed": "Needed: without the rationale the decision is lost. How it works together with the "
     "rest cannot be told.",
-    "no evidence": "No evidence from either side that the decision rests on it more than on random "
-    "tokens.",
-    "against": "It speaks against the decision: random tokens serve it better.",
+    "no evidence": "No evidence from either side that the decision rests on it more than on others "
+    "like it.",
+    "against": "It speaks against the decision: random rationales serve it better.",
     "undecidable": "There are too few random rationales to tell anything.",
     "undefined": "There is nothing to compare the rationale with.",
 }
 OF_NSR: dict[Outcome, str] = {
-    "faithful": "The rationale alone scores a higher NSR than as many random tokens do.",
+    "faithful": "The rationale alone scores a higher NSR than as many random {unit}s do.",
     "inconclusive": "The rationale scores an NSR neither clearly higher nor clearly lower than as "
-    "many random tokens do.",
-    "anti-faithful": "As many random tokens score a higher NSR than the rationale does.",
+    "many random {unit}s do.",
+    "anti-faithful": "As many random {unit}s score a higher NSR than the rationale does.",
 }
 
 
@@ -83,10 +84,10 @@ def sentence(report: IceResult, test: IceTest) -> str:
     if least is not None:
         return f"With so few the p-value is at least {least:.3f}: no verdict could come of it."
     if test.aspect == "necessity":
-        return OF_NECESSITY[test.verdict]
+        return OF_NECESSITY[test.verdict].format(unit=report.unit)
     if by_probability(report):
-        return OF_PROBABILITY[test.verdict]
-    return OF_NSR[test.verdict] + _turned(report, test)
+        return OF_PROBABILITY[test.verdict].format(unit=report.unit)
+    return OF_NSR[test.verdict].format(unit=report.unit) + _turned(report, test)
 
 
 def says(report: IceResult) -> str | None:
@@ -153,3 +154,20 @@ def _is_turned(test: IceTest) -> bool:
 
 def _same_trial(one: IceTest, other: IceTest) -> bool:
     return (one.explanation, one.k) == (other.explanation, other.k)
+
+
+FINDINGS: dict[Outcome, VerdictWord] = {
+    "faithful": "supported",
+    "inconclusive": "undecided",
+    "undecidable": "undecided",
+    "anti-faithful": "contradicted",
+}
+
+
+def in_a_word(report: IceResult) -> Finding:
+    """Of the first explanation at its first budget under the first operator."""
+    test = next(iter(report.components.tests), None)
+    if test is None or test.verdict is None or report.score is None:
+        return finding(report, Verdict("There is nothing to compare the rationale with."))
+    said = Verdict(sentence(report, test))
+    return finding(report, said, FINDINGS[test.verdict])

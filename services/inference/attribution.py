@@ -6,11 +6,7 @@ only `Together` passes examples of one length through a causal model at once, wh
 its company by rounding, as every row of a causal model does.
 
 Sources: rollout, Abnar & Zuidema (2020), arXiv:2005.00928, section 3; integrated gradients,
-Sundararajan, Taly & Yan (2017), arXiv:1703.01365, equation 1; LIME, Ribeiro, Singh & Guestrin
-(2016), arXiv:1602.04938, equation 1, with the kernel of the released `lime_text.py` (width 25 on
-100 times the cosine distance) and its ridge penalty of 1.
-# Deviates: LIME keeps each token with probability 1/2, where the released code first draws how many
-to remove; and no features are selected.
+Sundararajan, Taly & Yan (2017), arXiv:1703.01365, equation 1; LIME, `shared.statistics.lime`.
 """
 
 from __future__ import annotations
@@ -26,12 +22,13 @@ import torch
 from torch import Tensor
 
 from services.inference.causal_pass import CausalPass
-from services.inference.tokenization import CausalReading
+from services.inference.causal_reading import CausalReading
 from shared.errors import BadInput, DegenerateInput
 from shared.job_context import holding
 from shared.models.calls import AttributionMethod, Attributions, Example, Row, Rows, Tokens
 from shared.models.ports import Floats
 from shared.priority_lock import PriorityLock
+from shared.statistics import lime
 
 
 class Inside(Protocol):
@@ -189,21 +186,9 @@ def floats(values: Tensor) -> Floats:
     return np.asarray(values.detach().cpu().numpy(), dtype=np.float64)
 
 
-KERNEL_WIDTH = 0.25
-PENALTY = 1.0
-
-
 def eligible(tokens: Tokens) -> list[int]:
     """Positions that may be taken away: those of the text and of its pair."""
     return [place for place, part in enumerate(tokens.parts) if part in ("text", "text_pair")]
-
-
-def draws(samples: int, tokens: int, seed: int) -> Floats:
-    """(S, E) which of E tokens are kept, 0 or 1; the first sample keeps all."""
-    generator = np.random.Generator(np.random.Philox(seed))
-    masks: Floats = generator.integers(0, 2, size=(samples, tokens)).astype(np.float64)
-    masks[0] = 1
-    return masks
 
 
 def masked_rows(masks: Floats, tokens: Tokens) -> tuple[Row, ...]:
@@ -221,26 +206,6 @@ def masked_rows(masks: Floats, tokens: Tokens) -> tuple[Row, ...]:
         Row(kept=tuple(sorted(always | {places[stays] for stays in np.flatnonzero(mask)})))
         for mask in masks
     )
-
-
-def weights(masks: Floats) -> Floats:
-    """(S,) w = exp(-D²/σ²)^½ with D = 1 - cos(mask, all ones) = 1 - √(share kept), σ = 0.25."""
-    distance = 1 - np.sqrt(masks.mean(axis=1))
-    found: Floats = np.sqrt(np.exp(-(distance**2) / KERNEL_WIDTH**2))
-    return found
-
-
-def coefficients(masks: Floats, probabilities: Floats) -> Floats:
-    """(E,) β of min over β, c of Σ w (p - c - zβ)² + |β|²: probability a token, signed.
-
-    masks: (S, E) of 0 and 1. probabilities: (S,) of the target, [0, 1].
-    Solved as β = (Z'WZ + I)⁻¹ Z'Wp with Z and p less their weighted means; the intercept c is free.
-    """
-    weight = weights(masks)
-    centred = masks - np.average(masks, axis=0, weights=weight)
-    raised = probabilities - np.average(probabilities, weights=weight)
-    left = (centred * weight[:, None]).T @ centred + PENALTY * np.eye(masks.shape[1])
-    return np.asarray(np.linalg.solve(left, centred.T @ (weight * raised)), dtype=np.float64)
 
 
 class RowJudge(Protocol):
@@ -264,11 +229,11 @@ def by_lime(
     places = eligible(tokens)
     if not places:
         raise DegenerateInput("no token of the text is left to remove", pointer="/text")
-    masks = draws(method.samples, len(places), method.seed)
+    masks = lime.draws(method.samples, len(places), method.seed)
     rows = Rows(example=example, rows=masked_rows(masks, tokens), calibrated=method.calibrated)
     probabilities = judge.judge_rows([rows])[0][:, place]
     values = np.zeros(len(tokens.ids))
-    values[places] = coefficients(masks, probabilities)
+    values[places] = lime.coefficients(masks, probabilities)
     return Attributions(values=tuple(values.tolist()))
 
 

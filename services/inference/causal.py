@@ -27,16 +27,30 @@ from services.inference.attribution import (
     eager,
 )
 from services.inference.causal_pass import CausalPass, CausalRow, sharing
+from services.inference.causal_reading import CausalReader, CausalReading
 from services.inference.generation import LocalWriter
-from services.inference.tokenization import CausalReader, CausalReading, Encoder, Ids
+from services.inference.reasoning import Reasoned, Reasoner
+from services.inference.tokenization import Encoder, Ids
 from services.weights.batcher import Device, MicroBatcher, device_run, padded_tokens, timed
 from services.weights.loader import LoadedModel
 from shared.contracts import ModelUse
+from shared.errors import BadInput
 from shared.job_context import awaited
-from shared.models.calls import AttributionMethod, Attributions, Example, Row, Rows, Tokens
-from shared.models.judgement import Judgement, with_mass
+from shared.models.abilities import HERE, Ability
+from shared.models.calls import (
+    AttributionMethod,
+    Attributions,
+    Example,
+    Row,
+    Rows,
+    Tokens,
+    WordJudgements,
+    WordRows,
+)
+from shared.models.judgement import Judgement, averaged, with_mass
 from shared.models.label_readout import softmax
 from shared.models.ports import Floats
+from shared.models.word_rows import judged_words
 from shared.priority_lock import PriorityLock
 
 
@@ -65,6 +79,7 @@ class LocalLanguageModel(LocalWriter):
         encoder = Encoder(weights.tokenizer)
         super().__init__(weights, causal, batcher, encoder)
         self._reader = CausalReader(weights, encoder)
+        self._reasoner = Reasoner(causal, encoder, self._reader, weights.longest)
 
     @property
     def languages(self) -> tuple[str, ...]:
@@ -79,6 +94,15 @@ class LocalLanguageModel(LocalWriter):
             return self._weights.use
         return self._weights.use.model_copy(update={"prompt_sha256": prompt.sha256})
 
+    @property
+    def abilities(self) -> frozenset[Ability]:
+        return frozenset((*HERE, "generate", "score"))
+
+    @property
+    def mask_text(self) -> str:
+        """What stands for a masked word in rows of words."""
+        return self._weights.mask_text
+
     def labels_of(self, example: Example) -> tuple[str, ...]:
         """The labels of its template, else of the model's prompt.
 
@@ -92,6 +116,8 @@ class LocalLanguageModel(LocalWriter):
 
     def judge(self, examples: Sequence[Example]) -> list[Floats]:
         """For each example (L,) probabilities of its labels, in [0, 1], of sum 1."""
+        if any(reading.reasons for reading in self._reader.read(examples)):
+            return [np.array(one.demand()) for one in self.judgements(examples)]
         asked = [Rows(example=example, rows=(Row(),)) for example in examples]
         return [rows[0] for rows in self.judge_rows(asked)]
 
@@ -99,21 +125,32 @@ class LocalLanguageModel(LocalWriter):
         """For each example P with its mass, and the share of the text that was read."""
         with timed(self.use.name, "tokenize"):
             readings = self._reader.read(examples)
-            groups = [
-                sharing(list(_rows_of(reading, [reading.row(Row())], whole=True)))
-                for reading in readings
-            ]
-        futures = [self._batcher.submit(group) for group in groups]
-        answers = awaited(futures)
-        return [
-            _judgement(reading, own, reading.tokens.read_share(example))
-            for reading, own, example in zip(readings, answers, examples, strict=True)
+        asked = [self._to_be_read(reading) for reading in readings]
+        futures = [
+            self._batcher.submit(sharing(list(_rows_of(one.reading, [one.ids], whole=True))))
+            for several in asked
+            for one in several
         ]
+        answers = iter(awaited(futures))
+        done = []
+        for example, reading, several in zip(examples, readings, asked, strict=True):
+            share = reading.tokens.read_share(example)
+            each = [_judgement(one.reading, next(answers), share) for one in several]
+            own = averaged(each, "verbalizers") if reading.reasons else each[0]
+            brought = reading.prompt if example.prompt else None
+            known = {"read_share": share, "prompt_sha256": brought and brought.sha256}
+            done.append(own.model_copy(update=known))
+        return done
+
+    def _to_be_read(self, reading: CausalReading) -> list[Reasoned]:
+        if reading.prompt is not None and reading.reasons:
+            return self._reasoner.reasoned(reading, reading.prompt)
+        return [Reasoned(reading, reading.row(Row()))]
 
     def judge_rows(self, asked: Sequence[Rows]) -> list[Floats]:
         """For each example (R, L) probabilities; rows with a common beginning read it once."""
         with timed(self.use.name, "tokenize"):
-            readings = self._reader.read([one.example for one in asked])
+            readings = self._whole_rows([one.example for one in asked])
             groups = [
                 sharing(list(_rows_of(reading, map(reading.row, one.rows))))
                 for reading, one in zip(readings, asked, strict=True)
@@ -124,6 +161,20 @@ class LocalLanguageModel(LocalWriter):
             for reading, answers in zip(readings, awaited(futures), strict=True)
         ]
 
+    def judge_words(self, asked: Sequence[WordRows]) -> list[WordJudgements]:
+        """For each example P of its variations in words, each read as the string that it is."""
+        return judged_words(self, asked, self.mask_text)
+
+    def _whole_rows(self, examples: Sequence[Example]) -> list[CausalReading]:
+        """Raises BadInput where the label follows a reasoning: a variation would have another."""
+        readings = self._reader.read(examples)
+        if any(reading.reasons for reading in readings):
+            raise BadInput(
+                f"{self.use.name!r} reasons before it answers: it judges whole texts only",
+                pointer="/model",
+            )
+        return readings
+
     def attributions(
         self, examples: Sequence[Example], targets: Sequence[str], method: AttributionMethod
     ) -> list[Attributions]:
@@ -133,7 +184,7 @@ class LocalLanguageModel(LocalWriter):
         Attention is the last position's. LIME explains the probability instead.
         """
         if method.name in ("attention", "gradient"):
-            readings = self._reader.read(examples)
+            readings = self._whole_rows(examples)
             if all(reading.single for reading in readings):
                 return self._together(readings, targets, method)
         return [
@@ -153,7 +204,7 @@ class LocalLanguageModel(LocalWriter):
         return [answer(values) for values in found]
 
     def _attributed(self, example: Example, target: str, method: AttributionMethod) -> Attributions:
-        reading = self._reader.read([example])[0]
+        reading = self._whole_rows([example])[0]
         place = column(reading.labels, target)
         if method.name == "lime":
             return by_lime(self, example, reading.tokens, place, method)

@@ -85,6 +85,8 @@ def report(catalogue: Catalogue, name: str) -> Report:
     if entry is None:
         return {"name": name, "state": "failed", "error": card.fault}
     known = _configured(card)
+    if entry.prompt is not None and entry.prompt.verbalizers:
+        known["labels"] = {label: list(own) for label, own in entry.prompt.verbalizers.items()}
     return known | (_of_server(entry) if entry.is_served else _of_weights(catalogue, entry))
 
 

@@ -32,12 +32,24 @@ from services.weights.batcher import (
 )
 from services.weights.loader import LoadedModel
 from shared.contracts import ModelUse
+from shared.errors import BadInput
 from shared.job_context import awaited
-from shared.models.calls import AttributionMethod, Attributions, Example, Row, Rows, Tokens
+from shared.models.abilities import HERE, Ability
+from shared.models.calls import (
+    AttributionMethod,
+    Attributions,
+    Example,
+    Row,
+    Rows,
+    Tokens,
+    WordJudgements,
+    WordRows,
+)
 from shared.models.judgement import Judgement
 from shared.models.label_readout import of_head, read_labels
 from shared.models.labels import LabelMapping
 from shared.models.ports import Floats
+from shared.models.word_rows import judged_words
 from shared.priority_lock import PriorityLock
 
 __all__ = ["LoadedModel", "LocalClassifier"]
@@ -59,6 +71,9 @@ class LocalClassifier:
         self._device = torch.device(weights.use.device)
         self._reader = EncoderReader(weights)
         self._lock = PriorityLock()  # one pass at a time: attributions do not queue in the batcher
+        self._attending = -1 if reads_last(weights.model) else 0
+        config = weights.model.config
+        self._end = config.eos_token_id if config.is_encoder_decoder else None
         self._budget = budget or padded_tokens(self._device, self._probe)
         self._batcher: MicroBatcher[EncoderRow, Floats] = MicroBatcher(
             Device(
@@ -85,6 +100,15 @@ class LocalClassifier:
     def use(self) -> ModelUse:
         """Name, revision, hash, device and dtype, for the provenance."""
         return self._weights.use
+
+    @property
+    def abilities(self) -> frozenset[Ability]:
+        return frozenset((*HERE, "truncated"))
+
+    @property
+    def mask_text(self) -> str:
+        """What stands for a masked word in rows of words."""
+        return self._weights.mask_text
 
     def labels_of(self, example: Example) -> tuple[str, ...]:
         """The same labels for every example."""
@@ -113,7 +137,7 @@ class LocalClassifier:
     def _rows_and_shares(self, examples: Sequence[Example]) -> tuple[list[EncoderRow], list[float]]:
         """For each example its row and the share of it that is read. Offsets take time: of plain
         texts they are found only where the row is as long as rows may be."""
-        if any(one.text_pair is not None or one.template is not None for one in examples):
+        if any(one.text_pair is not None or one.template or one.prompt for one in examples):
             readings = self._reader.read(examples)
             shares = [
                 reading.tokens.read_share(example)
@@ -145,12 +169,17 @@ class LocalClassifier:
             for own, one in zip(parts, asked, strict=True)
         ]
 
+    def judge_words(self, asked: Sequence[WordRows]) -> list[WordJudgements]:
+        """For each example P of its variations in words, each read as the string that it is."""
+        return judged_words(self, asked, self.mask_text)
+
     def attributions(
         self, examples: Sequence[Example], targets: Sequence[str], method: AttributionMethod
     ) -> list[Attributions]:
         """For each example (T,) the importance of its tokens for its target's `label_logit`.
 
-        Attention is [CLS]'s. LIME explains the calibrated probability instead.
+        Attention is that of the token that the head reads, [CLS] or the last one. LIME explains
+        the calibrated probability instead.
         """
         return [
             self._attributed(example, column(self.labels, target), method)
@@ -162,7 +191,7 @@ class LocalClassifier:
         if method.name == "lime":
             return by_lime(self, example, reading.tokens, place, method)
         score = LabelScore(self._mapping, place)
-        inside = EncoderInside(self._weights.model, self._lock, reading, score)
+        inside = EncoderInside(self._weights.model, self._lock, reading, score, self._attending)
         with device_run(self.use.name):
             return attribute(AttributionInput(inside, reading.tokens, self._budget), method)
 
@@ -191,8 +220,14 @@ class LocalClassifier:
         [answers] = awaited([self._batcher.submit(rows)])
         return np.array(answers, dtype=np.float64).reshape(len(rows), len(self._mapping.outputs))
 
-    def _kind(self, row: EncoderRow) -> tuple[int, bool]:
-        return classifier_row_kind(len(row.ids), self._weights.longest, self._device.type)
+    def _kind(self, row: EncoderRow) -> tuple[int, bool, int]:
+        """Width, whether nothing is padded, and how many tokens end a text: T5 reads its label at
+        the last of them, and rows with as many only."""
+        ends = 0 if self._end is None else row.ids.count(self._end)
+        if not self._weights.pads:
+            return len(row.ids), True, ends
+        longest = self._weights.longest
+        return *classifier_row_kind(len(row.ids), longest, self._device.type), ends
 
     def _probe(self, tokens: int) -> Floats:
         row = EncoderRow([0] * min(tokens, self._weights.longest))
@@ -201,8 +236,8 @@ class LocalClassifier:
     @torch.inference_mode()
     def _forward(self, rows: list[EncoderRow]) -> Floats:
         """(N, K) logits of rows of one kind."""
-        width, _ = self._kind(rows[0])
-        padding = self._weights.tokenizer.pad_token_id
+        width, *_ = self._kind(rows[0])
+        padding = self._weights.tokenizer.pad_token_id or 0  # none: nothing is padded
         tokens = torch.tensor([[*row.ids, *[padding] * (width - len(row.ids))] for row in rows])
         lengths = torch.tensor([len(row.ids) for row in rows])
         mask = (torch.arange(width) < lengths[:, None]).long()  # (N, width)
@@ -253,6 +288,11 @@ class RowByRow(TorchFunctionMode):
         return torch.cat([func(row.clone(), *rest, **kwargs) for row in rows.split(1)])
 
 
+def reads_last(model: Any) -> bool:
+    """Whether the head reads the last token: of decoders (`score`), of XLNet (`summary_type`)."""
+    return hasattr(model, "score") or getattr(model.config, "summary_type", "first") == "last"
+
+
 @dataclass(frozen=True)
 class LabelScore:
     """What of the head's outputs is explained."""
@@ -273,7 +313,7 @@ class EncoderInside:
     lock: PriorityLock
     reading: EncoderReading
     score: LabelScore
-    attending: int = 0  # the pooled token, [CLS]
+    attending: int = 0  # the token that the head reads
 
     def embed(self, ids: Sequence[int]) -> Tensor:
         """(T, d) word embeddings, without positions."""
@@ -285,7 +325,10 @@ class EncoderInside:
     def target(self, embeddings: Tensor) -> Tensor:
         """(N,) the label's score in float32, before the temperature."""
         more = self._more(len(embeddings))
-        logits: Tensor = self.model(inputs_embeds=embeddings, **more).logits
+        try:
+            logits: Tensor = self.model(inputs_embeds=embeddings, **more).logits
+        except (TypeError, ValueError, NotImplementedError) as error:  # Longformer, BART
+            raise BadInput("this model gives no gradients", pointer="/attribution") from error
         return self.score.of(logits)
 
     @torch.no_grad()
@@ -294,7 +337,7 @@ class EncoderInside:
         ids = torch.tensor([self.reading.tokens.ids], device=self.model.device)
         with eager(self.model):
             answer = self.model(input_ids=ids, output_attentions=True, **self._more(1))
-        layers: Sequence[Tensor] | None = answer.attentions
+        layers: Sequence[Tensor] | None = getattr(answer, "attentions", None)
         return layers
 
     def _more(self, rows: int) -> dict[str, Tensor]:

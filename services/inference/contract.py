@@ -7,9 +7,9 @@ at once; what is longer than it reads is refused by itself.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Annotated, Any, Union, get_args
 
-from pydantic import Field, JsonValue
+from pydantic import Field, JsonValue, create_model
 
 from shared.contracts import JobRequest, Message, ModelName, ModelUse
 from shared.models.calls import AttributionMethod, Example, InferenceOperation, Prompt, Row
@@ -23,13 +23,13 @@ class InferenceRequest(JobRequest):
     model: ModelName = Field(description="a configured classifier or causal model")
     ask: InferenceOperation = Field(
         description="`judge` and `judge_rows` (label probabilities of examples and of variations "
-        "of them), `judgements` (with mass and uncertainty), `tokens`, `attributions`, "
-        "`generate`, `score` (token log-probabilities), "
-        "`describe`; `probabilities` and `truncated` for plain texts"
+        "of them), `judge_words` (of variations in words, by any judge), `judgements` (with mass "
+        "and uncertainty), `tokens`, `attributions`, `generate`, `score` (token "
+        "log-probabilities), `describe`; `probabilities` and `truncated` for plain texts"
     )
 
 
-class InferenceReport(Message):
+class InferenceResult(Message):
     """What the model answered."""
 
     operation: str
@@ -37,6 +37,28 @@ class InferenceReport(Message):
     labels: tuple[str, ...] = Field(description="of a classifier's columns; else empty")
     model: ModelUse
     service_version: str
+
+
+def answers() -> Any:
+    """The results as the API describes them: by operation, each with the type of its answer."""
+    union, _ = get_args(InferenceOperation)
+    results: tuple[Any, ...] = tuple(map(_result_of, get_args(union)))
+    return Annotated[Union[results], Field(discriminator="operation")]  # noqa: UP007
+
+
+def _result_of(operation: Any) -> type[InferenceResult]:
+    named = operation.model_fields["operation"]
+    said = InferenceResult.model_fields["answer"].description
+    fields: Any = {
+        "operation": (named.annotation, ...),
+        "answer": (operation.answer.hint, Field(description=said)),
+    }
+    return create_model(
+        f"Inference{operation.__name__}Result",
+        __base__=InferenceResult,
+        __doc__=operation.__doc__,
+        **fields,
+    )
 
 
 _JUDGE: dict[str, Any] = {
@@ -64,7 +86,8 @@ CONTRACT = ServiceContract(
     name="inference",
     summary="Label probabilities, attributions, log-probabilities and generation of one model",
     request=InferenceRequest,
-    report=InferenceReport,
+    report=InferenceResult,
+    answers=answers,
     model_kinds=("classifier", "causal"),
     default_model=None,
     cost=cost,
@@ -83,6 +106,17 @@ def _rows(asked: Any, reads: int) -> Sequence[Work]:
     for rows in asked.asked:
         whole = _tokens(rows.example, reads)
         tokens += [_kept(row, whole) for row in rows.rows]
+    return _work("rows", "/ask/asked", tokens)
+
+
+def _word_rows(asked: Any, reads: int) -> Sequence[Work]:
+    """A word is a token at least, as far as the model reads."""
+    tokens: list[int] = []
+    for rows in asked.asked:
+        most = min(reads, max(1, len(rows.words)))
+        tokens += [
+            most if row.kept is None else min(most, max(1, len(row.kept))) for row in rows.rows
+        ]
     return _work("rows", "/ask/asked", tokens)
 
 
@@ -141,6 +175,7 @@ COUNTS: dict[str, Callable[[Any, int], Sequence[Work]]] = {
     "judge": _examples,
     "judgements": _examples,
     "judge_rows": _rows,
+    "judge_words": _word_rows,
     "attributions": _attributions,
     "probabilities": _texts,
     "generate": _prompts,
@@ -155,6 +190,7 @@ NEEDED = {  # `describe` any model can
     "probabilities": "judge",
     "truncated": "truncated",
     "judge_rows": "token_rows",
+    "judge_words": "word_rows",
     "attributions": "attributions",
     "generate": "generate",
     "score": "score",

@@ -18,7 +18,13 @@ import jinja2
 
 from shared.models.calls import Example, Part
 from shared.models.labels import Task
-from shared.models.prompt_table import PromptTable, asked_for, prompt_turns, sent_texts
+from shared.models.prompt_table import (
+    PromptTable,
+    asked_for,
+    prompt_turns,
+    raw_text,
+    sent_texts,
+)
 
 PARTS: dict[str, Part] = {"text": "text", "premise": "text", "hypothesis": "text_pair"}
 SLOT = re.compile("\ue000([a-z]+)\ue001")  # private use: stands for a user's text meanwhile
@@ -48,8 +54,6 @@ class LabelPrompt:
     def __init__(self, table: PromptTable, tokenizer: Any, task: Task) -> None:
         if table.verbalizers is None:
             raise ValueError("prompt.verbalizers: say which strings stand for which label")
-        if table.thinking == "before" or table.shots is not None:
-            raise ValueError("prompt: `thinking` and `shots` need a server: name it as openai:")
         self.verbalizers: Mapping[str, tuple[str, ...]] = table.verbalizers
         self._table = table
         self._tokenizer = tokenizer
@@ -58,8 +62,8 @@ class LabelPrompt:
         self._is_chat = (table.style or ("chat" if tokenizer.chat_template else "raw")) == "chat"
         if self._is_chat and not tokenizer.chat_template:
             raise ValueError("prompt.style: its tokenizer has no chat template")
-        if len(self._turns) > 1 and not self._is_chat:
-            raise ValueError("prompt.system: its tokenizer has no chat template")
+        if (table.system or table.after) and not self._is_chat:
+            raise ValueError("prompt.system, prompt.after: its tokenizer has no chat template")
         self._slots = asked_for(self._turns)
         self._frame = self._framed()
         if {match[1] for match in SLOT.finditer(self._frame)} != self._slots:
@@ -81,6 +85,21 @@ class LabelPrompt:
         return RenderedPrompt(text, tuple(inserted), special=self._adds_special)
 
     @property
+    def reasons(self) -> bool:
+        """Whether the model writes its reasoning before its label."""
+        return self._table.thinking == "before"
+
+    @property
+    def opens_reasoning(self) -> bool:
+        """Whether the chat template itself has opened it."""
+        return self._frame.rstrip().endswith("<think>")
+
+    @property
+    def table(self) -> PromptTable:
+        """As the entry and the request have it."""
+        return self._table
+
+    @property
     def _adds_special(self) -> bool:
         """A chat template writes its own first token, and so do some published prompts."""
         first = self._tokenizer.bos_token
@@ -90,7 +109,9 @@ class LabelPrompt:
         """The prompt with slots in place of what users send."""
         slots = {name: f"\ue000{name}\ue001" for name in self._slots}
         turns = [{"role": one.role, "content": one.written(slots)} for one in self._turns]
-        filled = self._rendered(turns) if self._is_chat else turns[-1]["content"]
+        filled = self._rendered(turns) if self._is_chat else raw_text(self._turns, slots)
+        if self.reasons:  # its prefix follows the reasoning
+            return filled
         prefix = self._table.answer_prefix
         return filled if prefix and filled.endswith(prefix) else filled + prefix
 
@@ -103,6 +124,6 @@ class LabelPrompt:
                     add_generation_prompt=self._table.add_generation_prompt,
                     **self._table.template_kwargs,
                 )
-        except jinja2.TemplateError as error:
+        except (jinja2.TemplateError, TypeError) as error:
             raise ValueError(f"prompt: its chat template refuses it: {error}") from error
         return text

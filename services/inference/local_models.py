@@ -50,6 +50,10 @@ class LocalModels:
         """What is configured under this name."""
         return self._catalogue.entry(name).kind
 
+    def reader_of(self, name: str) -> str | None:
+        """The language model that reads explanations beside this one, as its entry says."""
+        return self._catalogue.entry(name).reader_model
+
     def judge(self, name: str) -> Judge:
         """The classifier or causal model of this name."""
         return self.language_model(name) if self.kind(name) == "causal" else self.classifier(name)
@@ -67,6 +71,7 @@ class LocalModels:
             lambda: LocalClassifier(
                 load_classifier(self._catalogue, entry, load_adapter), self._budget
             ),
+            entry.idle_seconds,
         )
 
     def language_model(self, name: str) -> LanguageModel:
@@ -76,7 +81,9 @@ class LocalModels:
             self._states.demand_reached(name)
             return served(entry)
         return self._language_models.get(
-            name, lambda: LocalLanguageModel(load_causal(self._catalogue, entry), self._budget)
+            name,
+            lambda: LocalLanguageModel(load_causal(self._catalogue, entry), self._budget),
+            entry.idle_seconds,
         )
 
     def writer(self, name: str) -> Writer:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from shared.errors import BadInput
 from shared.models.calls import Example, Pair, Template
 from shared.models.ports import Floats, Models
 
@@ -50,8 +51,8 @@ def asked(models: Models, name: str, dtype: str, languages: Sequence[str] | None
     """One answer with its time, and the probes. Raises ScoringError where the answer fails."""
     if models.kind(name) in ("similarity", "cross-encoder"):
         return _similarity(models, name, TOLERANCE.get(dtype, COARSE))
-    template = YES_OR_NO if models.kind(name) == "causal" else None
     model: Any = models.judge(name)
+    template = None if _is_judge(model) else YES_OR_NO
 
     def rows(*texts: str) -> list[Floats]:
         found = model.judge([Example(text=text, template=template) for text in texts])
@@ -69,6 +70,15 @@ def asked(models: Models, name: str, dtype: str, languages: Sequence[str] | None
     said_of_it = f"it answers; its entry states {states or 'no languages: add `languages`'}"
     probes["another language"] = Probed(foreign.good, said_of_it) if foreign.good else foreign
     return ModelAnswers(said, 1_000 * seconds, len(read.ids), probes)
+
+
+def _is_judge(model: Any) -> bool:
+    """Whether it tells labels of a text by itself; else it is asked in a template of ours."""
+    try:
+        model.labels_of(Example(text=SENTENCE))
+    except BadInput:
+        return False
+    return True
 
 
 def _of_texts(rows: Rows, tolerance: float) -> dict[str, Probed]:

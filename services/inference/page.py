@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from services.inference.contract import InferenceReport, InferenceRequest
+from services.inference.contract import InferenceRequest, InferenceResult
 from shared.models.calls import Example, Prompt
 from shared.page_text import AnswerTable
 
 BY_LABEL = {"judge", "probabilities"}  # operations that answer a row of label probabilities each
 
 
-def answer(request: InferenceRequest | None, report: InferenceReport) -> AnswerTable:
+def answer(request: InferenceRequest | None, report: InferenceResult) -> AnswerTable:
     """A classifier's labels name the columns of its probabilities."""
     return AnswerTable(
         lead=f"What {report.model.name} answered to the operation {report.operation}.",

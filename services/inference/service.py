@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from services.inference.contract import CONTRACT, InferenceReport, InferenceRequest
+from services.inference.contract import CONTRACT, InferenceRequest, InferenceResult
 from shared.metric import Service
 from shared.models.ports import describe, models, perform
 from shared.models.remote import answers_calls
@@ -14,10 +14,10 @@ class InferenceService(Service):
 
     contract = CONTRACT
 
-    def score(self, request: InferenceRequest) -> InferenceReport:
+    def score(self, request: InferenceRequest) -> InferenceResult:
         """The model's answer, and which model it was."""
         description = describe(models(), request.model)
-        return InferenceReport(
+        return InferenceResult(
             operation=request.ask.operation,
             answer=perform(request.ask, models(), request.model),
             labels=description.labels,

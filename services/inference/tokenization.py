@@ -1,9 +1,6 @@
 """How models read an example: token ids, what each belongs to, and where it stands in the text.
 
-A causal model reads `prefix + text + suffix`, tokenized once as one string, so that merges at the
-borders are those that the model would see. A token that straddles a border belongs to the part
-where its first character that is not a space lies. A text that is too long loses its last tokens;
-the template around it stays whole.
+What causal models read is made of these tokens in `causal_reading`.
 
 A row of an example is its tokens after some were replaced and the others deleted. It is literal: a
 special token or a piece of the template stays only where its position is kept. The model numbers
@@ -12,8 +9,7 @@ the positions of what is left from 0. Source: shared.models.calls.Row.
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from threading import Lock
@@ -21,10 +17,10 @@ from typing import Any, NamedTuple
 
 import jinja2
 
-from services.inference.label_prompt import Inserted, LabelPrompt
+from services.inference.label_prompt import Inserted
 from services.weights.loader import LoadedModel
 from shared.errors import BadInput
-from shared.models.calls import Example, Part, Prompt, Row, Tokens
+from shared.models.calls import Example, Prompt, Row, Tokens
 from shared.models.encoder_input import OUTSIDE, EncoderTexts, Side
 from shared.priority_lock import PriorityLock
 
@@ -78,12 +74,15 @@ class EncoderReading:
     tokens: Tokens
     segments: tuple[int, ...]  # (T,); empty where the model has none or all are 0
     vocabulary: int
+    nothing: Ids = ()  # what stands for a row without tokens, where texts have no frame
 
     def row(self, row: Row) -> EncoderRow:
         """One variation. Raises BadInput where it has no token, or names one that is not there."""
         ids = replaced_ids(self.tokens.ids, row, self.vocabulary)
         kept = kept_positions(row, len(ids))
         if not kept:
+            if self.nothing:
+                return EncoderRow(self.nothing)
             raise BadInput("a row keeps no token", pointer="/rows")
         segments = [self.segments[place] for place in kept] if self.segments else ()
         return EncoderRow([ids[place] for place in kept], segments)
@@ -111,6 +110,7 @@ class EncoderReader:
         self._has_input = weights.input is not None
         self._name = weights.use.name
         self._refuses = weights.overlong == "refuse"
+        self._nothing = _nothing(weights.tokenizer)
         self._lock = PriorityLock()
 
     def ids(self, texts: Sequence[str], *, cut: bool) -> list[list[int]]:
@@ -127,7 +127,7 @@ class EncoderReader:
                 encoded = self._tokenizer([written[n] for n in some], verbose=False, **limit)
             if cut:
                 self._demand_whole(encoded.encodings or ())
-            rows += encoded["input_ids"]
+            rows += [ids or list(self._nothing) for ids in encoded["input_ids"]]
         return rows
 
     def _demand_whole(self, encodings: Sequence[Any]) -> None:
@@ -142,6 +142,8 @@ class EncoderReader:
         """(N,) examples as read, cut to what the model reads. BadInput where one has a template."""
         if any(example.template is not None for example in examples):
             raise BadInput("an encoder takes no template", pointer="/template")
+        if any(example.prompt is not None for example in examples):
+            raise BadInput("an encoder takes no prompt", pointer="/prompt")
         sides = [self._sides.of(example) for example in examples]
         found: dict[int, EncoderReading] = {}
         for paired in (False, True):  # one call of the tokenizer each
@@ -172,7 +174,8 @@ class EncoderReader:
     def _reading(self, encoding: Any, sides: Sequence[Side]) -> EncoderReading:
         has_segments = "token_type_ids" in self._tokenizer.model_input_names
         segments = tuple(encoding.type_ids) if has_segments and any(encoding.type_ids) else ()
-        return EncoderReading(self._tokens(encoding, sides), segments, self._vocabulary)
+        tokens = self._tokens(encoding, sides)
+        return EncoderReading(tokens, segments, self._vocabulary, self._nothing)
 
     def _tokens(self, encoding: Any, sides: Sequence[Side]) -> Tokens:
         placed = [
@@ -188,11 +191,20 @@ class EncoderReader:
             mask_id=self._tokenizer.mask_token_id,
             unk_id=self._tokenizer.unk_token_id,
             pad_id=self._tokenizer.pad_token_id,
-            mask_text=_mask_text(self._tokenizer),
+            mask_text=mask_text(self._tokenizer),
         )
 
 
-def _mask_text(tokenizer: Any) -> str | None:
+def _nothing(tokenizer: Any) -> Ids:
+    """Of a tokenizer that puts no frame around a text (GPT-2): the token that begins, else ends
+    one."""
+    if tokenizer("", verbose=False)["input_ids"]:
+        return ()
+    named = (tokenizer.bos_token_id, tokenizer.eos_token_id, tokenizer.pad_token_id)
+    return tuple(token for token in named if token is not None)[:1]
+
+
+def mask_text(tokenizer: Any) -> str | None:
     """As `get_baseline_input` of ice-faithfulness 1.0.1 (operators.py) chooses it."""
     words = (
         tokenizer.mask_token, tokenizer.unk_token, tokenizer.pad_token, tokenizer.eos_token,
@@ -317,191 +329,3 @@ class Encoder:
                 list(ids), skip_special_tokens=True, clean_up_tokenization_spaces=False
             )
         return found
-
-
-REMEMBERED = 1_024  # examples: a metric asks about each several times in a row
-
-Placed = tuple[PlacedToken, Part, int | None, int | None]  # with offsets into the text
-
-
-@dataclass(frozen=True)
-class CausalReading:
-    """An example as read."""
-
-    tokens: Tokens
-    labels: tuple[str, ...]
-    strings: tuple[tuple[Ids, ...], ...]  # (L,) of each label its verbalizers' tokens
-    vocabulary: int
-    first: Ids  # what stands for a row without tokens
-
-    @property
-    def verbalizers(self) -> tuple[Ids, ...]:
-        """(L,) tokens of each label's first verbalizer, at least one: what attributions explain."""
-        return tuple(own[0] for own in self.strings)
-
-    @property
-    def every(self) -> tuple[Ids, ...]:
-        """(S,) tokens of every verbalizer, label by label."""
-        return tuple(tokens for own in self.strings for tokens in own)
-
-    @property
-    def single(self) -> bool:
-        """Whether every verbalizer is one token: then labels are read off one position."""
-        return all(len(tokens) == 1 for tokens in self.every)
-
-    def row(self, row: Row) -> Ids:
-        """(K,) one variation's tokens; the beginning token alone where nothing is kept."""
-        ids = varied(self.tokens.ids, row, self.vocabulary) or self.first
-        if not ids:
-            raise BadInput("a row keeps no token", pointer="/rows")
-        return ids
-
-
-class CausalReader:
-    """From examples to tokens."""
-
-    def __init__(self, weights: LoadedModel, encoder: Encoder) -> None:
-        self._encoder = encoder
-        self._weights = weights
-        self.prompt = (
-            None
-            if weights.prompt is None
-            else LabelPrompt(weights.prompt, weights.tokenizer, weights.task)
-        )
-        self._read_before: OrderedDict[Hashable, CausalReading] = OrderedDict()
-        self._alone = Lock()
-
-    def read(self, examples: Sequence[Example]) -> list[CausalReading]:
-        """(N,) examples as read. Raises BadInput for a pair, and where there is no template."""
-        return [self._remembered(example) for example in examples]
-
-    def _remembered(self, example: Example) -> CausalReading:
-        key = _content(example)
-        with self._alone:
-            known = self._read_before.get(key)
-        if known is not None:
-            return known
-        found = self._read(example)
-        with self._alone:
-            self._read_before[key] = found
-            while len(self._read_before) > REMEMBERED:
-                self._read_before.popitem(last=False)
-        return found
-
-    def _read(self, example: Example) -> CausalReading:
-        context, verbalizers = self._asked(example)
-        read = self._encoder.tokens(context)
-        strings = self._strings(context, verbalizers)
-        room = self._weights.longest - max(len(one) for own in strings for one in own) + 1
-        placed = [_placed(token, context) for token in read]
-        fitting = _cut(placed, room)
-        if len(fitting) < len(placed) and self._weights.overlong == "refuse":
-            raise BadInput(
-                f"text-too-long: {self._weights.use.name} reads {room} tokens, its prompt included",
-                pointer="/text",
-            )
-        return CausalReading(
-            tokens=self._tokens(fitting, truncated=len(fitting) < len(placed)),
-            labels=tuple(verbalizers),
-            strings=strings,
-            vocabulary=int(self._weights.model.get_input_embeddings().weight.shape[0]),
-            first=self._encoder.first,
-        )
-
-    def _asked(self, example: Example) -> tuple[TokenContext, Mapping[str, tuple[str, ...]]]:
-        """The prompt around the example, of the request or else of the model."""
-        template = example.template
-        if template is None and self.prompt is None:
-            raise BadInput(
-                "a causal model needs a template, or `[models.prompt]` with `verbalizers` in its "
-                "entry",
-                pointer="/template",
-            )
-        if template is None and self.prompt is not None:
-            made = self.prompt.around(example)
-            context = TokenContext(made.text, made.special, made.inserted)
-            return context, self.prompt.verbalizers
-        if example.text_pair is not None or template is None:
-            raise BadInput(
-                "a causal model reads one text: put the other into the template",
-                pointer="/text_pair",
-            )
-        begin = len(template.prefix)
-        inserted = Inserted("text", begin, begin + len(example.text))
-        whole = template.prefix + example.text + template.suffix
-        verbalizers = {label: (written,) for label, written in template.verbalizers.items()}
-        return TokenContext(whole, inserted=(inserted,)), verbalizers
-
-    def _strings(
-        self, context: TokenContext, verbalizers: Mapping[str, tuple[str, ...]]
-    ) -> tuple[tuple[Ids, ...], ...]:
-        """(L,) of each label its verbalizers' tokens. Raises BadInput where the model cannot tell
-        two labels apart."""
-        found: dict[Ids, str] = {}
-        for label, several in verbalizers.items():
-            for written in several:
-                ids = tuple(token.id for token in self._encoder.continuation(context, written))
-                other = found.get(ids)
-                if not ids or other not in (None, label):
-                    has = f"the same tokens as for {other!r}" if ids else "no tokens"
-                    raise BadInput(
-                        f"the verbalizer of {label!r} has {has}", pointer="/template/verbalizers"
-                    )
-                found[ids] = label
-        _demand_no_beginning(found)
-        return tuple(
-            tuple(ids for ids, owner in found.items() if owner == label) for label in verbalizers
-        )
-
-    def _tokens(self, placed: Sequence[Placed], *, truncated: bool) -> Tokens:
-        words: Any = self._weights.tokenizer
-        return Tokens(
-            ids=tuple(token.id for token, *_ in placed),
-            parts=tuple(part for _, part, _, _ in placed),
-            starts=tuple(start for _, _, start, _ in placed),
-            ends=tuple(end for *_, end in placed),
-            truncated=truncated,
-            mask_id=words.mask_token_id,
-            unk_id=words.unk_token_id,
-            pad_id=words.pad_token_id,
-            mask_text=_mask_text(words),
-        )
-
-
-def _content(example: Example) -> Hashable:
-    template = example.template
-    asked = template and (template.prefix, template.suffix, *template.verbalizers.items())
-    return example.text, example.text_pair, asked
-
-
-def _demand_no_beginning(found: Mapping[Ids, str]) -> None:
-    """Raises BadInput where what is read for one label is the beginning of another's."""
-    for ids, label in found.items():
-        for longer, other in found.items():
-            if label != other and len(longer) > len(ids) and longer[: len(ids)] == ids:
-                raise BadInput(
-                    f"label-tokens-clash: the verbalizer of {label!r} begins that of {other!r}",
-                    pointer="/template/verbalizers",
-                )
-
-
-def _placed(token: PlacedToken, context: TokenContext) -> Placed:
-    if token.special:
-        return token, "special", None, None
-    inked = (place for place in range(token.start, token.end) if not context.text[place].isspace())
-    first = next(inked, token.start)
-    for one in context.inserted:
-        if one.start <= first < one.end:
-            start, end = max(token.start, one.start), min(token.end, one.end)
-            return token, one.part, start - one.start, end - one.start
-    return token, "template", None, None
-
-
-def _cut(placed: list[Placed], room: int) -> list[Placed]:
-    """Without as many of the text's last tokens as are too many."""
-    excess = len(placed) - room
-    of_text = [n for n, (_, part, _, _) in enumerate(placed) if part in ("text", "text_pair")]
-    if excess > len(of_text):
-        raise BadInput(f"the template is too long: {room} tokens are read", pointer="/template")
-    gone = set(of_text[len(of_text) - max(0, excess) :])
-    return [one for place, one in enumerate(placed) if place not in gone]

@@ -29,7 +29,7 @@ class SimilarityRequest(JobRequest):
     )
 
 
-class SimilarityReport(Message):
+class SimilarityResult(Message):
     """One number a pair, in the order of the request."""
 
     similarities: tuple[Score, ...] = Field(description="in [0, 1]; higher: more similar")
@@ -60,7 +60,7 @@ CONTRACT = ServiceContract(
     name="similarity",
     summary="How similar two texts are, by a bi-encoder or a cross-encoder",
     request=SimilarityRequest,
-    report=SimilarityReport,
+    report=SimilarityResult,
     model_kinds=("similarity", "cross-encoder"),
     default_model=DEFAULT_MODEL,
     cost=cost,

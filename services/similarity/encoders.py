@@ -69,7 +69,7 @@ class LocalSimilarities:
                 f"{name!r} is of kind {entry.kind}; a similarity or cross-encoder is needed",
                 pointer="/model",
             )
-        return self._loaded.get(name, lambda: self._load(entry))
+        return self._loaded.get(name, lambda: self._load(entry), entry.idle_seconds)
 
     def _load(self, entry: ModelEntry) -> Similarity:
         weights = load_encoder(self._catalogue, entry, shorten)

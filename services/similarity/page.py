@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from services.similarity.contract import SimilarityReport, SimilarityRequest
+from services.similarity.contract import SimilarityRequest, SimilarityResult
 from shared.page_text import AnswerTable, counted
 
 
-def answer(request: SimilarityRequest | None, report: SimilarityReport) -> AnswerTable:
+def answer(request: SimilarityRequest | None, report: SimilarityResult) -> AnswerTable:
     """Both texts of a pair name its row."""
     pairs = () if request is None else request.pairs
     return AnswerTable(

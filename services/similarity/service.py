@@ -5,8 +5,8 @@ from __future__ import annotations
 from services.similarity.contract import (
     CONTRACT,
     DEFAULT_MODEL,
-    SimilarityReport,
     SimilarityRequest,
+    SimilarityResult,
 )
 from shared.metric import Service
 from shared.models.ports import models
@@ -19,10 +19,10 @@ class SimilarityService(Service):
 
     contract = CONTRACT
 
-    def score(self, request: SimilarityRequest) -> SimilarityReport:
+    def score(self, request: SimilarityRequest) -> SimilarityResult:
         """One number a pair, and which model gave them."""
         model = models().similarity(request.model or DEFAULT_MODEL)
-        return SimilarityReport(
+        return SimilarityResult(
             similarities=tuple(model.similarities(request.pairs).tolist()),
             model=model.use,
             service_version=SERVICE_VERSION,

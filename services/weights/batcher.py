@@ -30,6 +30,7 @@ from shared.job_context import acting_for, party
 from shared.priority import NOBODY, DevicePace, Party, Turns
 from shared.telemetry import SECONDS
 
+IDLE_SECONDS = 10.0  # without a row; then its thread ends, and the next row starts another
 Row = TypeVar("Row")
 Answer = TypeVar("Answer")
 Stage = Literal["tokenize", "run", "finish"]
@@ -159,8 +160,12 @@ class MicroBatcher(Generic[Row, Answer]):
     def _work(self) -> None:
         while True:
             with self._something:
+                idle = False
                 while not (batch := self._next_batch()):
-                    self._something.wait()
+                    if idle:  # it must not keep a model that was let go of
+                        self._thread = None
+                        return
+                    idle = not self._something.wait(IDLE_SECONDS)
                 self._count()
             self._run(batch)
 

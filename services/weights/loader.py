@@ -7,7 +7,7 @@ changed on the way (an adapter, shortened layers) is handed in as a function.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,11 +24,20 @@ from transformers import (
 )
 
 from services.weights.folder import configured_folder, weights_folder
+from services.weights.limits import (
+    counts_positions,
+    longest_text,
+    proof,
+    prove,
+    stands_padding,
+    usable_positions,
+)
 from services.weights.memory import demand_room, loaded, need
 from services.weights.placement import device_of, dtype_of, parameters
-from shared.contracts import ModelUse
+from shared.contracts import ModelUse, PartExcess
 from shared.errors import ScoringError
 from shared.models.availability import LoadingError, Placement, placed, unloadable
+from shared.models.calls import MASK_TEXT
 from shared.models.catalogue import Catalogue
 from shared.models.checkpoint import read_checkpoint
 from shared.models.embedded import EmbeddedNote, base_folder
@@ -43,13 +52,11 @@ from shared.models.labels import (
     label_mapping,
     thresholds,
 )
+from shared.models.presets import versioned
 from shared.models.prompt_table import PromptTable
 from shared.numerics import promised
 
 PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt")
-POSITIONS = "position_embeddings"  # what networks with learned positions call their table
-LONGEST_PROOF = 8_192  # tokens
-NO_LIMIT = 100_000_000  # a tokenizer without a length limit states some 1e30
 
 HEADS = ("classifier.", "pre_classifier.", "score.", "bert.pooler.", "pooler.")
 SERVE_IT = "serve it, and name it as openai:"
@@ -70,9 +77,12 @@ class LoadedModel:
     temperature: float
     use: ModelUse
     input: InputTable | None = None  # how an encoder is given an example
+    pads: bool = True  # a classifier: whether padding leaves its answers as they are
     overlong: Literal["cut", "refuse"] = "cut"
     prompt: PromptTable | None = None  # of a causal model
+    own_prompts: bool = True  # whether a request may bring its own in its place
     task: Task = "hate"
+    mask_text: str = MASK_TEXT  # what stands for a masked word in a string
 
 
 @dataclass(frozen=True)
@@ -99,11 +109,10 @@ def load_classifier(catalogue: Catalogue, entry: ModelEntry, adapt: Adapt) -> Lo
         else:
             model, words = adapt(folder, note), base_folder()
         tokenizer = _tokenizer(words)
-        if tokenizer.pad_token_id is None:
-            raise ValueError("its tokenizer has no padding token")
         mapping = label_mapping(entry, _head(note, model.config))
-        model, longest = _placed(model, use), _longest(entry, model, tokenizer)
-        _prove(model, longest, _padding(model, tokenizer), len(mapping.outputs))
+        model, longest = _placed(model, use), longest_text(entry, model, tokenizer)
+        prove(model, proof(tokenizer, longest), len(mapping.outputs))
+        pads = stands_padding(model, tokenizer, longest)
         return LoadedModel(
             model=model,
             tokenizer=tokenizer,
@@ -111,12 +120,31 @@ def load_classifier(catalogue: Catalogue, entry: ModelEntry, adapt: Adapt) -> Lo
             mapping=mapping,
             languages=catalogue.languages(entry) or (),
             temperature=entry.temperature or (note.temperature if note else 1.0),
-            use=use.model_copy(
-                update={"warnings": mapping.warnings, "thresholds": mapping.thresholds}
-            ),
+            use=_of_classifier(use, mapping, _on_parts(entry, note), pads=pads),
             input=entry.input,
             overlong=entry.overlong,
+            pads=pads,
+            mask_text=_mask_text(entry, tokenizer),
         )
+
+
+def _on_parts(entry: ModelEntry, note: EmbeddedNote | None) -> tuple[PartExcess, ...]:
+    """As its card was measured; at another temperature nothing is known."""
+    return note.on_parts if note and entry.temperature is None else ()
+
+
+def _of_classifier(
+    use: ModelUse, mapping: LabelMapping, on_parts: tuple[PartExcess, ...], *, pads: bool
+) -> ModelUse:
+    """What the provenance says of its labels; rows without padding are small products."""
+    found: dict[str, Any] = {
+        "warnings": mapping.warnings,
+        "thresholds": mapping.thresholds,
+        "on_parts": on_parts,
+    }
+    if not pads:
+        found |= {"numerics": promised(str(use.device), str(use.dtype), small_products=True)}
+    return use.model_copy(update=found)
 
 
 def load_causal(catalogue: Catalogue, entry: ModelEntry) -> LoadedModel:
@@ -127,9 +155,9 @@ def load_causal(catalogue: Catalogue, entry: ModelEntry) -> LoadedModel:
         if not tokenizer.is_fast:
             raise ValueError("its tokenizer gives no character offsets")
         model = _placed(_from_folder(folder, AutoModelForCausalLM), use)
-        longest = _longest(entry, model, tokenizer)
-        if _counts_positions(model):
-            _prove(model.base_model, longest, _padding(model, tokenizer))
+        longest = longest_text(entry, model, tokenizer)
+        if counts_positions(model):
+            prove(model.base_model, proof(tokenizer, longest))
         return LoadedModel(
             model=model,
             tokenizer=tokenizer,
@@ -138,10 +166,17 @@ def load_causal(catalogue: Catalogue, entry: ModelEntry) -> LoadedModel:
             languages=catalogue.languages(entry) or (),
             temperature=entry.temperature or 1.0,
             use=_of_causal(catalogue, entry, use),
-            prompt=_with_policy(catalogue, entry.prompt),
+            prompt=entry.prompt,
+            own_prompts=entry.allow_request_prompt,
             task=entry.task or "hate",
             overlong=entry.overlong,
+            mask_text=_mask_text(entry, tokenizer),
         )
+
+
+def _mask_text(entry: ModelEntry, tokenizer: Any) -> str:
+    """The entry's, else the tokenizer's mask token, which it reads as one."""
+    return entry.mask_text or tokenizer.mask_token or MASK_TEXT
 
 
 def _of_causal(catalogue: Catalogue, entry: ModelEntry, use: ModelUse) -> ModelUse:
@@ -155,15 +190,6 @@ def _of_causal(catalogue: Catalogue, entry: ModelEntry, use: ModelUse) -> ModelU
             "thresholds": thresholds(entry.threshold, first),
         }
     )
-
-
-def _with_policy(catalogue: Catalogue, table: PromptTable | None) -> PromptTable | None:
-    """The table with the policy that its file holds."""
-    if table is None or table.policy_file is None:
-        return table
-    written = (catalogue.root / table.policy_file).read_text("utf-8")
-    stated = table.model_dump(exclude_unset=True, exclude={"policy_file"})
-    return PromptTable.model_validate({**stated, "policy": written})
 
 
 def load_encoder(catalogue: Catalogue, entry: ModelEntry, shorten: Shorten) -> LoadedEncoder:
@@ -208,12 +234,13 @@ def _verified(catalogue: Catalogue, entry: ModelEntry) -> tuple[Path, ModelUse]:
         raise ValueError(f"there are no safetensors files in {folder}")
     if entry.sha256 not in (None, sha256):
         raise ValueError(f"its weights have SHA-256 {sha256}, configured is {entry.sha256}")
-    placed(placement)
+    placed(placement.model_copy(update={"sha256": sha256}))
     demand_room(entry.name, placement.memory, device)
     return folder, ModelUse(
         name=entry.name,
         revision=catalogue.revision(entry),
         sha256=sha256,
+        preset=versioned(entry.preset),
         device=device,
         dtype=dtype,
         # a classifier's rows have 16 tokens and more (`padded_width`); of others any number
@@ -303,62 +330,6 @@ def _placed(model: Any, use: ModelUse) -> Any:
     """The model on its device, for answers only: attributions need no gradient of its weights."""
     model = model.to(device=torch.device(use.device), dtype=getattr(torch, use.dtype))
     return model.eval().requires_grad_(requires_grad=False)
-
-
-def _longest(entry: ModelEntry, model: Any, tokenizer: Any) -> int:
-    """Tokens that the model is given. Raises ValueError where nothing says so."""
-    limits = [tokenizer.model_max_length, usable_positions(model), entry.max_length]
-    longest = min(limit for limit in limits if limit is not None)
-    if longest >= NO_LIMIT:
-        raise ValueError("neither its tokenizer nor its configuration says how much it reads")
-    return int(longest)
-
-
-def usable_positions(network: Any) -> int | None:
-    """Tokens of the longest text that the network has positions for; None: it states none.
-
-    The least of `max_position_embeddings` and the rows of each table of positions, without those
-    up to its padding row where it has one. Relative and rotary positions have no table.
-    Source: RoBERTa, XLM-R, CamemBERT, MPNet and Longformer count positions from `padding_idx + 1`,
-    so that 514 rows read 512 tokens (huggingface/transformers issues 1726, 14243).
-    """
-    stated = getattr(network.config, "max_position_embeddings", None)
-    limits = [int(stated)] if stated is not None and stated > 0 else []
-    for name, module in network.named_modules():
-        if name.rpartition(".")[2] == POSITIONS and getattr(module, "weight", None) is not None:
-            padding = getattr(module, "padding_idx", None)
-            limits.append(len(module.weight) - (0 if padding is None else padding + 1))
-    return min(limits, default=None)
-
-
-def _counts_positions(model: Any) -> bool:
-    """Whether it looks anything but words up in a table: then a text may be longer than that."""
-    words = model.get_input_embeddings()
-    tables = (one for one in model.modules() if isinstance(one, torch.nn.Embedding))
-    return any(table is not words for table in tables)
-
-
-def _padding(model: Any, tokenizer: Any) -> set[int]:
-    """Tokens that some networks count no position for."""
-    return {tokenizer.pad_token_id, model.config.pad_token_id} - {None}
-
-
-@torch.inference_mode()
-def _prove(model: Any, longest: int, padding: Collection[int], outputs: int | None = None) -> None:
-    """One pass of the longest text. Raises ValueError where the model reads less than it states, or
-    its head has another number of outputs."""
-    length = longest if longest <= LONGEST_PROOF else 8  # no table of positions is so long
-    word = next(token for token in range(model.config.vocab_size) if token not in padding)
-    try:
-        found = model(input_ids=torch.full((1, length), word, device=model.device))
-    except torch.OutOfMemoryError:
-        raise
-    except (IndexError, RuntimeError) as error:
-        raise ValueError(
-            f"reads fewer tokens than it states: a text of {length} tokens fails"
-        ) from error
-    if outputs is not None and found.logits.shape[-1] != outputs:
-        raise ValueError(f"its head has {found.logits.shape[-1]} outputs, not {outputs}")
 
 
 def _bi_encoder(folder: Path, use: ModelUse) -> Any:

@@ -79,6 +79,7 @@ def free_bytes(device: str) -> int | None:
     if device != "cpu":
         import torch  # only where a device other than a processor is asked for
 
+        torch.cuda.empty_cache()  # what models that were let go of have left
         return int(torch.cuda.mem_get_info(torch.device(device))[0])
     found = [one for one in (_machine(), _container()) if one is not None]
     return min(found, default=None)

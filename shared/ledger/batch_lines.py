@@ -286,24 +286,30 @@ def answered(connection: Connection, batch_id: str) -> int:
 
 
 def require_owned(
-    connection: Connection, tenant: str, batch_id: str | None, ids: Sequence[str]
+    connection: Connection,
+    tenant: str,
+    batch_id: str | None,
+    ids: Sequence[str],
+    *,
+    place: str = "",
 ) -> None:
-    """Raises BadInput where the batch or one of these jobs is another tenant's.
+    """Raises BadInput where the batch or one of these jobs is another tenant's. place: JSON pointer
+    to what names them in the request.
 
     What is nobody's is left to the worker, which says so in the same words.
     """
     if batch_id is not None:
         owners = select(batches.c.tenant).where(batches.c.id == batch_id)
         if connection.execute(owners).scalar_one_or_none() not in (None, tenant):
-            raise BadInput(f"there is no batch {batch_id!r}", pointer="/batch")
+            raise BadInput(f"there is no batch {batch_id!r}", pointer=f"{place}/batch")
     if not ids:
         return
     listed = literal(list(ids), ARRAY(String))
     theirs = select(jobs.c.id).where(jobs.c.id == func.any(listed), jobs.c.tenant != tenant)
     foreign = connection.execute(theirs.limit(1)).scalar_one_or_none()
     if foreign is not None:
-        place = ids.index(foreign)
-        raise BadInput(f"the job {foreign!r} does not exist", pointer=f"/jobs/{place}")
+        pointer = f"{place}/jobs/{ids.index(foreign)}"
+        raise BadInput(f"the job {foreign!r} does not exist", pointer=pointer)
 
 
 def _outcomes_of(batch_id: str) -> Select[Any]:

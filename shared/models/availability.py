@@ -9,6 +9,7 @@ thread is loading waits as long as the process says. Source: specs "models" §2.
 
 from __future__ import annotations
 
+import gc
 import math
 import threading
 from collections.abc import Callable, Iterator
@@ -40,12 +41,14 @@ class LoadingError(ScoringError):
 
 
 class Placement(Message):
-    """How a model is loaded. size: of its files; memory: that it needs, an estimate; in bytes."""
+    """How a model is loaded. size: of its files; memory: that it needs, an estimate; in bytes.
+    sha256: of the weights, as `folder_sha256`."""
 
     size: int
     memory: int
     device: str
     dtype: str
+    sha256: str | None = None
 
     def __str__(self) -> str:
         return f"{self.size / 1e9:.1f} GB, {self.device} {self.dtype}"
@@ -61,16 +64,22 @@ class LoadedModels(Generic[Model]):
         """patience: seconds to wait for another thread that loads; None: as long as it takes."""
         self._states = states or ModelStates()
         self._states.when_forgotten(self._forget)
+        self._states.when_full(self._idle)
         self._patience = patience
         self._models: dict[str, Model] = {}
         self._loading: dict[str, threading.Event] = {}
         self._failures: dict[str, _Failure] = {}
+        self._uses: dict[str, _Use] = {}
         self._lock = threading.Lock()
 
-    def get(self, name: str, load: Callable[[], Model]) -> Model:
-        """The model, loaded now if it is not yet. Raises ModelNotReady."""
+    def get(self, name: str, load: Callable[[], Model], idle_seconds: float = math.inf) -> Model:
+        """The model, loaded now if it is not yet. Raises ModelNotReady.
+
+        idle_seconds: for so long it is kept after its last use, whoever else needs the room.
+        """
         while True:
             with self._lock:
+                self._uses[name] = _Use(monotonic(), idle_seconds)
                 if name in self._models:
                     return self._models[name]
                 self._refuse_if_failed(name)
@@ -88,6 +97,13 @@ class LoadedModels(Generic[Model]):
         with self._lock:
             self._models.pop(name, None)
             self._failures.pop(name, None)
+
+    def _idle(self) -> list[str]:
+        """Loaded models that nobody has asked for in their time."""
+        with self._lock:
+            now = monotonic()
+            used = {name: self._uses[name] for name in self._models}
+            return [name for name, use in used.items() if now - use.last >= use.idle]
 
     def _awaited(self, loaded: threading.Event) -> bool:
         """Whether the other thread ended within our patience. Raises JobStopped."""
@@ -110,7 +126,7 @@ class LoadedModels(Generic[Model]):
         started = monotonic()
         try:
             with _noting(lambda placement: self._states.place(name, placement)):
-                model = load()
+                model = self._with_room(load)
         except Exception as error:
             raise self._failed(name, error) from error
         else:
@@ -123,6 +139,15 @@ class LoadedModels(Generic[Model]):
         finally:
             with self._lock:
                 self._loading.pop(name).set()
+
+    def _with_room(self, load: Callable[[], Model]) -> Model:
+        """Where there is no room, once more without the models that are idle."""
+        try:
+            return load()
+        except LoadingError as error:
+            if error.state != "waiting" or not self._states.let_go_of_idle():
+                raise
+        return load()
 
     def _failed(self, name: str, error: Exception) -> ScoringError:
         """The error that callers get; remembered for a while."""
@@ -145,6 +170,12 @@ class _Failure:
     state: ModelState
     pause: float  # seconds
     until: float  # monotonic
+
+
+@dataclass
+class _Use:
+    last: float  # monotonic
+    idle: float  # seconds after which it may be unloaded
 
 
 def state_after(error: Exception) -> ModelState:
@@ -200,6 +231,7 @@ class ModelStates:
     def __init__(self) -> None:
         self._states: dict[str, StateSince] = {}
         self._forgetters: list[Callable[[str], None]] = []
+        self._idlers: list[Callable[[], list[str]]] = []
         self._lock = threading.Lock()
         self.changed = threading.Event()  # whoever tells others waits for it, and clears it
 
@@ -224,6 +256,20 @@ class ModelStates:
     def when_forgotten(self, forget: Callable[[str], None]) -> None:
         """Whoever holds models is told which to let go of."""
         self._forgetters.append(forget)
+
+    def when_full(self, idle: Callable[[], list[str]]) -> None:
+        """Whoever holds models is asked which of them are idle, where another needs the room."""
+        self._idlers.append(idle)
+
+    def let_go_of_idle(self) -> list[str]:
+        """The names of the models that were; who asks for one again loads it."""
+        names = [name for idle in self._idlers for name in idle()]
+        for name in names:
+            logger.info("model.unloaded", model=name)
+            self.forget(name)
+        if names:
+            gc.collect()  # a model and its queue hold each other
+        return names
 
     def forget(self, name: str) -> None:
         """It is configured in another way now, or not any more."""

@@ -8,20 +8,25 @@ Python writes them so that they read back bit for bit. Source: design.md §3; sp
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, StringConstraints, TypeAdapter, model_validator
 
 from shared.contracts import MAX_TEXT, Message, ModelKind, ModelUse
-from shared.models.judgement import Judgement
+from shared.models.judgement import Judgement, Unread
+from shared.models.prompt_table import PromptKeys
 
 MOST_CHARACTERS = 8 * MAX_TEXT  # of a text that is masked or in a template: longer than as sent
 Text = Annotated[str, StringConstraints(max_length=MOST_CHARACTERS)]
 Label = Annotated[str, StringConstraints(min_length=1, max_length=64)]
 Position = Annotated[int, Field(ge=0, description="of a token in the example, 0-based")]
+WordPosition = Annotated[int, Field(ge=0, description="of a word in `words`, 0-based")]
 TokenId = Annotated[int, Field(ge=0)]
 Part = Literal["text", "text_pair", "template", "special"]
 MOST = 10_000  # of anything in one call
+MASK_TEXT = "[MASK]"  # where neither the model's entry nor its tokenizer says otherwise
 Vector = list[float]
 Matrix = list[Vector]
 Texts = Annotated[tuple[Text, ...], Field(max_length=MOST)]
@@ -53,6 +58,17 @@ class Example(Message):
     text: Text
     text_pair: Text | None = None
     template: Template | None = Field(default=None, description="for causal models, and only those")
+    prompt: PromptKeys | None = Field(
+        default=None,
+        exclude_if=lambda prompt: prompt is None,
+        description="in the place of a causal model's own, key by key, where its entry allows it",
+    )
+
+    @model_validator(mode="after")
+    def _asked_in_one_way(self) -> Self:
+        if self.template is not None and self.prompt is not None:
+            raise ValueError("`template` and `prompt`: give one of the two")
+        return self
 
 
 class Tokens(Message):
@@ -90,6 +106,28 @@ def text_cut(model: str, share: float) -> str:
     return f"text-cut: {model} reads the first {share:.1%} of the text"
 
 
+MOST_EXCESS = 0.05
+
+
+def ece_perturbed(use: ModelUse, asked: Iterable[tuple[str, float]]) -> Iterator[str]:
+    """The warnings of probabilities of parts of texts, from a model that errs more on them.
+
+    asked: (operator, share of the text that stays); of each, the nearest that was measured counts.
+    """
+    nearest = (
+        min((one for one in use.on_parts if one.operator == operator),
+            key=lambda one: abs(one.kept - kept), default=None)
+        for operator, kept in asked
+    )  # fmt: skip
+    for one in dict.fromkeys(nearest):
+        if one is not None and abs(one.excess) > MOST_EXCESS:
+            yield (
+                f"ece_perturbed: with {one.kept:.0%} of the words left ({one.operator}) the "
+                f"probabilities of {use.name} are off by {one.excess:.2f} beyond what chance "
+                "explains (calibration error, see its card), and so may their differences be"
+            )
+
+
 class Row(Message):
     """One variation of an example. First `replaced`, then everything but `kept` is deleted."""
 
@@ -111,6 +149,72 @@ class Rows(Message):
         exclude_if=lambda calibrated: bool(calibrated),
         description="whether a classifier's logits are divided by its temperature",
     )
+
+
+class WordSpan(Message):
+    """A word of an example, as its caller cuts the text."""
+
+    start: int = Field(ge=0, description="character offset (Unicode code points)")
+    end: int = Field(ge=1, description="character offset, exclusive")
+    of: Literal["text", "text_pair"] = "text"
+
+
+class WordRow(Message):
+    """One variation of an example, in words: first masked and replaced, then all but `kept` is
+    deleted."""
+
+    kept: tuple[WordPosition, ...] | None = Field(
+        default=None, description="words that stay, ascending; absent: all"
+    )
+    masked: tuple[WordPosition, ...] = Field(
+        default=(), description="words that become the model's `mask_text`"
+    )
+    replaced: tuple[tuple[WordPosition, Text], ...] = Field(
+        default=(), description="(word, what stands in its place) pairs"
+    )
+
+
+class WordRows(Message):
+    """An example, its words, and its variations as strings: for any judge, tokens or not."""
+
+    example: Example
+    words: tuple[WordSpan, ...] = Field(
+        max_length=MOST_CHARACTERS, description="ascending, those of `text` first; none overlap"
+    )
+    rows: tuple[WordRow, ...]
+
+    @model_validator(mode="after")
+    def _words_ascend(self) -> Self:
+        ends = {"text": 0, "text_pair": 0}
+        for before, word in pairwise((None, *self.words)):
+            text = getattr(self.example, word.of) or "" if word else ""
+            if word is None or not ends[word.of] <= word.start < word.end <= len(text):
+                raise ValueError("a word is no span of its text behind the word before it")
+            if before is not None and (before.of, word.of) == ("text_pair", "text"):
+                raise ValueError("the words of `text` come first")
+            ends[word.of] = word.end
+        return self
+
+    @model_validator(mode="after")
+    def _rows_name_words(self) -> Self:
+        for row in self.rows:
+            kept = row.kept or ()
+            if any(a >= b for a, b in pairwise(kept)):
+                raise ValueError("the kept words must ascend")
+            named = (*kept, *row.masked, *(place for place, _ in row.replaced))
+            if named and max(named) >= len(self.words):
+                raise ValueError(f"word {max(named)} of an example of {len(self.words)} words")
+        return self
+
+
+class WordJudgements(Message):
+    """P of the variations of an example, in their order."""
+
+    probabilities: tuple[tuple[float, ...] | None, ...] = Field(
+        description="(R, L), rows of sum 1; null: it could not be read"
+    )
+    unread: Unread | None = Field(default=None, description="why the first that is null is")
+    uncertainty: float = Field(default=0, ge=0, le=1, description="the largest of a row")
 
 
 class AttributionMethod(Message):
@@ -151,6 +255,12 @@ class Sampling(Message):
         default=(), max_length=8
     )
     seed: int = Field(default=0, ge=0, le=2**63 - 1)
+    answer_schema: str | None = Field(
+        default=None,
+        max_length=20_000,
+        exclude_if=lambda schema: schema is None,
+        description="JSON Schema that a chat's answer must fit, where its server constrains it",
+    )
 
 
 class Turn(Message):
@@ -221,19 +331,38 @@ class Description(Message):
         description="of a classifier, or of a causal model's own prompt; else empty"
     )
     languages: tuple[str, ...]
+    mask_text: str = Field(
+        default=MASK_TEXT, description="what stands for a masked word in rows of words"
+    )
+
+
+class AnswerType:
+    """The type of an operation's answer, to check it by and to describe it."""
+
+    def __init__(self, hint: Any) -> None:
+        self.hint = hint
+        self._adapter: TypeAdapter[Any] = TypeAdapter(hint)
+
+    def as_json(self, answer: Any) -> Any:
+        """Plain arrays."""
+        return self._adapter.dump_python(answer, mode="json")
+
+    def validated(self, answer: Any) -> Any:
+        """Raises ValidationError."""
+        return self._adapter.validate_python(answer)
 
 
 class Describe(Message):
     """Load the model, if need be, and say what it is."""
 
-    answer: ClassVar[Any] = TypeAdapter(Description)
+    answer: ClassVar[AnswerType] = AnswerType(Description)
     operation: Literal["describe"] = "describe"
 
 
 class Tokenize(Message):
     """How the model reads examples."""
 
-    answer: ClassVar[Any] = TypeAdapter(tuple[Tokens, ...])
+    answer: ClassVar[AnswerType] = AnswerType(tuple[Tokens, ...])
     operation: Literal["tokens"] = "tokens"
     examples: Examples
 
@@ -241,7 +370,7 @@ class Tokenize(Message):
 class JudgeExamples(Message):
     """Label probabilities of examples: (N, L)."""
 
-    answer: ClassVar[Any] = TypeAdapter(Matrix)
+    answer: ClassVar[AnswerType] = AnswerType(Matrix)
     operation: Literal["judge"] = "judge"
     examples: Examples
 
@@ -249,7 +378,7 @@ class JudgeExamples(Message):
 class ReadLabels(Message):
     """Label probabilities of examples, with their mass, uncertainty and how they were read."""
 
-    answer: ClassVar[Any] = TypeAdapter(tuple[Judgement, ...])
+    answer: ClassVar[AnswerType] = AnswerType(tuple[Judgement, ...])
     operation: Literal["judgements"] = "judgements"
     examples: Examples
 
@@ -257,15 +386,23 @@ class ReadLabels(Message):
 class JudgeRows(Message):
     """Label probabilities of variations of examples: (R, L) for each example."""
 
-    answer: ClassVar[Any] = TypeAdapter(list[Matrix])
+    answer: ClassVar[AnswerType] = AnswerType(list[Matrix])
     operation: Literal["judge_rows"] = "judge_rows"
     asked: Annotated[tuple[Rows, ...], Field(min_length=1, max_length=MOST)]
+
+
+class JudgeWords(Message):
+    """Label probabilities of variations of examples in words, with why one could not be read."""
+
+    answer: ClassVar[Any] = TypeAdapter(tuple[WordJudgements, ...])
+    operation: Literal["judge_words"] = "judge_words"
+    asked: Annotated[tuple[WordRows, ...], Field(min_length=1, max_length=MOST)]
 
 
 class Probabilities(Message):
     """A classifier's label probabilities of plain texts: (N, L)."""
 
-    answer: ClassVar[Any] = TypeAdapter(Matrix)
+    answer: ClassVar[AnswerType] = AnswerType(Matrix)
     operation: Literal["probabilities"] = "probabilities"
     texts: Texts
 
@@ -273,7 +410,7 @@ class Probabilities(Message):
 class Truncated(Message):
     """Which texts are longer than the classifier reads: (N,)."""
 
-    answer: ClassVar[Any] = TypeAdapter(tuple[bool, ...])
+    answer: ClassVar[AnswerType] = AnswerType(tuple[bool, ...])
     operation: Literal["truncated"] = "truncated"
     texts: Texts
 
@@ -281,7 +418,7 @@ class Truncated(Message):
 class Attribute(Message):
     """Importance of the tokens of examples for a label each."""
 
-    answer: ClassVar[Any] = TypeAdapter(tuple[Attributions, ...])
+    answer: ClassVar[AnswerType] = AnswerType(tuple[Attributions, ...])
     operation: Literal["attributions"] = "attributions"
     examples: Examples
     targets: Annotated[tuple[Label, ...], Field(min_length=1, max_length=MOST)]
@@ -297,16 +434,16 @@ class Attribute(Message):
 class Generate(Message):
     """A completion of each prompt."""
 
-    answer: ClassVar[Any] = TypeAdapter(tuple[Completion, ...])
+    answer: ClassVar[AnswerType] = AnswerType(tuple[Completion, ...])
     operation: Literal["generate"] = "generate"
     prompts: Prompts
     sampling: Sampling = Sampling()
 
 
-class Score(Message):
+class ScoreCompletions(Message):
     """Token log-probabilities of a given completion after each prompt."""
 
-    answer: ClassVar[Any] = TypeAdapter(tuple[Completion, ...])
+    answer: ClassVar[AnswerType] = AnswerType(tuple[Completion, ...])
     operation: Literal["score"] = "score"
     prompts: Prompts
     completions: Annotated[tuple[Text, ...], Field(min_length=1, max_length=MOST)]
@@ -321,7 +458,7 @@ class Score(Message):
 class Compare(Message):
     """Similarities of pairs, (N,) in [0, 1]."""
 
-    answer: ClassVar[Any] = TypeAdapter(Vector)
+    answer: ClassVar[AnswerType] = AnswerType(Vector)
     operation: Literal["similarities"] = "similarities"
     pairs: Annotated[tuple[Pair, ...], Field(min_length=1, max_length=MOST)]
 
@@ -332,11 +469,12 @@ InferenceOperation = Annotated[
     | JudgeExamples
     | ReadLabels
     | JudgeRows
+    | JudgeWords
     | Probabilities
     | Truncated
     | Attribute
     | Generate
-    | Score,
+    | ScoreCompletions,
     Field(discriminator="operation"),
 ]
 
@@ -350,11 +488,12 @@ Operation = Annotated[
     | JudgeExamples
     | ReadLabels
     | JudgeRows
+    | JudgeWords
     | Probabilities
     | Truncated
     | Attribute
     | Generate
-    | Score
+    | ScoreCompletions
     | Compare,
     Field(discriminator="operation"),
 ]

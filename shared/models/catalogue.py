@@ -9,23 +9,20 @@ here. Source: design.md §5, specs "models" §1.
 
 from __future__ import annotations
 
-import tomllib
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from difflib import get_close_matches
+from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Literal
 
-from pydantic import Field, ValidationError
-from pydantic_core import ErrorDetails
+from pydantic import Field
 
 from shared.cached import cached_property
 from shared.contracts import JobRequest, Message, ModelKind
-from shared.errors import BadInput, ModelUnusable
+from shared.errors import BadInput, ModelUnusable, pointing_to
 from shared.models.abilities import demand_abilities
-from shared.models.checkpoint import Checkpoint, hub_folder, read_checkpoint
+from shared.models.checkpoint import Checkpoint, files_of, hub_folder
 from shared.models.embedded import (
     BASE,
     BASE_REVISION,
@@ -35,10 +32,17 @@ from shared.models.embedded import (
     NOTE,
     EmbeddedNote,
 )
-from shared.models.entry import Dtype, ModelEntry, fixed_kind
-from shared.models.hashes import folder_sha256
+from shared.models.entry import Dtype, ModelEntry
+from shared.models.hashes import files_state, folder_sha256
 from shared.models.labels import Activation, Head, LabelMapping, label_mapping
-from shared.models.presets import preset, with_preset
+from shared.models.models_file import FaultyEntry, read_entries
+from shared.models.presets import preset, versioned
+from shared.models.prompt_table import (
+    NOT_ALLOWED,
+    PromptKeys,
+    first_reason,
+    overridden,
+)
 from shared.service_contract import ServiceContract
 from shared.work import FEWEST_READ, Work
 
@@ -55,13 +59,16 @@ CAPABILITIES: dict[ModelKind, tuple[str, ...]] = {
 }
 BEHIND_HTTP = ("judge", "generate", "score")  # what an OpenAI-compatible server can do of them
 BEHIND_CLASSIFY = ("probabilities", "judge")  # what a classification server can
-SCHEMAS = (1, 2)
+NOTHING_LOADED: Mapping[str, str] = MappingProxyType({})
+FilesState = tuple[tuple[str, int, int], ...]  # as `files_state` tells it
 
 
 class ModelCard(Message):
     """What `GET /v1/models` says about a model."""
 
     name: str
+    created: int = Field(description="unix seconds: when its weights, else `models.toml`, were")
+    owned_by: str = Field(description="embedded, local, the hub's organisation, a server's host")
     kind: ModelKind | None = Field(description="null where its entry does not say")
     revision: str
     sha256: str | None = Field(description="of the weights; null where they are not on this disk")
@@ -85,14 +92,6 @@ class ModelCard(Message):
     fault: str | None = Field(default=None, description="why it cannot be used")
 
 
-@dataclass(frozen=True)
-class FaultyEntry:
-    """An entry that was taken out: the model's name, and why."""
-
-    name: str
-    reason: str
-
-
 @dataclass
 class Catalogue:
     """The configured models. `root`: folder that relative `path:` sources start from.
@@ -104,6 +103,7 @@ class Catalogue:
     root: Path
     faults: tuple[FaultyEntry, ...] = ()
     changed: int = 0  # unix seconds: when the file was
+    files: Mapping[str, FilesState] = field(default_factory=dict)  # of `path:` models, as read
     renew: Callable[[], object] | None = None  # is called before a name is said to be unknown
 
     def entry(self, name: str) -> ModelEntry:
@@ -122,12 +122,15 @@ class Catalogue:
         raise BadInput(f"no model {name!r} is configured; configured: {known}", pointer="/model")
 
     def take(self, newer: Catalogue) -> list[str]:
-        """Become this one; the names of the models that came, went or are configured anew."""
+        """Become this one; the names of the models that came, went, are configured anew or have
+        other files."""
         before, after = self._by_name(), newer._by_name()
+        names = [name for name in {**before, **after} if before.get(name) != after.get(name)]
+        names += [name for name in newer.files if self.files.get(name) != newer.files[name]]
         self.entries, self.faults, self.root = newer.entries, newer.faults, newer.root
-        self.changed = newer.changed
+        self.changed, self.files = newer.changed, newer.files
         self.__dict__.pop("_labels_known", None)  # files may have changed even where names did not
-        return [name for name in {**before, **after} if before.get(name) != after.get(name)]
+        return list(dict.fromkeys(names))
 
     def _by_name(self) -> dict[str, ModelEntry | FaultyEntry]:
         entries: dict[str, ModelEntry | FaultyEntry] = {one.name: one for one in self.entries}
@@ -141,6 +144,8 @@ class Catalogue:
         what the request needs."""
         if not contract.model_kinds:
             return
+        for named_by in contract.writers if request is not None else ():
+            self._demand_writer(request, named_by)
         if (name := name or contract.default_model) is None:
             if contract.model_optional:
                 return
@@ -152,19 +157,41 @@ class Catalogue:
                 f"{contract.name} needs a {needed}; {entry.name} is a {entry.kind}",
                 pointer="/model",
             )
-        if contract.needs is None or request is None:
+        if request is not None:
+            self._demand_abilities(contract, entry, request)
+
+    def _demand_abilities(
+        self, contract: ServiceContract, entry: ModelEntry, request: JobRequest
+    ) -> None:
+        if contract.needs is None:
             return
+        if (prompt := _own_prompt(request)) is not None:
+            _demand_own_prompt(entry, prompt)
         abilities = contract.needs(request)
         if entry.is_served:
             demand_abilities(entry, abilities)
         if "judge" in abilities:
             self._demand_labels(contract, entry, request)
 
+    def _demand_writer(self, request: JobRequest | None, named_by: str) -> None:
+        """Raises BadInput where a field names what writes no text."""
+        if (name := getattr(request, named_by)) is None:
+            return
+        with pointing_to(f"/{named_by}", only=("/model",)):
+            entry = self.entry(name)
+        if entry.kind != "causal":
+            raise BadInput(
+                f"`{named_by}` needs a causal model; {name!r} is a {entry.kind}",
+                pointer=f"/{named_by}",
+            )
+
     def _demand_labels(
         self, contract: ServiceContract, entry: ModelEntry, request: JobRequest
     ) -> None:
         """Of a model whose labels are known; of a causal one without a prompt nobody knows them."""
         known = self._labels_known.get(entry.name)
+        if (prompt := _own_prompt(request)) is not None and prompt.verbalizers:
+            known = tuple(prompt.verbalizers)
         if not contract.labels or known is None:
             return
         fits = contract.fits or (
@@ -207,7 +234,11 @@ class Catalogue:
             and entry.source.startswith("embedded:")
             and entry.kind == "classifier"
         )
-        return contract.work(request, EMBEDDED_READS if embedded else FEWEST_READ)
+        reads = EMBEDDED_READS if embedded else FEWEST_READ
+        works = contract.work(request, reads)
+        if entry is None or not entry.is_served or contract.server_cost is None:
+            return works
+        return (*works, *contract.server_cost(request, reads))
 
     def folder(self, entry: ModelEntry) -> Path | None:
         """Where the weights lie on this disk; None for a source that is elsewhere."""
@@ -261,22 +292,45 @@ class Catalogue:
         note = self.note(entry)
         return entry.commit or (note.revision if note else LOCAL)
 
-    def describe(self) -> list[ModelCard]:
-        """Every model's public card, in the order of the file; those taken out at the end."""
-        return [*map(self._card, self.entries), *map(_card_of_a_fault, self.faults)]
+    def describe(
+        self, loaded: Mapping[str, str] = NOTHING_LOADED, *, hashed: bool = True
+    ) -> list[ModelCard]:
+        """Every model's public card, in the order of the file; those taken out at the end.
 
-    def _card(self, entry: ModelEntry) -> ModelCard:
+        loaded: name → hash of the weights that a worker answers with. Those on this disk may be
+        others by now, and are hashed only where nobody has loaded any, and if `hashed`: it takes
+        as long as reading them.
+        """
+        cards = [
+            self._card(entry, loaded.get(entry.name) or entry.sha256 or self._sha256(entry, hashed))
+            for entry in self.entries
+        ]
+        return [*cards, *(_card_of_a_fault(fault, self.changed) for fault in self.faults)]
+
+    def created(self, entry: ModelEntry) -> int:
+        """Unix seconds: when its weights were written; where they are not here, `models.toml`."""
+        folder = self.folder(entry)
+        if entry.scheme == "hf":
+            folder = hub_folder(entry.location, entry.commit or "")
+        weights = folder.glob("*.safetensors") if folder else ()
+        with suppress(OSError):
+            return max((int(file.stat().st_mtime) for file in weights), default=self.changed)
+        return self.changed
+
+    def _card(self, entry: ModelEntry, sha256: str | None) -> ModelCard:
         card = ModelCard(
             name=entry.name,
+            created=self.created(entry),
+            owned_by=entry.owner,
             kind=entry.kind,
             revision=self.revision(entry),
-            sha256=entry.sha256 or self._sha256(entry),
+            sha256=sha256,
             capabilities=_capabilities(entry),
             labels=None,
             languages=None,
             dtype=SERVER if entry.is_served else entry.dtype,
             device=SERVER if entry.is_served else entry.device,
-            preset=f"{entry.preset}@{preset(entry.preset).version}" if entry.preset else None,
+            preset=versioned(entry.preset),
             licence=entry.licence,
             card=entry.card,
         )
@@ -301,11 +355,28 @@ class Catalogue:
             "activation": mapping.activation,
         }
 
-    def _sha256(self, entry: ModelEntry) -> str | None:
+    def _sha256(self, entry: ModelEntry, hashed: bool) -> str | None:
         folder = self.folder(entry)
         if entry.source == BASE:
             return BASE_SHA256
-        return folder_sha256(folder) if folder else None
+        return folder_sha256(folder) if folder and hashed else None
+
+
+def _own_prompt(request: JobRequest) -> PromptKeys | None:
+    found = getattr(request, "prompt", None)
+    return found if isinstance(found, PromptKeys) else None
+
+
+def _demand_own_prompt(entry: ModelEntry, prompt: PromptKeys) -> None:
+    """Raises BadInput where a request's prompt does not fit the model, or is not allowed."""
+    if entry.kind != "causal":
+        raise BadInput(f"{entry.name!r} is a {entry.kind}: it takes no prompt", pointer="/prompt")
+    if not entry.allow_request_prompt:
+        raise BadInput(NOT_ALLOWED.format(entry.name), pointer="/prompt")
+    try:
+        overridden(entry.prompt, prompt)
+    except ValueError as error:
+        raise BadInput(f"prompt: {first_reason(error)}", pointer="/prompt") from error
 
 
 def _capabilities(entry: ModelEntry) -> tuple[str, ...]:
@@ -314,9 +385,11 @@ def _capabilities(entry: ModelEntry) -> tuple[str, ...]:
     return CAPABILITIES[entry.kind]
 
 
-def _card_of_a_fault(fault: FaultyEntry) -> ModelCard:
+def _card_of_a_fault(fault: FaultyEntry, changed: int) -> ModelCard:
     return ModelCard(
         name=fault.name,
+        created=changed,
+        owned_by=LOCAL,
         kind=None,
         revision=LOCAL,
         sha256=None,
@@ -329,117 +402,10 @@ def _card_of_a_fault(fault: FaultyEntry) -> ModelCard:
     )
 
 
-def files_of(source: str, root: Path) -> Checkpoint | None:
-    """What the files of a `path:` or fetched `hf:` source say. Raises ValueError."""
-    scheme, _, rest = source.partition(":")
-    if scheme == "path":
-        return read_checkpoint(root / rest)
-    if scheme == "hf":
-        repository, _, commit = rest.partition("@")
-        return read_checkpoint(hub_folder(repository, commit))
-    return None
-
-
 def load_catalogue(path: Path) -> Catalogue:
     """Read `models.toml`. Raises ValueError where the file as a whole cannot be understood; what is
     wrong with one entry is in `faults`, with the entry, the key and the reason."""
-    tables, schema = _tables(path)
+    entries, faults = read_entries(path)
     root = path.parent.resolve()
-    entries: list[ModelEntry] = []
-    faults: list[FaultyEntry] = []
-    for place, table in enumerate(tables):
-        named = table.get("name")
-        name = named if isinstance(named, str) and named else f"models.{place}"
-        try:
-            entries.append(_entry(table, schema, root))
-        except ValidationError as error:
-            faults.append(FaultyEntry(name, f"{path.name}: models.{place}.{_reasons(error)}"))
-        except (ValueError, TypeError, AttributeError) as error:  # of shapes that no key has
-            faults.append(FaultyEntry(name, f"{path.name}: models.{place}: {error}"))
-    changed = int(path.stat().st_mtime)
-    return _each_name_once(Catalogue(tuple(entries), root, tuple(faults), changed), path)
-
-
-def _tables(path: Path) -> tuple[list[dict[str, Any]], int]:
-    """The tables of the entries as they stand, and the file's version."""
-    try:
-        written = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ValueError(f"{path}: cannot be read: {error.strerror}") from error
-    except (ValueError, RecursionError) as error:  # TOMLDecodeError; numbers, nesting without end
-        raise ValueError(f"{path}: not TOML: {error}") from error
-    none: list[Any] | None = [] if "schema" in written else None  # a new file has no model yet
-    schema, tables = written.pop("schema", 1), written.pop("models", none)
-    if type(schema) is not int or schema not in SCHEMAS:
-        raise ValueError(f"{path}: schema: must be one of {', '.join(map(str, SCHEMAS))}")
-    if written:
-        raise ValueError(
-            f"{path}: {', '.join(sorted(written))}: only schema and [[models]] stand here"
-        )
-    if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
-        raise ValueError(f"{path}: models: must be tables, each begun with [[models]]")
-    return tables, schema
-
-
-def _entry(table: dict[str, Any], schema: int, root: Path) -> ModelEntry:
-    """One entry. Raises ValidationError and ValueError."""
-    if schema == 1:
-        table = _as_version_2(table)
-    elif isinstance(table.get("labels"), list):
-        raise ValueError("labels: must be a table, label → outputs; `outputs` names the outputs")
-    stated = with_preset(table)
-    if "kind" not in stated and (kind := _kind(stated.get("source"), root)) is not None:
-        stated = {**stated, "kind": kind}
-    return ModelEntry.model_validate(stated)
-
-
-def _as_version_2(table: dict[str, Any]) -> dict[str, Any]:
-    """Every output is a label of its own, named by an array of `labels`; dtype was float32."""
-    known = {"dtype": "float32"} | table
-    labels = known.pop("labels") if isinstance(known.get("labels"), list) else None
-    if known.get("kind") != "classifier":
-        return known
-    known = {"task": "free"} | known
-    return known | {"outputs": labels} if labels else known
-
-
-def _kind(source: Any, root: Path) -> ModelKind | None:
-    """By the source, else by the architecture that its files name."""
-    if not isinstance(source, str):
-        return None
-    if (kind := fixed_kind(source)) is not None:
-        return kind
-    found = files_of(source, root)
-    if found is None or found.kind is None:
-        raise ValueError(
-            "kind: its files do not say: classifier, causal, similarity or cross-encoder"
-        )
-    return found.kind
-
-
-def _each_name_once(catalogue: Catalogue, path: Path) -> Catalogue:
-    """Of entries that share a name none is left: nobody knows which one a request means."""
-    names = Counter(entry.name for entry in catalogue.entries)
-    names.update(fault.name for fault in catalogue.faults)
-    twice = {name: count for name, count in names.items() if count > 1}
-    again = tuple(
-        FaultyEntry(name, f"{path.name}: the model {name!r} is configured {count} times")
-        for name, count in twice.items()
-    )
-    kept = tuple(entry for entry in catalogue.entries if entry.name not in twice)
-    faults = tuple(fault for fault in catalogue.faults if fault.name not in twice)
-    return Catalogue(kept, catalogue.root, (*faults, *again), catalogue.changed)
-
-
-def _reasons(error: ValidationError) -> str:
-    return "; ".join(
-        f"{'.'.join(str(step) for step in found['loc'])}: {_said(found)}"
-        for found in error.errors()
-    )
-
-
-def _said(found: ErrorDetails) -> str:
-    if found["type"] != "extra_forbidden":
-        return found["msg"]
-    alike = get_close_matches(str(found["loc"][-1]), ModelEntry.model_fields, n=1)
-    return "there is no such key" + (f"; did you mean {alike[0]}?" if alike else "")
+    files = {one.name: files_state(root / one.location) for one in entries if one.scheme == "path"}
+    return Catalogue(entries, root, faults, int(path.stat().st_mtime), files)

@@ -127,3 +127,14 @@ def hub_folder(repository: str, commit: str) -> Path:
 def hub_cache() -> Path:
     """The hub client's cache: in one folder for every way to run the service."""
     return settings().models_dir.absolute() / "hub"
+
+
+def files_of(source: str, root: Path) -> Checkpoint | None:
+    """What the files of a `path:` or fetched `hf:` source say. Raises ValueError."""
+    scheme, _, rest = source.partition(":")
+    if scheme == "path":
+        return read_checkpoint(root / rest)
+    if scheme == "hf":
+        repository, _, commit = rest.partition("@")
+        return read_checkpoint(hub_folder(repository, commit))
+    return None

@@ -125,6 +125,8 @@ class ServedClassifier(BehindServer):
         """As the entry's `input` says. Raises BadInput for what the server cannot read."""
         if example.template is not None:
             raise BadInput("a classifier takes no template", pointer="/template")
+        if example.prompt is not None:
+            raise BadInput("a classifier takes no prompt", pointer="/prompt")
         sides = EncoderTexts(self._entry.input).of(example)
         if len(sides) == 1:
             return sides[0].text

@@ -13,7 +13,7 @@ from typing import Annotated
 
 from pydantic import Field, StringConstraints
 
-from shared.contracts import Message
+from shared.contracts import Message, PartExcess
 from shared.models.hashes import file_sha256
 
 EMBEDDED = Path(__file__).parents[2] / "services" / "inference" / "embedded"
@@ -40,6 +40,9 @@ class EmbeddedNote(Message):
     temperature: float = Field(gt=0, description="logits are divided by it")
     base_sha256: Sha256
     adapter_sha256: Sha256
+    on_parts: tuple[PartExcess, ...] = Field(
+        default=(), description="as its card has it; of several labels the one furthest off"
+    )
 
 
 def embedded_adapters() -> list[str]:

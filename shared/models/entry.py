@@ -5,6 +5,7 @@ Source: specs "models" §1.
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Annotated, Literal, Self
 from urllib.parse import urlsplit
@@ -21,6 +22,11 @@ Scheme = Literal["embedded", "hf", "path", "openai", "classify"]
 SERVED: frozenset[Scheme] = frozenset({"openai", "classify"})
 SOURCES = "embedded:NAME, hf:REPO@COMMIT, path:FOLDER, openai:URL or classify:URL"
 Dtype = Literal["auto", "float32", "bfloat16", "float16"]
+# what requests can say: no blanks at the ends, no control characters
+EntryName = Annotated[
+    ModelName,
+    StringConstraints(pattern=r"^[^\s\x00-\x1f\x7f]([^\x00-\x1f\x7f]*[^\s\x00-\x1f\x7f])?$"),
+]
 HeaderValue = Annotated[str, StringConstraints(max_length=2_000)]
 HEADER_NAME = re.compile(r"[A-Za-z0-9_-]+")
 SECRET_HEADERS = frozenset({"authorization", "api-key", "x-api-key", "proxy-authorization"})
@@ -92,7 +98,7 @@ class ServerKeys(Message):
 class ModelEntry(LabelKeys, ServerKeys):
     """One configured model."""
 
-    name: ModelName
+    name: EntryName
     kind: ModelKind
     source: str = Field(description=SOURCES)
     preset: str | None = Field(default=None, description="a named bundle of these keys")
@@ -101,6 +107,10 @@ class ModelEntry(LabelKeys, ServerKeys):
     input: InputTable | None = None
     prompt: PromptTable | None = None
     allow_request_prompt: bool = True
+    reader_model: ModelName | None = Field(
+        default=None,
+        description="the causal model that reads explanations where no rules know their language",
+    )
     mask_text: str | None = Field(default=None, min_length=1, max_length=64)
     languages: tuple[Language, ...] | None = Field(
         default=None, description="BCP 47; `*`: every language; else its card's"
@@ -189,12 +199,17 @@ class ModelEntry(LabelKeys, ServerKeys):
 
     @property
     def owner(self) -> str:
-        """Whose model it is: the hub's organisation, a server's host, `touchstone`, `local`."""
+        """Whose model it is: the hub's organisation, a server's host, `embedded`, `local`."""
         if self.scheme == "hf":
             return self.location.partition("/")[0]
         if self.is_served:
             return urlsplit(self.location).hostname or self.scheme
-        return "touchstone" if self.scheme == "embedded" else "local"
+        return "embedded" if self.scheme == "embedded" else "local"
+
+    @property
+    def idle_seconds(self) -> float:
+        """How long its weights stay unused, where another model needs the room."""
+        return 60 * self.idle_minutes if self.load == "first-use" else math.inf
 
     @property
     def commit(self) -> str | None:

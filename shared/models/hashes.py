@@ -22,6 +22,15 @@ def folder_sha256(folder: Path) -> str | None:
     return hashlib.sha256(lines.encode()).hexdigest()
 
 
+def files_state(folder: Path) -> tuple[tuple[str, int, int], ...]:
+    """(name, bytes, nanoseconds of its last change) of each file of a folder; nothing is read."""
+    try:
+        found = [(file.name, file.stat()) for file in folder.iterdir() if file.is_file()]
+    except OSError:
+        return ()
+    return tuple(sorted((name, state.st_size, state.st_mtime_ns) for name, state in found))
+
+
 def file_sha256(path: Path) -> str:
     """SHA-256 of a file, in hex; read again only when its size or time of change differs."""
     state = path.stat()

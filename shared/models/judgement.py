@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from statistics import fmean, stdev
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
@@ -21,6 +22,7 @@ LOW_MASS, NO_MASS = 0.5, 0.01  # the model would rather say, or says, something 
 ROUNDING = 1e-9  # of a sum of probabilities
 TOO_LONG = "the model's server reads no text that long"  # its own words may repeat the text
 FEWEST_VOTES = 200  # of which a difference between two P is read
+Z_95 = 1.959963984540054
 Share = Annotated[float, Field(ge=0, le=1)]
 
 
@@ -58,6 +60,11 @@ class Judgement(Message):
         ge=1,
         exclude_if=lambda votes: votes is None,
         description="answers that were drawn, where P is their share",
+    )
+    prompt_sha256: str | None = Field(
+        default=None,
+        exclude_if=lambda sha256: sha256 is None,
+        description="of the prompt around an empty text, where the example brought its own",
     )
     read_share: Share = Field(default=1.0, description="of the text; below 1: it was cut")
     unread: Unread | None = None
@@ -141,6 +148,24 @@ def with_mass(
     return Judgement(labels=tuple(labels), probabilities=tuple(row), mass=mass, reading=reading)
 
 
+def averaged(each: Sequence[Judgement], reading: Reading) -> Judgement:
+    """The mean over drawn reasonings; uncertainty: half the mean's 95 % interval. The first one,
+    unread, where none was read."""
+    read = [one for one in each if one.probabilities is not None]
+    if not read:
+        return each[0]
+    rows = [one.demand() for one in read]
+    columns = list(zip(*rows, strict=True))
+    spread = max(map(stdev, columns)) / math.sqrt(len(rows)) if len(rows) > 1 else 0.0
+    return Judgement(
+        labels=read[0].labels,
+        probabilities=tuple(map(fmean, columns)),
+        mass=fmean([one.mass or 0.0 for one in read]),
+        reading=reading,
+        uncertainty=min(1.0, max(Z_95 * spread, *(one.uncertainty for one in read))),
+    )
+
+
 def voted(counts: Mapping[str, int], draws: int) -> Judgement:
     """P as the share of votes; draws: all of them, those that were no label included.
 
@@ -162,7 +187,7 @@ def voted(counts: Mapping[str, int], draws: int) -> Judgement:
     )
 
 
-def half_wilson(share: float, count: int, z: float = 1.959963984540054) -> float:
+def half_wilson(share: float, count: int, z: float = Z_95) -> float:
     """Half the width of a share's 95 % score interval, [0, 0.5]."""
     spread = share * (1 - share) / count + z * z / (4 * count * count)
     return z * math.sqrt(spread) / (1 + z * z / count)

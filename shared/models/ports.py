@@ -22,6 +22,7 @@ from shared.contracts import Message, ModelKind, ModelUse
 from shared.errors import BadInput, Unavailable
 from shared.job_context import check
 from shared.models import calls as op
+from shared.models.abilities import Ability
 from shared.models.calls import (
     AttributionMethod,
     Attributions,
@@ -32,6 +33,8 @@ from shared.models.calls import (
     Rows,
     Sampling,
     Tokens,
+    WordJudgements,
+    WordRows,
 )
 from shared.models.judgement import Judgement
 
@@ -56,6 +59,14 @@ class Judge(Protocol):
     def languages(self) -> tuple[str, ...]:
         """BCP 47 tags of the languages that it was trained on, `*`: all; empty: not stated."""
 
+    @property
+    def abilities(self) -> frozenset[Ability]:
+        """What it can be asked, by its kind and source."""
+
+    @property
+    def mask_text(self) -> str:
+        """What stands for a masked word in rows of words."""
+
     def labels_of(self, example: Example) -> tuple[str, ...]:
         """The labels, in the order of the columns of every answer about this example."""
 
@@ -71,6 +82,10 @@ class Judge(Protocol):
 
     def judge_rows(self, asked: Sequence[Rows]) -> list[Floats]:
         """For each example (R, L) probabilities, one row a variation."""
+
+    def judge_words(self, asked: Sequence[WordRows]) -> list[WordJudgements]:
+        """For each example P of its variations in words, each judged as the string that it is.
+        Deviates from specs "models" §4.1, (R, L) alone: a P that was not read has its reason."""
 
     def attributions(
         self, examples: Sequence[Example], targets: Sequence[str], method: AttributionMethod
@@ -138,6 +153,9 @@ class Models(Protocol):
     def kind(self, name: str) -> ModelKind:
         """What is configured under this name."""
 
+    def reader_of(self, name: str) -> str | None:
+        """The language model that reads explanations beside this one, as its entry says."""
+
     def judge(self, name: str) -> Judge:
         """The model of this name that tells how likely labels are: of kind classifier or causal,
         in this process, behind the queue or behind a server."""
@@ -177,7 +195,7 @@ def perform(operation: Any, models: Models, name: str) -> Any:
 
     Raises BadInput where this kind of model cannot do what is asked.
     """
-    return operation.answer.dump_python(_performed(operation, models, name), mode="json")
+    return operation.answer.as_json(_performed(operation, models, name))
 
 
 def _performed(operation: Message, models: Models, name: str) -> Any:
@@ -188,7 +206,7 @@ def _performed(operation: Message, models: Models, name: str) -> Any:
             return models.similarity(name).similarities(operation.pairs).tolist()
         case op.Generate():
             return tuple(models.writer(name).generate(operation.prompts, operation.sampling))
-        case op.Score():
+        case op.ScoreCompletions():
             return tuple(models.writer(name).score(operation.prompts, operation.completions))
         case op.Probabilities():
             return models.classifier(name).probabilities(operation.texts).tolist()
@@ -207,6 +225,8 @@ def _judged(operation: Message, model: Judge) -> Any:
             return tuple(model.judgements(operation.examples))
         case op.JudgeRows():
             return [rows.tolist() for rows in model.judge_rows(operation.asked)]
+        case op.JudgeWords():
+            return tuple(model.judge_words(operation.asked))
         case op.Attribute():
             answered = model.attributions(operation.examples, operation.targets, operation.method)
             return tuple(answered)
@@ -221,7 +241,13 @@ def describe(models: Models, name: str) -> op.Description:
         return op.Description(kind=kind, use=use, labels=(), languages=())
     model = models.judge(name)
     labels = models.classifier(name).labels if kind == "classifier" else _of_prompt(model)
-    return op.Description(kind=kind, use=model.use, labels=labels, languages=model.languages)
+    return op.Description(
+        kind=kind,
+        use=model.use,
+        labels=labels,
+        languages=model.languages,
+        mask_text=model.mask_text,
+    )
 
 
 def _of_prompt(model: Judge) -> tuple[str, ...]:

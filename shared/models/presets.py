@@ -45,6 +45,11 @@ def preset(name: str) -> Preset:
     return Preset.model_validate(tomllib.loads((PRESETS / f"{name}.toml").read_text("utf-8")))
 
 
+def versioned(name: str | None) -> str | None:
+    """name@version."""
+    return name and f"{name}@{preset(name).version}"
+
+
 def with_preset(stated: dict[str, Any]) -> dict[str, Any]:
     """An entry's keys over those of the preset that it names. Raises ValueError."""
     name = stated.get("preset")

@@ -11,20 +11,35 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, Self
+from pathlib import Path
+from typing import Annotated, Any, Literal, Protocol, Self
 
-from pydantic import Field, StringConstraints, field_validator, model_validator
+from pydantic import (
+    Field,
+    StringConstraints,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
-from shared.contracts import Message
+from shared.contracts import MAX_TEXT, Message
 from shared.errors import BadInput
-from shared.models.calls import Example
 from shared.models.labels import Task
+from shared.work import words_of
 
 Template = Annotated[str, StringConstraints(min_length=1, max_length=50_000)]
 Verbalizer = Annotated[str, StringConstraints(min_length=1, max_length=200)]
 LabelName = Annotated[str, StringConstraints(min_length=1, max_length=64)]
 PLACEHOLDERS = ("text", "premise", "hypothesis", "policy", "labels", "language")
 FROM_USERS = frozenset({"text", "premise", "hypothesis"})
+NOT_ALLOWED = "the entry of {!r} allows no prompt of a request (allow_request_prompt)"
+# where a metric is refused for its judge, and not for a prompt that its request brought
+OF_THE_MODEL = (None, "/model", "/template", "/template/verbalizers", "/text", "/text_pair")
+NO_VARIABLES = {  # what else Transformers' `apply_chat_template` takes
+    "add_generation_prompt", "chat_template", "continue_final_message", "conversation",
+    "max_length", "messages", "padding", "return_assistant_tokens_mask", "return_dict",
+    "return_tensors", "tokenize", "tokenizer_kwargs", "truncation",
+}  # fmt: skip
 _FIELD = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
 
 _ANSWER = "Answer with one of: {labels}.\nAnswer:"
@@ -92,16 +107,33 @@ def placeholders(template: str | None) -> frozenset[str]:
     return frozenset(piece.inserted for piece in pieces(template or "") if piece.inserted)
 
 
-class PromptTable(Message):
-    """How the model is asked, and which strings stand for which label."""
+class Shot(Message):
+    """An example that is shown before the question: a text, or a pair, and its label."""
+
+    text: str | None = Field(default=None, max_length=MAX_TEXT)
+    premise: str | None = Field(default=None, max_length=MAX_TEXT)
+    hypothesis: str | None = Field(default=None, max_length=MAX_TEXT)
+    label: LabelName
+
+    @property
+    def values(self) -> dict[str, str]:
+        """Placeholder → what stands in its place."""
+        named = {"text": self.text, "premise": self.premise, "hypothesis": self.hypothesis}
+        return {name: value for name, value in named.items() if value is not None}
+
+
+class PromptKeys(Message):
+    """How a model is asked, and which strings stand for which label: as a request may say, too."""
 
     style: Literal["chat", "raw"] | None = Field(
         default=None, description="`chat` if there is a chat template; `raw`: `user` is all"
     )
     system: Template | None = None
     policy: Template | None = Field(default=None, description="what `{policy}` stands for")
-    policy_file: str | None = Field(default=None, min_length=1, description="beside the file")
     user: Template | None = Field(default=None, description="else the task's own question")
+    after: Template | None = Field(
+        default=None, description="a further turn of the user, after the text's (Granite Guardian)"
+    )
     answer_prefix: str = Field(
         default="", max_length=1_000, description="what the model writes before its label"
     )
@@ -117,11 +149,15 @@ class PromptTable(Message):
     )
     reasoning_tokens: int = Field(default=512, ge=1, le=32_768)
     draws: int = Field(default=1, ge=1, le=64, description="of the reasoning; P is their mean")
-    shots: str | None = Field(
-        default=None, min_length=1, description="JSON Lines of `text` and `label`, beside the file"
-    )
 
-    @field_validator("system", "policy", "user")
+    @field_validator("template_kwargs")
+    @classmethod
+    def _are_the_templates_own(cls, given: dict[str, Any]) -> dict[str, Any]:
+        if strange := sorted(given.keys() & NO_VARIABLES):
+            raise ValueError(f"{strange[0]} is no variable of a chat template")
+        return given
+
+    @field_validator("system", "policy", "user", "after")
     @classmethod
     def _placeholders_are_known(cls, template: str | None) -> str | None:
         if template is not None:
@@ -129,27 +165,17 @@ class PromptTable(Message):
         return template
 
     @model_validator(mode="after")
-    def _policy_is_given_once(self) -> Self:
-        if self.policy is not None and self.policy_file is not None:
-            raise ValueError("`policy` and `policy_file`: give one of the two")
+    def _parts_fit(self) -> Self:
         if "policy" in placeholders(self.policy):
             raise ValueError("`policy` cannot hold {policy}")
-        asked = placeholders(self.user) | placeholders(self.system)
-        if "policy" in asked and self.policy is None and self.policy_file is None:
-            raise ValueError("{policy} is used, and neither `policy` nor `policy_file` is given")
-        return self
-
-    @model_validator(mode="after")
-    def _parts_fit(self) -> Self:
-        for name, template in (("system", self.system), ("policy", self.policy)):
+        own = {"system": self.system, "policy": self.policy, "after": self.after}
+        for name, template in own.items():
             if held := sorted(placeholders(template) & FROM_USERS):
                 raise ValueError(f"`{name}` must not hold {{{held[0]}}}: users' text is for `user`")
         if self.user is not None and not placeholders(self.user) & FROM_USERS:
             raise ValueError("`user` must hold {text}, or {premise} and {hypothesis}")
-        if self.style == "raw" and self.system is not None:
-            raise ValueError("style `raw` has no `system`: `user` is the whole prompt")
-        if self.draws > 1 and self.thinking == "off":
-            raise ValueError("`draws` needs thinking = 'before': else every draw is the same")
+        if self.style == "raw" and (self.system or self.after):
+            raise ValueError("style `raw` has no `system` and no `after`: `user` is all of it")
         return self
 
     @model_validator(mode="after")
@@ -157,6 +183,82 @@ class PromptTable(Message):
         if clash := next(clashes(self.verbalizers or {}), None):
             raise ValueError(f"label-tokens-clash: {clash}")
         return self
+
+
+class PromptTable(PromptKeys):
+    """`[models.prompt]` of an entry."""
+
+    policy_file: str | None = Field(default=None, min_length=1, description="beside the file")
+    shots: (
+        Annotated[str, Field(min_length=1)] | Annotated[tuple[Shot, ...], Field(max_length=64)]
+    ) = Field(
+        default=(),
+        description="JSON Lines of `text` and `label` beside the file; shown before the question",
+    )
+
+    @model_validator(mode="after")
+    def _whole(self) -> Self:
+        if self.policy is not None and self.policy_file is not None:
+            raise ValueError("`policy` and `policy_file`: give one of the two")
+        asked = placeholders(self.user) | placeholders(self.system) | placeholders(self.after)
+        if "policy" in asked and self.policy is None and self.policy_file is None:
+            raise ValueError("{policy} is used, and neither `policy` nor `policy_file` is given")
+        if self.draws > 1 and self.thinking == "off":
+            raise ValueError("`draws` needs thinking = 'before': else every draw is the same")
+        return self
+
+
+def with_files(stated: dict[str, Any], root: Path) -> dict[str, Any]:
+    """The keys of a table with the content of the files that they name, beside `models.toml`: what
+    they hold is then part of the entry. Raises ValueError."""
+    found = dict(stated)
+    if isinstance(file := stated.get("policy_file"), str) and "policy" not in stated:
+        found["policy"] = _content(root, "policy_file", file)
+        del found["policy_file"]
+    if isinstance(file := stated.get("shots"), str):
+        lines = enumerate(_content(root, "shots", file).splitlines(), 1)
+        found["shots"] = tuple(_shot(file, number, line) for number, line in lines if line.strip())
+    return found
+
+
+def _content(root: Path, key: str, file: str) -> str:
+    try:
+        return (root / file).read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ValueError(f"prompt.{key}: {file} cannot be read: {error}") from error
+
+
+def _shot(file: str, number: int, line: str) -> Shot:
+    try:
+        return Shot.model_validate_json(line)
+    except ValidationError as error:
+        reason = error.errors()[0]
+        place = ".".join(map(str, reason["loc"]))
+        raise ValueError(f"prompt.shots: {file}, line {number}: {place} {reason['msg']}") from None
+
+
+def overridden(table: PromptTable | None, asked: PromptKeys | None) -> PromptTable | None:
+    """A model's own table with what a request says in its place. Raises ValueError."""
+    if asked is None:
+        return table
+    own = table.model_dump(exclude_unset=True) if table else {}
+    if "policy" in asked.model_fields_set:
+        own.pop("policy_file", None)
+    return PromptTable.model_validate(own | asked.model_dump(exclude_unset=True))
+
+
+def prompt_tokens(prompt: PromptKeys) -> int:
+    """At most so many, of its words and of what the model may write before its label."""
+    parts = (prompt.system, prompt.policy, prompt.user, prompt.after)
+    written = prompt.draws * prompt.reasoning_tokens if prompt.thinking == "before" else 0
+    return max(1, sum(words_of(part or "") for part in parts) + written)
+
+
+def first_reason(error: ValueError) -> str:
+    """In a line, without what was sent."""
+    if isinstance(error, ValidationError):
+        return str(error.errors()[0]["msg"]).removeprefix("Value error, ")
+    return str(error)
 
 
 def clashes(verbalizers: Mapping[str, tuple[str, ...]]) -> Iterator[str]:
@@ -173,7 +275,7 @@ def clashes(verbalizers: Mapping[str, tuple[str, ...]]) -> Iterator[str]:
 class PromptTurn:
     """One turn of a prompt: all of it but what users send."""
 
-    role: Literal["system", "user"]
+    role: Literal["system", "user", "assistant"]
     pieces: tuple[Piece, ...]
 
     def written(self, texts: Mapping[str, str]) -> str:
@@ -182,17 +284,50 @@ class PromptTurn:
 
 
 def prompt_turns(table: PromptTable, task: Task) -> tuple[PromptTurn, ...]:
-    """What is said to the model, `user` last; of style `raw` only that. `{labels}` are the strings
-    that it may write, the first of each label. Raises ValueError for what nothing is known of."""
+    """What is said to the model: `system`, each shot with its answer, `user` last. `{labels}` are
+    the strings that it may write, the first of each label. Raises ValueError for what nothing is
+    known of."""
     if table.policy_file is not None:
-        raise ValueError("prompt.policy_file: only models in process read it; write `policy`")
+        raise ValueError("prompt.policy_file: it was not read; write `policy`")
     values = {"labels": ", ".join(own[0].strip() for own in (table.verbalizers or {}).values())}
     if table.policy is not None:
         values["policy"] = "".join(piece.text for piece in filled(table.policy, values))
-    user = PromptTurn("user", filled(table.user or QUESTIONS[task], values))
-    if table.system is None:
-        return (user,)
-    return PromptTurn("system", filled(table.system, values)), user
+    asked = table.user or QUESTIONS[task]
+    shown = [turn for shot in _shots(table) for turn in _shown(table, asked, values, shot)]
+    system = [PromptTurn("system", filled(table.system, values))] if table.system else []
+    after = [PromptTurn("user", filled(table.after, values))] if table.after else []
+    return (*system, *shown, PromptTurn("user", filled(asked, values)), *after)
+
+
+def _shots(table: PromptTable) -> tuple[Shot, ...]:
+    if isinstance(table.shots, str):
+        raise ValueError("prompt.shots: the file was not read")
+    return table.shots
+
+
+def _shown(
+    table: PromptTable, asked: str, values: Mapping[str, str], shot: Shot
+) -> Iterator[PromptTurn]:
+    """A shot as turns. Raises ValueError where its label or its text does not fit."""
+    words = (table.verbalizers or {}).get(shot.label)
+    if words is None:
+        known = ", ".join(table.verbalizers or ())
+        raise ValueError(f"prompt.shots: {shot.label!r} is no label of this model: {known}")
+    if missing := sorted(placeholders(asked) & FROM_USERS - shot.values.keys()):
+        raise ValueError(f"prompt.shots: one has no {missing[0]!r}")
+    # the operator's own words, each piece: no place for a user's text is left in it
+    told = "".join(piece.text for piece in filled(asked, {**values, **shot.values}))
+    yield PromptTurn("user", (Piece(told),))
+    if table.after:
+        yield PromptTurn("user", filled(table.after, values))
+    yield PromptTurn("assistant", (Piece(table.answer_prefix + words[0]),))
+
+
+def raw_text(turns: Sequence[PromptTurn], texts: Mapping[str, str]) -> str:
+    """The turns as one string, for models without a chat: an empty line after each answer."""
+    return "".join(
+        turn.written(texts) + ("\n\n" if turn.role == "assistant" else "") for turn in turns
+    )
 
 
 def asked_for(turns: Sequence[PromptTurn]) -> frozenset[str]:
@@ -201,7 +336,17 @@ def asked_for(turns: Sequence[PromptTurn]) -> frozenset[str]:
     return frozenset(name for name in inserted if name)
 
 
-def sent_texts(example: Example, asked: Collection[str]) -> dict[str, str]:
+class SentTexts(Protocol):
+    """What a user sent to be judged: `shared.models.calls.Example`."""
+
+    @property
+    def text(self) -> str: ...
+
+    @property
+    def text_pair(self) -> str | None: ...
+
+
+def sent_texts(example: SentTexts, asked: Collection[str]) -> dict[str, str]:
     """Placeholder → what the user sent for it. Raises BadInput for a pair where the prompt asks
     about one text, and the other way round."""
     values = {"text": example.text}

@@ -19,7 +19,7 @@ from typing import Any, Literal
 import numpy as np
 import redis
 from kombu.exceptions import OperationalError
-from pydantic import Field, TypeAdapter, ValidationError
+from pydantic import Field, ValidationError
 from redis.exceptions import RedisError
 
 from shared import telemetry
@@ -37,6 +37,7 @@ from shared.errors import (
 )
 from shared.job_context import SLICE_SECONDS, JobContext, computing, current, pause, waiting
 from shared.models import calls as op
+from shared.models.abilities import Ability, abilities
 from shared.models.availability import ModelStates
 from shared.models.calls import (
     AttributionMethod,
@@ -49,6 +50,8 @@ from shared.models.calls import (
     Rows,
     Sampling,
     Tokens,
+    WordJudgements,
+    WordRows,
 )
 from shared.models.catalogue import Catalogue
 from shared.models.classification import served_classifier
@@ -66,7 +69,7 @@ from shared.models.ports import (
     perform,
 )
 from shared.queue import SOCKET_SECONDS, app, batch_queue
-from shared.redis_client import client
+from shared.redis_client import LEAST_WAIT_SECONDS, client
 from shared.settings import settings
 from shared.telemetry import carried, continued
 from shared.worker.batch_queues import stopping
@@ -77,7 +80,6 @@ SENDINGS = 3
 LONGEST_BLOCK_SECONDS = 3_600
 NOTICE_SECONDS = 0.5
 REPLY_SECONDS = 300  # an answer that nobody takes is forgotten
-LEAST_SECONDS = 0.01  # of a wait: Redis takes one of less than a millisecond for "for ever"
 ASK_SECONDS = 1.0
 SEND_PAUSE_SECONDS = 1.0  # before a broker that took no answer is tried again
 
@@ -183,8 +185,7 @@ def ask(service: ModelService, model: str, operation: Any) -> Any:
         raise Unavailable(f"the reply of {model!r} cannot be read: {error}") from None
     if reply.refusal is not None:
         raise _error(reply.refusal, model)
-    answer: TypeAdapter[Any] = type(operation).answer
-    return answer.validate_python(reply.answer)
+    return type(operation).answer.validated(reply.answer)
 
 
 def _error(refusal: RemoteRefusal, model: str) -> ScoringError:
@@ -241,7 +242,7 @@ def _waited(call: RemoteCall, seconds: float) -> bytes | None:
     with waiting() as still_wanted:
         while (left := until - time.monotonic()) > 0:
             still_wanted()
-            wait = max(LEAST_SECONDS, min(SLICE_SECONDS, left))
+            wait = max(LEAST_WAIT_SECONDS, min(SLICE_SECONDS, left))
             found = replies().blpop([reply_list(call.id)], timeout=wait)
             if found is not None:
                 return found[1]  # type: ignore[return-value]  # not decoded
@@ -389,10 +390,20 @@ class RemoteJudge(RemoteModel):
         """BCP 47 tags of the languages that it was trained on, `*`: all; empty: not stated."""
         return self._description.languages
 
+    @property
+    def abilities(self) -> frozenset[Ability]:
+        return frozenset(abilities(self._entry))
+
+    @property
+    def mask_text(self) -> str:
+        return self._description.mask_text
+
     def labels_of(self, example: Example) -> tuple[str, ...]:
         """The labels, in the order of the columns of every answer about this example."""
         if example.template is not None:
             return tuple(example.template.verbalizers)
+        if example.prompt is not None and example.prompt.verbalizers is not None:
+            return tuple(example.prompt.verbalizers)
         return self._description.labels
 
     def tokens(self, examples: Sequence[Example]) -> list[Tokens]:
@@ -415,6 +426,9 @@ class RemoteJudge(RemoteModel):
             np.array(rows, dtype=np.float64).reshape(len(rows), width)
             for rows, width in zip(answers, widths, strict=True)
         ]
+
+    def judge_words(self, asked: Sequence[WordRows]) -> list[WordJudgements]:
+        return list(self._ask(op.JudgeWords(asked=tuple(asked)))) if asked else []
 
     def attributions(
         self, examples: Sequence[Example], targets: Sequence[str], method: AttributionMethod
@@ -451,7 +465,9 @@ class RemoteLanguageModel(RemoteJudge):
     def score(self, prompts: Sequence[Prompt], completions: Sequence[str]) -> list[Completion]:
         if not prompts:
             return []
-        return list(self._ask(op.Score(prompts=tuple(prompts), completions=tuple(completions))))
+        return list(
+            self._ask(op.ScoreCompletions(prompts=tuple(prompts), completions=tuple(completions)))
+        )
 
 
 class RemoteSimilarity(RemoteModel):
@@ -481,6 +497,10 @@ class QueueModels:
 
     def kind(self, name: str) -> ModelKind:
         return self._catalogue.entry(name).kind
+
+    def reader_of(self, name: str) -> str | None:
+        """The language model that reads explanations beside this one, as its entry says."""
+        return self._catalogue.entry(name).reader_model
 
     def judge(self, name: str) -> Judge:
         return self.language_model(name) if self.kind(name) == "causal" else self.classifier(name)

@@ -229,16 +229,19 @@ def _labels(entry: ModelEntry) -> tuple[str, ...]:
 
 
 def _judged_metrics(labels: Sequence[str], told: Judgement, votes: int = 0) -> dict[str, str]:
-    """Which metrics its judgements serve. ICE asks for rows of tokens, which no server shows."""
+    """Which metrics its judgements serve. No server shows tokens: ICE's rows are of words."""
     unread = told.unread.code if told.unread else None
-    found = {"ICE": "no (shows no tokens)"}
+    coarse = told.reading == "votes" and votes < FEWEST_VOTES
+    found = {"ICE": f"no P (votes < {FEWEST_VOTES})" if coarse else "words"}
+    if unread is not None:
+        found["ICE"] = f"no ({unread})"
     for metric, needed in JUDGED.items():
         missing = [label for label in needed if label not in labels]
         if unread is not None:
             found[metric] = f"no ({unread})"
         elif missing:
             found[metric] = f"no (tells no {missing[0]})"
-        elif told.reading == "votes" and votes < FEWEST_VOTES:
+        elif coarse:
             found[metric] = f"no P (votes < {FEWEST_VOTES})"
         else:
             found[metric] = "yes"

@@ -1,5 +1,6 @@
 """The wire to one model server: pooled connections, bounded requests, retries, its refusals.
 
+Paced: by the entry's `requests_per_minute`, for all workers together (`server_pace`).
 Sent again: a connection that fails, 429 and 5xx, after what `Retry-After` says or a growing pause.
 Not sent again: every other 4xx, a quota or credit that is used up, and a request that the server
 took but did not answer in time: it works on it, and a second one would double its load. Redirects
@@ -33,6 +34,7 @@ from tenacity import (
 from shared.errors import BadInput, ScoringError, TextTooLong, Unavailable
 from shared.job_context import awaited, check, pause
 from shared.models.entry import ModelEntry
+from shared.models.server_pace import ServerPace
 from shared.settings import secret, settings
 
 LONGEST_PAUSE = 60.0  # seconds, whatever Retry-After says
@@ -142,6 +144,7 @@ class Connection:
         self._address = Address.of(entry)
         self._root = self._address.base.removesuffix("/v1")
         self._attempts = chosen.openai_attempts
+        self._pace = ServerPace(entry)
         stated = entry.model_fields_set
         seconds = entry.timeout_seconds if "timeout_seconds" in stated else chosen.openai_seconds
         at_once = (
@@ -197,6 +200,7 @@ class Connection:
 
     def _once(self, method: str, url: str, body: Json | None) -> Any:
         check()
+        self._pace.wait()
         headers, query = self._address.sent_headers(), self._address.sent_query()
         try:
             response = self._client.request(method, url, json=body, headers=headers, params=query)

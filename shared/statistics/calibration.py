@@ -123,23 +123,75 @@ def l2_debiased(bins: Integers, predicted: Floats, labels: Floats) -> float:
 def excess_interval(
     predicted: Floats, labels: Floats, keys: list[str] | None, how: Resampling
 ) -> tuple[float, float] | None:
-    """Percentile ends of `excess` over resampled clusters, each with a floor of its own."""
-    _check(predicted, labels)
-    order, codes = in_order(np.stack([predicted, labels], axis=1), keys)
+    """Percentile ends of `excess` over resampled clusters, each with a floor of its own, less the
+    resamples' bias: they hold the noise of the sample beside their own, and an error only grows.
+    """
+    found = _resampled_excess([predicted], labels, keys, how)
+    if found is None:
+        return None
+    value = calibration(predicted, labels, how.seed).excess
+    low, high = np.quantile(_centred(found[:, 0], value), [how.tail, 1 - how.tail])
+    return float(low), float(high)
+
+
+@dataclass(frozen=True)
+class ExcessChange:
+    """How far one forecast's `excess` lies above another's, paired over clusters."""
+
+    value: float  # excess(first) - excess(second), [-2, 2]
+    low: float | None  # ends as those of `excess_interval`; None for a single cluster
+    high: float | None
+    p_value: float | None  # (0, 1], that it is 0: twice the share of resamples beyond it, with +1
+
+
+def excess_change(
+    first: Floats, second: Floats, labels: Floats, keys: list[str] | None, how: Resampling
+) -> ExcessChange:
+    """Two (n,) forecasts of the same (n,) labels, by the same resamples and the same generator."""
+    values = [calibration(one, labels, how.seed).excess for one in (first, second)]
+    found = _resampled_excess([first, second], labels, keys, how)
+    value = values[0] - values[1]
+    if found is None:
+        return ExcessChange(value, None, None, None)
+    changes = _centred(found[:, 0] - found[:, 1], value)
+    low, high = np.quantile(changes, [how.tail, 1 - how.tail])
+    beyond = min(np.count_nonzero(changes <= 0), np.count_nonzero(changes >= 0))
+    p = min(1.0, 2 * (1 + int(beyond)) / (1 + changes.size))
+    return ExcessChange(value, float(low), float(high), p)
+
+
+def _resampled_excess(
+    forecasts: list[Floats], labels: Floats, keys: list[str] | None, how: Resampling
+) -> Floats | None:
+    """(resamples, forecasts) over clusters drawn with replacement; None for a single one."""
+    for predicted in forecasts:
+        _check(predicted, labels)
+    order, codes = in_order(np.stack([*forecasts, labels], axis=1), keys)
     groups = int(codes[-1]) + 1
     if groups < 2:
         return None
     members = np.split(order, np.flatnonzero(np.diff(codes)) + 1)
-    random = generator(how.seed, "floors", groups)
     found = []
-    for places in how.drawn("excess", groups):
-        for drawn in places.tolist():
+    for block, places in enumerate(how.drawn("excess", groups)):
+        for number, drawn in enumerate(places.tolist()):
             rows = np.concatenate([members[group] for group in drawn])
-            own, bins = predicted[rows], equal_width(predicted[rows])
-            floor = floor_draws(own, bins, INNER_DRAWS, random).mean()
-            found.append(binned_error(bins, labels[rows] - own) - floor)
-    low, high = np.quantile(found, [how.tail, 1 - how.tail])
-    return float(low), float(high)
+            key = ("floors", groups, block, number)  # the same for each forecast
+            own = labels[rows]
+            found.append(
+                [_inner_excess(p[rows], own, generator(how.seed, *key)) for p in forecasts]
+            )
+    return np.array(found)
+
+
+def _centred(resampled: Floats, value: float) -> Floats:
+    """Around the estimate instead of their own mean."""
+    return resampled - (resampled.mean() - value)
+
+
+def _inner_excess(predicted: Floats, labels: Floats, random: np.random.Generator) -> float:
+    bins = equal_width(predicted)
+    floor = floor_draws(predicted, bins, INNER_DRAWS, random).mean()
+    return binned_error(bins, labels - predicted) - float(floor)
 
 
 def reliability_table(predicted: Floats, labels: Floats) -> tuple[Bin, ...]:

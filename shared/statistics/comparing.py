@@ -165,6 +165,16 @@ def paired(
     )
 
 
+def wilcoxon_p(rows: Clustered) -> float | None:
+    """Two-sided p, (0, 1], of the signed ranks of the clusters' means; zeros are left out.
+
+    Source: Wilcoxon (1945), Biometrics Bulletin 1. None where no cluster differs from 0.
+    """
+    means = rows.sums() / rows.sizes
+    differing = means[means != 0]
+    return float(stats.wilcoxon(differing).pvalue) if differing.size else None
+
+
 def omnibus_z(win_rates: Floats, draws: Sequence[int]) -> float | None:
     """Is any of these explanations better or worse than random? (mean - 1/2) / sd, if all were.
 

@@ -9,6 +9,7 @@ Theory. Pure functions.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -132,13 +133,47 @@ def _main_effect(
     return (squares[(name,)] - interactions) / others
 
 
+def jackknife_ends(
+    values: Floats, of: Callable[[Floats], float | None], confidence: float = 0.95
+) -> tuple[float, float] | None:
+    """Ends for `of(values)` by leaving out each first index, the texts, once; Student's t.
+
+    Source: Tukey (1958); Efron & Tibshirani (1993), An Introduction to the Bootstrap, chapter 11.
+    None for fewer than three texts, and where a value is undefined.
+    """
+    count = len(values)
+    whole = of(values)
+    if count < 3 or whole is None:
+        return None
+    left = [of(np.delete(values, place, axis=0)) for place in range(count)]
+    known = np.array([one for one in left if one is not None])
+    if known.size < count:
+        return None
+    error = math.sqrt((count - 1) / count * float(np.sum((known - known.mean()) ** 2)))
+    half = float(stats.t.isf((1 - confidence) / 2, count - 1)) * error
+    return whole - half, whole + half
+
+
 @dataclass(frozen=True)
 class Variances:
-    """Of the paired difference of two systems, squared units."""
+    """Of the paired difference of two systems, squared units.
+
+    text: of one text under one adapter, so that what both do together is in it.
+    """
 
     adapter: float
     text: float
     seed: float
+
+    @classmethod
+    def of(cls, found: Components) -> Variances:
+        """Of a difference that is averaged over the design's operators."""
+        by, operators = found.variances, found.levels["operator"]
+        return cls(
+            adapter=by["adapter"] + by["adapter:operator"] / operators,
+            text=by["text"] + by["text:adapter"] + by["text:operator"] / operators,
+            seed=by["residual"] / operators,
+        )
 
 
 def survival_expected(difference: float, variances: Variances, texts: int, seeds: int) -> float:

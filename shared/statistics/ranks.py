@@ -55,6 +55,12 @@ def p_value(observed: float, null: Floats, tie: float = TIE) -> float | None:
     return float((1 + np.count_nonzero(null >= observed - tie)) / (1 + null.size))
 
 
+def reaching(observed: float, null: Floats, tie: float = TIE) -> NDArray[np.bool_]:
+    """(M,) whether each of the null is at least the observed score; ties are."""
+    _finite(observed, null)
+    return np.asarray(null >= observed - tie)
+
+
 def p_anti(observed: float, null: Floats, tie: float = TIE) -> float | None:
     """The other side: P(null <= observed) with the +1."""
     return p_value(-observed, -null, tie)

@@ -27,7 +27,8 @@ from sqlalchemy import Connection
 from tenacity import retry, retry_if_exception_type, stop_after_delay, wait_random_exponential
 
 from shared import telemetry
-from shared.contracts import JobRequest, Message
+from shared.contracts import JobRequest, Message, Report
+from shared.encryption import text_key
 from shared.errors import (
     BadInput,
     DeadlineExceeded,
@@ -45,7 +46,7 @@ from shared.ledger.private_requests import demand_readable
 from shared.ledger.turns import ClaimOrder, MetricQueue
 from shared.problems import attempts_exhausted, internal, problem, ran_too_long, validation_problem
 from shared.redaction import screened, without_text
-from shared.service_contract import ServiceContract
+from shared.service_contract import MetricContract, ServiceContract
 from shared.settings import settings
 from shared.worker.batch_queues import Tenants, TenantShares
 from shared.worker.watchdog import Interrupted, watchdog
@@ -274,7 +275,7 @@ def ending(contract: ServiceContract, score: Callable[[Any], Message], claim: Cl
         settings().work_limit.check(
             contract.work(request)
         )  # of another version, or by another limit
-        return Success(_kept(score(request), request))
+        return Success(_kept(_with_text_key(score(request), contract, request), request))
     except JobCancelled:
         return Abandoned()
     except DeadlineExceeded:
@@ -299,6 +300,16 @@ def too_late(claim: Claim) -> Failure:
     """It ran past its deadline; another attempt would take as long."""
     logger.warning("job.too_late", job=claim.job_id, attempt=claim.attempt)
     return Failure(ran_too_long(settings().max_run_seconds))
+
+
+def _with_text_key(report: Message, contract: ServiceContract, request: JobRequest) -> Message:
+    """The report with what tells its text from others, since that may be gone by and by."""
+    if not isinstance(contract, MetricContract) or not isinstance(report, Report):
+        return report
+    judged = contract.judged_text(request)
+    key = None if judged is None else text_key(judged, settings())
+    origin = report.provenance.model_copy(update={"text_key": key})
+    return report.model_copy(update={"provenance": origin})
 
 
 def _kept(report: Message, request: JobRequest) -> dict[str, Any]:

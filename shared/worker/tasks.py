@@ -15,7 +15,8 @@ from typing import Any
 from pydantic import ValidationError
 
 from shared import telemetry
-from shared.contracts import BatchReport, BatchReportRequest, Scored
+from shared.contracts import Against, BatchReport, BatchReportRequest, Scored
+from shared.errors import BadInput
 from shared.estimates import BatchStatistics
 from shared.job_context import checking
 from shared.ledger import batch_lines
@@ -27,6 +28,7 @@ from shared.queue import AGAIN, app, is_batch, task_name
 from shared.service_contract import BatchReportContract, MetricContract, ServiceContract
 from shared.settings import settings
 from shared.statistics.clusters import without_repeats
+from shared.system_comparison import SystemResults
 from shared.telemetry import continued
 from shared.worker.job import MessageDelivery, Score, carry
 
@@ -80,15 +82,49 @@ def _batch_reports_of(metric: Metric[Any, Any, Any, Any]) -> Score:
 
     def report(request: BatchReportRequest) -> BatchReport:
         rows, left_out = gathered(batch, contract, request)
-        settings().work_limit.check(batch.work_over(request, len(rows)))
+        others, also_left_out = _others(batch, contract, request)
+        settings().work_limit.check(batch.work_over(request, len(rows) + len(others)))
+        require_one_version(rows, request)
         own, duplicates = distinct(rows)
         made = metric.summarize(own, BatchStatistics(contract, own, request))
-        found = {"left_out": dict(sorted(left_out.items())), "duplicates": duplicates}
+        found: dict[str, Any] = {
+            "left_out": dict(sorted(left_out.items())),
+            "duplicates": duplicates,
+            "corrected": batch.corrections,
+        }
         if duplicates:
             found["warnings"] = (*made.warnings, repeated(duplicates))
+        if request.against is not None:
+            both = BatchStatistics(contract, (*rows, *others), request)
+            compared = SystemResults(both, rows, others).comparison(request.against)
+            found["comparison"] = compared.model_copy(update={"left_out": also_left_out})
         return made.model_copy(update=found)
 
     return report
+
+
+def _others(
+    batch: BatchReportContract, metric: MetricContract, request: BatchReportRequest
+) -> tuple[list[Scored[Any, Any]], dict[str, int]]:
+    """The results of `against`, and how many others there are of each status."""
+    if request.against is None:
+        return [], {}
+    try:
+        rows, left_out = gathered(batch, metric, request.against)
+    except BadInput as error:
+        raise BadInput(error.detail, pointer=f"/against{error.pointer or ''}") from error
+    return rows, dict(sorted(left_out.items()))
+
+
+def require_one_version(rows: Sequence[Scored[Any, Any]], request: BatchReportRequest) -> None:
+    """Raises BadInput for results of several versions of the metric, unless `mixed` allows it."""
+    versions = sorted({row.report.provenance.metric_version for row in rows})
+    if len(versions) > 1 and not request.mixed:
+        raise BadInput(
+            f"these are results of several versions of the metric, {', '.join(versions)}: score "
+            "the older ones again, or send `mixed: true` to sum them up all the same",
+            pointer="/mixed",
+        )
 
 
 def distinct(rows: Sequence[Scored[Any, Any]]) -> tuple[list[Scored[Any, Any]], int]:
@@ -109,7 +145,7 @@ def repeated(count: int) -> str:
 
 
 def gathered(
-    batch: BatchReportContract, metric: MetricContract, request: BatchReportRequest
+    batch: BatchReportContract, metric: MetricContract, request: BatchReportRequest | Against
 ) -> tuple[list[Scored[Any, Any]], Counter[str]]:
     """The succeeded results that are asked for, and how many others there are of each status."""
     with transaction(ledger()) as connection:

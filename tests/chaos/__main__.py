@@ -12,6 +12,8 @@ import json
 import signal
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 
@@ -43,7 +45,7 @@ def main() -> int:
     try:
         _run(chosen, asked.jobs, outcomes, console)
     finally:  # what was found stays, whatever became of the others
-        rows = [_row(one, outcomes.get(one.number)) for one in (CALM, *chosen)]
+        rows = {one.number: _row(one, outcomes.get(one.number)) for one in (CALM, *chosen)}
         _write(asked.page, rows, asked.jobs)
     found = {
         number: {
@@ -58,7 +60,8 @@ def main() -> int:
     }
     about = environment(jobs=asked.jobs)
     print(json.dumps({"chaos": found, "environment": about}))  # noqa: T201 - the answer
-    return 0 if all(one.holds for one in outcomes.values()) else 1
+    ran = all(one.skipped or one.number in outcomes for one in chosen)
+    return 0 if ran and all(one.holds for one in outcomes.values()) else 1
 
 
 def _run(chosen: list[Scenario], jobs: int, outcomes: dict[str, Outcome], console: Console) -> None:
@@ -70,10 +73,21 @@ def _run(chosen: list[Scenario], jobs: int, outcomes: dict[str, Outcome], consol
         outcomes[CALM.number] = calm
         for one in chosen:
             if one.shares and not one.skipped:
-                outcomes[one.number] = _one(one, service, jobs, calm.results, console)
+                with _noted(console):
+                    outcomes[one.number] = _one(one, service, jobs, calm.results, console)
     for one in chosen:
         if not one.shares and not one.skipped:
-            outcomes[one.number] = _apart(one, jobs, calm.results, console)
+            with _noted(console):
+                outcomes[one.number] = _apart(one, jobs, calm.results, console)
+
+
+@contextmanager
+def _noted(console: Console) -> Iterator[None]:
+    """A scenario that cannot be played to its end leaves the others to be played."""
+    try:
+        yield
+    except Exception:  # noqa: BLE001 - whatever it is, its row says that it did not end
+        console.print_exception()
 
 
 def _apart(scenario: Scenario, jobs: int, calm: dict[int, Json], console: Console) -> Outcome:
@@ -101,7 +115,7 @@ def _one(
 
 def _row(scenario: Scenario, outcome: Outcome | None) -> str:
     if outcome is None:
-        why = scenario.skipped or "the run ended before"
+        why = scenario.skipped or "it broke off"
         return f"| {scenario.number} | {scenario.claim} | not run: {why} ||||||||"
     found = outcome.findings
     cells = [
@@ -120,18 +134,21 @@ def _row(scenario: Scenario, outcome: Outcome | None) -> str:
     return "| " + " | ".join(map(str, cells)) + " |"
 
 
-def _write(page: Path, rows: list[str], jobs: int) -> None:
-    about = ", ".join(f"{key} {value}" for key, value in environment(jobs=jobs).items())
+def _write(page: Path, rows: dict[str, str], jobs: int) -> None:
+    """The table with these rows; those of scenarios that were not chosen now stay as they are."""
     head = [
         BEGIN,
-        f"`python -m tests.chaos`, {about}",
-        "",
-        "| # | fault | accepted | succeeded | failed | cancelled | lost | ended twice | same results | others' p95, ms: alone → beside | seconds |",  # noqa: E501
-        "|---|---|---|---|---|---|---|---|---|---|---|",
+        "| # | fault | accepted | succeeded | failed | cancelled | lost | ended twice | same results | others' p95, ms: alone → beside | seconds | measured with |",  # noqa: E501
+        "|---|---|---|---|---|---|---|---|---|---|---|---|",
     ]
     before, _, rest = page.read_text("utf-8").partition(BEGIN)
-    after = rest.partition(END)[2]
-    page.write_text(before + "\n".join([*head, *rows, "", END]) + after, "utf-8")
+    table, _, after = rest.partition(END)
+    stands = {line.split("|")[1].strip(): line for line in table.splitlines() if line[:1] == "|"}
+    about = ", ".join(f"{key} {value}" for key, value in environment(jobs=jobs).items())
+    found = {number: f"{row} {about} |" for number, row in rows.items()}
+    all_rows = [(stands | found).get(one.number, "") for one in (CALM, *SCENARIOS)]
+    text = "\n".join([*head, *filter(None, all_rows), "", END])
+    page.write_text(before + text + after, "utf-8")
 
 
 if __name__ == "__main__":

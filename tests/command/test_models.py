@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -317,3 +318,36 @@ def test_add_list_and_help_work_from_the_bare_package(remote: HubDouble, place: 
         assert ran.returncode == 0, ran.stderr
     assert "touchstone[command]" in bare("models", "pull", "hate").stderr
     assert "touchstone[command]" in bare("get", "job_1").stderr
+
+
+def test_what_a_models_files_do_not_say_is_said_at_once(
+    place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    unclear = replace(ENCODERS["toxic-bert"], outputs=("spam", "abuse", "hate", "other"))
+    save_encoder(tmp_path / "mine", unclear)
+    assert models.main(["add", f"path:{tmp_path / 'mine'}"]) == 1
+    assert "spam, abuse, other belong to no label" in (said := capsys.readouterr().err)
+    assert "--label LABEL=OUTPUT" in said
+    told = ["--label", "hateful=hate, abuse", "--ignore", "*", "--languages", "de,hi-Latn"]
+    assert models.main(["add", f"path:{tmp_path / 'mine'}", *told]) == 0
+    [entry] = load_catalogue(place / "models.toml").entries
+    assert entry.labels == {"hateful": ("hate", "abuse")}
+    assert (entry.ignore, entry.languages) == (("*",), ("de", "hi-Latn"))
+    assert models.main(["add", f"path:{tmp_path / 'mine'}", "--name", "n", "--label", "hate"]) == 1
+    assert "is not LABEL=OUTPUT" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["", " ", "my model", " mine", "a\tb", "-x", "a" * 129])
+def test_a_name_is_one_that_requests_can_say(
+    place: Path, tiny: Path, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert models.main(["add", f"path:{tiny}", f"--name={name}"]) == 1
+    assert "no name that requests can say" in capsys.readouterr().err
+    assert not load_catalogue(place / "models.toml").entries
+
+
+def test_a_name_that_ends_in_blanks_takes_its_entry_out(place: Path) -> None:
+    entry = '[[models]]\nname = "mine "\nsource = "embedded:hate"\n'
+    (place / "models.toml").write_text(f"schema = 2\n{entry}", "utf-8")
+    [fault] = load_catalogue(place / "models.toml").faults
+    assert "name" in fault.reason

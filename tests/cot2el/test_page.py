@@ -11,7 +11,7 @@ import pytest
 from services.cot2el.contract import CONTRACT, Cot2elRequest
 from services.cot2el.metric import SERVICE
 from services.cot2el.page import TEMPLATE, Cot2elView, view
-from services.cot2el.report import Cot2elReport
+from services.cot2el.report import Cot2elResult
 from shared.page_text import significant
 from shared.redaction import without_text
 from tests.cot2el.writers import EXAMPLE, THOUGHT, StubWriter, bound, request, sent
@@ -22,11 +22,11 @@ score = SERVICE.score
 
 def shown(
     asked: Cot2elRequest, *, kept: bool = True, writer: StubWriter | None = None
-) -> tuple[Cot2elReport, Cot2elView, Parsed]:
+) -> tuple[Cot2elResult, Cot2elView, Parsed]:
     with bound(writer):
         report = score(asked)
     if not kept:
-        report = Cot2elReport.model_validate(without_text(report, asked))
+        report = Cot2elResult.model_validate(without_text(report, asked))
     found = view(asked if kept else None, report)
     return report, found, parsed(TEMPLATE, found, report)
 
@@ -38,7 +38,10 @@ def test_every_example_is_shown_whole(name: str) -> None:
     assert "".join(part.piece.text for part in found.parts) == asked.reasoning
     assert found.verdict.text.startswith("4 of 5 explanations")
     assert report.control is not None
-    numbers = [*report.components.model_dump().values(), *report.control.model_dump().values()]
+    assert report.control.other_items is not None
+    numbers = [*report.components.model_dump().values()]
+    numbers += report.control.model_dump(exclude={"other_items"}).values()
+    numbers += report.control.other_items.model_dump().values()
     for one in report.evidence:
         numbers += [one.value, one.start, one.end]
         assert one.original in page.sensitive

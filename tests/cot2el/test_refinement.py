@@ -11,11 +11,21 @@ from hypothesis import strategies as st
 
 from services.cot2el import kernel
 from services.cot2el.kernel import MOST_STEPS
-from services.cot2el.refinement import RefinementRule, refine, shuffle_words, shuffled_baseline
+from services.cot2el.polarity import unasked
+from services.cot2el.refinement import (
+    RefinementRule,
+    align_draft,
+    other_items,
+    own_pool,
+    refine,
+    shuffle_words,
+    shuffled,
+)
 from services.cot2el.segmentation import ProvidedUnits, UnitRules, sentences
+from services.cot2el.stages import ReasoningDraft
 from shared.errors import BadInput
 from shared.questions import Explanation
-from tests.cot2el.writers import THOUGHT
+from tests.cot2el.writers import THOUGHT, request
 
 DEFAULT = RefinementRule(0.6)
 words = st.sampled_from(
@@ -105,13 +115,35 @@ def test_shuffled_words_are_the_same_words() -> None:
 
 
 def test_true_sentences_beat_their_shuffled_words() -> None:
-    units = UnitRules()(THOUGHT, "en")
     pairs = [pair(THOUGHT[start:end]) for start, end in sentences(THOUGHT)]
-    draws = [np.random.default_rng(seed) for seed in range(5)]
-    chance = shuffled_baseline(pairs, THOUGHT, units, DEFAULT, draws)
-    assert chance.draws == 5
-    assert chance.mean_similarity < 0.8
-    assert chance.faithfulness < 1
+    asked = request(pairs=[one.model_dump() for one in pairs], control_draws=5)
+    found = align_draft(ReasoningDraft(0, asked, THOUGHT, None, None, tuple(pairs))).refined(
+        unasked
+    )
+    assert found.chance is not None
+    assert found.others is not None
+    for chance in (found.chance, found.others):
+        assert chance.draws == 5
+        assert chance.mean_similarity < 0.8
+        assert chance.faithfulness < 1
+    assert found.others.faithfulness == 0
+
+
+def test_random_words_are_drawn_for_each_text_and_as_released_by_the_seed_alone() -> None:
+    said = ["one two three four five six", "seven eight nine ten eleven"]
+    pairs = [pair(text).model_dump() for text in said]
+    for variant, alike in (("robust", False), ("paper", True)):
+        asked = request(pairs=pairs, variant=variant)
+        one, other = (shuffled(asked, text, said) for text in (THOUGHT, f"{THOUGHT} Well."))
+        assert one == shuffled(asked, THOUGHT, said)
+        assert (one == other) == alike
+        assert bool(other_items(asked, THOUGHT, said)) != alike
+
+
+def test_the_pool_of_other_items_is_ours_and_yours_if_you_send_one() -> None:
+    assert len(set(own_pool())) == 200
+    mine = request(pairs=[pair("a").model_dump()], control_pool=["Somebody sings.", "a"])
+    assert set(other_items(mine, THOUGHT, ["a"])) == {"Somebody sings."}
 
 
 def test_too_much_work_is_refused() -> None:

@@ -11,12 +11,17 @@ from typing import Any, cast
 import numpy as np
 
 from services.cot2el.contract import CONTRACT, Cot2elRequest
+from services.cot2el.polarity import negations
 from shared.contracts import ModelUse
 from shared.errors import BadInput
-from shared.models.calls import Completion, Pair, Prompt, Sampling
+from shared.models import ports
+from shared.models.calls import Completion, Example, Pair, Prompt, Sampling
+from shared.models.judgement import Judgement
+from shared.models.label_readout import of_head
 from shared.models.ports import Floats, Models, bind
 
 USE = ModelUse(name="stub", revision="1", sha256="0" * 64, device="cpu", dtype="float64")
+NLI_USE = USE.model_copy(update={"name": "embedded-nli"})
 EXAMPLE: dict[str, Any] = CONTRACT.examples["your own pairs"]
 THOUGHT: str = EXAMPLE["reasoning"]
 MARKDOWN = "**Entailment**\n- Supports: People often carry umbrellas when it rains."
@@ -100,11 +105,41 @@ class Letters:
 
 
 @dataclass
+class Negations:
+    """Inference by negations alone: an odd and an even number of them contradict each other."""
+
+    languages: tuple[str, ...] = ("en",)
+    labels: tuple[str, ...] = ("entailment", "neutral", "contradiction")
+    unread: bool = False
+    use: ModelUse = NLI_USE
+    calls: list[list[tuple[str, str]]] = field(default_factory=list)
+
+    def labels_of(self, example: Example) -> tuple[str, ...]:
+        return self.labels
+
+    def judgements(self, examples: Sequence[Example]) -> list[Judgement]:
+        pairs = [(example.text, example.text_pair or "") for example in examples]
+        self.calls.append(pairs)
+        odd = [sum(negations(text, "en") for text in pair) % 2 for pair in pairs]
+        rows = np.array([[0.1, 0.0, 0.9] if one else [0.8, 0.1, 0.1] for one in odd])
+        found = of_head(rows.reshape(-1, 3), None, self.labels)
+        if self.unread:
+            found = [one.model_copy(update={"read_share": 0.5}) for one in found]
+        return found
+
+
+@dataclass
 class StubModels:
-    """The port over both."""
+    """The port over all three."""
 
     stub: StubWriter
     letters: Letters
+    nli: Negations
+
+    def judge(self, name: str) -> Negations:
+        if name != "embedded-nli":
+            raise BadInput(f"no model {name}", pointer="/model")
+        return self.nli
 
     def writer(self, name: str) -> StubWriter:
         return self.stub
@@ -116,11 +151,12 @@ class StubModels:
 
 
 @contextmanager
-def bound(writer: StubWriter | None = None) -> Iterator[StubModels]:
+def bound(writer: StubWriter | None = None, nli: Negations | None = None) -> Iterator[StubModels]:
     """Bind these models for a while."""
-    made = StubModels(writer or StubWriter(), Letters())
+    before = ports._Binding.models  # what an outer block has bound
+    made = StubModels(writer or StubWriter(), Letters(), nli or Negations())
     bind(cast(Models, made))
     try:
         yield made
     finally:
-        bind(None)
+        bind(before)

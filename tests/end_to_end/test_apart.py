@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-import httpx
 import pytest
 
 from bench.agreement import difference
+from tests.answers import CheckedClient
 from tests.end_to_end.load import all_succeed_once, finished
 from tests.end_to_end.service import Service, serving
 from tests.patience import SECONDS
@@ -38,7 +38,7 @@ def test_the_inference_room_answers_jobs_of_its_own(service: Service) -> None:
         "model": "embedded-hate",
         "ask": {"operation": "judge", "examples": [{"text": "a lovely day"}, {"text": "rain"}]},
     }
-    with httpx.Client(base_url=service.url, timeout=SECONDS) as client:
+    with CheckedClient(base_url=service.url, timeout=SECONDS) as client:
         job = finished(client, "/v1/inference", body)
         refused = client.post("/v1/inference", json=body | {"ask": {"operation": "dance"}})
     assert job["result"]["labels"] == ["non-hateful", "hateful"]
@@ -49,7 +49,7 @@ def test_the_inference_room_answers_jobs_of_its_own(service: Service) -> None:
 
 def test_the_similarity_room_answers_jobs_of_its_own(service: Service) -> None:
     pairs = [{"a": "We lost the match", "b": "The game was lost"}, {"a": "rain", "b": "rain"}]
-    with httpx.Client(base_url=service.url, timeout=SECONDS) as client:
+    with CheckedClient(base_url=service.url, timeout=SECONDS) as client:
         job = finished(client, "/v1/similarity", {"pairs": pairs})
         refused = client.post("/v1/similarity", json={"pairs": pairs, "model": "embedded-hate"})
     alike, same = job["result"]["similarities"]

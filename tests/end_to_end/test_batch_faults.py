@@ -7,12 +7,12 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-import httpx
 import pytest
 
 from bench.agreement import difference
 from services.hatexscore.contract import HatexscoreRequest
 from services.hatexscore.metric import SERVICE
+from tests.answers import CheckedClient
 from tests.batches import FINAL, URL, line
 from tests.end_to_end.batch import contents, patiently, started
 from tests.end_to_end.service import Service, serving
@@ -46,7 +46,7 @@ def test_every_line_is_answered_once_whoever_dies(tmp_path: Path) -> None:
     lines = [line(str(n), f"Muslims are kind, number {n % DISTINCT}") for n in range(LINES)]
     with (
         serving(tmp_path, "--rooms", "hatexscore", **HASTE) as service,
-        httpx.Client(base_url=service.url, timeout=SECONDS) as client,
+        CheckedClient(base_url=service.url, timeout=SECONDS) as client,
     ):
         batch = started(client, lines, URL)
         faults = list(FAULTS)

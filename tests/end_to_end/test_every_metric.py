@@ -19,6 +19,7 @@ from services.bindings import local
 from services.registry import metrics, service
 from shared.models import ports
 from shared.models.catalogue import load_catalogue
+from tests.answers import CheckedClient
 from tests.end_to_end.load import finished
 from tests.end_to_end.service import ROOT, serving
 
@@ -41,7 +42,7 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
     served = (*SCORED_BY_EMBEDDED, "inference", "similarity")
     with (
         serving(folder, "--apart", "--rooms", *served) as service,
-        httpx.Client(base_url=service.url, timeout=120) as made,
+        CheckedClient(base_url=service.url, timeout=120) as made,
     ):
         yield made
 

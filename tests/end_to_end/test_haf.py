@@ -12,6 +12,7 @@ import httpx
 import pytest
 
 from services.haf.contract import CONTRACT
+from tests.answers import CheckedClient
 from tests.batches import FINAL, packed
 from tests.end_to_end.load import finished as succeeded
 from tests.end_to_end.service import Service, serving
@@ -47,7 +48,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 
 @pytest.fixture
 def client(service: Service) -> Iterator[httpx.Client]:
-    with httpx.Client(base_url=service.url, timeout=60) as made:
+    with CheckedClient(base_url=service.url, timeout=60) as made:
         yield made
 
 

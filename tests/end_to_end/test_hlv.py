@@ -11,6 +11,7 @@ import pytest
 
 from services.cot2el.contract import CONTRACT as COT2EL
 from services.hlv.contract import CONTRACT as HLV
+from tests.answers import CheckedClient
 from tests.end_to_end.load import finished
 from tests.end_to_end.service import ROOT, serving
 from tests.inference.shapes import save_llama
@@ -33,7 +34,7 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
         serving(
             folder / "var", *OPTIONS, TOUCHSTONE_MODELS_FILE=str(folder / "models.toml")
         ) as service,
-        httpx.Client(base_url=service.url, timeout=90) as made,
+        CheckedClient(base_url=service.url, timeout=90) as made,
     ):
         yield made
 

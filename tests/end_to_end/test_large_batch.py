@@ -22,6 +22,7 @@ from sqlalchemy import Engine, text
 from services.stack.servers import HOST, free_port
 from shared import queue
 from shared.settings import Settings
+from tests.answers import CheckedClient
 from tests.batches import URL, line, packed
 from tests.end_to_end.service import ROOT
 from tests.patience import SECONDS, busy, looks
@@ -129,7 +130,7 @@ def test_fifty_thousand_lines_leave_memory_flat(
     with (
         process("gateway", TOUCHSTONE_PORT=str(port), **common) as gateway,
         process("scheduler", TOUCHSTONE_BATCH_WINDOW=str(WINDOW), **common) as scheduler,
-        httpx.Client(base_url=f"http://{HOST}:{port}", timeout=SECONDS) as client,
+        CheckedClient(base_url=f"http://{HOST}:{port}", timeout=SECONDS) as client,
         redis.Redis.from_url(chosen.redis_url.get_secret_value()) as broker,
     ):
         ready(client)

@@ -16,6 +16,7 @@ from transformers import AutoTokenizer, BertConfig, BertForSequenceClassificatio
 
 from services.hatexscore.contract import CONTRACT
 from shared.models.embedded import base_folder
+from tests.answers import CheckedClient
 from tests.end_to_end.service import serving
 
 pytestmark = [pytest.mark.end_to_end, pytest.mark.timeout(400)]
@@ -65,7 +66,7 @@ def client(tmp_path: Path) -> Iterator[httpx.Client]:
     options = ("--rooms", "hatexscore", "inference")
     with (
         serving(tmp_path / "var", *options, **told) as service,
-        httpx.Client(base_url=service.url, timeout=60) as made,
+        CheckedClient(base_url=service.url, timeout=60) as made,
     ):
         yield made
 

@@ -17,6 +17,7 @@ import pytest
 
 from services.hatexscore.contract import CONTRACT
 from shared.models.hashes import folder_sha256
+from tests.answers import CheckedClient
 from tests.end_to_end.service import ROOT, Service, environment, said_by, serving
 from tests.patience import SECONDS, eventually
 from tests.tiny_models.encoders import ENCODERS, save_encoder
@@ -123,7 +124,7 @@ def place(file: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plac
     }
     with (
         serving(folder / "var", "--models", str(several), *ROOMS, **told) as service,
-        httpx.Client(base_url=service.url, timeout=SECONDS) as client,
+        CheckedClient(base_url=service.url, timeout=SECONDS) as client,
     ):
         yield Place(service, client, several, go_on)
 
@@ -225,7 +226,7 @@ def test_workers_apart_give_the_same_bytes(
     folder = tmp_path_factory.mktemp("apart")
     with (
         serving(folder, "--apart", "--wait-models", "--models", str(file), *ROOMS) as service,
-        httpx.Client(base_url=service.url, timeout=SECONDS) as client,
+        CheckedClient(base_url=service.url, timeout=SECONDS) as client,
     ):
         apart = Place(service, client, file, folder)
         assert answer_of(apart, "mine") == answer_of(place, "mine")

@@ -11,6 +11,7 @@ import httpx
 import psutil
 import pytest
 
+from tests.answers import CheckedClient
 from tests.end_to_end.load import examples, finished
 from tests.end_to_end.service import Service, serving
 from tests.patience import SECONDS, busy, eventually
@@ -50,5 +51,5 @@ def test_who_is_stopped_is_started_again(service: Service, module: str) -> None:
             return False
 
     eventually(is_ready)
-    with httpx.Client(base_url=service.url, timeout=SECONDS) as client:
+    with CheckedClient(base_url=service.url, timeout=SECONDS) as client:
         finished(client, "/v1/scores/hatexscore", examples()[0])

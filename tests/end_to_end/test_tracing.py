@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-import httpx
 import pytest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
 
+from tests.answers import CheckedClient
 from tests.end_to_end.load import finished
 from tests.end_to_end.service import serving
 from tests.patience import SECONDS, eventually
@@ -59,7 +59,7 @@ def test_a_job_is_one_trace_and_holds_no_text(tmp_path: Path, collector: tuple[s
     options = ("--apart", "--rooms", "hatexscore", "inference")
     with (
         serving(tmp_path, *options, **settings) as service,
-        httpx.Client(base_url=service.url, timeout=SECONDS) as client,
+        CheckedClient(base_url=service.url, timeout=SECONDS) as client,
     ):
         job = finished(client, "/v1/scores/hatexscore", body)
         eventually(lambda: {name for name, _ in _trace_of(job["id"], spans)} >= SERVICES)

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 from standardwebhooks import Webhook
 
+from tests.answers import CheckedClient
 from tests.end_to_end.keys import opened
 from tests.end_to_end.load import PATIENCE_SECONDS, examples, submit
 from tests.end_to_end.service import Service, serving
@@ -66,7 +66,7 @@ def test_every_end_is_told_once_though_the_scheduler_is_killed(service: Service)
 
 
 def test_keys_are_asked_for_from_then_on(service: Service) -> None:
-    with httpx.Client(base_url=service.url, timeout=SECONDS) as client:
+    with CheckedClient(base_url=service.url, timeout=SECONDS) as client:
         # a gateway looks anew after ten seconds
         eventually(lambda: client.get("/v1/jobs").status_code == 401, every=0.5)
     assert (service.folder / "webhook.key").stat().st_mode & 0o777 == 0o600

@@ -34,6 +34,7 @@ def contradiction(game: str, **fields: Any) -> FtcRequest:
         "explanation": f"The friends cannot be playing cards and playing {game} simultaneously.",
         "label": "contradiction",
         "draws": 10,
+        "null": "any",
     }
     return FtcRequest(**{"language": "en", **given, **fields})
 
@@ -45,6 +46,7 @@ def neutral(game: str, **fields: Any) -> FtcRequest:
         "explanation": f"Playing {game} does not imply being famous.",
         "label": "neutral",
         "draws": 10,
+        "null": "any",
     }
     return FtcRequest(**{"language": "en", **given, **fields})
 
@@ -204,6 +206,60 @@ def test_the_same_batch_has_the_same_report_and_another_seed_another() -> None:
     other = batch_report(some, ASKED.model_copy(update={"seed": 4}))
     assert other.micro.k.low != batch_report(some, ASKED).micro.k.low
     assert other.micro.k.value == batch_report(some, ASKED).micro.k.value
+
+
+def skills(requests: list[FtcRequest], answer: Any) -> dict[str, Any]:
+    found = batch_report(scored(requests, FakeJudge(answer)), ASKED)
+    return {one.label: one for one in found.skill}
+
+
+def test_a_model_that_says_entailment_to_all_has_no_skill() -> None:
+    found = skills([*map(contradiction, GAMES), *map(neutral, GAMES)], always(0))
+    macro = found["macro"]
+    assert (macro.baseline, macro.difference.value, macro.p_value) == ("always_entailment", 0, 1)
+    assert macro.skill == 0
+    assert found["contradiction"].skill is None
+    assert "no room" in found["contradiction"].reason
+    assert found["neutral"].baseline == "always_neutral"
+    assert found["neutral"].skill < 0
+
+
+def test_skill_is_what_is_earned_of_the_room_above_the_best_other_answer() -> None:
+    def knows(premise: str, hypothesis: str) -> list[float]:
+        if not premise or "cards" in hypothesis:
+            return [0.1, 0.1, 0.8]
+        return [0.02, 0.96, 0.02] if "famous" in hypothesis else [0.96, 0.02, 0.02]
+
+    found = skills([*map(contradiction, GAMES), *map(neutral, GAMES)], knows)
+    macro = found["macro"]
+    assert macro.baseline == "always_entailment"
+    assert macro.baseline_score == pytest.approx((1 + 0.5) / 2)
+    assert macro.difference.value == pytest.approx(macro.score - macro.baseline_score)
+    assert macro.skill == pytest.approx(macro.difference.value / (1 - macro.baseline_score))
+    assert macro.skill > 0.8
+    assert found["neutral"].p_value == pytest.approx(2 / 2 ** len(GAMES))
+    assert macro.difference.clusters == 2 * len(GAMES)
+    silent = batch_report([], ASKED)
+    assert (silent.skill, silent.gain and silent.gain.value) == ((), None)
+
+
+def test_a_worse_model_than_a_constant_has_negative_skill() -> None:
+    assert skills(list(map(neutral, GAMES)), always(2))["macro"].skill < 0
+
+
+def test_only_results_that_can_reach_the_level_are_counted() -> None:
+    def knows(premise: str, hypothesis: str) -> list[float]:
+        game = premise.split()[-1].strip(".") if premise else "nothing"
+        return [0.9, 0.05, 0.05] if game in hypothesis else [0.05, 0.05, 0.9]
+
+    few = batch_report(scored(list(map(contradiction, GAMES)), FakeJudge(knows)), ASKED)
+    assert (few.null_significant.of, few.null_significant.value) == (0, None)  # 10 draws: 1/11
+    more = [contradiction(game, draws=30) for game in GAMES]
+    some = batch_report(scored(more, FakeJudge(knows)), ASKED)
+    assert (some.null_significant.of, some.null_significant.value) == (8, 1)
+    assert some.gain is not None
+    assert some.gain.value is not None
+    assert some.gain.value > 0.7
 
 
 def test_the_door_sign() -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from services.ftc.contract import CONTRACT, FtcRequest
 from services.ftc.metric import SERVICE
-from services.ftc.report import FtcReport
+from services.ftc.report import FtcResult
 from shared.contracts import Report
 from shared.errors import BadInput, DegenerateInput, Unavailable
 from shared.redaction import without_text
@@ -73,7 +73,7 @@ def test_any_request_is_survived_and_stays_in_its_ranges(request: FtcRequest) ->
     assert (report.score is None) == (report.abstained is not None)
     assert report.score is None or 0 <= report.score <= 1
     assert report.abstained is None or f"abstained: {report.abstained}" in report.warnings
-    assert FtcReport.model_validate_json(report.model_dump_json()) == report
+    assert FtcResult.model_validate_json(report.model_dump_json()) == report
     for item in report.evidence:
         whole = request.explanation if item.offsets_into == "explanation" else request.hypothesis
         assert whole[item.start : item.end] == item.text
@@ -91,8 +91,9 @@ def test_alone_is_as_in_a_batch_byte_for_byte(batch: list[FtcRequest]) -> None:
 
 
 def test_everything_goes_in_one_call_and_no_pair_twice() -> None:
+    some: tuple[dict[str, Any], ...] = ({}, {}, NEUTRAL, {"explanation": "Nothing."})
     with bound(FakeJudge()) as judge:
-        reports = score_batch([ask(), ask(), ask(**NEUTRAL), ask(explanation="Nothing.")])
+        reports = score_batch([ask(**one, variant="paper") for one in some])
     assert len(judge.calls) == 1
     asked = judge.calls[0]
     assert len(asked) == len(set(asked))
@@ -102,6 +103,21 @@ def test_everything_goes_in_one_call_and_no_pair_twice() -> None:
             assert made.null is not None
             assert made.null.draws == 50
     assert len(asked) > 120
+
+
+def test_a_second_call_is_about_what_the_first_draws_do_not_settle() -> None:
+    def knows_cards(premise: str, hypothesis: str) -> list[float]:
+        return [0.9, 0.06, 0.04] if "cards" in hypothesis and premise else [0.1, 0.1, 0.8]
+
+    for answer, draws, calls in ((always(0), 39, 1), (knows_cards, 40, 2)):
+        with bound(FakeJudge(answer)) as judge:
+            report = score(ask(null="any", draws=40))
+        null = report.counterfactuals[0].null
+        assert null is not None
+        assert (null.draws, null.win_rate_draws, len(judge.calls)) == (draws, 39, calls)
+        asked = [pair for call in judge.calls for pair in call]
+        assert len(asked) == len(set(asked))
+        assert null.attainable_p == pytest.approx(1 / 41)
 
 
 def test_the_model_s_own_label_costs_one_call_more() -> None:
@@ -124,7 +140,7 @@ def test_the_whole_report_of_a_good_explanation() -> None:
         return [0.9, 0.06, 0.04] if "cards" in hypothesis and premise else [0.1, 0.1, 0.8]
 
     with bound(FakeJudge(knows_cards)):
-        report = score(ask())
+        report = score(ask(null="any"))
     (made,) = report.counterfactuals
     assert made.text == "Four friends are playing cards in the kitchen."
     assert made.target.entailment == 1
@@ -135,10 +151,12 @@ def test_the_whole_report_of_a_good_explanation() -> None:
         "w": pytest.approx(1 - 0.04 - 0.7 * 0.06),
         "w_normalized": pytest.approx(1 - 0.04 - 0.7 * 0.06),
         "geometric_mean_p": pytest.approx(0.9),
+        "gain": pytest.approx(1 - 0.04 - 0.7 * 0.06 - (0.1 + 0.3 * 0.1), abs=0.1),
     }
     assert report.score == report.components.w_normalized
     assert made.null is not None
     assert made.null.mean < 0.3
+    assert report.components.gain == made.null.observed - made.null.mean
     assert made.null.win_rate > 0.9
     assert report.control is not None
     assert report.control.always_entailment.delta == 1
@@ -181,7 +199,7 @@ def test_a_model_that_always_says_entailment_is_unmasked() -> None:
 
 def test_a_random_model_is_at_chance_against_the_null() -> None:
     with bound(FakeJudge()):
-        reports = score_batch([ask(premise=f"{PREMISE} {i}") for i in range(300)])
+        reports = score_batch([ask(premise=f"{PREMISE} {i}", null="any") for i in range(300)])
     rates = [r.control.null_win_rate for r in reports if r.control]
     values = [r.control.null_p_value for r in reports if r.control]
     assert np.mean([rate for rate in rates if rate is not None]) == pytest.approx(0.5, abs=0.06)
@@ -216,8 +234,8 @@ def test_one_of_two_is_told() -> None:
 def test_phrases_of_your_own_fill_the_null() -> None:
     mine = ["sleeping", "singing", "cooking", "dancing", "reading", "swimming"]
     with bound(FakeJudge()) as judge:
-        report = score(ask(substitutes=mine))
-        few = score(ask(substitutes=mine[:3]))
+        report = score(ask(substitutes=mine, null="any"))
+        few = score(ask(substitutes=mine[:3], null="any"))
     null = report.counterfactuals[0].null
     assert null is not None
     assert null.draws == 6
@@ -229,7 +247,8 @@ def test_phrases_of_your_own_fill_the_null() -> None:
 
 def test_the_histogram_counts_every_draw_of_the_null() -> None:
     with bound(FakeJudge()):
-        found = [m.null for r in score_batch([ask(), ask(**NEUTRAL)]) for m in r.counterfactuals]
+        some = [ask(variant="paper"), ask(**NEUTRAL, variant="paper")]
+        found = [m.null for r in score_batch(some) for m in r.counterfactuals]
     for null in found:
         assert null is not None
         assert null.histogram is not None
@@ -244,7 +263,7 @@ def test_the_histogram_counts_every_draw_of_the_null() -> None:
 
 def test_a_saturated_model_has_a_histogram_of_one_bin() -> None:
     with bound(FakeJudge(always(0))):
-        null = score(ask()).counterfactuals[0].null
+        null = score(ask(variant="paper")).counterfactuals[0].null
     assert null is not None
     assert null.histogram is not None
     assert (null.histogram.low, null.histogram.high, null.histogram.counts) == (1, 1, (50,))
@@ -254,7 +273,7 @@ def test_results_of_before_the_histogram_still_read() -> None:
     with bound(FakeJudge()):
         kept = score(ask()).model_dump(mode="json")
     del kept["counterfactuals"][0]["null"]["histogram"]
-    null = FtcReport.model_validate_json(json.dumps(kept)).counterfactuals[0].null
+    null = FtcResult.model_validate_json(json.dumps(kept)).counterfactuals[0].null
     assert null is not None
     assert null.histogram is None
 
@@ -325,7 +344,7 @@ def test_a_report_kept_without_the_text_still_says_which_rule_and_why(explanatio
     kept = without_text(report, asked)
     assert "skateboarders" not in json.dumps(kept)
     read = CONTRACT.report.model_validate_json(json.dumps(kept))
-    assert isinstance(read, FtcReport)
+    assert isinstance(read, FtcResult)
     assert read.components == report.components
     assert read.abstained == report.abstained
     assert read.extraction == report.extraction

@@ -9,7 +9,7 @@ import pytest
 from services.ftc.contract import CONTRACT, FtcRequest
 from services.ftc.metric import SERVICE
 from services.ftc.page import TEMPLATE, FtcView, view
-from services.ftc.report import FtcReport
+from services.ftc.report import FtcResult
 from shared.page_text import significant
 from shared.redaction import without_text
 from tests.ftc.fake import Answer, FakeJudge, FakeWriter, always, bound, by_hash
@@ -27,13 +27,13 @@ def knows_cards(premise: str, hypothesis: str) -> list[float]:
 
 def scored(
     answer: Answer = by_hash, *, base: dict[str, Any] = CONTRADICTION, **fields: Any
-) -> tuple[FtcRequest, FtcReport]:
-    request = FtcRequest.model_validate({"language": "en", **base, **fields})
+) -> tuple[FtcRequest, FtcResult]:
+    request = FtcRequest.model_validate({"language": "en", "null": "any", **base, **fields})
     with bound(FakeJudge(answer)):
         return request, score(request)
 
 
-def shown(request: FtcRequest | None, report: FtcReport) -> tuple[FtcView, Parsed]:
+def shown(request: FtcRequest | None, report: FtcResult) -> tuple[FtcView, Parsed]:
     found = view(request, report)
     return found, parsed(TEMPLATE, found, report)
 
@@ -116,7 +116,7 @@ def test_every_number_of_the_report_is_on_the_page() -> None:
         assert one.blank_premise is not None
         for block in (one.target, one.answer, one.satisfaction, one.blank_premise):
             numbers += block.model_dump().values()
-        numbers += one.null.model_dump(exclude={"statistic", "histogram"}).values()
+        numbers += one.null.model_dump(exclude={"statistic", "histogram", "kind", "exact"}).values()
     missing = [number for number in numbers if significant(number) not in page.bare]
     assert missing == []
     assert str(report.extraction.rule) in page.bare
@@ -148,7 +148,7 @@ def test_a_result_of_before_the_histogram_has_its_numbers() -> None:
     request, report = scored()
     old = report.model_dump(mode="json")
     del old["counterfactuals"][0]["null"]["histogram"]
-    found, page = shown(request, FtcReport.model_validate(old))
+    found, page = shown(request, FtcResult.model_validate(old))
     assert found.made[0].null is None
     assert "Mean of the draws" in page.bare
 
@@ -156,7 +156,7 @@ def test_a_result_of_before_the_histogram_has_its_numbers() -> None:
 @pytest.mark.parametrize("base", [CONTRADICTION, NEUTRAL, {**CONTRADICTION, "explanation": "No."}])
 def test_what_was_not_kept_is_said(base: dict[str, Any]) -> None:
     request, report = scored(base=base, do_not_store_text=True)
-    kept = FtcReport.model_validate(without_text(report, request))
+    kept = FtcResult.model_validate(without_text(report, request))
     found, page = shown(None, kept)
     assert "The text was not kept" in page.bare
     assert page.sensitive.strip() == ""
@@ -184,3 +184,12 @@ def test_a_distribution_that_was_sent_is_demanded_as_such() -> None:
     votes = {"substituted": {"entailment": 0.5, "neutral": 0.25, "contradiction": 0.25}}
     found, _ = shown(*scored(targets=votes))
     assert found.made[0].demanded == "entailment 0.50, neutral 0.25, contradiction 0.25"
+
+
+def test_too_few_phrases_to_rule_out_chance_is_said_so() -> None:
+    found, page = shown(*scored(knows_cards, null="phrases"))
+    assert found.verdict.tone == "neutral"
+    assert "chance cannot be ruled out" in page.bare
+    assert found.verdict.chance is not None
+    assert "that the premise supports as much" in found.verdict.chance
+    assert "the least that it could be" in found.verdict.chance

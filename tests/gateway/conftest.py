@@ -11,6 +11,7 @@ from sqlalchemy import Engine
 from shared.ledger import keys
 from shared.ledger.keys import NewKey, Scope
 from shared.settings import Settings
+from tests.answers import CheckedClient
 from tests.gateway.serving import serving
 from tests.patience import SECONDS
 
@@ -26,7 +27,7 @@ def _gateway(_settings: Settings) -> Iterator[str]:
 @pytest.fixture
 def client(_gateway: str, chosen: Settings) -> Iterator[httpx.Client]:
     """A client of the gateway; ledger and broker are empty."""
-    with httpx.Client(base_url=_gateway, timeout=SECONDS) as made:
+    with CheckedClient(base_url=_gateway, timeout=SECONDS) as made:
         yield made
 
 
@@ -46,7 +47,7 @@ def opens(_locked: str, chosen: Settings, engine: Engine) -> Iterator[Opens]:
         with engine.begin() as connection:
             _, secret = keys.make(connection, wanted)
         bearer = {"Authorization": f"Bearer {secret}"}
-        made.append(httpx.Client(base_url=_locked, timeout=SECONDS, headers=bearer))
+        made.append(CheckedClient(base_url=_locked, timeout=SECONDS, headers=bearer))
         return made[-1]
 
     yield client

@@ -17,6 +17,7 @@ from shared.ledger import leases
 from shared.ledger.tables import jobs
 from shared.settings import Settings
 from tests.batches import Json, Scene, line
+from tests.gateway.results import a_report
 
 PLOT = {
     "name": "means",
@@ -24,7 +25,7 @@ PLOT = {
     "svg": "<svg/>",
     "png_base64": base64.b64encode(b"p").decode(),
 }
-REPORT = {"metric": "hatexscore", "scored": 1, "plots": [PLOT]}
+REPORT = a_report() | {"scored": 1, "plots": [PLOT]}
 
 
 @pytest.fixture

@@ -26,6 +26,7 @@ from shared import queue
 from shared.ledger import leases
 from shared.settings import Settings
 from tests.gateway.conftest import Opens
+from tests.gateway.results import a_result
 from tests.gateway.test_quotas import refused
 from tests.gateway.test_scores import GOOD, URL, nothing_happened
 from tests.patience import SECONDS, eventually
@@ -55,7 +56,7 @@ def end(engine: Engine, job_id: str) -> None:
     with engine.begin() as connection:
         claim = leases.claim(connection, job_id, lease=LEASE, max_attempts=3)
         assert claim is not None
-        assert leases.succeed(connection, claim, {"score": 1})
+        assert leases.succeed(connection, claim, a_result(1))
 
 
 @pytest.mark.parametrize("count", [1, 7, 1_000])
@@ -313,7 +314,7 @@ def test_with_prefer_wait_all_ended_jobs_come_whole(client: httpx.Client, engine
 
     def work() -> None:
         for _ in range(3):
-            finish_next(engine, {"score": 1})
+            finish_next(engine, a_result(1))
 
     worker = threading.Thread(target=work)
     worker.start()

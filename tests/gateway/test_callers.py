@@ -17,6 +17,7 @@ from shared import telemetry
 from shared.ledger import keys
 from shared.ledger.keys import NewKey
 from shared.settings import Settings
+from tests.answers import CheckedClient
 from tests.gateway.conftest import Opens
 from tests.gateway.serving import serving
 from tests.gateway.test_scores import GOOD, URL
@@ -232,17 +233,17 @@ def test_a_crowd_does_not_overrun_the_quota(opens: Opens, engine: Engine) -> Non
 
 
 def test_the_first_key_closes_the_door_for_good(chosen: Settings, engine: Engine) -> None:
-    with serving(chosen) as url, httpx.Client(base_url=url, timeout=SECONDS) as client:
+    with serving(chosen) as url, CheckedClient(base_url=url, timeout=SECONDS) as client:
         assert client.get("/v1/jobs").status_code == 200
         with engine.begin() as connection:
             key, secret = keys.make(connection, NewKey("a", "", ("score",)))
-    with serving(chosen) as url, httpx.Client(base_url=url, timeout=SECONDS) as client:
+    with serving(chosen) as url, CheckedClient(base_url=url, timeout=SECONDS) as client:
         assert client.get("/v1/jobs").status_code == 401
         bearer = {"Authorization": f"Bearer {secret}"}
         assert client.get("/v1/jobs", headers=bearer).status_code == 200
         with engine.begin() as connection:
             keys.revoke(connection, key.id)
-    with serving(chosen) as url, httpx.Client(base_url=url, timeout=SECONDS) as client:
+    with serving(chosen) as url, CheckedClient(base_url=url, timeout=SECONDS) as client:
         assert client.get("/v1/jobs").status_code == 401
 
 
@@ -250,7 +251,7 @@ def test_a_running_gateway_notices_the_first_key(
     chosen: Settings, engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(caller, "REMEMBERED_SECONDS", 0.0)
-    with serving(chosen) as url, httpx.Client(base_url=url, timeout=SECONDS) as client:
+    with serving(chosen) as url, CheckedClient(base_url=url, timeout=SECONDS) as client:
         assert client.get("/v1/jobs").status_code == 200
         with engine.begin() as connection:
             keys.make(connection, NewKey("a", "", ("score",), lasts=timedelta(days=1)))

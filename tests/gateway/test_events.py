@@ -12,6 +12,7 @@ import pytest
 from sqlalchemy import Engine
 
 from tests.batches import Scene, line
+from tests.gateway.results import a_result
 from tests.gateway.test_scores import GOOD, URL
 from tests.servers import finish_next
 
@@ -37,7 +38,7 @@ def events(client: httpx.Client, path: str, last: str | None = None) -> Iterator
 
 def test_a_job_tells_its_way_and_ends(client: httpx.Client, engine: Engine) -> None:
     job_id = client.post(URL, json=GOOD).json()["id"]
-    worker = threading.Timer(0.3, finish_next, args=(engine, {"score": 1}))
+    worker = threading.Timer(0.3, finish_next, args=(engine, a_result(1)))
     worker.start()
     told = list(events(client, f"/v1/jobs/{job_id}/events"))
     worker.join()
@@ -51,7 +52,7 @@ def test_who_comes_back_gets_what_it_missed(
     client: httpx.Client, engine: Engine, last: str
 ) -> None:
     job_id = client.post(URL, json=GOOD).json()["id"]
-    finish_next(engine, {"score": 1})
+    finish_next(engine, a_result(1))
     told = [number for number, *_ in events(client, f"/v1/jobs/{job_id}/events", last)]
     seen = int(last) if last in "123" else 0
     assert told == [str(number) for number in range(1, 4) if number > seen] + [""]
@@ -61,7 +62,7 @@ def test_who_has_seen_the_end_is_told_not_to_come_back(
     client: httpx.Client, engine: Engine, chosen: Any
 ) -> None:
     job_id = client.post(URL, json=GOOD).json()["id"]
-    finish_next(engine, {"score": 1})
+    finish_next(engine, a_result(1))
     scene = Scene(client, engine, chosen)
     batch = scene.make([line("a", "a")])
     scene.finish(batch)

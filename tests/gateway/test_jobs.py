@@ -8,8 +8,11 @@ import httpx
 import pytest
 from sqlalchemy import Engine
 
+from shared.contracts import LONGEST_REASON
 from shared.ledger import leases
+from tests.gateway.results import a_result
 from tests.gateway.test_scores import GOOD, URL
+from tests.servers import finish_next
 
 
 def test_jobs_are_listed_by_state_and_cancelled_once(client: httpx.Client, engine: Engine) -> None:
@@ -30,7 +33,7 @@ def test_an_ended_job_cannot_be_cancelled(client: httpx.Client, engine: Engine) 
     with engine.begin() as connection:
         claim = leases.claim(connection, job_id, lease=timedelta(minutes=1), max_attempts=3)
         assert claim is not None
-        leases.succeed(connection, claim, {"score": 1})
+        leases.succeed(connection, claim, a_result(1))
     answer = client.post(f"/v1/jobs/{job_id}/cancel")
     assert (answer.status_code, answer.json()["type"].rpartition("/")[2]) == (409, "already-final")
 
@@ -50,3 +53,15 @@ def test_a_bad_list_query_is_refused(client: httpx.Client, query: str) -> None:
     answer = client.get(f"/v1/jobs?{query}")
     assert answer.status_code == 422
     assert answer.json()["errors"][0]["pointer"] == "#/" + query.partition("=")[0]
+
+
+def test_a_result_from_before_there_were_verdicts_gets_its_own(
+    client: httpx.Client, engine: Engine
+) -> None:
+    job_id = client.post(URL, json=GOOD).json()["id"]
+    today = a_result(0.25)
+    finish_next(engine, {key: today[key] for key in today.keys() - {"verdict", "reason"}})
+    found = client.get(f"/v1/jobs/{job_id}").json()["result"]
+    assert found["verdict"] in ("supported", "unsupported", "undecided")
+    assert 0 < len(found["reason"]) <= LONGEST_REASON
+    assert found == today | {"verdict": found["verdict"], "reason": found["reason"]}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import subprocess
 import sys
 
-import httpx
 import pytest
 from sqlalchemy import Engine
 
@@ -14,6 +13,7 @@ from services.gateway.site_security import Exposed, is_loopback, keys_needed
 from shared.ledger import keys
 from shared.ledger.engine import connect
 from shared.settings import Settings
+from tests.answers import CheckedClient
 from tests.gateway.serving import serving
 from tests.patience import SECONDS, busy
 
@@ -49,7 +49,7 @@ def test_a_key_is_made_listed_and_revoked(
 
 def test_the_key_opens_the_service(capsys: pytest.CaptureFixture[str], chosen: Settings) -> None:
     secret = made(capsys)
-    with serving(chosen) as url, httpx.Client(base_url=url, timeout=SECONDS) as client:
+    with serving(chosen) as url, CheckedClient(base_url=url, timeout=SECONDS) as client:
         assert client.get("/v1/jobs").status_code == 401
         bearer = {"Authorization": f"Bearer {secret}"}
         assert client.get("/v1/jobs", headers=bearer).status_code == 200

@@ -13,13 +13,14 @@ import httpx
 import pytest
 from sqlalchemy import Engine, text
 
-from services.gateway import incoming as uploading
+from services.gateway import http_requests as uploading
 from services.gateway.spool import FORM_BYTES, Spool, SpoolFull
 from shared.errors import QuotaExceeded
 from shared.ledger import files, keys
 from shared.ledger.files import NewFile, term
 from shared.ledger.keys import NewKey
 from shared.settings import Settings
+from tests.answers import CheckedClient
 from tests.batches import URL, Json
 from tests.gateway.serving import serving
 
@@ -51,7 +52,7 @@ def opens(_bounded: str, chosen: Settings, engine: Engine) -> Iterator[Opens]:
         with engine.begin() as connection:
             _, secret = keys.make(connection, NewKey(tenant, "test", ("batch",)))
         bearer = {"Authorization": f"Bearer {secret}"}
-        made.append(httpx.Client(base_url=_bounded, timeout=60, headers=bearer))
+        made.append(CheckedClient(base_url=_bounded, timeout=60, headers=bearer))
         return made[-1]
 
     yield client
@@ -226,7 +227,7 @@ def test_a_spool_that_is_full_refuses_before_it_is_written(
     small = {"authentication": "none", "spool_bytes": 1_048_576, "spool_folder": tmp_path}
     with (
         serving(chosen.model_copy(update=small)) as url,
-        httpx.Client(base_url=url, timeout=60) as one,
+        CheckedClient(base_url=url, timeout=60) as one,
     ):
         assert send(one, b"x" * 1_030_000).status_code == 200
         assert send(one, b"x" * 1_100_000).status_code == 413

@@ -17,6 +17,7 @@ from services.stack.servers import free_port, redis_child, redis_url
 from shared.ledger import keys
 from shared.ledger.keys import NewKey
 from shared.settings import Settings
+from tests.answers import CheckedClient
 from tests.gateway.conftest import Opens
 from tests.gateway.serving import serving
 from tests.patience import SECONDS, eventually, looks
@@ -86,7 +87,7 @@ def test_two_gateways_share_a_bucket(opens: Opens, chosen: Settings) -> None:
     first = opens(a_minute=2)
     with (
         serving(chosen.model_copy(update={"authentication": "keys"})) as url,
-        httpx.Client(base_url=url, headers=first.headers, timeout=SECONDS) as second,
+        CheckedClient(base_url=url, headers=first.headers, timeout=SECONDS) as second,
     ):
         answers = [one.get("/v1/jobs").status_code for one in (first, second, first, second)]
     assert answers == [200, 200, 429, 429]
@@ -113,7 +114,7 @@ def test_while_redis_is_away_nobody_is_limited_and_then_again(
     bearer = {"Authorization": f"Bearer {secret}"}
     with (
         serving(mine) as url,
-        httpx.Client(base_url=url, headers=bearer, timeout=SECONDS) as client,
+        CheckedClient(base_url=url, headers=bearer, timeout=SECONDS) as client,
     ):
         answers = [client.get("/v1/jobs") for _ in range(3)]
         assert {answer.status_code for answer in answers} == {200}

@@ -19,6 +19,7 @@ from shared.settings import SERVICE_VERSION, Settings
 from shared.worker.job import carry
 from tests.batches import Scene, line
 from tests.gateway.conftest import Opens
+from tests.gateway.results import a_result
 from tests.gateway.serving import serving
 from tests.gateway.test_callers import routes
 from tests.gateway.test_scores import GOOD, URL
@@ -129,7 +130,7 @@ def test_lines_of_a_batch_belong_to_the_request_that_made_it(
 def test_times_are_whole_seconds_and_lengths_are_not(client: httpx.Client, engine: Engine) -> None:
     job = client.post(URL, json=GOOD).json()
     assert job["timing"] == {"queued_seconds": None, "run_seconds": None}
-    finish_next(engine, {"score": 1})
+    finish_next(engine, a_result(1))
     job = client.get(f"/v1/jobs/{job['id']}").json()
     moments = [job[f"{name}_at"] for name in ("created", "started", "finished")]
     assert all(type(moment) is int for moment in moments)

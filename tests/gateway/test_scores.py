@@ -16,6 +16,7 @@ from sqlalchemy import Engine, text
 from services.registry import contracts
 from shared import queue
 from shared.ledger.engine import REST_SECONDS
+from tests.gateway.results import a_result
 from tests.patience import eventually
 from tests.servers import finish_next
 
@@ -201,13 +202,13 @@ def test_fifty_at_once_with_one_key_are_one_job(client: httpx.Client, engine: En
 
 
 def test_who_waits_gets_the_ended_job(client: httpx.Client, engine: Engine) -> None:
-    worker = threading.Thread(target=finish_next, args=(engine, {"score": 0.25}))
+    worker = threading.Thread(target=finish_next, args=(engine, a_result(0.25)))
     worker.start()
     answer = client.post(URL, json=GOOD, headers={"Prefer": "respond-async, wait=30"})
     worker.join()
     assert answer.status_code == 200
     assert answer.headers["Preference-Applied"] == "wait=30"
-    assert answer.json()["result"] == {"score": 0.25}
+    assert answer.json()["result"] == a_result(0.25)
 
 
 def test_who_waits_in_vain_gets_the_open_job(client: httpx.Client) -> None:

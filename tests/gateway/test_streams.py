@@ -18,9 +18,11 @@ from shared.errors import QuotaExceeded
 from shared.ledger import keys
 from shared.ledger.keys import Key
 from shared.settings import Settings
+from tests.answers import CheckedClient
 from tests.batches import Scene, line
 from tests.gateway.conftest import Opens
 from tests.gateway.pages.test_pages import entered, token
+from tests.gateway.results import a_result
 from tests.gateway.test_events import events
 from tests.gateway.test_scores import GOOD, URL
 from tests.patience import SECONDS, looks
@@ -107,7 +109,7 @@ def test_a_stream_of_an_hour_goes_on_where_it_was(
     path = f"/v1/jobs/{client.post(URL, json=GOOD).json()['id']}/events"
     first = list(events(client, path))
     assert [name for _, name, _ in first] == ["job.queued"]  # no `end`: the browser comes back
-    finish_next(engine, {"score": 1})
+    finish_next(engine, a_result(1))
     rest = list(events(client, path, first[-1][0]))
     assert [name for _, name, _ in rest] == ["job.running", "job.succeeded", "end"]
 
@@ -174,6 +176,6 @@ def test_a_page_hears_nothing_more_when_its_session_has_ended(
 def _end(browser: httpx.Client, session: str) -> None:
     """Log out in another window."""
     held = {"touchstone_session": session}
-    with httpx.Client(base_url=browser.base_url, cookies=held, timeout=SECONDS) as other:
+    with CheckedClient(base_url=browser.base_url, cookies=held, timeout=SECONDS) as other:
         out = other.post("/logout", data={"csrf": token(other.get("/jobs"))})
         assert out.status_code == 303

@@ -15,7 +15,9 @@ from standardwebhooks import Webhook
 from services.scheduler.webhooks import delivering
 from shared.ledger.webhooks import MOST_ENDPOINTS
 from shared.settings import Settings
+from tests.answers import CheckedClient
 from tests.gateway.conftest import Opens
+from tests.gateway.results import a_result
 from tests.gateway.serving import serving
 from tests.gateway.test_scores import GOOD, URL
 from tests.patience import SECONDS, eventually
@@ -85,7 +87,7 @@ def test_what_is_not_allowed_is_refused_with_a_pointer(
 
 def test_without_an_allow_list_plain_http_is_refused_at_once(chosen: Settings) -> None:
     strict = chosen.model_copy(update={"webhook_allow": (), "authentication": "none"})
-    with serving(strict) as url, httpx.Client(base_url=url, timeout=SECONDS) as client:
+    with serving(strict) as url, CheckedClient(base_url=url, timeout=SECONDS) as client:
         for refused in ("http://example.com/", "https://example.com:22/", "https://127.0.0.1/"):
             assert client.post(HOOKS, json={"url": refused}).status_code == 422
         assert client.post(HOOKS, json=EXAMPLE).status_code == 201
@@ -179,7 +181,7 @@ def test_a_job_may_name_an_endpoint_of_its_tenant_only(opens: Opens) -> None:
 
 def test_without_a_key_to_seal_with_there_are_no_webhooks(chosen: Settings) -> None:
     keyless = chosen.model_copy(update={"webhook_keys": None, "authentication": "none"})
-    with serving(keyless) as url, httpx.Client(base_url=url, timeout=SECONDS) as client:
+    with serving(keyless) as url, CheckedClient(base_url=url, timeout=SECONDS) as client:
         answer = client.post(HOOKS, json=EXAMPLE)
         assert (answer.status_code, answer.json()["type"].rpartition("/")[2]) == (
             503,
@@ -212,7 +214,7 @@ def test_from_a_job_to_a_verified_request_and_its_replay(
     with receiving(refusing) as receiver, delivering(engine, hasty, threading.Event()):
         endpoint = made(client, url=receiver.url)
         job = client.post(URL, json=GOOD).json()
-        finish_next(engine, {"score": 0.25})
+        finish_next(engine, a_result(0.25))
         failed = settled(client, endpoint["id"], "failed")
         assert (failed["last_status"], failed["attempts"]) == (500, 2)
         assert "password" not in client.get(f"{HOOKS}/{endpoint['id']}/deliveries").text

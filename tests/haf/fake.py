@@ -80,6 +80,9 @@ class FakeModels:
     name: str = ""
     languages: tuple[str, ...] = ("*",)
 
+    def reader_of(self, _name: str) -> str | None:
+        return None
+
     def kind(self, name: str) -> ModelKind:
         if name not in KINDS:
             raise BadInput(f"no model {name!r}", pointer="/model")

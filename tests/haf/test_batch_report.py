@@ -63,7 +63,10 @@ def test_groups_are_models_and_data_sets(some: list[Row]) -> None:
         ("theirs", "b", 1),
     ]
     assert (report.scored, report.undefined, report.score.of) == (5, 1, 4)
-    assert report.warnings == ("fewer than 8 clusters: 4", FEW)
+    few, models, groups = report.warnings
+    assert (few, groups) == ("fewer than 8 clusters: 4", FEW)
+    assert models.startswith("results of several models are averaged: ")
+    assert models.endswith("embedded-similarity 1, lm 1 and embedded-similarity 1")
     assert report.variants == ("robust",)
 
 

@@ -10,7 +10,7 @@ import pytest
 from services.bindings import local
 from services.haf.contract import HafRequest
 from services.haf.metric import SERVICE
-from services.haf.report import HafReport
+from services.haf.report import HafResult
 from shared.models.catalogue import load_catalogue
 from shared.models.ports import bind
 from tests.haf.tiny_llama import save
@@ -88,7 +88,7 @@ def test_the_same_request_alone_and_among_others() -> None:
     )
 
 
-def said(report: HafReport) -> list[str]:
+def said(report: HafResult) -> list[str]:
     return [part.response for part in report.stages]
 
 

@@ -13,7 +13,7 @@ from services.haf.contract import CONTRACT, HafRequest
 from services.haf.metric import SERVICE
 from services.haf.model_calls import decide_by_entailment
 from services.haf.parsing import DecisionVerdict
-from services.haf.report import DecisionPart, HafReport, ReasonPart
+from services.haf.report import HafDecisionPart, HafReasonPart, HafResult
 from shared.contracts import Report
 from shared.errors import BadInput, Unavailable
 from shared.models.calls import Prompt
@@ -65,7 +65,7 @@ def requests(draw: st.DrawFn) -> HafRequest:
 def test_any_response_is_survived_without_nan(request: HafRequest) -> None:
     with bound():
         report = score(request)
-    assert HafReport.model_validate_json(report.model_dump_json()) == report
+    assert HafResult.model_validate_json(report.model_dump_json()) == report
     values = report.components.model_dump()
     assert set(values) == set(METRICS)
     assert all(value is None or 0 <= value <= 1 for value in (*values.values(), report.score))
@@ -73,7 +73,7 @@ def test_any_response_is_survived_without_nan(request: HafRequest) -> None:
         explained = any(warning.startswith(f"{name}: ") for warning in report.warnings)
         assert explained == (value is None)
     for part in report.stages:
-        said_parts: list[ReasonPart | DecisionPart] = [*part.reasons]
+        said_parts: list[HafReasonPart | HafDecisionPart] = [*part.reasons]
         said_parts += [part.decision] if part.decision else []
         for said in said_parts:
             assert said.confidence is None or 0 < said.confidence <= 1
@@ -349,7 +349,7 @@ def test_the_examples_of_the_contract_score(name: str) -> None:
 def test_without_texts_the_numbers_and_our_words_stay(asked: HafRequest) -> None:
     with bound():
         report = score(asked)
-    kept = HafReport.model_validate(without_text(report, asked))
+    kept = HafResult.model_validate(without_text(report, asked))
     assert kept.components == report.components
     assert kept.warnings == report.warnings != ()
     assert {part.response for part in kept.stages} == {""}

@@ -14,7 +14,13 @@ from services.haf import page as haf_page
 from services.haf.contract import CONTRACT, HafRequest
 from services.haf.metric import SERVICE
 from services.haf.page import MOST_STRETCHES, STRONGEST
-from services.haf.report import DecisionPart, HafComponents, HafReport, ReasonPart, TokenValue
+from services.haf.report import (
+    HafComponents,
+    HafDecisionPart,
+    HafReasonPart,
+    HafResult,
+    HafTokenValue,
+)
 from services.haf.verdict import METRICS
 from shared.charts.shapes import MOST, matrix
 from shared.page_text import MarkedText, significant
@@ -58,12 +64,12 @@ class Page(HTMLParser):
         return [attributes for name, attributes in self.tags if name == tag]
 
 
-def scored(request: HafRequest) -> HafReport:
+def scored(request: HafRequest) -> HafResult:
     with bound():
         return score(request)
 
 
-def shown(request: HafRequest | None, report: HafReport) -> tuple[haf_page.HafView, Page, str]:
+def shown(request: HafRequest | None, report: HafResult) -> tuple[haf_page.HafView, Page, str]:
     view = haf_page.view(request, report)
     html = rendered(haf_page.TEMPLATE, view=view, job={}, report=report)
     return view, Page(html), html
@@ -91,7 +97,7 @@ ASKED = [
 def test_every_report_has_a_page_that_nests(request_: HafRequest, kept: bool) -> None:
     report = scored(request_)
     if not kept:
-        report = HafReport.model_validate(without_text(report, request_))
+        report = HafResult.model_validate(without_text(report, request_))
     view, page, html = shown(request_ if kept else None, report)
     assert page.open == []
     assert not [tag for tag, attributes in page.tags if "style" in attributes]
@@ -137,7 +143,7 @@ def test_every_part_of_the_report_appears() -> None:
         values += [x for x in every if x is not None]
     for stage in report.stages:
         values += [x for x in (stage.weight, stage.informativeness, stage.value) if x is not None]
-        parts: list[ReasonPart | DecisionPart] = [*stage.reasons]
+        parts: list[HafReasonPart | HafDecisionPart] = [*stage.reasons]
         parts += [stage.decision] if stage.decision else []
         for part in parts:
             every = (part.confidence, part.confidence_uniform)
@@ -234,7 +240,7 @@ def kinds_by_character(text: list[MarkedText]) -> list[set[str]]:
     ]
 
 
-def expected_kinds(part: ReasonPart) -> list[set[str]]:
+def expected_kinds(part: HafReasonPart) -> list[set[str]]:
     """The same, token by token, out of the report's numbers."""
     largest = max(token.relevance for token in part.token_values)
     found: dict[int, set[str]] = {}
@@ -251,11 +257,11 @@ def expected_kinds(part: ReasonPart) -> list[set[str]]:
     ]
 
 
-def token_of(start: int, end: int, relevance: float, logprob: float = -0.01) -> TokenValue:
-    return TokenValue(start=start, end=end, tokens=1, logprob=logprob, relevance=relevance)
+def token_of(start: int, end: int, relevance: float, logprob: float = -0.01) -> HafTokenValue:
+    return HafTokenValue(start=start, end=end, tokens=1, logprob=logprob, relevance=relevance)
 
 
-def with_tokens(tokens: list[TokenValue], text: str, reasons: int = 1) -> HafReport:
+def with_tokens(tokens: list[HafTokenValue], text: str, reasons: int = 1) -> HafResult:
     """A report whose reasons have this text and these tokens."""
     report = scored(bring())
     justify = report.stages[0]
@@ -352,7 +358,7 @@ def test_texts_stand_in_what_is_blurred_only() -> None:
 def test_without_the_text_the_numbers_stay() -> None:
     request = bring(**WHOLE, token_values=True)
     report = scored(request)
-    kept = HafReport.model_validate(without_text(report, request))
+    kept = HafResult.model_validate(without_text(report, request))
     view, page, _ = shown(None, kept)
     assert not view.kept
     assert "The text was not kept." in page.words
@@ -367,7 +373,7 @@ def test_results_of_before_have_a_page() -> None:
     request = bring(**WHOLE)
     wire: dict[str, Any] = scored(request).model_dump(mode="json")
     del wire["similarities"]
-    view, page, _ = shown(request, HafReport.model_validate(wire))
+    view, page, _ = shown(request, HafResult.model_validate(wire))
     assert view.matrix is None
     assert "holds no similarities" in page.words
 

@@ -12,19 +12,19 @@ from hypothesis import HealthCheck, given, settings
 
 from services.haf.contract import HafRequest
 from services.haf.metric import SERVICE
-from services.haf.report import DecisionPart, HafReport, ReasonPart
+from services.haf.report import HafDecisionPart, HafReasonPart, HafResult
 from shared.redaction import without_text
 from tests.haf.fake import bound, overlap, surprise
 from tests.haf.test_metric import WHOLE, ask, bring, requests
 
 score = SERVICE.score
 
-Part = ReasonPart | DecisionPart
+Part = HafReasonPart | HafDecisionPart
 Json = dict[str, Any]
 VARIANTS = ("robust", "paper", "reference")
 
 
-def statements(report: HafReport) -> Iterator[tuple[str, Part]]:
+def statements(report: HafResult) -> Iterator[tuple[str, Part]]:
     """Each reason and decision, with the response that it stands in."""
     for stage in report.stages:
         yield from ((stage.response, reason) for reason in stage.reasons)
@@ -137,7 +137,7 @@ def test_results_of_before_still_read() -> None:
     with bound():
         wire = score(bring(**WHOLE)).model_dump(mode="json")
     del wire["similarities"]
-    old = HafReport.model_validate(wire)
+    old = HafResult.model_validate(wire)
     assert old.similarities == ()
     assert {part.token_values for _, part in statements(old)} == {()}
 
@@ -147,7 +147,7 @@ def test_without_texts_the_numbers_of_tokens_stay_and_nothing_is_added() -> None
     with bound():
         plain, told = score(asked), score(with_tokens(asked))
     assert keys(without_text(plain, asked)) == keys(plain.model_dump(mode="json"))
-    kept = HafReport.model_validate(without_text(told, asked))
+    kept = HafResult.model_validate(without_text(told, asked))
     assert [part.token_values for _, part in statements(kept)] == [
         part.token_values for _, part in statements(told)
     ]

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from services.haf.contract import MISSING, Response
+from services.haf.contract import MISSING, HafResponse
 from services.haf.parsing import ParsedStatement
 from services.haf.transcript import from_completion, from_response, merge_tokens, tokens_of
 from shared.errors import BadInput
@@ -52,7 +52,7 @@ def test_chat_tokens_of_any_bytes_cover_the_text(text: str, width: int) -> None:
         {"token": part.decode("utf-8", "replace"), "bytes": list(part), "logprob": -1.0}
         for part in parts
     ]
-    sent = Response.model_validate({"text": text, "logprobs": {"content": content}})
+    sent = HafResponse.model_validate({"text": text, "logprobs": {"content": content}})
     written = from_response(sent, "/responses/justify")
     assert written.tokens == len(parts)
     assert "".join(text[piece.start : piece.end] for piece in written.pieces) == text
@@ -63,7 +63,7 @@ def test_chat_tokens_of_any_bytes_cover_the_text(text: str, width: int) -> None:
 
 
 def test_a_servers_end_mark_and_leading_blank_are_left_out() -> None:
-    sent = Response.model_validate(
+    sent = HafResponse.model_validate(
         {
             "text": "Yes.",
             "logprobs": {
@@ -82,7 +82,7 @@ def test_a_servers_end_mark_and_leading_blank_are_left_out() -> None:
 
 
 def test_tokens_of_another_text_are_refused_with_their_place() -> None:
-    sent = Response.model_validate(
+    sent = HafResponse.model_validate(
         {"text": "Yes.", "logprobs": {"tokens": ["No."], "token_logprobs": [-0.1]}}
     )
     with pytest.raises(BadInput, match="do not spell") as caught:
@@ -92,9 +92,9 @@ def test_tokens_of_another_text_are_refused_with_their_place() -> None:
 
 def test_missing_log_probabilities_are_named() -> None:
     with pytest.raises(ValueError, match="token log-probabilities are missing") as caught:
-        Response.model_validate({"text": "The text is toxic."})
+        HafResponse.model_validate({"text": "The text is toxic."})
     assert MISSING in str(caught.value)
-    assert Response.model_validate({"text": "  "}).logprobs is None  # nothing was written
+    assert HafResponse.model_validate({"text": "  "}).logprobs is None  # nothing was written
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ def test_missing_log_probabilities_are_named() -> None:
 )
 def test_impossible_tokens_are_refused(broken: dict[str, object]) -> None:
     with pytest.raises(ValueError, match="validation error"):
-        Response.model_validate(broken)
+        HafResponse.model_validate(broken)
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,7 @@ def test_a_missing_log_probability_is_one_mistake_in_one_place(
     logprobs: dict[str, object], place: tuple[object, ...]
 ) -> None:
     with pytest.raises(ValidationError) as caught:
-        Response.model_validate({"text": "a", "logprobs": logprobs})
+        HafResponse.model_validate({"text": "a", "logprobs": logprobs})
     assert [error["loc"] for error in caught.value.errors()] == [("logprobs", *place)]
 
 
@@ -134,7 +134,7 @@ def test_tokens_out_of_order_are_refused() -> None:
         {"id": 1, "start": 0, "end": 1, "logprob": -1},
     ]
     with pytest.raises(BadInput, match="not in order"):
-        from_response(Response.model_validate({"text": "ab", "tokens": tokens}), "")
+        from_response(HafResponse.model_validate({"text": "ab", "tokens": tokens}), "")
 
 
 @pytest.mark.parametrize("spans", [[], [(0, 3)], [(3, 6)], [(0, 2), (4, 6)], [(0, 3), (3, 3)]])
@@ -142,7 +142,7 @@ def test_characters_without_a_token_are_refused_with_their_place(
     spans: list[tuple[int, int]],
 ) -> None:
     tokens = [{"id": 1, "start": start, "end": end, "logprob": -1} for start, end in spans]
-    sent = Response.model_validate({"text": "no yes", "tokens": tokens})
+    sent = HafResponse.model_validate({"text": "no yes", "tokens": tokens})
     with pytest.raises(BadInput, match="log-probabilities are missing") as caught:
         from_response(sent, "/responses/internal")
     assert caught.value.pointer == "/responses/internal/tokens"
@@ -150,5 +150,5 @@ def test_characters_without_a_token_are_refused_with_their_place(
 
 def test_blanks_need_no_token() -> None:
     tokens = [{"id": 1, "start": 1, "end": 3, "logprob": -1}]
-    written = from_response(Response.model_validate({"text": " no\n", "tokens": tokens}), "")
+    written = from_response(HafResponse.model_validate({"text": " no\n", "tokens": tokens}), "")
     assert written.tokens == 1

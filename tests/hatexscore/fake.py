@@ -11,7 +11,7 @@ from typing import cast
 import numpy as np
 
 from services.hatexscore.kernel import Floats
-from shared.contracts import ModelUse
+from shared.contracts import ModelUse, PartExcess
 from shared.errors import BadInput
 from shared.models.calls import Example, Tokens
 from shared.models.judgement import Judgement
@@ -38,11 +38,13 @@ class FakeClassifier:
     labels: tuple[str, ...] = ("non-hateful", "hateful")
     languages: tuple[str, ...] = ("en", "zh", "ko")
     max_length: int = 20_000
+    on_parts: tuple[PartExcess, ...] = ()
     calls: list[list[str]] = field(default_factory=list)
 
     @property
     def use(self) -> ModelUse:
-        return ModelUse(name="fake", revision="1", sha256="0" * 64, device="cpu", dtype="float64")
+        fixed = ModelUse(name="fake", revision="1", sha256="0" * 64, device="cpu", dtype="float64")
+        return fixed.model_copy(update={"on_parts": self.on_parts})
 
     def labels_of(self, example: Example) -> tuple[str, ...]:
         return self.labels
@@ -81,6 +83,9 @@ class FakeModels:
     """The port, with one model under its default name."""
 
     model: FakeClassifier
+
+    def reader_of(self, _name: str) -> str | None:
+        return None
 
     def judge(self, name: str) -> FakeClassifier:
         if name != "embedded-hate":

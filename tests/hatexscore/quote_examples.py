@@ -5,7 +5,9 @@ located: what is found in the text, as the text writes it; `other`: reason by qu
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
+from pathlib import Path
 
 
 @dataclass(frozen=True)
@@ -794,4 +796,8 @@ EXAMPLES = [
         located=(),
         hallucinated=(),
     ),
+]
+EXAMPLES += [
+    QuoteExample(**json.loads(line) | {"other": {}})
+    for line in Path(__file__).with_name("quotations.jsonl").read_text("utf-8").splitlines()
 ]

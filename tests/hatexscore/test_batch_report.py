@@ -109,3 +109,32 @@ def test_a_model_that_decides_otherwise_is_told() -> None:
     assert found.corr_p_qf.value == pytest.approx(1)
     assert any("makes 40% of the decisions" in warning for warning in report.warnings)
     assert batch_report([], REQUEST).model_agreement is None
+
+
+def matters(name: str, said: str | None) -> Row:
+    """A result whose control found this."""
+    plain = row(name)
+    report = plain.report.model_copy(update={"quotes_matter": said})
+    return Scored(plain.job_id, plain.custom_id, plain.request, report)
+
+
+def test_evidence_is_the_share_of_what_can_be_told() -> None:
+    said = ["yes", "yes", "yes", "no", "too_few", "too_few", None]
+    report = batch_report([matters(f"e{n}", one) for n, one in enumerate(said)], REQUEST)
+    assert report.evidence is not None
+    assert (report.evidence.value, report.evidence.of) == (0.75, 4)
+    assert report.evidence.method == "wilson"
+    assert report.evidence.low is not None
+    assert report.evidence.low < 0.75
+
+
+@pytest.mark.parametrize("said", ["too_few", None])
+def test_there_is_no_evidence_where_nothing_can_be_told(said: str | None) -> None:
+    report = batch_report([matters(f"n{number}", said) for number in range(3)], REQUEST)
+    assert report.evidence is None
+
+
+def test_qf_above_chance_is_averaged_over_results_with_a_control(rows: list[Row]) -> None:
+    assert all(row.report.control is None for row in rows)
+    means = batch_report(rows, REQUEST).by_decision
+    assert all(own.qf_excess is not None and own.qf_excess.of == 0 for own in means.values())

@@ -16,7 +16,7 @@ from services.hatexscore import kernel
 from services.hatexscore.contract import HatexscoreRequest
 from services.hatexscore.kernel import NamedGroups
 from services.hatexscore.metric import OPPOSING, SERVICE
-from services.hatexscore.report import HatexscoreReport, Label
+from services.hatexscore.report import HatexscoreResult, Label
 from services.hatexscore.verdict import coherence, conclusion, faithfulness, verdict
 from tests.hatexscore.fake import FakeClassifier, bound
 from tests.hatexscore.test_golden import CASES
@@ -47,7 +47,7 @@ def explained(label: Label, concluded: Label, p: float, masked: float, **more: A
     )
 
 
-def codes(report: HatexscoreReport, part: str) -> list[str]:
+def codes(report: HatexscoreResult, part: str) -> list[str]:
     return [reason.code for reason in report.reasons if reason.component == part]
 
 
@@ -57,7 +57,7 @@ def test_concluding_the_opposite_never_raises_a_score(name: str) -> None:
     fields = {key: case[key] for key in ("text", "predicted_label", "language")}
     sent = {"original": case["p_orig"], "masked": case["p_mask"]}
 
-    def concluding(label: str) -> HatexscoreReport:
+    def concluding(label: str) -> HatexscoreResult:
         explanation = f"{case['explanation']}\nConclusion: {label}."
         return score(HatexscoreRequest(**fields, explanation=explanation, probabilities=sent))
 

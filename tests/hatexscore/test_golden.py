@@ -10,7 +10,7 @@ import pytest
 
 from services.hatexscore.contract import HatexscoreRequest
 from services.hatexscore.metric import SERVICE
-from services.hatexscore.report import HatexscoreReport
+from services.hatexscore.report import HatexscoreResult
 
 score = SERVICE.score
 
@@ -28,7 +28,7 @@ def cases() -> dict[str, dict[str, Any]]:
 CASES = cases()
 
 
-def scored(name: str, variant: str) -> HatexscoreReport:
+def scored(name: str, variant: str) -> HatexscoreResult:
     case = CASES[name]
     fields = {key: case[key] for key in ("text", "explanation", "predicted_label", "language")}
     probabilities = {"original": case["p_orig"], "masked": case["p_mask"]}
@@ -36,7 +36,7 @@ def scored(name: str, variant: str) -> HatexscoreReport:
 
 
 def differences(
-    report: HatexscoreReport, expected: dict[str, Any], within: float = 1e-9
+    report: HatexscoreResult, expected: dict[str, Any], within: float = 1e-9
 ) -> dict[str, Any]:
     """Component -> (ours, expected), where they differ by more than so much."""
     parts = report.components
@@ -51,7 +51,7 @@ def differences(
     }
 
 
-def quoted(report: HatexscoreReport) -> set[str]:
+def quoted(report: HatexscoreResult) -> set[str]:
     return {item.quoted_as.lower() for item in report.evidence if item.kind == "quote"}
 
 

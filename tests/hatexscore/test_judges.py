@@ -13,7 +13,7 @@ from services.hatexscore.contract import CONTRACT, HatexscoreRequest
 from services.hatexscore.metric import SERVICE
 from services.hatexscore.model_calls import RandomPlacements
 from services.hatexscore.quotes import mask_spans
-from services.hatexscore.report import HatexscoreReport
+from services.hatexscore.report import HatexscoreResult
 from services.inference.local_models import LocalModels
 from services.registry import contracts
 from shared.contracts import MAX_TEXT, UnreadCode
@@ -139,6 +139,33 @@ def test_requests_of_several_judges_in_a_batch_score_as_alone(judges: TinyJudges
         assert one.score == pytest.approx(alone.score, abs=1e-9)
 
 
+OWN = "Hm. {text}\nThis is"
+
+
+@pytest.mark.parametrize("model", ["causal", "scored"])
+def test_a_requests_own_prompt_is_asked_in_the_place_of_the_entrys(
+    judges: TinyJudges, model: str
+) -> None:
+    usual = SERVICE.score(asking(model))
+    alone, beside = SERVICE.score_batch([asking(model, prompt={"user": OWN}), asking(model)])
+    original = judges.shares(OWN.replace("{text}", TEXT))[0]
+    masked = judges.shares(OWN.replace("{text}", MASKED))[0]
+    assert alone.probability_original == pytest.approx(original, abs=1e-5)
+    assert alone.probability_masked == pytest.approx(masked, abs=1e-5)
+    assert beside.probability_original == pytest.approx(usual.probability_original, abs=1e-9)
+    [own], [theirs] = alone.provenance.models, usual.provenance.models
+    assert own.prompt_sha256
+    assert theirs.prompt_sha256
+    assert own.prompt_sha256 != theirs.prompt_sha256
+    assert alone.provenance.parameters["prompt"]["user"] == OWN
+
+
+def test_an_encoder_takes_no_prompt(judges: TinyJudges) -> None:
+    with pytest.raises(BadInput, match="takes no prompt") as caught:
+        SERVICE.score(asking("encoder", prompt={"user": OWN}))
+    assert caught.value.pointer == "/prompt"
+
+
 def test_a_server_without_log_probabilities_gives_no_number(judges: TinyJudges) -> None:
     report = SERVICE.score(asking("silent"))
     assert (report.score, report.components.qf, report.control) == (None, None, None)
@@ -156,7 +183,7 @@ def faithful(original: float, masked: float) -> float:
     return lost if decided(original) == "hateful" else 1 - lost
 
 
-def codes(report: HatexscoreReport) -> dict[str, UnreadCode | str]:
+def codes(report: HatexscoreResult) -> dict[str, UnreadCode | str]:
     return {reason.component: reason.code for reason in report.reasons}
 
 
@@ -203,7 +230,7 @@ class Saying(FakeClassifier):
         return [self.says(example.text) for example in examples]
 
 
-def saying(says: Callable[[str], Judgement]) -> HatexscoreReport:
+def saying(says: Callable[[str], Judgement]) -> HatexscoreResult:
     with bound_head(Saying(labels=LABELS, says=says)):
         return SERVICE.score(asking())
 
@@ -258,11 +285,12 @@ def test_models_check_claims_what_holds(judges: TinyJudges, model: str, said: st
     report = SERVICE.score(asking(model, variant="paper"))
     assert (report.components.qf is not None) == (said == "yes")
     assert claimed["FTC"] == (said if said != "yes" else "no (tells no entailment)")
-    assert claimed["ICE"] == "no (shows no tokens)"
+    assert claimed["ICE"] == (said if said != "yes" else "words")
     ice = contracts()["ice"]
     asked = ice.request.model_validate({**next(iter(ice.examples.values())), "model": model})
-    with pytest.raises(ModelCannot, match="it shows no tokens"):
+    with pytest.raises(ModelCannot, match="it shows neither attention nor gradients"):
         catalogue.demand(ice, model, asked)
+    catalogue.demand(ice, model, asked.model_copy(update={"attribution": "lime"}))
 
 
 @pytest.mark.parametrize(("draws", "code"), [(199, "votes-too-coarse"), (200, None)])

@@ -13,7 +13,7 @@ from services.bindings import local
 from services.hatexscore.contract import CONTRACT, HatexscoreRequest
 from services.hatexscore.metric import SERVICE
 from services.hatexscore.page import view
-from services.hatexscore.report import HatexscoreReport
+from services.hatexscore.report import HatexscoreResult
 from shared.contracts import Variant
 from shared.models.catalogue import load_catalogue
 from shared.models.ports import bind
@@ -46,7 +46,7 @@ def ask(kind: dict[str, Any], **more: Any) -> HatexscoreRequest:
     return HatexscoreRequest.model_validate({**kind, **more})
 
 
-def codes(report: HatexscoreReport) -> dict[str, list[str]]:
+def codes(report: HatexscoreResult) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for reason in report.reasons:
         found.setdefault(reason.component, []).append(reason.code)
@@ -181,7 +181,7 @@ def test_a_result_of_an_earlier_version_can_still_be_read() -> None:
         stored = score(ask(ENGLISH)).model_dump(mode="json")
     for name in ("languages", "reasons", "partial_score", "partial_parts"):
         del stored[name]
-    assert HatexscoreReport.model_validate(stored).languages is None
+    assert HatexscoreResult.model_validate(stored).languages is None
 
 
 @pytest.fixture

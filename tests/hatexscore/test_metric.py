@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from services.hatexscore.contract import CONTRACT, HatexscoreRequest
 from services.hatexscore.metric import SERVICE
-from services.hatexscore.report import HatexscoreReport
-from shared.contracts import Report
+from services.hatexscore.report import HatexscoreResult
+from shared.contracts import PartExcess, Report
 from shared.errors import BadInput, Unavailable
 from tests.hatexscore.fake import FakeClassifier, bound, surely
 
@@ -59,7 +59,7 @@ def test_any_request_is_survived_and_stays_in_its_ranges(request: HatexscoreRequ
     assert set(report.undefined) == unknown - set(report.not_applicable)
     assert (report.score is None) == bool(report.undefined)
     assert report.score is not None or report.warnings
-    assert HatexscoreReport.model_validate_json(report.model_dump_json()) == report
+    assert HatexscoreResult.model_validate_json(report.model_dump_json()) == report
     for item in report.evidence:
         whole = request.text if item.offsets_into == "text" else request.explanation
         if item.start is not None and item.end is not None:
@@ -182,6 +182,20 @@ def test_doubts_about_the_probabilities_are_said() -> None:
     assert any("language is en" in warning for warning in warnings)
     share = 10 / len(request.text)
     assert f"text-cut: embedded-hate reads the first {share:.1%} of the text" in warnings
+
+
+def test_a_model_that_errs_on_masked_texts_is_doubted_where_it_is_asked_about_them() -> None:
+    off = PartExcess(operator="mask", kept=0.8, excess=0.12)
+    with bound(FakeClassifier(on_parts=(off, off.model_copy(update={"operator": "delete"})))):
+        found = score(ask())
+        others = [
+            score(ask(variant="paper")),
+            score(ask(explanation="Conclusion: hateful.")),
+            score(ask(probabilities={"original": 0.9, "masked": 0.2})),
+        ]
+    [warning] = [each for each in found.warnings if each.startswith("ece_perturbed: ")]
+    assert "80% of the words left (mask)" in warning
+    assert not any("ece_perturbed" in each for one in others for each in one.warnings)
 
 
 def test_a_model_without_the_label_is_the_callers_mistake() -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from services.hatexscore.contract import CONTRACT, HatexscoreRequest
 from services.hatexscore.metric import SENT_FOR_ANOTHER, SERVICE
 from services.hatexscore.model_calls import NO_CONTROL
-from services.hatexscore.report import HatexscoreReport, VariantOutcome
+from services.hatexscore.report import HatexscoreResult, HatexscoreVariantOutcome
 from shared.contracts import Variant
 from shared.redaction import without_text
 from tests.hatexscore.fake import FakeClassifier, bound
@@ -29,7 +29,7 @@ def asking(request: HatexscoreRequest, **fields: Any) -> HatexscoreRequest:
     )
 
 
-def told(outcome: VariantOutcome) -> tuple[Any, ...]:
+def told(outcome: HatexscoreVariantOutcome) -> tuple[Any, ...]:
     """An outcome without what only an outcome can say."""
     own = [warning for warning in outcome.warnings if warning != SENT_FOR_ANOTHER]
     return (
@@ -42,7 +42,7 @@ def told(outcome: VariantOutcome) -> tuple[Any, ...]:
     )
 
 
-def own_words(report: HatexscoreReport) -> tuple[Any, ...]:
+def own_words(report: HatexscoreResult) -> tuple[Any, ...]:
     """What a report of a variant says, the control apart."""
     in_force = report.provenance.parameters
     return (
@@ -90,10 +90,10 @@ def test_asking_changes_nothing_else_of_the_report(request: HatexscoreRequest) -
     with bound(FakeClassifier()):
         plain, asked = score(request), score(asking(request))
     assert "other_variants" not in plain.model_dump(mode="json")
-    assert HatexscoreReport.model_validate_json(asked.model_dump_json()) == asked
+    assert HatexscoreResult.model_validate_json(asked.model_dump_json()) == asked
     differing = {
         name
-        for name in HatexscoreReport.model_fields
+        for name in HatexscoreResult.model_fields
         if getattr(plain, name) != getattr(asked, name)
     }
     assert differing <= {"other_variants", "provenance"}
@@ -174,7 +174,7 @@ def test_a_result_of_before_still_validates() -> None:
     with bound(FakeClassifier()):
         wire = score(ask()).model_dump(mode="json")
     del wire["control"]["drops"]
-    control = HatexscoreReport.model_validate(wire).control
+    control = HatexscoreResult.model_validate(wire).control
     assert control is not None
     assert control.drops == ()
 
@@ -183,7 +183,7 @@ def test_what_is_forgotten_keeps_the_outcomes_and_their_warnings() -> None:
     request = ask(other_variants=True, tau=0.2, do_not_store_text=True)
     with bound(FakeClassifier()):
         report = score(request)
-    kept = HatexscoreReport.model_validate(without_text(report, request))
+    kept = HatexscoreResult.model_validate(without_text(report, request))
     assert kept.other_variants == report.other_variants
     assert any(outcome.warnings for outcome in kept.other_variants)
 

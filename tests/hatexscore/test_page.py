@@ -12,7 +12,12 @@ from services.gateway.pages.templates import rendered, style_sheet
 from services.hatexscore.contract import CONTRACT, HatexscoreRequest
 from services.hatexscore.metric import SERVICE
 from services.hatexscore.page import TEMPLATE, HatexscoreView, view
-from services.hatexscore.report import HatexscoreComponents, HatexscoreReport, Label, RandomSpans
+from services.hatexscore.report import (
+    HatexscoreComponents,
+    HatexscoreRandomSpans,
+    HatexscoreResult,
+    Label,
+)
 from shared.charts.engine import Caption
 from shared.charts.shapes import strip
 from shared.contracts import Variant
@@ -26,12 +31,12 @@ score = SERVICE.score
 HOSTILE = '<script>alert("x")</script> \u202eabc\u202c lazy tourists 🙂 & <b>again</b>'
 
 
-def scored(request: HatexscoreRequest) -> HatexscoreReport:
+def scored(request: HatexscoreRequest) -> HatexscoreResult:
     with bound(FakeClassifier()):
         return score(request)
 
 
-def shown(request: HatexscoreRequest | None, report: HatexscoreReport) -> str:
+def shown(request: HatexscoreRequest | None, report: HatexscoreResult) -> str:
     job = {"id": "job_1", "metric": "hatexscore", "result": report.model_dump(mode="json")}
     return rendered(TEMPLATE, view=view(request, report), job=job, report=report)
 
@@ -90,6 +95,44 @@ def test_quotes_conclusion_groups_and_inventions_are_marked() -> None:
         assert mention.reason in shown(request, report)
 
 
+def test_the_conclusion_is_shown_with_its_word_and_confidence() -> None:
+    html = page(
+        explanation='The word "lazy tourists" insults foreigners. At first it looks harmless. '
+        "The text is toxic."
+    )
+    said = " ".join(re.sub("<[^>]*>", " ", html).split())
+    for fact in (
+        "Its word toxic",
+        "How it is stated predication",
+        "Confidence of the reading inferred",
+    ):
+        assert fact in said
+
+
+def test_verdicts_that_do_not_hold_say_why() -> None:
+    html = page(explanation="It may be hateful. Somebody said that it is hate speech.")
+    assert "nothing is stated" in html
+    for why in ("hedged: may, might, unclear", "somebody else says it"):
+        assert why in html
+
+
+def test_what_is_no_quotation_of_the_text_is_listed_with_its_kind() -> None:
+    html = page(explanation='It is "hate speech" and "lazy tourists" means "thieves". Hateful.')
+    assert "the name of a label or a field" in html
+    assert "a paraphrase" in html
+
+
+def test_a_model_that_disagrees_is_told_above_the_parts() -> None:
+    request = ask(
+        explanation='"lazy tourists" insults foreigners. Hateful.',
+        predicted_label="hateful",
+        probabilities={"original": 0.2, "masked": 0.1},
+    )
+    html = shown(request, scored(request))
+    banner, parts = html.index("The asked model disagrees"), html.index(">QF</abbr>")
+    assert banner < parts
+
+
 def test_hostile_text_stays_text() -> None:
     html = page(
         text=HOSTILE,
@@ -141,7 +184,7 @@ def test_a_result_without_its_text_still_shows_the_numbers(variant: Variant) -> 
     request = ask(variant=variant, other_variants=True, do_not_store_text=True)
     with bound(FakeClassifier()):
         report = score(request)
-    kept = HatexscoreReport.model_validate(without_text(report, request))
+    kept = HatexscoreResult.model_validate(without_text(report, request))
     html = shown(None, kept)
     assert "The text was not kept." in html
     assert "The explanation was not kept." in html
@@ -198,7 +241,7 @@ def test_the_other_variants_are_a_table_or_a_word_on_how_to_ask() -> None:
         assert outcome.consistency_rule in html
 
 
-def beaten(label: Label, share: float | None) -> HatexscoreReport:
+def beaten(label: Label, share: float | None) -> HatexscoreResult:
     """All parts hold; the quotes beat this share of random spans, or nothing is known of them."""
     report = scored(
         ask(
@@ -215,7 +258,9 @@ def beaten(label: Label, share: float | None) -> HatexscoreReport:
     assert (report.components.cc, report.components.htc) == (1, 1)
     if share is None:
         return report
-    control = RandomSpans(draws=20, quoted_drop=0.7, mean_drop=0.5, sd_drop=0.1, share_beaten=share)
+    control = HatexscoreRandomSpans(
+        draws=20, quoted_drop=0.7, mean_drop=0.5, sd_drop=0.1, share_beaten=share
+    )
     return report.model_copy(update={"control": control})
 
 

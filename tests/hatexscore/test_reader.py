@@ -16,7 +16,7 @@ from services.hatexscore.contract import CONTRACT, HatexscoreRequest
 from services.hatexscore.metric import SERVICE
 from services.hatexscore.page import view
 from services.hatexscore.reader import FILE
-from services.hatexscore.report import GroupEvidence, HatexscoreReport
+from services.hatexscore.report import HatexscoreGroupEvidence, HatexscoreResult
 from shared.contracts import BatchReportRequest, ModelUse, Scored
 from shared.errors import BadInput
 from shared.estimates import BatchStatistics
@@ -64,6 +64,10 @@ class WithReader:
     """The port: a classifier that learned German, and the reader."""
 
     reader: ScriptedReader
+    configured: str | None = None  # in the judge's entry
+
+    def reader_of(self, _name: str) -> str | None:
+        return self.configured
 
     def judge(self, name: str) -> FakeClassifier:
         return FakeClassifier(languages=("de", "en"))
@@ -75,10 +79,10 @@ class WithReader:
 
 
 @contextmanager
-def reading(answer: Any, **more: Any) -> Iterator[ScriptedReader]:
+def reading(answer: Any, configured: str | None = None, **more: Any) -> Iterator[ScriptedReader]:
     said = answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)
     made = ScriptedReader(lambda prompt: said, **more)
-    bind(cast(Models, WithReader(made)))
+    bind(cast(Models, WithReader(made, configured)))
     try:
         yield made
     finally:
@@ -89,8 +93,24 @@ def ask(body: dict[str, Any] = GERMAN, **more: Any) -> HatexscoreRequest:
     return HatexscoreRequest.model_validate(body | {"reader_model": "reader"} | more)
 
 
-def mentions(report: HatexscoreReport) -> list[GroupEvidence]:
-    return [one for one in report.evidence if isinstance(one, GroupEvidence)]
+def mentions(report: HatexscoreResult) -> list[HatexscoreGroupEvidence]:
+    return [one for one in report.evidence if isinstance(one, HatexscoreGroupEvidence)]
+
+
+def test_the_judges_entry_names_the_reader_of_what_no_rules_read() -> None:
+    with reading(ANSWER, "reader") as asked:
+        report = score(ask(reader_model=None))
+        english = score(ask(ENGLISH, reader_model=None))
+    assert len(asked.prompts) == 1  # English has rules
+    assert report.reader is not None
+    assert (report.reader.by, report.reader.model) == ("llm", "reader")
+    assert (report.components.htc, report.components.tgi) == (1, 1)
+    assert english.reader is None or english.reader.by == "rules"
+    [sampling] = asked.samplings
+    assert "conclusion" in json.loads(sampling.answer_schema or "{}")["properties"]
+    with reading(ANSWER, "reader") as asked:
+        assert score(ask(reader_model=None, reader="rules")).reader is None
+    assert asked.prompts == []
 
 
 def test_rules_leave_a_german_explanation_unread() -> None:

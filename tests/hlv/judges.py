@@ -133,6 +133,9 @@ class StubModels:
 
     own: StubJudge
 
+    def reader_of(self, _name: str) -> str | None:
+        return None
+
     def kind(self, name: str) -> ModelKind:
         return "classifier" if "nli" in name else "causal"
 

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from services.hlv.contract import CONTRACT, HlvRequest
 from services.hlv.metric import SERVICE
-from services.hlv.report import HlvReport
+from services.hlv.report import HlvResult
 from tests.hlv.judges import bound, request
 
 score = SERVICE.score
@@ -21,7 +21,7 @@ GOOD = {"distributions": [{"A": 0.7, "B": 0.2, "C": 0.1}]}
 BAD = {"distributions": [{"A": 0.1, "B": 0.2, "C": 0.7}]}
 
 
-def sent(**fields: Any) -> HlvReport:
+def sent(**fields: Any) -> HlvResult:
     return score(request(**{"predictions": {"explained": GOOD, "baseline": BAD}} | fields))
 
 
@@ -131,7 +131,7 @@ votes = st.lists(st.integers(0, 50), min_size=3, max_size=3).filter(any)
 def test_letters_mean_nothing(gold: list[int], said: list[int], order: list[str]) -> None:
     """Renaming the options changes no number."""
 
-    def named(keys: Any) -> HlvReport:
+    def named(keys: Any) -> HlvResult:
         human = {"votes": dict(zip(keys, gold, strict=True))}
         rows = [dict(zip(keys, said, strict=True))]
         return sent(human=human, predictions={"explained": {"distributions": rows}})

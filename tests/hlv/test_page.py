@@ -9,7 +9,7 @@ import pytest
 from services.hlv.contract import CONTRACT, HlvRequest
 from services.hlv.metric import SERVICE
 from services.hlv.page import TEMPLATE, HlvView, view
-from services.hlv.report import HlvReport
+from services.hlv.report import HlvResult
 from shared.page_text import significant
 from shared.redaction import without_text
 from tests.gateway.pages.parsed import HOSTILE, Parsed, is_only_blurred, parsed
@@ -24,11 +24,11 @@ EXPLAINED = [{"explanation": "A sleeping dog is at rest.", "label": "A"}]
 
 def shown(
     asked: HlvRequest, *, kept: bool = True, judge: StubJudge | None = None
-) -> tuple[HlvReport, HlvView, Parsed]:
+) -> tuple[HlvResult, HlvView, Parsed]:
     with bound(judge):
         report = score(asked)
     if not kept:
-        report = HlvReport.model_validate(without_text(report, asked))
+        report = HlvResult.model_validate(without_text(report, asked))
     found = view(asked if kept else None, report)
     return report, found, parsed(TEMPLATE, found, report)
 
@@ -52,6 +52,12 @@ def test_every_example_is_shown(name: str) -> None:
             if side is not None:
                 numbers += [side.tau_b, side.tau_a, side.spearman, *side.ranks.values()]
                 numbers += (side.distribution or side.scalar or method).model_dump().values()
+    assert report.ceiling is not None
+    for one in report.ceiling.metrics.values():
+        numbers += [one.high, one.low, one.chance]
+    first = report.components.methods[0]
+    for judged in filter(None, (first.explained, first.baseline)):
+        numbers += judged.normalised.values()
     numbers = [number for number in numbers if isinstance(number, int | float)]
     assert [number for number in numbers if significant(number) not in page.bare] == []
 

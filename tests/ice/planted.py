@@ -13,8 +13,21 @@ import numpy as np
 
 from shared.contracts import ModelKind, ModelUse
 from shared.models import ports
-from shared.models.calls import AttributionMethod, Attributions, Example, Row, Rows, Tokens
+from shared.models.abilities import Ability
+from shared.models.calls import (
+    AttributionMethod,
+    Attributions,
+    Example,
+    Row,
+    Rows,
+    Tokens,
+    WordJudgements,
+    WordRows,
+)
+from shared.models.judgement import Judgement
+from shared.models.label_readout import of_head
 from shared.models.ports import Floats
+from shared.models.word_rows import judged_words
 
 USE = ModelUse(name="planted", revision="1", sha256="0" * 64, device="cpu", dtype="float32")
 CLS, SEP, MASK, UNK, PAD = range(5)
@@ -57,6 +70,9 @@ class PlantedJudge:
     labels: tuple[str, ...] = ("no", "yes")
     use: ModelUse = USE
 
+    abilities: frozenset[Ability] = frozenset(("judge", "word_rows", "token_rows", "attributions"))
+    mask_text: str = "mask"
+
     def labels_of(self, example: Example) -> tuple[str, ...]:
         return self.labels
 
@@ -90,6 +106,14 @@ class PlantedJudge:
         asked = [Rows(example=example, rows=(Row(),)) for example in examples]
         return [rows[0] for rows in self._judged(asked)]
 
+    def judgements(self, examples: Sequence[Example]) -> list[Judgement]:
+        rows = np.array(self.judge(examples)).reshape(len(examples), len(self.labels))
+        return of_head(rows, None, self.labels)
+
+    def judge_words(self, asked: Sequence[WordRows]) -> list[WordJudgements]:
+        self.calls.append(sum(len(one.rows) for one in asked))
+        return judged_words(self, asked, self.mask_text)
+
     def judge_rows(self, asked: Sequence[Rows]) -> list[Floats]:
         self.calls.append(sum(len(one.rows) for one in asked))
         return self._judged(asked)
@@ -120,6 +144,9 @@ class PlantedModels:
     """The port `Models`: one judge under every name."""
 
     own: PlantedJudge
+
+    def reader_of(self, _name: str) -> str | None:
+        return None
 
     def kind(self, name: str) -> ModelKind:
         return "classifier"

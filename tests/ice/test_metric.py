@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from services.ice.contract import CONTRACT, IceRequest
 from services.ice.metric import SERVICE
 from services.ice.report import IceResult
-from shared.contracts import Report
+from shared.contracts import PartExcess, Report
 from shared.errors import BadInput, DegenerateInput, Unavailable
-from tests.ice.planted import FIRST_WORD, noise, planted, weighted, word
+from tests.ice.planted import FIRST_WORD, USE, noise, planted, weighted, word
 
 score = SERVICE.score
 score_batch = SERVICE.score_batch
@@ -304,3 +304,20 @@ def test_the_examples_of_the_contract_score(name: str) -> None:
         report = score(IceRequest.model_validate(CONTRACT.examples[name]))
     assert report.score is not None
     assert math.isfinite(report.score)
+
+
+def test_a_model_that_errs_on_parts_is_doubted_at_the_shares_that_are_asked() -> None:
+    off = PartExcess(operator="delete", kept=0.2, excess=0.19)
+    fine = PartExcess(operator="delete", kept=0.8, excess=0.01)
+    use = USE.model_copy(update={"on_parts": (off, fine)})
+
+    def doubts(**fields: Any) -> list[str]:
+        with planted(noise, use=use):
+            warnings = score(ask(**fields)).warnings
+        return [warning for warning in warnings if warning.startswith("ece_perturbed: ")]
+
+    assert len(doubts(k=(0.1, 0.3))) == 1
+    assert "20% of the words left (delete)" in doubts()[0]
+    assert doubts(k=0.9) == []
+    assert doubts(operators=("infill",), infill_pool=POOL) == []
+    assert doubts(variant="reference") == []

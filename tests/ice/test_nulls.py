@@ -24,6 +24,7 @@ RUNS = 1_500
 def experiment(text: str, places: list[int], **more: Any) -> Experiment:
     request = IceRequest(text=text, rationale=span(text, places), target="yes", **more)
     [(found, _)] = run_experiments([request])
+    assert isinstance(found, Experiment)
     return found
 
 
@@ -146,6 +147,7 @@ def test_spans_keep_to_their_text() -> None:
     )
     with planted():
         [(found, _)] = run_experiments([request])
+        assert isinstance(found, Experiment)
     [trial] = found.trials
     drawn = found.null_subsets(trial)
     assert len(drawn) == 5 * 8 - 1
@@ -160,6 +162,7 @@ def test_words_of_several_tokens_move_whole(encoder: LocalClassifier) -> None:
     spans = [{"start": start, "end": start + len("misremembered rainy")}]
     request = IceRequest(text=text, model="m", rationale=spans, draws=300)
     [(found, _)] = run_experiments([request])
+    assert isinstance(found, Experiment)
     [trial] = found.trials
     words = found._units.words
     assert any(len(one) > 1 for one in words)

@@ -15,6 +15,7 @@ from bench.ice import ReleasedInput, np_state, package, script
 from bench.ice_gpu import LABEL_TOKENS, TEMPLATE, TINY, behind_the_port, random_model, tokenizer
 from services.ice import subsets
 from services.ice.contract import IceRequest
+from services.ice.experiment import Experiment
 from services.ice.metric import SERVICE
 from services.ice.model_calls import run_experiments
 from services.ice.report import IceResult
@@ -89,6 +90,7 @@ def test_the_scripts_loop_says_the_same_on_the_same_masks(
         {"text": text, "template": TEMPLATE, "attribution": method, "draws": DRAWS}
     )
     [(experiment, _)] = run_experiments([request])
+    assert isinstance(experiment, Experiment)
     trial = experiment.trials[0]
     places = experiment.null_places(trial)
     masks = [experiment._drawn[trial.null.key].subsets[place] for place in places]

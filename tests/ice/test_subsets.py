@@ -6,6 +6,7 @@ import numpy as np
 
 from services.ice import subsets
 from services.ice.contract import IceRequest
+from services.ice.experiment import Experiment
 from services.ice.model_calls import run_experiments
 from shared.statistics.seeds import generator
 from tests.ice.planted import planted
@@ -19,6 +20,7 @@ def test_the_rationale_is_never_drawn() -> None:
     )
     with planted():
         [(experiment, _)] = run_experiments([asked])
+        assert isinstance(experiment, Experiment)
     [trial] = experiment.trials
     subsets = experiment._drawn[trial.null.key].subsets
     found = [subsets[place] for place in experiment.null_places(trial)]

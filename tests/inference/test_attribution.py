@@ -15,6 +15,7 @@ from services.inference.causal import LocalLanguageModel
 from services.inference.classifier import LocalClassifier
 from shared.errors import BadInput, DegenerateInput
 from shared.models.calls import AttributionMethod, Example, Row, Rows, Template
+from shared.statistics import lime
 from tests.inference.loops import attention_layers, embedding_gradient, integrated
 
 TEMPLATE = Template(
@@ -116,10 +117,10 @@ def test_lime_is_seeded_and_its_rows_are_the_models(judged: tuple[Any, Example, 
     assert first == again
     other = model.attributions([example], [target], method("lime", samples=60, seed=6))[0]
     assert other != first
-    masks = attribution.draws(60, len(attribution.eligible(tokens)), 5)
+    masks = lime.draws(60, len(attribution.eligible(tokens)), 5)
     column = model.labels_of(example).index(target)
     rows = Rows(example=example, rows=attribution.masked_rows(masks, tokens))
-    fitted = attribution.coefficients(masks, model.judge_rows([rows])[0][:, column])
+    fitted = lime.coefficients(masks, model.judge_rows([rows])[0][:, column])
     assert np.array(first.values)[attribution.eligible(tokens)] == pytest.approx(fitted, abs=1e-6)
     kept = attribution.masked_rows(masks, tokens)[0]
     assert kept in (Row(), Row(kept=tuple(range(len(tokens.ids)))))
@@ -127,16 +128,16 @@ def test_lime_is_seeded_and_its_rows_are_the_models(judged: tuple[Any, Example, 
 
 def test_limes_coefficients_minimize_the_weighted_ridge_loss() -> None:
     random = np.random.default_rng(0)
-    masks = attribution.draws(200, 5, 3)
+    masks = lime.draws(200, 5, 3)
     seen = masks @ [0.3, -0.2, 0, 0.1, 0] + 0.4 + random.normal(0, 0.01, 200)
-    weight = attribution.weights(masks)
+    weight = lime.weights(masks)
     root = np.sqrt(weight)[:, None]
     design = np.hstack([masks, np.ones((200, 1))]) * root
     penalty = np.hstack([np.eye(5), np.zeros((5, 1))])  # the intercept is free
     oracle, *_ = np.linalg.lstsq(
         np.vstack([design, penalty]), np.append(seen * root[:, 0], np.zeros(5)), rcond=None
     )
-    assert attribution.coefficients(masks, seen) == pytest.approx(oracle[:5], abs=1e-10)
+    assert lime.coefficients(masks, seen) == pytest.approx(oracle[:5], abs=1e-10)
 
 
 def test_what_cannot_be_attributed_is_refused(bert: LocalClassifier) -> None:

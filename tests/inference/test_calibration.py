@@ -1,4 +1,4 @@
-"""Laws of the card's measures, with scikit-learn as the oracle where it has them."""
+"""Laws of the measures of a card, with scikit-learn as the oracle where it has them."""
 
 from __future__ import annotations
 
@@ -7,20 +7,37 @@ import pytest
 from sklearn.metrics import (  # type: ignore[import-untyped]
     brier_score_loss,
     f1_score,
+    log_loss,
+    roc_auc_score,
 )
 
-from services.inference.embedded.evaluation import (
+from services.inference.embedded.calibration import (
+    Answers,
     best_temperature,
-    brier_score,
-    expected_calibration_error,
-    macro_f1,
-    wilson,
+    brier_scores,
+    log_losses,
+    model_calibration,
 )
+from services.inference.embedded.evaluation import auroc, hit_share, macro_f1, shares
 from shared.models.label_readout import softmax
+from shared.models.ports import Floats
 
 DRAWS = np.random.default_rng(5)
 LOGITS = DRAWS.normal(size=(20_000, 2)) * 2
 TRUTH = (DRAWS.random(20_000) < softmax(LOGITS)[:, 1]).astype(np.int64)  # calibrated by design
+
+
+def answered(logits: Floats, truth: object, keys: list[str] | None = None) -> Answers:
+    labels = np.asarray(truth, dtype=np.int64)
+    return Answers(logits, labels, keys or [str(place) for place in range(len(labels))])
+
+
+def some(count: int, labels: int = 2) -> Answers:
+    draws = np.random.default_rng(count)
+    logits = draws.normal(size=(count, labels)) * 2
+    chances = softmax(logits).cumsum(axis=1)
+    truth = (draws.random(count)[:, None] > chances[:, :-1]).sum(axis=1)
+    return answered(logits, truth)
 
 
 @pytest.mark.parametrize("temperature", [0.3, 1.0, 4.0])
@@ -28,55 +45,105 @@ def test_the_temperature_of_overconfident_logits_is_found(temperature: float) ->
     assert best_temperature(LOGITS * temperature, TRUTH) == pytest.approx(temperature, rel=0.05)
 
 
-def test_calibrated_probabilities_have_no_calibration_error_and_sharpened_ones_do() -> None:
-    assert expected_calibration_error(softmax(LOGITS), TRUTH) < 0.01
-    assert expected_calibration_error(softmax(LOGITS * 5), TRUTH) > 0.1
+def test_calibrated_answers_have_no_excess_and_sharpened_ones_do() -> None:
+    found = some(600)
+    fine = model_calibration(found, 1.0)
+    assert abs(fine.excess.value or 0) < 0.03
+    assert fine.p_calibrated > 0.01
+    assert fine.slope.low is not None
+    assert fine.slope.high is not None
+    assert fine.slope.low < 1 < fine.slope.high
+    sharp = model_calibration(found, 0.25)
+    assert sharp.excess.low is not None
+    assert sharp.excess.low > 0.02
+    assert sharp.p_calibrated < 0.01
+    assert sharp.gain_log_loss.value is not None
+    assert sharp.gain_log_loss.value < 0
+    assert sharp.gain_log_loss.p_value is not None
+    assert sharp.gain_log_loss.p_value < 0.01
+    assert sharp.gain_excess.value is not None
+    assert sharp.gain_excess.value < 0
 
 
-def test_calibration_error_of_a_case_worked_by_hand() -> None:
-    probabilities = np.array([[0.1, 0.9], [0.1, 0.9], [0.4, 0.6], [0.7, 0.3]])
-    # bins [.8667, .9333): confidence .9, accuracy .5; [.6, .6667): .6, 0; [.6667, .7333): .7, 1
-    error = expected_calibration_error(probabilities, np.array([1, 0, 0, 0]))
-    assert error == pytest.approx(2 / 4 * 0.4 + 1 / 4 * 0.6 + 1 / 4 * 0.3)
+def test_a_temperature_that_is_right_gains_and_one_of_1_gains_nothing() -> None:
+    found = some(400)
+    hot = Answers(found.logits * 3, found.labels, found.keys)
+    gained = model_calibration(hot, 3.0)
+    assert (gained.gain_excess.low or 0) > 0
+    assert gained.gain_excess.p_value == pytest.approx(2 / 1_001)
+    nothing = model_calibration(found, 1.0)
+    assert (nothing.gain_log_loss.value, nothing.gain_excess.value) == (0, 0)
+    assert nothing.gain_excess.p_value == 1
 
 
-def test_certainty_that_is_right_is_perfect_and_wrong_is_worst() -> None:
-    sure = np.array([[0.0, 1.0], [1.0, 0.0]])
-    assert expected_calibration_error(sure, np.array([1, 0])) == 0
-    assert expected_calibration_error(sure, np.array([0, 1])) == 1
+def test_rows_of_one_family_widen_every_interval() -> None:
+    found = some(120)
+    twelve = np.repeat(np.arange(12), 10)
+    copied = Answers(
+        found.logits[twelve], found.labels[twelve], [f"family {place}" for place in twelve]
+    )
+    once = Answers(found.logits[:12], found.labels[:12], [f"family {n}" for n in range(12)])
+    for measure in (lambda a: model_calibration(a, 1.0).brier, macro_f1):
+        many, few = measure(copied), measure(once)
+        assert (many.n, many.clusters) == (120, 12)
+        assert (many.low, many.high) == pytest.approx((few.low, few.high), abs=1e-6)
 
 
 def test_agrees_with_scikit_learn() -> None:
     probabilities = softmax(LOGITS)
-    predicted = probabilities.argmax(axis=1).astype(np.int64)
-    assert macro_f1(predicted, TRUTH, 2) == pytest.approx(
-        f1_score(TRUTH, predicted, average="macro")
+    assert float(np.mean(brier_scores(probabilities, TRUTH))) == pytest.approx(
+        brier_score_loss(TRUTH, probabilities[:, 1])
     )
-    oracle = brier_score_loss(TRUTH, probabilities[:, 1])
-    assert brier_score(probabilities, TRUTH) == pytest.approx(oracle)
+    assert float(np.mean(log_losses(LOGITS, TRUTH))) == pytest.approx(
+        log_loss(TRUTH, probabilities)
+    )
+    found = some(300)
+    assert macro_f1(found).value == pytest.approx(
+        f1_score(found.labels, found.logits.argmax(axis=1), average="macro")
+    )
+    area = auroc(found, 1.0)
+    assert area.value == pytest.approx(roc_auc_score(found.labels, found.probabilities(1.0)[:, 1]))
+    assert area.low is not None
+    assert area.high is not None
+    assert area.low < (area.value or 0) < area.high
 
 
 def test_agrees_with_scikit_learn_on_three_labels() -> None:
-    draws = np.random.default_rng(11)
-    probabilities = softmax(draws.normal(size=(500, 3)))
-    truth = draws.integers(0, 3, size=500)
-    predicted = probabilities.argmax(axis=1).astype(np.int64)
-    f1 = f1_score(truth, predicted, average="macro")
-    brier = brier_score_loss(truth, probabilities, labels=[0, 1, 2], scale_by_half=True)
-    assert macro_f1(predicted, truth, 3) == pytest.approx(f1)
-    assert brier_score(probabilities, truth) == pytest.approx(brier)
+    found = some(300, 3)
+    probabilities = found.probabilities(1.0)
+    f1 = f1_score(found.labels, probabilities.argmax(axis=1), average="macro")
+    brier = brier_score_loss(found.labels, probabilities, labels=[0, 1, 2], scale_by_half=True)
+    assert macro_f1(found).value == pytest.approx(f1)
+    assert float(np.mean(brier_scores(probabilities, found.labels))) == pytest.approx(brier)
+    assert auroc(found, 1.0).value == pytest.approx(
+        roc_auc_score(found.labels, probabilities, multi_class="ovr")
+    )
 
 
 def test_undefined_is_never_a_number() -> None:
-    nothing = np.zeros(3, dtype=np.int64)
+    one_class = answered(np.array([[2.0, 0.0], [1.0, 0.0], [0.0, 1.0]]), [0, 0, 0])
+    assert auroc(one_class, 1.0).value is None
+    always_right = answered(np.array([[2.0, 0.0], [0.0, 1.0], [3.0, 0.0]]), [0, 1, 0])
+    found = model_calibration(always_right, 1.0)
+    assert (found.slope.value, found.intercept.value) == (None, None)
     with pytest.raises(ValueError, match="label 1 is undefined"):
-        macro_f1(nothing, nothing, 2)
+        macro_f1(answered(np.array([[1.0, 0.0]] * 3), [0, 0, 0]))
     with pytest.raises(ValueError, match="share of nothing"):
-        wilson(0, 0)
+        hit_share(np.empty(0), [])
+    alone = hit_share(np.ones(3), ["a", "a", "a"])
+    assert (alone.share, alone.low, alone.high, alone.clusters) == (1, None, None, 1)
+
+
+def test_shares_by_name_have_their_own_clusters() -> None:
+    found = shares(["b", "a", "b", "b"], np.array([1.0, 0, 0, 1]), ["x", "x", "y", "y"])
+    assert list(found) == ["a", "b"]
+    assert (found["b"].count, found["b"].of, found["b"].clusters) == (2, 3, 2)
 
 
 def test_the_interval_of_wilsons_formula() -> None:
-    share = wilson(81, 263)  # Newcombe, Statistics in Medicine 17 (1998), table I
+    hits = np.repeat([1.0, 0.0], [81, 182])
+    share = hit_share(hits, [str(place) for place in range(263)])
+    assert share.low is not None
+    assert share.high is not None
+    # Newcombe, Statistics in Medicine 17 (1998), table I
     assert (round(share.low, 4), round(share.high, 4)) == (0.2553, 0.3662)
-    assert wilson(0, 10).low == 0
-    assert wilson(10, 10).high == pytest.approx(1)

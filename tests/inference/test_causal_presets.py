@@ -25,7 +25,11 @@ from tests.tiny_models.causal import CAUSAL
 
 TEXT = "Those tourists are a nuisance."
 SERVED = {"llama-guard-4", "gpt-oss-safeguard"}  # another architecture, or reasoning first
-NOT_WIDER = {"shieldgemma-hate", "gpt-oss-safeguard"}  # their policy is about hate alone
+NOT_WIDER = {
+    "granite-guardian-4",
+    "shieldgemma-hate",
+    "gpt-oss-safeguard",
+}  # their policy is about hate alone
 FIRST = {  # what the model is asked with, around a text
     "llama-guard-3": "<|begin_of_text|><|start_header_id|>user<|end_header_id|>\n\n{}<|eot_id|>"
     "<|start_header_id|>assistant<|end_header_id|>\n\n",
@@ -172,7 +176,7 @@ def test_no_text_can_close_its_turn(name: str, made: Made) -> None:
 @pytest.mark.parametrize("name", CAUSAL)
 def test_the_template_is_whole_and_the_text_is_cut(name: str, made: Made) -> None:
     model = made(name)
-    long = Example(text="rain " * 600)
+    long = Example(text="rain " * 1_200)
     [tokens] = model.tokens([long])
     [short] = model.tokens([Example(text="rain")])
     template = [one for one, part in zip(short.ids, short.parts, strict=True) if part == "template"]
@@ -200,7 +204,7 @@ def test_a_prompt_about_one_text_takes_no_pair(made: Made) -> None:
     ("more", "reason"),
     [
         ("style = 'chat'", "no chat template"),
-        ("thinking = 'before'", "name it as openai:"),
+        ("shots = [{ text = 'a', label = 'spam' }]", "'spam' is no label of this model"),
         ("user = '{text} {language}'", r"nothing is known here for \{language\}"),
     ],
 )

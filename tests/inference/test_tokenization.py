@@ -121,7 +121,7 @@ def test_a_model_that_reads_less_than_it_states_is_refused(
 ) -> None:
     folder = saved(tmp_path / "m", "roberta", outputs=2)
     stated: Callable[[Any], int] = lambda _network: 514  # noqa: E731 - as its configuration says
-    monkeypatch.setattr("services.weights.loader.usable_positions", stated)
+    monkeypatch.setattr("services.weights.limits.usable_positions", stated)
     with pytest.raises(ScoringError, match="a text of 514 tokens fails"):
         LocalModels(catalogue(folder, "classifier")).classifier("m")
 

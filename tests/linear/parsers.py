@@ -17,12 +17,12 @@ from services.cot2el.segmentation import detect_language as language_of_reasonin
 from services.cot2el.stages import first_valid_json, label_of
 from services.ftc import hypotheses, llm_extraction
 from services.ftc.contract import FtcRequest
-from services.gateway.incoming import decode
+from services.gateway.http_requests import decode
 from services.gateway.refusals import InvalidBody
 from services.haf import parsing, transcript
 from services.haf import parsing_reference as haf_reference
 from services.haf.contract import CONTRACT as HAF_METRIC
-from services.haf.contract import MOST_TOKENS, HafRequest, Response
+from services.haf.contract import MOST_TOKENS, HafRequest, HafResponse
 from services.haf.transcript import from_response
 from services.hatexscore.conclusion import read_conclusion
 from services.hatexscore.conclusion_printed import statement_anywhere
@@ -34,12 +34,16 @@ from services.hatexscore.variants import VARIANTS
 from services.hatexscore.vocabulary import built_in
 from services.hatexscore.words import detect_language
 from services.hlv import prompts as answers
+from services.ice.contract import IceRequest
 from shared.language import find_language
+from shared.models.calls import Example, WordRow, WordRows, WordSpan
 from shared.models.openai.text import spans
+from shared.models.word_rows import rendered_rows
 from shared.page_text import changes
 from shared.problems import read_strictly
 from shared.questions import Option
 from shared.redaction import repeats
+from shared.segmentation import word_spans
 
 Parser = Callable[[str], Any]
 
@@ -78,6 +82,9 @@ def parsers() -> dict[str, Parser]:
         "request repeated in a warning": lambda text: repeats(text, [text[::-1] + "x"]),
         "server tokens": server_tokens,
         "request JSON": json_of_a_request,
+        "ice quotations": quoting,
+        "words": lambda text: word_spans(text, "en"),
+        "rows of words": rows_of_words,
     }
 
 
@@ -113,6 +120,25 @@ def json_of_a_request(text: str) -> Any:
         return error
 
 
+def quoting(text: str) -> Any:
+    """Quotations of the text, as it stands and in other letters."""
+    half = text[len(text) // 2 :]
+    body = {"text": without_halves(text), "rationale": [half, half.swapcase(), text[:9] * 9]}
+    try:
+        return IceRequest.model_validate(body)
+    except ValidationError as error:
+        return error
+
+
+def rows_of_words(text: str) -> Any:
+    """Every other word deleted, all masked, none left."""
+    spans = tuple(WordSpan(start=a, end=b) for a, b in word_spans(text, "en"))
+    every = tuple(range(len(spans)))
+    rows = (WordRow(kept=every[::2]), WordRow(masked=every), WordRow(kept=()))
+    example = Example(text=without_halves(text))
+    return rendered_rows(WordRows(example=example, words=spans, rows=rows), "[MASK]")
+
+
 def haf(stage: Any) -> Parser:
     return lambda text: parsing.parse_response(text, stage)
 
@@ -126,7 +152,7 @@ def tokens(text: str) -> Any:
     """A response whose tokens are its characters, read."""
     few = without_halves(text)[:MOST_TOKENS]
     logprobs = {"tokens": list(few), "token_logprobs": [-0.1] * len(few)}
-    written = from_response(Response(text=few, logprobs=logprobs), "/responses/justify")
+    written = from_response(HafResponse(text=few, logprobs=logprobs), "/responses/justify")
     return transcript.read_exchange(HAF, "justify", written)
 
 

@@ -27,7 +27,7 @@ from tests.tiny_models.vocabulary import SENTENCES
 
 ANSWERS = "Safety: Safe Unsafe Controversial Yes No safe unsafe Harmful request: yes no"
 STEEP = 6
-READS = 512
+READS = 1_024
 LLAMA = (
     "{{ bos_token }}{% for turn in messages %}<|start_header_id|>{{ turn.role }}<|end_header_id|>"
     "\n\n{{ turn.content | trim }}<|eot_id|>{% endfor %}"
@@ -41,6 +41,11 @@ GRANITE = (
     "<|start_of_role|>system<|end_of_role|>Is there {{ guardian_config.risk_name }}?"
     "<|end_of_text|>{% for turn in messages %}<|start_of_role|>{{ turn.role }}<|end_of_role|>"
     "{{ turn.content }}<|end_of_text|>{% endfor %}"
+    "{% if add_generation_prompt %}<|start_of_role|>assistant<|end_of_role|>{% endif %}"
+)
+GRANITE_4 = (
+    "{% for turn in messages %}<|start_of_role|>{{ turn.role }}<|end_of_role|>"
+    "{{ turn.content }}<|end_of_text|>\n{% endfor %}"
     "{% if add_generation_prompt %}<|start_of_role|>assistant<|end_of_role|>{% endif %}"
 )
 SIZES = {
@@ -91,6 +96,12 @@ CAUSAL: dict[str, Causal] = {
         GraniteConfig,
         ("<|start_of_role|>", "<|end_of_text|>", "<|end_of_role|>"),
         GRANITE,
+    ),
+    "granite-guardian-4": Causal(
+        GraniteForCausalLM,
+        GraniteConfig,
+        ("<|start_of_role|>", "<|end_of_text|>", "<|end_of_role|>"),
+        GRANITE_4,
     ),
     "wildguard": Causal(MistralForCausalLM, MistralConfig, ("<s>", "</s>"), None),
 }

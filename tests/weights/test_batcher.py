@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 import time
+import weakref
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 
@@ -15,7 +17,7 @@ from services.weights.batcher import Device, MicroBatcher
 from shared.errors import Unavailable
 from shared.job_context import JobContext, computing
 from shared.priority import BATCH_EVERY
-from tests.patience import SECONDS
+from tests.patience import SECONDS, eventually
 
 BUDGET = 40
 
@@ -260,3 +262,26 @@ def test_rows_of_batches_fill_what_an_interactive_pass_leaves() -> None:
     device.free.set()
     assert (own.result(10), line.result(10)) == ([8, 9], [1, 2, 3])
     assert device.passes[1] == [8, 9, 1, 2, 3]
+
+
+def test_a_model_that_was_let_go_of_is_freed_by_its_idle_queue(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The queue's thread holds the model; without rows for a while it ends."""
+    monkeypatch.setattr("services.weights.batcher.IDLE_SECONDS", 0.05)
+
+    def used() -> weakref.ref[Recorder]:
+        recorder = Recorder()
+        batcher = recorder.batcher()
+        assert batcher.submit([20]).result(SECONDS) == [400]
+        eventually(lambda: batcher._thread is None, "the thread ends", every=0.02)
+        assert batcher.submit([21]).result(SECONDS) == [441]  # another one starts
+        return weakref.ref(recorder)
+
+    model = used()
+
+    def is_freed() -> bool:
+        gc.collect()
+        return model() is None
+
+    eventually(is_freed, "it is freed", every=0.05)

@@ -48,7 +48,12 @@ class TableEntry:
 def tables_of(report: Message | Record) -> list[ReportTable]:
     """All that the metric's own part of a report says."""
     own = [entry for entry in _entries(report) if entry.name.replace(" ", "_") not in ELSEWHERE]
-    return list(_record(own, ""))
+    return list(_record([entry for entry in own if _is_told(entry)], ""))
+
+
+def _is_told(entry: TableEntry) -> bool:
+    """No word is lost on a comparison that nobody asked for."""
+    return entry.name not in ("comparison", "corrected") or bool(entry.value)
 
 
 def _record(entries: list[TableEntry], caption: str) -> Iterator[ReportTable]:

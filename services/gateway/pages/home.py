@@ -106,7 +106,7 @@ async def home(request: Request, gateway: Gateway, caller: Viewer) -> Response:
         request,
         "home.html",
         overview=found,
-        models=gateway.catalogue.describe(),
+        models=gateway.catalogue.describe(hashed=False),
         unusable=UNUSABLE_WORDS,
         waiting=WAITING_WORDS,
     )

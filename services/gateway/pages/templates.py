@@ -22,7 +22,7 @@ from jinja2 import ChoiceLoader, Environment, FunctionLoader, PackageLoader, Str
 from starlette.responses import HTMLResponse, Response
 
 from services import registry
-from services.gateway.incoming import read_bounded
+from services.gateway.http_requests import read_bounded
 from services.gateway.refusals import Forbidden, InvalidBody, UnsupportedMediaType
 from services.gateway.site_security import is_same_origin
 from shared.page_text import MarkedText, language_of, moment, significant, span

@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from starlette.responses import RedirectResponse, Response
 
 from services import registry
-from services.gateway import incoming
+from services.gateway import http_requests
 from services.gateway.auth import Viewer, require_scope
 from services.gateway.caller import Caller
 from services.gateway.pages import templates
@@ -70,7 +70,7 @@ def sent(metric: MetricContract, form: Mapping[str, str]) -> Form:
 
 def body_of(form: Form) -> dict[str, Any]:
     """The request's JSON. Raises InvalidBody where the rest is no JSON object."""
-    rest = incoming.decode((form.rest or "{}").encode("utf-8", "surrogatepass"))
+    rest = http_requests.decode((form.rest or "{}").encode("utf-8", "surrogatepass"))
     if not isinstance(rest, dict):
         raise InvalidBody.at_root("the other options are not a JSON object")
     return {name: value for name, value in form.values.items() if value} | rest
@@ -161,9 +161,9 @@ def _shown(request: Request, gateway: State, caller: Caller, trial: TryForm) -> 
         metrics=list(metrics().values()),
         fields=trial.metric.form,
         models=[
-            card.name
-            for card in gateway.catalogue.describe()
-            if card.kind in trial.metric.model_kinds
+            entry.name
+            for entry in gateway.catalogue.entries
+            if entry.kind in trial.metric.model_kinds
         ],
         snippets=_snippets(request, trial, with_key=caller.key is not None),
     )

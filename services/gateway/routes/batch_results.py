@@ -21,14 +21,14 @@ from starlette.concurrency import run_in_threadpool
 
 from services.gateway import batch_csv, views
 from services.gateway.auth import Batcher
-from services.gateway.incoming import wait_seconds
+from services.gateway.http_requests import wait_seconds
 from services.gateway.pages.batch_report import FILE_POLICY, file_of
 from services.gateway.refusals import NothingToReport, UnknownPlot, answer
 from services.gateway.routes.batches import found
-from services.gateway.routes.scores import Prefer, ended
+from services.gateway.routes.scores import LOCATION, Prefer, ended
 from services.gateway.state import Gateway, State
 from services.registry import metrics, surprising_rules
-from shared.contracts import BatchReport, Plot
+from shared.contracts import Plot
 from shared.ledger import batch_lines, batches
 from shared.ledger.batch_lines import LineFilter, LineSummary, SurprisingRules
 from shared.ledger.batches import Batch
@@ -40,24 +40,24 @@ Format = Literal["svg", "png"]
 router = APIRouter(prefix="/v1/batches", tags=["reports"])
 WORST = 50  # lines in the HTML file
 TEXT = {"schema": {"type": "string"}}
+BEING_MADE = views.shown_as("Job", "being made; ask again, or poll `Location`", headers=LOCATION)
 
 
 @router.get(
     "/{batch_id}/report",
     operation_id="get_batch_report",
-    summary="Aggregates over a batch that has ended, with intervals; or one picture of them",
+    summary="The report on a batch that has ended, or a picture of it",
     response_model=None,
     responses={
         200: {
-            "model": BatchReport,
             "description": "the metric's own report, or with `plot` a picture",
-            "content": {"image/svg+xml": {}, "image/png": {}},
+            "content": {
+                **views.shown_as("BatchReport", "")["content"],
+                "image/svg+xml": TEXT,
+                "image/png": {"schema": {"type": "string", "format": "binary"}},
+            },
         },
-        202: {
-            "model": views.JobView[BatchReport],
-            "description": "being made; ask again, or poll `Location`",
-            "headers": {"Location": {"schema": {"type": "string"}}},
-        },
+        202: BEING_MADE,
         **views.problems(403, 404, 409, 422),
     },
 )
@@ -81,23 +81,19 @@ async def get_batch_report(
 @router.get(
     "/{batch_id}/report.html",
     operation_id="get_batch_report_html",
-    summary="The report of a batch that has ended as one self-contained HTML file",
+    summary="The report on a batch that has ended, as an HTML file",
     response_class=Response,  # JSON where it is being made, or refused
     response_model=None,
     responses={
         200: {"content": {"text/html": TEXT}},
-        202: {
-            "model": views.JobView[BatchReport],
-            "description": "being made; ask again, or poll `Location`",
-            "headers": {"Location": {"schema": {"type": "string"}}},
-        },
+        202: BEING_MADE,
         **views.problems(403, 404, 409, 422),
     },
 )
 async def get_batch_report_html(
     batch_id: str, gateway: Gateway, caller: Batcher, prefer: Prefer = None
 ) -> Response:
-    """Tables, plots and the worst lines; no text but the custom ids."""
+    """Tables, plots and the worst lines in one file; no text but the custom ids."""
     batch = await found(batch_id, gateway, caller.tenant)
     seconds = wait_seconds(prefer, most=gateway.settings.max_wait_seconds)
     job = await report_job(batch, gateway, seconds)
@@ -109,13 +105,13 @@ async def get_batch_report_html(
 @router.get(
     "/{batch_id}/items.csv",
     operation_id="get_batch_items",
-    summary="Every line of a batch that has ended with its scores, as CSV",
+    summary="Every line of a batch with its scores, as CSV",
     response_class=StreamingResponse,
     response_model=None,
     responses={200: {"content": {"text/csv": TEXT}}, **views.problems(403, 404, 409)},
 )
 async def get_batch_items(batch_id: str, gateway: Gateway, caller: Batcher) -> Response:
-    """A row a line, in the order of the input file."""
+    """A row a line of a batch that has ended, in the order of the input file."""
     return await as_csv(await found(batch_id, gateway, caller.tenant), gateway)
 
 

@@ -12,9 +12,17 @@ from fastapi.responses import JSONResponse
 from pydantic import Field, StringConstraints
 from sqlalchemy import Connection
 
-from services.gateway import incoming, views
+from services.gateway import http_requests, views
 from services.gateway.auth import Batcher
-from services.gateway.incoming import ById, Limit, key_header, key_of, listed, page_after, slice_of
+from services.gateway.http_requests import (
+    ById,
+    Limit,
+    key_header,
+    key_of,
+    listed,
+    page_after,
+    slice_of,
+)
 from services.gateway.refusals import AlreadyFinal
 from services.gateway.routes.files import FILE_ID
 from services.gateway.state import Gateway, State
@@ -29,6 +37,7 @@ from shared.service_contract import ServiceContract
 BATCH_ID = re.compile(r"batch_[0-9a-f]{32}")
 SCHEMA = {"$ref": "#/components/schemas/BatchRequest"}
 
+REFUSED = views.problems(403, 409, 413, 415, 422)
 router = APIRouter(prefix="/v1/batches", tags=["batches"])
 
 
@@ -66,7 +75,7 @@ def known(batch_id: str) -> str:
     operation_id="create_batch",
     summary="Score every line of a file",
     response_model=None,
-    responses={200: {"model": BatchView}, **views.problems(403, 413, 415, 422)},
+    responses={200: views.shown_as("BatchView", "it", ["Location"]), **REFUSED},
     openapi_extra={
         "requestBody": {"required": True, "content": {"application/json": {"schema": SCHEMA}}}
     },
@@ -80,7 +89,7 @@ async def create_batch(
     ] = None,
 ) -> JSONResponse:
     """Commit the batch; the scheduler validates its file next."""
-    asked = await incoming.parse(request, BatchRequest, limit=gateway.settings.max_body_bytes)
+    asked = await http_requests.parse(request, BatchRequest, limit=gateway.settings.max_body_bytes)
     new = _new(asked, contract_at(asked.endpoint), gateway, caller.tenant)
     key, owner = key_of(idempotency_key), caller.owner(gateway.settings)
 
@@ -153,7 +162,7 @@ async def list_batches(
     operation_id="get_batch",
     summary="A batch: its state, its counts, its files",
     response_model=None,
-    responses={200: {"model": BatchView}, **views.problems(403, 404)},
+    responses={200: views.shown_as("BatchView", "it", ["Retry-After"]), **views.problems(403, 404)},
 )
 async def get_batch(batch_id: str, gateway: Gateway, caller: Batcher) -> JSONResponse:
     """The batch with this id."""
@@ -164,12 +173,13 @@ async def get_batch(batch_id: str, gateway: Gateway, caller: Batcher) -> JSONRes
 @router.post(
     "/{batch_id}/cancel",
     operation_id="cancel_batch",
-    summary="Cancel an open batch; what has a result by then is in the output file",
+    summary="Cancel an open batch",
     response_model=None,
     responses={200: {"model": BatchView}, **views.problems(403, 404, 409)},
 )
 async def cancel_batch(batch_id: str, gateway: Gateway, caller: Batcher) -> JSONResponse:
-    """Cancel; a second time changes nothing. What runs may end within ten minutes."""
+    """A second time changes nothing. What runs may end within ten minutes; what has a result by
+    then is in the output file."""
     batch = await gateway.in_ledger(
         lambda connection: batches.cancel(connection, known(batch_id), tenant=caller.tenant)
     )

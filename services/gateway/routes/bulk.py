@@ -18,10 +18,11 @@ from pydantic import AfterValidator, Field, StringConstraints, create_model
 from sqlalchemy import Connection
 from starlette.concurrency import run_in_threadpool
 
-from services.gateway import incoming, views
+from services.gateway import http_requests, views
 from services.gateway.auth import Reader, Scorer
 from services.gateway.caller import Caller
-from services.gateway.incoming import key_of, wait_seconds
+from services.gateway.http_requests import key_of, wait_seconds
+from services.gateway.job_views import job_type
 from services.gateway.refusals import InvalidBody
 from services.gateway.routes.jobs import JOB_ID
 from services.gateway.routes.scores import (
@@ -94,7 +95,7 @@ async def create(
     owner = caller.owner(gateway.settings)
     key = key_of(request.headers.get("idempotency-key"))
     with gateway.bulk_calls.another(caller):
-        raw = await incoming.read(request, limit=gateway.settings.max_bulk_bytes)
+        raw = await http_requests.read(request, limit=gateway.settings.max_bulk_bytes)
         asked = await run_in_threadpool(_read, contract, raw, gateway)
         accepted = await _commit(contract, asked, gateway, key, owner)
     most = gateway.settings.max_wait_seconds
@@ -116,7 +117,7 @@ def _read(contract: MetricContract, raw: bytes, gateway: State) -> Sequence[JobR
     """The requests, each one checked as if it had come alone. Raises InvalidBody with every fault,
     the first 100 listed."""
     try:
-        asked = incoming.parsed(raw, bulk_request(contract.request)).requests
+        asked = http_requests.parsed(raw, bulk_request(contract.request)).requests
     except InvalidBody as error:
         raise InvalidBody(_shortened(error.problem)) from None
     faults: list[tuple[int, BadInput]] = []
@@ -219,7 +220,7 @@ async def _awaited(ids: Sequence[str], event: asyncio.Event, gateway: State, sec
 async def get(request: Request, gateway: State, tenant: str) -> Response:
     """These jobs, their ends waited for if the caller prefers to."""
     limit = gateway.settings.max_body_bytes
-    ids = (await incoming.parse(request, JobIds, limit=limit)).ids
+    ids = (await http_requests.parse(request, JobIds, limit=limit)).ids
     bulk_jobs.require_all(ids, [job_id for job_id in ids if JOB_ID.fullmatch(job_id)])
     most = gateway.settings.max_wait_seconds
     seconds = wait_seconds(request.headers.get("prefer"), most=most)
@@ -264,7 +265,7 @@ def _body(name: str) -> dict[str, Any]:
     tags=["jobs"],
     response_model=None,
     responses={
-        200: {"model": views.Jobs[views.AnyResult]},
+        200: views.shown_as("Jobs", "all of them"),
         **views.problems(404, 413, 415, 422),
     },
     openapi_extra=_body(JobIds.__name__),
@@ -289,23 +290,21 @@ def add_metric(router: APIRouter, contract: MetricContract) -> None:
     ) -> Response:
         return await create(contract, request, gateway, caller)
 
-    full = views.Jobs[contract.report]  # type: ignore[name-defined]
+    jobs = f"{job_type(contract)}s"
     router.add_api_route(
         f"{contract.path}:batchCreate",
         create_jobs,
         methods=["POST"],
         operation_id=f"create_{contract.name}_jobs",
-        summary=f"Up to {MOST_JOBS:,} {contract.name} jobs in one call: all, or none",
+        summary=f"Up to {MOST_JOBS:,} jobs of {contract.name}: all, or none",
         tags=["scores"],
         status_code=202,
         response_model=None,
         responses={
-            200: {"model": full, "description": "all ended within `Prefer: wait`"},
-            202: {
-                "model": views.JobBriefs | full,
-                "description": "all are committed, in the order of the requests; with "
-                "`Prefer: wait` whole jobs as they are when the time is over",
-            },
+            200: views.shown_as(jobs, "all ended within `Prefer: wait`"),
+            202: views.shown_as(
+                f"Accepted{jobs}", "all are committed, in the order of the requests"
+            ),
             **views.problems(403, 409, 413, 415, 422),
         },
         openapi_extra=_body(bulk_request(contract.request).__name__),

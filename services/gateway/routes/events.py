@@ -22,7 +22,7 @@ from services.gateway.routes import batches as batch_routes
 from services.gateway.routes import jobs as job_routes
 from services.gateway.routes.scores import LOOK_AGAIN_SECONDS, set_within
 from services.gateway.state import Gateway, State
-from services.gateway.views import Happening
+from services.gateway.views import TEMPLATE, Happening
 from shared.errors import NotThere, Unavailable
 from shared.ledger import batches, jobs
 from shared.ledger.batches import Batch
@@ -38,19 +38,20 @@ Look = Callable[[], Awaitable[Job]] | Callable[[], Awaitable[Batch]]
 LastEventId = Annotated[
     str | None, Header(description="the last id seen; older events are left out")
 ]
-STREAM = {  # OpenAPI 3.2's description of each event; older readers pass it by
-    "itemSchema": {
-        "type": "object",
-        "properties": {
-            "event": {"type": "string"},
-            "id": {"type": "string"},
-            "retry": {"type": "integer"},
-            "data": {"type": "string", "contentMediaType": "application/json"},
-        },
+
+
+def responses(event: str) -> dict[int | str, dict[str, Any]]:
+    """What a stream of these events answers: OpenAPI 3.1 knows a stream as an array of its events
+    (its media type registry, Server-Sent Events)."""
+    events = {"type": "array", "items": {"$ref": TEMPLATE.format(model=event)}}
+    stream = {"type": "string", "contentMediaType": "text/event-stream", "contentSchema": events}
+    return {
+        200: {"description": "the events", "content": {"text/event-stream": {"schema": stream}}},
+        **ENDINGS,
     }
-}
-RESPONSES: dict[int | str, dict[str, Any]] = {
-    200: {"content": {"text/event-stream": STREAM}},
+
+
+ENDINGS: dict[int | str, dict[str, Any]] = {
     204: {"description": "`Last-Event-ID` is the last event that will ever be: do not come back"},
     **views.problems(404),
 }
@@ -71,16 +72,16 @@ async def _stream_of_batcher(gateway: Gateway, caller: Batcher) -> AsyncIterator
 @router.get(
     "/v1/jobs/{job_id}/events",
     operation_id="get_job_events",
-    summary="A job's progress until it has ended: job.queued, job.running, job.succeeded …, end",
+    summary="A job's progress as server-sent events, until it ends",
     tags=["jobs"],
     response_model=None,
     dependencies=[Depends(_stream_of_reader)],
-    responses=RESPONSES,
+    responses=responses("JobEvent"),
 )
 async def job_events(
     job_id: str, gateway: Gateway, caller: Reader, last_event_id: LastEventId = None
 ) -> Response:
-    """Events, each with what it says about the job."""
+    """`job.queued`, `job.running` at each attempt, `job.succeeded` or another end, then `end`."""
 
     async def look() -> Job:
         return await gateway.in_ledger(
@@ -93,16 +94,16 @@ async def job_events(
 @router.get(
     "/v1/batches/{batch_id}/events",
     operation_id="get_batch_events",
-    summary="A batch's progress until it has ended: batch.in_progress … with its counts, end",
+    summary="A batch's progress as server-sent events, until it ends",
     tags=["batches"],
     response_model=None,
     dependencies=[Depends(_stream_of_batcher)],
-    responses=RESPONSES | views.problems(403),
+    responses=responses("BatchEvent") | views.problems(403),
 )
 async def batch_events(
     batch_id: str, gateway: Gateway, caller: Batcher, last_event_id: LastEventId = None
 ) -> Response:
-    """Events, each with the whole batch."""
+    """`batch.in_progress` and the like, each with the whole batch and its counts, then `end`."""
 
     async def look() -> Batch:
         return await gateway.in_ledger(

@@ -17,7 +17,7 @@ from starlette.datastructures import FormData
 from services.gateway import views
 from services.gateway.auth import Batcher
 from services.gateway.caller import Caller
-from services.gateway.incoming import (
+from services.gateway.http_requests import (
     ById,
     Limit,
     declared_bytes,
@@ -32,7 +32,7 @@ from services.gateway.incoming import (
 from services.gateway.refusals import StillInUse
 from services.gateway.spool import FORM_BYTES
 from services.gateway.state import Gateway, State
-from services.gateway.views import DeletedFile, FileList, FileView, file_view
+from services.gateway.views import DeletedFile, FileList, StoredFileView, file_view
 from shared.errors import QuotaExceeded, UnknownFile
 from shared.ledger import files
 from shared.ledger.files import File, NewFile, Purpose
@@ -70,7 +70,7 @@ def known(file_id: str) -> str:
     operation_id="create_file",
     summary="Upload the input of a batch, up to 200 MB",
     response_model=None,
-    responses={200: {"model": FileView}, **views.problems(403, 413, 415, 422, 507)},
+    responses={200: {"model": StoredFileView}, **views.problems(403, 413, 415, 422, 507)},
     openapi_extra={
         "requestBody": {"required": True, "content": {"multipart/form-data": {"schema": FORM}}}
     },
@@ -164,7 +164,7 @@ async def list_files(
     operation_id="get_file",
     summary="A file, without its content",
     response_model=None,
-    responses={200: {"model": FileView}, **views.problems(403, 404)},
+    responses={200: {"model": StoredFileView}, **views.problems(403, 404)},
 )
 async def get_file(file_id: str, gateway: Gateway, caller: Batcher) -> JSONResponse:
     """The file with this id."""

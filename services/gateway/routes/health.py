@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from fastapi import APIRouter
 from fastapi.responses import JSONResponse, Response
 from prometheus_client import CONTENT_TYPE_LATEST
+from pydantic import BaseModel, Field
 from sqlalchemy import text
 from starlette.concurrency import run_in_threadpool
 
@@ -14,11 +15,11 @@ from services.gateway.auth import Reader
 from services.gateway.refusals import answer
 from services.gateway.server import measurements
 from services.gateway.state import Gateway, State, requires_key
-from services.gateway.views import ProblemView, problems
+from services.gateway.views import ALWAYS_SENT, ProblemView, problems
 from shared import queue
-from shared.errors import NotThere, Unavailable, UnknownModel
+from shared.errors import ModelState, NotThere, Unavailable, UnknownModel
 from shared.models import status_board
-from shared.models.catalogue import LOCAL, ModelCard
+from shared.models.catalogue import ModelCard
 from shared.models.status_board import Status
 from shared.problems import make
 
@@ -26,7 +27,60 @@ router = APIRouter(tags=["health"])
 models_router = APIRouter(tags=["models"])
 
 
-@router.get("/healthz", operation_id="healthz", summary="The process is alive")
+class HealthView(BaseModel):
+    """The process is alive."""
+
+    model_config = ALWAYS_SENT
+
+    status: Literal["ok"] = "ok"
+
+
+class ReadinessView(HealthView):
+    """So are database and queue."""
+
+    ledger: Literal["ok"] = "ok"
+    broker: Literal["ok"] = "ok"
+
+
+class ModelView(ModelCard):
+    """A model in OpenAI's shape, then ours: what it is, and how it is."""
+
+    model_config = ALWAYS_SENT
+
+    id: str = Field(description="its name, as requests name it")
+    object: Literal["model"] = "model"
+    created: int = Field(description="when its entry or its files were changed; unix seconds")
+    owned_by: str
+    fault: str | None = Field(default=None, exclude=True)
+    device: str
+    dtype: str  # type: ignore[assignment]  # as it was placed
+    state: ModelState | None = Field(
+        description="of the best worker that holds it; null where no worker reports it. `waiting`: "
+        "for memory; `away`: its server cannot be reached; `absent`: its files are not there; "
+        "`failed`: they cannot be used"
+    )
+    error: str | None = Field(description="why it is not ready")
+    since: int | None = Field(description="when it came into this state; unix seconds")
+    bytes: int | None = Field(description="of its files; null where no worker has placed it")
+    memory: int | None = Field(description="that it needs, an estimate in bytes; null likewise")
+
+
+class ModelList(BaseModel):
+    """All configured models."""
+
+    model_config = ALWAYS_SENT
+
+    object: Literal["list"] = "list"
+    data: list[ModelView]
+
+
+@router.get(
+    "/healthz",
+    operation_id="get_health",
+    summary="The process is alive",
+    response_model=None,
+    responses={200: {"model": HealthView}},
+)
 async def healthz() -> JSONResponse:
     """Nothing but this process is asked; however many requests wait, this one does not."""
     return JSONResponse({"status": "ok"})
@@ -34,9 +88,10 @@ async def healthz() -> JSONResponse:
 
 @router.get(
     "/readyz",
-    operation_id="readyz",
+    operation_id="get_readiness",
     summary="Database and queue can be reached",
-    responses={503: {"model": ProblemView}},
+    response_model=None,
+    responses={200: {"model": ReadinessView}, 503: {"model": ProblemView}},
 )
 async def readyz(gateway: Gateway) -> JSONResponse:
     """503 names what is away."""
@@ -87,7 +142,8 @@ async def metrics(gateway: Gateway) -> Response:
     "/v1/models",
     operation_id="list_models",
     summary="The configured models",
-    responses=problems(),
+    response_model=None,
+    responses={200: {"model": ModelList}, **problems()},
 )
 def list_models(gateway: Gateway, _caller: Reader) -> JSONResponse:
     """Name, kind, revision, file hash, languages, what each can do, and how it is, in the shape of
@@ -106,10 +162,11 @@ def list_models(gateway: Gateway, _caller: Reader) -> JSONResponse:
 
 
 @models_router.get(
-    "/v1/models/{name}",
+    "/v1/models/{name:path}",
     operation_id="get_model",
     summary="One configured model",
-    responses={404: {"model": ProblemView}, **problems()},
+    response_model=None,
+    responses={200: {"model": ModelView}, **problems(404)},
 )
 def get_model(name: str, gateway: Gateway, _caller: Reader) -> JSONResponse:
     """As the list shows it. Raises UnknownModel."""
@@ -121,18 +178,16 @@ def get_model(name: str, gateway: Gateway, _caller: Reader) -> JSONResponse:
 
 def _shown(gateway: State) -> list[dict[str, Any]]:
     states = status_board.read()
-    catalogue = gateway.catalogue
-    owners = {entry.name: entry.owner for entry in catalogue.entries}
+    loaded = {
+        name: one.placement.sha256
+        for name, one in states.items()
+        if one.state == "ready" and one.placement and one.placement.sha256
+    }
     return [
-        {
-            "id": card.name,
-            "object": "model",
-            "created": catalogue.changed,
-            "owned_by": owners.get(card.name, LOCAL),
-        }
+        {"id": card.name, "object": "model", "bytes": None, "memory": None}
         | card.model_dump(mode="json", exclude={"fault"})
         | _state(card, states.get(card.name))
-        for card in catalogue.describe()
+        for card in gateway.catalogue.describe(loaded)
     ]
 
 

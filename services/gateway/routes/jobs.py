@@ -10,7 +10,7 @@ from fastapi.responses import JSONResponse
 
 from services.gateway import views
 from services.gateway.auth import Reader
-from services.gateway.incoming import page_after, refuse_unknown
+from services.gateway.http_requests import page_after, refuse_unknown
 from services.gateway.refusals import AlreadyFinal
 from services.gateway.state import Gateway
 from services.registry import every_contract
@@ -37,7 +37,7 @@ def known(job_id: str) -> str:
     operation_id="get_job",
     summary="A job, and its result once it has ended",
     response_model=None,
-    responses={200: {"model": views.JobView[views.AnyResult]}, **views.problems(404)},
+    responses={200: views.shown_as("Job", "the job", ["Retry-After"]), **views.problems(404)},
 )
 async def get_job(job_id: str, gateway: Gateway, caller: Reader) -> JSONResponse:
     """The job with this id; those of other tenants are not there."""
@@ -52,7 +52,7 @@ async def get_job(job_id: str, gateway: Gateway, caller: Reader) -> JSONResponse
     operation_id="list_jobs",
     summary="Jobs, newest first",
     response_model=None,
-    responses={200: {"model": views.JobList[views.AnyResult]}, **views.problems(422)},
+    responses={200: views.shown_as("JobList", "a page of them"), **views.problems(422)},
 )
 async def list_jobs(
     request: Request,
@@ -93,12 +93,12 @@ async def list_jobs(
 @router.post(
     "/{job_id}/cancel",
     operation_id="cancel_job",
-    summary="Cancel an open job; its result, if one still comes, is dropped",
+    summary="Cancel an open job",
     response_model=None,
-    responses={200: {"model": views.JobView[views.AnyResult]}, **views.problems(404, 409)},
+    responses={200: views.shown_as("Job", "it is cancelled"), **views.problems(404, 409)},
 )
 async def cancel_job(job_id: str, gateway: Gateway, caller: Reader) -> JSONResponse:
-    """Cancel; a second time changes nothing."""
+    """A second time changes nothing. A result that still comes is dropped."""
     job = await gateway.in_ledger(
         lambda connection: jobs.cancel(connection, known(job_id), tenant=caller.tenant)
     )

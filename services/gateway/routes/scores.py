@@ -11,9 +11,10 @@ from fastapi import APIRouter, Header, Request, Response
 from fastapi.responses import JSONResponse
 from sqlalchemy import Connection
 
-from services.gateway import incoming, views
+from services.gateway import http_requests, views
 from services.gateway.auth import Scorer, require_owned
-from services.gateway.incoming import key_header, key_of, wait_seconds
+from services.gateway.http_requests import key_header, key_of, wait_seconds
+from services.gateway.job_views import job_type
 from services.gateway.refusals import UnknownMetric
 from services.gateway.state import Gateway, State
 from services.registry import every_contract, metrics
@@ -31,6 +32,7 @@ LISTED_JOBS_BYTES = 4 * 1_048_576
 Prefer = Annotated[
     str | None, Header(description="`wait=N`: answer 200 with the ended job within N ≤ 30 s")
 ]
+LOCATION = ("Location",)
 IdempotencyKey = Annotated[
     str | None, key_header("the same key and body again answer with the first job")
 ]
@@ -40,7 +42,9 @@ async def take(
     contract: ServiceContract, request: Request, gateway: State, owner: Owner
 ) -> Response:
     """The answer to a request: read it, commit its job, and wait if the caller prefers to."""
-    asked = await incoming.parse(request, contract.request, limit=most_bytes(contract, gateway))
+    asked = await http_requests.parse(
+        request, contract.request, limit=most_bytes(contract, gateway)
+    )
     demand(contract, asked, gateway)
     key = key_of(request.headers.get("idempotency-key"))
     accepted = await commit(contract, asked, gateway, key, owner)
@@ -88,13 +92,8 @@ async def commit(
 
     def write(connection: Connection) -> Accepted:
         require_owned(connection, asked, owner.tenant)
-        if (
-            isinstance(contract, BatchReportContract)
-            and isinstance(asked, BatchReportRequest)
-            and asked.batch
-        ):
-            over = batch_lines.answered(connection, asked.batch)
-            limit.check(contract.work_over(asked, over))
+        if isinstance(contract, BatchReportContract) and isinstance(asked, BatchReportRequest):
+            limit.check(contract.work_over(asked, _results(connection, asked)))
         return jobs.accept(
             connection, contract.name, request, key=key, resend_after=resend_after, owner=owner
         )
@@ -103,6 +102,15 @@ async def commit(
     if not accepted.replayed:
         JOBS_ACCEPTED.labels(contract.name).inc()
     return accepted
+
+
+def _results(connection: Connection, asked: BatchReportRequest) -> int:
+    """How many results a report reads, as far as they are there by now."""
+    sources = (asked, asked.against) if asked.against else (asked,)
+    return sum(
+        batch_lines.answered(connection, one.batch) if one.batch else len(one.jobs or ())
+        for one in sources
+    )
 
 
 async def ended(accepted: Accepted, gateway: State, seconds: int) -> jobs.Job:
@@ -147,7 +155,8 @@ def add_service(router: APIRouter, contract: ServiceContract) -> None:
         score,
         methods=["POST"],
         operation_id=_operation(contract),
-        summary=contract.summary,
+        summary=_summary(contract),
+        description=contract.summary,
         tags=[_tag(contract)],
         status_code=202,
         response_model=None,
@@ -157,22 +166,27 @@ def add_service(router: APIRouter, contract: ServiceContract) -> None:
 
 
 def _responses(contract: ServiceContract) -> dict[int | str, dict[str, Any]]:
-    view = views.JobView[contract.report]  # type: ignore[name-defined]
+    job = job_type(contract)
     return {
-        200: {"model": view, "description": "ended within `Prefer: wait`"},
-        202: {
-            "model": view,
-            "description": "committed; poll `Location`",
-            "headers": {"Location": {"schema": {"type": "string"}}},
-        },
-        **views.problems(403, 413, 415, 422),
+        200: views.shown_as(job, "ended within `Prefer: wait`", headers=LOCATION),
+        202: views.shown_as(job, "committed; poll `Location`", headers=LOCATION),
+        **views.problems(403, 409, 413, 415, 422),
     }
 
 
 def _operation(contract: ServiceContract) -> str:
     if isinstance(contract, BatchReportContract):
         return f"report_{contract.metric}"
-    return f"score_{contract.name}" if isinstance(contract, MetricContract) else contract.name
+    verb = "score" if isinstance(contract, MetricContract) else "ask"
+    return f"{verb}_{contract.name}"
+
+
+def _summary(contract: ServiceContract) -> str:
+    if isinstance(contract, BatchReportContract):
+        return f"Report on many results of {contract.metric}"
+    if isinstance(contract, MetricContract):
+        return f"Score one explanation: {contract.name}"
+    return f"Ask a model: {contract.name}"
 
 
 def _tag(contract: ServiceContract) -> str:

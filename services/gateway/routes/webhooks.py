@@ -14,7 +14,7 @@ from pydantic import BaseModel, Field, StringConstraints
 from pydantic.config import JsonDict
 from sqlalchemy import Connection
 
-from services.gateway import incoming, views
+from services.gateway import http_requests, views
 from services.gateway.auth import Administrator
 from services.gateway.refusals import WebhooksOff
 from services.gateway.routes.scores import LOOK_AGAIN_SECONDS, set_within
@@ -90,6 +90,8 @@ class RotationRequest(Message):
 class EndpointView(BaseModel):
     """An endpoint; its secret is not shown again."""
 
+    model_config = views.ALWAYS_SENT
+
     id: EndpointId
     object: Literal["webhook_endpoint"] = "webhook_endpoint"
     url: str
@@ -111,6 +113,8 @@ class EndpointWithSecret(EndpointView):
 class EndpointList(BaseModel):
     """All endpoints, oldest first."""
 
+    model_config = views.ALWAYS_SENT
+
     object: Literal["list"] = "list"
     data: list[EndpointView]
     has_more: Literal[False] = False
@@ -118,6 +122,8 @@ class EndpointList(BaseModel):
 
 class DeliveryView(BaseModel):
     """A delivery. Of the receiver's answer nothing is kept but its status."""
+
+    model_config = views.ALWAYS_SENT
 
     id: str = Field(description="the `webhook-id` of every attempt")
     object: Literal["webhook_delivery"] = "webhook_delivery"
@@ -135,6 +141,8 @@ class DeliveryView(BaseModel):
 class DeliveryList(BaseModel):
     """A page of deliveries, newest first."""
 
+    model_config = views.ALWAYS_SENT
+
     object: Literal["list"] = "list"
     data: list[DeliveryView]
     first_id: str | None
@@ -145,12 +153,16 @@ class DeliveryList(BaseModel):
 class Replayed(BaseModel):
     """How many deliveries are owed once more."""
 
+    model_config = views.ALWAYS_SENT
+
     object: Literal["webhook_replay"] = "webhook_replay"
     replayed: int
 
 
 class WebhookTestView(BaseModel):
     """What became of a test event. Of the receiver's answer nothing is shown but its status."""
+
+    model_config = views.ALWAYS_SENT
 
     id: str = Field(description="the `webhook-id` that it was sent under")
     object: Literal["webhook_test"] = "webhook_test"
@@ -217,12 +229,17 @@ def takes(message: type[Any]) -> dict[str, Any]:
     summary="A new endpoint; its secret is shown this once",
     status_code=201,
     response_model=None,
-    responses={201: WITH_SECRET, **views.problems(403, 409, 413, 415, 422)},
+    responses={
+        201: WITH_SECRET | {"headers": {"Location": {}}},
+        **views.problems(403, 409, 413, 415, 422),
+    },
     openapi_extra=takes(EndpointRequest),
 )
 async def create(request: Request, gateway: Gateway, caller: Administrator) -> JSONResponse:
     """Make it."""
-    asked = await incoming.parse(request, EndpointRequest, limit=gateway.settings.max_body_bytes)
+    asked = await http_requests.parse(
+        request, EndpointRequest, limit=gateway.settings.max_body_bytes
+    )
     secret, sealer = new_secret(), sealer_of(gateway)
     check_url(gateway, asked.url)
     values = asked.model_dump(mode="json") | {"secret": sealer.seal(secret)}
@@ -276,7 +293,9 @@ async def change(
     endpoint_id: str, request: Request, gateway: Gateway, caller: Administrator
 ) -> JSONResponse:
     """What is absent or null stays."""
-    asked = await incoming.parse(request, EndpointChange, limit=gateway.settings.max_body_bytes)
+    asked = await http_requests.parse(
+        request, EndpointChange, limit=gateway.settings.max_body_bytes
+    )
     if asked.url is not None:
         check_url(gateway, asked.url)
     values = asked.model_dump(mode="json", exclude_none=True, exclude={"enabled"})
@@ -311,7 +330,7 @@ async def delete(endpoint_id: str, gateway: Gateway, caller: Administrator) -> R
 @router.post(
     "/{endpoint_id}/rotate-secret",
     operation_id="rotate_webhook_secret",
-    summary="A new secret, shown this once; the previous one signs as well for a while",
+    summary="A new secret, shown this once",
     response_model=None,
     responses={200: WITH_SECRET, **views.problems(403, 404, 413, 415, 422)},
     openapi_extra=takes(RotationRequest),
@@ -319,8 +338,10 @@ async def delete(endpoint_id: str, gateway: Gateway, caller: Administrator) -> R
 async def rotate(
     endpoint_id: str, request: Request, gateway: Gateway, caller: Administrator
 ) -> JSONResponse:
-    """Two signatures until the overlap ends."""
-    asked = await incoming.parse(request, RotationRequest, limit=gateway.settings.max_body_bytes)
+    """The previous one signs as well until the overlap ends."""
+    asked = await http_requests.parse(
+        request, RotationRequest, limit=gateway.settings.max_body_bytes
+    )
     secret, overlap = new_secret(), timedelta(seconds=asked.overlap_seconds)
     sealed = sealer_of(gateway).seal(secret)
     found = await gateway.in_ledger(
@@ -335,12 +356,13 @@ async def rotate(
 @router.post(
     "/{endpoint_id}/test",
     operation_id="test_webhook_endpoint",
-    summary="Send `endpoint.test` at once, one attempt, and say what became of it",
+    summary="Send a test event at once; what became of it",
     response_model=None,
     responses={200: {"model": WebhookTestView}, **views.problems(403, 404, 409)},
 )
 async def test(endpoint_id: str, gateway: Gateway, caller: Administrator) -> JSONResponse:
-    """Signed and sent like everything else; a disabled endpoint can be tested, and stays so."""
+    """`endpoint.test`, one attempt, signed and sent like everything else; a disabled endpoint can
+    be tested, and stays so."""
     sealer_of(gateway)
     test_id = webhook_tests.new_id()
     async with gateway.finishes.expecting(test_id) as event:
@@ -391,7 +413,7 @@ def check_url(gateway: State, url: str) -> None:
 @deliveries_router.get(
     "/deliveries",
     operation_id="list_webhook_deliveries",
-    summary="Deliveries, newest first; with `status=failed` those that did not arrive",
+    summary="Deliveries, newest first",
     response_model=None,
     responses={200: {"model": DeliveryList}, **views.problems(403, 404, 422)},
 )
@@ -407,7 +429,7 @@ async def list_deliveries(
         Query(description="the `last_id` of the page before", pattern=DELIVERY_ID.pattern),
     ] = None,
 ) -> JSONResponse:
-    """A page of deliveries."""
+    """A page of deliveries; with `status=failed` those that did not arrive."""
     unknown = sorted(set(request.query_params) - {"status", "limit", "after"})
     if unknown:
         raise BadInput(f"there is no filter {unknown[0]!r}", pointer=f"/{unknown[0]}")

@@ -1,47 +1,50 @@
 """What a shipped adapter is worth on examples that it never saw: what all cards report.
 
-Do probabilities mean what they say? Temperature scaling and its measures.
-
-Source: Guo et al., On Calibration of Modern Neural Networks, ICML 2017, arXiv:1706.04599.
-Pure functions: arrays in, numbers out.
-
-What an adapter answers to examples, before the temperature: for its calibration and its card.
-
-Rows travel as they do in the service (see `packing` and `row_by_row`), so the numbers of a card are
+Rates and their intervals are over families, so that a template's respellings count for one. Rows
+travel as they do in the service (see `packing` and `row_by_row`), so the numbers of a card are
 those of the shipped model to the last bit.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Sequence
-from math import sqrt
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from pydantic import Field
-from scipy.optimize import minimize_scalar
-from scipy.special import logsumexp
+from scipy.stats import rankdata
 
 from services.inference.classifier import RowByRow
 from services.inference.embedded.adapter import padded, tokenized
+from services.inference.embedded.calibration import (
+    HOW,
+    Answers,
+    Columns,
+    Estimate,
+    ModelCalibration,
+    estimate,
+    model_calibration,
+)
 from services.inference.embedded.examples import Split, TrainingExample
+from services.inference.embedded.perturbation import PartCalibration
 from services.weights.batcher import classifier_row_kind
 from shared.contracts import Message
-from shared.models.label_readout import softmax
 from shared.models.ports import Floats
+from shared.statistics import intervals
 
 
 class HitShare(Message):
-    """A share with its 95 % Wilson interval, all in [0, 1]."""
+    """A share with its 95 % interval over clusters (Wilson), all in [0, 1]."""
 
     count: int
     of: int
     share: float
-    low: float
-    high: float
+    low: float | None = Field(description="null for a single cluster")
+    high: float | None
+    clusters: int
 
 
 class Quality(Message):
@@ -49,16 +52,19 @@ class Quality(Message):
 
     accuracy: HitShare
     majority_accuracy: float = Field(description="of always answering the more frequent label")
-    macro_f1: float
-    calibration_error: float = Field(description="15 equal-width bins, after the temperature")
-    calibration_error_before: float = Field(description="the same with temperature 1")
-    brier: float
+    macro_f1: Estimate
+    auroc: Estimate = Field(
+        description="of the second label; of more than two the mean over one against the others. "
+        "Null where a label does not occur"
+    )
+    calibration: ModelCalibration
 
 
 class Metrics(Message):
     """What is measured of every task; tasks add to it."""
 
     held_back: Quality
+    parts: tuple[PartCalibration, ...] = Field(description="calibration on parts of the texts")
 
 
 class LabelMetrics(Metrics):
@@ -69,134 +75,127 @@ class LabelMetrics(Metrics):
     rows: dict[str, int] = Field(description="examples in each part")
 
 
-def columns(examples: Sequence[TrainingExample]) -> NDArray[np.int64]:
+def columns(examples: Sequence[TrainingExample]) -> Columns:
     """(N,) the column of each example's true label."""
     return np.array([example.label for example in examples], dtype=np.int64)
 
 
-def quality(logits: Floats, labels: NDArray[np.int64], temperature: float) -> Quality:
-    """Accuracy, macro-F1, calibration and Brier score.
+def answers(logits: Floats, examples: Sequence[TrainingExample]) -> Answers:
+    """(N, L) outputs of the head, beside what is true of these examples."""
+    return Answers(logits, columns(examples), [example.cluster for example in examples])
 
-    logits: (N, L) raw outputs of the head.
-    labels: (N,) columns of the true labels.
-    """
-    probabilities = softmax(logits / temperature)
-    predicted = probabilities.argmax(axis=1).astype(np.int64)
+
+def quality(found: Answers, temperature: float) -> Quality:
+    """Accuracy, macro-F1, area under the ROC curve and calibration."""
     return Quality(
-        accuracy=wilson(int(np.sum(predicted == labels)), len(labels)),
-        majority_accuracy=int(np.bincount(labels).max()) / len(labels),
-        macro_f1=macro_f1(predicted, labels, logits.shape[1]),
-        calibration_error=expected_calibration_error(probabilities, labels),
-        calibration_error_before=expected_calibration_error(softmax(logits), labels),
-        brier=brier_score(probabilities, labels),
+        accuracy=hit_share(found.right, found.keys),
+        majority_accuracy=int(np.bincount(found.labels).max()) / len(found.labels),
+        macro_f1=macro_f1(found),
+        auroc=auroc(found, temperature),
+        calibration=model_calibration(found, temperature),
     )
 
 
 def by_label(
-    logits: Floats, parts: Split, labels: tuple[str, ...], temperature: float
+    logits: Floats,
+    parts: Split,
+    labels: tuple[str, ...],
+    temperature: float,
+    partial: tuple[PartCalibration, ...],
 ) -> LabelMetrics:
     """The quality of the held-back part, and its recall by label.
 
     logits: (N, L) raw outputs of the head on the held-back part.
     """
-    truth = columns(parts.held_back)
-    pairs = Counter(zip(truth.tolist(), logits.argmax(axis=1).tolist(), strict=True))
+    found = answers(logits, parts.held_back)
+    predicted = logits.argmax(axis=1)
+    pairs = Counter(zip(found.labels.tolist(), predicted.tolist(), strict=True))
     answered = {
         true: {called: pairs[row, column] for column, called in enumerate(labels)}
         for row, true in enumerate(labels)
     }
+    truth = [labels[column] for column in found.labels.tolist()]
     return LabelMetrics(
-        held_back=quality(logits, truth, temperature),
-        recall={true: wilson(row[true], sum(row.values())) for true, row in answered.items()},
+        held_back=quality(found, temperature),
+        parts=partial,
+        recall=in_order_of(labels, shares(truth, found.right, found.keys)),
         answered=answered,
         rows=parts.sizes,
     )
 
 
-def macro_f1(predicted: NDArray[np.int64], labels: NDArray[np.int64], count: int) -> float:
-    """Mean F1 of `count` labels; ValueError where one is neither there nor predicted."""
-    scores = []
-    for label in range(count):
-        hits = np.sum((predicted == label) & (labels == label))
-        seen = np.sum(predicted == label) + np.sum(labels == label)
-        if seen == 0:
-            raise ValueError(f"F1 of label {label} is undefined: it does not occur")
-        scores.append(float(2 * hits / seen))
-    return sum(scores) / count
+def macro_f1(found: Answers) -> Estimate:
+    """Mean F1 of the labels; ValueError where one is neither there nor predicted."""
+    labels = np.arange(found.logits.shape[1])
+    predicted = found.logits.argmax(axis=1)[:, None] == labels
+    true = found.labels[:, None] == labels
+    if not (predicted | true).any(axis=0).all():
+        absent = int(np.flatnonzero(~(predicted | true).any(axis=0))[0])
+        raise ValueError(f"F1 of label {absent} is undefined: it does not occur")
+    rows = np.concatenate([predicted & true, predicted, true], axis=1).astype(np.float64)
+
+    def mean_f1(sums: Floats) -> Floats:
+        hits, called, there = np.split(sums, 3, axis=1)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.asarray(np.mean(2 * hits / (called + there), axis=1))
+
+    return estimate(intervals.ratio("macro_f1", rows, mean_f1, found.keys, HOW))
 
 
-def wilson(count: int, of: int) -> HitShare:
-    """A share and its 95 % score interval (Wilson, JASA 1927)."""
-    if of == 0:
+def auroc(found: Answers, temperature: float) -> Estimate:
+    """P(a row with the label gets more of it than one without), ties half; the mean over labels."""
+    probabilities = found.probabilities(temperature)
+    chosen = range(probabilities.shape[1]) if probabilities.shape[1] > 2 else (1,)
+    rows = np.column_stack([probabilities, found.labels])
+
+    def mean_area(drawn: Floats) -> float:
+        return float(np.mean([_area(drawn[:, one], drawn[:, -1] == one) for one in chosen]))
+
+    return estimate(intervals.statistic("auroc", rows, mean_area, found.keys, HOW))
+
+
+def _area(values: Floats, positive: NDArray[np.bool_]) -> float:
+    """Mann-Whitney over pairs; NaN for one class only."""
+    ones, others = int(positive.sum()), int((~positive).sum())
+    if ones == 0 or others == 0:
+        return float("nan")
+    ranks = float(rankdata(values)[positive].sum())
+    return (ranks - ones * (ones + 1) / 2) / (ones * others)
+
+
+def hit_share(hits: Floats, keys: Sequence[str]) -> HitShare:
+    """(N,) zeros and ones; ValueError for none."""
+    if not len(hits):
         raise ValueError("a share of nothing")
-    z, share = 1.959964, count / of
-    middle = (share + z * z / (2 * of)) / (1 + z * z / of)
-    half = z * sqrt(share * (1 - share) / of + z * z / (4 * of * of)) / (1 + z * z / of)
+    found = intervals.share(hits, keys)
     return HitShare(
-        count=count, of=of, share=share, low=max(0.0, middle - half), high=min(1.0, middle + half)
+        count=int(hits.sum()),
+        of=len(hits),
+        share=float(hits.mean()),
+        low=found.low,
+        high=found.high,
+        clusters=found.clusters,
     )
 
 
-def shares(keys: Sequence[str], hits: Sequence[bool]) -> dict[str, HitShare]:
-    """Of each key's rows, the share that are hits; keys in alphabetical order."""
-    totals = Counter(keys)
-    found = Counter(key for key, hit in zip(keys, hits, strict=True) if hit)
-    return {key: wilson(found[key], totals[key]) for key in sorted(totals)}
+def shares(names: Sequence[str], hits: Floats, keys: Sequence[str]) -> dict[str, HitShare]:
+    """Of the rows of each name, the share that are hits; names in alphabetical order."""
+    places: dict[str, list[int]] = defaultdict(list)
+    for place, name in enumerate(names):
+        places[name].append(place)
+    return {
+        name: hit_share(hits[places[name]], [keys[place] for place in places[name]])
+        for name in sorted(places)
+    }
 
 
-BINS = 15  # of equal width over [0, 1]
-TEMPERATURES = (0.05, 20.0)
-
-
-def best_temperature(logits: Floats, labels: NDArray[np.int64]) -> float:
-    """The temperature that minimizes the negative log-likelihood of the labels (§4.2).
-
-    logits: (N, L) outputs of the head.
-    labels: (N,) columns of the true labels.
-    """
-
-    def negative_log_likelihood(log_temperature: float) -> float:
-        scaled = logits / np.exp(log_temperature)
-        chosen = scaled[np.arange(len(labels)), labels]
-        return float(np.mean(logsumexp(scaled, axis=1) - chosen))
-
-    bounds = (np.log(TEMPERATURES[0]), np.log(TEMPERATURES[1]))
-    found = minimize_scalar(negative_log_likelihood, bounds=bounds, method="bounded")
-    return float(np.exp(found.x))
-
-
-def expected_calibration_error(probabilities: Floats, labels: NDArray[np.int64]) -> float:
-    """Mean gap between confidence and accuracy over `BINS` bins (eq. 3), [0, 1], 0 is best.
-
-    Confidence is the probability of the predicted label, so for two labels only the bins over
-    [0.5, 1] are in use.
-    """
-    confidence = probabilities.max(axis=1)
-    correct = probabilities.argmax(axis=1) == labels
-    bins = np.minimum((confidence * BINS).astype(np.int64), BINS - 1)
-    gaps = [
-        abs(float(np.sum(correct[bins == bin_]) - np.sum(confidence[bins == bin_])))
-        for bin_ in range(BINS)
-    ]
-    return sum(gaps) / len(labels)
-
-
-def brier_score(probabilities: Floats, labels: NDArray[np.int64]) -> float:
-    """Half the squared error summed over the labels, [0, 1], 0 is best (Brier, 1950).
-
-    Half, so that for two labels it is the squared error of the second one's probability.
-
-    probabilities: (N, L), rows sum to 1.
-    labels:        (N,) columns of the true labels.
-    """
-    truth = np.eye(probabilities.shape[1])[labels]
-    return float(np.mean(((probabilities - truth) ** 2).sum(axis=1)) / 2)
+def in_order_of(labels: Sequence[str], found: dict[str, HitShare]) -> dict[str, HitShare]:
+    """As the labels stand; those that do not occur are left out."""
+    return {label: found[label] for label in labels if label in found}
 
 
 LONGEST = 512  # tokens that the base reads
 BATCH = 64
-
-Ask = Callable[[Sequence[TrainingExample]], Floats]  # examples to (N, L) logits
 
 
 @torch.inference_mode()
@@ -209,11 +208,11 @@ def logits(model: Any, examples: Sequence[TrainingExample]) -> Floats:
     places: dict[tuple[int, bool], list[int]] = defaultdict(list)
     for place, row in enumerate(rows):
         places[classifier_row_kind(len(row.ids), LONGEST)].append(place)
-    answers = np.empty((len(rows), model.config.num_labels))
+    found = np.empty((len(rows), model.config.num_labels))
     for (width, _), alike in places.items():
         for start in range(0, len(alike), BATCH):
             batch = alike[start : start + BATCH]
             with RowByRow(len(batch)):
                 raw = model(**padded([rows[place] for place in batch], width)).logits
-            answers[batch] = raw.double().numpy()
-    return answers
+            found[batch] = raw.double().numpy()
+    return found

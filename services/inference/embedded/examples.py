@@ -12,10 +12,12 @@ import hashlib
 import json
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from shared.models.ports import Floats
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,14 @@ class TrainingExample:
     family: str | None = None  # examples of one family are never parted
     group: str | None = None  # protected group that the case names
     functionality: str | None = None  # what the case tests
+
+    @property
+    def cluster(self) -> str:
+        """Examples that are no independent evidence of each other have the same."""
+        return self.family or self.id
+
+
+Ask = Callable[[Sequence[TrainingExample]], Floats]  # examples to (N, L) logits
 
 
 def json_lines(path: Path, columns: set[str], what: str) -> list[dict[str, Any]]:
@@ -89,9 +99,9 @@ def by_family(
 ) -> tuple[list[TrainingExample], list[TrainingExample]]:
     """(chosen, others), with this share of the families chosen, in the order of the file."""
     listed = list(examples)
-    families = _first({_family(example) for example in listed}, share)
-    chosen = [example for example in listed if _family(example) in families]
-    return chosen, [example for example in listed if _family(example) not in families]
+    families = _first({example.cluster for example in listed}, share)
+    chosen = [example for example in listed if example.cluster in families]
+    return chosen, [example for example in listed if example.cluster not in families]
 
 
 def _stratified(
@@ -108,10 +118,6 @@ def _stratified(
         chosen += some
         others += rest
     return chosen, others
-
-
-def _family(example: TrainingExample) -> str:
-    return example.family or example.id
 
 
 def _first(ids: set[str], share: float) -> set[str]:

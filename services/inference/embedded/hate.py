@@ -18,24 +18,25 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from pydantic import Field
 
 from services.inference.embedded import examples as splitting
-from services.inference.embedded.card import framed, share_table, with_interval
+from services.inference.embedded.calibration import Answers
+from services.inference.embedded.card import framed, parts_table, quality_table, share_table
 from services.inference.embedded.evaluation import (
-    Ask,
     HitShare,
     Metrics,
     Quality,
-    columns,
+    answers,
     quality,
     shares,
 )
-from services.inference.embedded.examples import Split, TrainingExample, certain
+from services.inference.embedded.examples import Ask, Split, TrainingExample, certain
+from services.inference.embedded.perturbation import part_calibration
 from services.inference.embedded.training import TrainingTask
 from shared.contracts import Message
 from shared.models.embedded import EmbeddedNote
-from shared.models.ports import Floats
 
 BODY = """\
 ## Intended use
@@ -70,38 +71,35 @@ Targets are soft: the share of annotators who said hate speech. No data ships wi
 
 ## Quality
 
-| on texts never trained on | HateXplain | HateCheck |
-|---|---|---|
-| rows (hateful) | {posts.rows} ({posts.hateful}) | {cases.rows} ({cases.hateful}) |
-| accuracy (95 % interval) | {posts_accuracy} | {cases_accuracy} |
-| always the more frequent label | {posts.majority_accuracy:.3f} | {cases.majority_accuracy:.3f} |
-| macro-F1 | {posts.macro_f1:.3f} | {cases.macro_f1:.3f} |
-| calibration error before the temperature | {posts.calibration_error_before:.3f} | {cases.calibration_error_before:.3f} |
-| calibration error | {posts.calibration_error:.3f} | {cases.calibration_error:.3f} |
-| Brier score | {posts.brier:.3f} | {cases.brier:.3f} |
+{posts.hateful} of the {posts.rows} posts and {cases.hateful} of the {cases.rows} cases are hateful.
 
-Calibration error: expected calibration error of the predicted label, 15 bins of equal width over
-[0, 1] (Guo et al., 2017). The temperature was fitted on HateXplain posts, so it holds for posts;
-HateCheck's short template sentences are another distribution. Measured on the shipped bfloat16
-weights.
+{quality}
+
+The temperature was fitted on HateXplain posts, so it holds for posts; HateCheck's short template
+sentences are another distribution.
+
+{parts}
 
 Called hateful, by HateXplain's label (held-back posts):
 
-| label | share | 95 % interval | posts |
-|---|---|---|---|
+| label | share | 95 % interval | posts | clusters |
+|---|---|---|---|---|
 {called_hateful}
 
 Wrongly called hateful, by the group that a non-hateful HateCheck case names (held-back families):
 
-| group | false-positive rate | 95 % interval | cases |
-|---|---|---|---|
+| group | false-positive rate | 95 % interval | cases | clusters |
+|---|---|---|---|---|
 {false_positives}
 
 Answered rightly, by what a HateCheck case tests (`_h`: hateful, `_nh`: not; held-back families):
 
-| functionality | accuracy | 95 % interval | cases |
-|---|---|---|---|
+| functionality | accuracy | 95 % interval | cases | clusters |
+|---|---|---|---|---|
 {functionalities}
+
+Clusters are families of templates: cases of one family are no independent evidence. Intervals over
+fewer than 30 clusters are approximate; over one there is none.
 
 ## Limits
 
@@ -150,8 +148,8 @@ def render(note: EmbeddedNote, metrics: HateMetrics) -> str:
         cases_trained=metrics.rows["train_cases"],
         posts=metrics.held_back,
         cases=metrics.hatecheck,
-        posts_accuracy=with_interval(metrics.held_back.accuracy),
-        cases_accuracy=with_interval(metrics.hatecheck.accuracy),
+        quality=quality_table({"HateXplain": metrics.held_back, "HateCheck": metrics.hatecheck}),
+        parts=parts_table(metrics.parts),
         called_hateful=share_table(metrics.called_hateful),
         false_positives=share_table(metrics.false_positives),
         functionalities=share_table(metrics.functionalities),
@@ -230,34 +228,33 @@ def split(examples: Sequence[TrainingExample]) -> Split:
 def evaluate(ask: Ask, parts: Split, temperature: float) -> HateMetrics:
     """Measure the held-back posts and the held-back HateCheck families."""
     posts, cases = parts.held_back, parts.held_back_cases
-    post_logits, case_logits = ask(posts), ask(cases)
-    called = case_logits.argmax(axis=1).tolist()
-    harmless = [number for number, case in enumerate(cases) if case.label == 0]
+    of_posts, of_cases = answers(ask(posts), posts), answers(ask(cases), cases)
+    called = of_cases.logits.argmax(axis=1).astype(np.float64)
+    harmless = np.flatnonzero(of_cases.labels == 0).tolist()
     return HateMetrics(
-        held_back=_quality(post_logits, posts, temperature),
+        held_back=_quality(of_posts, temperature),
+        parts=part_calibration(ask, posts, LABELS, temperature),
         called_hateful=shares(
             [post.original_label for post in posts],
-            [bool(column) for column in post_logits.argmax(axis=1)],
+            of_posts.logits.argmax(axis=1).astype(np.float64),
+            of_posts.keys,
         ),
-        hatecheck=_quality(case_logits, cases, temperature),
+        hatecheck=_quality(of_cases, temperature),
         false_positives=shares(
             [cases[number].group or NO_GROUP for number in harmless],
-            [bool(called[number]) for number in harmless],
+            called[harmless],
+            [of_cases.keys[number] for number in harmless],
         ),
         functionalities=shares(
-            [str(case.functionality) for case in cases],
-            [case.label == column for case, column in zip(cases, called, strict=True)],
+            [str(case.functionality) for case in cases], of_cases.right, of_cases.keys
         ),
         rows=_sizes(parts),
     )
 
 
-def _quality(
-    logits: Floats, examples: Sequence[TrainingExample], temperature: float
-) -> HateQuality:
-    common = quality(logits, columns(examples), temperature)
-    hateful = sum(example.label for example in examples)
-    return HateQuality(rows=len(examples), hateful=hateful, **dict(common))
+def _quality(found: Answers, temperature: float) -> HateQuality:
+    hateful = int(found.labels.sum())
+    return HateQuality(rows=len(found.labels), hateful=hateful, **dict(quality(found, temperature)))
 
 
 def _sizes(parts: Split) -> dict[str, int]:

@@ -14,20 +14,21 @@ from pydantic import Field
 
 from services.inference.embedded.card import framed, labelled, with_interval
 from services.inference.embedded.evaluation import (
-    Ask,
     HitShare,
     LabelMetrics,
+    answers,
     by_label,
-    columns,
-    wilson,
+    hit_share,
 )
 from services.inference.embedded.examples import (
+    Ask,
     Split,
     TrainingExample,
     certain,
     json_lines,
     wording,
 )
+from services.inference.embedded.perturbation import part_calibration
 from services.inference.embedded.training import Recipe, TrainingTask
 from shared.models.embedded import EmbeddedNote
 
@@ -106,10 +107,10 @@ def read(paths: Iterable[Path]) -> list[TrainingExample]:
 def evaluate(ask: Ask, parts: Split, temperature: float) -> NliMetrics:
     """Measure the held-back premises."""
     pairs = parts.held_back
-    common = by_label(ask(pairs), parts, LABELS, temperature)
-    blank = ask([replace(pair, text="") for pair in pairs])
-    hits = int((blank.argmax(axis=1) == columns(pairs)).sum())
-    return NliMetrics(**dict(common), premise_blank=wilson(hits, len(pairs)))
+    partial = part_calibration(ask, pairs, LABELS, temperature)
+    common = by_label(ask(pairs), parts, LABELS, temperature, partial)
+    blank = answers(ask([replace(pair, text="") for pair in pairs]), pairs)
+    return NliMetrics(**dict(common), premise_blank=hit_share(blank.right, blank.keys))
 
 
 def render(note: EmbeddedNote, metrics: NliMetrics) -> str:

@@ -13,20 +13,21 @@ from pydantic import Field
 
 from services.inference.embedded.card import framed, labelled, share_table
 from services.inference.embedded.evaluation import (
-    Ask,
     HitShare,
     LabelMetrics,
+    answers,
     by_label,
-    columns,
     shares,
 )
 from services.inference.embedded.examples import (
+    Ask,
     Split,
     TrainingExample,
     certain,
     json_lines,
     wording,
 )
+from services.inference.embedded.perturbation import part_calibration
 from services.inference.embedded.training import Recipe, TrainingTask
 from shared.models.embedded import EmbeddedNote
 
@@ -108,10 +109,13 @@ def evaluate(ask: Ask, parts: Split, temperature: float) -> SentimentMetrics:
     """Measure the held-back sentences."""
     sentences = parts.held_back
     logits = ask(sentences)
-    common = by_label(logits, parts, LABELS, temperature)
+    partial = part_calibration(ask, sentences, LABELS, temperature)
+    common = by_label(logits, parts, LABELS, temperature, partial)
+    found = answers(logits, sentences)
     negation = shares(
         ["with" if NEGATION.search(one.text) else "without" for one in sentences],
-        (logits.argmax(axis=1) == columns(sentences)).tolist(),
+        found.right,
+        found.keys,
     )
     return SentimentMetrics(**dict(common), negation=negation)
 

@@ -16,8 +16,8 @@ import torch
 from peft import LoraConfig
 
 from services.inference.embedded.adapter import TokenRow, fresh_adapter, padded, tokenized
-from services.inference.embedded.evaluation import Ask, Metrics
-from services.inference.embedded.examples import Split, TrainingExample, split
+from services.inference.embedded.evaluation import Metrics
+from services.inference.embedded.examples import Ask, Split, TrainingExample, split
 from shared.models.embedded import EmbeddedNote
 
 MATRICES = ["query", "key", "value", "dense"]  # attention, feed-forward and pooler

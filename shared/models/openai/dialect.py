@@ -29,6 +29,7 @@ LEFT_OUT = (  # what an answer can do without; logprobs go together
     "min_p",
     "repetition_penalty",
     "repeat_penalty",
+    "response_format",  # the answer is checked anyway
 )
 
 logger = telemetry.logger(__name__)

@@ -15,15 +15,20 @@ from collections.abc import Sequence
 from dataclasses import replace
 from math import exp
 
-import numpy as np
-
 from shared.errors import BadInput, TextTooLong
 from shared.models.calls import Turn
-from shared.models.judgement import TOO_LONG, Judgement, normalised, unread, voted
+from shared.models.judgement import (
+    TOO_LONG,
+    Judgement,
+    averaged,
+    normalised,
+    unread,
+    voted,
+)
 from shared.models.openai.answers import ServerChoice
 from shared.models.openai.dialect import CHAT
 from shared.models.openai.label_endpoints import Ids, ask_label_endpoint
-from shared.models.openai.label_reading import (
+from shared.models.openai.listed_labels import (
     READING,
     TOLERATED,
     Listed,
@@ -39,7 +44,6 @@ from shared.models.openai.text import TokenizedPrompt, seed_of
 from shared.models.server_connection import Json
 
 WINDOW = 8  # tokens beyond the first: blanks, and the answer's prefix
-Z_95 = 1.959963984540054
 SILENT = "the server tells no log-probabilities, and `votes` is off for this model"
 
 
@@ -55,9 +59,11 @@ def judgements(server: LanguageServer, questions: Sequence[Question]) -> list[Ju
 
 
 def _judged(server: LanguageServer, questions: Sequence[Question]) -> list[Judgement]:
-    table = server.entry.prompt
-    if table is not None and table.thinking == "before":
-        return [_after_reasoning(server, one) for one in questions]
+    if any(map(_reasons, questions)):
+        return [
+            _after_reasoning(server, one) if _reasons(one) else _judged(server, [one])[0]
+            for one in questions
+        ]
     if server.way is None and server.endpoint is None:
         return _first_tokens(server, questions)
     asked = [_tokenized(server, one) for one in questions]
@@ -75,6 +81,10 @@ def _judged(server: LanguageServer, questions: Sequence[Question]) -> list[Judge
         found = _scored(server, some, [asked[place] for place in rest])
     done.update(zip(rest, found, strict=True))
     return [done[place] for place in range(len(questions))]
+
+
+def _reasons(question: Question) -> bool:
+    return question.table is not None and question.table.thinking == "before"
 
 
 def _tokenized(server: LanguageServer, asked: Question) -> list[TokenizedPrompt]:
@@ -237,9 +247,8 @@ def _by_votes(server: LanguageServer, question: Question) -> Judgement:
 def _drawn(server: LanguageServer, question: Question, count: int) -> list[ServerChoice]:
     body = _body(server, question)
     body["temperature"] = 1
-    table = server.entry.prompt
-    if table is not None and table.thinking == "before":
-        body["max_tokens"] += table.reasoning_tokens
+    if _reasons(question) and question.table is not None:
+        body["max_tokens"] += question.table.reasoning_tokens
     if server.is_silent:
         body.pop("logprobs"), body.pop("top_logprobs")
     path = CHAT if "messages" in body else PATH
@@ -248,23 +257,12 @@ def _drawn(server: LanguageServer, question: Question, count: int) -> list[Serve
 
 def _after_reasoning(server: LanguageServer, question: Question) -> Judgement:
     """P after each drawn reasoning, averaged; uncertainty: half the mean's 95 % interval."""
-    table = server.entry.prompt
-    draws = table.draws if table else 1
+    draws = question.table.draws if question.table else 1
     each = [
         from_listed(listed) if isinstance(listed, Listed) else listed
         for found in _drawn(server, question, draws)
         for listed in [find_listed(found, question.verbalizers, question.prefix)]
     ]
-    read = [one for one in each if one.probabilities is not None]
-    if not read:
-        silent = each[0].unread is not None and each[0].unread.code == "no-logprobs"
-        return _by_votes(server, question) if silent else each[0]
-    rows = np.array([one.probabilities for one in read])
-    spread = rows.std(axis=0, ddof=1).max() / np.sqrt(len(rows)) if len(rows) > 1 else 0.0
-    return Judgement(
-        labels=question.labels,
-        probabilities=tuple(rows.mean(axis=0).tolist()),
-        mass=float(np.mean([one.mass or 0.0 for one in read])),
-        reading=READING,
-        uncertainty=min(1.0, max(Z_95 * spread, *(one.uncertainty for one in read))),
-    )
+    if all(one.unread is not None and one.unread.code == "no-logprobs" for one in each):
+        return _by_votes(server, question)
+    return averaged(each, READING)

@@ -14,11 +14,12 @@ from shared.models.catalogue import SERVER
 from shared.models.entry import ModelEntry
 from shared.models.judgement import Judgement
 from shared.models.openai.label_ways import judgements
-from shared.models.openai.questions import Question, question
+from shared.models.openai.questions import Question, prompt_sha256, question
 from shared.models.openai.scoring import check_distinct, first_tokens, softmax
 from shared.models.openai.server import LanguageServer
 from shared.models.openai.text import TokenizedPrompt, completion, generate, neutral
 from shared.models.ports import Floats
+from shared.models.presets import versioned
 
 
 def served(entry: ModelEntry) -> ServedLanguageModel:
@@ -51,7 +52,13 @@ class ServedLanguageModel(BehindServer):
         _ = self.server.owner
         revision = self.server.served
         return ModelUse(
-            name=self._entry.name, revision=revision, sha256=None, device=SERVER, dtype=SERVER
+            name=self._entry.name,
+            revision=revision,
+            sha256=None,
+            device=SERVER,
+            dtype=SERVER,
+            prompt_sha256=prompt_sha256(self._entry),
+            preset=versioned(self._entry.preset),
         )
 
     def generate(self, prompts: Sequence[Prompt], sampling: Sampling) -> list[Completion]:
@@ -99,7 +106,13 @@ class ServedLanguageModel(BehindServer):
 
     def judgements(self, examples: Sequence[Example]) -> list[Judgement]:
         """For each example P with its mass and uncertainty, and how it was read."""
-        return judgements(self.server, [question(one, self._entry) for one in examples])
+        found = judgements(self.server, [question(one, self._entry) for one in examples])
+        return [
+            judged
+            if one.prompt is None
+            else judged.model_copy(update={"prompt_sha256": prompt_sha256(self._entry, one.prompt)})
+            for one, judged in zip(examples, found, strict=True)
+        ]
 
     def _verbalized(self, questions: Sequence[Question]) -> list[list[float]]:
         """For each question (L,) log-probabilities of its verbalizers."""

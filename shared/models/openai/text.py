@@ -9,6 +9,7 @@ its spaces. The token that completes a character covers it.
 from __future__ import annotations
 
 import codecs
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import accumulate
@@ -185,7 +186,7 @@ def generate(
     no part of the text. Raises AnswerCut where a chat was cut before it came to its answer.
     """
     bodies = [
-        {**extra, **_sampling(sampling, _draw(prompt, place)), **_prompt_body(prompt)}
+        {**extra, **_sampling(sampling, _draw(prompt, place)), **_prompt_body(prompt, sampling)}
         for place, prompt in enumerate(prompts)
     ]
     chats = [place for place, prompt in enumerate(prompts) if prompt.turns is not None]
@@ -245,10 +246,19 @@ def _sampling(sampling: Sampling, place: int) -> Json:
     return {**body, "stop": list(sampling.stop)} if sampling.stop else body
 
 
-def _prompt_body(prompt: Prompt) -> Json:
+def _prompt_body(prompt: Prompt, sampling: Sampling) -> Json:
     if prompt.turns is None:
         return {"prompt": prompt.text, "logprobs": True}
-    return {"messages": [turn.model_dump() for turn in prompt.turns], "logprobs": True}
+    turns = [turn.model_dump() for turn in prompt.turns]
+    return {"messages": turns, "logprobs": True, **_constrained(sampling.answer_schema)}
+
+
+def _constrained(schema: str | None) -> Json:
+    """As OpenAI, vLLM, SGLang, llama.cpp and Ollama take it; the others refuse or ignore it."""
+    if schema is None:
+        return {}
+    asked = {"name": "answer", "schema": json.loads(schema)}
+    return {"response_format": {"type": "json_schema", "json_schema": asked}}
 
 
 def _read_completion(found: ServerChoice) -> Completion:

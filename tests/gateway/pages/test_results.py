@@ -14,8 +14,8 @@ from services.cot2el.metric import SERVICE as COT2EL_SERVICE
 from services.ftc.metric import SERVICE as FTC_SERVICE
 from services.ftc.report import FtcBatchReport
 from services.hlv.metric import SERVICE as HLV_SERVICE
-from services.inference.contract import InferenceReport
-from services.similarity.contract import SimilarityReport
+from services.inference.contract import InferenceResult
+from services.similarity.contract import SimilarityResult
 from shared.contracts import Message
 from shared.estimates import BatchStatistics
 from shared.ledger import leases
@@ -58,12 +58,12 @@ def ends(client: httpx.Client, engine: Engine) -> Ends:
     return end
 
 
-def similar() -> SimilarityReport:
-    return SimilarityReport(similarities=(0.625,), model=USE, service_version="1")
+def similar() -> SimilarityResult:
+    return SimilarityResult(similarities=(0.625,), model=USE, service_version="1")
 
 
-def judged() -> InferenceReport:
-    return InferenceReport(
+def judged() -> InferenceResult:
+    return InferenceResult(
         operation="judge",
         answer=[[0.375, 0.625]],
         labels=("no", "yes"),

@@ -8,10 +8,12 @@ from typing import Any
 import pytest
 
 from services.registry import contracts
-from shared.errors import ModelCannot
+from shared.errors import ModelCannot, TooManyRows
 from shared.models.catalogue import Catalogue
 from shared.models.entry import ModelEntry
+from shared.problems import problem
 from shared.service_contract import ServiceContract
+from shared.work import WorkLimit
 
 SERVED = ModelEntry(name="there", kind="causal", source="openai:http://vllm:8000/v1")
 CLASSIFIES = ModelEntry(name="head", kind="classifier", source="classify:http://tei")
@@ -62,8 +64,45 @@ def test_what_servers_do_is_taken() -> None:
     post(inference, model="here", ask={"operation": "judge_rows", "asked": ROWS})
 
 
-def test_ice_needs_rows_of_tokens() -> None:
-    body = {"text": "We lost the match", "rationale": [{"start": 3, "end": 7}]}
-    post(contracts()["ice"], model="here", **body)
-    with pytest.raises(ModelCannot, match=r"'head' \(classify:\) cannot give token rows"):
-        post(contracts()["ice"], model="head", **body)
+BODY = {"text": "We lost the match", "rationale": [{"start": 3, "end": 7}]}
+LIME = {"text": "We lost the match", "attribution": "lime"}
+
+
+@pytest.mark.parametrize("model", ["here", "head", "there"])
+@pytest.mark.parametrize("body", [BODY, LIME, BODY | {"rows": "words", "operators": ["mask"]}])
+def test_ice_takes_words_of_any_judge(model: str, body: dict[str, Any]) -> None:
+    post(contracts()["ice"], model=model, **body)
+
+
+@pytest.mark.parametrize(
+    ("more", "ability", "instead"),
+    [
+        ({"rows": "tokens"}, "token_rows", '"rows": "words"'),
+        ({"variant": "reference"}, "token_rows", "not variant reference"),
+        ({"eligible": "all"}, "token_rows", "hf: or path:"),
+        ({"operators": ["delete", "mask_pad"]}, "token_rows", "delete, mask, infill"),
+        ({"attribution": "gradient"}, "attributions", "lime"),
+        ({"attribution": ["lime", "attention"]}, "attributions", "values of your own"),
+    ],
+)
+@pytest.mark.parametrize("model", ["head", "there"])
+def test_what_ice_needs_of_tokens_no_server_can(
+    model: str, more: dict[str, Any], ability: str, instead: str
+) -> None:
+    post(contracts()["ice"], model="here", **BODY, **more)
+    with pytest.raises(ModelCannot) as caught:
+        post(contracts()["ice"], model=model, **BODY, **more)
+    assert caught.value.ability == ability
+    assert instead in caught.value.detail
+    assert "word_rows" in caught.value.abilities
+
+
+def test_rows_of_a_server_are_counted_before_they_are_asked() -> None:
+    ice, many = contracts()["ice"], {"text": " ".join("abcdefgh") * 20, "draws": 1_000}
+    asked = ice.request.model_validate({**many, "model": "head", "attribution": "lime"})
+    limit = WorkLimit(900, 10_000, server_rows=1_500)
+    with pytest.raises(TooManyRows, match=r"1,501 rows .* lower `draws` to at most 999"):
+        limit.check(CATALOGUE.work(ice, asked))
+    limit.check(CATALOGUE.work(ice, asked.model_copy(update={"draws": 999})))
+    limit.check(CATALOGUE.work(ice, asked.model_copy(update={"model": "here"})))
+    assert problem(TooManyRows("so many"))["type"].endswith("/too-many-rows")

@@ -174,3 +174,35 @@ def test_a_model_that_is_forgotten_is_loaded_anew_and_counted_no_more() -> None:
     assert states.get("forgotten") is None
     assert ("forgotten",) not in MODEL_READY._metrics
     assert models.get("forgotten", load) == 2
+
+
+def test_what_is_idle_is_unloaded_where_another_needs_the_room(clock: list[float]) -> None:
+    states = ModelStates()
+    judges: LoadedModels[str] = LoadedModels(states)
+    writers: LoadedModels[str] = LoadedModels(states)
+    again = list[int]()
+
+    def load(name: str) -> str:
+        held = set(states.all()) & {"idle", "used", "kept"}
+        if name == "large" and "idle" in held:
+            raise LoadingError("no room", "waiting")
+        return name
+
+    judges.get("idle", lambda: load("idle"), 60)
+    judges.get("used", lambda: load("used"), 60)
+    writers.get("kept", lambda: load("kept"))
+    clock[0] = 30
+    judges.get("used", lambda: load("used"), 60)
+    with pytest.raises(ModelNotReady, match="no room"):  # nobody's time is over yet
+        writers.get("large", lambda: load("large"))
+    assert set(states.all()) == {"idle", "used", "kept", "large"}
+    clock[0] = 61
+    assert writers.get("large", lambda: load("large")) == "large"
+    assert set(states.all()) == {"used", "kept", "large"}
+
+    def loaded_again() -> str:
+        again.append(1)
+        return "idle"
+
+    judges.get("idle", loaded_again, 60)
+    assert again == [1]  # it is loaded again

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import subprocess
 import sys
 import tomllib
@@ -12,10 +13,13 @@ from pathlib import Path
 
 import pytest
 
+from services.registry import contracts
+from shared.contracts import JobRequest
 from shared.errors import BadInput
 from shared.models.catalogue import Catalogue, load_catalogue
 from shared.models.embedded import BASE_REVISION, BASE_SHA256
 from shared.models.hashes import file_sha256, folder_sha256
+from shared.models.presets import preset_names
 from tests.echo_metric import ECHO
 
 ROOT = Path(__file__).parents[3]
@@ -265,6 +269,23 @@ def test_relative_folders_start_at_the_file(tmp_path: Path) -> None:
     assert catalogue.describe()[0].revision == "local"
 
 
+def test_a_card_says_which_weights_answer_and_whose_they_are(tmp_path: Path) -> None:
+    (tmp_path / "model").mkdir()
+    weights = tmp_path / "model" / "model.safetensors"
+    weights.write_bytes(b"weights")
+    os.utime(weights, (7, 7))
+    catalogue = loaded(tmp_path, model("path:model"))
+    [card] = catalogue.describe({"m": "f" * 64})  # as a worker loaded them, before they changed
+    assert (card.sha256, card.created, card.owned_by) == ("f" * 64, 7, "local")
+    [unread] = catalogue.describe(hashed=False)
+    assert unread.sha256 is None
+    served = loaded(tmp_path, model(SERVER, "causal"))
+    [card] = served.describe()
+    assert (card.created, card.owned_by) == (served.changed, "v")
+    shipped = load_catalogue(ROOT / "models.toml").describe()
+    assert {card.owned_by for card in shipped} == {"embedded"}
+
+
 def test_a_sharded_models_hash_names_every_shard(tmp_path: Path) -> None:
     for name in ("b.safetensors", "a.safetensors", "config.json"):
         (tmp_path / name).write_text(name)
@@ -300,3 +321,75 @@ def test_a_room_may_need_no_model_but_never_another_kind(tmp_path: Path) -> None
         catalogue.demand(replace(ECHO, default_model=None), None)
     with pytest.raises(BadInput, match="is a similarity"):
         catalogue.demand(replace(ECHO, model_optional=True), "m")
+
+
+def test_the_shipped_file_holds_a_block_of_every_preset(tmp_path: Path) -> None:
+    """As comments; with the marks away and a commit in its place each is an entry."""
+    text = (ROOT / "models.toml").read_text("utf-8")
+    _, _, rest = text.partition("# Known models:")
+    marked = "# [[models]]" + rest.partition("# [[models]]")[2]
+    blocks = "".join(f"{line.removeprefix('#').strip()}\n" for line in marked.splitlines())
+    catalogue = loaded(tmp_path, "schema = 2\n" + blocks.replace("@COMMIT", f"@{COMMIT}"))
+    assert catalogue.faults == ()
+    assert [entry.preset for entry in catalogue.entries] == preset_names()
+    for entry in catalogue.entries:
+        repository = entry.served_name or entry.location
+        assert (entry.card or "").endswith(f"/{repository}")
+
+
+CAUSAL = '[models.prompt]\nverbalizers = { hateful = ["yes"], "non-hateful" = ["no"] }'
+
+
+@pytest.fixture
+def several(tmp_path: Path) -> Catalogue:
+    """A judge with a reader, a causal judge, one that allows no prompt."""
+    entries = [
+        'name = "judge"\nkind = "classifier"\nsource = "embedded:hate"\nreader_model = "writer"',
+        f'name = "writer"\nsource = "{SERVER}"\n{CAUSAL}',
+        f'name = "strict"\nsource = "{SERVER}"\nallow_request_prompt = false\n{CAUSAL}',
+        'name = "misled"\nsource = "embedded:nli"\nreader_model = "judge"',
+    ]
+    text = "".join(f"[[models]]\n{entry}\n" for entry in entries)
+    return loaded(tmp_path, "schema = 2\n" + text)
+
+
+def asking(**fields: object) -> JobRequest:
+    body = {"text": "a lovely day", "explanation": "hm", **fields}
+    return contracts()["hatexscore"].request.model_validate(body)
+
+
+@pytest.mark.parametrize(
+    ("fields", "pointer", "reason"),
+    [
+        ({"reader_model": "judge"}, "/reader_model", "needs a causal model; 'judge' is a classif"),
+        ({"reader_model": "gone"}, "/reader_model", "no model 'gone' is configured"),
+        ({"model": "judge", "prompt": {"user": "{text}"}}, "/prompt", "it takes no prompt"),
+        ({"model": "strict", "prompt": {"user": "{text}"}}, "/prompt", "allow_request_prompt"),
+        ({"model": "writer", "prompt": {"draws": 2}}, "/prompt", "`draws` needs thinking"),
+        (
+            {"model": "writer", "prompt": {"verbalizers": {"spam": ["a"], "ham": ["b"]}}},
+            "/model",
+            "'writer' tells spam, ham",
+        ),
+    ],
+)
+def test_what_a_request_says_of_models_is_refused_where_it_does_not_fit(
+    several: Catalogue, fields: dict[str, object], pointer: str, reason: str
+) -> None:
+    request = asking(**fields)
+    with pytest.raises(BadInput, match=reason) as caught:
+        several.demand(contracts()["hatexscore"], request.model, request)
+    assert caught.value.pointer == pointer
+
+
+def test_a_requests_own_prompt_makes_a_causal_model_a_judge(several: Catalogue) -> None:
+    keys = {"user": "Hm: {text}", "verbalizers": {"hateful": ["a"], "non-hateful": ["b"]}}
+    request = asking(model="writer", prompt=keys, reader_model="writer", reader="llm")
+    several.demand(contracts()["hatexscore"], request.model, request)
+
+
+def test_a_reader_that_writes_no_text_takes_its_entry_out(several: Catalogue) -> None:
+    assert [entry.name for entry in several.entries] == ["judge", "writer", "strict"]
+    [fault] = several.faults
+    assert fault.name == "misled"
+    assert "'judge' is no causal model here" in fault.reason

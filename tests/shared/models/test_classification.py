@@ -135,7 +135,7 @@ def test_what_no_classification_server_shows(serving: Making) -> None:
     said = problem(caught.value)
     assert said["type"].endswith("/model-cannot")
     assert (said["status"], said["model"], said["ability"]) == (422, "m", "token_rows")
-    assert said["abilities"] == ["judge"]
+    assert said["abilities"] == ["judge", "word_rows"]
 
 
 def test_a_text_that_is_too_long_is_unread_by_itself(serving: Making) -> None:

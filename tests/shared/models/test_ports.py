@@ -18,6 +18,11 @@ from tests.fakes import FakeModels
 from tests.hlv.judges import StubJudge, bound
 
 EXAMPLES = (Example(text="a b"), Example(text="c"))
+WORDS = op.WordRows(
+    example=EXAMPLES[0],
+    words=(op.WordSpan(start=0, end=1), op.WordSpan(start=2, end=3)),
+    rows=(op.WordRow(kept=(1,)), op.WordRow(masked=(0,), replaced=((1, "z"),))),
+)
 ASKED: list[tuple[str, Any]] = [
     ("fake", op.Describe()),
     ("alike", op.Describe()),
@@ -26,6 +31,7 @@ ASKED: list[tuple[str, Any]] = [
     ("fake", op.ReadLabels(examples=EXAMPLES)),
     ("lm", op.ReadLabels(examples=EXAMPLES)),
     ("fake", op.JudgeRows(asked=(Rows(example=EXAMPLES[0], rows=(Row(kept=(0,)),)),))),
+    ("fake", op.JudgeWords(asked=(WORDS,))),
     ("fake", op.Probabilities(texts=("a", "b"))),
     ("fake", op.Truncated(texts=("a",))),
     (
@@ -35,7 +41,7 @@ ASKED: list[tuple[str, Any]] = [
         ),
     ),
     ("lm", op.Generate(prompts=(Prompt(text="p"),))),
-    ("lm", op.Score(prompts=(Prompt(text="p"),), completions=("c",))),
+    ("lm", op.ScoreCompletions(prompts=(Prompt(text="p"),), completions=("c",))),
     ("alike", op.Compare(pairs=(Pair(a="a", b="b"),))),
 ]
 
@@ -44,7 +50,7 @@ ASKED: list[tuple[str, Any]] = [
 def test_an_answer_is_json_of_its_operations_type(name: str, operation: Any) -> None:
     answer = perform(operation, FakeModels(), name)
     again = json.loads(json.dumps(answer, allow_nan=False))
-    assert operation.answer.validate_python(again) == operation.answer.validate_python(answer)
+    assert operation.answer.validated(again) == operation.answer.validated(answer)
 
 
 @pytest.mark.parametrize(("name", "operation"), ASKED)

@@ -50,6 +50,9 @@ def test_pieces_are_the_template_again(parts: list[str]) -> None:
         ({"policy": "a", "policy_file": "b"}, "one of the two"),
         ({"style": "raw", "system": "s"}, "style `raw` has no `system`"),
         ({"draws": 3}, "`draws` needs thinking"),
+        ({"template_kwargs": {"chat_template": "a"}}, "chat_template is no variable"),
+        ({"style": "raw", "after": "a"}, "and no `after`"),
+        ({"after": "{policy}"}, "neither `policy` nor `policy_file`"),
         ({"verbalizers": {"hateful": ["yes"]}}, "at least 2"),
         ({"verbalizers": {"a": ["yes"], "b": []}}, "at least 1"),
         (

@@ -81,3 +81,18 @@ def test_the_labels_that_a_metric_needs_are_looked_up_again(file: Path) -> None:
     file.write_text(file.read_text("utf-8") + own, "utf-8")
     assert reread.read() == ["old"]
     catalogue.demand(contract, "old", asked)
+
+
+def test_weights_that_were_replaced_in_place_are_another_model(tmp_path: Path) -> None:
+    for name in ("same", "mine"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "model.safetensors").write_bytes(b"before")
+    file = tmp_path / "models.toml"
+    entry = '[[models]]\nname = "{0}"\nkind = "classifier"\nsource = "path:{0}"\n'
+    file.write_text("schema = 2\n" + entry.format("same") + entry.format("mine"), "utf-8")
+    catalogue = load_catalogue(file)
+    reread = CatalogueReload(catalogue, file)
+    assert reread.read() == []
+    (tmp_path / "mine" / "model.safetensors").write_bytes(b"afterwards")
+    assert reread.read() == ["mine"]
+    assert reread.read() == []

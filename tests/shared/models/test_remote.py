@@ -98,6 +98,12 @@ def test_every_port_answers_over_the_queue_as_in_the_process() -> None:
     assert there.judge("fake").judgements(examples) == here.judgements(examples)
     assert there.judge("lm").judgements(examples) == here.judgements(examples)
     assert np.array_equal(classifier.judge_rows(rows), here.judge_rows(rows))
+    spans = (calls.WordSpan(start=0, end=1),)
+    rewritten = (calls.WordRow(kept=()), calls.WordRow(masked=(0,)), calls.WordRow())
+    words = [calls.WordRows(example=one, words=spans, rows=rewritten) for one in examples[:1]]
+    assert classifier.judge_words(words) == here.judge_words(words)
+    assert classifier.mask_text == here.mask_text
+    assert {"judge", "word_rows", "token_rows"} <= classifier.abilities
     targets = ["yes"] * len(examples)
     assert classifier.attributions(examples, targets, method) == here.attributions(
         examples, targets, method
@@ -117,7 +123,9 @@ def test_every_port_answers_over_the_queue_as_in_the_process() -> None:
 
 def test_nothing_asked_sends_nothing(worker: list[str]) -> None:
     model = QueueModels(CATALOGUE).language_model("lm")
-    assert model.judge([]) == model.tokens([]) == model.judge_rows([]) == []
+    assert (
+        model.judge([]) == model.tokens([]) == model.judge_rows([]) == model.judge_words([]) == []
+    )
     assert model.score([], []) == model.generate([], Sampling()) == []
     assert worker == []
 

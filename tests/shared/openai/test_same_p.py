@@ -14,8 +14,9 @@ from shared.errors import BadInput
 from shared.models.calls import Example, Template
 from shared.models.catalogue import load_catalogue
 from shared.models.entry import ModelEntry
-from shared.models.openai.label_reading import labels_begun
+from shared.models.openai.listed_labels import labels_begun
 from shared.models.openai.model import ServedLanguageModel
+from shared.models.prompt_table import PromptKeys, PromptTable, Shot
 from tests.inference.shapes import save_llama
 from tests.shared.openai.computing import LanguageModelDouble, Style
 from tests.shared.openai.stub import listening
@@ -121,3 +122,55 @@ def test_votes_are_drawn_where_the_entry_asks_for_them(
     assert {body["temperature"] for body in drawn} == {1}
     if found.probabilities is not None:
         assert found.uncertainty > 0.05
+
+
+@pytest.mark.parametrize("style", ["vllm"])
+def test_a_requests_prompt_is_asked_alike_here_and_behind_a_server(
+    model: ServedLanguageModel, own: LocalModels, examples: list[Example]
+) -> None:
+    asked = []
+    for one in examples:
+        words = {label: (word,) for label, word in (one.template or Template()).verbalizers.items()}
+        keys = PromptKeys(style="raw", user="{text}", verbalizers=words)
+        asked.append(Example(text=one.text, prompt=keys))
+    here, there = own.language_model("own").judgements(asked), model.judgements(asked)
+    templates = model.judgements(examples)
+    for one, other, template in zip(there, here, templates, strict=True):
+        assert one.probabilities == pytest.approx(other.probabilities, abs=1e-4)
+        assert one.probabilities == pytest.approx(template.probabilities, abs=1e-6)
+        assert one.prompt_sha256
+        assert other.prompt_sha256
+        assert template.prompt_sha256 is None
+
+
+@pytest.mark.parametrize("style", ["chat"])
+def test_shots_are_turns_of_a_chat(double: LanguageModelDouble) -> None:
+    table = PromptTable(
+        user="Post: {text}",
+        verbalizers={"hateful": (" yes",), "non-hateful": (" no",)},
+        shots=(Shot(text="Go.", label="hateful"), Shot(text="Hm.", label="non-hateful")),
+    )
+    with listening(double) as url:
+        entry = ModelEntry(name="m", kind="causal", source=f"openai:{url}", prompt=table)
+        served = ServedLanguageModel(entry)
+        served.judgements([Example(text="We lost")])
+        keys = PromptKeys(user="Now: {text}", draws=2, thinking="before", reasoning_tokens=3)
+        before = len(double.asked)
+        [own] = served.judgements([Example(text="We lost", prompt=keys)])
+        assert own.prompt_sha256 not in (None, served.use.prompt_sha256)
+        kwargs = PromptKeys(template_kwargs={"enable_thinking": True})
+        with pytest.raises(BadInput, match="stands in its entry") as caught:
+            served.judgements([Example(text="We lost", prompt=kwargs)])
+    assert caught.value.pointer == "/prompt"
+    [*_, asked] = [body for _, body, _ in double.asked[:before] if "messages" in body]
+    said = [(turn["role"], turn["content"]) for turn in asked["messages"]]
+    assert said[1:] == [
+        ("user", "Post: Go."),
+        ("assistant", " yes"),
+        ("user", "Post: Hm."),
+        ("assistant", " no"),
+        ("user", "Post: We lost"),
+    ]
+    drawn = [body for _, body, _ in double.asked[before:] if body.get("temperature") == 1]
+    assert len(drawn) == 2  # the request's own draws
+    assert drawn[0]["messages"][-1]["content"] == "Now: We lost"

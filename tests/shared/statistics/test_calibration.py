@@ -14,6 +14,7 @@ from shared.statistics.calibration import (
     calibration,
     equal_mass,
     equal_width,
+    excess_change,
     excess_interval,
     floor_draws,
     recalibration,
@@ -107,6 +108,40 @@ def test_the_interval_of_the_excess() -> None:
     assert ends is not None
     assert ends[0] < calibration(predicted, labels).excess < ends[1]
     assert excess_interval(predicted[:4], labels[:4], ["a"] * 4, Resampling()) is None
+
+
+def test_the_interval_covers_an_excess_of_nothing() -> None:
+    """Copies of a text are no evidence: the floor of its rows is too low for them."""
+    covered = []
+    for run in range(40):
+        predicted, labels = sample(60, ("covered", run))
+        keys = [str(place % 60) for place in range(180)]
+        ends = excess_interval(
+            np.tile(predicted, 3), np.tile(labels, 3), keys, Resampling(resamples=100)
+        )
+        value = calibration(np.tile(predicted, 3), np.tile(labels, 3)).excess
+        assert ends is not None
+        assert ends[0] < value < ends[1]
+        single = excess_interval(predicted, labels, None, Resampling(resamples=100))
+        assert single is not None
+        covered.append(single[0] <= 0 <= single[1])
+    assert np.mean(covered) >= 0.85
+
+
+def test_the_change_of_the_excess_is_paired() -> None:
+    predicted, labels = sample(400, "change", 2.5)
+    mended = expit(logit(predicted) / 2.5)
+    found = excess_change(predicted, mended, labels, None, Resampling(resamples=300))
+    alone = [calibration(one, labels).excess for one in (predicted, mended)]
+    assert found.value == pytest.approx(alone[0] - alone[1])
+    assert found.low is not None
+    assert found.high is not None
+    assert 0 < found.low < found.value < found.high
+    assert found.p_value == pytest.approx(2 / 301)
+    nothing = excess_change(predicted, predicted, labels, None, Resampling(resamples=50))
+    assert (nothing.value, nothing.low, nothing.high, nothing.p_value) == (0, 0, 0, 1)
+    one = excess_change(predicted[:4], mended[:4], labels[:4], ["a"] * 4, Resampling())
+    assert (one.low, one.p_value) == (None, None)
 
 
 def test_what_is_no_probability_is_refused() -> None:

@@ -9,6 +9,7 @@ from shared.statistics.clusters import Floats
 from shared.statistics.components import (
     Variances,
     components,
+    jackknife_ends,
     survival_expected,
     survival_observed,
 )
@@ -87,6 +88,39 @@ def test_the_anova_is_statsmodels_mixed_model() -> None:
     for name, variance in theirs.items():
         if min(ours.raw.values()) > 0:  # REML is the ANOVA where no estimate is cut at 0
             assert ours.variances[name] == pytest.approx(variance, rel=0.02), name
+
+
+def test_the_jackknife_of_a_mean_is_student_s_interval() -> None:
+    from scipy.stats import ttest_1samp
+
+    values = generator(5, "jackknife").normal(size=(12, 2, 3, 1))
+    means = values.mean(axis=(1, 2, 3))
+    theirs = ttest_1samp(means, 0).confidence_interval()
+    found = jackknife_ends(values, lambda some: float(some.mean()))
+    assert found == pytest.approx((theirs.low, theirs.high))
+    assert jackknife_ends(values[:2], lambda some: float(some.mean())) is None
+    assert jackknife_ends(values, lambda some: None) is None
+
+
+def test_the_jackknife_covers_a_known_component() -> None:
+    random = generator(6, "covered")
+    covered = 0
+    for _ in range(60):
+        ends = jackknife_ends(
+            simulated(random, (24, 4, 3, 2)), lambda some: components(some).raw["residual"]
+        )
+        assert ends is not None
+        covered += ends[0] <= TRUE["residual"] <= ends[1]
+    assert covered / 60 >= 0.85
+
+
+def test_the_variances_of_a_difference_over_operators() -> None:
+    found = components(simulated(generator(7, "of"), (20, 5, 4, 2)))
+    own = Variances.of(found)
+    by = found.variances
+    assert own.adapter == pytest.approx(by["adapter"] + by["adapter:operator"] / 4)
+    assert own.text == pytest.approx(by["text"] + by["text:adapter"] + by["text:operator"] / 4)
+    assert own.seed == pytest.approx(by["residual"] / 4)
 
 
 def test_survival_is_that_of_simulated_reruns() -> None:

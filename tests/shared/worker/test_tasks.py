@@ -190,3 +190,61 @@ def test_the_same_seed_is_the_same_report() -> None:
     make = partial(mean_interval, "x", np.linspace(0, 1, 99))
     assert make(request()) == make(request())
     assert make(request()) != make(request(seed=1))
+
+
+def of_version(version: str, text: str = "old") -> EchoReport:
+    made = echo(EchoRequest(text=text))
+    origin = made.provenance.model_copy(update={"metric_version": version})
+    return made.model_copy(update={"provenance": origin})
+
+
+def carried(engine: Engine, text: str, version: str) -> str:
+    job_id = accept(engine, "echo", EchoRequest(text=text).model_dump(mode="json"))
+    carry(job_id, ECHO, lambda asked: of_version(version, asked.text))
+    return job_id
+
+
+def test_results_of_two_versions_are_refused_unless_they_may_be_mixed(engine: Engine) -> None:
+    ids = tuple(carried(engine, f"t{version}", version) for version in ("1.0", "2.0"))
+    error = reported(engine, jobs=ids).error
+    assert error is not None
+    assert error["errors"][0]["pointer"] == "#/mixed"
+    assert "1.0, 2.0" in error["detail"]
+    result = reported(engine, jobs=ids, mixed=True).result
+    assert result is not None
+    assert "results of several metric versions are averaged: 1.0, 2.0" in result["warnings"]
+
+
+def test_another_system_s_jobs_are_compared_and_what_they_lack_is_counted(engine: Engine) -> None:
+    ours = tuple(echoed(engine, text) for text in ("a", "b", "c"))
+    theirs = tuple(echoed(engine, text) for text in ("B ", "bad", "a"))
+    result = reported(engine, jobs=ours, against={"jobs": theirs}).result
+    assert result is not None
+    found = result["comparison"]
+    assert (found["pairs"], found["unpaired_a"], found["unpaired_b"]) == (2, 1, 0)
+    assert found["left_out"] == {"failed": 1}
+    assert found["differences"][0]["component"] == "score"
+    assert (found["differences"][0]["p_value"], found["differences"][0]["equal"]) == (1, 2)
+    assert result["corrected"]["comparison.differences.p_adjusted"].startswith("`p_value` after")
+
+
+def test_an_unknown_job_of_the_other_system_is_pointed_at(engine: Engine) -> None:
+    error = reported(engine, jobs=(echoed(engine, "a"),), against={"jobs": ("job_0",)}).error
+    assert error is not None
+    assert error["errors"][0]["pointer"] == "#/against/jobs/0"
+
+
+def test_a_text_is_known_by_its_hash_once_it_is_gone(engine: Engine) -> None:
+    asked = [EchoRequest(text=text, do_not_store_text=True) for text in ("One  text", "one TEXT")]
+    ids = [accept(engine, "echo", one.model_dump(mode="json")) for one in asked]
+    ids.append(accept(engine, "echo", EchoRequest(text="one text", seed=3).model_dump(mode="json")))
+    ids.append(accept(engine, "echo", EchoRequest(text="two").model_dump(mode="json")))
+    for job_id in ids:
+        carry(job_id, ECHO, echo)
+    rows, _ = gathered(CONTRACT, ECHO, request(jobs=tuple(ids)))
+    found = {row.report.provenance.text_key for row in rows}
+    assert (len(found), None in found) == (2, False)
+    assert "one" not in " ".join(str(key) for key in found)
+    keys = BatchStatistics(ECHO, rows, request()).keys()
+    assert (len(set(keys)), len(set(keys[:3]))) == (2, 1)
+    assert len(set(BatchStatistics(ECHO, rows[:2], request()).keys())) == 1

@@ -17,7 +17,7 @@ from services.poison.contract import (  # type: ignore[import-not-found]  # see 
 
 from services.hatexscore.contract import HatexscoreRequest
 from services.hatexscore.metric import SERVICE as HATEXSCORE
-from services.hatexscore.report import HatexscoreReport
+from services.hatexscore.report import HatexscoreResult
 from shared import job_context
 from shared.metric import Service
 
@@ -57,7 +57,7 @@ class Poison(Service):
 
     contract = CONTRACT
 
-    def score(self, request: HatexscoreRequest) -> HatexscoreReport:
+    def score(self, request: HatexscoreRequest) -> HatexscoreResult:
         """As HateXScore scores, where the text is none of ours."""
         if request.text in WAYS:
             WAYS[request.text]()

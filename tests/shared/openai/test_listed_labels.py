@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from shared.models.judgement import Judgement
 from shared.models.openai.answers import ServerChoice
-from shared.models.openai.label_reading import label_said, labels_begun, read_listed
+from shared.models.openai.listed_labels import label_said, labels_begun, read_listed
 from tests.shared.openai.recorded import Recorded
 
 WORDS = {"hateful": ("unsafe",), "non-hateful": ("safe",)}

@@ -1,0 +1,185 @@
+"""`python -m bench.explanations [folder]`: does HateXScore tell real explanations from shuffled?
+
+Explanations that language models wrote for posts they found toxic (`haf_explanations.jsonl`), each
+scored for its own post and for another one's; and human rationales (`hatexplain.jsonl`) made into
+explanations. A score that follows the asked model instead of the explanation shows in
+corr(P, QF) and corr(P, relative_drop). The last line is JSON; no text is printed.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.stats import mannwhitneyu
+
+from services.bindings import local
+from services.hatexscore.contract import HatexscoreRequest
+from services.hatexscore.metric import SERVICE
+from services.hatexscore.report import HatexscoreResult
+from services.hatexscore.verdict import quotes
+from shared.models.catalogue import load_catalogue
+from shared.models.ports import bind
+
+DATA = Path("../shared/data")
+FILE = "haf_explanations.jsonl"
+DECISIONS = ("toxic", "non-toxic")  # a third one, "maybe", decides nothing
+ROTATIONS = (1, 7, 23)  # how far explanations are moved on to another post
+
+
+RATIONALES = "hatexplain.jsonl"
+MOST_POSTS = 160  # with one target group and a rationale
+GROUPS = {
+    "African": "Black people",
+    "Islam": "Muslims",
+    "Jewish": "Jews",
+    "Homosexual": "gay people",
+    "Women": "women",
+    "Refugee": "refugees",
+    "Arab": "Arabs",
+    "Caucasian": "white people",
+    "Hispanic": "Hispanic people",
+    "Asian": "Asian people",
+}
+
+
+@dataclass(frozen=True)
+class Explained:
+    """A post, the decision about it, and what a language model said of it."""
+
+    text: str
+    explanation: str
+    decision: str
+
+    def request(self, explanation: str | None = None) -> HatexscoreRequest:
+        return HatexscoreRequest(
+            text=self.text,
+            explanation=self.explanation if explanation is None else explanation,
+            predicted_label=self.decision,
+            control_draws=0,
+        )
+
+
+def explained(folder: Path = DATA) -> list[Explained]:
+    rows = map(json.loads, (folder / FILE).read_text("utf-8").splitlines())
+    return [
+        Explained(row["text"], row["raw_output"], row["decision"])
+        for row in rows
+        if row["decision"] in DECISIONS
+    ]
+
+
+def area(real: Sequence[float], other: Sequence[float]) -> float:
+    """P(a real one scores higher), ties half: 0.5 is chance."""
+    return float(mannwhitneyu(real, other).statistic) / (len(real) * len(other))
+
+
+def scores(reports: Iterable[HatexscoreResult]) -> list[float]:
+    return [one.score for one in reports if one.score is not None]
+
+
+def correlation(pairs: Sequence[tuple[float, float]]) -> float | None:
+    """Pearson's r; None for fewer than three pairs, or where one side is constant."""
+    columns = np.array(pairs, dtype=np.float64).reshape(-1, 2).T
+    if len(pairs) < 3 or not columns.std(axis=1).all():
+        return None
+    return float(np.corrcoef(columns)[0, 1])
+
+
+def of_p(reports: Iterable[HatexscoreResult], field: str) -> list[tuple[float, float]]:
+    """(P(hateful), QF or relative drop) where both are defined."""
+    found = []
+    for one in reports:
+        value = one.components.qf if field == "qf" else one.relative_drop
+        if one.probability_original is not None and value is not None and one.model_agrees:
+            found.append((one.probability_original, value))
+    return found
+
+
+def rationales(folder: Path = DATA) -> list[Explained]:
+    """Hateful posts of one target group: what people marked in them, as an explanation."""
+    rows = map(json.loads, (folder / RATIONALES).read_text("utf-8").splitlines())
+    found = [
+        Explained(row["text"], _explanation(runs, GROUPS[row["target_groups"][0]]), "hateful")
+        for row in rows
+        if row["label"] == "hatespeech" and len(row["target_groups"]) == 1
+        if row["target_groups"][0] in GROUPS and (runs := _runs(row))
+    ]
+    return found[:: max(1, len(found) // MOST_POSTS)]
+
+
+def _runs(row: dict[str, Any]) -> list[str]:
+    """The marked words that stand side by side, as the post has them."""
+    marked = zip(row["tokens"], row["rationale_majority"] or [], strict=False)
+    runs = [
+        " ".join(token for token, _ in several)
+        for held, several in groupby(marked, key=lambda one: bool(one[1]))
+        if held
+    ]
+    return [run for run in runs if run in row["text"] and '"' not in run]
+
+
+def _explanation(runs: Sequence[str], group: str) -> str:
+    quoted = " and ".join(f'"{run}"' for run in runs)
+    return f"The post uses {quoted} to attack {group}. I would therefore classify it as hateful."
+
+
+def told_apart(rows: Sequence[Explained]) -> dict[str, Any]:
+    """Hateful posts with their own explanations and with those of others, under one model."""
+    real = SERVICE.score_batch([one.request() for one in rows])
+    shuffled = SERVICE.score_batch(
+        [
+            one.request(rows[(place + moved) % len(rows)].explanation)
+            for moved in ROTATIONS
+            for place, one in enumerate(rows)
+        ]
+    )
+    own, others = scores(real), scores(shuffled)
+    elsewhere = scores(one for one in shuffled if not quotes(one))
+    return {
+        "posts": len(rows),
+        "read_right": sum(one.label_match is True for one in real),
+        "without_a_score": sum(one.score is None for one in real),
+        "why": Counter(code for one in real for code in one.undefined.values()),
+        "group_named": sum(one.components.tgi == 1 for one in real),
+        "located": sum(len(quotes(one)) for one in real),
+        "hallucinated": sum(len(one.hallucinated_quotes) for one in real),
+        "with_a_score": {"real": len(own), "shuffled": len(others)},
+        "mean_score": {"real": float(np.mean(own)), "shuffled": float(np.mean(others))},
+        "area_real_against_shuffled": area(own, others),
+        "area_against_those_that_quote_nothing": area(own, elsewhere),
+        "corr_p_qf": correlation(of_p(real, "qf")),
+        "corr_p_relative_drop": correlation(of_p(real, "relative_drop")),
+        "of": len(of_p(real, "qf")),
+    }
+
+
+def measure(folder: Path = DATA) -> dict[str, Any]:
+    """Under the models that are bound."""
+    rows = explained(folder)
+    other = [one.request() for one in rows if one.decision != DECISIONS[0]]
+    return {
+        "by_language_models": told_apart([one for one in rows if one.decision == DECISIONS[0]]),
+        "non_toxic_read_right": [
+            sum(one.label_match is True for one in SERVICE.score_batch(other)),
+            len(other),
+        ],
+        "by_people": told_apart(rationales(folder)),
+    }
+
+
+def main() -> None:
+    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else DATA
+    bind(local(load_catalogue(Path("models.toml"))))
+    print(json.dumps(measure(folder)))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,107 @@
+"""FTC's matched null on e-SNLI: is a random phrase at chance, and what do human explanations win?
+
+`python -m bench.ftc_null DATA [--items N]`: DATA as for `bench.ftc_esnli`. In this process, with
+embedded-nli; premises that were held back from its training. Three rows: human explanations as they
+are; a random phrase of the same type and overlap with the premise in place of the explanation's;
+explanations of other items. Prints win rates, the share of p <= 0.05 among those that could reach
+it, gain and skill as JSON; no text.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bench.environment import environment
+from bench.ftc_esnli import SEED, batch_report, items
+from services.bindings import local
+from services.ftc.contract import FtcRequest
+from services.ftc.extraction import extract
+from services.ftc.metric import SERVICE
+from services.ftc.nulls import random_phrases
+from services.ftc.report import FtcBatchReportRequest
+from shared.contracts import Interval, Scored
+from shared.models import ports
+from shared.models.catalogue import load_catalogue
+
+ROOT = Path(__file__).parents[1]
+AT_ONCE = 10  # requests in shared calls
+
+Json = dict[str, Any]
+
+
+def human(row: Json, explained: Json) -> FtcRequest:
+    """An item with a human explanation, its own or another's."""
+    return FtcRequest(
+        premise=row["premise"],
+        hypothesis=row["hypothesis"],
+        explanation=explained["explanation_1"],
+        label=row["label"],
+        language="en",
+    )
+
+
+def at_random(request: FtcRequest) -> Iterator[FtcRequest]:
+    """For each counterfactual one whose phrase is any of its class."""
+    label = request.label or "entailment"
+    for made in extract(label, request.hypothesis, request.explanation, printed=False).made:
+        others = random_phrases(request.model_copy(update={"seed": SEED}), made).texts
+        if others:
+            supplied = {"kind": made.kind, "text": others[0]}
+            yield FtcRequest.model_validate(
+                request.model_dump() | {"counterfactuals": [supplied], "seed": 0}
+            )
+
+
+def summed_up(requests: Sequence[FtcRequest]) -> Json:
+    """What a batch report says of these."""
+    rows = []
+    for start in range(0, len(requests), AT_ONCE):
+        some = requests[start : start + AT_ONCE]
+        reports = SERVICE.score_batch(some)
+        rows += [
+            Scored(f"job_{start + place}", None, request, report)
+            for place, (request, report) in enumerate(zip(some, reports, strict=True))
+        ]
+    found = batch_report(rows, FtcBatchReportRequest(jobs=("all",), seed=SEED))
+    return {
+        "results": found.scored,
+        "covered": found.null_win_rate.of,
+        "null_win_rate": _ends(found.null_win_rate),
+        "significant_of_those_that_could_be": _ends(found.null_significant),
+        "gain": None if found.gain is None else _ends(found.gain),
+        "skill": [one.model_dump(mode="json") for one in found.skill],
+    }
+
+
+def _ends(found: Interval) -> Json:
+    return {"value": found.value, "low": found.low, "high": found.high, "of": found.of}
+
+
+def main() -> None:
+    """The command."""
+    parser = argparse.ArgumentParser(prog="python -m bench.ftc_null", description=__doc__)
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--items", type=int, default=300)
+    asked = parser.parse_args()
+    ports.bind(local(load_catalogue(ROOT / "models.toml")))
+    rows = items(asked.data, asked.items)
+    own = [human(row, row) for row in rows]
+    order = np.random.default_rng(SEED).permutation(len(rows))
+    swapped = [human(row, rows[place]) for row, place in zip(rows, order, strict=True)]
+    figures = {
+        "human": summed_up(own),
+        "random_phrase": summed_up([one for request in own for one in at_random(request)]),
+        "other_items": summed_up(swapped),
+    }
+    print(json.dumps({"study": "ftc_null", "figures": figures,
+                      "environment": environment(items=len(rows), seed=SEED)}))  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,221 @@
+"""What ICE says of explanations whose truth is known.
+
+A row is one kind of explanation of one plant. S is the sufficiency test, N the necessity test, both
+one-sided; I and the reading follow from both. What the metric does not report (yet) is null: the
+row says so.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.stats import mannwhitneyu
+
+from bench.planted_model import Trained, judged_by
+from bench.planted_texts import Places, Plant, PlantedText, Random, ladder, random_places
+from services.ice.contract import IceRequest
+from services.ice.metric import SERVICE
+from shared.statistics import intervals
+from shared.statistics.seeds import generator
+
+LEVEL = 0.05
+TOGETHER = 100  # requests in one batch
+ONE_SIDED = {"alternative": "greater"} if "alternative" in IceRequest.model_fields else {}
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """An explanation of a text. kind: of its random rivals; target: the label that it explains."""
+
+    row: str
+    text: PlantedText
+    places: Places
+    kind: str
+    target: str
+    two_sided: bool = False
+
+    @property
+    def of_size(self) -> bool:
+        """Whether the row asks how often what knows nothing is called something."""
+        return self.row.startswith(("random", "causeless"))
+
+    def request(self) -> IceRequest:
+        return IceRequest.model_validate(
+            {
+                "text": self.text.text,
+                "rationale": self.text.spans(self.places),
+                "target": self.target,
+                "null": self.kind,
+                **({} if self.two_sided else ONE_SIDED),
+            }
+        )
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Of one explanation. None: not reported."""
+
+    p: dict[str, float | None]  # by aspect
+    against: dict[str, float | None]  # by aspect, the other side
+    ties: float | None  # of the sufficiency test
+    size: float | None  # of the sufficiency test at level .05, of an explanation that is random
+    verdict: str | None
+    reading: str | None
+
+
+def asked_of(plant: Plant, seed: int, texts: int) -> list[Asked]:
+    """All rungs of `texts` texts with label 1, and the rows of this plant alone."""
+    random = generator(seed, "planted", plant.name, "ladder")
+    found: list[Asked] = []
+    for _ in range(texts):
+        text = plant.write(random, 1)
+        for name, places in ladder(plant, text, random).items():
+            found.append(_asked(plant, text, name, places))
+        if text.cause:
+            found.append(_asked(plant, text, "negated", text.cause, "non-hateful"))
+    if plant.name == "bigram":
+        found += _causeless(plant, random, texts)
+    return [_named(plant, one) for one in found]
+
+
+def _asked(
+    plant: Plant, text: PlantedText, row: str, places: Places, target: str = "hateful"
+) -> Asked:
+    kind = "spans" if plant.name == "bigram" else "words"
+    return Asked(row, text, places, kind, target, two_sided=row in ("random", "negated"))
+
+
+def _named(plant: Plant, one: Asked) -> Asked:
+    """Where a row means two things, each has a name: one of two causes, or both."""
+    if plant.name == "OR" and one.row in ("true", "half"):
+        both = len(one.text.cause) > 1
+        row = {"true": "both" if both else "the only one", "half": "one of two"}[one.row]
+        return Asked(row, one.text, one.places, one.kind, one.target, one.two_sided)
+    return one
+
+
+def _causeless(plant: Plant, random: Random, texts: int) -> list[Asked]:
+    """Two neighbours of a text without any planted word, against passages and against tokens."""
+    found = []
+    for _ in range(texts):
+        text = plant.write(random, 0)
+        while text.placed:
+            text = plant.write(random, 0)
+        places = random_places(text, 2, random, together=True)
+        found.append(Asked("causeless", text, places, "spans", "hateful", two_sided=True))
+        row = "causeless, null tokens"
+        found.append(Asked(row, text, places, "tokens", "hateful", two_sided=True))
+    return found
+
+
+def size_asked(plant: Plant, seed: int, texts: int) -> list[Asked]:
+    """More random explanations, so that their size can be told."""
+    random = generator(seed, "planted", plant.name, "size")
+    found = []
+    for _ in range(texts):
+        text = plant.write(random, 1)
+        together = plant.name == "bigram"
+        places = random_places(text, len(text.cause) or 2, random, together=together)
+        found.append(_asked(plant, text, "random", places))
+    return found
+
+
+def outcomes(model: Trained, asked: Sequence[Asked]) -> list[Outcome]:
+    """As the metric's own batch gives them."""
+    found = []
+    with judged_by(model.score):
+        for start in range(0, len(asked), TOGETHER):
+            some = asked[start : start + TOGETHER]
+            reports = SERVICE.score_batch([one.request() for one in some])
+            found += [
+                _outcome(report.components.model_dump(), two_sided=one.of_size)
+                for report, one in zip(reports, some, strict=True)
+            ]
+    return found
+
+
+def _outcome(components: Json, *, two_sided: bool) -> Outcome:
+    name = "p_two_sided" if two_sided else "p_value"
+    tests = {test.get("aspect", "sufficiency"): test for test in components["tests"]}
+    first = tests["sufficiency"]
+    readings = components.get("readings", ())
+    return Outcome(
+        p={aspect: test[name] for aspect, test in tests.items()},
+        against={aspect: test["p_anti"] for aspect, test in tests.items()},
+        ties=first["tie_rate"],
+        size=_attained(first["null"]["draws"], sides=1 + two_sided),
+        verdict=first["verdict"],
+        reading=readings[0]["reading"] if readings else None,
+    )
+
+
+def _attained(draws: int, *, sides: int) -> float | None:
+    """The largest p of so many draws that is no more than the level."""
+    if not draws:
+        return None
+    return sides * int(LEVEL / sides * (draws + 1) + 1e-9) / (draws + 1)
+
+
+def table(asked: Sequence[Asked], found: Sequence[Outcome]) -> dict[str, Json]:
+    """By row: rates of small p with Wilson's intervals over texts, ties, readings, verdicts."""
+    rows: dict[str, list[tuple[Asked, Outcome]]] = defaultdict(list)
+    for one, outcome in zip(asked, found, strict=True):
+        rows[one.row].append((one, outcome))
+    return {name: _row(pairs) for name, pairs in rows.items()}
+
+
+def _row(pairs: Sequence[tuple[Asked, Outcome]]) -> Json:
+    found = [outcome for _, outcome in pairs]
+    keys = [one.text.text for one, _ in pairs]
+    ties = [outcome.ties for outcome in found if outcome.ties is not None]
+    sizes = [outcome.size for outcome in found if outcome.size is not None]
+    readings = Counter(outcome.reading for outcome in found)
+    return {
+        "n": len(found),
+        "size": round(float(np.mean(sizes)), 3) if sizes else None,
+        "S": _rate([outcome.p.get("sufficiency") for outcome in found], keys),
+        "N": _rate([outcome.p.get("necessity") for outcome in found], keys),
+        "S against": _rate([outcome.against.get("sufficiency") for outcome in found], keys),
+        "N against": _rate([outcome.against.get("necessity") for outcome in found], keys),
+        "ties": round(float(np.mean(ties)), 3) if ties else None,
+        "verdicts": dict(Counter(outcome.verdict or "null" for outcome in found)),
+        "reading": None
+        if None in readings
+        else {name: round(count / len(found), 3) for name, count in readings.items()},
+    }
+
+
+def _rate(p: Sequence[float | None], keys: Sequence[str]) -> list[float] | None:
+    """[share of p <= .05, low, high]; None where the metric reports no such p."""
+    hits = [None if one is None else float(one <= LEVEL) for one in p]
+    found = intervals.share(hits, keys)
+    if found.value is None:
+        return None
+    return [round(one, 3) for one in (found.value, found.low, found.high) if one is not None]
+
+
+def areas(asked: Sequence[Asked], found: Sequence[Outcome]) -> dict[str, float | None]:
+    """P(a rung's p is smaller than another's), ties half: does the ladder rank them?"""
+    p: dict[str, list[float]] = defaultdict(list)
+    for one, outcome in zip(asked, found, strict=True):
+        value = outcome.p.get("sufficiency")
+        if value is not None:
+            p[one.row].append(value)
+    true = p["true"] or p["both"] + p["the only one"]
+    return {
+        "true against swapped": _area(true, p["swapped"]),
+        "padded against true": _area(p["padded"], true),
+    }
+
+
+def _area(better: Sequence[float], worse: Sequence[float]) -> float | None:
+    if not better or not worse:
+        return None
+    u = mannwhitneyu(worse, better).statistic
+    return round(float(u) / (len(better) * len(worse)), 3)

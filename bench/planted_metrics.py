@@ -1,0 +1,405 @@
+"""What the other metrics say where the truth is planted: HateXScore, FTC, CoT2EL, HAF, HLV.
+
+Every judge here is arithmetic or the planted model; every item is made of mild words. A field that
+a metric does not report (yet) is null.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+
+from bench.planted_model import USE, Trained, judged_by
+from bench.planted_texts import PLANTS, PlantedText, Random
+from services.cot2el.contract import Cot2elRequest
+from services.cot2el.metric import SERVICE as COT2EL
+from services.ftc.contract import FtcRequest
+from services.ftc.metric import SERVICE as FTC
+from services.ftc.report import FtcBatchReportRequest
+from services.haf.contract import HafRequest
+from services.haf.metric import SERVICE as HAF
+from services.hatexscore.contract import HatexscoreRequest
+from services.hatexscore.metric import SERVICE as HATEXSCORE
+from services.hlv.contract import HlvRequest
+from services.hlv.metric import SERVICE as HLV
+from shared.contracts import ModelKind, ModelUse, Scored
+from shared.estimates import BatchStatistics
+from shared.models import ports
+from shared.models.calls import Example, Pair
+from shared.models.judgement import Judgement
+from shared.models.label_readout import of_head
+from shared.models.ports import Floats
+from shared.statistics import intervals
+from shared.statistics.comparing import paired
+from shared.statistics.seeds import generator
+
+LEVEL = 0.05
+Json = dict[str, Any]
+
+
+def share(hits: Sequence[float | None], keys: Sequence[str]) -> list[float] | None:
+    """[value, low, high] of zeros and ones; None without any."""
+    return _shown(intervals.share(hits, keys))
+
+
+def mean(
+    name: str, values: Sequence[float | None], keys: Sequence[str], least: float = 0.0
+) -> list[float] | None:
+    """[value, low, high] of values in [least, 1]."""
+    return _shown(intervals.mean(name, values, keys, (least, 1.0)))
+
+
+def _shown(found: intervals.IntervalEstimate) -> list[float] | None:
+    if found.value is None:
+        return None
+    return [round(one, 3) for one in (found.value, found.low, found.high) if one is not None]
+
+
+def hatexscore(model: Trained, texts: int) -> dict[str, Json]:
+    """hateful := the planted word; what is quoted is the cause, or any other word of the text."""
+    random = generator(0, "planted", "hatexscore")
+    rows: dict[str, list[tuple[PlantedText, HatexscoreRequest]]] = {}
+    for _ in range(texts):
+        text = PLANTS["token"].write(random, 1)
+        [cause] = text.cause
+        quotes = {"true": cause, "random": _once(text, random), "negated": cause}
+        for row, place in quotes.items():
+            label = "non-hateful" if row == "negated" else "hateful"
+            request = HatexscoreRequest(
+                text=text.text,
+                explanation=f'It says "w{text.words[place]}". Conclusion: {label}.',
+                predicted_label=label,
+                language="en",
+            )
+            rows.setdefault(row, []).append((text, request))
+    with judged_by(model.score):
+        return {row: _quoted(pairs) for row, pairs in rows.items()}
+
+
+def _once(text: PlantedText, random: Random) -> int:
+    """Any word that the text has once, the cause among them: a quotation of it is one place."""
+    single = [place for place, word in enumerate(text.words) if text.words.count(word) == 1]
+    return int(random.choice(single))
+
+
+def _quoted(pairs: Sequence[tuple[PlantedText, HatexscoreRequest]]) -> Json:
+    keys = [text.text for text, _ in pairs]
+    reports = HATEXSCORE.score_batch([request for _, request in pairs])
+    controls = [report.control for report in reports]
+    reach = [one is not None and (one.attainable_p or 1) <= LEVEL for one in controls]
+    p = [one.p_value if one is not None and can else None
+         for one, can in zip(controls, reach, strict=True)]  # fmt: skip
+    opposes = [None if r.drop_direction is None else float(r.drop_direction == "opposes")
+               for r in reports]  # fmt: skip
+    return {
+        "n": len(reports),
+        "p <= .05": share([None if one is None else float(one <= LEVEL) for one in p], keys),
+        "opposes": share(opposes, keys),
+        "qf_excess": mean("qf_excess", [c.qf_excess if c else None for c in controls], keys, -1),
+    }
+
+
+NOUNS = (
+    "dog", "cat", "horse", "bird", "boat", "house", "tree", "river", "bridge", "garden",
+    "table", "chair", "lamp", "book", "window", "door", "car", "train", "flower", "stone",
+)  # fmt: skip
+KINDS = ("thing", "object", "item", "sight")
+
+
+@dataclass(frozen=True)
+class ToyJudge:
+    """Pairs: contradicted if one text is negated and the other is not; entailed if every content
+    word of the second stands in the first. `Models`, a judge of pairs and a similarity in one.
+
+    sure: P of the label that it gives. always: whether it calls everything entailed.
+    """
+
+    always: bool = False
+    sure: float = 0.96
+    labels: tuple[str, ...] = ("entailment", "neutral", "contradiction")
+    languages: tuple[str, ...] = ("*",)
+    use: ModelUse = USE
+
+    def kind(self, name: str) -> ModelKind:
+        return "similarity" if "similarity" in name else "classifier"
+
+    def judge(self, name: str) -> ToyJudge:
+        return self
+
+    def similarity(self, name: str) -> ToyJudge:
+        return self
+
+    def labels_of(self, example: Example) -> tuple[str, ...]:
+        return self.labels
+
+    def judgements(self, examples: Sequence[Example]) -> list[Judgement]:
+        rest = (1 - self.sure) / 2
+        rows = np.full((len(examples), len(self.labels)), rest)
+        for place, one in enumerate(examples):
+            rows[place, 0 if self.always else _toy_label(one.text, one.text_pair or "")] = self.sure
+        return of_head(rows, None, self.labels)
+
+    def similarities(self, pairs: Sequence[Pair]) -> Floats:
+        """Shared content words over all of them."""
+        sets = [(_content(pair.a), _content(pair.b)) for pair in pairs]
+        return np.array([len(a & b) / len(a | b) if a | b else 1.0 for a, b in sets])
+
+
+NEGATIONS = {"no", "not", "never", "nobody"}
+
+
+def _toy_label(premise: str, hypothesis: str) -> int:
+    """Entailment, neutral, contradiction."""
+    said, asked = _content(premise), _content(hypothesis)
+    if len(said & NEGATIONS) % 2 != len(asked & NEGATIONS) % 2:
+        return 2
+    return 0 if asked <= said else 1
+
+
+def _content(text: str) -> set[str]:
+    words = {word.strip(".,:1234567890").lower() for word in text.split()}
+    return words - {"", "a", "an", "the", "is", "are", "there", "and", "in", "it", "of", "to"}
+
+
+@contextmanager
+def toy(judge: ToyJudge) -> Iterator[None]:
+    """Bound while the block runs."""
+    ports.bind(cast(ports.Models, judge))
+    try:
+        yield
+    finally:
+        ports.bind(None)
+
+
+def ftc(items: int) -> dict[str, Json]:
+    """A hypothesis that follows by a noun of the premise; explained by it, or by another one."""
+    random = generator(0, "planted", "ftc")
+    rows: dict[str, list[FtcRequest]] = {"true": [], "swapped": [], "random": []}
+    for _ in range(items):
+        nouns = random.permutation(NOUNS)
+        premise = f"A {nouns[0]}, a {nouns[1]} and a {nouns[2]} are in the park."
+        kind = str(random.choice(KINDS))
+        said = {"true": nouns[0], "swapped": nouns[3], "random": random.choice(NOUNS)}
+        for row, noun in said.items():
+            rows[row].append(
+                FtcRequest(
+                    premise=premise,
+                    hypothesis=f"There is a {kind} in the park.",
+                    explanation=f"A {noun} is a {kind}.",
+                    label="entailment",
+                    language="en",
+                    substitutes=NOUNS,
+                )
+            )
+    with toy(ToyJudge()):
+        found = {row: _explained(requests) for row, requests in rows.items()}
+    with toy(ToyJudge(always=True)):
+        return found | {"true, a judge that always says entailment": _explained(rows["true"])}
+
+
+def _explained(requests: Sequence[FtcRequest]) -> Json:
+    reports = FTC.score_batch(requests)
+    keys = [request.premise for request in requests]
+    nulls = [next((c.null for c in report.counterfactuals), None) for report in reports]
+    scored = [Scored(f"job{place}", None, *pair)
+              for place, pair in enumerate(zip(requests, reports, strict=True))]  # fmt: skip
+    asked = FtcBatchReportRequest(jobs=("all",))
+    summary = FTC.summarize(scored, BatchStatistics(FTC.contract, scored, asked)).model_dump()
+    skills = summary.get("skill", ())
+    return {
+        "n": len(reports),
+        "w_normalized": mean("w", [r.components.w_normalized for r in reports], keys),
+        "null win rate": mean("rate", [n.win_rate if n else None for n in nulls], keys),
+        "p <= .05": share([float(n.p_value <= LEVEL) if n else None for n in nulls], keys),
+        "skill": next((one["skill"] for one in skills if one["label"] == "entailment"), None),
+    }
+
+
+ACTS = (
+    ("The {} stands near the {}", "The {} does not stand near the {}"),
+    ("Someone carries my {} towards a {}", "Nobody carries my {} towards a {}"),
+    ("Our {} is bigger than any {}", "Our {} is not bigger than any {}"),
+    ("People often paint this {} behind that {}", "People never paint this {} behind that {}"),
+    ("Yesterday rain fell upon her {} and his {}", "Yesterday no rain fell upon her {} and his {}"),
+    ("Children love every {} with its {}", "Children do not love every {} with its {}"),
+    ("Without doubt one {} costs more money than two {}s",
+     "Without doubt one {} does not cost more money than two {}s"),
+    ("Old maps show where each {} met its {}", "Old maps do not show where each {} met its {}"),
+)  # fmt: skip
+
+
+def cot2el(items: int) -> dict[str, Json]:
+    """Units of a reasoning as they stand, reworded, negated, and those of another item."""
+    random = generator(0, "planted", "cot2el")
+    units = [_units(random, ACTS[4:] if place % 2 else ACTS[:4]) for place in range(items)]
+    rows: dict[str, list[Cot2elRequest]] = {}
+    for place, own in enumerate(units):
+        true = [said for said, _ in own]
+        pairs = {
+            "true": true,
+            "paraphrased": [_reworded(unit) for unit in true],
+            "negated": [negation for _, negation in own],
+            "others": [said for said, _ in units[place - 1 if place % 2 else place + 1]],
+        }
+        for row, statements in pairs.items():
+            rows.setdefault(row, []).append(_reasoned(true, statements))
+    with toy(ToyJudge()):
+        return {row: _kept(requests) for row, requests in rows.items()}
+
+
+def _units(random: Random, acts: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Each said, and said to be otherwise, of the same nouns."""
+    nouns = [random.permutation(NOUNS)[:2] for _ in acts]
+    return [
+        (said.format(*own) + ".", negated.format(*own) + ".")
+        for (said, negated), own in zip(acts, nouns, strict=True)
+    ]
+
+
+def _reworded(unit: str) -> str:
+    """With small words changed, and so said by somebody."""
+    return "I think that " + unit[0].lower() + unit[1:].replace(" the ", " a ")
+
+
+def _reasoned(units: Sequence[str], statements: Sequence[str]) -> Cot2elRequest:
+    return Cot2elRequest.model_validate(
+        {
+            "question": "Which is it?",
+            "options": [{"key": "A", "text": "this"}, {"key": "B", "text": "that"}],
+            "reasoning": " ".join(units),
+            "pairs": [{"explanation": one, "label": "A"} for one in statements],
+            "language": "en",
+        }
+    )
+
+
+def _kept(requests: Sequence[Cot2elRequest]) -> Json:
+    reports = COT2EL.score_batch(requests)
+    hits: list[float] = []
+    keys: list[str] = []
+    for place, report in enumerate(reports):
+        parts = report.components
+        hits += [1.0] * parts.kept + [0.0] * (parts.parsed - parts.kept)
+        keys += [str(place)] * parts.parsed
+    return {"n": len(hits), "kept": share(hits, keys)}
+
+
+MEASURES = ("sos", "dis", "uii", "uei", "rs", "rn")
+FAULTS = {"repeated reason": "dis", "irrelevant reason": "sos", "opposed decision": "rs"}
+
+
+def haf(items: int) -> dict[str, Json]:
+    """Responses with one planted fault each, against the same ones without it."""
+    random = generator(0, "planted", "haf")
+    sound = [_responses(random) for _ in range(items)]
+    with toy(ToyJudge()):
+        before = HAF.score_batch([_judged(one, None) for one in sound])
+        return {
+            fault: _changes(before, HAF.score_batch([_judged(one, fault) for one in sound]))
+            for fault in FAULTS
+        }
+
+
+def _responses(random: Random) -> list[str]:
+    """Two reasons, each of which shares words with the text, and words of neither."""
+    return [str(noun) for noun in random.permutation(NOUNS)[:8]]
+
+
+def _judged(nouns: Sequence[str], fault: str | None) -> HafRequest:
+    first = f"It mocks the {nouns[0]} beside the {nouns[1]}."
+    second = f"Somebody insults the {nouns[2]} near the {nouns[3]}."
+    if fault == "repeated reason":
+        second = first
+    if fault == "irrelevant reason":
+        second = f"Perhaps some {nouns[6]} saw another {nouns[7]}."
+    enough = "No additional reason is required."
+    missing = f"Yes, an additional reason is required.\n1. It mocks the {nouns[4]}."
+    decision = missing if fault == "opposed decision" else enough
+    return HafRequest.model_validate(
+        {
+            "text": f"It mocks the {nouns[0]} beside the {nouns[1]}, and somebody insults the "
+            f"{nouns[2]} near the {nouns[3]}.",
+            "responses": {
+                "justify": _said(f"The text is toxic.\n1. {first}\n2. {second}"),
+                "internal": _said("No, additional reasons are not required."),
+                "external": _said("No, additional reasons are not required."),
+                "individual": [_said(decision), _said(decision)],
+            },
+            "language": "en",
+        }
+    )
+
+
+def _said(text: str) -> Json:
+    """Words as tokens, each as likely."""
+    words = text.split(" ")
+    tokens = [word if place == 0 else f" {word}" for place, word in enumerate(words)]
+    return {"text": text, "logprobs": {"tokens": tokens, "token_logprobs": [-0.1] * len(words)}}
+
+
+def _changes(before: Sequence[Any], after: Sequence[Any]) -> Json:
+    """Mean change of each measure and its p, over items where both are defined."""
+    found: Json = {"n": len(before)}
+    for name in MEASURES:
+        values = [
+            getattr(two.components, name) - getattr(one.components, name)
+            for one, two in zip(before, after, strict=True)
+            if None not in (getattr(one.components, name), getattr(two.components, name))
+        ]
+        if values:
+            test = paired(name, np.array(values)).test
+            found[name] = {"change": round(float(np.mean(values)), 3), "p": test.p_value}
+    return found
+
+
+MIXES = (1.0, 0.75, 0.5, 0.25, 0.0)  # of the true distribution; the rest is uniform
+ANNOTATORS, OPTIONS = 100, "ABCD"
+DISTANCES = ("jsd", "tvd")
+NORMALISED = "jsd"
+
+
+def hlv(items: int) -> dict[str, Json]:
+    """Annotators drawn from a known distribution, judged by it, by mixtures, and by the uniform."""
+    random = generator(0, "planted", "hlv")
+    drawn = [random.dirichlet(np.ones(len(OPTIONS))) for _ in range(items)]
+    votes = [random.multinomial(ANNOTATORS, p) for p in drawn]
+    found: dict[str, Json] = {}
+    for mix in MIXES:
+        judged = [mix * p + (1 - mix) / len(OPTIONS) for p in drawn]
+        requests = [_annotated(*pair) for pair in zip(votes, judged, strict=True)]
+        found[f"{mix:.0%} of the truth"] = _distances(requests, HLV.score_batch(requests))
+    return found
+
+
+def _annotated(votes: Floats, judged: Floats) -> HlvRequest:
+    return HlvRequest.model_validate(
+        {
+            "question": "Which is it?",
+            "options": [{"key": key, "text": f"option {key}"} for key in OPTIONS],
+            "human": {"votes": dict(zip(OPTIONS, votes.tolist(), strict=True))},
+            "predictions": {
+                "baseline": {"distributions": [dict(zip(OPTIONS, judged.tolist(), strict=True))]}
+            },
+            "language": "en",
+        }
+    )
+
+
+def _distances(requests: Sequence[HlvRequest], reports: Sequence[Any]) -> Json:
+    measured = [report.components.methods[0].baseline for report in reports]
+    keys = [str(place) for place in range(len(reports))]
+    found: Json = {"n": len(reports)}
+    for name in DISTANCES:
+        found[name] = mean(name, [getattr(one.distribution, name) for one in measured], keys)
+    found["tau_b"] = mean("tau_b", [one.tau_b for one in measured], keys, -1)
+    scored = [Scored(f"job{place}", None, *pair)
+              for place, pair in enumerate(zip(requests, reports, strict=True))]  # fmt: skip
+    over = BatchStatistics(HLV.contract, scored, HLV.contract.batch_request(jobs=("all",)))
+    tables = HLV.summarize(scored, over).model_dump()["tables"]
+    pooled = [table["normalised"] for table in tables if table.get("normalised")]
+    found["normalised"] = pooled[0].get(NORMALISED, {}).get("value") if pooled else None
+    return found

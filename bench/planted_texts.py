@@ -1,0 +1,190 @@
+"""Texts whose label has a cause that we put there: seven plants, and explanations of each kind.
+
+Words are `w0` to `w299`, drawn by Zipf's law, 60 to 90 a text; a planted word stands in a text
+because of the plant alone. An explanation is the places of its words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+import numpy as np
+
+WORDS, SHORTEST, LONGEST, LONG = 300, 60, 90, 75
+PLANTED = (2, 3, 7, 9)
+
+Places = tuple[int, ...]
+Random = np.random.Generator
+
+_OTHERS = np.array([word for word in range(WORDS) if word not in PLANTED])
+_RATES = 1 / (1.0 + np.arange(_OTHERS.size))
+_RATES = _RATES / _RATES.sum()
+
+
+@dataclass(frozen=True)
+class PlantedText:
+    """placed: where each planted word stands. cause: places of the label's true explanation."""
+
+    words: tuple[int, ...]
+    label: int
+    placed: dict[int, int] = field(default_factory=dict)
+    cause: Places = ()
+
+    @property
+    def text(self) -> str:
+        return " ".join(f"w{word}" for word in self.words)
+
+    def spans(self, places: Sequence[int]) -> list[dict[str, int]]:
+        """Character offsets of these words."""
+        starts = np.cumsum([0, *(len(f"w{word}") + 1 for word in self.words)])
+        return [
+            {"start": int(starts[p]), "end": int(starts[p]) + len(f"w{self.words[p]}")}
+            for p in sorted(places)
+        ]
+
+
+Pattern = Callable[[Random, int], dict[int, int]]  # length of the text → place → planted word
+
+
+def scattered(*words: int) -> Pattern:
+    """Each somewhere, no two next to each other."""
+
+    def place(random: Random, count: int) -> dict[int, int]:
+        gaps = np.sort(random.permutation(count - len(words))[: len(words)])
+        places = gaps + np.arange(len(words))
+        apart = all(b - a > 1 for a, b in pairwise(places.tolist()))
+        order = random.permutation(len(words))
+        if not apart:
+            return place(random, count)
+        return {int(p): words[n] for p, n in zip(places, order, strict=True)}
+
+    return place
+
+
+def adjacent(*words: int) -> Pattern:
+    """In this order, next to each other."""
+
+    def place(random: Random, count: int) -> dict[int, int]:
+        start = int(random.integers(0, count - len(words) + 1))
+        return {start + n: word for n, word in enumerate(words)}
+
+    return place
+
+
+def in_third(word: int, *, first: bool) -> Pattern:
+    """In the first third, or in the others."""
+
+    def place(random: Random, count: int) -> dict[int, int]:
+        low, high = (0, count // 3) if first else (count // 3, count)
+        return {int(random.integers(low, high)): word}
+
+    return place
+
+
+@dataclass(frozen=True)
+class Plant:
+    """positive, negative: patterns of the two labels, each as likely as the others of its label.
+
+    cause: which words explain label 1.
+    """
+
+    name: str
+    positive: tuple[Pattern, ...] = (scattered(),)
+    negative: tuple[Pattern, ...] = (scattered(),)
+    cause: tuple[int, ...] = ()
+    by_length: bool = False
+
+    def write(self, random: Random, label: int | None = None) -> PlantedText:
+        """A text; label None: either, equally likely."""
+        label = int(random.integers(0, 2)) if label is None else label
+        patterns = self.positive if label else self.negative
+        low, high = SHORTEST, LONGEST
+        if self.by_length:
+            low, high = (LONG + 1, LONGEST) if label else (SHORTEST, LONG)
+        count = int(random.integers(low, high + 1))
+        words = random.choice(_OTHERS, size=count, p=_RATES)
+        planted = patterns[int(random.integers(0, len(patterns)))](random, count)
+        for place, word in planted.items():
+            words[place] = word
+        placed = {word: place for place, word in planted.items()}
+        cause = tuple(sorted(placed[word] for word in self.cause if word in placed))
+        return PlantedText(tuple(words.tolist()), label, placed, cause if label else ())
+
+
+BOTH, NONE = scattered(3, 9), scattered()
+PLANTS = {
+    plant.name: plant
+    for plant in (
+        Plant("token", (scattered(7),), cause=(7,)),
+        Plant("AND", (BOTH,), (scattered(3), scattered(9), NONE), (3, 9)),
+        Plant("OR", (BOTH, BOTH, scattered(3), scattered(9)), cause=(3, 9)),
+        Plant("negation", (scattered(7),), (adjacent(2, 7), scattered(2), NONE), (7,)),
+        Plant("position", (in_third(7, first=True),), (in_third(7, first=False), NONE), (7,)),
+        Plant(
+            "bigram",
+            (adjacent(3, 9),),
+            (BOTH, adjacent(9, 3), scattered(3), scattered(9), NONE),
+            (3, 9),
+        ),
+        Plant("length", by_length=True),
+    )
+}
+
+
+def by_arithmetic(plant: Plant) -> Callable[[Sequence[int]], float]:
+    """P(1) of a judge that is the plant: level 0. Words that are left → .98 or .02."""
+    return lambda words: 0.98 if _holds(plant, tuple(words)) else 0.02
+
+
+def _holds(plant: Plant, words: Places) -> bool:
+    """Whether the label of these words is 1."""
+    there, pairs = set(words), set(pairwise(words))
+    rules: dict[str, Callable[[], bool]] = {
+        "token": lambda: 7 in there,
+        "AND": lambda: {3, 9} <= there,
+        "OR": lambda: bool({3, 9} & there),
+        "negation": lambda: 7 in there and (2, 7) not in pairs,
+        "position": lambda: 7 in words[: len(words) // 3],
+        "bigram": lambda: (3, 9) in pairs,
+        "length": lambda: len(words) > LONG,
+    }
+    return rules[plant.name]()
+
+
+def other_places(text: PlantedText, count: int, random: Random, *, together: bool) -> Places:
+    """So many words that were not planted; together: next to each other."""
+    free = [p for p in range(len(text.words)) if p not in text.placed.values()]
+    if not together:
+        return tuple(sorted(random.choice(free, size=count, replace=False).tolist()))
+    starts = [p for p in free if all(p + n in free for n in range(count))]
+    start = int(random.choice(starts))
+    return tuple(range(start, start + count))
+
+
+def random_places(text: PlantedText, count: int, random: Random, *, together: bool) -> Places:
+    """A draw from the matched null: any words, or any passage."""
+    size = len(text.words)
+    if together:
+        start = int(random.integers(0, size - count + 1))
+        return tuple(range(start, start + count))
+    return tuple(sorted(random.permutation(size)[:count].tolist()))
+
+
+def ladder(plant: Plant, text: PlantedText, random: Random) -> dict[str, Places]:
+    """Explanations of a text with label 1, from the true one down; of `length` random ones only."""
+    together = plant.name == "bigram"
+    size = len(text.cause) or 2
+    rungs = {"random": random_places(text, size, random, together=together)}
+    if not text.cause:
+        return rungs
+    padding = other_places(text, size, random, together=False)
+    rungs |= {
+        "true": text.cause,
+        "padded": tuple(sorted({*text.cause, *padding})),
+        "swapped": other_places(text, size, random, together=together),
+    }
+    if len(text.cause) > 1:
+        rungs["half"] = text.cause[:1]
+    return rungs

@@ -1,0 +1,302 @@
+"""What would a rerun say? `python -m bench.reliability`; prints tables, then one JSON line.
+
+HateXplain posts that no adapter was trained on, under adapters of `embedded-hate` retrained with
+other seeds (the split of the data fixed), three operators and several seeds of the null, crossed;
+the values are ICE's win rates of attention, gradient and the human rationale. Adapters are trained
+once and kept in `--store`, by the hash of what they are made of. Variance components, what a single
+result and a mean move by in a rerun, and whether "A beats B" survives one, with intervals by the
+jackknife over texts. Small: `--texts 20 --adapters 2`; smaller still: `--epochs`, `--rows`,
+`--draws`. Aggregate numbers only: no text is printed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from transformers import AutoTokenizer
+
+from bench.environment import environment
+from bench.ice_faithfulness import COMPUTED, DATA, marked_spans, posts
+from services.bindings import local
+from services.ice.contract import IceRequest
+from services.ice.metric import SERVICE
+from services.inference.embedded.adapter import load_adapter, save_adapter
+from services.inference.embedded.calibration import best_temperature
+from services.inference.embedded.evaluation import columns, logits
+from services.inference.embedded.examples import Split
+from services.inference.embedded.hate import HATE
+from services.inference.embedded.train import THREADS
+from services.inference.embedded.training import Recipe, train
+from shared.models import ports
+from shared.models.catalogue import load_catalogue
+from shared.models.embedded import BASE_SHA256, NOTE, EmbeddedNote, base_folder
+from shared.statistics.clusters import Floats
+from shared.statistics.components import (
+    Components,
+    Variances,
+    components,
+    jackknife_ends,
+    survival_expected,
+    survival_observed,
+)
+from shared.statistics.seeds import generator
+
+TEXTS, ADAPTERS, SEEDS, SPLITS, POOL = 100, 5, 3, 200, 60
+OPERATORS = ("delete", "mask_unk", "infill")
+EXPLANATIONS = (*COMPUTED[:2], "human")
+WANTED = 0.8  # generalisability
+SURVIVES = 0.9
+STORE = Path("var/adapters")
+DOUBT = "a retrained model may say otherwise"
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Design:
+    """Levels of each factor, and how much of the training data each adapter reads."""
+
+    texts: int
+    adapters: int
+    seeds: int
+    draws: int
+    epochs: int
+    rows: int | None  # None: all
+
+
+def measure(design: Design, data: Path, store: Path) -> Json:
+    """`ratios`: survival of each comparison; `figures`: components of each explanation."""
+    parts = HATE.split(HATE.read(data / name for name in HATE.files))
+    made = [adapter(parts, _recipe(design, seed), design.rows, store) for seed in
+            range(1, design.adapters + 1)]  # fmt: skip
+    ports.bind(local(load_catalogue(_catalogue(made, store))))
+    try:
+        values = win_rates(design, data, {post.id for post in parts.held_back})
+    finally:
+        ports.bind(None)
+    found = {name: explained(values[name], design.texts) for name in EXPLANATIONS}
+    pairs = {
+        f"{one} - {other}": compared(values[one] - values[other])
+        for one, other in combinations(EXPLANATIONS, 2)
+    }
+    ratios = {f"{name} survival": pair["survival_observed"][0] for name, pair in pairs.items()}
+    figures = {"design": asdict(design), "texts": len(values[EXPLANATIONS[0]]),
+               "components": found, "comparisons": pairs}  # fmt: skip
+    return {"ratios": ratios, "figures": figures}
+
+
+def _recipe(design: Design, seed: int) -> Recipe:
+    return replace(HATE.recipe, seed=seed, epochs=design.epochs)
+
+
+def adapter(parts: Split, recipe: Recipe, rows: int | None, store: Path) -> Path:
+    """The folder of this adapter, as a checkpoint of its own; trained if it is not there."""
+    examples = parts.train[:rows]
+    about = json.dumps([BASE_SHA256, asdict(recipe), [example.id for example in examples]])
+    folder = store / hashlib.sha256(about.encode()).hexdigest()[:16]
+    if (folder / NOTE).exists():
+        return folder
+    folder.mkdir(parents=True, exist_ok=True)
+    model = train(examples, HATE.labels, recipe, partial(_progress, recipe.seed))
+    note = EmbeddedNote(
+        revision=HATE.revision,
+        labels=HATE.labels,
+        languages=("en",),
+        temperature=1.0,
+        base_sha256=BASE_SHA256,
+        adapter_sha256=save_adapter(model, folder),
+    )
+    merged = load_adapter(folder, note).eval()
+    raw = logits(merged, parts.calibration)
+    note = note.model_copy(
+        update={"temperature": best_temperature(raw, columns(parts.calibration))}
+    )
+    merged.save_pretrained(folder)
+    AutoTokenizer.from_pretrained(base_folder(), local_files_only=True).save_pretrained(folder)
+    (folder / NOTE).write_text(note.model_dump_json(), "utf-8")  # last: what is there is whole
+    return folder
+
+
+def _progress(seed: int, done: int, steps: int, loss: float) -> None:
+    if done % 20 == 0 or done == steps:
+        print(f"adapter {seed}: {done} of {steps}, loss {loss:.3f}", file=sys.stderr, flush=True)
+
+
+def _catalogue(folders: Sequence[Path], store: Path) -> Path:
+    """`adapter0` and so on, each at its own temperature."""
+    entries = []
+    for number, folder in enumerate(folders):
+        note = EmbeddedNote.model_validate_json((folder / NOTE).read_bytes())
+        entries.append(
+            f'[[models]]\nname = "adapter{number}"\nkind = "classifier"\ndevice = "cpu"\n'
+            f'source = "path:{folder.name}"\ntemperature = {note.temperature}\n'
+            'languages = ["en"]\n'
+        )
+    path = store / "models.toml"
+    path.write_text("\n".join(entries), "utf-8")
+    return path
+
+
+def win_rates(design: Design, data: Path, held_back: set[str]) -> dict[str, Floats]:
+    """Explanation → (texts, adapters, operators, seeds); texts where one is undefined left out."""
+    rows = posts(data)
+    pool = [row["text"] for row in rows if row["id"] not in held_back][-POOL:]
+    chosen = [row for row in rows if row["id"] in held_back][: design.texts]
+    shape = (len(chosen), design.adapters, len(OPERATORS), design.seeds)
+    found = {name: np.full(shape, np.nan) for name in EXPLANATIONS}
+    for number in range(design.adapters):
+        for seed in range(design.seeds):
+            bodies = [_body(row, f"adapter{number}", seed, design.draws, pool) for row in chosen]
+            reports = SERVICE.score_batch([IceRequest.model_validate(body) for body in bodies])
+            for text, report in enumerate(reports):
+                for test in report.components.tests:
+                    if test.win_rate is not None and _is_sufficiency(test):
+                        place = text, number, OPERATORS.index(str(test.operator)), seed
+                        found[test.explanation][place] = test.win_rate
+            print(f"adapter {number}, seed {seed}: scored", file=sys.stderr, flush=True)
+    whole = ~np.any([np.isnan(values).any(axis=(1, 2, 3)) for values in found.values()], axis=0)
+    return {name: values[whole] for name, values in found.items()}
+
+
+def _is_sufficiency(test: Any) -> bool:
+    return str(getattr(test, "aspect", "sufficiency")) == "sufficiency"
+
+
+def _body(row: Json, model: str, seed: int, draws: int, pool: Sequence[str]) -> Json:
+    """The label that is explained is one for all adapters, or they would not be comparable."""
+    return {
+        "text": row["text"],
+        "model": model,
+        "target": "hateful",
+        "attribution": COMPUTED[:2],
+        "explanations": [{"name": "human", "rationale": list(marked_spans(row))}],
+        "operators": OPERATORS,
+        "infill_pool": pool,
+        "draws": draws,
+        "seed": seed,
+    }
+
+
+def explained(values: Floats, texts: int) -> Json:
+    """Each component with its share, and what follows; numbers with jackknife ends."""
+    found = components(values)
+    total = sum(found.variances.values())
+
+    def part(name: str) -> Json:
+        return {
+            "variance": _shown(values, partial(_raw, name=name)),
+            "share": round(found.variances[name] / total, 3) if total else None,
+        }
+
+    return {
+        "mean": round(float(values.mean()), 3),
+        "components": {name: part(name) for name in found.variances},
+        "sd_rerun": _shown(values, lambda some: components(some).sd_rerun),
+        f"sd_rerun_of_mean_{texts}": _shown(
+            values, lambda some: components(some).sd_rerun_of_mean(texts)
+        ),
+        "generalisability": _shown(values, lambda some: components(some).generalisability()),
+        "seeds_for_0.8": found.seeds_for(WANTED),
+    }
+
+
+def _raw(values: Floats, name: str) -> float:
+    return components(values).raw[name]
+
+
+def compared(differences: Floats) -> Json:
+    """(texts, adapters, operators, seeds) of first - second: would a rerun say the same?"""
+    by_text = differences.mean(axis=(2, 3))
+
+    def observed(some: Floats) -> float | None:
+        means = some.mean(axis=(2, 3)).T
+        return survival_observed(means, SPLITS, generator(0, "survival", *means.shape))
+
+    kept = _shown(differences, observed)
+    doubtful = kept[0] is not None and kept[0] < SURVIVES
+    return {
+        "difference": round(float(by_text.mean()), 4),
+        "survival_observed": kept,
+        "survival_expected": _shown(differences, expected),
+        "says": DOUBT if doubtful else None,
+    }
+
+
+def expected(differences: Floats) -> float:
+    """Of the design's own texts and seeds, under one adapter."""
+    found: Components = components(differences)
+    mean = float(differences.mean())
+    return survival_expected(mean, Variances.of(found), found.levels["text"], found.levels["seed"])
+
+
+def _shown(values: Floats, of: Any) -> list[float | None]:
+    """[value, low, high]."""
+    value, ends = of(values), jackknife_ends(values, of)
+    found = (value, *(ends or (None, None)))
+    return [None if one is None else round(float(one), 4) for one in found]
+
+
+def markdown(figures: Json) -> Iterator[str]:
+    """Two tables."""
+    names = list(figures["components"])
+    yield f"| share of the variance, {figures['texts']} texts | {' | '.join(names)} |"
+    yield "|---|" + "---|" * len(names)
+    found = figures["components"]
+    for name in found[names[0]]["components"]:
+        cells = (
+            f"{found[one]['components'][name]['share']} "
+            f"({_range(found[one]['components'][name]['variance'])})"
+            for one in names
+        )
+        yield f"| {name} | {' | '.join(cells)} |"
+    for name in (key for key in found[names[0]] if key not in ("components", "mean")):
+        yield f"| {name} | {' | '.join(_range(found[one][name]) for one in names)} |"
+    yield "\n| win rates | mean difference | survival observed | expected | |"
+    yield "|---|---|---|---|---|"
+    for name, pair in figures["comparisons"].items():
+        yield (
+            f"| {name} | {pair['difference']} | {_range(pair['survival_observed'])} | "
+            f"{_range(pair['survival_expected'])} | {pair['says'] or ''} |"
+        )
+
+
+def _range(found: Any) -> str:
+    if not isinstance(found, list):
+        return "–" if found is None else str(found)
+    value, low, high = ("–" if one is None else str(one) for one in found)
+    return value if low == "–" else f"{value} [{low}, {high}]"
+
+
+def main() -> None:
+    """Train, score, sum up, print."""
+    parser = argparse.ArgumentParser(prog="python -m bench.reliability", description=__doc__)
+    parser.add_argument("--texts", type=int, default=TEXTS)
+    parser.add_argument("--adapters", type=int, default=ADAPTERS)
+    parser.add_argument("--seeds", type=int, default=SEEDS, help="of the null")
+    parser.add_argument("--draws", type=int, default=50, help="random rationales, at most")
+    parser.add_argument("--epochs", type=int, default=HATE.recipe.epochs)
+    parser.add_argument("--rows", type=int, help="of the training data; default: all")
+    parser.add_argument("--data", type=Path, default=DATA)
+    parser.add_argument("--store", type=Path, default=STORE)
+    asked = parser.parse_args()
+    torch.set_num_threads(THREADS)
+    design = Design(asked.texts, asked.adapters, asked.seeds, asked.draws, asked.epochs, asked.rows)
+    found = measure(design, asked.data, asked.store.resolve())
+    print("\n".join(markdown(found["figures"])))
+    about = environment(torch=torch.__version__, dtype="float32")
+    print(json.dumps({"bench": "reliability", **found, "environment": about}))
+
+
+if __name__ == "__main__":
+    main()

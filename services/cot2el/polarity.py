@@ -1,0 +1,70 @@
+"""Does the unit say the same, or its opposite? Similarity of strings is blind to "not".
+
+`nli`: a model of inference reads the unit as premise and the explanation as hypothesis; `cues`:
+both must have an even, or both an odd, number of negations. Cues are lists by language, and read
+neither scope nor irony. Pure.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from services.cot2el.report import PolarityOutcome
+from services.cot2el.segmentation import Language
+
+CONTRADICTED = 0.5  # P(contradiction) from which on a pair is dropped
+
+CUES: dict[Language, re.Pattern[str]] = {
+    "en": re.compile(
+        r"\b(?:not|no|never|none|nobody|nothing|neither|nor|nowhere|cannot|without|hardly|barely"
+        r"|scarcely)\b|n['\u2019]t\b",
+        re.IGNORECASE,
+    ),
+    "zh": re.compile(r"(?:不(?![仅但过管论只])|没|無|无(?!论)|未|非(?!常)|别(?!的|人)|勿)"),
+    "ko": re.compile(r"않|못|없|아니|(?<![가-힣])안(?=\s)"),
+    "ja": re.compile(r"ない|なく|なかっ|なけれ|ません|(?:せ|ら|か|わ|ま)ず(?=[、。\s]|に)"),
+}
+
+
+@dataclass(frozen=True)
+class PolarityReading:
+    """What became of an explanation that resembles a unit."""
+
+    polarity: PolarityOutcome
+    contradiction: float | None = None  # P, [0, 1]; None: no model read it
+
+    @property
+    def keeps(self) -> bool:
+        return self.polarity != "contradicted"
+
+
+UNREAD = PolarityReading("unread")
+ReadPolarity = Callable[[str, str], PolarityReading | None]  # unit, explanation; None: not asked
+
+
+def unasked(unit: str, explanation: str) -> PolarityReading | None:
+    """As printed and as released: similarity alone decides."""
+    return None
+
+
+def by_cues(language: Language) -> ReadPolarity:
+    """Parity of the negations."""
+
+    def read(unit: str, explanation: str) -> PolarityReading:
+        same = negations(unit, language) % 2 == negations(explanation, language) % 2
+        return PolarityReading("kept" if same else "contradicted")
+
+    return read
+
+
+def negations(text: str, language: Language) -> int:
+    """How many there are."""
+    return len(CUES[language].findall(text))
+
+
+def by_probability(contradiction: float) -> PolarityReading:
+    """contradiction: P that the unit contradicts the explanation, [0, 1]."""
+    dropped = contradiction >= CONTRADICTED
+    return PolarityReading("contradicted" if dropped else "kept", contradiction)

@@ -1,0 +1,114 @@
+"""Events as the API describes them: of a stream, and as they are sent to webhook endpoints.
+
+What is sent is made by `views.of_job`, `views.of_batch` and `shared.ledger.webhooks.body_of`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal, get_args
+
+from pydantic import BaseModel, Field, create_model
+
+from services.gateway.views import ALWAYS_SENT, TEMPLATE, BatchView, RequestCounts
+from shared.ledger.batches import BatchStatus
+from shared.ledger.jobs import JobStatus
+from shared.ledger.webhooks import EventType, TestType
+
+
+def _carrying(message: type[BaseModel]) -> Any:
+    """A string with the JSON of this message."""
+    reference = {"$ref": TEMPLATE.format(model=message.__name__)}
+    inside: Any = {"contentMediaType": "application/json", "contentSchema": reference}
+    return Annotated[str, Field(json_schema_extra=inside)]
+
+
+class JobProgress(BaseModel):
+    """What an event says about its job; the result is at `GET /v1/jobs/{job_id}`."""
+
+    model_config = ALWAYS_SENT
+
+    id: str
+    object: Literal["job"] = "job"
+    status: JobStatus
+    attempts: int
+    at: int | None = Field(description="unix seconds; null where it was not kept")
+
+
+class StreamEvent(BaseModel):
+    """An event of a stream; `end` is the last one, has no id, and its data are `{}`."""
+
+    id: str | None = Field(
+        default=None, description="send the last one as `Last-Event-ID` to go on from there"
+    )
+    retry: int | None = Field(default=None, description="milliseconds until coming back")
+
+
+def _event(name: str, statuses: Any, data: type[BaseModel]) -> type[StreamEvent]:
+    events: Any = Literal["end", *statuses]
+    fields: Any = {"event": (events, ...), "data": (_carrying(data), ...)}
+    return create_model(name, __base__=StreamEvent, __doc__=StreamEvent.__doc__, **fields)
+
+
+JobEvent = _event("JobEvent", [f"job.{one}" for one in get_args(JobStatus)], JobProgress)
+BatchEvent = _event("BatchEvent", [f"batch.{one}" for one in get_args(BatchStatus)], BatchView)
+
+
+class JobNotice(BaseModel):
+    """An ended job, as a webhook tells it: thin, without result and texts."""
+
+    model_config = ALWAYS_SENT
+
+    id: str
+    object: Literal["job"] = "job"
+    metric: str
+    status: JobStatus
+    batch_id: str | None
+    score: float | None = Field(description="null where it is undefined, and where there is none")
+    error_type: str | None = Field(description="the `type` of the problem of a failed job")
+
+
+class BatchNotice(BaseModel):
+    """An ended batch, as a webhook tells it."""
+
+    model_config = ALWAYS_SENT
+
+    id: str
+    object: Literal["batch"] = "batch"
+    status: BatchStatus
+    request_counts: RequestCounts
+
+
+class EndpointNotice(BaseModel):
+    """The endpoint that is tested."""
+
+    model_config = ALWAYS_SENT
+
+    id: str
+    object: Literal["webhook_endpoint"] = "webhook_endpoint"
+
+
+SUBJECTS: dict[str, type[BaseModel]] = {
+    "job": JobNotice,
+    "batch": BatchNotice,
+    "endpoint": EndpointNotice,
+}
+WEBHOOKS: tuple[str, ...] = (*get_args(EventType), *get_args(TestType))
+
+
+def webhook_type(event: str) -> str:
+    """The name of the type of this event's body: `JobSucceededWebhook`."""
+    return "".join(part.capitalize() for part in event.split(".")) + "Webhook"
+
+
+def described() -> Iterator[type[BaseModel]]:
+    """Every type of an event."""
+    yield from (JobProgress, JobEvent, BatchEvent)
+    for event in WEBHOOKS:
+        fields: Any = {
+            "type": (Literal[event], ...),
+            "timestamp": (str, Field(json_schema_extra={"format": "date-time"})),
+            "data": (SUBJECTS[event.partition(".")[0]], ...),
+        }
+        says = f"The body of `{event}`, below 20 kB."
+        yield create_model(webhook_type(event), __doc__=says, **fields)

@@ -1,0 +1,110 @@
+"""Jobs and reports as the API describes them: one type a metric, told apart by `metric`.
+
+`views` makes what is sent; these are its types, made anew for whatever metrics are found, and only
+where the description is asked for. A type's name begins with the name of what takes the job, as in
+`IceJob`, `IceReportJob`, `InferenceJob`; whatever is of one of them is a `Job`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Annotated, Any, Literal, Union
+
+from pydantic import BaseModel, ConfigDict, Field, RootModel, create_model
+
+from services.gateway.views import ALWAYS_SENT, JobBrief, JobPageView, JobView
+from services.registry import every_contract, metrics
+from shared.contracts import Message
+from shared.service_contract import BatchReportContract, MetricContract, ServiceContract
+
+MORE = "whole where the call waited with `Prefer: wait`, else in these few words"
+
+
+def stem_of(contract: ServiceContract) -> str:
+    """What the names of its types begin with: `cot2el-report` is Cot2elReport."""
+    return "".join(part.capitalize() for part in contract.name.split("-"))
+
+
+def job_type(contract: ServiceContract) -> str:
+    """The name of its job's type."""
+    return f"{stem_of(contract)}Job"
+
+
+def report_type(contract: BatchReportContract) -> str:
+    """The name of its batch report's type."""
+    return f"{contract.metric.capitalize()}BatchReport"
+
+
+def described() -> Iterator[type[BaseModel]]:
+    """Every type of an answer about jobs."""
+    jobs = {name: _job_of(contract) for name, contract in every_contract().items()}
+    union = _either("Job", "A job of any kind.", jobs.values())
+    yield union
+    yield create_model("JobList", __base__=JobPageView, __doc__="Jobs.", data=(list[union], ...))  # type: ignore[valid-type]
+    yield _list_of("Jobs", union)
+    for name in metrics():
+        yield _list_of(f"{jobs[name].__name__}s", jobs[name])
+        yield _list_of(f"Accepted{jobs[name].__name__}s", _accepted(jobs[name]))
+    reports = [_report_of(contract.batch) for contract in metrics().values()]
+    yield _either("BatchReport", "A batch report of any metric.", reports)
+
+
+def _job_of(contract: ServiceContract) -> type[BaseModel]:
+    fields: Any = {
+        "metric": (Literal[contract.name], ...),
+        "result": (_result_of(contract) | None, Field(description="where the job succeeded")),
+    }
+    says = f"A job of {contract.name}, whatever its state."
+    return create_model(job_type(contract), __base__=JobView, __doc__=says, **fields)
+
+
+def _result_of(contract: ServiceContract) -> Any:
+    if isinstance(contract, BatchReportContract):
+        return _report_of(contract)
+    if isinstance(contract, MetricContract):
+        return _stamped(contract.report, contract.report.__name__, contract.name)
+    return contract.report if contract.answers is None else contract.answers()
+
+
+def _report_of(contract: BatchReportContract) -> Any:
+    return _stamped(contract.report, report_type(contract), contract.metric)
+
+
+def _stamped(report: type[Message], name: str, metric: str) -> Any:
+    """The same with its metric as a constant, by which a union tells it apart."""
+    said = report.model_fields["metric"].description
+    stamp: Any = (Literal[metric], Field(description=said))
+    return create_model(name, __base__=report, __doc__=report.__doc__, metric=stamp)
+
+
+def _accepted(job: type[BaseModel]) -> type[BaseModel]:
+    """A job of which only the first words must be there."""
+    hints: dict[str, Any] = {name: one.annotation for name, one in job.model_fields.items()}
+    fields: Any = {
+        name: (hints[name], ...)
+        if name in JobBrief.model_fields
+        else (hints[name] | None, Field(default=None, description=field.description))
+        for name, field in job.model_fields.items()
+    }
+    return create_model(
+        f"Accepted{job.__name__}",
+        __config__=ConfigDict(json_schema_serialization_defaults_required=False),
+        __doc__=f"A job that was accepted: {MORE}.",
+        **fields,
+    )
+
+
+def _list_of(name: str, job: type[BaseModel]) -> type[BaseModel]:
+    says = "Jobs, in the order in which they were asked for."
+    fields: Any = {
+        "object": (Literal["list"], "list"),
+        "data": (list[job], ...),  # type: ignore[valid-type]
+        "has_more": (Literal[False], False),
+    }
+    return create_model(name, __config__=ALWAYS_SENT, __doc__=says, **fields)
+
+
+def _either(name: str, says: str, kinds: Iterable[type[BaseModel]]) -> Any:
+    union: Any = Union[tuple(kinds)]  # noqa: UP007
+    root: Any = Annotated[union, Field(discriminator="metric")]
+    return create_model(name, __base__=RootModel[root], __doc__=says)

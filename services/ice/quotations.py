@@ -1,0 +1,167 @@
+"""Rationales that quote: strings of the text become spans of it, before anything is validated.
+
+A quotation is found as it stands; else word for word, whatever its case, its blanks and its
+punctuation. Of one that occurs several times each mention stands for the next occurrence. Linear in
+text and quotations; pydantic only.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field, StringConstraints, ValidationInfo
+
+from services.ice.report import IceSpan, Of
+from shared.cached import cached_property
+from shared.contracts import MAX_TEXT
+
+Quotation = Annotated[str, StringConstraints(min_length=1, max_length=MAX_TEXT)]
+Place = tuple[int, int]  # half-open character offsets
+MOST_QUOTATIONS = 200
+TEXTS: tuple[Of, ...] = ("text", "text_pair")
+WANTED = (
+    "give spans, {start, end} in characters of the text, or quotations of it as strings; places of "
+    "tokens are not known before a model reads it"
+)
+_WORD = re.compile(
+    r"""[^\s!-/:-@\[-`{-~\u00a1\u00ab\u00b7\u00bb\u00bf\u2010-\u203a\u3001-\u3011\u30fb\uff01-\uff0f\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65]+"""
+)
+
+
+class _SearchedText:
+    """A text in which quotations are looked for."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._found: dict[str, list[Place]] = {}
+
+    def find(self, quotation: str, occurrence: int) -> Place | None:
+        """Where it stands for the n-th time, n from 0."""
+        if quotation not in self._found:
+            self._found[quotation] = self._occurrences(quotation)
+        own = self._found[quotation]
+        return own[occurrence] if occurrence < len(own) else None
+
+    def _occurrences(self, quotation: str) -> list[Place]:
+        """As whole words as written, else word for word, else anywhere (scripts without blanks)."""
+        exact = [(at, at + len(quotation)) for at in _places(self._text, quotation)]
+        whole = [place for place in exact if not self._cuts_a_word(place)]
+        return whole or self._word_for_word(quotation) or exact
+
+    def _cuts_a_word(self, place: Place) -> bool:
+        return any(
+            0 < border < len(self._text) and _WORD.fullmatch(self._text[border - 1 : border + 1])
+            for border in place
+        )
+
+    def _word_for_word(self, quotation: str) -> list[Place]:
+        wanted = [word.casefold() for word in _WORD.findall(quotation)]
+        if not wanted:
+            return []
+        firsts = [
+            bisect_right(self._begins, at) - 1 for at in _places(self._folded, _joined(wanted), 1)
+        ]
+        words = self._words
+        return [(words[n].start(), words[n + len(wanted) - 1].end()) for n in firsts]
+
+    @cached_property
+    def _words(self) -> list[re.Match[str]]:
+        return list(_WORD.finditer(self._text))
+
+    @cached_property
+    def _folded(self) -> str:
+        return _joined([word[0].casefold() for word in self._words])
+
+    @cached_property
+    def _begins(self) -> list[int]:
+        """Where each word begins in the folded text, with the line break before it."""
+        lengths = [1 + len(word[0].casefold()) for word in self._words]
+        return list(accumulate(lengths, initial=0))
+
+
+def _joined(words: Sequence[str]) -> str:
+    return "".join(f"\n{word}" for word in words) + "\n"
+
+
+def _places(text: str, wanted: str, shared: int = 0) -> Iterator[int]:
+    """Where it stands, from left to right; two may share so many characters at their border."""
+    at = text.find(wanted)
+    while at >= 0:
+        yield at
+        at = text.find(wanted, at + max(1, len(wanted) - shared))
+
+
+def _located(value: Any, info: ValidationInfo) -> Any:
+    """Spans of what is quoted; what is no quotation stays as it is. Raises ValueError."""
+    given = [value] if isinstance(value, str) else value
+    if not isinstance(given, list | tuple):
+        raise ValueError(WANTED)
+    if any(not isinstance(one, str | dict | IceSpan) for one in given):
+        raise ValueError(WANTED)
+    if not any(isinstance(one, str) for one in given) or "text" not in info.data:
+        return tuple(given)  # strict validation takes no list for one any more
+    return tuple(_spans(given, {of: info.data.get(of) or "" for of in TEXTS}))
+
+
+def _spans(given: Sequence[Any], texts: dict[Of, str]) -> list[Any]:
+    if sum(isinstance(one, str) for one in given) > MOST_QUOTATIONS:
+        raise ValueError(f"at most {MOST_QUOTATIONS:,} quotations")
+    searched = {of: _SearchedText(text) for of, text in texts.items()}
+    before: Counter[str] = Counter()
+    found = []
+    for number, one in enumerate(given, 1):
+        if not isinstance(one, str):
+            found.append(one)
+            continue
+        found.append(_span(one, before[one], searched, f"quotation {number} of {len(given)}"))
+        before[one] += 1
+    return found
+
+
+def _span(quotation: str, occurrence: int, searched: dict[Of, _SearchedText], name: str) -> IceSpan:
+    if not quotation.strip():
+        raise ValueError(f"{name} is empty")
+    for of, text in searched.items():
+        place = text.find(quotation, occurrence)
+        if place is not None:
+            return IceSpan(start=place[0], end=place[1], of=of)
+    often = "" if occurrence == 0 else f" {occurrence + 1} times"
+    raise ValueError(f"quote-not-found: {name} does not stand in the text{often}, word for word")
+
+
+def _located_within(value: Any, info: ValidationInfo) -> Any:
+    """The same in named explanations, which do not know the text themselves."""
+    if not isinstance(value, list | tuple):
+        return value
+    return tuple(_of_explanation(number, one, info) for number, one in enumerate(value, 1))
+
+
+def _of_explanation(number: int, given: Any, info: ValidationInfo) -> Any:
+    if not isinstance(given, dict):
+        return given
+    found = {name: tuple(own) if isinstance(own, list) else own for name, own in given.items()}
+    if given.get("rationale") is not None:
+        try:
+            found["rationale"] = _located(given["rationale"], info)
+        except ValueError as error:
+            raise ValueError(f"explanation {number}: {error}") from None
+    return found
+
+
+Spans = Annotated[
+    tuple[IceSpan, ...],
+    Field(min_length=1, max_length=MAX_TEXT),
+    BeforeValidator(
+        _located,
+        json_schema_input_type=Annotated[
+            tuple[IceSpan | Quotation, ...], Field(min_length=1, max_length=MAX_TEXT)
+        ]
+        | Quotation,
+    ),
+]
+Located = BeforeValidator(_located_within)

@@ -1,0 +1,192 @@
+"""A request in words: the same shape as one in tokens, so that nulls and operators do not differ.
+
+A word of the text is what a token is elsewhere: it has a position, offsets and an id; ids count the
+different strings of text and pool, of which the mask is the first. Rows of such positions and ids
+become variations in words, which any judge reads as strings. Source: specs "models" §4.2, §4.5.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from services.ice.contract import IceRequest
+from services.ice.report import Of, RowKind
+from shared.cached import cached_property
+from shared.errors import BadInput, DegenerateInput
+from shared.language import Obstacle, find_language, requested_language
+from shared.models.calls import (
+    Attributions,
+    Example,
+    Row,
+    Tokens,
+    WordRow,
+    WordRows,
+    WordSpan,
+)
+from shared.models.catalogue import SERVER
+from shared.models.ports import Judge
+from shared.segmentation import word_spans, words_obstacle
+
+TEXTS: tuple[Of, ...] = ("text", "text_pair")
+MASK = 0  # its id
+
+
+def rows_of(request: IceRequest, model: Judge) -> RowKind:
+    """What rationales of this request are made of: as asked, else tokens where there are some."""
+    return request.rows or ("tokens" if "token_rows" in model.abilities else "words")
+
+
+def no_words(request: IceRequest) -> Obstacle | None:
+    """Why the request's text, or the other one, has no words."""
+    whole = "\n".join(filter(None, (request.text, request.text_pair)))
+    found = find_language(whole, requested_language(request))
+    return words_obstacle(whole, found)
+
+
+def read_words(request: IceRequest, example: Example, model: Judge) -> WordReading:
+    """Raises DegenerateInput where there is no word, or the model reads none."""
+    spans = _spans(example, requested_language(request))
+    read = example
+    if "token_rows" in model.abilities:
+        [tokens] = model.tokens([example])
+        if tokens.truncated:
+            spans = [one for one in spans if one.end <= _end(tokens, one.of)]
+            read = _cut(example, spans)
+    if not spans:
+        raise DegenerateInput("the text holds no word that the model reads", pointer="/text")
+    strings = WordStrings()
+    return WordReading(
+        example=read,
+        tokens=strings.read(read, spans, truncated=read != example),
+        strings=strings,
+        mask_text=model.mask_text,
+        served=model.use.device == SERVER,
+    )
+
+
+@dataclass
+class WordStrings:
+    """The different strings of one request's words and of what fills them; an id each."""
+
+    strings: list[str] = field(default_factory=lambda: [""])  # the mask's is the model's affair
+    _ids: dict[str, int] = field(default_factory=dict)
+
+    def id_of(self, written: str) -> int:
+        """The known one, or the next."""
+        if written not in self._ids:
+            self._ids[written] = len(self.strings)
+            self.strings.append(written)
+        return self._ids[written]
+
+    def read(
+        self, example: Example, spans: Sequence[WordSpan], *, truncated: bool = False
+    ) -> Tokens:
+        """Words in the shape of tokens: there is a mask, and neither unknown nor padding."""
+        texts = {"text": example.text, "text_pair": example.text_pair or ""}
+        return Tokens(
+            ids=tuple(self.id_of(texts[one.of][one.start : one.end]) for one in spans),
+            parts=tuple(one.of for one in spans),
+            starts=tuple(one.start for one in spans),
+            ends=tuple(one.end for one in spans),
+            truncated=truncated,
+            mask_id=MASK,
+            unk_id=None,
+            pad_id=None,
+        )
+
+
+@dataclass
+class WordReading:
+    """The words of one request's example, cut to what the model reads, where it tells.
+
+    served: whether each row is a request to a server. doubts: warnings about how the model's
+    answers were read. uncertainty: the largest of a row so far.
+    """
+
+    example: Example
+    tokens: Tokens
+    strings: WordStrings
+    mask_text: str
+    served: bool
+    doubts: list[str] = field(default_factory=list)
+    uncertainty: float = 0.0
+
+    def pool(self, example: Example) -> Tokens:
+        """The words of a text that fills, under the ids of this request. Raises BadInput for one
+        that has none."""
+        found = find_language(example.text)
+        if (obstacle := words_obstacle(example.text, found)) is not None:
+            raise BadInput(f"{obstacle.code}: {obstacle.detail}", pointer="/infill_pool")
+        return self.strings.read(example, _spans(example, None))
+
+    def rows(self, rows: Sequence[Row]) -> WordRows:
+        """Variations of the example as any judge takes them."""
+        return WordRows(example=self.example, words=self._words, rows=tuple(map(self._row, rows)))
+
+    def _row(self, row: Row) -> WordRow:
+        strings = self.strings.strings
+        return WordRow(
+            kept=row.kept,
+            masked=tuple(place for place, id_ in row.replaced if id_ == MASK),
+            replaced=tuple((p, strings[id_]) for p, id_ in row.replaced if id_ != MASK),
+        )
+
+    @cached_property
+    def _words(self) -> tuple[WordSpan, ...]:
+        tokens = self.tokens
+        places = zip(tokens.starts, tokens.ends, tokens.parts, strict=True)
+        return tuple(
+            WordSpan(start=start, end=end, of="text" if part == "text" else "text_pair")
+            for start, end, part in places
+            if start is not None and end is not None
+        )
+
+    def of_words(self, tokens: Tokens, values: Sequence[float]) -> Attributions:
+        """(W,) for each word the sum of its tokens' values: of each token, in the word that it
+        shares most characters with."""
+        sums = np.zeros(len(self._words))
+        for of in TEXTS:
+            own = [(n, word) for n, word in enumerate(self._words) if word.of == of]
+            starts = np.array([word.start for _, word in own])
+            ends = np.array([word.end for _, word in own])
+            for start, end, part, value in zip(
+                tokens.starts, tokens.ends, tokens.parts, values, strict=True
+            ):
+                if part != of or start is None or end is None or not own:
+                    continue
+                shared = np.minimum(ends, end) - np.maximum(starts, start)
+                best = int(np.argmax(shared))
+                if shared[best] > 0:
+                    sums[own[best][0]] += value
+        return Attributions(values=tuple(sums.tolist()))
+
+
+def _spans(example: Example, language: str | None) -> list[WordSpan]:
+    """The words of text and pair."""
+    found = []
+    texts: dict[Of, str] = {"text": example.text, "text_pair": example.text_pair or ""}
+    whole = "\n".join(filter(None, texts.values()))
+    code = find_language(whole, language).code
+    for of, text in texts.items():
+        found += [WordSpan(start=a, end=b, of=of) for a, b in word_spans(text, code)]
+    return found
+
+
+def _end(tokens: Tokens, of: Of) -> int:
+    """Where the model stops reading a text."""
+    ends = zip(tokens.parts, tokens.ends, strict=True)
+    return max((end for part, end in ends if part == of and end is not None), default=0)
+
+
+def _cut(example: Example, spans: Sequence[WordSpan]) -> Example:
+    """Up to the last word of each text."""
+    ends = {of: max((s.end for s in spans if s.of == of), default=0) for of in TEXTS}
+    pair = example.text_pair
+    update = {
+        "text": example.text[: ends["text"]],
+        "text_pair": None if pair is None else pair[: ends["text_pair"]],
+    }
+    return example.model_copy(update=update)

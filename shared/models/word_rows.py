@@ -1,0 +1,126 @@
+"""Variations of a text in words: rendered as strings and judged like any text, by any judge.
+
+A deleted word takes one adjacent blank with it, the plainest there is, so that line breaks stay;
+two words that were apart are never joined by it. Rendering is linear in the text. Source: specs
+"models" §4.2.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Protocol
+
+from shared.job_context import checking
+from shared.models.calls import MASK_TEXT, Example, WordJudgements, WordRow, WordRows, WordSpan
+from shared.models.entry import ModelEntry
+from shared.models.judgement import Judgement
+
+Placed = tuple[int, WordSpan]  # a word and its number
+
+
+class Reads(Protocol):
+    """Who judges whole examples."""
+
+    def judgements(self, examples: Sequence[Example]) -> list[Judgement]:
+        """For each example P, or why there is none."""
+
+
+def judged_words(judge: Reads, asked: Sequence[WordRows], mask_text: str) -> list[WordJudgements]:
+    """For each example P of its variations; equal strings are judged once.
+
+    Votes that are too few to tell small differences apart are no P (`Judgement.fine`).
+    """
+    rendered = [rendered_rows(one, mask_text) for one in asked]
+    distinct: dict[tuple[object, ...], Example] = {}
+    for examples in rendered:
+        distinct |= {_content(example): example for example in examples}
+    answers = dict(zip(distinct, judge.judgements(list(distinct.values())), strict=True))
+    found = {key: answer.fine() for key, answer in answers.items()}
+    return [_joined([found[_content(example)] for example in examples]) for examples in rendered]
+
+
+def _content(example: Example) -> tuple[object, ...]:
+    """What tells examples of one request apart; a template is hashed by its identity."""
+    return example.text, example.text_pair, id(example.template)
+
+
+def _joined(judged: Sequence[Judgement]) -> WordJudgements:
+    unread = [one.unread for one in judged if one.unread is not None]
+    return WordJudgements(
+        probabilities=tuple(one.probabilities for one in judged),
+        unread=unread[0] if unread else None,
+        uncertainty=max((one.uncertainty for one in judged), default=0.0),
+    )
+
+
+def mask_text_of(entry: ModelEntry) -> str:
+    """What stands for a masked word where the model's tokenizer is not seen."""
+    return entry.mask_text or MASK_TEXT
+
+
+def rendered_rows(asked: WordRows, mask_text: str) -> list[Example]:
+    """(R,) each variation as an example of its own."""
+    words = list(enumerate(asked.words))
+    own = [one for one in words if one[1].of == "text"]
+    beside = words[len(own) :]
+    return [_rendered(asked.example, own, beside, row, mask_text) for row in checking(asked.rows)]
+
+
+def _rendered(
+    example: Example, own: Sequence[Placed], beside: Sequence[Placed], row: WordRow, mask_text: str
+) -> Example:
+    """own: the words of the text; beside: of its pair."""
+    written = {**dict.fromkeys(row.masked, mask_text), **dict(row.replaced)}
+    kept = range(len(own) + len(beside)) if row.kept is None else frozenset(row.kept)
+    pair = example.text_pair
+    texts = {
+        "text": _text(example.text, own, kept, written),
+        "text_pair": None if pair is None else _text(pair, beside, kept, written),
+    }
+    return example.model_copy(update=texts)
+
+
+def _text(
+    text: str, words: Sequence[Placed], kept: Collection[int], written: Mapping[int, str]
+) -> str:
+    return "".join(_pieces(text, words, kept, written))
+
+
+def _pieces(
+    text: str, words: Sequence[Placed], kept: Collection[int], written: Mapping[int, str]
+) -> Iterator[str]:
+    """The words that stay, and what stands between them."""
+    gap, deleted, at, before = "", 0, 0, ""
+    for place, word in words:
+        gap += text[at : word.start]
+        at = word.end
+        if place not in kept:
+            deleted += 1
+            continue
+        after = written.get(place, text[word.start : word.end])
+        yield _between(before, gap, deleted, after)
+        yield after
+        gap, deleted, before = "", 0, after
+    yield _between(before, gap + text[at:], deleted, "")
+
+
+def _between(before: str, gap: str, deleted: int, after: str) -> str:
+    """What is left of a gap in which so many words were deleted."""
+    if not deleted:
+        return gap
+    blanks = [place for place, sign in enumerate(gap) if sign.isspace()]
+    plain_first = sorted(blanks, key=lambda place: gap[place] != " ")
+    gone = plain_first[:deleted]
+    if len(gone) == len(gap) and gone and _would_join(before, after):
+        gone.pop()  # the last is a line break, if there is one
+    lost = set(gone)
+    return "".join(sign for place, sign in enumerate(gap) if place not in lost)
+
+
+def _would_join(before: str, after: str) -> bool:
+    return bool(before and after) and _in_a_word(before[-1]) and _in_a_word(after[0])
+
+
+def _in_a_word(sign: str) -> bool:
+    return sign.isalnum() or unicodedata.category(sign).startswith("M")

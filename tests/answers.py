@@ -1,0 +1,152 @@
+"""Every answer that a test receives is what the API's description says: one client checks it.
+
+Status, headers, content type and body of whatever an operation answers; problems on any path. The
+description's answers are open, so that a new field breaks nobody; here they are closed, so that a
+field cannot be sent without being described.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import cache
+from typing import Any
+
+import httpx
+import jsonschema_rs
+
+from services.gateway.app import create_app
+from services.gateway.openapi_schemas import VALUES
+from shared.settings import Settings
+
+Json = dict[str, Any]
+PROBLEM = "application/problem+json"
+MET: set[tuple[str, str]] = set()  # (operation, status) of every answer so far, in this process
+
+
+class Wrong(AssertionError):
+    """An answer that the description does not allow."""
+
+
+class CheckedClient(httpx.Client):
+    """A client whose answers are checked as they arrive."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.event_hooks["response"] = [*self.event_hooks["response"], check]
+        self.event_hooks = self.event_hooks
+
+
+def check(answer: httpx.Response) -> None:
+    """Raises Wrong where the answer is not as described."""
+    if answer.headers.get("content-type") == PROBLEM:
+        _check_body(answer, problem_validator())
+    operation = operation_of(answer.request.method, answer.request.url.path)
+    if operation is None:
+        return
+    name, status = operation["operationId"], str(answer.status_code)
+    where = f"{name} {status}"
+    described = operation["responses"].get(status)
+    if described is None:
+        raise Wrong(f"{where}: this status is not described")
+    MET.add((name, status))
+    _check_headers(where, answer, operation)
+    kind = answer.headers.get("content-type", "").partition(";")[0]
+    if kind not in described.get("content", {"": None}):
+        raise Wrong(f"{where}: the type {kind!r} is not described")
+    if kind == "application/json":
+        _check_body(answer, validator(name, status))
+
+
+def _check_headers(where: str, answer: httpx.Response, operation: Json) -> None:
+    always = {"x-request-id"} if operation.get("security") == [] else VERSIONED
+    missing = {name for name in always if name not in answer.headers}
+    if missing:
+        raise Wrong(f"{where}: without {', '.join(sorted(missing))}")
+    described = operation["responses"][str(answer.status_code)]["headers"]
+    known = {name.lower() for name in described}
+    unknown = {name for name in TOLD if name in answer.headers} - known
+    if unknown:
+        raise Wrong(f"{where}: {', '.join(sorted(unknown))} is not described")
+
+
+VERSIONED = {"x-request-id", "x-touchstone-version"}
+TOLD = {"location", "retry-after", "preference-applied", "idempotent-replayed", "ratelimit",
+        "ratelimit-policy"}  # fmt: skip
+
+
+def _check_body(answer: httpx.Response, allowed: jsonschema_rs.Validator) -> None:
+    if answer.request.method == "HEAD":
+        return
+    answer.read()
+    found = json.loads(answer.content)
+    error = next(iter(allowed.iter_errors(found)), None)
+    if error is not None:
+        place = "/".join(map(str, error.instance_path))
+        raise Wrong(f"{answer.request.method} {answer.url}: at /{place}: {error.message[:300]}")
+
+
+@cache
+def description() -> Json:
+    """What the gateway serves, with closed components."""
+    found = create_app(Settings()).openapi()
+    components = {name: closed(one) for name, one in found["components"]["schemas"].items()}
+    return {**found, "components": {"schemas": components}}
+
+
+def closed(node: Any) -> Any:
+    """The same, where an object with fields has no others."""
+    if isinstance(node, list):
+        return [closed(one) for one in node]
+    if not isinstance(node, dict):
+        return node
+    found = {
+        name: {field: closed(one) for field, one in value.items()}
+        if name == "properties"
+        else value
+        if name in VALUES
+        else closed(value)
+        for name, value in node.items()
+    }
+    if isinstance(node.get("properties"), dict) and node.get("type") == "object":
+        found.setdefault("additionalProperties", False)
+    return found
+
+
+@cache
+def _paths() -> list[tuple[re.Pattern[str], Json]]:
+    return [
+        (re.compile(re.sub(r"\\\{[a-z_]+\\\}", "[^/]+", re.escape(path))), methods)
+        for path, methods in description()["paths"].items()
+    ]
+
+
+def operation_of(method: str, path: str) -> Json | None:
+    """None where the description has no such operation."""
+    wanted = "get" if method == "HEAD" else method.lower()
+    for pattern, methods in _paths():
+        if pattern.fullmatch(path) and wanted in methods:
+            found: Json = methods[wanted]
+            return found
+    return None
+
+
+@cache
+def validator(operation_id: str, status: str) -> jsonschema_rs.Validator:
+    """Of the JSON that this operation answers with this status."""
+    for methods in description()["paths"].values():
+        for operation in methods.values():
+            if operation["operationId"] == operation_id:
+                content = operation["responses"][status]["content"]["application/json"]
+                return _validator_of(content["schema"])
+    raise KeyError(operation_id)
+
+
+@cache
+def problem_validator() -> jsonschema_rs.Validator:
+    return _validator_of({"$ref": "#/components/schemas/Problem"})
+
+
+def _validator_of(schema: Json) -> jsonschema_rs.Validator:
+    whole = {**schema, "components": description()["components"]}
+    return jsonschema_rs.Draft202012Validator(whole)

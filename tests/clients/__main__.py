@@ -1,0 +1,124 @@
+"""`make clients`: the description is linted, and clients that generators make of it are run.
+
+redocly and spectral find no error, and no warning. openapi-python-client, openapi-typescript and
+@hey-api/openapi-ts make a client each; they compile under the strictest rules, and score with every
+metric, sum up a batch and read a refusal against a live service. Everything is locked
+(`package-lock.json`, `requirements.lock`). Without Node.js 20 there is nothing to do.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+from services.gateway.app import create_app
+from services.gateway.openapi import operations
+from services.registry import metrics
+from shared.settings import Settings
+from tests.gateway.examples import service
+
+FOLDER = Path(__file__).parent
+MADE = FOLDER / "made"
+NODE = 20
+PYTHON = MADE / "venv" / "bin" / "python"
+PACKAGE = MADE / "python" / "touchstone_client"
+
+
+def main() -> None:
+    """Raises CalledProcessError at the first thing that is wrong."""
+    found = node_version()
+    if found < NODE:
+        say(f"clients: skipped, since there is no Node.js of version {NODE} or later")
+        return
+    install()
+    description, bodies = written()
+    lint(description)
+    generate(description)
+    check_types()
+    with service() as client:
+        run_clients(str(client.base_url), bodies)
+
+
+def say(text: str) -> None:
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
+def node_version() -> int:
+    """0: there is none."""
+    if shutil.which("node") is None or shutil.which("npm") is None:
+        return 0
+    said = subprocess.run(["node", "--version"], capture_output=True, text=True, check=True).stdout
+    major = re.match(r"v(\d+)", said)
+    return int(major[1]) if major else 0
+
+
+def run(*command: object, folder: Path = FOLDER) -> None:
+    words = [str(word) for word in command]
+    say(f"$ {' '.join(words)}")
+    subprocess.run(words, cwd=folder, check=True)
+
+
+def install() -> None:
+    """What generates and checks, as it is locked."""
+    run("npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund")
+    shutil.rmtree(MADE, ignore_errors=True)
+    MADE.mkdir()
+    venv.create(MADE / "venv", with_pip=True)
+    lock = FOLDER / "requirements.lock"
+    run(PYTHON, "-m", "pip", "install", "--quiet", "--require-hashes", "--no-deps", "-r", lock)
+
+
+def written() -> tuple[Path, Path]:
+    """The description, and a request for each metric."""
+    described, asked = MADE / "openapi.json", MADE / "requests.json"
+    described.write_text(json.dumps(create_app(Settings()).openapi()), "utf-8")
+    bodies = {name: next(iter(one.examples.values())) for name, one in metrics().items()}
+    asked.write_text(json.dumps(bodies), "utf-8")
+    return described, asked
+
+
+def lint(description: Path) -> None:
+    """No error; and a warning fails as well, since none is ignored."""
+    run("npx", "redocly", "lint", description, "--max-problems", 1000)
+    run("npx", "spectral", "lint", description, "--fail-severity", "warn")
+
+
+def generate(description: Path) -> None:
+    out = MADE / "python"
+    command = ("generate", "--path", description, "--output-path", out, "--fail-on-warning")
+    ruff = {"PATH": f"{PYTHON.parent}:{os.environ['PATH']}"}  # it formats what it has made
+    words = [str(word) for word in (PYTHON.parent / "openapi-python-client", *command)]
+    subprocess.run(words, env={**os.environ, **ruff}, check=True)
+    made = [file for file in PACKAGE.glob("api/*/*.py") if file.name != "__init__.py"]
+    wanted = len(list(operations(json.loads(description.read_text("utf-8")))))
+    if len(made) != wanted:
+        raise RuntimeError(f"{len(made)} of {wanted} operations were generated")
+    say(f"openapi-python-client: all {wanted} operations")
+    run("npx", "openapi-typescript", description, "-o", MADE / "schema.d.ts",
+        "--default-non-nullable", "false")  # fmt: skip
+    run("npx", "openapi-ts", "-i", description, "-o", MADE / "hey")
+
+
+def check_types() -> None:
+    strict = (sys.executable, "-m", "mypy", "--strict", "--config-file=", "--no-incremental")
+    run(*strict, "--python-executable", PYTHON, "touchstone_client", "../../score.py",
+        folder=PACKAGE.parent)  # fmt: skip
+    run("npx", "tsc", "--project", "tsconfig.json")
+
+
+def run_clients(url: str, bodies: Path) -> None:
+    address = url.rstrip("/")
+    run(PYTHON, FOLDER / "score.py", address, bodies, folder=PACKAGE.parent)
+    for script in ("fetch", "hey"):
+        run("node", f"made/js/{script}.js", address, bodies)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,52 @@
+// @hey-api/openapi-ts: every metric, told apart by `metric`; a report; a refusal.
+import { readFileSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
+import { client } from "./made/hey/client.gen.js";
+import * as api from "./made/hey/index.js";
+
+const [url, examples] = process.argv.slice(2) as [string, string];
+const bodies = JSON.parse(readFileSync(examples, "utf8"));
+const headers = { prefer: "wait=30" };
+client.setConfig({ baseUrl: url });
+
+function demand(holds: unknown, what: string): asserts holds {
+  if (!holds) throw new Error(what);
+}
+
+async function ended(job: api.Job | undefined): Promise<api.Job> {
+  demand(job, "no job came");
+  let found: api.Job = job;
+  while (found.status === "queued" || found.status === "running") {
+    await sleep(500);
+    const { data } = await api.getJob({ path: { job_id: found.id } });
+    demand(data, "the job is not there");
+    found = data;
+  }
+  return found;
+}
+
+const scored: api.Job[] = [
+  await ended((await api.scoreCot2El({ headers, body: bodies.cot2el })).data),
+  await ended((await api.scoreFtc({ headers, body: bodies.ftc })).data),
+  await ended((await api.scoreHaf({ headers, body: bodies.haf })).data),
+  await ended((await api.scoreHatexscore({ headers, body: bodies.hatexscore })).data),
+  await ended((await api.scoreHlv({ headers, body: bodies.hlv })).data),
+  await ended((await api.scoreIce({ headers, body: bodies.ice })).data),
+];
+for (const job of scored) {
+  demand(job.result && "verdict" in job.result, `${job.id} has no verdict`);
+  console.log(`hey ${job.metric}: ${job.result.verdict}, ${job.result.reason}`);
+  if (job.metric === "ice") {
+    const rate: number | null | undefined = job.result?.components.tests[0]?.win_rate;
+    console.log(`hey ice: win rate ${rate}`);
+  }
+}
+
+const asked = { jobs: [scored[5]!.id], resamples: 100 };
+const report = await ended((await api.reportIce({ headers, body: asked })).data);
+demand(report.metric === "ice-report" && report.result, report.status);
+console.log(`hey report: ${report.result.configurations.length} configurations`);
+
+const refused = await api.scoreIce({ body: { text: "" } });
+demand(refused.error?.status === 422, "it was not refused");
+console.log(`hey refused: ${refused.error.error.message}`);

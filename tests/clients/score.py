@@ -1,0 +1,133 @@
+"""openapi-python-client: every metric, a batch, its report, and a refusal; types are checked."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+from touchstone_client import Client
+from touchstone_client.api.batches import create_batch, get_batch
+from touchstone_client.api.files import create_file
+from touchstone_client.api.jobs import get_job
+from touchstone_client.api.reports import get_batch_report, report_hatexscore
+from touchstone_client.api.scores import (
+    score_cot_2_el,
+    score_ftc,
+    score_haf,
+    score_hatexscore,
+    score_hlv,
+    score_ice,
+)
+from touchstone_client.models import (
+    Batch,
+    BatchReportRequest,
+    BatchRequest,
+    Cot2ElJob,
+    Cot2ElRequest,
+    CreateFileBody,
+    CreateFileBodyPurpose,
+    FtcJob,
+    FtcRequest,
+    HafJob,
+    HafRequest,
+    HatexscoreBatchReport,
+    HatexscoreJob,
+    HatexscoreReportJob,
+    HatexscoreRequest,
+    HlvJob,
+    HlvRequest,
+    IceJob,
+    IceRequest,
+    Problem,
+    StoredFile,
+)
+from touchstone_client.models.batch_request_endpoint import BatchRequestEndpoint
+from touchstone_client.types import File
+
+WAIT = "wait=30"
+
+
+def ended(client: Client, job: Any, kind: type[Any]) -> Any:
+    """The job at its end, of its metric's own type."""
+    while isinstance(job, kind) and job.status.value in ("queued", "running"):
+        time.sleep(0.5)
+        job = get_job.sync(job.id, client=client)
+    assert isinstance(job, kind), job
+    assert job.result is not None, job.error
+    return job
+
+
+def score(client: Client, bodies: dict[str, Any]) -> str:
+    """One post a metric; the id of HateXScore's job."""
+    cot = score_cot_2_el.sync(
+        client=client, prefer=WAIT, body=Cot2ElRequest.from_dict(bodies["cot2el"])
+    )
+    ftc = score_ftc.sync(client=client, prefer=WAIT, body=FtcRequest.from_dict(bodies["ftc"]))
+    haf = score_haf.sync(client=client, prefer=WAIT, body=HafRequest.from_dict(bodies["haf"]))
+    hate = score_hatexscore.sync(
+        client=client, prefer=WAIT, body=HatexscoreRequest.from_dict(bodies["hatexscore"])
+    )
+    hlv = score_hlv.sync(client=client, prefer=WAIT, body=HlvRequest.from_dict(bodies["hlv"]))
+    ice = score_ice.sync(client=client, prefer=WAIT, body=IceRequest.from_dict(bodies["ice"]))
+    for job, kind in (
+        (cot, Cot2ElJob), (ftc, FtcJob), (haf, HafJob), (hate, HatexscoreJob), (hlv, HlvJob),
+        (ice, IceJob),
+    ):  # fmt: skip
+        found = ended(client, job, kind)
+        print(f"python {found.metric}: {found.result.verdict.value}, {found.result.score}")
+    ice_job: IceJob = ended(client, ice, IceJob)
+    assert ice_job.result is not None
+    print(f"python ice: win rate {ice_job.result.components.tests[0].win_rate}")
+    assert isinstance(hate, HatexscoreJob)
+    return hate.id
+
+
+def report(client: Client, job_id: str) -> None:
+    """A report on one job, typed."""
+    asked = BatchReportRequest(jobs=[job_id], resamples=100)
+    job = report_hatexscore.sync(client=client, prefer=WAIT, body=asked)
+    found: HatexscoreReportJob = ended(client, job, HatexscoreReportJob)
+    assert found.result is not None
+    print(f"python report: {found.result.scored} of {found.result.score.of}")
+
+
+def run_batch(client: Client, body: Any) -> None:
+    """A file, its batch, its report."""
+    line = {"custom_id": "a", "method": "POST", "url": "/v1/scores/hatexscore", "body": body}
+    payload = BytesIO(f"{json.dumps(line)}\n".encode())
+    upload = CreateFileBody(
+        purpose=CreateFileBodyPurpose.BATCH, file=File(payload=payload, file_name="posts.jsonl")
+    )
+    file = create_file.sync(client=client, body=upload)
+    assert isinstance(file, StoredFile), file
+    asked = BatchRequest(
+        input_file_id=file.id, endpoint=BatchRequestEndpoint("/v1/scores/hatexscore")
+    )
+    batch = create_batch.sync(client=client, body=asked)
+    while isinstance(batch, Batch) and batch.completed_at is None and batch.failed_at is None:
+        time.sleep(0.5)
+        batch = get_batch.sync(batch.id, client=client)
+    assert isinstance(batch, Batch), batch
+    summed = get_batch_report.sync(batch.id, client=client, prefer=WAIT)
+    assert isinstance(summed, HatexscoreBatchReport), summed
+    print(f"python batch: {batch.request_counts.completed} lines, {summed.score.value}")
+
+
+def main(url: str, examples: str) -> None:
+    bodies = json.loads(Path(examples).read_text("utf-8"))
+    client = Client(base_url=url, timeout=120)  # type: ignore[arg-type]
+    job_id = score(client, bodies)
+    report(client, job_id)
+    run_batch(client, bodies["hatexscore"])
+    refused = score_ice.sync(client=client, body=IceRequest(text=""))
+    assert isinstance(refused, Problem), refused
+    assert refused.status == 422, refused
+    print(f"python refused: {refused.error.message}")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,51 @@
+"""Each target's locks install into an empty environment, by hash, and its processes start there."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+import pytest
+
+from tests.deployment.manifests import ROOT
+
+pytestmark = [pytest.mark.nightly, pytest.mark.timeout(3_600)]
+
+MODEL_CODE = ("torch", "transformers", "sentence_transformers")
+TARGETS = {  # as the Dockerfile installs them; entries; megabytes of packages at most
+    "gateway": (
+        ("gateway",),
+        ("services.gateway.app", "services.scheduler.__main__", "shared.ledger.migrate"),
+        350,
+    ),
+    "metrics": (("metrics",), ("services.worker", "services.hatexscore.metric"), 1_200),
+    "models": (
+        ("models", "torch"),
+        ("services.worker", "services.inference.service", "services.similarity.service"),
+        None,  # torch's build is the machine's
+    ),
+}
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_target_installs_by_hash_and_starts(target: str, tmp_path: Path) -> None:
+    locks, entries, most = TARGETS[target]
+    venv.create(tmp_path / "venv", with_pip=True)
+    python = tmp_path / "venv" / "bin" / "python"
+    subprocess.run(["sh", "install.sh", str(python), *locks], cwd=ROOT, check=True)
+    for entry in entries:
+        said = subprocess.run(
+            [str(python), "-c", f"import {entry}, sys; print(*sys.modules)"],
+            cwd=ROOT,
+            check=True,
+            capture_output=True,
+            text=True,
+        )
+        assert target == "models" or not set(MODEL_CODE) & set(said.stdout.split())
+    installed = tmp_path / "venv" / "lib" / f"python3.{sys.version_info.minor}" / "site-packages"
+    there = {path.name for path in installed.iterdir()}
+    assert (target == "models") == bool(set(MODEL_CODE) & there)
+    size = sum(path.stat().st_size for path in installed.rglob("*") if path.is_file())
+    assert most is None or size <= most * 1e6, f"{size / 1e6:.0f} MB"

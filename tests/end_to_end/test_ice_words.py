@@ -1,0 +1,157 @@
+"""ICE over a classification server, through the whole service: words, and refusals at posting."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+import numpy as np
+import pytest
+
+from tests.end_to_end.service import serving
+from tests.patience import SECONDS
+from tests.shared.openai.computing import ClassifierDouble, Floats
+from tests.shared.openai.stub import listening
+
+pytestmark = [pytest.mark.end_to_end, pytest.mark.timeout(600)]
+
+TEXT = "Those immigrants are ruining our lovely town"
+WEIGHTS = {"immigrants": 1.5, "ruining": 2.0, "lovely": -1.0, "[MASK]": 0.1}
+ENTRY = """
+schema = 2
+[[models]]
+name = "served"
+kind = "classifier"
+source = "classify:{url}"
+served_name = "m"
+outputs = ["no", "perhaps", "yes"]
+labels = {{ hateful = ["yes", "perhaps"], non-hateful = ["no"] }}
+languages = ["en"]
+"""
+
+
+def logits(texts: Sequence[str]) -> Floats:
+    """(N, 3): a sum over the words of a text."""
+    sums = [sum(WEIGHTS.get(word, 0.0) for word in text.split()) - 1 for text in texts]
+    return np.array([[0.0, one / 2, one] for one in sums])
+
+
+def hateful(text: str) -> float:
+    [row] = np.exp(logits([text]))
+    return float(row[1:].sum() / row.sum())
+
+
+@dataclass(frozen=True)
+class Place:
+    """The service, and the server that it asks."""
+
+    client: httpx.Client
+    double: ClassifierDouble
+
+    def score(self, **fields: Any) -> httpx.Response:
+        body = {"text": TEXT, "model": "served", "target": "hateful", **fields}
+        return self.client.post("/v1/scores/ice", json=body, headers={"Prefer": "wait=30"})
+
+    def result(self, **fields: Any) -> dict[str, Any]:
+        answer = self.score(**fields)
+        while answer.json().get("status") in ("queued", "running"):
+            answer = self.client.get(f"/v1/jobs/{answer.json()['id']}")
+        job: dict[str, Any] = answer.json()
+        assert job["status"] == "succeeded", job
+        found: dict[str, Any] = job["result"]
+        return found
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+    folder = tmp_path_factory.mktemp("words")
+    double = ClassifierDouble("vllm", logits, ("no", "perhaps", "yes"))
+    with listening(double) as url:
+        file = folder / "models.toml"
+        file.write_text(ENTRY.format(url=url.removesuffix("/v1")), "utf-8")
+        told = {"TOUCHSTONE_SERVER_ROWS": "300"}
+        options = ("--models", str(file), "--rooms", "ice", "inference")
+        with (
+            serving(folder / "var", *options, **told) as service,
+            httpx.Client(base_url=service.url, timeout=SECONDS) as client,
+        ):
+            yield Place(client, double)
+
+
+def test_a_quotation_is_tested_in_words(place: Place) -> None:
+    result = place.result(rationale=["ruining our"], operators=["delete", "mask"])
+    words = TEXT.split()
+    assert (result["rows"], result["eligible_tokens"]) == ("words", 7)
+    [span] = result["evidence"]
+    assert span["text"] == "ruining our"
+    deleted, masked = result["components"]["tests"]
+    others = [" ".join(words[n : n + 2]) for n in range(6) if n != 3]
+    null = np.array([hateful(one) for one in others])
+    assert deleted["scores"]["full"] == pytest.approx(hateful(TEXT), abs=1e-6)
+    assert deleted["scores"]["rationale"] == pytest.approx(hateful("ruining our"), abs=1e-6)
+    assert deleted["null"]["mean"] == pytest.approx(null.mean(), abs=1e-6)
+    ties = np.isclose(null, hateful("ruining our"))  # "are ruining", too
+    beaten = (null < hateful("ruining our")) & ~ties
+    assert deleted["win_rate"] == pytest.approx(beaten.mean() + ties.mean() / 2)
+    kept = " ".join(w if n in (3, 4) else "[MASK]" for n, w in enumerate(words))
+    assert masked["scores"]["rationale"] == pytest.approx(hateful(kept), abs=1e-6)
+    assert result["provenance"]["parameters"]["rows"] == "words"
+    assert result["provenance"]["parameters"]["mask_text"] == "[MASK]"
+
+
+def test_lime_is_computed_over_words(place: Place) -> None:
+    method = {"name": "lime", "samples": 100}
+    result = place.result(attribution=method, k=0.25, token_values=True, draws=20)
+    [values] = result["token_values"]
+    strongest = int(np.argmax(values["values"]))
+    token = result["tokens"][strongest]
+    assert TEXT[token["start"] : token["end"]] == "ruining"
+    assert result["score"] is not None
+
+
+@pytest.mark.parametrize(
+    ("fields", "problem"),
+    [
+        ({"rationale": ["ruining"], "rows": "tokens"}, "model-cannot"),
+        ({"attribution": "gradient"}, "model-cannot"),
+        ({"rationale": ["ruining"], "variant": "reference"}, "model-cannot"),
+        ({"attribution": "lime"}, "too-many-rows"),  # 500 samples
+        ({"rationale": ["building"]}, "invalid-request"),
+    ],
+)
+def test_what_cannot_be_is_refused_when_it_is_posted(
+    place: Place, fields: dict[str, Any], problem: str
+) -> None:
+    asked = len(place.double.asked)
+    answer = place.score(**fields)
+    assert answer.status_code == 422
+    assert answer.json()["type"].endswith(f"/{problem}")
+    assert len(place.double.asked) == asked
+
+
+def test_its_page_speaks_of_words(place: Place) -> None:
+    answer = place.score(rationale=["ruining our"], token_values=True)
+    page = place.client.get(f"/jobs/{answer.json()['id']}")
+    assert page.status_code == 200
+    assert "Words that a rationale may hold" in page.text
+    assert "of 7 words" in page.text
+
+
+def test_rows_of_words_are_an_operation_of_their_own(place: Place) -> None:
+    ask = {
+        "operation": "judge_words",
+        "asked": [
+            {
+                "example": {"text": "ruining it"},
+                "words": [{"start": 0, "end": 7}, {"start": 8, "end": 10}],
+                "rows": [{"kept": [0]}, {"masked": [1]}],
+            }
+        ],
+    }
+    body = {"model": "served", "ask": ask}
+    answer = place.client.post("/v1/inference", json=body, headers={"Prefer": "wait=30"}).json()
+    rows = answer["result"]["answer"][0]["probabilities"]
+    assert rows[0][0] == pytest.approx(hateful("ruining"), abs=1e-6)
+    assert rows[1][0] == pytest.approx(hateful("ruining [MASK]"), abs=1e-6)

@@ -1,0 +1,254 @@
+"""`make examples`: one request and one answer of every operation, recorded from a running service.
+
+Ids, times and secrets are replaced by ones that stay the same, pictures by empty ones, so that a
+file changes only where an answer does. Texts are the examples of the contracts. With `--openapi`
+only `docs/openapi.json` is written anew, from the examples that there are.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from services.gateway.app import create_app
+from services.gateway.openapi import operations
+from services.gateway.openapi_examples import FOLDER, example_of
+from services.registry import contracts, metrics
+from shared.service_contract import MetricContract
+from shared.settings import Settings
+from tests.answers import CheckedClient
+from tests.end_to_end.service import ROOT, serving
+from tests.gateway.breaking import taken_away, unnamed
+from tests.patience import SECONDS, eventually
+from tests.receivers import Receiver, receiving
+
+STORED = ROOT / "docs" / "openapi.json"
+FINAL = {"completed", "failed", "expired", "cancelled"}
+IDS = re.compile(r"\b(job|batch|file|we|msg|req)_[0-9a-f]{32}\b")
+SECRET = re.compile(r"whsec_[A-Za-z0-9+/=]+")
+EXAMPLE_SECRET = "whsec_dGhlIHNlY3JldCBvZiBhbiBleGFtcGxl"
+MOMENT = 1_790_000_000  # unix seconds
+LENGTHS = {"queued_seconds": 0.012, "run_seconds": 0.214, "milliseconds": 21}
+PICTURES = {"svg": '<svg xmlns="http://www.w3.org/2000/svg"/>', "png_base64": "iVBORw0KGgo="}
+MOMENTS = frozenset({"created", "since", "at"})
+MOST_MODELS = 2
+WAIT = {"Prefer": "wait=30"}
+Json = dict[str, Any]
+
+
+class Recorder:
+    """A client that keeps the first good answer of each operation."""
+
+    def __init__(self, client: httpx.Client) -> None:
+        self.client = client
+        description = client.get("/openapi.json").json()
+        self.found: dict[str, Json] = {}
+        self.operations = {
+            operation["operationId"]: (method, path)
+            for path, methods in description["paths"].items()
+            for method, operation in methods.items()
+        }
+        self._ids: dict[str, str] = {}
+
+    def ask(self, operation: str, *places: str, body: Any = None, **more: Any) -> httpx.Response:
+        """Call it and record it. places: for the path's parameters, in order."""
+        method, path = self.operations[operation]
+        for place in places:
+            path = re.sub(r"\{[a-z_]+\}", place, path, count=1)
+        answer = self.client.request(method, path, json=body, **more)
+        if answer.is_error:
+            raise RuntimeError(f"{operation}: {answer.status_code} {answer.text}")
+        kind = answer.headers.get("content-type", "").partition(";")[0]
+        is_json = kind == "application/json"
+        is_long = kind in ("text/html", "image/png")
+        self.found.setdefault(operation, {
+            "request": self.stable(body),
+            "status": str(answer.status_code),
+            "type": kind,
+            "answer": self.stable(answer.json()) if is_json else
+            None if is_long else self.stable(answer.text),
+        })  # fmt: skip
+        return answer
+
+    def stable(self, node: Any, name: str = "") -> Any:
+        """The same without what differs from run to run."""
+        if isinstance(node, dict):
+            return {key: self.stable(value, key) for key, value in node.items()}
+        if isinstance(node, list):
+            return [self.stable(value, name) for value in node]
+        if isinstance(node, str):
+            return PICTURES.get(name) or self._words(node)
+        if name in LENGTHS and node is not None:
+            return LENGTHS[name]
+        is_moment = name in MOMENTS or name.endswith(("_at", "_until"))
+        return MOMENT if is_moment and isinstance(node, int) else node
+
+    def _words(self, text: str) -> str:
+        """Ids are numbered in the order in which they come up."""
+
+        def number(found: re.Match[str]) -> str:
+            made = f"{found[1]}_{len(self._ids) + 1:032x}"
+            return self._ids.setdefault(found[0], made)
+
+        said = SECRET.sub(EXAMPLE_SECRET, IDS.sub(number, text))
+        said = re.sub(r"http://127\.0\.0\.1:\d+", "https://example.com", said)
+        said = re.sub(r'"(at|\w+_at)":\d{10}', rf'"\1":{MOMENT}', said)
+        return re.sub(r"\d{4}-\d\d-\d\dT[\d:.]+Z", "2026-09-21T14:13:20.000Z", said)
+
+
+def first(contract: Any) -> Json:
+    body: Json = next(iter(contract.examples.values()))
+    return body
+
+
+def record_jobs(recorder: Recorder) -> str:
+    """Scores, reports and questions to models; the id of an ended job."""
+    for name, contract in contracts().items():
+        if not isinstance(contract, MetricContract):
+            recorder.ask(f"ask_{name}", body=first(contract), headers=WAIT)
+            continue
+        recorder.ask(f"score_{name}", body=first(contract), headers=WAIT)
+        several = {"requests": [first(contract), first(contract)]}
+        made = recorder.ask(f"create_{name}_jobs", body=several, headers=WAIT).json()["data"]
+        asked = {"jobs": [job["id"] for job in made], "resamples": 100}
+        recorder.ask(f"report_{name}", body=asked, headers=WAIT)
+    job_id: str = made[0]["id"]
+    recorder.ask("get_job", job_id)
+    recorder.ask("get_jobs", body={"ids": [job_id]}, headers=WAIT)
+    recorder.ask("list_jobs", params={"limit": 1})
+    recorder.ask("get_job_events", job_id)
+    return job_id
+
+
+def record_cancelled(recorder: Recorder) -> None:
+    """The last of so many jobs is still open when it is cancelled."""
+    crowd = {"requests": [first(metrics()["hatexscore"])] * 300}
+    path = f"{metrics()['hatexscore'].path}:batchCreate"
+    jobs = recorder.client.post(path, json=crowd).json()["data"]
+    recorder.ask("cancel_job", jobs[-1]["id"])
+
+
+def record_batches(recorder: Recorder) -> None:
+    contract = metrics()["hatexscore"]
+    lines = [
+        {"custom_id": f"post-{number}", "method": "POST", "url": contract.path, "body": body}
+        for number, body in enumerate(contract.examples.values())
+    ]
+    content = "".join(f"{json.dumps(line)}\n" for line in lines)
+    upload = {"data": {"purpose": "batch"}, "files": {"file": ("posts.jsonl", content)}}
+    file_id = recorder.ask("create_file", **upload).json()["id"]
+    recorder.ask("get_file", file_id)
+    recorder.ask("get_file_content", file_id)
+    recorder.ask("list_files", params={"limit": 1})
+    asked = {"input_file_id": file_id, "endpoint": contract.path, "completion_window": "24h",
+             "metadata": {"model": "v7"}}  # fmt: skip
+    batch_id = recorder.ask("create_batch", body=asked).json()["id"]
+
+    def has_ended() -> bool:
+        return recorder.client.get(f"/v1/batches/{batch_id}").json()["status"] in FINAL
+
+    eventually(has_ended)
+    recorder.ask("get_batch", batch_id)
+    recorder.ask("list_batches", params={"limit": 1})
+    recorder.ask("get_batch_events", batch_id)
+    recorder.ask("get_batch_report", batch_id, headers=WAIT)
+    recorder.ask("get_batch_report_html", batch_id, headers=WAIT)
+    recorder.ask("get_batch_items", batch_id)
+    again = recorder.client.post("/v1/batches", json=asked).json()["id"]
+    recorder.ask("cancel_batch", again)
+    other = recorder.client.post("/v1/files", **upload).json()["id"]  # type: ignore[arg-type]
+    recorder.ask("delete_file", other)
+
+
+def record_webhooks(recorder: Recorder) -> None:
+    with receiving(Receiver()) as receiver:
+        asked = {"url": receiver.url, "events": ["job.succeeded"], "description": "on-call"}
+        endpoint = recorder.ask("create_webhook_endpoint", body=asked).json()["id"]
+        recorder.ask("get_webhook_endpoint", endpoint)
+        recorder.ask("list_webhook_endpoints")
+        recorder.ask("change_webhook_endpoint", endpoint, body={"description": "on-call team"})
+        recorder.ask("rotate_webhook_secret", endpoint, body={"overlap_seconds": 3600})
+        recorder.ask("test_webhook_endpoint", endpoint)
+        contract = metrics()["hatexscore"]
+        recorder.client.post(contract.path, json=first(contract), headers=WAIT)
+        path = f"/v1/webhook-endpoints/{endpoint}/deliveries"
+
+        def arrived() -> list[Json]:
+            found = recorder.client.get(path).json()["data"]
+            return [one for one in found if one["status"] == "succeeded"]
+
+        delivery = eventually(arrived)[0]["id"]
+        recorder.ask("list_webhook_deliveries", endpoint, params={"limit": 1})
+        recorder.ask("replay_webhook_delivery", endpoint, delivery)
+        recorder.ask("replay_failed_webhook_deliveries", endpoint)
+        recorder.ask("delete_webhook_endpoint", endpoint)
+
+
+def record_models(recorder: Recorder) -> None:
+    recorder.ask("get_health")
+    recorder.ask("get_readiness")
+    recorder.ask("get_model", "embedded-hate")
+    recorder.ask("list_models")
+    listed = recorder.found["list_models"]["answer"]
+    listed["data"] = listed["data"][:MOST_MODELS]
+
+
+@contextmanager
+def service() -> Iterator[httpx.Client]:
+    """A client of a whole embedded service that sends webhooks to this machine."""
+    with tempfile.TemporaryDirectory() as folder:
+        chosen = {"TOUCHSTONE_WEBHOOK_ALLOW": "127.0.0.1/32"}
+        with (
+            serving(Path(folder, "var"), **chosen) as running,
+            CheckedClient(base_url=running.url, timeout=SECONDS) as client,
+        ):
+            yield client
+
+
+def record() -> None:
+    """Write every example anew."""
+    with service() as client:
+        recorder = Recorder(client)
+        record_jobs(recorder)
+        record_models(recorder)
+        record_cancelled(recorder)
+        record_batches(recorder)
+        record_webhooks(recorder)
+    missing = sorted(recorder.operations.keys() - recorder.found.keys())
+    if missing:
+        raise RuntimeError(f"no example was recorded for {', '.join(missing)}")
+    FOLDER.mkdir(exist_ok=True)
+    for old in FOLDER.glob("*.json"):
+        old.unlink()
+    for name, found in recorder.found.items():
+        text = json.dumps(found, ensure_ascii=False, indent=1)
+        FOLDER.joinpath(f"{name}.json").write_text(f"{text}\n", "utf-8")
+    example_of.cache_clear()
+
+
+def store() -> None:
+    """Write `docs/openapi.json` anew, unless that breaks clients and the changelog hides it."""
+    description = create_app(Settings()).openapi()
+    named = [operation["operationId"] for _, operation in operations(description)]
+    if STORED.exists():
+        lost = taken_away(json.loads(STORED.read_text("utf-8")), description)
+        hidden = unnamed(lost, (ROOT / "CHANGELOG.md").read_text("utf-8"))
+        if hidden:
+            sys.exit(f"this breaks clients; name it in CHANGELOG.md first: {', '.join(hidden)}")
+    text = json.dumps(description, ensure_ascii=False, indent=1)
+    STORED.write_text(f"{text}\n", "utf-8")
+    sys.stdout.write(f"{STORED.relative_to(ROOT)}: {len(named)} operations\n")
+
+
+if __name__ == "__main__":
+    if "--openapi" not in sys.argv[1:]:
+        record()
+    store()

@@ -1,0 +1,43 @@
+"""The examples of the description are what the metrics say today."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import pytest
+
+from services.bindings import local
+from services.gateway.openapi_examples import example_of
+from services.registry import metrics, service
+from shared.metric import Metric
+from shared.models import ports
+from shared.models.catalogue import load_catalogue
+from tests.end_to_end.service import ROOT
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _models() -> Iterator[None]:
+    ports.bind(local(load_catalogue(ROOT / "models.toml")))
+    yield
+    ports.bind(None)
+
+
+@pytest.mark.parametrize("name", sorted(metrics()))
+def test_a_score_is_what_its_example_says(name: str) -> None:
+    """And its parts; `make examples` writes them anew where a metric has changed."""
+    example = example_of(f"score_{name}")
+    assert example is not None
+    metric = service(name)
+    assert isinstance(metric, Metric)
+    request = metric.contract.request.model_validate_json(json.dumps(example["request"]))
+    report = metric.score(request).model_dump(mode="json")
+    stored = example["answer"]["result"]
+    assert report.keys() == stored.keys()
+    assert report["verdict"] == stored["verdict"]
+    assert report["score"] == pytest.approx(stored["score"], abs=1e-6)
+    assert _numbers(report["components"]) == pytest.approx(_numbers(stored["components"]), abs=1e-6)
+
+
+def _numbers(parts: dict[str, object]) -> dict[str, float]:
+    return {name: value for name, value in parts.items() if isinstance(value, int | float)}

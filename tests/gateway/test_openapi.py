@@ -1,0 +1,228 @@
+"""The description that generators read: its names, its types, and what must not change."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import jsonschema_rs
+import pytest
+from fastapi import FastAPI
+from pydantic import BaseModel
+
+from services.gateway import event_views, openapi_schemas
+from services.gateway.app import create_app
+from services.gateway.openapi import METHODS, described, operations
+from services.gateway.openapi_examples import FOLDER, example_of
+from services.gateway.openapi_schemas import REFERENCE, public, references
+from services.haf.contract import HafOpenMessage
+from services.registry import every_contract, metrics
+from shared.ledger.webhooks import body_of
+from shared.settings import Settings
+
+ROOT = Path(__file__).parents[2]
+OPERATIONS = Path(__file__).with_name("operations.txt")
+STORED = ROOT / "docs" / "openapi.json"
+TOLD = {"type", "anyOf", "oneOf", "$ref", "const", "enum", "allOf", "pattern"}
+Json = dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def app() -> FastAPI:
+    return create_app(Settings())
+
+
+@pytest.fixture(scope="module")
+def description(app: FastAPI) -> Json:
+    return described(app)
+
+
+def schemas_within(node: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Json]]:
+    """Every schema of a component, with its path."""
+    if isinstance(node, list):
+        for number, one in enumerate(node):
+            yield from schemas_within(one, (*path, str(number)))
+    elif isinstance(node, dict):
+        yield path, node
+        for name, value in node.items():
+            if name == "properties":
+                for field, one in value.items():
+                    yield from schemas_within(one, (*path, field))
+            elif name not in {*openapi_schemas.VALUES, "discriminator"}:
+                yield from schemas_within(value, (*path, name))
+
+
+def test_what_is_stored_is_what_is_served(client: httpx.Client, description: Json) -> None:
+    served = client.get("/openapi.json").json()
+    assert served == description
+    assert json.loads(STORED.read_text("utf-8")) == served, "run `make openapi`"
+
+
+def test_operations_are_stable(description: Json) -> None:
+    """One that is taken away or renamed breaks every client; a new one is added to the file."""
+    named = sorted(operation["operationId"] for _, operation in operations(description))
+    assert named == OPERATIONS.read_text("utf-8").split()
+    assert len(set(named)) == len(named)
+    assert all(re.fullmatch(r"[a-z]+(_[a-z0-9]+)+", name) for name in named)
+
+
+def test_an_operation_says_what_it_does_needs_and_refuses(description: Json) -> None:
+    tags = {tag["name"] for tag in description["tags"]}
+    assert description["security"] == [{"key": []}]
+    for path, operation in operations(description):
+        assert set(operation["tags"]) <= tags
+        assert 0 < len(operation["summary"]) <= 60, operation["summary"]
+        assert operation["description"]
+        assert any(status.startswith("4") for status in operation["responses"])
+        if path.startswith("/v1"):
+            assert operation["x-scopes"], path
+            assert "security" not in operation
+            assert {"401", "429", "503"} <= set(operation["responses"]), path
+        else:
+            assert operation["security"] == []
+        for status, response in operation["responses"].items():
+            assert "x-request-id" in response["headers"]
+            if status >= "400":
+                schema = response["content"]["application/problem+json"]["schema"]
+                assert schema == {"$ref": f"{REFERENCE}Problem"}, (path, status)
+
+
+def test_names_are_public_and_titles_stand_at_components_alone(description: Json) -> None:
+    for name, component in description["components"]["schemas"].items():
+        assert re.fullmatch(r"[A-Z][A-Za-z0-9]*", name), name
+        assert component["title"] == name
+        inner = [path for path, one in schemas_within(component) if path and "title" in one]
+        assert inner == [], name
+
+
+def test_every_reference_resolves_and_every_component_is_used(description: Json) -> None:
+    assert set(references(description)) == set(description["components"]["schemas"])
+
+
+def test_requests_are_closed_and_answers_are_open(description: Json) -> None:
+    schemas = description["components"]["schemas"]
+    asked = reached(schemas, (one.get("requestBody", {}) for _, one in operations(description)))
+    answered = reached(schemas, (one["responses"] for _, one in operations(description)))
+    assert asked & answered == set()
+    as_servers_send_them = {message.__name__ for message in subclasses(HafOpenMessage)}
+    for name in asked - as_servers_send_them:
+        for path, one in schemas_within(schemas[name]):
+            assert one.get("additionalProperties") is False or "properties" not in one, (name, path)
+    for name in answered:
+        for path, one in schemas_within(schemas[name]):
+            assert one.get("additionalProperties") is not False, (name, path)
+
+
+def reached(schemas: Json, nodes: Iterator[Any]) -> set[str]:
+    """The components that are described there, and those within them."""
+    found: set[str] = set()
+    waiting = [name for node in nodes for name in references(node)]
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found.add(name)
+            waiting += references(schemas[name])
+    return found
+
+
+def test_nothing_is_of_any_type(description: Json) -> None:
+    """But for the parameters in force, which differ from metric to metric."""
+    for name, component in description["components"]["schemas"].items():
+        for path, one in schemas_within(component):
+            if path[-1:] in {(), ("propertyNames",)} or (name, *path) == (
+                "Provenance",
+                "parameters",
+            ):
+                continue
+            assert TOLD & set(one), (name, path)
+            if one.get("type") == "object":
+                assert {"properties", "additionalProperties"} & set(one), (name, path)
+            if one.get("type") == "array":
+                assert "items" in one, (name, path)
+
+
+def test_a_job_is_told_by_its_metric(description: Json) -> None:
+    schemas = description["components"]["schemas"]
+    for union, kinds in (("Job", set(every_contract())), ("BatchReport", set(metrics()))):
+        told = schemas[union]["discriminator"]
+        assert told["propertyName"] == "metric"
+        assert set(told["mapping"]) == kinds
+        for metric, reference in told["mapping"].items():
+            arm = schemas[reference.removeprefix(REFERENCE)]
+            assert arm["properties"]["metric"]["const"] == metric
+            assert "metric" in arm["required"]
+    result = schemas["IceJob"]["properties"]["result"]["anyOf"]
+    assert result[0]["$ref"] == f"{REFERENCE}IceResult"
+    answer = description["paths"]["/v1/scores/ice"]["post"]["responses"]["202"]["content"]
+    assert answer["application/json"]["schema"]["$ref"] == f"{REFERENCE}IceJob"
+
+
+@pytest.mark.parametrize("metric", sorted(metrics()))
+def test_a_score_has_a_verdict_and_its_messages_the_metric_s_name(
+    description: Json, metric: str
+) -> None:
+    schemas = description["components"]["schemas"]
+    contract = metrics()[metric]
+    result = schemas[public(contract.report.__name__)]
+    assert {"verdict", "reason"} <= set(result["required"])
+    module = f"services.{metric}."
+    own = {
+        name
+        for message in subclasses(BaseModel)
+        if message.__module__.startswith(module) and (name := message.__name__) in schemas
+    }
+    assert own
+    assert {name for name in own if not name.startswith(metric.capitalize())} == set()
+
+
+def subclasses(of: type[BaseModel]) -> Iterator[type[BaseModel]]:
+    for one in of.__subclasses__():
+        yield one
+        yield from subclasses(one)
+
+
+def test_every_event_that_is_sent_is_described(description: Json) -> None:
+    assert set(description["webhooks"]) == set(event_views.WEBHOOKS)
+    data: Json = {
+        "job": {"id": "job_1", "object": "job", "metric": "ice", "status": "failed",
+                "batch_id": None, "score": None, "error_type": "about:blank"},
+        "batch": {"id": "batch_1", "object": "batch", "status": "completed",
+                  "request_counts": {"total": 1, "completed": 1, "failed": 0}},
+        "endpoint": {"id": "we_1", "object": "webhook_endpoint"},
+    }  # fmt: skip
+    for event in event_views.WEBHOOKS:
+        said = description["webhooks"][event]["post"]["requestBody"]["content"]["application/json"]
+        body = json.loads(body_of(event, data[event.partition(".")[0]]))  # type: ignore[arg-type]
+        whole = {**said["schema"], "components": description["components"]}
+        jsonschema_rs.validator_for(whole).validate(body)
+
+
+def test_a_request_that_leaves_out_what_tells_it_apart_is_refused(description: Json) -> None:
+    schemas = description["components"]["schemas"]
+    operation = schemas["InferenceRequest"]["properties"]["ask"]
+    for reference in operation["discriminator"]["mapping"].values():
+        assert "operation" in schemas[reference.removeprefix(REFERENCE)]["required"]
+
+
+def test_every_operation_has_an_example_that_validates(description: Json) -> None:
+    named = [operation["operationId"] for _, operation in operations(description)]
+    assert sorted(file.stem for file in FOLDER.glob("*.json")) == sorted(named)
+    whole = {"components": description["components"]}
+    for _, operation in operations(description):
+        found = example_of(operation["operationId"])
+        assert found is not None
+        body = operation.get("requestBody", {}).get("content", {}).get("application/json")
+        if body is not None:
+            jsonschema_rs.validator_for({**body["schema"], **whole}).validate(found["request"])
+        answer = operation["responses"][found["status"]].get("content", {}).get(found["type"])
+        if answer is not None and found["answer"] is not None and "schema" in answer:
+            jsonschema_rs.validator_for({**answer["schema"], **whole}).validate(found["answer"])
+
+
+def test_methods_are_those_of_the_description(description: Json) -> None:
+    for methods in description["paths"].values():
+        assert set(methods) <= set(METHODS)

@@ -1,0 +1,78 @@
+"""`requests_per_minute`: no minute holds more, whoever sends; without Redis a process's own."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import redis
+
+from shared.models import server_pace
+from shared.models.entry import ModelEntry
+from shared.models.server_connection import Connection
+from shared.models.server_pace import KEY, ServerPace
+from shared.settings import Settings
+from tests.shared.openai.stub import Stub, listening
+
+
+def entry(most: int | None, url: str = "http://127.0.0.1:1/v1") -> ModelEntry:
+    keys = {} if most is None else {"requests_per_minute": most}
+    return ModelEntry(name="m", kind="causal", source=f"openai:{url}", **keys)
+
+
+@pytest.fixture
+def broker(chosen: Settings) -> Iterator[redis.Redis]:
+    server_pace._redis.cache_clear()
+    made = redis.Redis.from_url(chosen.redis_url.get_secret_value())
+    made.delete(KEY + "m")
+    yield made
+    server_pace._redis.cache_clear()
+
+
+def move(broker: redis.Redis, microseconds: int) -> None:
+    """The oldest request was so much later."""
+    oldest: Any = broker.zrange(KEY + "m", 0, 0)
+    broker.zincrby(KEY + "m", microseconds, oldest[0])
+
+
+def test_two_workers_share_what_a_minute_allows(broker: redis.Redis) -> None:
+    first, second = ServerPace(entry(4)), ServerPace(entry(4))
+    assert [pace._too_early(4) for pace in (first, second, first, second)] == [0.0] * 4
+    assert 50 < first._too_early(4) <= 60
+    assert broker.zcard(KEY + "m") == 4  # who waits is not counted
+    move(broker, -60_000_000)
+    assert second._too_early(4) == 0
+    assert first._too_early(4) > 0
+
+
+def test_a_request_waits_for_its_turn_and_then_goes(broker: redis.Redis) -> None:
+    with listening(Stub("openai")) as url:
+        connection = Connection(entry(1, url))
+        connection.get("/models")
+        move(broker, -59_700_000)
+        started = time.monotonic()
+        connection.get("/models")
+    assert time.monotonic() - started > 0.1
+
+
+def test_without_redis_a_process_counts_for_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    def away(**_: object) -> float:
+        raise redis.ConnectionError("no Redis")
+
+    monkeypatch.setattr(server_pace, "_redis", lambda: (None, away))
+    pace, done = ServerPace(entry(3)), list[float]()
+    threads = [threading.Thread(target=lambda: done.append(pace._too_early(3))) for _ in range(5)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(done)[:3] == [0.0] * 3
+    assert all(50 < seconds <= 60 for seconds in sorted(done)[3:])
+
+
+def test_without_a_limit_nobody_waits_and_nobody_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server_pace, "_redis", lambda: pytest.fail("Redis was asked"))
+    ServerPace(entry(None)).wait()
