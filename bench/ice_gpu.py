@@ -21,9 +21,9 @@ from transformers import (
 )
 
 from services.ice.contract import IceRequest
+from services.ice.experiment import Experiment
 from services.ice.metric import SERVICE
 from services.ice.model_calls import run_experiments
-from services.ice.randomization_test import Experiment
 from services.inference.causal import LocalLanguageModel
 from services.weights.loader import LoadedModel
 from shared.contracts import ModelKind, ModelUse

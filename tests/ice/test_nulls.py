@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from services.ice.contract import IceRequest
+from services.ice.experiment import Experiment
 from services.ice.metric import SERVICE
 from services.ice.model_calls import run_experiments
-from services.ice.randomization_test import Experiment
 from services.ice.report import IceTest
 from services.inference.classifier import LocalClassifier
 from shared.statistics.placements import runs_of
