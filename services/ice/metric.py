@@ -23,6 +23,7 @@ from services.ice.explanations import TEXTS, TokenizedInput, tokens_under
 from services.ice.model_calls import model_languages, run_experiments, words_missing
 from services.ice.randomization_test import run_tests
 from services.ice.report import (
+    IceCausalReading,
     IceChance,
     IceComparison,
     IceComponents,
@@ -44,7 +45,7 @@ from shared.language import (
     requested_language,
 )
 from shared.metric import Collected, Metric
-from shared.models.calls import ece_perturbed
+from shared.models.calls import ece_perturbed, nearest_parts
 from shared.models.judgement import Unread
 from shared.models.labels import decided
 from shared.statistics import ranks
@@ -74,19 +75,14 @@ class Ice(Metric[IceRequest, IceCollected, IceResult, IceVariant]):
         labels, probabilities = tokenized.labels, tokenized.probabilities.tolist()
         tests = run_tests(experiment)
         score, compared = _score(experiment, tests), comparisons(experiment)
+        read = readings(experiment, tests)
         doubts = miscalibrated(experiment, collected.models[0])
         return IceResult(
             **self.envelope(
                 request, collected, (*doubts, *warnings(experiment, tests, compared, score))
             ),
             score=score,
-            components=IceComponents(
-                tests=tests,
-                areas=areas(tests, request.budgets),
-                comparisons=compared,
-                plausibility=plausibilities(experiment),
-                readings=readings(experiment, tests),
-            ),
+            components=_components(experiment, tests, compared, read),
             evidence=evidence(experiment),
             control=_chance(experiment, tests),
             target=labels[tokenized.target],
@@ -96,7 +92,8 @@ class Ice(Metric[IceRequest, IceCollected, IceResult, IceVariant]):
             eligible_tokens=len(tokenized.eligible),
             characters_read=tuple(map(tokenized.characters_read, TEXTS)),
             forward_rows=experiment.rows,
-            distance=_distance(experiment),
+            reading=read[0].reading if read else None,
+            distance=_distance(experiment, collected.models[0]),
             tokens=tokens(tokenized) if request.token_values else (),
             token_values=token_values(experiment) if request.token_values else (),
         )
@@ -163,6 +160,21 @@ def _score(experiment: Experiment, tests: Sequence[IceTest]) -> float | None:
     return float(np.mean(known)) if len(known) == len(rates) else None
 
 
+def _components(
+    experiment: Experiment,
+    tests: tuple[IceTest, ...],
+    compared: tuple[IceComparison, ...],
+    read: tuple[IceCausalReading, ...],
+) -> IceComponents:
+    return IceComponents(
+        tests=tests,
+        areas=areas(tests, experiment.tokenized.request.budgets),
+        comparisons=compared,
+        plausibility=plausibilities(experiment),
+        readings=read,
+    )
+
+
 def _of_score(tests: Sequence[IceTest]) -> list[IceTest]:
     """Those whose mean win rate is the score: of the first explanation at its first budget."""
     head = tests[0].explanation, tests[0].k, tests[0].aspect
@@ -191,10 +203,12 @@ def _sd_of_score(experiment: Experiment, draws: int) -> float:
     return kernel.score_sd(np.array(pools, dtype=np.float64))
 
 
-def _distance(experiment: Experiment) -> IceDistance | None:
+def _distance(experiment: Experiment, use: ModelUse) -> IceDistance | None:
     if not experiment.tokenized.variant.corrected:
         return None
-    return experiment.asked.distance(experiment.random_keys())
+    found = experiment.asked.distance(experiment.random_keys())
+    excesses = [one.excess for one in nearest_parts(use, _parts(experiment))]
+    return found.model_copy(update={"ece_perturbed": max(excesses, key=abs, default=None)})
 
 
 def warnings(
@@ -221,9 +235,16 @@ def miscalibrated(experiment: Experiment, use: ModelUse) -> Iterable[str]:
     tokenized = experiment.tokenized
     if not tokenized.variant.calibrated:
         return ()
-    shares = [len(trial.rationale) / len(tokenized.eligible) for trial in experiment.trials]
+    return ece_perturbed(use, _parts(experiment))
+
+
+def _parts(experiment: Experiment) -> list[tuple[str, float]]:
+    """(operator, share of the text that stays) of the rationales, and of what they leave."""
+    tokenized = experiment.tokenized
+    alone = [len(trial.rationale) / len(tokenized.eligible) for trial in experiment.trials]
+    rest = [1 - share for share in alone] if "necessity" in tokenized.request.aspects else []
     operators = dict.fromkeys(one.partition("_")[0] for one in tokenized.request.operators)
-    return ece_perturbed(use, [(operator, kept) for operator in operators for kept in shares])
+    return [(operator, kept) for operator in operators for kept in (*alone, *rest)]
 
 
 def _truncation(experiment: Experiment) -> Iterator[str]:

@@ -228,10 +228,12 @@ class IceDistance(Message):
         description="share of rows shorter or longer than 98 % of the texts that the model was "
         "trained on; null where the model's card does not say",
     )
-    ece_perturbed: Share | None = Field(
+    ece_perturbed: float | None = Field(
         default=None,
-        description="calibration error on such inputs, by the model's card; null where it does not "
-        "say",
+        ge=-1,
+        le=1,
+        description="the largest excess of calibration error on such inputs, by the model's card "
+        "(nearest operator and share that stays); null where it does not say",
     )
 
 
@@ -358,6 +360,11 @@ class IceResult(Report):
     )
     characters_read: tuple[int, int] = Field(description="of text and pair, by the model")
     forward_rows: int = Field(ge=0, description="rows that the model was called with")
+    reading: Reading | None = Field(
+        default=None,
+        description="of the first explanation at its first budget under the first operator; null "
+        "where one side was tested",
+    )
     distance: IceDistance | None = Field(
         default=None, description="null in results of before, and in the published variants"
     )

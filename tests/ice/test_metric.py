@@ -318,6 +318,7 @@ def test_a_model_that_errs_on_parts_is_doubted_at_the_shares_that_are_asked() ->
 
     assert len(doubts(k=(0.1, 0.3))) == 1
     assert "20% of the words left (delete)" in doubts()[0]
-    assert doubts(k=0.9) == []
+    assert doubts(k=0.9, aspects=["sufficiency"]) == []
+    assert len(doubts(k=0.9)) == 1  # what the rationale leaves is a tenth
     assert doubts(operators=("infill",), infill_pool=POOL) == []
     assert doubts(variant="reference") == []

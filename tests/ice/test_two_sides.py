@@ -68,6 +68,11 @@ def test_planted_causes_are_read_as_what_they_are(
     assert found.reading == reading
 
 
+def test_the_report_itself_says_the_first_reading() -> None:
+    report = scored("or", [CAUSE])
+    assert report.reading == report.components.readings[0].reading == "redundant"
+
+
 def test_half_of_an_and_is_needed_and_not_enough() -> None:
     found, sufficiency, necessity = read(scored("and", [CAUSE]))
     assert (sufficiency.win_rate, sufficiency.tie_rate) == (0.5, 1.0)
