@@ -143,7 +143,8 @@ def _mood(sentence: str, own: str, prior: str, after: str) -> Mood:
     if conditional or (would and not cues.NONE_OF_IT.search(own)):
         return "hypothetical"
     opening = prior[-NEAR:] if prior.rstrip().endswith(",") else ""
-    ahead = prior[-NEAR:] if prior.rstrip().endswith(":") else ""  # "either way: hateful or not"
+    # What stands before a colon hedges a bare label behind it, as in "either way: hateful".
+    ahead = prior[-NEAR:] if prior.rstrip().endswith(":") and not own.strip() else ""
     if cues.DEPENDS.search(segment + opening) or _hedged(own) or cues.HEDGE.search(ahead):
         return "hedged"
     if cues.FIRST_SIGHT.search(own + after[:OPENING]) or cues.FIRST_SIGHT.search(opening):

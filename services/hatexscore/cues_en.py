@@ -131,7 +131,7 @@ SAY = (
     r"|es|ed|ing)"
     r"|ask(?:s|ed|ing)?|wonder(?:s|ed|ing)?|t(?:ell|ells|old|elling)|repl(?:y|ies|ied)|answers"
     r"|answered|respond(?:s|ed)?|suspect(?:s|ed)?"
-    r"|conclud(?:e|es|ed|ing)|rul(?:e|es|ed|ing)(?!\s+out)|warn(?:s|ed|ing)?|worr(?:y|ies|ied)"
+    r"|den(?:y|ies|ied|ying)(?=\s+that\b)|conclud(?:e|es|ed|ing)|rul(?:e|es|ed|ing)(?!\s+out)|warn(?:s|ed|ing)?|worr(?:y|ies|ied)"
     r"|agree[sd]?"
 )
 PREDICATE = re.compile(
@@ -151,7 +151,7 @@ PREDICATE = re.compile(
     r"|lack(?:s|ed|ing)?|avoid(?:s|ed|ing)?|deserv(?:e|es|ed|ing)|merits?|warrants?|earns?|gets?"
     r"|stops?|falls"
     r"|com(?:es?|ing)|came|strik(?:es|ing)|struck|proves?|proved|\w+s\s+(?:across\s+|off\s+|over\s+"
-    r"|out\s+)?as|render(?:s|ed|ing)?"
+    r"|out\s+)?as|render(?:s|ed|ing)?|clears|exceeds?|satisf(?:y|ies)|surpass(?:es)?|pass(?:es|ed)"
     r"|conveys?|holds?|offers?|perpetuat(?:e|es|ing)|encourag(?:e|es|ing)|embod(?:y|ies)|reads?"
     r"|looks?"
     rf"|refrains?|crossed|denotes?|says?|said|full|{JUDGE})\b"
@@ -234,12 +234,12 @@ WOULD_JUDGE = re.compile(
 )
 # "This would be considered hateful": no condition stands before it.
 WOULD_OF_TEXT = re.compile(
-    rf"(?:^|[^\w\s]\s*)(?:(?:so|thus|therefore|hence|and|overall)\W+)?(?:this|that|it|which|these"
+    rf"(?:^\s*|[^\w\s]\s*)(?:(?:so|thus|therefore|hence|and|overall)\W+)?(?:this|that|it|which|these"
     rf"|(?:this|the|that)\s+(?:[\w'\u2019-]+\s+){{0,3}}(?:{TEXT_NOUN}))\s+would\s+(?:\w+ly\s+|also\s+"
     r"|therefore\s+|thus\s+|not\s+)*(?!have\b)\w+"
 )
 BECAUSE = re.compile(
-    r"\W*(?:given|because|since|as|based|considering|due|owing|thus|therefore|overall|hence|so|in\s+(?:conclusion"
+    r"\W*(?:even\s+(?:if|though)|regardless|no\s+matter|whatever|with\s+or\s+without|given|because|since|as|based|considering|due|owing|thus|therefore|overall|hence|so|in\s+(?:conclusion"
     r"|short|summary|sum|view|light|all)|taken|under\s+(?:the|this|our|these)|all|on\s+balance|for|by\s+(?:this"
     r"|that|these))\b"
 )
@@ -359,7 +359,7 @@ VERDICT_AFTER = re.compile(
     rf"|{_REJECTING})?"
 )
 LABEL_SUBJECT = re.compile(
-    rf"\b(?:labels?|classifications?|categor(?:y|ies)|verdicts?|ratings?|tags?|readings?"
+    rf"\b(?:labels?|predictions?|assessments?|decisions?|classifications?|categor(?:y|ies)|verdicts?|ratings?|tags?|readings?"
     rf"|judge?ments?|descriptions?|conclusions?|claims?|idea|suggestion|calling|classing"
     rf"|classifying|labell?ing|marking|describing|considering|rating|treating|to\s+(?:{JUDGE}))\b"
 )
@@ -448,7 +448,7 @@ JUDGED_OBJECT = re.compile(rf"\b(?:{JUDGE})\s+(?:the|its|his|her|their|your)\s+\
 OWN_VIEW = re.compile(
     r"\b(?:point|locate|notice|spot|persuaded|convinced|sure|opinion|view|evidence|verdict|reason"
     r"|doubt"
-    r"|disagree|decision|conclu\w+|judge?ment|say|vote|answer)\b"
+    r"|disagree|decision|conclu\w+|judge?ment|say|vote|answer|label|classification|category|rating)\b"
 )
 
 
@@ -461,7 +461,7 @@ THRESHOLD_BEFORE = re.compile(
     rf"\b{THRESHOLD}\s+(?:\w+\s+){{0,2}}?(?:for|of|to\s+be|to\s+count\s+as|into)\s+(?:being\s+)?(?:\w+\s+)?$"
 )
 MET_AFTER = re.compile(
-    rf"^[\s-]*(?P<noun>{THRESHOLD}\s+)?(?:here\s+)?(?:is|are|was|were|has|have)(?P<no>n['\u2019]t"
+    rf"^[\s-]*(?P<noun>{THRESHOLD}\s+)?(?:here\s+)?(?:is|are|was|were|has|have)(?:\s+\w+ly)?(?P<no>n['\u2019]t"
     r"|\s+(?:not|never|hardly))?\s+(?:yet\s+|clearly\s+|been\s+|being\s+|fully\s+|therefore\s+)*"
     r"(?P<un>un)?(?:met|reached|satisfied|fulfilled|crossed|passed|exceeded|surpassed)\b"
 )

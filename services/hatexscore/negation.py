@@ -51,6 +51,8 @@ _DO = frozenset(
         "would",
     }
 )
+_DENY = frozenset({"deny", "dispute"})
+DENIED_NEAR = 2  # words behind "cannot" or "no one"
 _SPARING = frozenset({"spare"})
 _SPEECH = frozenset(
     [
@@ -284,8 +286,9 @@ class EnglishClauses:
     def _scope(self, place: int, length: int) -> tuple[int, bool]:
         """Where the scope of a negator ends (exclusive), and whether it denies an attack."""
         first = place + length
-        if self._text(first) in self.classes.only:
-            return first, False
+        denying = any(self._is(near, _DENY) for near in range(first, first + DENIED_NEAR))
+        if denying or self._text(first) in self.classes.only:
+            return first, False  # "cannot be denied", "not only"
         opening = self._phrase(place, self.classes.phrases) > 0
         presence = self._phrase(place, self.classes.presence_phrases) > 0
         attack, much = False, False

@@ -185,7 +185,7 @@ _SPEAKS = (
     r"|mentions?|mentioning|contains?|containing|includes?|including|repeats?|repeating|quotes?"
     r"|opens\swith|ends\swith|begins\swith|closes\swith|starts\swith|refer\w*\sto\s[\w\s']{1,30}\sas"
     r"|describ\w+\s[\w\s']{1,30}\sas|label\w*\s(?:them|him|her|people|women|men|[\w\s]{1,20})\sas"
-    r"|brand\w*\s[\w\s]{1,30}|accus\w+\s[\w\s]{1,30}\sof|compar\w+\s[\w\s]{1,30}\s(?:to|with)"
+    r"|(?:brand|labell?|dubb?|term|nam|nicknam)(?:ed|es|s|e|ing)?\s[\w\s']{1,30}|accus\w+\s[\w\s]{1,30}\sof|compar\w+\s[\w\s]{1,30}\s(?:to|with)"
     r"|liken\w*\s[\w\s]{1,30}\sto|employ\w*|utter\w*|threatens?\swith|concludes\swith|insists?|complains?|announces?|demands?)"
 )
 _ATTRIBUTED_EN = re.compile(rf"\b{_PART}\b|\b{_SPEAKS}(?![\w'])")

@@ -27,6 +27,7 @@ FOLDER = Path(__file__).parent
 MADE = FOLDER / "made"
 NODE = 20
 PYTHON = MADE / "venv" / "bin" / "python"
+SCRIPT = "score.py"
 PACKAGE = MADE / "python" / "touchstone_client"
 
 
@@ -107,15 +108,18 @@ def generate(description: Path) -> None:
 
 
 def check_types() -> None:
-    strict = (sys.executable, "-m", "mypy", "--strict", "--config-file=", "--no-incremental")
-    run(*strict, "--python-executable", PYTHON, "touchstone_client", "../../score.py",
-        folder=PACKAGE.parent)  # fmt: skip
+    shutil.copy(FOLDER / SCRIPT, PACKAGE.parent)
+    run(
+        *(sys.executable, "-m", "mypy", "--strict", "--config-file=", "--no-incremental"),
+        *("--explicit-package-bases", "--python-executable", PYTHON, PACKAGE.name, SCRIPT),
+        folder=PACKAGE.parent,
+    )
     run("npx", "tsc", "--project", "tsconfig.json")
 
 
 def run_clients(url: str, bodies: Path) -> None:
     address = url.rstrip("/")
-    run(PYTHON, FOLDER / "score.py", address, bodies, folder=PACKAGE.parent)
+    run(PYTHON, SCRIPT, address, bodies, folder=PACKAGE.parent)
     for script in ("fetch", "hey"):
         run("node", f"made/js/{script}.js", address, bodies)
 

@@ -223,6 +223,30 @@ def test_every_operation_has_an_example_that_validates(description: Json) -> Non
             jsonschema_rs.validator_for({**answer["schema"], **whole}).validate(found["answer"])
 
 
+@pytest.mark.parametrize("operation_id", ["get_batch_events", "get_job_events"])
+def test_a_stream_is_an_array_of_its_events(description: Json, operation_id: str) -> None:
+    recorded = example_of(operation_id)
+    assert recorded is not None
+    told = (one for _, one in operations(description) if one["operationId"] == operation_id)
+    schema = next(told)["responses"]["200"]["content"]["text/event-stream"]["schema"]
+    whole = {"components": description["components"]}
+    events = list(events_of(recorded["answer"]))
+    assert events[-1] == {"event": "end", "data": "{}"}
+    jsonschema_rs.validator_for({**schema["contentSchema"], **whole}).validate(events)
+    one = schema["contentSchema"]["items"]["$ref"].removeprefix(REFERENCE)
+    data = description["components"]["schemas"][one]["properties"]["data"]["contentSchema"]
+    for event in events[:-1]:
+        jsonschema_rs.validator_for({**data, **whole}).validate(json.loads(event["data"]))
+
+
+def events_of(stream: str) -> Iterator[Json]:
+    """HTML Standard, section 9.2.6, as far as we use it."""
+    for block in stream.strip().split("\n\n"):
+        fields = dict(line.split(": ", 1) for line in block.splitlines())
+        if "data" in fields:
+            yield fields
+
+
 def test_methods_are_those_of_the_description(description: Json) -> None:
     for methods in description["paths"].values():
         assert set(methods) <= set(METHODS)

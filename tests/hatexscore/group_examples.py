@@ -506,6 +506,14 @@ FAMILIES: dict[str, list[tuple[str, str]]] = {
         ("en", "The hateful post was flagged by a {-Japanese} volunteer."),
         ("en", "The verse is about {+Roma}. It accuses them of theft."),
         ("ko", "{+난민}이 주제이다. 이들을 도둑이라고 부른다."),
+        ("en", "No insult is directed at {-Muslims}; the target is a bank."),
+        ("en", "The text never says anything hostile about {-Jews}."),
+        ("en", "It cannot be denied that {+women} are belittled here."),
+        ("en", "The irony does not change the fact that {+refugees} are called pests."),
+        ("en", "Even without slurs, {+Black people} are demeaned."),
+        ("en", "The author refrains from insulting {-Catholics} but mocks {+Hindus}."),
+        ("en", "{+Immigrants}, not bankers, are blamed for the crisis."),
+        ("en", "The speaker has nothing but scorn for {+disabled people}."),
     ],
     "latest_words_harmless": [
         ("en", "The caption wishes {+Jewish} friends a happy new year."),
@@ -514,5 +522,7 @@ FAMILIES: dict[str, list[tuple[str, str]]] = {
         ("en", "The message makes no mention of {-women}."),
         ("zh", "它介绍了{+犹太人}的节日。"),
         ("ko", "{-여성}에 관한 내용은 없다."),
+        ("en", "{-Gay people} play no role in this complaint."),
+        ("en", "The text praises {+Nigerian nurses}."),
     ],
 }
