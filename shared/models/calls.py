@@ -399,7 +399,7 @@ class JudgeRows(Message):
 class JudgeWords(Message):
     """Label probabilities of variations of examples in words, with why one could not be read."""
 
-    answer: ClassVar[Any] = AnswerType(tuple[WordJudgements, ...])
+    answer: ClassVar[AnswerType] = AnswerType(tuple[WordJudgements, ...])
     operation: Literal["judge_words"] = "judge_words"
     asked: Annotated[tuple[WordRows, ...], Field(min_length=1, max_length=MOST)]
 
