@@ -39,10 +39,10 @@ from bench.ice_gpu import (
     tokenizer,
 )
 from services.ice.contract import IceRequest
+from services.ice.experiment import Experiment
 from services.ice.kernel import Floats
 from services.ice.metric import SERVICE
 from services.ice.model_calls import run_experiments
-from services.ice.randomization_test import Experiment
 from services.ice.subsets import Subset, released
 from shared.models import ports
 

@@ -20,10 +20,14 @@ from pathlib import Path
 from typing import Any
 
 from services.bindings import local
+from services.ice.batch_messages import (
+    IceBatchReport,
+    IceBatchReportRequest,
+    IceConfigurationResult,
+)
 from services.ice.batch_tables import ScoredIce, name
 from services.ice.contract import IceRequest
 from services.ice.metric import SERVICE
-from services.ice.report import IceBatchReport, IceBatchReportRequest, IceConfigurationResult
 from shared.contracts import Interval, Scored
 from shared.estimates import BatchStatistics
 from shared.models import ports

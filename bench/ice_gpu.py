@@ -21,9 +21,9 @@ from transformers import (
 )
 
 from services.ice.contract import IceRequest
+from services.ice.experiment import Experiment
 from services.ice.metric import SERVICE
 from services.ice.model_calls import run_experiments
-from services.ice.randomization_test import Experiment
 from services.inference.causal import LocalLanguageModel
 from services.weights.loader import LoadedModel
 from shared.contracts import ModelKind, ModelUse
@@ -52,6 +52,7 @@ LLAMA_8B = LlamaConfig(
     **QUIET,
 )
 EXAMPLES, LENGTH, DRAWS, REPEATS = 32, 40, 50, 5
+ONE_SIDE: dict[str, Any] = {"aspects": ("sufficiency",), "adaptive": None}
 LOOPED = 2  # examples that go through the loop: it is slow
 SHAPES = {"gpt2": GPT2, "llama_8b": LLAMA_8B}
 SQUARE = 8_192  # of the matrices that the peak is measured on
@@ -105,7 +106,9 @@ def request_of(number: int) -> IceRequest:
     """A text of 40 words of its own."""
     drawn = np.random.default_rng(number).integers(100, 1_000, LENGTH)
     text = " ".join(f"w{word}" for word in drawn)
-    return IceRequest(text=text, template=TEMPLATE, attribution="attention", draws=DRAWS)
+    return IceRequest(
+        text=text, template=TEMPLATE, attribution="attention", draws=DRAWS, **ONE_SIDE
+    )
 
 
 def reading_ids(ids: Sequence[int], subset: Sequence[int]) -> list[int]:

@@ -27,6 +27,7 @@ score_batch = SERVICE.score_batch
 EXAMPLES = Path("examples/posts.jsonl")
 CLIENTS = (1, 8)
 WAIT = {"Prefer": "wait=30"}
+SETTINGS = {"draws": 50, "adaptive": None, "aspects": ["sufficiency"]}
 
 Json = dict[str, Any]
 
@@ -54,7 +55,7 @@ def bodies(number: int) -> list[Json]:
     """This many requests, all of different texts."""
     rows = [json.loads(line) for line in EXAMPLES.read_text("utf-8").splitlines()]
     return [
-        {"text": f"{place} {row['text']}", "attribution": "attention", "seed": place}
+        {"text": f"{place} {row['text']}", "attribution": "attention", "seed": place, **SETTINGS}
         for place, row in enumerate(islice(cycle(rows), number))
     ]
 

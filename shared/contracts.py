@@ -432,7 +432,8 @@ class Interval(Message):
     detectable: float | None = Field(
         default=None,
         ge=0,
-        description="smallest true distance that so many texts find with power 0.8, same units",
+        description="smallest true distance that so many texts find with power 0.8, same units; "
+        "null where the quantity's range is not as wide",
     )
 
 

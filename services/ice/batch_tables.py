@@ -12,19 +12,17 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import stats
 
-from services.ice.contract import IceRequest
-from services.ice.kernel import WIN_RATE_OF_CHANCE, Floats
-from services.ice.report import (
+from services.ice.batch_messages import (
     BatchVerdict,
     IceBatchReportRequest,
     IceConfiguration,
     IceConfigurationResult,
     IceOverExamples,
-    IcePlausibility,
-    IceResult,
-    IceTest,
-    Verdict,
+    IceReadingCounts,
 )
+from services.ice.contract import IceRequest
+from services.ice.kernel import WIN_RATE_OF_CHANCE, Floats
+from services.ice.report import IcePlausibility, IceResult, IceTest, Operator, Reading, Verdict
 from services.ice.variants import VARIANTS
 from shared.contracts import Scored
 from shared.estimates import UNIT, BatchStatistics
@@ -34,7 +32,7 @@ from shared.statistics.families import benjamini_hochberg, holm, needed_at_least
 
 ScoredIce = Scored[IceRequest, IceResult]
 
-VERDICTS: tuple[Verdict, ...] = ("faithful", "inconclusive", "anti-faithful")
+VERDICTS: tuple[Verdict, ...] = ("faithful", "inconclusive", "anti-faithful", "undecidable")
 
 
 @dataclass(frozen=True)
@@ -67,6 +65,7 @@ def _configuration(job: ScoredIce, test: IceTest) -> IceConfiguration:
         explanation=test.explanation,
         k=test.k,
         operator=test.operator,
+        aspect=test.aspect,
         rows=job.report.rows,
     )
 
@@ -85,9 +84,10 @@ def name(configuration: IceConfiguration) -> str:
     """As a line of a plot."""
     k = "" if configuration.k is None else f" · k {configuration.k:g}"
     variant = {"robust": ""}.get(configuration.variant, f" · {configuration.variant}")
+    aspect = "" if configuration.aspect == "sufficiency" else f" · {configuration.aspect}"
     rows = " · words" if configuration.rows == "words" else ""
     return (
-        f"{configuration.explanation}{k} · {configuration.operator} · "
+        f"{configuration.explanation}{k} · {configuration.operator}{aspect} · "
         f"{configuration.model}{variant}{rows}"
     )
 
@@ -164,7 +164,8 @@ def _z(key: IceConfiguration, tests: Sequence[IceTest]) -> float | None:
     """Only where draws are distinct and their number fixed: else the null is another."""
     if not VARIANTS[key.variant].distinct or any(test.null.sequential for test in tests):
         return None
-    return omnibus_z(_column(tests, "win_rate"), [test.null.draws for test in tests])
+    draws = [test.null.win_rate_draws or test.null.draws for test in tests]
+    return omnibus_z(_column(tests, "win_rate"), draws)
 
 
 def _column(tests: Sequence[IceTest], field: str) -> Floats:
@@ -189,6 +190,26 @@ def _over_examples(tests: Sequence[IceTest], alpha: float) -> IceOverExamples:
         least_p=least,
         needed=needed,
         raw=sum(p <= alpha for p in p_values),
+    )
+
+
+def reading_counts(scored: Sequence[ScoredIce]) -> tuple[IceReadingCounts, ...]:
+    """Of each explanation, budget and operator of a model, in the order of first occurrence."""
+    found: dict[tuple[str, str, float | None, Operator], Counter[Reading]] = defaultdict(Counter)
+    for job in scored:
+        model = job.report.provenance.models[0].name
+        for one in job.report.components.readings:
+            found[model, one.explanation, one.k, one.operator][one.reading] += 1
+    return tuple(
+        IceReadingCounts(
+            model=model,
+            explanation=explanation,
+            k=k,
+            operator=operator,
+            examples=counted.total(),
+            readings=dict(counted.most_common()),
+        )
+        for (model, explanation, k, operator), counted in found.items()
     )
 
 

@@ -2,7 +2,7 @@
 
 Two explanations meet the same random rationales: the difference of their win rates is, up to sign,
 the share of the null between their scores, so its sampling error is binomial (Wilson 1927), much
-smaller than that of either win rate. Plausibility, which is not faithfulness: DeYoung et al.,
+smaller than that of either win rate. IcePlausibility, which is not faithfulness: DeYoung et al.,
 ERASER, ACL 2020, section 4.1 (token IoU, F1, AUPRC); average precision as scikit-learn defines it.
 """
 
@@ -15,9 +15,9 @@ from itertools import combinations
 import numpy as np
 
 from services.ice import kernel
+from services.ice.experiment import Experiment, Trial
 from services.ice.explanations import tokens_under
 from services.ice.kernel import Floats
-from services.ice.randomization_test import Experiment, Trial
 from services.ice.report import IceArea, IceComparison, IcePlausibility, IceTest, Operator
 from shared.job_context import check
 from shared.statistics.intervals import wilson
@@ -32,7 +32,7 @@ def areas(tests: Sequence[IceTest], budgets: Sequence[float]) -> tuple[IceArea, 
         return ()
     curves: dict[tuple[str, str], list[IceTest]] = {}
     for test in tests:
-        if test.k is not None:
+        if test.k is not None and test.aspect == "sufficiency":
             curves.setdefault((test.explanation, test.operator), []).append(test)
     return tuple(map(_area, curves.values()))
 
@@ -64,9 +64,9 @@ def _comparison(
     experiment: Experiment, first: Trial, second: Trial, operator: Operator
 ) -> IceComparison:
     check()
-    scores = experiment.observed(operator, first), experiment.observed(operator, second)
+    scores = [experiment.observed(operator, one) or 0.0 for one in (first, second)]
     null = experiment.null(operator, first, experiment.common_places(first, second))
-    found = difference(*scores, null, exact=experiment.exact(first))
+    found = difference(scores[0], scores[1], null, exact=experiment.exact(first))
     return IceComparison(
         first=first.explanation.name,
         second=second.explanation.name,

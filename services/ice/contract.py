@@ -6,20 +6,22 @@ Source: Basu & Chakraborty, arXiv:2603.18579, section 3. Messages only; the card
 from __future__ import annotations
 
 from collections import Counter
-from typing import Annotated, Literal, Self
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, StringConstraints, field_validator, model_validator
 
+from services.ice.batch_messages import IceBatchReport, IceBatchReportRequest
 from services.ice.cost import cost, server_cost
 from services.ice.quotations import Located, Spans
 from services.ice.report import (
+    Aspect,
     IceAttributedSpan,
-    IceBatchReport,
-    IceBatchReportRequest,
     IceResult,
     NullKind,
     Operator,
     RowKind,
+    StratumKind,
 )
 from services.ice.verdict import in_a_word
 from shared.contracts import MAX_TEXT, Input, LanguageRequest, Message, Parameter, Word
@@ -57,11 +59,30 @@ class IceNamedExplanation(Message):
 
 
 class IceAdaptive(Message):
-    """Stop drawing when more draws could tell little (Besag & Clifford 1991, both tails)."""
+    """Two stages of draws: on to `draws` only where the first ones leave something open
+    (Besag & Clifford 1991, looked at twice)."""
 
-    exceedances: int = Field(
-        default=10, ge=2, le=1_000, description="h: draws beyond the rationale that end a tail"
+    first: int = Field(
+        default=199,
+        ge=19,
+        le=10_000,
+        description="random rationales that everything begins with, and that the win rate rests "
+        "on; at most `draws`",
     )
+    exceedances: int = Field(
+        default=10,
+        ge=2,
+        le=1_000,
+        description="a tail is settled where so many of the first reach the rationale's score",
+    )
+
+
+ROBUST: dict[str, Any] = {
+    "draws": 999,
+    "adaptive": IceAdaptive(),
+    "aspects": ("sufficiency", "necessity"),
+}
+PUBLISHED: dict[str, Any] = {"draws": 50, "adaptive": None, "aspects": ("sufficiency",)}
 
 
 class IceRequest(LanguageRequest):
@@ -125,8 +146,44 @@ class IceRequest(LanguageRequest):
         description="what random rationales keep of one of spans; absent: `words` for single "
         "scattered words, else `spans`. Explanations with values are compared with tokens",
     )
-    draws: int = Field(default=50, ge=1, le=10_000, description="random rationales, at most")
-    adaptive: IceAdaptive | None = Field(default=None, description="absent: always `draws`")
+    strata: StratumKind | None = Field(
+        default=None,
+        description="random tokens as rare as the explanation's (quintiles of the text, by a list "
+        "of English words), or of the same part of speech (English); for nulls `tokens` and "
+        "`words`",
+    )
+    match_tokens: bool = Field(
+        default=False,
+        description="random spans of about as many tokens (within a factor of 1.25), not only of "
+        "as many words; dropped with a warning where fewer than 19 exist",
+    )
+    aspects: tuple[Aspect, ...] = Field(
+        default=ROBUST["aspects"],
+        min_length=1,
+        max_length=2,
+        description="what is tested: whether the rationale alone keeps the decision, whether its "
+        "removal loses it, or both, from which a causal reading follows; absent: both, in variants "
+        "paper and reference `sufficiency` alone. The score is of `sufficiency`",
+    )
+    draws: int = Field(
+        default=ROBUST["draws"],
+        ge=1,
+        le=10_000,
+        description="random rationales, at most; absent: 999, in variants paper and reference 50",
+    )
+    adaptive: IceAdaptive | None = Field(
+        default=ROBUST["adaptive"],
+        description="null, and always in variants paper and reference: exactly `draws`",
+    )
+    stop: Literal["stages", "anytime"] = Field(
+        default="stages",
+        description="`anytime`: a test ends at the draw that decides it (Fischer & Ramdas 2024): "
+        "fewer draws for clear cases; the win rate then rests on the draws made",
+    )
+    alternative: Literal["two-sided", "greater"] = Field(
+        default="two-sided",
+        description="`greater`: only whether the explanation is better than random ones",
+    )
     infills: int = Field(default=4, ge=1, le=32, description="fills a mask, averaged")
     infill_pool: Annotated[tuple[PoolText, ...], Input] = Field(
         default=(), max_length=1_000, description="texts whose tokens fill; your own is left out"
@@ -139,7 +196,7 @@ class IceRequest(LanguageRequest):
         description="which tokens a rationale may hold: the text's, or the template's too; "
         "absent: `text`, in variant reference `all`",
     )
-    alpha: float = Field(default=0.05, gt=0, lt=0.5, description="level of the two-sided verdict")
+    alpha: float = Field(default=0.05, gt=0, lt=0.5, description="level of the verdicts")
     nsr_epsilon: float = Field(
         default=0.05, gt=0, le=1, description="NSR is null where |s(x) - s(empty)| is below"
     )
@@ -149,18 +206,33 @@ class IceRequest(LanguageRequest):
         "heat map needs it",
     )
 
+    @model_validator(mode="before")
+    @classmethod
+    def _defaults_of_the_variant(cls, given: object) -> object:
+        if not isinstance(given, Mapping):
+            return given
+        usual = ROBUST if given.get("variant", "robust") == "robust" else PUBLISHED
+        return {**usual, **given}
+
     @model_validator(mode="after")
     def _words_will_do(self) -> Self:
         if self.rows == "words" and (why := self.needs_tokens):
             raise ValueError(f"{why} needs rows of tokens: leave `rows` out, or say `tokens`")
         return self
 
-    @field_validator("k", "operators")
+    @field_validator("k", "operators", "aspects")
     @classmethod
     def _distinct(cls, given: object) -> object:
         if isinstance(given, tuple) and len(set(given)) < len(given):
             raise ValueError("names something twice")
         return given
+
+    @field_validator("aspects")
+    @classmethod
+    def _sufficiency_first(cls, given: tuple[Aspect, ...]) -> tuple[Aspect, ...]:
+        if "sufficiency" not in given:
+            raise ValueError("`aspects` always holds `sufficiency`: the score is of it")
+        return tuple(sorted(given, reverse=True))
 
     @model_validator(mode="after")
     def _something_to_test(self) -> Self:
@@ -168,9 +240,24 @@ class IceRequest(LanguageRequest):
             raise ValueError("give `attribution`, `attributions`, `rationale` or `explanations`")
         if "infill" in self.operators and not self.infill_pool:
             raise ValueError("the operator infill needs an `infill_pool`")
-        for name in ("adaptive", "null"):
-            if getattr(self, name) is not None and self.variant != "robust":
+        return self
+
+    @model_validator(mode="after")
+    def _of_variant_robust(self) -> Self:
+        if self.variant == "robust":
+            return self
+        for name in ("adaptive", "null", "strata"):
+            if getattr(self, name) is not None:
                 raise ValueError(f"`{name}` is for variant robust only")
+        plain = {
+            "aspects": ("sufficiency",),
+            "stop": "stages",
+            "alternative": "two-sided",
+            "match_tokens": False,
+        }
+        for name, only in plain.items():
+            if getattr(self, name) != only:
+                raise ValueError(f"`{name}` other than {only!r} is for variant robust only")
         return self
 
     @model_validator(mode="after")
@@ -206,6 +293,13 @@ class IceRequest(LanguageRequest):
     @property
     def budgets(self) -> tuple[float, ...]:
         return self.k if isinstance(self.k, tuple) else (self.k,)
+
+    @property
+    def first_draws(self) -> int:
+        """The draws that everything begins with."""
+        if self.adaptive is None or self.stop == "anytime":
+            return self.draws
+        return min(self.adaptive.first, self.draws)
 
     @property
     def methods(self) -> tuple[Method, ...]:

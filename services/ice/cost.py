@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from math import comb
 from typing import TYPE_CHECKING
 
@@ -45,7 +46,7 @@ def server_cost(request: IceRequest, reads: int) -> Sequence[Work]:
     words = words_of(request.text) + words_of(request.text_pair or "")
     whole = max(1, min(words, read))
     lower = lowerings(request, whole, lambda other: server_cost(other, reads))
-    drawn = [draws for _, draws in _draws_by_size(request, whole, read)]
+    drawn = [one.draws for one in _draws_by_size(request, whole, read)]
     return (work_at_server(request, drawn, lower),)
 
 
@@ -56,7 +57,7 @@ def work_at_server(
     samples = sum(one.samples for one in _computed(request) if one.name == "lime")
     rows = 1 + samples + sum(drawn) * _rows_a_draw(request)
     return Work(
-        (Size("rows (`draws` × `operators`, `samples`)", rows),),
+        (Size("rows (`draws` × `operators`, `aspects`, `samples`)", rows),),
         unit="requests to the model's server",
         seconds_each=SECONDS_A_ROW,
         lowerings=tuple(lowerings),
@@ -65,7 +66,8 @@ def work_at_server(
 
 
 def _rows_a_draw(request: IceRequest) -> int:
-    return sum(request.infills if one == "infill" else 1 for one in request.operators)
+    each = sum(request.infills if one == "infill" else 1 for one in request.operators)
+    return each * len(request.aspects)
 
 
 def _tokens_of_texts(request: IceRequest, reads: int) -> int:
@@ -75,15 +77,19 @@ def _tokens_of_texts(request: IceRequest, reads: int) -> int:
     return max(1, reads - SPECIAL - beside)
 
 
-def _draws_by_size(request: IceRequest, whole: int, read: int) -> list[tuple[int, int]]:
-    """(tokens, draws) of each size of rationale that certainly differs from the others."""
+def _draws_by_size(request: IceRequest, whole: int, read: int) -> list[Drawn]:
+    """Of each size of rationale that certainly differs from the others."""
     found = [_at_budget(k, whole) for k in _distinct_budgets(request, whole)]
     marked = next(_fixed_rationales(request), None)
     tokens = request.variant != "robust" or request.null == "tokens"
     if marked is not None and tokens and not found:  # else its size may be one of the others
         inside, outside = _words_inside(request, marked, read)
-        found.append((inside, comb(inside + outside, inside) - 1))
-    return [(size, min(request.draws, others)) for size, others in found if others > 0]
+        found.append((inside, outside, comb(inside + outside, inside) - 1))
+    return [
+        Drawn((alone, rest)[: len(request.aspects)], min(request.draws, others))
+        for alone, rest, others in found
+        if others > 0
+    ]
 
 
 def _distinct_budgets(request: IceRequest, whole: int) -> list[float]:
@@ -95,31 +101,39 @@ def _distinct_budgets(request: IceRequest, whole: int) -> list[float]:
     return found
 
 
-def _at_budget(k: float, whole: int) -> tuple[int, int]:
-    """(tokens, other subsets) of a rationale: both only grow with the number of tokens."""
+def _at_budget(k: float, whole: int) -> tuple[int, int, int]:
+    """(tokens of a rationale, of the rest, other subsets): all grow with the number of tokens."""
     sizes = [max(1, int(k * whole + rounding)) for rounding in (0.0, 1e-9)]
-    return sizes[0], min(comb(whole, size) for size in sizes) - 1
+    return sizes[0], whole - sizes[1], min(comb(whole, size) for size in sizes) - 1
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """The draws of one size of rationale. kept: tokens that `delete` leaves, by aspect."""
+
+    kept: tuple[int, ...]
+    draws: int
 
 
 def work_of_draws(
-    request: IceRequest, drawn: Sequence[tuple[int, int]], whole: int, lowerings: Iterable[Lowering]
+    request: IceRequest, drawn: Sequence[Drawn], whole: int, lowerings: Iterable[Lowering]
 ) -> Iterator[Work]:
     """All draws under all operators, as rows and as tokens.
 
-    drawn: of each size of rationale, (tokens that `delete` leaves, draws). whole: tokens of a row
-    that no operator shortens.
+    whole: tokens of a row that no operator shortens.
     """
-    draws = sum(count for _, count in drawn)
+    draws = sum(one.draws for one in drawn)
     if not draws:
         return
-    most = max(count for _, count in drawn)
+    most = max(one.draws for one in drawn)
     each = _rows_a_draw(request)
     tokens = sum(
-        count * {"delete": kept, "infill": whole * request.infills}.get(operator, whole)
-        for kept, count in drawn
+        one.draws * {"delete": kept, "infill": whole * request.infills}.get(operator, whole)
+        for one in drawn
+        for kept in one.kept
         for operator in request.operators
     )
-    sizes = [Size("`draws`", most), Size("rows a draw (`operators`, `infills`)", each)]
+    sizes = [Size("`draws`", most), Size("rows a draw (`operators`, `infills`, `aspects`)", each)]
     sizes.append(Size("sizes of rationale", draws / most))
     lower = tuple(lowerings)
     yield Work(
@@ -148,6 +162,12 @@ def lowerings(
     yield Lowering("`draws`", "/draws", request.draws, work_with("draws"))
     if "infill" in request.operators:
         yield Lowering("`infills`", "/infills", request.infills, work_with("infills"))
+    yield Lowering(
+        "the number of `aspects`",
+        "/aspects",
+        len(request.aspects),
+        lambda count: work_with("aspects")(request.aspects[:count]),
+    )
     yield Lowering(
         "the number of `operators`",
         "/operators",

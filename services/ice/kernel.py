@@ -1,8 +1,7 @@
 """ICE: the formulas. Does the rationale keep the prediction better than random tokens do?
 
 Source: Basu & Chakraborty, arXiv:2603.18579, Eq. 1 and Algorithm 1. P-values: Phipson & Smyth
-(2010); sequential: Besag & Clifford (1991). Pure functions: arrays in, numbers out; higher = more
-faithful; None is "undefined".
+(2010). Pure functions: arrays in, numbers out; higher = more faithful; None is "undefined".
 """
 
 from __future__ import annotations
@@ -11,37 +10,71 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import stats
 
-from services.ice.report import Verdict
+from services.ice.report import Reading, Verdict
 from shared.statistics import ranks
 
 Floats = NDArray[np.float64]
 
 WIN_RATE_OF_CHANCE = 0.5
+CUT = 1e-6  # probabilities of 0 and 1 have no log odds
+TIED_DIGITS = 12
 
 
-def verdict(above: float | None, below: float | None, alpha: float) -> Verdict | None:
-    """Two-sided at level alpha: each tail at alpha / 2, `inconclusive` between."""
-    both = ranks.two_sided(above, below)
-    if above is None or below is None or both is None:
-        return None
-    if both > alpha:
+def verdict(p: float, alpha: float, *, upwards: bool) -> Verdict:
+    """At level alpha: `inconclusive` above it, else by the side on which the rationale lies."""
+    if p > alpha:
         return "inconclusive"
-    return "faithful" if above < below else "anti-faithful"
+    return "faithful" if upwards else "anti-faithful"
 
 
-def sequential_p(exceeds: NDArray[np.bool_], most: int, ending: int) -> tuple[float, int | None]:
-    """Besag & Clifford (1991): (p, draws at which the tail ended; None: it did not).
+def interaction(full: Floats, rationale: Floats, without: Floats, empty: Floats) -> Floats:
+    """g(x) - g(r) - g(x without r) + g(empty), g = log odds of probabilities cut to 1e-6: 0 for a
+    judge that is additive in log odds; > 0 synergy, < 0 redundancy of the rationale and the rest.
 
-    exceeds: (l,) whether each draw so far is at least as extreme. most: draws planned.
-    p = h / l once h = `ending` draws exceed, at the l-th; else (1 + exceedances) / (1 + most),
-    which is final when l = most.
+    Grabisch & Roubens (1999), Int. J. Game Theory 28, of two players. Arrays of one shape.
     """
-    hits = np.flatnonzero(exceeds)
-    if hits.size >= ending:
-        stop = int(hits[ending - 1]) + 1
-        return ending / stop, stop
-    return (1 + hits.size) / (1 + most), None
+    whole, own, rest, nothing = map(log_odds, (full, rationale, without, empty))
+    return np.asarray(whole - own - rest + nothing)
+
+
+def log_odds(probabilities: Floats) -> Floats:
+    """Cut to [1e-6, 1 - 1e-6]."""
+    inside = np.clip(probabilities, CUT, 1 - CUT)
+    return np.asarray(np.log(inside) - np.log1p(-inside))
+
+
+def reading(sufficiency: Verdict | None, necessity: Verdict | None, direction: int) -> Reading:
+    """What both sides of an explanation make it. direction: the sign of an interaction that cannot
+    be chance, else 0."""
+    sides = {sufficiency, necessity}
+    if None in sides:
+        return "undefined"
+    if "undecidable" in sides:
+        return "undecidable"
+    if "anti-faithful" in sides:
+        return "against"
+    enough, needed = sufficiency == "faithful", necessity == "faithful"
+    if enough and needed:
+        return "cause"
+    if enough:
+        return "redundant" if direction < 0 else "sufficient"
+    if needed:
+        return "partner" if direction > 0 else "needed"
+    return "no evidence"
+
+
+def score_sd(pools: Floats) -> float:
+    """Standard deviation of the score of an explanation that knows nothing.
+
+    pools: (O, M + 1) scores under each operator of exchangeable rationales, the tested one first.
+    Each one's mid-rank among the others, averaged over operators; sd over all M + 1. Of one
+    operator without ties √((M + 2) / (12 M)).
+    """
+    ranked = stats.rankdata(np.round(pools, TIED_DIGITS), axis=1)  # 1..M + 1, ties in the middle
+    rates = (ranked - 1) / (pools.shape[1] - 1)
+    return float(np.std(np.mean(rates, axis=0)))
 
 
 def null_sd(null: Floats, ddof: int) -> float | None:

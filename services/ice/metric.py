@@ -13,18 +13,21 @@ from typing import Any
 import numpy as np
 
 from services.ice import kernel
+from services.ice.batch_messages import IceBatchReport, IceBatchReportRequest
 from services.ice.batch_report import batch_report
+from services.ice.causal_reading import readings
 from services.ice.comparison import areas, comparisons, plausibilities
 from services.ice.contract import CONTRACT, PREDICTED, IceRequest
+from services.ice.experiment import Experiment, Trial
 from services.ice.explanations import TEXTS, TokenizedInput, tokens_under
 from services.ice.model_calls import model_languages, run_experiments, words_missing
-from services.ice.randomization_test import Experiment, Trial, run_tests
+from services.ice.randomization_test import run_tests
 from services.ice.report import (
-    IceBatchReport,
-    IceBatchReportRequest,
+    IceCausalReading,
     IceChance,
     IceComparison,
     IceComponents,
+    IceDistance,
     IceRationaleEvidence,
     IceResult,
     IceTest,
@@ -42,7 +45,7 @@ from shared.language import (
     requested_language,
 )
 from shared.metric import Collected, Metric
-from shared.models.calls import ece_perturbed
+from shared.models.calls import ece_perturbed, nearest_parts
 from shared.models.judgement import Unread
 from shared.models.labels import decided
 from shared.statistics import ranks
@@ -72,20 +75,16 @@ class Ice(Metric[IceRequest, IceCollected, IceResult, IceVariant]):
         labels, probabilities = tokenized.labels, tokenized.probabilities.tolist()
         tests = run_tests(experiment)
         score, compared = _score(experiment, tests), comparisons(experiment)
+        read = readings(experiment, tests)
         doubts = miscalibrated(experiment, collected.models[0])
         return IceResult(
             **self.envelope(
                 request, collected, (*doubts, *warnings(experiment, tests, compared, score))
             ),
             score=score,
-            components=IceComponents(
-                tests=tests,
-                areas=areas(tests, request.budgets),
-                comparisons=compared,
-                plausibility=plausibilities(experiment),
-            ),
+            components=_components(experiment, tests, compared, read),
             evidence=evidence(experiment),
-            control=_chance(tests[0]),
+            control=_chance(experiment, tests),
             target=labels[tokenized.target],
             predicted_label=decided(labels, probabilities, collected.models[0].thresholds),
             probabilities=dict(zip(labels, probabilities, strict=True)),
@@ -93,6 +92,8 @@ class Ice(Metric[IceRequest, IceCollected, IceResult, IceVariant]):
             eligible_tokens=len(tokenized.eligible),
             characters_read=tuple(map(tokenized.characters_read, TEXTS)),
             forward_rows=experiment.rows,
+            reading=read[0].reading if read else None,
+            distance=_distance(experiment, collected.models[0]),
             tokens=tokens(tokenized) if request.token_values else (),
             token_values=token_values(experiment) if request.token_values else (),
         )
@@ -152,20 +153,62 @@ def _score(experiment: Experiment, tests: Sequence[IceTest]) -> float | None:
     least = tokenized.variant.least_confidence
     if least is not None and float(np.max(tokenized.probabilities)) < least:
         return None
-    first = [t for t in tests if (t.explanation, t.k) == (tests[0].explanation, tests[0].k)]
-    means = [test for test in first if test.operator == "mean"]
+    first = _of_score(tests)
     strict = tokenized.variant.strict
-    rates = [test.strict_win_rate if strict else test.win_rate for test in means or first]
+    rates = [test.strict_win_rate if strict else test.win_rate for test in first]
     known = [rate for rate in rates if rate is not None]
     return float(np.mean(known)) if len(known) == len(rates) else None
 
 
-def _chance(first: IceTest) -> IceChance | None:
-    draws = first.null.draws
-    if draws == 0:
+def _components(
+    experiment: Experiment,
+    tests: tuple[IceTest, ...],
+    compared: tuple[IceComparison, ...],
+    read: tuple[IceCausalReading, ...],
+) -> IceComponents:
+    return IceComponents(
+        tests=tests,
+        areas=areas(tests, experiment.tokenized.request.budgets),
+        comparisons=compared,
+        plausibility=plausibilities(experiment),
+        readings=read,
+    )
+
+
+def _of_score(tests: Sequence[IceTest]) -> list[IceTest]:
+    """Those whose mean win rate is the score: of the first explanation at its first budget."""
+    head = tests[0].explanation, tests[0].k, tests[0].aspect
+    first = [test for test in tests if (test.explanation, test.k, test.aspect) == head]
+    return [test for test in first if test.operator == "mean"] or first
+
+
+def _chance(experiment: Experiment, tests: Sequence[IceTest]) -> IceChance | None:
+    first = tests[0].null
+    if first.draws == 0:
         return None
-    sd = None if first.null.sequential else ranks.chance_sd(draws)
+    draws = first.draws if first.win_rate_draws is None else first.win_rate_draws
+    sd = None if first.sequential else _sd_of_score(experiment, draws)
     return IceChance(win_rate=kernel.WIN_RATE_OF_CHANCE, sd=sd, draws=draws)
+
+
+def _sd_of_score(experiment: Experiment, draws: int) -> float:
+    if experiment.tokenized.variant.mean_of_operators:
+        return ranks.chance_sd(draws)
+    trial = experiment.trials[0]
+    places = experiment.null_places(trial)[:draws]
+    pools = [
+        [experiment.observed(operator, trial), *experiment.null(operator, trial, places)]
+        for operator in experiment.tokenized.request.operators
+    ]
+    return kernel.score_sd(np.array(pools, dtype=np.float64))
+
+
+def _distance(experiment: Experiment, use: ModelUse) -> IceDistance | None:
+    if not experiment.tokenized.variant.corrected:
+        return None
+    found = experiment.asked.distance(experiment.random_keys())
+    excesses = [one.excess for one in nearest_parts(use, _parts(experiment))]
+    return found.model_copy(update={"ece_perturbed": max(excesses, key=abs, default=None)})
 
 
 def warnings(
@@ -177,10 +220,10 @@ def warnings(
     """Each once, in this order."""
     found = [*_truncation(experiment), *_of_words(experiment), *_human_spans(experiment)]
     found += _of_variant(experiment, score)
-    found += _split_words(experiment)
+    found += [*_split_words(experiment), *_null_options(experiment)]
     found += [warning for test in tests for warning in _undefined_numbers(experiment, test)]
     found += [
-        *_too_few_draws(experiment, tests),
+        *_too_few_draws(tests, experiment.tokenized.request.alpha),
         *_ties_at_the_budget(experiment),
         *_no_common_draws(comparisons),
     ]
@@ -192,9 +235,16 @@ def miscalibrated(experiment: Experiment, use: ModelUse) -> Iterable[str]:
     tokenized = experiment.tokenized
     if not tokenized.variant.calibrated:
         return ()
-    shares = [len(trial.rationale) / len(tokenized.eligible) for trial in experiment.trials]
+    return ece_perturbed(use, _parts(experiment))
+
+
+def _parts(experiment: Experiment) -> list[tuple[str, float]]:
+    """(operator, share of the text that stays) of the rationales, and of what they leave."""
+    tokenized = experiment.tokenized
+    alone = [len(trial.rationale) / len(tokenized.eligible) for trial in experiment.trials]
+    rest = [1 - share for share in alone] if "necessity" in tokenized.request.aspects else []
     operators = dict.fromkeys(one.partition("_")[0] for one in tokenized.request.operators)
-    return ece_perturbed(use, [(operator, kept) for operator in operators for kept in shares])
+    return [(operator, kept) for operator in operators for kept in (*alone, *rest)]
 
 
 def _truncation(experiment: Experiment) -> Iterator[str]:
@@ -257,35 +307,80 @@ def _of_variant(experiment: Experiment, score: float | None) -> Iterator[str]:
         empty = experiment.empty(operator)
         if empty is not None and abs(tokenized.full - empty) < dead_zone:
             yield (
-                f"{operator}: |s(x) - s(empty)| < {dead_zone}, so the released code makes every "
-                "NSR 0 and counts the example as lost"
+                f"{operator}: the probabilities of the whole text and of no text differ by less "
+                f"than {dead_zone}, so the released code makes every NSR 0 and counts the example "
+                "as lost"
+            )
+
+
+def _null_options(experiment: Experiment) -> Iterator[str]:
+    request = experiment.tokenized.request
+    for trial in experiment.trials:
+        null, name = trial.null, trial.explanation.name
+        if request.strata is not None and null.strata is None:
+            yield f"{name}: `strata` has no effect on passages; it is for tokens and single words"
+        if null.fixed:
+            yield (
+                f"{name}, k {trial.k}: it holds all tokens of these strata, which therefore stand "
+                f"in every random rationale: {', '.join(null.fixed)}"
+            )
+        spans = null.kind in ("spans", "spans_gaps")
+        if request.match_tokens and spans and not null.matched:
+            yield (
+                f"{name}: random spans have any number of tokens: fewer than 19 have about as many "
+                "as its own"
             )
 
 
 def _undefined_numbers(experiment: Experiment, test: IceTest) -> Iterator[str]:
-    name = f"{test.explanation}, k {test.k}, {test.operator}"
+    name = test.title
     if test.win_rate is None and test.tokens == len(experiment.tokenized.eligible):
         yield f"{name}: the rationale is the whole text, so there is no random one to compare with"
+    elif test.win_rate is None and not test.null.placements and test.null.exact:
+        yield f"{name}: no other rationale of its kind has a place in this text"
+    elif test.win_rate is None and test.aspect == "necessity":
+        yield f"{name}: the model cannot read what stays of the text"
     elif test.win_rate is None:
-        yield f"{name}: NSR is undefined, so nothing is compared: s(x) = s(empty), or no s(empty)"
-    elif test.effect is None:
-        yield f"{name}: the effect is null: all random rationales score the same, or there is one"
-    if test.operator != "mean" and test.nsr is None and test.win_rate is not None:
         yield (
-            f"{name}: NSR is null: |s(x) - s(empty)| is under "
-            f"{experiment.tokenized.request.nsr_epsilon}, or s(empty) cannot be had"
+            f"{name}: nothing is compared, since the normalised score (NSR) is undefined: the "
+            "whole text and no text have the same probability, or the model cannot read no text"
+        )
+    elif test.effect is None:
+        yield (
+            f"{name}: the effect is null: random rationales all score the same, or there is only "
+            "one"
+        )
+    own = test.operator != "mean" and test.aspect == "sufficiency"
+    if own and test.nsr is None and test.win_rate is not None:
+        yield (
+            f"{name}: NSR is null: the probabilities of the whole text and of no text differ by "
+            f"less than {experiment.tokenized.request.nsr_epsilon}, or the model cannot read no "
+            "text"
         )
 
 
-def _too_few_draws(experiment: Experiment, tests: Sequence[IceTest]) -> Iterator[str]:
-    alpha = experiment.tokenized.request.alpha
+def _too_few_draws(tests: Sequence[IceTest], alpha: float) -> Iterator[str]:
     for test in tests:
-        if test.null.draws and 2 / (test.null.draws + 1) > alpha and not test.stopped_early:
+        if test.verdict == "undecidable":
             yield (
-                f"{test.explanation}, k {test.k}: with {test.null.draws} random rationales the "
-                f"two-sided p is at least {2 / (test.null.draws + 1):.3f}, so that no verdict but "
-                f"`inconclusive` can come at level {alpha}"
+                f"{test.explanation}, k {test.k}: undecidable: with "
+                f"{_available(test)} p is at least {test.null.attainable_p:.3f}, "
+                f"which is above the level {alpha}, whatever they score"
             )
+        elif test.p_adjusted is None and test.verdict == "inconclusive":
+            least = 2 / (test.null.draws + 1)
+            if least > alpha:
+                yield (
+                    f"{test.explanation}, k {test.k}: with {test.null.draws} random rationales the "
+                    f"two-sided p is at least {least:.3f}, so that no verdict but `inconclusive` "
+                    f"can come at level {alpha}"
+                )
+
+
+def _available(test: IceTest) -> str:
+    if test.null.exact:
+        return f"only {test.null.draws} other rationales of its kind in this text"
+    return f"{test.null.draws} random rationales"
 
 
 def _ties_at_the_budget(experiment: Experiment) -> Iterator[str]:

@@ -17,12 +17,14 @@ import numpy as np
 from services.ice.contract import DEFAULT_MODEL, IceRequest
 from services.ice.cost import (
     MOST_TOKENS,
+    Drawn,
     lowerings,
     passes_of,
     server_cost,
     work_at_server,
     work_of_draws,
 )
+from services.ice.experiment import Experiment, Key
 from services.ice.explanations import (
     TestedExplanation,
     TokenizedInput,
@@ -34,7 +36,7 @@ from services.ice.explanations import (
 )
 from services.ice.kernel import Floats
 from services.ice.operators import Operators, Pool, operators_of, pool_examples, pool_of
-from services.ice.randomization_test import Experiment, Key
+from services.ice.randomization_test import undecided
 from services.ice.variants import VARIANTS
 from services.ice.word_calls import (
     targets_of_nothing,
@@ -222,28 +224,29 @@ def _score(experiments: Sequence[Experiment], model: Judge) -> dict[int, Unread]
     """Ask until nothing is missing. Of an experiment with a P that was not read, why: by its id."""
     unread: dict[int, Unread] = {}
     left = list(experiments)
-    while any([_take(part, column, unread) for part, column in _answers(left, model)]):
-        left = [one for one in left if id(one) not in unread]
-        for experiment in left:
-            experiment.draw_more()
+    while left:
+        for part, answers in _answers(left, model):
+            _take(part, answers, unread)
+        read = [one for one in left if id(one) not in unread]
+        left = [one for one in read if one.draw_more(undecided(one))]
     return unread
 
 
-def _take(part: Part, column: Floats | Unread, unread: dict[int, Unread]) -> bool:
+def _take(part: Part, answers: Floats | Unread, unread: dict[int, Unread]) -> None:
     """Give its scores to the experiment that asked for them."""
     experiment = part[0][0]
-    if isinstance(column, Unread):
-        unread.setdefault(id(experiment), column)
-        return True
-    _check_numbers(column)
-    experiment.answer([(key, rows if column.size else []) for _, key, rows in part], column)
-    return True
+    if isinstance(answers, Unread):
+        unread.setdefault(id(experiment), answers)
+        return
+    _check_numbers(answers)
+    experiment.answer([(key, rows if answers.size else []) for _, key, rows in part], answers)
 
 
 def _answers(
     experiments: Sequence[Experiment], model: Judge
 ) -> Iterator[tuple[Part, Floats | Unread]]:
-    """(scores that were missing, (R,) P of the target in their rows), call by call."""
+    """(scores that were missing, (R, L) P of every label in rows of tokens, (R,) P of the target
+    in rows of words), call by call."""
     for call in _calls(experiments):
         parts = [list(part) for _, part in groupby(call, key=_varied)]
         by_tokens = [part for part in parts if part[0][0].tokenized.words is None]
@@ -257,7 +260,7 @@ def _answers(
 
 
 def _of_tokens(parts: Sequence[Part], model: Judge) -> list[Floats]:
-    """For each part (R,) P of its target."""
+    """For each part (R, L) P of every label."""
     if not parts:
         return []
     variations = [
@@ -268,10 +271,7 @@ def _of_tokens(parts: Sequence[Part], model: Judge) -> list[Floats]:
         )
         for part in parts
     ]
-    answers = model.judge_rows(variations)
-    return [
-        found[:, part[0][0].tokenized.target] for part, found in zip(parts, answers, strict=True)
-    ]
+    return list(model.judge_rows(variations))
 
 
 def _in_words(part: Part) -> tuple[TokenizedInput, WordReading, list[Row]]:
@@ -334,15 +334,19 @@ def cost_of(experiment: Experiment) -> tuple[Work, ...]:
     def works(request: IceRequest) -> tuple[Work, ...]:
         budgets = (None, *request.budgets)
         nulls = {t.null.key: t.null for t in experiment.trials if t.k in budgets}.values()
+        scaffold = whole - eligible
         drawn = [
-            (whole - eligible + null.size, min(request.draws, null.others(eligible)))
+            Drawn(
+                (scaffold + null.size, whole - null.size)[: len(request.aspects)],
+                min(request.draws, null.others),
+            )
             for null in nulls
         ]
         lower = tuple(lowerings(request, eligible, works))
         found = tuple(work_of_draws(request, drawn, whole, lower))
         if tokenized.words is None or not tokenized.words.served:
             return found
-        return (work_at_server(request, [draws for _, draws in drawn], lower), *found)
+        return (work_at_server(request, [one.draws for one in drawn], lower), *found)
 
     return works(tokenized.request)
 

@@ -8,28 +8,46 @@ rationale is whatever ranks highest, meet tokens. Spans keep to their text. Pure
 
 from __future__ import annotations
 
+import math
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from itertools import groupby, pairwise
+from dataclasses import dataclass, field, replace
+from itertools import groupby, islice, pairwise
 
 import numpy as np
 
 from services.ice.explanations import TokenizedInput
-from services.ice.report import NullKind
-from services.ice.subsets import Subset, count_others
+from services.ice.operators import random_of
+from services.ice.report import NullKind, StratumKind
+from services.ice.strata import strata_of
+from services.ice.subsets import Subset
+from shared.cached import cached_property
+from shared.job_context import checking
 from shared.models.calls import Part
-from shared.statistics.draws import ranks_of
+from shared.statistics.draws import (
+    PERMUTED,
+    Choice,
+    Rankings,
+    first_of_strata,
+    first_units,
+    placed,
+)
 from shared.statistics.placements import (
     Placements,
     Places,
     Product,
     Runs,
     RunsWithGaps,
+    Subsets,
     Words,
     runs_of,
+    strata,
 )
+
+CLASS_WIDTH = 1.25  # numbers of tokens are alike within a factor of this
+ROUNDING = 1e-9
+FEWEST_MATCHED = 19  # other placements in the class
 
 # a word of its own: Han, kana and Hangul characters have no spaces between words; neither do signs
 ALONE = re.compile(r"[^\w\s]|[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
@@ -42,39 +60,63 @@ class NullSpace:
     kind: NullKind
     shape: tuple[object, ...]  # with the kind, what tells it apart within one text
     size: int  # tokens of the observed one
-    space: Placements | None = None  # None: any tokens
-    units: tuple[Subset, ...] = ()  # the tokens of each unit of the space
+    space: Placements
+    units: tuple[Subset, ...] = ()  # the tokens of each unit of the space; none: units are tokens
+    choice: Choice | None = field(default=None, compare=False)  # of a ranking: nested over sizes
     split: bool = False  # whether a word lies half inside, so that units are tokens
+    strata: StratumKind | None = None
+    fixed: tuple[str, ...] = ()  # strata whose tokens are all in the rationale
+    matched: bool = False  # placements of about as many tokens only
+    sampled: bool = False  # the space is a sample of a larger one
 
     @property
     def key(self) -> tuple[object, ...]:
         return self.kind, *self.shape
 
-    def others(self, eligible: int) -> int:
+    @property
+    def others(self) -> int:
         """How many placements there are besides the observed one."""
-        return count_others(eligible, self.size) if self.space is None else self.space.count - 1
+        return self.space.count - 1
 
-    def stream(self, random: np.random.Generator, first: int) -> Iterator[Subset]:
-        """All placements in uniform order, the observed one among them; by rank where there are
-        no more than `first` others."""
-        if self.space is None:
-            raise ValueError("tokens are drawn as the variant draws them")
-        for rank in ranks_of(self.space.count, random, first):
-            yield self.tokens_of(self.space.at(rank))
+    def drawn(
+        self, rankings: Rankings, random: np.random.Generator, first: int, most: int
+    ) -> Iterator[Subset]:
+        """Placements in uniform order, each once, the observed one among them; by rank where there
+        are no more than `first` others. A longer draw only adds."""
+        if self.choice is not None:
+            return rankings.distinct(self.space, self.choice, first, most)
+        return map(self.tokens_of, placed(self.space, random, first))
 
     def tokens_of(self, units: Places) -> Subset:
         return tuple(place for unit in units for place in self.units[unit])
 
 
-def any_tokens(size: int, kind: NullKind = "tokens") -> NullSpace:
+def any_tokens(tokens: int, size: int, kind: NullKind = "tokens") -> NullSpace:
     """As many tokens, anywhere; in rows of words they are words."""
-    return NullSpace(kind, (size,), size)
+    return NullSpace(kind, (size,), size, Subsets(tokens, size), choice=first_units(size))
+
+
+def tokens_of_strata(
+    labels: Sequence[str], rationale: Subset, strata_kind: StratumKind, kind: NullKind = "tokens"
+) -> NullSpace:
+    """As many tokens of each stratum. labels: the stratum of each token."""
+    taken, whole = Counter(labels[place] for place in rationale), Counter(labels)
+    return NullSpace(
+        kind,
+        (strata_kind, *sorted(taken.items())),
+        len(rationale),
+        strata(labels, rationale),
+        choice=first_of_strata(labels, taken),
+        strata=strata_kind,
+        fixed=tuple(sorted(name for name in taken if taken[name] == whole[name])),
+    )
 
 
 def null_of(units: TextUnits, rationale: Subset, kind: NullKind | None) -> NullSpace:
     """The null of a rationale of spans. kind: None for the one that suits it."""
+    request = units.tokenized.request
     if kind == "tokens":
-        return any_tokens(len(rationale), units.kind)
+        return tokens_null(units, rationale)
     split = not units.holds_whole(rationale)
     members = tuple((place,) for place in range(units.tokens)) if split else units.words
     passages = units.token_passages if split else units.passages
@@ -83,17 +125,83 @@ def null_of(units: TextUnits, rationale: Subset, kind: NullKind | None) -> NullS
     by_passage = [[p for p in touched if p in set(own)] for own in passages]
     chosen = kind or _suiting(by_passage)
     sizes = tuple(map(len, members))
+    if chosen == "words" and request.strata is not None:
+        passages = _by_stratum(passages, [units.labels[unit[0]] for unit in members])
+        by_passage = [[p for p in touched if p in set(own)] for own in passages]
     parts = [
         _part(chosen, own, here, sizes) for own, here in zip(passages, by_passage, strict=True)
     ]
-    return NullSpace(
+    found = NullSpace(
         chosen,
         tuple(shape for shape, _ in parts),
         len(rationale),
         Product(tuple(space for _, space in parts), tuple(map(tuple, passages))),
         members,
-        split,
+        split=split,
+        strata=request.strata if chosen == "words" else None,
     )
+    return _matched(found, touched, units) if request.match_tokens else found
+
+
+def tokens_null(units: TextUnits, rationale: Subset) -> NullSpace:
+    """As many tokens, of each stratum where the request asks for that."""
+    kind = units.tokenized.request.strata
+    if kind is None:
+        return any_tokens(units.tokens, len(rationale), units.kind)
+    return tokens_of_strata(units.labels, rationale, kind, units.kind)
+
+
+def _by_stratum(passages: Sequence[list[int]], labels: Sequence[str]) -> list[list[int]]:
+    """The units of each passage, apart by stratum."""
+    found: list[list[int]] = []
+    for own in passages:
+        names = sorted({labels[place] for place in own})
+        found += [[place for place in own if labels[place] == name] for name in names]
+    return found
+
+
+@dataclass(frozen=True)
+class ListedPlacements(Placements):
+    """Placements that are listed one by one."""
+
+    places: tuple[Places, ...]
+
+    @property
+    def count(self) -> int:
+        return len(self.places)
+
+    def at(self, rank: int) -> Places:
+        return self.places[rank]
+
+
+def _matched(null: NullSpace, observed: Places, units: TextUnits) -> NullSpace:
+    """Placements in the observed one's class of numbers of tokens; all, where they are too few.
+
+    The classes are fixed, not centred at the observed, so that it is exchangeable with the others.
+    Of more than 20,000 placements as many are drawn, and those of the class stand for it.
+    """
+    if null.kind not in ("spans", "spans_gaps") or null.split:
+        return null
+    own = _class_of(null.size)
+    random = random_of(units.tokenized.request, "class", *null.key)
+    every = islice(placed(null.space, random, PERMUTED), PERMUTED)
+    found = [one for one in checking(every) if _class_of(len(null.tokens_of(one))) == own]
+    if len(found) < FEWEST_MATCHED + (observed in found):
+        return null
+    if observed not in found:
+        found.append(observed)
+    sampled = null.sampled or null.space.count > PERMUTED + 1
+    return replace(
+        null,
+        shape=(*null.shape, "class", own),
+        space=ListedPlacements(tuple(found)),
+        matched=True,
+        sampled=sampled,
+    )
+
+
+def _class_of(tokens: int) -> int:
+    return math.floor(math.log(tokens) / math.log(CLASS_WIDTH) + ROUNDING)
 
 
 def _suiting(by_passage: Sequence[Sequence[int]]) -> NullKind:
@@ -150,6 +258,19 @@ class TextUnits:
         return tuple(map(tuple, found))
 
     @cached_property
+    def labels(self) -> tuple[str, ...]:
+        """(E,) the stratum of each eligible token: that of its word."""
+        kind = self.tokenized.request.strata
+        if kind is None:
+            return ("",) * self.tokens
+        found = [""] * self.tokens
+        written = [self._written(word[0], word[-1]) for word in self.words]
+        for word, label in zip(self.words, strata_of(written, kind), strict=True):
+            for place in word:
+                found[place] = label
+        return tuple(found)
+
+    @cached_property
     def passages(self) -> list[list[int]]:
         """The words of each text: spans do not cross from one into the other."""
         parts = [self._part(word[0]) for word in self.words]
@@ -177,11 +298,15 @@ class TextUnits:
         return touch and not (self._alone(place) or self._alone(place - 1))
 
     def _alone(self, place: int) -> bool:
-        tokens, token = self.tokenized.tokens, self.tokenized.eligible[place]
-        request = self.tokenized.request
-        text = request.text_pair or "" if self._part(place) == "text_pair" else request.text
-        written = text[tokens.starts[token] : tokens.ends[token]].strip()
+        written = self._written(place, place)
         return bool(written) and ALONE.fullmatch(written[0]) is not None
+
+    def _written(self, first: int, last: int) -> str:
+        """The text from one token to another."""
+        tokens, eligible = self.tokenized.tokens, self.tokenized.eligible
+        request = self.tokenized.request
+        text = request.text_pair or "" if self._part(first) == "text_pair" else request.text
+        return text[tokens.starts[eligible[first]] : tokens.ends[eligible[last]]].strip()
 
 
 def _grouped(parts: Sequence[Part]) -> list[list[int]]:

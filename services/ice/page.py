@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import get_args
 
 from services.ice.contract import IceRequest, MethodName
 from services.ice.report import (
+    IceCausalReading,
     IceComparison,
     IceRationaleEvidence,
     IceResult,
@@ -19,7 +21,7 @@ from services.ice.report import (
     Of,
     TestedOperator,
 )
-from services.ice.verdict import alpha, by_probability, says, sentence, verdict
+from services.ice.verdict import READINGS, alpha, by_probability, says, sentence, verdict
 from shared.charts.engine import Caption, Chart
 from shared.charts.shapes import histogram
 from shared.models.calls import Template
@@ -61,6 +63,8 @@ class IceView:
     told: tuple[TestView, ...]
     first: tuple[TestView, ...]  # the first explanation at the first budget, one an operator
     others: tuple[TestView, ...]  # with pictures: folded
+    readings: tuple[ReadingView, ...]
+    readings_left_out: int
     compared: tuple[IceComparisonRow, ...]
     compared_left_out: int
     maps: tuple[HeatMap, ...]
@@ -89,7 +93,7 @@ class IceView:
         words = {
             one.test.operator: one.verdict.text[:1].lower() + one.verdict.text[1:]
             for one in own
-            if one.test.k == own[0].test.k
+            if (one.test.k, one.test.aspect) == (own[0].test.k, own[0].test.aspect)
         }
         return ", ".join(f"{word} ({operator})" for operator, word in words.items())
 
@@ -107,6 +111,8 @@ def view(request: IceRequest | None, report: IceResult) -> IceView:
         told=tests,
         first=first,
         others=tuple(one for one in tests if one not in first and one.chart is not None),
+        readings=tuple(islice(_readings(report), MOST_ROWS)),
+        readings_left_out=max(0, len(report.components.readings) - MOST_ROWS),
         compared=tuple(_compared(report, row) for row in compared[:MOST_ROWS]),
         compared_left_out=max(0, len(compared) - MOST_ROWS),
         maps=shown,
@@ -123,6 +129,15 @@ def _trial(one: TestView) -> tuple[str, float | None]:
     return one.test.explanation, one.test.k
 
 
+def _readings(report: IceResult) -> Iterator[ReadingView]:
+    """In the report's order."""
+    tests = {(t.explanation, t.k, t.operator, t.aspect): t for t in report.components.tests}
+    for row in report.components.readings:
+        about = row.explanation, row.k, row.operator
+        sides = (tests[*about, "sufficiency"], tests[*about, "necessity"])
+        yield ReadingView(row, READINGS[row.reading], *sides)
+
+
 def _compared(report: IceResult, row: IceComparison) -> IceComparisonRow:
     start = f"{row.first} and {row.second}, k {row.k}: "
     return IceComparisonRow(
@@ -133,7 +148,10 @@ def _compared(report: IceResult, row: IceComparison) -> IceComparisonRow:
 def _settings(report: IceResult) -> list[tuple[str, str]]:
     """What was in force, for the reader who wants to know how."""
     named = report.provenance.parameters
-    names = ("rows", "mask_text", "rank_by", "eligible", "draws", "infills", "nsr_epsilon")
+    names = (
+        "rows", "mask_text", "rank_by", "eligible", "draws", "alternative", "stop", "infills",
+        "nsr_epsilon",
+    )  # fmt: skip
     return [(name, str(named[name])) for name in names if name in named]
 
 
@@ -147,6 +165,24 @@ OPERATORS: dict[TestedOperator, str] = {  # {unit}: token or word
     "infill": "the other {unit}s replaced by {unit}s of other texts",
     "mean": "the mean over the operators",
 }
+REMOVALS: dict[TestedOperator, str] = {
+    "delete": "its own {unit}s deleted",
+    "mask": "its own {unit}s masked",
+    "mask_unk": "its own {unit}s made unknown",
+    "mask_pad": "its own {unit}s made padding",
+    "infill": "its own {unit}s replaced by {unit}s of other texts",
+    "mean": "the mean over the operators",
+}
+
+
+@dataclass(frozen=True)
+class ReadingView:
+    """What both sides of an explanation make it, in words."""
+
+    row: IceCausalReading
+    says: str
+    sufficiency: IceTest
+    necessity: IceTest
 
 
 @dataclass(frozen=True)
@@ -182,19 +218,21 @@ def _test_view(report: IceResult, test: IceTest, place: int) -> TestView:
 
 
 def _operator(report: IceResult, test: IceTest) -> str:
-    return OPERATORS[test.operator].format(unit=report.unit)
+    """What was done to the other tokens, or to the rationale's own."""
+    done = REMOVALS if test.aspect == "necessity" else OPERATORS
+    return done[test.operator].format(unit=report.unit)
 
 
 def _rivals(report: IceResult, test: IceTest) -> str:
     tokens = f"{test.tokens} {report.unit}{'' if test.tokens == 1 else 's'}"
     if test.null.exact:
         return f"all {test.null.draws} other rationales of {tokens}: an exact test"
-    ending = ", enough to tell: drawing stopped early" if test.stopped_early else ""
+    ending = ", enough to tell" if test.stopped_early else ""
     return f"{test.null.draws} random rationales of {tokens}{ending}"
 
 
 def _reasons(report: IceResult, test: IceTest) -> Iterator[str]:
-    start = f"{test.explanation}, k {test.k}, {test.operator}: "
+    start = f"{test.title}: "
     for warning in report.warnings:
         if warning.startswith(start):
             yield warning.removeprefix(start)
@@ -202,9 +240,11 @@ def _reasons(report: IceResult, test: IceTest) -> Iterator[str]:
 
 def observed(report: IceResult, test: IceTest) -> float | None:
     """What the test compares with its null, in the null's unit."""
-    if by_probability(report):
-        return None if test.scores is None else test.scores.rationale
-    return test.nsr
+    if not by_probability(report):
+        return test.nsr
+    if test.aspect == "necessity":
+        return test.drop
+    return None if test.scores is None else test.scores.rationale
 
 
 def _chart(report: IceResult, test: IceTest) -> Chart | None:
@@ -215,9 +255,16 @@ def _chart(report: IceResult, test: IceTest) -> Chart | None:
     caption = Caption(
         title=f"Random rationales, {_operator(report, test)}",
         summary=_summary(report, test, score),
-        unit="probability of the target label" if by_probability(report) else "NSR",
+        unit=_unit(report, test),
     )
     return histogram(counted, score, caption)
+
+
+def _unit(report: IceResult, test: IceTest) -> str:
+    if not by_probability(report):
+        return "NSR"
+    lost = "lost " if test.aspect == "necessity" else ""
+    return f"{lost}probability of the target label"
 
 
 def _summary(report: IceResult, test: IceTest, score: float) -> str:

@@ -10,14 +10,10 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from shared.contracts import (
-    BatchReport,
-    BatchReportRequest,
     Evidence,
     Histogram,
-    Interval,
     Message,
     Report,
-    Variant,
     Word,
 )
 from shared.models.calls import Part
@@ -27,7 +23,20 @@ Operator = Literal["delete", "mask", "mask_unk", "mask_pad", "infill"]
 RowKind = Literal["tokens", "words"]
 TestedOperator = Operator | Literal["mean"]
 NullKind = Literal["tokens", "words", "spans", "spans_gaps"]
-Verdict = Literal["faithful", "inconclusive", "anti-faithful"]
+Aspect = Literal["sufficiency", "necessity"]
+Verdict = Literal["faithful", "inconclusive", "anti-faithful", "undecidable"]
+Reading = Literal[
+    "cause",
+    "redundant",
+    "sufficient",
+    "partner",
+    "needed",
+    "no evidence",
+    "against",
+    "undecidable",
+    "undefined",
+]
+StratumKind = Literal["frequency", "pos"]
 Name = Annotated[str, Word]
 Share = Annotated[float, Field(ge=0, le=1)]
 Probability = Annotated[float, Field(ge=0, le=1, description="of the target label")]
@@ -62,6 +71,11 @@ class IceScores(Message):
     full: Probability = Field(description="s(x): the whole text")
     rationale: Probability = Field(description="s(r): only the rationale stays")
     empty: Probability | None = Field(description="s(empty): nothing of the text stays")
+    without: Probability | None = Field(
+        default=None,
+        description="s(x without r): everything but the rationale stays; null where it was not "
+        "asked for, and where nothing would be left that the model can read",
+    )
 
 
 class IceNull(Message):
@@ -72,8 +86,17 @@ class IceNull(Message):
         description="as many tokens, as many whole words with as many tokens, passages of the same "
         "lengths, or those with the same gaps; in rows of words `words` are as many words",
     )
+    strata: StratumKind | None = Field(
+        default=None, description="what else they have in common, token by token"
+    )
+    match_tokens: bool = Field(
+        default=False, description="whether they have about as many tokens as the rationale"
+    )
     placements: int | None = Field(
-        default=None, ge=0, description="that exist besides the rationale; null above 1e15"
+        default=None,
+        ge=0,
+        description="that exist besides the rationale; null above 1e15, and where only a sample of "
+        "those of about as many tokens was looked through",
     )
     overlap: Share | None = Field(
         default=None,
@@ -81,12 +104,22 @@ class IceNull(Message):
         "null is the rationale itself, and the win rate tends to 1/2",
     )
     attainable_p: Share | None = Field(
-        default=None, description="the least two-sided p that so many could have given"
+        default=None,
+        description="the least p that could have come, one-sided where `alternative` is `greater`: "
+        "of as many draws as the request allows, or of all placements",
     )
 
     draws: int = Field(ge=0, description="random rationales compared with")
+    win_rate_draws: int | None = Field(
+        default=None,
+        ge=0,
+        description="of these, the first ones, which the win rate rests on: how many follow was "
+        "decided by what they showed; null in results of before",
+    )
     exact: bool = Field(description="whether they are all that there are")
-    sequential: bool = Field(description="whether their number was decided while drawing")
+    sequential: bool = Field(
+        description="whether the win rate's draws were ended by what they showed (`stop: anytime`)"
+    )
     mean: float | None
     sd: float | None = Field(
         description="n - 1 (variants paper and reference: n); null if undefined"
@@ -102,11 +135,16 @@ class IceNull(Message):
 
 
 class IceTest(Message):
-    """One explanation at one budget under one operator."""
+    """One explanation at one budget under one operator, from one side."""
 
     __test__ = False  # no test case of pytest
 
     explanation: Name
+    aspect: Aspect = Field(
+        default="sufficiency",
+        description="what is compared with that of random rationales: what the rationale alone "
+        "keeps, s(r), or what its removal costs, s(x) - s(x without r)",
+    )
     k: float | None = Field(description="null for a rationale that was sent as spans")
     tokens: int = Field(ge=1, description="size of the rationale")
     operator: TestedOperator = Field(
@@ -121,11 +159,82 @@ class IceTest(Message):
     p_value: Share | None = Field(description="one-sided: P(a random rationale scores as high)")
     p_anti: Share | None = Field(description="the other side: as low")
     p_two_sided: Share | None = Field(description="twice the smaller, at most 1")
-    verdict: Verdict | None = Field(description="two-sided, at level alpha")
+    p_adjusted: Share | None = Field(
+        default=None,
+        description="corrected for all tests of the request: max-T over an explanation's own, Holm "
+        "over explanations; null in variants paper and reference",
+    )
+    verdict: Verdict | None = Field(
+        description="at level alpha, by `p_adjusted` (variants paper and reference: "
+        "`p_two_sided`); `undecidable`: `null.attainable_p` is above alpha, so that no other "
+        "could have come"
+    )
+    drop: float | None = Field(
+        default=None,
+        ge=-1,
+        le=1,
+        description="probability of the target label that is lost: s(x) - s(r); of a necessity "
+        "test s(x) - s(x without r)",
+    )
     nsr: float | None = Field(description="Eq. 1; null where |s(x) - s(empty)| < epsilon")
-    stopped_early: bool = Field(description="by the sequential test")
+    stopped_early: bool = Field(description="whether fewer draws than allowed settled it")
     scores: IceScores | None = Field(description="null for operator `mean`")
     null: IceNull
+
+    @property
+    def title(self) -> str:
+        """How a warning begins that tells of this test."""
+        side = "" if self.aspect == "sufficiency" else f", {self.aspect}"
+        return f"{self.explanation}, k {self.k}, {self.operator}{side}"
+
+
+class IceCausalReading(Message):
+    """Both sides of one explanation at one budget under one operator."""
+
+    explanation: Name
+    k: float | None
+    operator: Operator
+    interaction: float | None = Field(
+        description="g(x) - g(r) - g(x without r) + g(empty), g = log odds of s: above 0 the "
+        "rationale and the rest need each other, below 0 they replace each other; null without "
+        "s(empty)"
+    )
+    p_interaction: Share | None = Field(
+        description="two-sided, among the interactions of random rationales"
+    )
+    reading: Reading = Field(
+        description="`cause`: enough alone and needed; `redundant`: enough, and the rest is enough "
+        "too; `partner`: needed, but only together with the rest; `sufficient`, `needed`: one of "
+        "them, and the interaction does not say how; `against`: the prediction does better "
+        "without it; `undecidable`: too few random rationales; `undefined`: there is none"
+    )
+
+
+class IceDistance(Message):
+    """How far the asked inputs lie from texts: what a model says of such may mean little."""
+
+    rows: int = Field(ge=0, description="perturbed texts that the model was asked about")
+    kept: Share | None = Field(description="mean share of the tokens that they keep")
+    entropy_gain: float | None = Field(
+        description="mean entropy of the model's answers to them less that of the text, nats; null "
+        "of rows of words, where the target's probability alone is read"
+    )
+    flip_share: Share | None = Field(
+        description="share of random rationales' rows whose likeliest label is not the text's; "
+        "null likewise"
+    )
+    length_share: Share | None = Field(
+        default=None,
+        description="share of rows shorter or longer than 98 % of the texts that the model was "
+        "trained on; null where the model's card does not say",
+    )
+    ece_perturbed: float | None = Field(
+        default=None,
+        ge=-1,
+        le=1,
+        description="the largest excess of calibration error on such inputs, by the model's card "
+        "(nearest operator and share that stays); null where it does not say",
+    )
 
 
 class IceArea(Message):
@@ -135,7 +244,7 @@ class IceArea(Message):
     operator: TestedOperator
     k_from: float
     k_to: float
-    win_rate: float | None = Field(description="0.5 is chance")
+    win_rate: float | None = Field(description="of sufficiency; 0.5 is chance")
     nsr: float | None = Field(description="null where one of the values is")
 
 
@@ -180,6 +289,9 @@ class IceComponents(Message):
         description="where there are several explanations"
     )
     plausibility: tuple[IcePlausibility, ...] = Field(description="where `human` was sent")
+    readings: tuple[IceCausalReading, ...] = Field(
+        default=(), description="where both sides were tested"
+    )
 
 
 class IceRationaleEvidence(Evidence):
@@ -212,12 +324,13 @@ class IceTokenValues(Message):
 
 
 class IceChance(Message):
-    """What the score would be of an explanation that knows nothing, at the first test."""
+    """What the score would be of an explanation that knows nothing."""
 
     win_rate: float = Field(description="mean of the mid-rank win rate under the null, by symmetry")
     sd: float | None = Field(
-        description="its exact standard deviation without ties, √((M+2)/(12M)); null where M was "
-        "decided while drawing"
+        description="standard deviation of the score: over random rationales, of the mean over "
+        "operators of their mid-ranks; of one operator without ties √((M+2)/(12M)). Variants "
+        "paper and reference: that. Null where M was decided by what the draws showed"
     )
     draws: int = Field(description="M")
 
@@ -227,7 +340,8 @@ def _none(items: tuple[Message, ...]) -> bool:
 
 
 class IceResult(Report):
-    """The score is the win rate averaged over operators, first explanation, first budget."""
+    """The score is the sufficiency win rate averaged over operators, first explanation, first
+    budget."""
 
     range: tuple[float, float] = (0.0, 1.0)
     components: IceComponents
@@ -246,6 +360,14 @@ class IceResult(Report):
     )
     characters_read: tuple[int, int] = Field(description="of text and pair, by the model")
     forward_rows: int = Field(ge=0, description="rows that the model was called with")
+    reading: Reading | None = Field(
+        default=None,
+        description="of the first explanation at its first budget under the first operator; null "
+        "where one side was tested",
+    )
+    distance: IceDistance | None = Field(
+        default=None, description="null in results of before, and in the published variants"
+    )
     tokens: tuple[IceToken, ...] = Field(
         default=(),
         exclude_if=_none,
@@ -259,153 +381,3 @@ class IceResult(Report):
     def unit(self) -> str:
         """What a rationale is made of, singular."""
         return self.rows.removesuffix("s")
-
-
-class IceBatchReportRequest(BatchReportRequest):
-    """Whose results, and at which levels they are tested."""
-
-    alpha: float = Field(
-        default=0.05, gt=0, lt=1, description="false discovery rate over configurations"
-    )
-    example_alpha: float = Field(
-        default=0.10, gt=0, lt=1, description="false discovery rate over examples (the paper's)"
-    )
-    error: Literal["discovery", "family"] = Field(
-        default="discovery",
-        description="what `alpha` bounds over configurations: the share of false verdicts "
-        "(Benjamini-Hochberg), or the chance of any (Holm)",
-    )
-
-
-BatchVerdict = Literal["faithful", "inconclusive", "anti-faithful", "undecidable"]
-
-
-class IceConfiguration(Message):
-    """What a result is averaged over: these tests of all examples."""
-
-    model: str
-    variant: Variant
-    explanation: str
-    k: float | None = Field(description="null for rationales that were sent as spans")
-    operator: TestedOperator
-    rows: RowKind = Field(
-        default="tokens",
-        exclude_if=lambda rows: bool(rows == "tokens"),
-        description="what rationales are made of",
-    )
-
-
-class IceOverExamples(Message):
-    """Benjamini-Hochberg over examples, as the paper does it, and why it can hardly reject."""
-
-    alpha: float
-    rejected: int = Field(ge=0, description="examples whose one-sided p survives")
-    least_p: float | None = Field(description="the smallest p that the draws allow, 1 / (M + 1)")
-    needed: int | None = Field(
-        description="examples that would have to reach it before any is rejected"
-    )
-    raw: int = Field(ge=0, description="examples with p <= alpha, uncorrected")
-
-
-class IceConfigurationResult(Message):
-    """One configuration over its examples."""
-
-    configuration: IceConfiguration
-    undefined: int = Field(ge=0, description="examples whose win rate is null; left out")
-    win_rate: Interval = Field(description="mean mid-rank win rate")
-    strict_win_rate: float | None = Field(description="mean; ties count as losses")
-    tie_rate: float | None = Field(description="mean")
-    z: float | None = Field(
-        default=None, description="of reports before metric version 2.0; now `omnibus_z`"
-    )
-    t: float | None = Field(
-        default=None,
-        description="(mean - 1/2) / its standard error over texts; null without spread",
-    )
-    p_t: Share | None = Field(default=None, description="of t, two-sided")
-    p_randomization: Share | None = Field(
-        default=None, description="of sign flips of whole texts, two-sided"
-    )
-    p_value: Share | None = Field(description="that the mean is 1/2: the larger of both")
-    q_value: Share | None = Field(description="corrected over configurations, see `error`")
-    verdict: BatchVerdict | None = Field(
-        description="of the configuration, by q and the side of 1/2; `undecidable`: so few texts "
-        "could not have reached alpha"
-    )
-    omnibus_z: float | None = Field(
-        default=None,
-        description="is any explanation better or worse than random? (mean - 1/2) / its exact sd "
-        "if all were random; null where draws were adaptive or could repeat",
-    )
-    omnibus_p: Share | None = Field(default=None, description="of omnibus_z, two-sided")
-    effect: Interval = Field(
-        description="median effect, distribution-free interval by order statistics"
-    )
-    exact: int = Field(ge=0, description="examples whose test was exact")
-    verdicts: dict[Verdict, int] = Field(description="of the examples")
-    over_examples: IceOverExamples
-
-
-class IceMeanDifference(Message):
-    """Two explanations on the same examples, paired."""
-
-    first: IceConfiguration
-    second: IceConfiguration
-    difference: Interval = Field(description="mean win rate, first - second")
-    first_better: int = Field(ge=0, description="examples where first has the higher win rate")
-    second_better: int = Field(ge=0)
-    equal: int = Field(default=0, ge=0, description="examples where neither has")
-    p_value: Share | None = Field(
-        default=None, description="that the mean difference is 0: the larger of the next two"
-    )
-    p_t: Share | None = Field(default=None, description="of t over texts, two-sided")
-    p_randomization: Share | None = Field(
-        default=None, description="of sign flips of whole texts, two-sided"
-    )
-    p_adjusted: Share | None = Field(default=None, description="Holm over all pairs of the report")
-    effect: float | None = Field(
-        default=None, description="mean difference in its sds over examples; null where that is 0"
-    )
-
-
-class IceAgreement(Message):
-    """Two operators on the same tests: do they say the same?"""
-
-    first: IceConfiguration
-    second: IceConfiguration
-    examples: int = Field(ge=0)
-    spearman: float | None = Field(description="of the win rates; null where one is constant")
-    same_side: Share | None = Field(description="share on one side of 0.5 under both")
-    same_verdict: Share | None
-
-
-class IceOrthogonality(Message):
-    """Faithfulness against plausibility over examples, as in the paper's Table 14."""
-
-    configuration: IceConfiguration
-    measure: str = Field(description="iou, f1 or auprc")
-    mean: Interval = Field(description="of the measure")
-    pearson: Interval = Field(description="with the win rate")
-    spearman: float | None
-    p_value: Share | None = Field(description="of Pearson's r, two-sided")
-    q_value: Share | None = Field(default=None, description="Benjamini-Hochberg over this table")
-
-
-class IceAntiFaithful(Message):
-    """What points at the wrong tokens: worse than chance, not merely no better."""
-
-    configurations: tuple[IceConfiguration, ...]
-    examples: tuple[str, ...] = Field(
-        description="jobs (custom id, else id) whose first test is anti-faithful; at most 1,000"
-    )
-    examples_in_all: int = Field(ge=0)
-
-
-class IceBatchReport(BatchReport):
-    """Win rates with intervals, tests at both levels, agreements, and a plot."""
-
-    configurations: tuple[IceConfigurationResult, ...]
-    differences: tuple[IceMeanDifference, ...]
-    operator_agreement: tuple[IceAgreement, ...]
-    orthogonality: tuple[IceOrthogonality, ...]
-    anti_faithful: IceAntiFaithful

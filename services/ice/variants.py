@@ -1,7 +1,8 @@
 """The three variants: what is compared, how draws are made, what ties and zeros mean.
 
-`robust`: raw scores, distinct draws, mid-ranks. `paper`: Eq. 1 and Algorithm 1 as printed.
-`reference`: `ICEEvaluator` of ice-faithfulness 1.0.1 (metrics.py, evaluation.py), defects included.
+`robust`: raw scores, distinct draws, mid-ranks, corrected verdicts. `paper`: Eq. 1 and Algorithm 1
+as printed. `reference`: `ICEEvaluator` of ice-faithfulness 1.0.1 (metrics.py, evaluation.py),
+defects included.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ Stream = Callable[[int, np.random.Generator, int, int], Iterator[Subset]]
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IceVariant:
     statistic: Statistic
-    stream: Stream  # of random rationales
+    stream: Stream | None  # of random rationales; None: distinct placements of the null
     ddof: int
     tie: float
     distinct: bool  # subsets without repetition, never the rationale
@@ -41,6 +42,7 @@ class IceVariant:
     magnitude: bool  # computed attributions rank by |value|
     zero_effect: float | None  # the effect where the null has no spread
     matched_null: bool = False  # random rationales are made in the way of the explanation's kind
+    corrected: bool = False  # verdicts are corrected for all tests of the request
     nsr_beside: bool = False  # NSR is reported beside the statistic, not as it
     gold_label: bool = False  # scores the gold label, which `target` names
     last_attention: bool = False  # an encoder's attention is that of its last layer
@@ -75,8 +77,9 @@ def released_nsr(scores: Floats, full: float, empty: float | None) -> Floats | N
 VARIANTS: dict[Variant, IceVariant] = {
     "robust": IceVariant(
         statistic=raw,
-        stream=lambda _, random, eligible, size: subsets.distinct(random, eligible, size),
+        stream=None,
         matched_null=True,
+        corrected=True,
         nsr_beside=True,
         ddof=1,
         tie=TIE,

@@ -6,7 +6,9 @@ Source: Basu & Chakraborty, arXiv:2603.18579. `robust` compares probabilities; `
 
 from __future__ import annotations
 
-from services.ice.report import IceResult, IceTest
+import math
+
+from services.ice.report import IceResult, IceTest, Reading
 from services.ice.report import Verdict as Outcome
 from shared.contracts import Finding, VerdictWord
 from shared.page_text import Tone, Verdict, finding, significant
@@ -15,6 +17,7 @@ WORDS: dict[Outcome | None, tuple[str, Tone]] = {
     "faithful": ("Faithful", "good"),
     "inconclusive": ("Inconclusive", "neutral"),
     "anti-faithful": ("Anti-faithful", "bad"),
+    "undecidable": ("Too few rivals to tell", "neutral"),
     None: ("Undefined", "neutral"),
 }
 OF_PROBABILITY: dict[Outcome, str] = {  # {unit}: token or word
@@ -22,6 +25,29 @@ OF_PROBABILITY: dict[Outcome, str] = {  # {unit}: token or word
     "inconclusive": "The rationale keeps the target label neither clearly better nor clearly worse "
     "than as many random {unit}s do.",
     "anti-faithful": "As many random {unit}s keep the target label better than the rationale does.",
+}
+OF_NECESSITY: dict[Outcome, str] = {
+    "faithful": "Without the rationale the target label loses more than without as many random "
+    "{unit}s.",
+    "inconclusive": "Without the rationale the target label loses neither clearly more nor clearly "
+    "less than without as many random {unit}s.",
+    "anti-faithful": "Without as many random {unit}s the target label loses more than without the "
+    "rationale.",
+}
+READINGS: dict[Reading, str] = {
+    "cause": "Enough and needed: the rationale alone keeps the decision, and without it the "
+    "decision is lost.",
+    "redundant": "Enough, but not needed: the rest of the text carries the decision too.",
+    "sufficient": "Enough: the rationale alone keeps the decision. Whether the rest would do so "
+    "too cannot be told.",
+    "partner": "Needed, but not alone: only together with the rest does it carry the decision.",
+    "needed": "Needed: without the rationale the decision is lost. How it works together with the "
+    "rest cannot be told.",
+    "no evidence": "No evidence from either side that the decision rests on it more than on others "
+    "like it.",
+    "against": "It speaks against the decision: random rationales serve it better.",
+    "undecidable": "There are too few random rationales to tell anything.",
+    "undefined": "There is nothing to compare the rationale with.",
 }
 OF_NSR: dict[Outcome, str] = {
     "faithful": "The rationale alone scores a higher NSR than as many random {unit}s do.",
@@ -44,11 +70,10 @@ def alpha(report: IceResult) -> float | None:
 
 def verdict(report: IceResult, test: IceTest) -> Verdict:
     """In a word or two, with the win rate of chance."""
-    chance = f"chance is 0.5{_spread(report, test)}"
-    if _least_p(report, test) is not None:
-        return Verdict(f"Too few rivals to tell (M = {test.null.draws})", "neutral", chance)
-    word, tone = WORDS[test.verdict]
-    return Verdict(word, tone, chance)
+    chance = f"chance is 0.5{_spread(test)}"
+    word, tone = WORDS["undecidable" if _least_p(report, test) is not None else test.verdict]
+    rivals = f" (M = {test.null.draws})" if word == WORDS["undecidable"][0] else ""
+    return Verdict(word + rivals, tone, chance)
 
 
 def sentence(report: IceResult, test: IceTest) -> str:
@@ -57,7 +82,9 @@ def sentence(report: IceResult, test: IceTest) -> str:
         return "There is nothing to compare the rationale with."
     least = _least_p(report, test)
     if least is not None:
-        return f"With so few the two-sided p is at least {least:.3f}: nothing else could come out."
+        return f"With so few the p-value is at least {least:.3f}: no verdict could come of it."
+    if test.aspect == "necessity":
+        return OF_NECESSITY[test.verdict].format(unit=report.unit)
     if by_probability(report):
         return OF_PROBABILITY[test.verdict].format(unit=report.unit)
     return OF_NSR[test.verdict].format(unit=report.unit) + _turned(report, test)
@@ -74,31 +101,33 @@ def says(report: IceResult) -> str | None:
             f"The score is the strict win rate of NSR (it counts ties as losses) of {which}; "
             "chance would have less than 0.5 where there are ties, as in short texts."
         )
-    operators = sum(_same_trial(test, head) for test in report.components.tests)
+    own = [test for test in report.components.tests if test.aspect == head.aspect]
+    operators = sum(_same_trial(test, head) for test in own)
     if operators == 1:
         return f"The score is the win rate of {which}; chance would have 0.5."
     return (
         f"The score is the win rate of {which}, the mean over {operators} operators; chance would "
-        "have 0.5. The standard deviation below is that of one test; the mean has another, which "
-        "is not known."
+        "have 0.5."
     )
 
 
 def _least_p(report: IceResult, test: IceTest) -> float | None:
     """The least p that so few rivals allow, where no verdict could come of it; else None."""
-    level, draws = alpha(report), test.null.draws
+    if test.verdict == "undecidable":
+        return test.null.attainable_p
+    level = alpha(report)
     if test.verdict != "inconclusive" or level is None or test.stopped_early:
         return None
-    least = 2 / (draws + 1)
+    least = 2 / (test.null.draws + 1)
     return least if least > level else None
 
 
-def _spread(report: IceResult, test: IceTest) -> str:
-    """The report says it for the number of draws of its first test."""
-    control = report.control
-    if control is None or control.sd is None or test.null.sequential:
+def _spread(test: IceTest) -> str:
+    """Of this one test without ties: √((M + 2) / (12 M))."""
+    draws = test.null.win_rate_draws or test.null.draws
+    if test.null.sequential or not draws:
         return ""
-    return f" ± {significant(control.sd, 2)}" if control.draws == test.null.draws else ""
+    return f" ± {significant(math.sqrt((draws + 2) / (12 * draws)), 2)}"
 
 
 def _turned(report: IceResult, test: IceTest) -> str:
@@ -130,6 +159,7 @@ def _same_trial(one: IceTest, other: IceTest) -> bool:
 FINDINGS: dict[Outcome, VerdictWord] = {
     "faithful": "supported",
     "inconclusive": "undecided",
+    "undecidable": "undecided",
     "anti-faithful": "contradicted",
 }
 

@@ -14,7 +14,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, StringConstraints, TypeAdapter, model_validator
 
-from shared.contracts import MAX_TEXT, Message, ModelKind, ModelUse
+from shared.contracts import MAX_TEXT, Message, ModelKind, ModelUse, PartExcess
 from shared.models.judgement import Judgement, Unread
 from shared.models.prompt_table import PromptKeys
 
@@ -114,18 +114,23 @@ def ece_perturbed(use: ModelUse, asked: Iterable[tuple[str, float]]) -> Iterator
 
     asked: (operator, share of the text that stays); of each, the nearest that was measured counts.
     """
-    nearest = (
-        min((one for one in use.on_parts if one.operator == operator),
-            key=lambda one: abs(one.kept - kept), default=None)
-        for operator, kept in asked
-    )  # fmt: skip
-    for one in dict.fromkeys(nearest):
-        if one is not None and abs(one.excess) > MOST_EXCESS:
+    for one in nearest_parts(use, asked):
+        if abs(one.excess) > MOST_EXCESS:
             yield (
                 f"ece_perturbed: with {one.kept:.0%} of the words left ({one.operator}) the "
                 f"probabilities of {use.name} are off by {one.excess:.2f} beyond what chance "
                 "explains (calibration error, see its card), and so may their differences be"
             )
+
+
+def nearest_parts(use: ModelUse, asked: Iterable[tuple[str, float]]) -> list[PartExcess]:
+    """Of each (operator, share that stays) what was measured nearest to it, each once."""
+    nearest = (
+        min((one for one in use.on_parts if one.operator == operator),
+            key=lambda one: abs(one.kept - kept), default=None)
+        for operator, kept in asked
+    )  # fmt: skip
+    return [one for one in dict.fromkeys(nearest) if one is not None]
 
 
 class Row(Message):

@@ -8,9 +8,9 @@ without replacement. The win rate rests on the first block alone, so that the st
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import count, islice, repeat
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,8 +20,8 @@ from shared.statistics.placements import (
     MOST_RUNS,
     Placements,
     Places,
+    Product,
     Runs,
-    Subsets,
 )
 
 Bools = NDArray[np.bool_]
@@ -56,35 +56,45 @@ class TwoStages:
         return float((1 + np.count_nonzero(read)) / (1 + read.size))
 
 
-def others(
-    space: Placements, observed: Places, random: np.random.Generator, first: int
-) -> Iterator[Places]:
-    """All placements but the observed one, in uniform order; a longer draw only adds.
+def placed(space: Placements, random: np.random.Generator, first: int) -> Iterator[Places]:
+    """All placements in uniform order, each once; a longer draw only adds.
 
-    first: where there are no more than so many, they are listed by rank.
+    first: where there are no more than so many besides one, they come by rank. Where there are too
+    many runs to rank, runs and gaps are shuffled instead, without end.
     """
-    for rank in ranks_of(space.count, random, first):
-        found = space.at(rank)
-        if found != observed:
-            yield found
+    if _rankable(space):
+        yield from map(space.at, ranks_of(space.count, random, first))
+    else:
+        yield from _once((_shuffled(space, random) for _ in repeat(None)), set())
 
 
 def other_runs(
     space: Runs, observed: Places, random: np.random.Generator, first: int
 ) -> Iterator[Places]:
-    """As `others`. Where there are too many to rank, runs and gaps are shuffled instead."""
-    if len(space.lengths) <= MOST_RUNS and space.count <= MOST_COUNTED:
-        yield from others(space, observed, random, first)
-        return
+    """As `placed`, without the observed one."""
+    return (found for found in placed(space, random, first) if found != observed)
+
+
+def _rankable(space: Placements) -> bool:
+    parts = space.parts if isinstance(space, Product) else (space,)
+    runs = [part for part in parts if isinstance(part, Runs)]
+    if any(len(part.lengths) > MOST_RUNS for part in runs):
+        return False
+    return not runs or space.count <= MOST_COUNTED
+
+
+def _shuffled(space: Placements, random: np.random.Generator) -> Places:
+    """A uniform one."""
+    if isinstance(space, Product):
+        pairs = zip(space.parts, space.members, strict=True)
+        return tuple(sorted(own[p] for part, own in pairs for p in _shuffled(part, random)))
+    if not isinstance(space, Runs):
+        return space.at(next(distinct_below(space.count, random)))
     gaps = space.units - sum(space.lengths) + 1
-    seen = {observed}
-    while True:
-        order = random.permutation(space.lengths).tolist()
-        chosen = np.sort(random.choice(gaps, size=len(order), replace=False)).tolist()
-        found = space.placed(order, chosen)
-        if found not in seen:
-            seen.add(found)
-            yield found
+    order = random.permutation(space.lengths).tolist()
+    return space.placed(
+        order, np.sort(random.choice(gaps, size=len(order), replace=False)).tolist()
+    )
 
 
 def ranks_of(count: int, random: np.random.Generator, first: int) -> Iterator[int]:
@@ -110,6 +120,9 @@ def distinct_below(count: int, random: np.random.Generator) -> Iterator[int]:
             yield found
 
 
+Choice = Callable[[Sequence[int]], Places]  # a ranking → the subset of it, ascending
+
+
 class Rankings:
     """Uniform rankings of one text's units: the subset at each size is a ranking's first units.
 
@@ -120,45 +133,60 @@ class Rankings:
     def __init__(self, random: np.random.Generator, units: int) -> None:
         self._random = random
         self._units = units
-        self._rankings: list[Places] = []
+        self._blocks: list[NDArray[np.uint32]] = []  # (BLOCK, units) each
 
     def __getitem__(self, place: int) -> Places:
         """The ranking at this place, the units from the first to the last."""
-        while place >= len(self._rankings):
+        number, row = divmod(place, BLOCK)
+        while number >= len(self._blocks):
             keys = self._random.random((BLOCK, self._units))
-            self._rankings += map(tuple, np.argsort(keys, axis=1, kind="stable").tolist())
-        return self._rankings[place]
+            self._blocks.append(np.argsort(keys, axis=1, kind="stable").astype(np.uint32))
+        return tuple(self._blocks[number][row].tolist())
 
-    def subset(self, place: int, size: int) -> Places:
-        return tuple(sorted(self[place][:size]))
+    def distinct(
+        self, space: Placements, choice: Choice, first: int, most: int
+    ) -> Iterator[Places]:
+        """Distinct subsets in the order of the rankings: `first` and one more, since one of them
+        may be the observed.
 
-    def others(self, size: int, observed: Places, first: int, most: int) -> Iterator[Places]:
-        """Distinct subsets of this size but the observed, in the order of the rankings.
-
-        Where there are no more than `first`: all, by rank; no more than `most`: behind the first
-        block the rest by rank, since rankings repeat ever more.
+        space: of the subsets. Where it has no more than `first` besides one: all, by rank; no more
+        than `most`: behind the first block the rest by rank, since rankings repeat ever more.
         """
-        space = Subsets(self._units, size)
+        every = map(space.at, range(space.count))
         if space.count - 1 <= first:
-            yield from (one for one in map(space.at, range(space.count)) if one != observed)
+            yield from every
             return
-        head = list(islice(self._distinct(size, observed), first))
+        new = _once((choice(self[place]) for place in count()), set())
+        head = list(islice(new, first + 1))
         yield from head
-        if space.count - 1 <= most:
-            seen = {*head, observed}
-            yield from (one for one in map(space.at, range(space.count)) if one not in seen)
-            return
-        yield from islice(self._distinct(size, observed), first, None)
+        yield from _once(every, set(head)) if space.count - 1 <= most else new
 
-    def _distinct(self, size: int, observed: Places) -> Iterator[Places]:
-        seen = {observed}
-        place = 0
-        while True:
-            found = self.subset(place, size)
-            if found not in seen:
-                seen.add(found)
-                yield found
-            place += 1
+
+def first_units(size: int) -> Choice:
+    """As many units as rank highest."""
+    return lambda ranking: tuple(sorted(ranking[:size]))
+
+
+def first_of_strata(labels: Sequence[str], taken: Mapping[str, int]) -> Choice:
+    """Of each stratum as many units as rank highest. labels: the stratum of each unit."""
+
+    def chosen(ranking: Sequence[int]) -> Places:
+        left, found = dict(taken), list[int]()
+        for unit in ranking:
+            if left.get(labels[unit], 0):
+                left[labels[unit]] -= 1
+                found.append(unit)
+        return tuple(sorted(found))
+
+    return chosen
+
+
+def _once(placed: Iterable[Places], seen: set[Places]) -> Iterator[Places]:
+    """Those that were not seen, each once."""
+    for one in placed:
+        if one not in seen:
+            seen.add(one)
+            yield one
 
 
 def draws_of(space: Placements, most: int) -> int:

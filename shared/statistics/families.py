@@ -46,8 +46,19 @@ def max_t_in_stages(scores: Floats, design: TwoStages, *, both_sides: bool = Tru
     if scores.shape[1] <= early.shape[1]:
         return first
     later = _of_maximum(standardised(scores, both_sides=both_sides))
-    settled = np.rint(first * early.shape[1]) - 1 >= design.exceedances
+    settled = _exceedances(first, early) >= design.exceedances
     return np.where(settled, first, later)
+
+
+def maxima_settled(scores: Floats, design: TwoStages, *, both_sides: bool = True) -> bool:
+    """Whether the first block of draws settles the adjusted p of every test."""
+    early = scores[:, : design.first + 1]
+    p = _of_maximum(standardised(early, both_sides=both_sides))
+    return bool(np.all(_exceedances(p, early) >= design.exceedances))
+
+
+def _exceedances(p: Floats, scores: Floats) -> Floats:
+    return np.asarray(np.rint(p * scores.shape[1]) - 1)
 
 
 def _of_maximum(distances: Floats) -> Floats:

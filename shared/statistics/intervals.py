@@ -81,6 +81,7 @@ def share(
     quantile = stats.norm.isf(how.tail) if rows.single else stats.t.isf(how.tail, rows.count - 1)
     low, high = wilson(made.value, made.effective, float(quantile))
     least = detectable(math.sqrt(0.25 / made.effective), rows.count, how.confidence)
+    least = _within(least, (0.0, 1.0))
     return replace(made, low=low, high=high, detectable=least, method="wilson")
 
 
@@ -101,7 +102,8 @@ def mean(
     if made.value is None or made.se is None:
         return made
     value, error = made.value, made.se
-    made = replace(made, detectable=detectable(error, rows.count, how.confidence))
+    least = _within(detectable(error, rows.count, how.confidence), bounds)
+    made = replace(made, detectable=least)
     if error == 0:
         ends = _ends_of_equal(value, rows.count, bounds, how.tail)
         return _with_ends(made, ends, "studentised")
@@ -274,6 +276,14 @@ def detectable(error: float, groups: int, confidence: float) -> float | None:
         return None
     quantiles = stats.t.ppf([(1 + confidence) / 2, POWER], groups - 1)
     return float(np.sum(quantiles)) * error
+
+
+def _within(distance: float | None, bounds: Bounds) -> float | None:
+    """None where the quantity's range is not as wide: so few can find no distance at all."""
+    least, most = bounds
+    if distance is None or least is None or most is None:
+        return distance
+    return distance if distance <= most - least else None
 
 
 def known(values: Sequence[float | None] | Floats, keys: Keys = None) -> tuple[Clustered, int]:

@@ -8,6 +8,7 @@ null that is not finite raises ValueError.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -90,6 +91,36 @@ def anytime_evidence(exceedances: int, draws: int, level: float) -> float:
     """
     cut = ANYTIME_CUT * level
     return float(binom.sf(exceedances, draws + 1, cut) / cut)
+
+
+@dataclass(frozen=True)
+class AnytimeTail:
+    """One tail, looked at after every draw."""
+
+    evidence: Floats  # (l,) the greatest so far, see `anytime_evidence`
+    stopped: int  # draws until it was rejected, or until nothing could reject it any more; else l
+    rejected: bool
+    final: bool  # further draws cannot change it
+
+    def p_value(self, draws: int) -> float:
+        """Valid at whatever draw one stops, (0, 1]; 1 before the first."""
+        return min(1.0, 1 / float(self.evidence[draws - 1])) if draws else 1.0
+
+
+def anytime_tail(extreme: NDArray[np.bool_], most: int, level: float) -> AnytimeTail:
+    """extreme: (l,) whether each draw is at least as extreme as the observed, in their order.
+
+    most: draws that can be made. level: of this tail.
+    """
+    cut = ANYTIME_CUT * level
+    seen, draws = np.cumsum(extreme), np.arange(1, extreme.size + 1)
+    evidence = np.maximum.accumulate(binom.sf(seen, draws + 1, cut) / cut)
+    decided = np.flatnonzero(evidence >= 1 / level)
+    hopeless = np.flatnonzero(binom.sf(seen, most + 1, cut) / cut < 1 / level)
+    if decided.size:
+        return AnytimeTail(evidence, int(decided[0]) + 1, rejected=True, final=True)
+    stopped = int(hopeless[0]) + 1 if hopeless.size else extreme.size
+    return AnytimeTail(evidence, stopped, rejected=False, final=bool(hopeless.size))
 
 
 def _ties(observed: float, null: Floats, tie: float) -> int:

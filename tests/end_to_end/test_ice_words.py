@@ -43,6 +43,9 @@ def hateful(text: str) -> float:
     return float(row[1:].sum() / row.sum())
 
 
+ONE_SIDE = {"aspects": ["sufficiency"], "draws": 50}  # rows: 300 at most
+
+
 @dataclass(frozen=True)
 class Place:
     """The service, and the server that it asks."""
@@ -51,7 +54,7 @@ class Place:
     double: ClassifierDouble
 
     def score(self, **fields: Any) -> httpx.Response:
-        body = {"text": TEXT, "model": "served", "target": "hateful", **fields}
+        body = {"text": TEXT, "model": "served", "target": "hateful", **ONE_SIDE, **fields}
         return self.client.post("/v1/scores/ice", json=body, headers={"Prefer": "wait=30"})
 
     def result(self, **fields: Any) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from services.ftc import phrases
 from services.ftc.phrases import phrase, shape
+from shared import english
 from shared.errors import Unavailable
 
 
@@ -75,7 +76,7 @@ def test_who_a_hypothesis_speaks_of(text: str, who: str, plural: bool) -> None:
 
 def test_other_files_than_those_checked_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     phrases._pipeline.cache_clear()
-    monkeypatch.setattr(phrases, "SHA256", "0" * 64)
+    monkeypatch.setattr(english, "SHA256", "0" * 64)
     with pytest.raises(Unavailable):
         phrases._pipeline()
     phrases._pipeline.cache_clear()
@@ -83,8 +84,8 @@ def test_other_files_than_those_checked_are_refused(monkeypatch: pytest.MonkeyPa
 
 def test_the_fingerprint_sees_names_and_contents(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("1")
-    one = phrases.fingerprint(tmp_path)
+    one = english.fingerprint(tmp_path)
     (tmp_path / "a").write_text("2")
-    two = phrases.fingerprint(tmp_path)
+    two = english.fingerprint(tmp_path)
     (tmp_path / "a").rename(tmp_path / "b")
-    assert len({one, two, phrases.fingerprint(tmp_path)}) == 3
+    assert len({one, two, english.fingerprint(tmp_path)}) == 3

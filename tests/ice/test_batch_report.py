@@ -12,11 +12,11 @@ from scipy import stats
 from sklearn.metrics import average_precision_score  # type: ignore[import-untyped]
 
 from services.ice import batch_tables
+from services.ice.batch_messages import IceBatchReport, IceBatchReportRequest
 from services.ice.batch_tables import ScoredIce
 from services.ice.comparison import average_precision, overlap
 from services.ice.contract import IceRequest
 from services.ice.metric import SERVICE
-from services.ice.report import IceBatchReport, IceBatchReportRequest
 from shared.contracts import Scored
 from shared.estimates import BatchStatistics
 from shared.statistics.families import benjamini_hochberg, holm
@@ -53,7 +53,8 @@ def bodies(jobs: int) -> Iterator[dict[str, Any]]:
 
 def scored(jobs: int, **more: Any) -> list[ScoredIce]:
     """The first ten words hold the signal: the rationale finds it, the values do not."""
-    robust = {"null": "tokens"} if more.get("variant", "robust") == "robust" else {}
+    one_side = {"null": "tokens", "aspects": ["sufficiency"], "draws": 50}
+    robust = one_side if more.get("variant", "robust") == "robust" else {}
     requests = [IceRequest.model_validate(body | robust | more) for body in bodies(jobs)]
     signal = weighted(dict.fromkeys(range(SIGNAL), 1.0))
 
@@ -143,9 +144,11 @@ def test_operators_and_people_are_compared(report: IceBatchReport) -> None:
 
 def test_draws_that_vary_have_no_z(report: IceBatchReport) -> None:
     assert all(one.omnibus_z is not None for one in report.configurations)
-    adaptive = batch_report(scored(8, adaptive={"exceedances": 3}), ASKED)
-    assert all(one.omnibus_z is None for one in adaptive.configurations)
-    assert any("adaptive" in warning for warning in adaptive.warnings)
+    staged = batch_report(scored(8, adaptive={"first": 19, "exceedances": 3}), ASKED)
+    assert all(one.omnibus_z is not None for one in staged.configurations)
+    anytime = batch_report(scored(8, stop="anytime"), ASKED)
+    assert all(one.omnibus_z is None for one in anytime.configurations)
+    assert any("by what they showed" in warning for warning in anytime.warnings)
     paper = batch_report(scored(8, variant="paper"), ASKED)
     assert all(one.omnibus_z is None for one in paper.configurations)
 
@@ -250,3 +253,15 @@ def test_the_chance_of_any_false_verdict_can_be_bounded(report: IceBatchReport) 
     raw = [one.p_value or 1.0 for one in family.configurations]
     assert [one.q_value for one in family.configurations] == pytest.approx(holm(raw))
     assert [one.q_value for one in report.configurations] == pytest.approx(benjamini_hochberg(raw))
+
+
+def test_both_sides_are_configurations_and_their_readings_are_counted() -> None:
+    found = batch_report(scored(8, aspects=["sufficiency", "necessity"], draws=99), ASKED)
+    aspects = [one.configuration.aspect for one in found.configurations]
+    assert aspects.count("sufficiency") == aspects.count("necessity") == 4
+    assert {one.configuration.aspect for one in found.orthogonality} == {"sufficiency"}
+    for gap in found.differences:
+        assert gap.first.aspect == gap.second.aspect
+    assert {one.examples for one in found.readings} == {8}
+    for one in found.readings:
+        assert sum(one.readings.values()) == 8

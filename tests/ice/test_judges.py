@@ -43,7 +43,8 @@ def judges(tiny: TinyJudges) -> Iterator[TinyJudges]:
 
 def asked(model: str, **more: Any) -> IceRequest:
     body = {"text": TEXT, "model": model, "rationale": ["are ruining"], "target": "hateful"}
-    return IceRequest.model_validate(body | {"language": "en", **more})
+    one_side = {"language": "en", "aspects": ["sufficiency"]}
+    return IceRequest.model_validate(body | one_side | more)
 
 
 def of_verbalizers(judges: TinyJudges, text: str) -> float:

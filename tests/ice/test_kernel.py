@@ -10,7 +10,7 @@ from scipy import stats
 
 from services.ice import comparison, kernel
 from services.ice.kernel import Floats
-from services.ice.randomization_test import tails
+from services.ice.report import Verdict
 from shared.statistics import ranks
 
 SCORES = st.lists(st.sampled_from([0.0, 0.1, 0.1 + 0.2, 0.3, 0.5, 0.9, 1.0]), min_size=1)
@@ -43,10 +43,6 @@ def test_the_two_sides_are_mirrored(observed: float, scores: list[float]) -> Non
     assert above is not None
     assert below is not None
     assert above + below >= 1
-    mirrored = {"faithful": "anti-faithful", "anti-faithful": "faithful"}
-    said = kernel.verdict(above, below, 0.4)
-    assert said is not None
-    assert kernel.verdict(below, above, 0.4) == mirrored.get(said, "inconclusive")
 
 
 def test_equal_in_theory_is_a_tie() -> None:
@@ -113,34 +109,46 @@ def test_chance_has_the_stated_spread(draws: int) -> None:
     assert ranks.chance_sd(draws) == pytest.approx(np.std(found))
 
 
-def test_sequential_p_of_besag_and_clifford() -> None:
-    exceeds = np.array([False, True, False, True, True, False])
-    assert kernel.sequential_p(exceeds, 100, 2) == (2 / 4, 4)
-    assert kernel.sequential_p(exceeds, 100, 3) == (3 / 5, 5)
-    assert kernel.sequential_p(exceeds, 6, 4) == (4 / 7, None)
+@pytest.mark.parametrize(
+    ("sufficiency", "necessity", "direction", "read"),
+    [
+        ("faithful", "faithful", -1, "cause"),
+        ("faithful", "inconclusive", -1, "redundant"),
+        ("faithful", "inconclusive", 0, "sufficient"),
+        ("faithful", "inconclusive", 1, "sufficient"),
+        ("inconclusive", "faithful", 1, "partner"),
+        ("inconclusive", "faithful", 0, "needed"),
+        ("inconclusive", "inconclusive", 1, "no evidence"),
+        ("faithful", "anti-faithful", 1, "against"),
+        ("undecidable", "undecidable", 1, "undecidable"),
+        (None, "inconclusive", 0, "undefined"),
+    ],
+)
+def test_both_sides_and_their_interaction_are_read(
+    sufficiency: Verdict | None, necessity: Verdict | None, direction: int, read: str
+) -> None:
+    assert kernel.reading(sufficiency, necessity, direction) == read
 
 
-def test_sequential_p_values_are_valid_and_stop_early() -> None:
-    random = np.random.default_rng(11)
-    p_values, draws = [], []
-    for _ in range(2_000):
-        scores = random.random(400)
-        found = tails(float(scores[0]), scores[1:], 399, 10)
-        assert found.above is not None
-        assert found.below is not None
-        p_values.append(found.above)
-        draws.append(found.draws)
-    for level in (0.01, 0.025, 0.05, 0.1, 0.3):
-        share = np.mean(np.array(p_values) <= level)
-        assert share <= level + 3 * np.sqrt(level / 2_000)
-    assert np.mean(draws) < 150
+@given(st.lists(st.floats(-4, 4), min_size=4, max_size=4))
+def test_a_judge_additive_in_log_odds_has_no_interaction(parts: list[float]) -> None:
+    bias, own, rest, _ = parts
+
+    def at(logit: float) -> Floats:
+        return np.array([1 / (1 + np.exp(-logit))])
+
+    found = kernel.interaction(at(bias + own + rest), at(bias + own), at(bias + rest), at(bias))
+    assert found[0] == pytest.approx(0, abs=1e-9)
 
 
-def test_a_tail_does_not_see_draws_after_its_end() -> None:
-    scores = np.random.default_rng(2).random(300)
-    whole = tails(0.5, scores, 300, 5)
-    assert whole.ended
-    assert tails(0.5, scores[: whole.draws], 300, 5) == whole
+def test_the_spread_of_the_score_is_that_of_its_mean_over_operators() -> None:
+    random = np.random.default_rng(4)
+    one = random.random((1, 200))
+    assert kernel.score_sd(one) == pytest.approx(ranks.chance_sd(199))
+    assert kernel.score_sd(np.repeat(one, 4, axis=0)) == pytest.approx(ranks.chance_sd(199))
+    four = kernel.score_sd(random.random((4, 4_000)))
+    assert four == pytest.approx(ranks.chance_sd(3_999) / 2, rel=0.05)
+    assert kernel.score_sd(np.full((2, 50), 0.3)) == 0
 
 
 @given(st.floats(0, 1), st.floats(0, 1), SCORES)

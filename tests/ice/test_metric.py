@@ -47,7 +47,10 @@ def requests(draw: st.DrawFn) -> IceRequest:
         "rank_by": draw(st.sampled_from(["value", "magnitude"])),
     }
     if fields["variant"] == "robust":
-        fields["adaptive"] = draw(st.sampled_from([None, {"exceedances": 3}]))
+        fields["adaptive"] = draw(st.sampled_from([None, {"first": 19, "exceedances": 3}]))
+        fields["aspects"] = draw(st.sampled_from([("sufficiency",), ("necessity", "sufficiency")]))
+        fields["stop"] = draw(st.sampled_from(["stages", "stages", "anytime"]))
+        fields["alternative"] = draw(st.sampled_from(["two-sided", "greater"]))
     return IceRequest.model_validate(fields)
 
 
@@ -121,9 +124,11 @@ def test_explanations_of_one_text_meet_the_same_draws() -> None:
         )
         alone = score(ask(text=text, attribution="gradient", draws=40))
     assert target_of is noise
-    first, second, third = together.components.tests
+    first, _, second, _, third, _ = together.components.tests  # each side of three explanations
     assert first.null == second.null  # the same rationale by the planted values
-    assert alone.components.tests[0].null == second.null
+    for one, other in zip(alone.components.tests, together.components.tests[2:4], strict=True):
+        assert one.null == other.null
+        assert one.p_two_sided == other.p_two_sided
     assert first.null.draws == third.null.draws == 40
     names = [(gap.first, gap.second) for gap in together.components.comparisons]
     assert ("attention", "gradient") in names
@@ -131,20 +136,46 @@ def test_explanations_of_one_text_meet_the_same_draws() -> None:
     assert (same.win_rate_difference, same.low, same.high) == (0, 0, 0)
 
 
-def test_adaptive_draws_stop_early_where_chance_is_plain_and_go_on_where_it_is_not() -> None:
+def test_draws_go_on_only_where_the_first_ones_leave_something_open() -> None:
     text = " ".join(word(n) for n in range(40))
-    tokens: dict[str, Any] = {"attribution": None, "adaptive": {}, "null": "tokens"}
-    spans, other = [{"start": 0, "end": 5}], [{"start": 12, "end": 20}]
-    with planted(weighted({0: 3.0, 1: 3.0}, bias=-3)) as judge:
-        clear = score(ask(text=text, rationale=spans, draws=500, target="yes", **tokens))
-        assert clear.components.tests[0].null.draws == 500
-    with planted() as judge:
-        chance = score(ask(text=text, rationale=other, draws=9_000, **tokens))
-    test = chance.components.tests[0]
-    assert test.stopped_early
-    assert test.null.draws < 2_000
-    assert test.verdict == "inconclusive"
-    assert sum(judge.calls) < 3_000
+    tokens: dict[str, Any] = {"text": text, "attribution": None, "null": "tokens", "target": "yes"}
+    cause, other = [{"start": 0, "end": 5}], [{"start": 12, "end": 20}]
+    with planted(weighted({0: 3.0, 1: 3.0}, bias=-3)):
+        clear = score(ask(rationale=cause, draws=500, **tokens))
+        both = score(
+            ask(explanations=[{"name": "other", "rationale": other}], rationale=cause, **tokens)
+        )
+    with planted(lambda ids: 0.25) as judge:
+        chance = score(ask(rationale=other, **tokens))
+    for test in clear.components.tests:
+        assert (test.null.draws, test.null.win_rate_draws) == (500, 199)
+        assert (test.p_value, test.verdict) == (1 / 501, "faithful")
+    for test in chance.components.tests:
+        assert test.stopped_early
+        assert test.null.draws == test.null.win_rate_draws == 199
+        assert test.verdict == "inconclusive"
+    assert sum(judge.calls) < 410
+    far = {test.explanation: test.null.draws for test in both.components.tests}
+    assert far["rationale"] == 779  # all there are
+
+
+def test_an_anytime_test_ends_where_it_is_decided() -> None:
+    text = " ".join(word(n) for n in range(60))
+    own: dict[str, Any] = {"text": text, "attribution": None, "null": "tokens", "target": "yes"}
+    cause, other = [{"start": 0, "end": 8}], [{"start": 12, "end": 26}]
+    with planted(weighted({0: 3.0, 1: 3.0, 2: 3.0}, bias=-3)) as judge:
+        clear = score(ask(rationale=cause, stop="anytime", **own))
+    assert sum(judge.calls) < 2 * 400 + 10
+    for test in clear.components.tests:
+        assert test.stopped_early
+        assert test.verdict == "faithful"
+        assert (test.p_adjusted or 1) <= 0.05
+        assert test.null.draws < 400
+    with planted():
+        chance = score(ask(rationale=other, stop="anytime", **own))
+    assert {test.verdict for test in chance.components.tests} == {"inconclusive"}
+    assert chance.control is not None
+    assert chance.control.sd is None
 
 
 def test_fills_are_the_same_for_the_rationale_and_its_null_and_spare_what_they_must() -> None:
@@ -230,7 +261,9 @@ def test_operators_are_averaged_as_the_variant_says() -> None:
     with planted():
         robust = score(ask(operators=operators))
         paper = score(ask(operators=operators, variant="paper", target="yes"))
-    rates = [test.win_rate for test in robust.components.tests]
+    sides = [test for test in robust.components.tests if test.aspect == "sufficiency"]
+    rates = [test.win_rate for test in sides]
+    assert len(rates) == 2
     assert robust.score == pytest.approx(np.mean([rate for rate in rates if rate is not None]))
     *each, mean = paper.components.tests
     assert mean.operator == "mean"
@@ -285,6 +318,7 @@ def test_a_model_that_errs_on_parts_is_doubted_at_the_shares_that_are_asked() ->
 
     assert len(doubts(k=(0.1, 0.3))) == 1
     assert "20% of the words left (delete)" in doubts()[0]
-    assert doubts(k=0.9) == []
+    assert doubts(k=0.9, aspects=["sufficiency"]) == []
+    assert len(doubts(k=0.9)) == 1  # what the rationale leaves is a tenth
     assert doubts(operators=("infill",), infill_pool=POOL) == []
     assert doubts(variant="reference") == []

@@ -20,7 +20,9 @@ LONG = " ".join(map(word, range(500)))
 
 
 def request(text: str = LONG, **fields: Any) -> IceRequest:
-    return IceRequest.model_validate({"text": text, "attribution": "attention", **fields})
+    one_side = {"aspects": ["sufficiency"], "adaptive": None}
+    whole = {"text": text, "attribution": "attention", **one_side, **fields}
+    return IceRequest.model_validate(whole)
 
 
 def test_a_long_request_comes_in_calls_of_bounded_size() -> None:
@@ -70,7 +72,11 @@ def test_few_subsets_cost_little_however_many_are_asked_for() -> None:
     short = " ".join(map(word, range(6)))
     with planted():
         report = score(request(short, k=[0.2, 0.5, 0.7], draws=10_000))
+        both = score(
+            request(short, k=[0.2, 0.5, 0.7], draws=10_000, aspects=["necessity", "sufficiency"])
+        )
     assert report.forward_rows == 1 + 1 + 6 + 20 + 15
+    assert both.forward_rows == 2**6  # the rests of some are others of other sizes
 
 
 def test_short_rows_are_bounded_by_their_number() -> None:

@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
+from services.ice.batch_messages import IceBatchReport
 from services.ice.batch_tables import name
 from services.ice.contract import IceRequest
 from services.ice.metric import SERVICE
-from services.ice.report import IceBatchReport, IceResult
+from services.ice.report import IceResult
 from shared.contracts import Scored
 from shared.estimates import BatchStatistics
 from shared.redaction import without_text
@@ -75,7 +76,7 @@ def test_results_without_text_are_reported_on_alike() -> None:
 
 
 def test_the_least_p_of_draws_that_stopped_early_is_not_claimed() -> None:
-    found = batch_report(scored(12, adaptive={"exceedances": 2}, draws=600), ASKED)
+    found = batch_report(scored(12, adaptive={"first": 19, "exceedances": 2}, draws=600), ASKED)
     for result in found.configurations:
         least = result.over_examples.least_p
         assert least is None or least == pytest.approx(1 / 601)

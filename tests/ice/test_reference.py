@@ -15,9 +15,9 @@ from bench.ice import ReleasedInput, np_state, package, script
 from bench.ice_gpu import LABEL_TOKENS, TEMPLATE, TINY, behind_the_port, random_model, tokenizer
 from services.ice import subsets
 from services.ice.contract import IceRequest
+from services.ice.experiment import Experiment
 from services.ice.metric import SERVICE
 from services.ice.model_calls import run_experiments
-from services.ice.randomization_test import Experiment
 from services.ice.report import IceResult
 from services.ice.subsets import released
 from services.inference.classifier import LocalClassifier

@@ -1,57 +1,15 @@
 from __future__ import annotations
 
-from collections import Counter
-from itertools import combinations, islice
-from math import comb
+from itertools import islice
 
 import numpy as np
-import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from scipy import stats
 
 from services.ice import subsets
 from services.ice.contract import IceRequest
+from services.ice.experiment import Experiment
 from services.ice.model_calls import run_experiments
-from services.ice.randomization_test import Experiment
-from services.ice.subsets import Subset
 from shared.statistics.seeds import generator
 from tests.ice.planted import planted
-
-
-def draws(seed: int, eligible: int, size: int, count: int) -> list[Subset]:
-    return list(islice(subsets.distinct(generator(seed), eligible, size), count))
-
-
-@given(st.integers(0, 2**63 - 1), st.integers(2, 60), st.data())
-def test_subsets_are_ascending_distinct_and_within(
-    seed: int, eligible: int, data: st.DataObject
-) -> None:
-    size = data.draw(st.integers(1, eligible))
-    found = draws(seed, eligible, size, 60)
-    assert len(found) == len(set(found)) == min(60, comb(eligible, size))
-    for subset in found:
-        assert len(subset) == size
-        assert list(subset) == sorted(set(subset))
-        assert subset[0] >= 0
-        assert subset[-1] < eligible
-
-
-@pytest.mark.parametrize(("eligible", "size"), [(40, 8), (200, 2), (12, 3), (300, 60)])
-def test_a_longer_draw_only_adds(eligible: int, size: int) -> None:
-    assert draws(1, eligible, size, 150)[:40] == draws(1, eligible, size, 40)
-
-
-def test_all_subsets_come_where_all_are_asked_for() -> None:
-    assert set(draws(0, 7, 3, 1_000)) == set(combinations(range(7), 3))
-    assert len(draws(0, 300, 2, 44_850)) == 44_850  # by rejection, to the last one
-
-
-@pytest.mark.parametrize(("eligible", "size"), [(6, 2), (210, 2)])
-def test_draws_are_uniform(eligible: int, size: int) -> None:
-    counts = Counter(place for seed in range(4_000) for place in draws(seed, eligible, size, 1)[0])
-    observed = [counts[place] for place in range(eligible)]
-    assert stats.chisquare(observed).pvalue > 0.001
 
 
 def test_the_rationale_is_never_drawn() -> None:

@@ -25,8 +25,11 @@ TEXT = " ".join(map(word, range(8)))
 SERVED = frozenset(("judge", "word_rows"))
 
 
+ONE_SIDE = {"aspects": ["sufficiency"]}
+
+
 def request(text: str = TEXT, **fields: Any) -> IceRequest:
-    body = {"text": text, "target": "yes", "rows": "words", "draws": 200, **fields}
+    body = {"text": text, "target": "yes", "rows": "words", "draws": 200, **ONE_SIDE, **fields}
     return IceRequest.model_validate(body)
 
 

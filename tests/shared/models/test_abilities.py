@@ -99,6 +99,7 @@ def test_what_ice_needs_of_tokens_no_server_can(
 
 def test_rows_of_a_server_are_counted_before_they_are_asked() -> None:
     ice, many = contracts()["ice"], {"text": " ".join("abcdefgh") * 20, "draws": 1_000}
+    many["aspects"] = ["sufficiency"]
     asked = ice.request.model_validate({**many, "model": "head", "attribution": "lime"})
     limit = WorkLimit(900, 10_000, server_rows=1_500)
     with pytest.raises(TooManyRows, match=r"1,501 rows .* lower `draws` to at most 999"):

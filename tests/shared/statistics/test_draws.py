@@ -15,11 +15,14 @@ from shared.statistics.draws import (
     Rankings,
     TwoStages,
     draws_of,
+    first_of_strata,
+    first_units,
     goes_on,
     other_runs,
+    placed,
     two_sided_p,
 )
-from shared.statistics.placements import Places, Runs, Subsets, runs_of
+from shared.statistics.placements import Places, Product, Runs, Subsets, runs_of, strata
 from shared.statistics.power import draws_needed, texts_needed, verdict
 from shared.statistics.ranks import win_rate
 from shared.statistics.seeds import generator
@@ -108,26 +111,52 @@ def test_the_power_of_a_verdict_is_what_simulation_finds() -> None:
 def test_random_subsets_are_nested_over_sizes() -> None:
     rankings = Rankings(generator(1, "text"), 30)
     for place in range(200):
-        assert set(rankings.subset(place, 3)) < set(rankings.subset(place, 6))
+        small, large = (first_units(size)(rankings[place]) for size in (3, 6))
+        assert set(small) < set(large)
     again = Rankings(generator(1, "text"), 30)
     assert again[150] == rankings[150]
 
 
 @pytest.mark.parametrize("size", [1, 2, 3])
-def test_rankings_give_every_other_subset_once(size: int) -> None:
+def test_rankings_give_every_subset_once(size: int) -> None:
     rankings = Rankings(generator(4, "all"), 12)
-    observed = tuple(range(size))
-    found = list(rankings.others(size, observed, first=19, most=999))
-    assert observed not in found
-    assert len(set(found)) == len(found) == comb(12, size) - 1
-    assert draws_of(Subsets(12, size), 999) == len(found)
+    found = list(rankings.distinct(Subsets(12, size), first_units(size), 19, 999))
+    assert len(set(found)) == len(found) == comb(12, size)
+    assert draws_of(Subsets(12, size), 999) == len(found) - 1
 
 
 def test_rankings_of_large_texts_go_on_without_end() -> None:
     rankings = Rankings(generator(4, "long"), 40)
-    observed = tuple(range(8))
-    found = list(islice(rankings.others(8, observed, 199, 999), 999))
-    assert len(set(found)) == 999
+    found = list(islice(rankings.distinct(Subsets(40, 8), first_units(8), 199, 999), 1_000))
+    assert len(set(found)) == 1_000
+    assert [first_units(8)(rankings[place]) for place in range(20)] == found[:20]
+
+
+def test_random_subsets_keep_to_their_strata_and_are_nested_in_them() -> None:
+    labels = ["rare", "common", "common"] * 6
+    rankings = Rankings(generator(7, "strata"), 18)
+    space = strata(labels, (0, 1, 2, 4))
+    chosen = first_of_strata(labels, {"rare": 1, "common": 3})
+    found = list(rankings.distinct(space, chosen, 19, 9_999))
+    assert len(set(found)) == len(found) == comb(6, 1) * comb(12, 3)
+    assert all(sum(labels[unit] == "rare" for unit in one) == 1 for one in found)
+    more = first_of_strata(labels, {"rare": 2, "common": 3})
+    assert all(set(chosen(rankings[n])) < set(more(rankings[n])) for n in range(50))
+
+
+def test_more_runs_than_can_be_ranked_are_shuffled() -> None:
+    lengths = (1,) * 40 + (2,) * 30
+    space = Product(
+        (Runs(300, lengths), Runs(9, (2,))), (tuple(range(300)), tuple(range(300, 309)))
+    )
+    found = list(islice(placed(space, generator(1, "many"), 199), 300))
+    assert len(set(found)) == 300
+    for one in found:
+        runs = runs_of(tuple(unit for unit in one if unit < 300))
+        assert sorted(end - start for start, end in runs) == sorted(lengths)
+        assert len([unit for unit in one if unit >= 300]) == 2
+    starts = [runs_of(one)[0][0] for one in found]
+    assert len(set(starts)) > 3
 
 
 def test_planned_draws_reach_their_power() -> None:

@@ -1,0 +1,300 @@
+"""The trials of one request, the random rationales that they meet, and the model's scores so far.
+
+Source: arXiv:2603.18579, Algorithm 1. A key stands for rows of the model: an operator and the
+tokens that stay. Necessity asks for the rows of everything but the rationale, so that both aspects
+of a test meet the same random rationales under the same fills.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+
+import numpy as np
+from numpy.typing import NDArray
+
+from services.ice.distance import AskedRows
+from services.ice.explanations import TestedExplanation, TokenizedInput
+from services.ice.kernel import Floats
+from services.ice.nulls import NullSpace, TextUnits, any_tokens, null_of, tokens_null
+from services.ice.operators import Operators, random_of
+from services.ice.report import Aspect, Operator
+from services.ice.subsets import Subset
+from shared.cached import cached_property
+from shared.job_context import check, checking
+from shared.models.calls import Example, Row
+from shared.statistics.draws import Rankings, TwoStages
+
+FIRST_ROUND = 50  # draws before an anytime test looks first; then twice as many
+
+Key = tuple[Operator, Subset | None]  # what stays of the text; None: nothing
+Places = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One explanation at one budget."""
+
+    explanation: TestedExplanation
+    k: float | None
+    rationale: Subset
+    null: NullSpace
+
+
+@dataclass
+class Experiment:
+    """The trials of one request, the random rationales, and the scores so far.
+
+    Random rationales are drawn in rounds: a first block, and all others for those explanations
+    whose tests it leaves open. An explanation reads its own draws in their order, so that neither
+    the rounds nor other explanations show in its tests.
+    """
+
+    tokenized: TokenizedInput
+    explanations: Sequence[TestedExplanation]
+    operators: Operators
+    scores: dict[Key, float | None] = field(default_factory=dict)
+    rows: int = 1  # scored so far; the whole text was the first
+    _drawn: dict[tuple[object, ...], Draws] = field(default_factory=dict)
+    _known: dict[tuple[Operator, Aspect, object], tuple[int, Floats]] = field(default_factory=dict)
+    _rests: dict[Subset, Subset | None] = field(default_factory=dict)
+    _ranked: dict[tuple[object, ...], list[Subset]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        request = self.tokenized.request
+        self.trials = list(self._trials())
+        self.asked = AskedRows(self.tokenized)
+        self.design = TwoStages(
+            request.first_draws,
+            request.draws,
+            1 if request.adaptive is None else request.adaptive.exceedances,
+        )
+        self.anytime = request.stop == "anytime"
+        first = min(FIRST_ROUND, request.draws) if self.anytime else self.design.first
+        self.limits = {explanation.name: first for explanation in self.explanations}
+
+    def begin(self) -> None:
+        """Draw the first block."""
+        for null in {trial.null.key: trial.null for trial in self.trials}.values():
+            self._drawn[null.key] = Draws(self._stream(null))
+        self._draw()
+
+    def draw_more(self, names: set[str]) -> bool:
+        """Go on with these explanations; whether there was one that could."""
+        going = [name for name in names if self.limits[name] < self.design.most]
+        for name in going:
+            more = 2 * self.limits[name] if self.anytime else self.design.most
+            self.limits[name] = min(more, self.design.most)
+        self._draw()
+        return bool(going)
+
+    def _draw(self) -> None:
+        for trial in self.trials:  # one of the draws may be the rationale itself
+            self._drawn[trial.null.key].draw(self.limits[trial.explanation.name] + 1)
+
+    def random_keys(self) -> set[Key]:
+        """Those of random rationales, none of them a tested one."""
+        request = self.tokenized.request
+        tested = {trial.rationale for trial in self.trials}
+        drawn = {one for trial in self.trials for one in self.null_subsets(trial)} - tested
+        return {
+            (operator, self.staying(one, aspect))
+            for operator in request.operators
+            for aspect in request.aspects
+            for one in drawn
+        }
+
+    def of(self, explanation: TestedExplanation) -> list[Trial]:
+        """Its trials."""
+        return [trial for trial in self.trials if trial.explanation is explanation]
+
+    def exact(self, trial: Trial) -> bool:
+        """Whether the first block is all other placements."""
+        few = trial.null.others <= self.design.first
+        return self.tokenized.variant.distinct and few and not trial.null.sampled
+
+    def complete(self, trial: Trial) -> bool:
+        """Whether all other placements were drawn, at either stage."""
+        distinct = self.tokenized.variant.distinct and not trial.null.sampled
+        return distinct and self.null_places(trial).size == trial.null.others
+
+    def null_places(self, trial: Trial) -> Places:
+        """(M,) the random rationales that the trial is compared with: their places among the draws
+        of its kind."""
+        drawn = self._drawn[trial.null.key]
+        every: Places = np.arange(len(drawn.subsets))
+        if self.tokenized.variant.distinct:
+            every = every[every != drawn.place(trial.rationale)]
+        return every[: self.limits[trial.explanation.name]]
+
+    def null_subsets(self, trial: Trial) -> list[Subset]:
+        """The random rationales that a trial is compared with."""
+        drawn = self._drawn[trial.null.key].subsets
+        return [drawn[place] for place in self.null_places(trial).tolist()]
+
+    def common_places(self, first: Trial, second: Trial) -> Places:
+        """Those of the first blocks of two trials of one null."""
+        block = self.design.first
+        ours, theirs = (self.null_places(trial)[:block] for trial in (first, second))
+        return np.intersect1d(ours, theirs)
+
+    def null(
+        self, operator: Operator, trial: Trial, places: Places, aspect: Aspect = "sufficiency"
+    ) -> Floats:
+        """(M,) scores of the random rationales at these places; NaN where the model cannot read
+        what stays."""
+        return self._scores_of(operator, trial.null, aspect)[places]
+
+    def _scores_of(self, operator: Operator, null: NullSpace, aspect: Aspect) -> Floats:
+        """(D,) of every draw of this null, NaN where not scored; made once between answers."""
+        subsets = self._drawn[null.key].subsets
+        about = operator, aspect, null.key
+        rows, known = self._known.get(about, (0, np.empty(0)))
+        if rows != self.rows or known.size != len(subsets):
+            known = self.scores_of(operator, subsets, aspect)
+            self._known[about] = self.rows, known
+        return known
+
+    def scores_of(self, operator: Operator, subsets: Sequence[Subset], aspect: Aspect) -> Floats:
+        """(D,) what each keeps or costs, probability; NaN where not scored."""
+        found = (self.scores.get((operator, self.staying(one, aspect))) for one in subsets)
+        kept = np.array([np.nan if one is None else one for one in found], dtype=np.float64)
+        return kept if aspect == "sufficiency" else self.tokenized.full - kept
+
+    def staying(self, subset: Subset, aspect: Aspect) -> Subset | None:
+        """The tokens that stay of the text where a rationale is tested; None: nothing."""
+        if aspect == "sufficiency":
+            return subset
+        if subset not in self._rests:
+            gone = set(subset)
+            every = range(len(self.tokenized.eligible))
+            self._rests[subset] = tuple(place for place in every if place not in gone) or None
+        return self._rests[subset]
+
+    def ranking_scores(
+        self, operator: Operator, trial: Trial, aspect: Aspect, count: int
+    ) -> Floats:
+        """(count,) of the first random rankings at the trial's size, as they came: some may repeat
+        or be the rationale itself."""
+        choice, known = trial.null.choice, self._ranked.setdefault(trial.null.key, [])
+        if choice is None:
+            raise ValueError("only random tokens are ranked")
+        known += [choice(self._rankings[place]) for place in range(len(known), count)]
+        return self.scores_of(operator, known[:count], aspect)
+
+    def kept(self, operator: Operator, trial: Trial, aspect: Aspect) -> float | None:
+        """s(r), or s(x without r); None where the model cannot read what stays."""
+        return self.scores[operator, self.staying(trial.rationale, aspect)]
+
+    def observed(
+        self, operator: Operator, trial: Trial, aspect: Aspect = "sufficiency"
+    ) -> float | None:
+        """What the rationale keeps, s(r), or costs, s(x) - s(x without r)."""
+        kept = self.kept(operator, trial, aspect)
+        if kept is None or aspect == "sufficiency":
+            return kept
+        return self.tokenized.full - kept
+
+    def empty(self, operator: Operator) -> float | None:
+        """s(empty), or None where the model cannot read nothing."""
+        return self.scores[operator, None]
+
+    def missing(self) -> list[Key]:
+        """What has to be scored now."""
+        needed: dict[Key, None] = {}
+        for operator in self.tokenized.request.operators:
+            check()
+            needed |= {(operator, None): None}
+            for aspect in self.tokenized.request.aspects:
+                needed |= dict.fromkeys(self._keys(operator, aspect))
+        return [key for key in needed if key not in self.scores]
+
+    def _keys(self, operator: Operator, aspect: Aspect) -> Iterator[Key]:
+        seen = {key: np.zeros(len(d.subsets), bool) for key, d in self._drawn.items()}
+        for trial in checking(self.trials):
+            yield operator, self.staying(trial.rationale, aspect)
+            kind, places = trial.null.key, self.null_places(trial)
+            new = places[~seen[kind][places]]  # most trials share their draws
+            seen[kind][new] = True
+            subsets = self._drawn[kind].subsets
+            for place in new.tolist():
+                yield operator, self.staying(subsets[place], aspect)
+
+    def answer(self, keys: Sequence[tuple[Key, list[Row]]], answers: Floats) -> None:
+        """Take the (R, L) probabilities of the rows of these keys, or (R,) of the target alone;
+        fills are averaged."""
+        self.rows += len(answers)
+        column = answers if answers.ndim == 1 else answers[:, self.tokenized.target]
+        start = 0
+        for key, rows in keys:
+            part = column[start : start + len(rows)]
+            self.scores[key] = float(np.mean(part)) if rows else None
+            start += len(rows)
+        self.asked.add([(key, len(rows)) for key, rows in keys], answers)
+
+    def example_of(self, key: Key) -> Example:
+        """What the rows of a key vary: the request's own example, or a released baseline."""
+        operator, subset = key
+        other = self.operators.empty_example(operator) if subset is None else None
+        return other or self.tokenized.example
+
+    def rows_of(self, key: Key) -> list[Row]:
+        """The rows whose mean is the score of a key; none: it has none."""
+        operator, subset = key
+        if subset is None:
+            return self.operators.empty(operator)
+        return self.operators.rows(operator, subset)
+
+    def _trials(self) -> Iterator[Trial]:
+        budgets, rounding = self.tokenized.request.budgets, self.tokenized.variant.rounding
+        for explanation in self.explanations:
+            for k in budgets if explanation.marked is None else (None,):
+                rationale = explanation.rationale(k or 1.0, rounding)
+                yield Trial(explanation, k, rationale, self._null_of(explanation, rationale))
+
+    def _null_of(self, explanation: TestedExplanation, rationale: Subset) -> NullSpace:
+        """Values are compared with tokens, and so is everything in the published variants."""
+        if not self.tokenized.variant.matched_null:
+            return any_tokens(self._units.tokens, len(rationale), self._units.kind)
+        if explanation.marked is None:
+            return tokens_null(self._units, rationale)
+        return null_of(self._units, rationale, self.tokenized.request.null)
+
+    @cached_property
+    def _units(self) -> TextUnits:
+        return TextUnits(self.tokenized)
+
+    @cached_property
+    def _rankings(self) -> Rankings:
+        """Of the eligible tokens: one stream a text."""
+        random = random_of(self.tokenized.request, "null", "tokens")
+        return Rankings(random, len(self.tokenized.eligible))
+
+    def _stream(self, null: NullSpace) -> Iterator[Subset]:
+        request, variant = self.tokenized.request, self.tokenized.variant
+        if variant.stream is not None:
+            random = random_of(request, "subsets", null.size)
+            return variant.stream(request.seed, random, len(self.tokenized.eligible), null.size)
+        random = random_of(request, "null", *null.key)
+        first = request.draws if self.anytime else self.design.first
+        return null.drawn(self._rankings, random, first, self.design.most)
+
+
+class Draws:
+    """Random rationales of one null, in the order of drawing, and where each stands first."""
+
+    def __init__(self, stream: Iterator[Subset]) -> None:
+        self._stream = stream
+        self.subsets: list[Subset] = []
+        self._place: dict[Subset, int] = {}
+
+    def draw(self, most: int) -> None:
+        """So many in all, if there are so many."""
+        for subset in checking(islice(self._stream, max(0, most - len(self.subsets)))):
+            self._place.setdefault(subset, len(self.subsets))
+            self.subsets.append(subset)
+
+    def place(self, subset: Subset) -> int:
+        """Where it was drawn first; behind the last, if it was not."""
+        return self._place.get(subset, len(self.subsets))

@@ -1,0 +1,182 @@
+"""Both sides of an explanation on planted causes: what it is enough for, and what needs it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from services.ice.contract import IceRequest
+from services.ice.metric import SERVICE
+from services.ice.report import IceCausalReading, IceResult, IceTest
+from tests.ice.planted import FIRST_WORD, Planted, planted, weighted, word
+from tests.ice.test_randomization_test import span, text_of
+
+WORDS = 90  # a single word has 89 rivals: its least two-sided p is 2 / 90
+BEFORE, CAUSE, OTHER = 2, 7, 40
+
+
+def holds(number: int, ids: tuple[int, ...]) -> bool:
+    return FIRST_WORD + number in ids
+
+
+def label(on: bool) -> float:
+    return 0.97 if on else 0.03
+
+
+PLANTS: dict[str, Planted] = {
+    "token": lambda ids: label(holds(CAUSE, ids)),
+    "and": lambda ids: label(holds(CAUSE, ids) and holds(OTHER, ids)),
+    "or": lambda ids: label(holds(CAUSE, ids) or holds(OTHER, ids)),
+    "negation": lambda ids: label(holds(CAUSE, ids) and not holds(BEFORE, ids)),
+    "length": lambda ids: label(len(ids) > 40),
+}
+
+
+def scored(plant: str, places: list[int], count: int = WORDS, **more: Any) -> IceResult:
+    text = text_of(count)
+    if plant == "negation":
+        text = " ".join(word(600 if n == BEFORE else n) for n in range(count))
+    fields: dict[str, Any] = {"alternative": "greater", "target": "yes"} | more
+    with planted(PLANTS[plant]):
+        return SERVICE.score(IceRequest(text=text, rationale=span(text, places), **fields))
+
+
+def read(report: IceResult) -> tuple[IceCausalReading, IceTest, IceTest]:
+    [reading] = report.components.readings
+    sufficiency, necessity = report.components.tests
+    assert (sufficiency.aspect, necessity.aspect) == ("sufficiency", "necessity")
+    return reading, sufficiency, necessity
+
+
+@pytest.mark.parametrize(
+    ("plant", "places", "reading"),
+    [
+        ("token", [CAUSE], "cause"),
+        ("token", [OTHER], "no evidence"),
+        ("and", [CAUSE, OTHER], "cause"),
+        ("or", [CAUSE, OTHER], "cause"),
+        ("negation", [CAUSE], "cause"),
+        ("length", [CAUSE], "no evidence"),
+    ],
+)
+def test_planted_causes_are_read_as_what_they_are(
+    plant: str, places: list[int], reading: str
+) -> None:
+    found, _, _ = read(scored(plant, places))
+    assert found.reading == reading
+
+
+def test_the_report_itself_says_the_first_reading() -> None:
+    report = scored("or", [CAUSE])
+    assert report.reading == report.components.readings[0].reading == "redundant"
+
+
+def test_half_of_an_and_is_needed_and_not_enough() -> None:
+    found, sufficiency, necessity = read(scored("and", [CAUSE]))
+    assert (sufficiency.win_rate, sufficiency.tie_rate) == (0.5, 1.0)
+    assert sufficiency.verdict == "inconclusive"
+    assert necessity.verdict == "faithful"
+    assert necessity.drop == pytest.approx(0.94)
+    assert (found.interaction or 0) > 1
+    assert found.reading == "partner"  # 2 * 2 / 90: its partner has the same interaction
+
+
+def test_one_of_an_or_is_enough_and_not_needed() -> None:
+    found, sufficiency, necessity = read(scored("or", [CAUSE]))
+    assert sufficiency.verdict == "faithful"
+    assert (necessity.verdict, necessity.drop) == ("inconclusive", 0)
+    assert (found.interaction or 0) < -1
+    assert found.reading == "redundant"
+
+
+def test_who_speaks_against_the_decision_is_against_it() -> None:
+    text = text_of(WORDS)
+    with planted(weighted({CAUSE: -3.0}, bias=1.0)):
+        report = SERVICE.score(IceRequest(text=text, rationale=span(text, [CAUSE]), target="yes"))
+    assert report.components.readings[0].reading == "against"
+
+
+def test_an_additive_judge_has_no_interaction() -> None:
+    text = text_of(30)
+    weights = {number: float(np.sin(number)) for number in range(30)}
+    with planted(weighted(weights, bias=0.3)):
+        report = SERVICE.score(
+            IceRequest(text=text, attribution="attention", k=(0.1, 0.3), target="yes", draws=99)
+        )
+    for one in report.components.readings:
+        assert one.interaction == pytest.approx(0, abs=1e-9)
+        assert one.p_interaction == 1
+
+
+def test_the_necessity_of_the_whole_text_is_all_that_it_says() -> None:
+    report = scored("token", list(range(20)), count=20)
+    found, sufficiency, necessity = read(report)
+    assert necessity.scores is not None
+    assert necessity.scores.empty is not None
+    assert necessity.drop == pytest.approx(necessity.scores.full - necessity.scores.empty)
+    assert (necessity.win_rate, necessity.verdict, sufficiency.verdict) == (None, None, None)
+    assert (found.reading, found.interaction, found.p_interaction) == ("undefined", 0, None)
+
+
+def test_too_few_rivals_are_undecidable_on_both_sides() -> None:
+    found, sufficiency, _ = read(scored("token", [CAUSE], count=15))
+    assert (sufficiency.verdict, found.reading) == ("undecidable", "undecidable")
+    assert sufficiency.null.attainable_p == 1 / 15
+    assert any("whatever they score" in one for one in scored("token", [CAUSE], 15).warnings)
+
+
+def test_without_an_empty_text_there_is_no_interaction() -> None:
+    text = text_of(60)
+    with planted(PLANTS["token"], special=False):
+        report = SERVICE.score(IceRequest(text=text, rationale=span(text, [CAUSE]), target="yes"))
+    [found] = report.components.readings
+    assert (found.interaction, found.p_interaction, found.reading) == (None, None, "cause")
+
+
+def test_masks_and_fills_are_common_to_both_sides() -> None:
+    seen: list[tuple[int, ...]] = []
+
+    def judge(ids: tuple[int, ...]) -> float:
+        seen.append(ids)
+        return label(holds(3, ids))
+
+    text = text_of(12)
+    with planted(judge):
+        SERVICE.score(
+            IceRequest(
+                text=text,
+                rationale=span(text, [3, 4]),
+                operators=("infill",),
+                infills=1,
+                infill_pool=("w90 w91 w92",),
+                target="yes",
+            )
+        )
+    own = [FIRST_WORD + n for n in range(12)]
+    rows = [tuple(enumerate(ids[1:-1])) for ids in seen]
+    fills = {(place, id_) for row in rows for place, id_ in row if id_ != own[place]}
+    assert len({place for place, _ in fills}) == len(fills) == 12
+
+
+def test_how_far_the_asked_texts_lie_from_texts_is_told() -> None:
+    report = scored("length", [CAUSE])
+    assert report.distance is not None
+    assert report.distance.rows == report.forward_rows - 1
+    assert report.distance.flip_share == pytest.approx(0.5, abs=0.05)  # all that keep one word
+    assert report.distance.kept == pytest.approx(0.5, abs=0.02)
+    assert report.distance.entropy_gain == pytest.approx(0, abs=1e-9)
+    assert (report.distance.length_share, report.distance.ece_perturbed) == (None, None)
+
+
+def test_sufficiency_alone_has_no_reading_and_published_variants_have_one_side() -> None:
+    one = scored("token", [CAUSE], aspects=["sufficiency"])
+    assert (len(one.components.tests), one.components.readings) == (1, ())
+    paper = scored("token", [CAUSE], variant="paper", alternative="two-sided")
+    assert [test.aspect for test in paper.components.tests] == ["sufficiency"]
+    assert (paper.distance, paper.components.tests[0].p_adjusted) == (None, None)
+    with pytest.raises(ValueError, match="robust only"):
+        scored("token", [CAUSE], variant="paper", aspects=["sufficiency", "necessity"])
+    with pytest.raises(ValueError, match="always holds"):
+        scored("token", [CAUSE], aspects=["necessity"])
