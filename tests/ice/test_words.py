@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import combinations
 from typing import Any
 
@@ -57,14 +57,11 @@ def test_words_on_an_encoder_are_the_strings_one_would_write(encoder: LocalClass
     report = score(asked)
     assert (report.rows, report.eligible_tokens) == ("words", 7)
     others = [(n, n + 1) for n in range(6) if n != 1]
-    for test, write in zip(
-        report.components.tests,
-        (
-            lambda kept: sentence(kept, words),
-            lambda kept: " ".join(w if n in kept else "[MASK]" for n, w in enumerate(words)),
-        ),
-        strict=True,
-    ):
+    writers: list[Callable[[Sequence[int]], str]] = [
+        lambda kept: sentence(kept, words),
+        lambda kept: " ".join(w if n in kept else "[MASK]" for n, w in enumerate(words)),
+    ]
+    for test, write in zip(report.components.tests, writers, strict=True):
         observed, *null = by_hand(encoder, [write(kept) for kept in [(1, 2), *others]])
         assert test.scores is not None
         assert test.scores.rationale == pytest.approx(observed, abs=1e-6)
@@ -186,7 +183,12 @@ def test_lime_over_words_is_the_ridge_of_rows_by_hand() -> None:
 
 def test_infill_takes_words_of_the_pool() -> None:
     pool = ["w20 yes, W21 no", TEXT]  # the labels' words and the text itself are left out
-    fields = {"operators": ["infill"], "infill_pool": pool, "infills": 3, "draws": 5}
+    fields: dict[str, Any] = {
+        "operators": ["infill"],
+        "infill_pool": pool,
+        "infills": 3,
+        "draws": 5,
+    }
     seen: list[str] = []
 
     def spy(ids: tuple[int, ...]) -> float:
