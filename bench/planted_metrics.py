@@ -366,7 +366,7 @@ def hlv(items: int) -> dict[str, Json]:
     """Annotators drawn from a known distribution, judged by it, by mixtures, and by the uniform."""
     random = generator(0, "planted", "hlv")
     drawn = [random.dirichlet(np.ones(len(OPTIONS))) for _ in range(items)]
-    votes = [random.multinomial(ANNOTATORS, p) for p in drawn]
+    votes = [random.multinomial(ANNOTATORS, p).astype(np.float64) for p in drawn]
     found: dict[str, Json] = {}
     for mix in MIXES:
         judged = [mix * p + (1 - mix) / len(OPTIONS) for p in drawn]

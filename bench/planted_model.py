@@ -95,7 +95,9 @@ def trained(plant: Plant, seed: int, texts: int = TRAINING_TEXTS) -> Trained:
     for _ in range(EPOCHS):
         if time.process_time() - started > SECONDS or _accuracy(plant, seed, network) >= LEARNED:
             break
-        for places in torch.randperm(texts, generator=order).split(BATCH):
+        shuffled = torch.randperm(texts, generator=order)
+        for start in range(0, texts, BATCH):
+            places = shuffled[start : start + BATCH]
             loss = nn.functional.binary_cross_entropy_with_logits(
                 network(ids[places]), labels[places]
             )

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from services.inference.embedded.examples import TrainingExample
+from services.inference.embedded.examples import Ask, TrainingExample
 from services.inference.embedded.perturbation import (
     CELLS,
     DRAWS,
@@ -54,7 +54,7 @@ def planted(count: int) -> list[TrainingExample]:
     ]
 
 
-def asked(sure: float, unsure: float) -> object:
+def asked(sure: float, unsure: float) -> Ask:
     """A model that says `sure` with the cause in view, `unsure` without; P of the label."""
 
     def ask(parts: Sequence[TrainingExample]) -> Floats:
@@ -66,7 +66,7 @@ def asked(sure: float, unsure: float) -> object:
 
 def test_a_model_that_reads_absence_as_a_sign_is_off_on_parts_only() -> None:
     """Right on whole texts; where the word is gone, half of the texts may have had it."""
-    rows = part_calibration(asked(0.999, 0.001), planted(60), ("no", "yes"), 1.0)  # type: ignore[arg-type]
+    rows = part_calibration(asked(0.999, 0.001), planted(60), ("no", "yes"), 1.0)
     assert [(row.operator, row.kept, row.label) for row in rows] == [
         (operator, kept, "yes") for operator, kept in CELLS
     ]
@@ -77,7 +77,7 @@ def test_a_model_that_reads_absence_as_a_sign_is_off_on_parts_only() -> None:
     assert (few.excess.value or 0) > 0.25
     told = {(one.operator, one.kept): one.excess for one in excesses(rows)}
     assert told["delete", 0.2] == pytest.approx(few.excess.value, abs=1e-4)
-    knowing = part_calibration(asked(1 - 1e-9, 0.4 / 0.9), planted(60), ("no", "yes"), 1.0)  # type: ignore[arg-type]
+    knowing = part_calibration(asked(1 - 1e-9, 0.4 / 0.9), planted(60), ("no", "yes"), 1.0)
     assert abs(knowing[0].excess.value or 0) < 0.05
 
 
