@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from scipy.stats import mannwhitneyu
 
 from services.bindings import local
@@ -90,7 +91,8 @@ def correlation(pairs: Sequence[tuple[float, float]]) -> float | None:
     columns = np.array(pairs, dtype=np.float64).reshape(-1, 2).T
     if len(pairs) < 3 or not columns.std(axis=1).all():
         return None
-    return float(np.corrcoef(columns)[0, 1])
+    matrix: npt.NDArray[np.float64] = np.asarray(np.corrcoef(columns))
+    return float(matrix[0, 1])
 
 
 def of_p(reports: Iterable[HatexscoreResult], field: str) -> list[tuple[float, float]]:

@@ -40,7 +40,7 @@ from shared.models.calls import Example, text_cut
 from shared.models.judgement import Judgement, Unread, low_mass
 from shared.models.ports import models
 from shared.models.prompt_table import OF_THE_MODEL, PromptKeys
-from shared.statistics.draws import other_runs
+from shared.statistics.draws import others
 from shared.statistics.placements import Places, Runs, runs_of
 from shared.statistics.seeds import generator
 
@@ -327,7 +327,7 @@ class RandomPlacements:
         """Different placements, each a list of spans of the text: all others if they are no more
         than `most`, else so many, uniformly."""
         random = generator(seed, "null", "spans", self.text, self.lengths)
-        drawn = other_runs(self.space, self.observed, random, most)
+        drawn = others(self.space, self.observed, random, most)
         return [self._spans(places) for places in checking(islice(drawn, min(most, self.others)))]
 
     def _spans(self, places: Places) -> list[Span]:

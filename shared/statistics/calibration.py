@@ -180,7 +180,8 @@ def _resampled_excess(
             found.append(
                 [_inner_excess(p[rows], own, generator(how.seed, *key)) for p in forecasts]
             )
-    return np.array(found)
+    excesses: Floats = np.array(found)
+    return excesses
 
 
 def _centred(resampled: Floats, value: float) -> Floats:

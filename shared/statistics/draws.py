@@ -68,8 +68,8 @@ def placed(space: Placements, random: np.random.Generator, first: int) -> Iterat
         yield from _once((_shuffled(space, random) for _ in repeat(None)), set())
 
 
-def other_runs(
-    space: Runs, observed: Places, random: np.random.Generator, first: int
+def others(
+    space: Placements, observed: Places, random: np.random.Generator, first: int
 ) -> Iterator[Places]:
     """As `placed`, without the observed one."""
     return (found for found in placed(space, random, first) if found != observed)

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from services.ice.contract import IceRequest
+from services.ice.experiment import Experiment
 from services.ice.metric import SERVICE
 from services.ice.model_calls import run_experiments
 from services.ice.report import IceResult, IceTest
@@ -175,6 +176,7 @@ def test_random_rationales_are_nested_over_budgets() -> None:
         [(experiment, _)] = run_experiments([request])
     finally:
         ports.bind(None)
+    assert isinstance(experiment, Experiment)
     trials = experiment.of(experiment.explanations[0])
     for place in range(60):
         sets = [set(trial.null.choice(experiment._rankings[place])) for trial in trials]  # type: ignore[misc]

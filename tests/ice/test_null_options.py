@@ -23,6 +23,7 @@ TEXT = "the old gardener quietly misremembered a rainy afternoon and the sandcas
 
 def experiment(**fields: Any) -> Experiment:
     [(found, _)] = run_experiments([IceRequest.model_validate(fields)])
+    assert isinstance(found, Experiment)
     return found
 
 
@@ -126,6 +127,7 @@ def test_more_than_64_runs_have_random_rivals() -> None:
     )
     with planted():
         [(found, _)] = run_experiments([request])
+    assert isinstance(found, Experiment)
     [trial] = found.trials
     drawn = found.null_subsets(trial)
     assert len(set(drawn)) == 99

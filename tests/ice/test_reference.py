@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,6 @@ import torch
 
 from bench.ice import ReleasedInput, np_state, package, script
 from bench.ice_gpu import LABEL_TOKENS, TEMPLATE, TINY, behind_the_port, random_model, tokenizer
-from services.ice import subsets
 from services.ice.contract import IceRequest
 from services.ice.experiment import Experiment
 from services.ice.metric import SERVICE
@@ -161,5 +159,3 @@ def test_three_operators_and_their_mean_are_the_package_s(encoder: LocalClassifi
 
 def test_the_released_draws_begin_anew_for_every_example() -> None:
     assert list(islice(released(7, 20, 4), 5)) == list(islice(released(7, 20, 4), 5))
-    assert subsets.count_others(20, 4) == 4_844
-    assert Path(ice.__file__).exists()

@@ -85,7 +85,8 @@ class Answers:
     @property
     def right(self) -> Floats:
         """(N,) 1 where the predicted label is the true one; the temperature moves none."""
-        return (self.logits.argmax(axis=1) == self.labels).astype(np.float64)
+        right: Floats = (self.logits.argmax(axis=1) == self.labels).astype(np.float64)
+        return right
 
     def probabilities(self, temperature: float) -> Floats:
         """(N, L)."""

@@ -18,7 +18,7 @@ from shared.statistics.draws import (
     first_of_strata,
     first_units,
     goes_on,
-    other_runs,
+    others,
     placed,
     two_sided_p,
 )
@@ -188,16 +188,14 @@ def test_other_runs_are_all_placements_but_the_observed_each_once(
 ) -> None:
     space = Runs(10, lengths)
     observed = space.at(4)
-    found = list(other_runs(space, observed, generator(1, "runs", first), first))
+    found = list(others(space, observed, generator(1, "runs", first), first))
     assert sorted([*found, observed]) == sorted(map(space.at, range(space.count)))
 
 
 def test_a_longer_draw_of_runs_begins_with_the_shorter() -> None:
     space = Runs(400, (3, 2, 2))
     observed = space.at(17)
-    one, two = (
-        list(islice(other_runs(space, observed, generator(1, "r"), 20), n)) for n in (20, 60)
-    )
+    one, two = (list(islice(others(space, observed, generator(1, "r"), 20), n)) for n in (20, 60))
     assert two[:20] == one
     assert len(set(two)) == 60
     assert observed not in two
@@ -207,7 +205,7 @@ def test_more_runs_than_are_ranked_are_shuffled() -> None:
     lengths = (1,) * 50 + (2,) * 30
     space = Runs(300, lengths)
     observed = space.placed(lengths, range(80))
-    found = list(islice(other_runs(space, observed, generator(3, "many"), 19), 200))
+    found = list(islice(others(space, observed, generator(3, "many"), 19), 200))
     assert len({*found, observed}) == 201
     assert all(lengths_of(places) == sorted(lengths) for places in found)
 
@@ -216,9 +214,7 @@ def test_shuffled_runs_are_uniform(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(draws, "MOST_RUNS", 0)
     space = Runs(8, (2, 1))
     observed = space.at(0)
-    drawn = [
-        next(other_runs(space, observed, generator(seed, "uniform"), 0)) for seed in range(5_800)
-    ]
+    drawn = [next(others(space, observed, generator(seed, "uniform"), 0)) for seed in range(5_800)]
     counts = [drawn.count(space.at(rank)) for rank in range(1, space.count)]
     assert sum(counts) == len(drawn)
     assert chisquare(counts).pvalue > 0.001
