@@ -171,17 +171,14 @@ def _resampled_excess(
     if groups < 2:
         return None
     members = np.split(order, np.flatnonzero(np.diff(codes)) + 1)
-    found = []
+    found: list[float] = []
     for block, places in enumerate(how.drawn("excess", groups)):
         for number, drawn in enumerate(places.tolist()):
             rows = np.concatenate([members[group] for group in drawn])
             key = ("floors", groups, block, number)  # the same for each forecast
             own = labels[rows]
-            found.append(
-                [_inner_excess(p[rows], own, generator(how.seed, *key)) for p in forecasts]
-            )
-    excesses: Floats = np.array(found)
-    return excesses
+            found += [_inner_excess(p[rows], own, generator(how.seed, *key)) for p in forecasts]
+    return np.array(found, dtype=np.float64).reshape(-1, len(forecasts))
 
 
 def _centred(resampled: Floats, value: float) -> Floats:
