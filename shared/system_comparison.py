@@ -36,7 +36,7 @@ NO_PAIR = "no pair: no result of the one has the custom_id, or the text and labe
 
 
 @dataclass(frozen=True)
-class PairedRows:
+class TextPair:
     """Results of both systems on one text."""
 
     first: tuple[Row, ...]
@@ -47,7 +47,7 @@ class PairedRows:
 class Pairing:
     """All pairs, and what has no partner."""
 
-    pairs: tuple[PairedRows, ...]
+    pairs: tuple[TextPair, ...]
     unpaired_a: int
     unpaired_b: int
     conflicting: int  # results that share a custom_id and not the text
@@ -93,8 +93,8 @@ class SystemResults:
         mine = self._by_place(row for row in self.first if id(row) not in taken)
         others = self._by_place(row for row in self.second if id(row) not in taken)
         common = [place for place in mine if place in others]
-        pairs = [PairedRows((a,), (b,)) for a, b in agreeing]
-        pairs += [PairedRows(tuple(mine[place]), tuple(others[place])) for place in common]
+        pairs = [TextPair((a,), (b,)) for a, b in agreeing]
+        pairs += [TextPair(tuple(mine[place]), tuple(others[place])) for place in common]
         return Pairing(
             tuple(pairs),
             len(self.first) - sum(len(pair.first) for pair in pairs),
@@ -116,15 +116,15 @@ class SystemResults:
                 found.setdefault((text, label), []).append(row)
         return found
 
-    def _tested(self, part: ReportPart, pairs: Sequence[PairedRows]) -> tuple[ReportPart, PairedTest]:
+    def _tested(self, part: ReportPart, pairs: Sequence[TextPair]) -> tuple[ReportPart, PairedTest]:
         found, keys = self._differences(part, pairs)
         return part, self.over.compare(f"systems {part.name}", found, keys, part.differences)
 
-    def _wilcoxon(self, part: ReportPart, pairs: Sequence[PairedRows]) -> float | None:
+    def _wilcoxon(self, part: ReportPart, pairs: Sequence[TextPair]) -> float | None:
         found, keys = self._differences(part, pairs)
         return wilcoxon_p(clustered(found, keys)) if found.size else None
 
-    def _differences(self, part: ReportPart, pairs: Sequence[PairedRows]) -> tuple[Floats, list[str]]:
+    def _differences(self, part: ReportPart, pairs: Sequence[TextPair]) -> tuple[Floats, list[str]]:
         """(N,) first - second where both have this number, and the cluster of each."""
         found, own = [], []
         for pair in pairs:
@@ -166,7 +166,7 @@ def require_comparable(first: Sequence[Row], second: Sequence[Row]) -> None:
             )
 
 
-def _distinct(pairs: Sequence[PairedRows]) -> tuple[list[PairedRows], int]:
+def _distinct(pairs: Sequence[TextPair]) -> tuple[list[TextPair], int]:
     """(the first of pairs that are equal in requests and reports, how many repeat another)."""
     places, repeats = without_repeats(
         [(_contents(pair.first), _contents(pair.second)) for pair in pairs]
