@@ -5,7 +5,7 @@ English; labels belong to whole words.
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left
 from collections.abc import Sequence
 
 import numpy as np
@@ -25,4 +25,4 @@ def strata_of(words: Sequence[str], kind: StratumKind) -> list[str]:
     least = min(known.values())
     values = [known.get(word, known.get(word.lower(), least)) for word in words]
     edges = np.quantile(values, QUINTILES).tolist() if values else []
-    return [NAMES[bisect_right(edges, value)] for value in values]
+    return [NAMES[bisect_left(edges, value)] for value in values]

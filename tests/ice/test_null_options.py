@@ -72,7 +72,7 @@ def test_random_tokens_keep_to_the_strata_of_the_rationale(
 
 def test_scattered_words_keep_to_their_strata_too(encoder: LocalClassifier) -> None:
     spans = [{"start": 4, "end": 7}, {"start": 40, "end": 45}]
-    found = experiment(text=TEXT, model="m", rationale=spans, strata="pos", null="words")
+    found = experiment(text=TEXT, model="m", rationale=spans, strata="frequency", null="words")
     [trial] = found.trials
     labels = found._units.labels
     own = Counter(labels[place] for place in trial.rationale)
@@ -82,7 +82,7 @@ def test_scattered_words_keep_to_their_strata_too(encoder: LocalClassifier) -> N
 
 
 def test_matched_spans_have_about_as_many_tokens(encoder: LocalClassifier) -> None:
-    text = f"{TEXT} {TEXT.replace('the', 'unquestionably')} {TEXT}"
+    text = " ".join([TEXT] * 9)
     found = experiment(
         text=text, model="m", rationale=[{"start": 8, "end": 38}], match_tokens=True,
         aspects=["sufficiency"],
