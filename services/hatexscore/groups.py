@@ -310,7 +310,8 @@ class MentionReading:
             attacks = self.reading(self._place(start)).attacks_from(start - WINDOW, start)
             return not any(self._governs(stop, start) for _, stop in attacks)
         judges = rules.judge.search(noun) and rules.judges.match(after)
-        judges = judges or (end > match.end and rules.complains.match(after))
+        if judges is None and end > match.end:  # any person may complain
+            judges = rules.complains.match(after)
         return bool(judges) and bool(rules.some.search(before))
 
     def _governs(self, stop: int, start: int) -> bool:
