@@ -309,9 +309,10 @@ class MentionReading:
         if rules.own.search(before) and rules.acquaintance.search(noun):
             attacks = self.reading(self._place(start)).attacks_from(start - WINDOW, start)
             return not any(self._governs(stop, start) for _, stop in attacks)
-        judges = bool(rules.judge.search(noun) and rules.judges.match(after))
-        complains = end > match.end and bool(rules.complains.match(after))
-        return (judges or complains) and bool(rules.some.search(before))
+        judges = rules.judge.search(noun) and rules.judges.match(after)
+        if judges is None and end > match.end:  # any person may complain
+            judges = rules.complains.match(after)
+        return bool(judges) and bool(rules.some.search(before))
 
     def _governs(self, stop: int, start: int) -> bool:
         """Does an attack that ends there have the name as its object: "insults our Muslim …"?"""
