@@ -20,6 +20,7 @@ from services.gateway.openapi_schemas import VALUES
 from shared.settings import Settings
 
 Json = dict[str, Any]
+MADE_UP = "echo"
 PROBLEM = "application/problem+json"
 BEFORE_ANY = {"400", "414", "431"}  # refused by the server before any operation is known
 MET: set[tuple[str, str]] = set()  # (operation, status) of every answer so far, in this process
@@ -82,11 +83,23 @@ def _check_body(answer: httpx.Response, allowed: jsonschema_rs.Validator) -> Non
     if answer.request.method == "HEAD":
         return
     answer.read()
-    found = json.loads(answer.content)
+    found = _without_made_up(json.loads(answer.content))
     error = next(iter(allowed.iter_errors(found)), None)
     if error is not None:
         place = "/".join(map(str, error.instance_path))
         raise Wrong(f"{answer.request.method} {answer.url}: at /{place}: {error.message[:300]}")
+
+
+def _without_made_up(node: Any) -> Any:
+    """`tests.batches` ends jobs with results that no worker would write: they hold their text."""
+    if isinstance(node, list):
+        return [_without_made_up(one) for one in node]
+    if not isinstance(node, dict):
+        return node
+    return {
+        name: None if name == "result" and MADE_UP in (value or ()) else _without_made_up(value)
+        for name, value in node.items()
+    }
 
 
 @cache

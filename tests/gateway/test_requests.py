@@ -123,8 +123,7 @@ def test_lines_of_a_batch_belong_to_the_request_that_made_it(
     scene = Scene(client, engine, chosen)
     batch = scene.make([line("a", "a")])
     scene.finish(batch)
-    of_the_batch = {"batch": batch["id"]}  # its results are made up: no description holds of them
-    (job,) = httpx.get(f"{client.base_url}/v1/jobs", params=of_the_batch).json()["data"]
+    (job,) = client.get("/v1/jobs", params={"batch": batch["id"]}).json()["data"]
     assert job["request_id"] == "the-batch"
 
 
