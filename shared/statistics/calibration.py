@@ -185,7 +185,7 @@ def _resampled_excess(
 
 def _centred(resampled: Floats, value: float) -> Floats:
     """Around the estimate instead of their own mean."""
-    return resampled - (resampled.mean() - value)
+    return np.asarray(resampled - (float(resampled.mean()) - value))
 
 
 def _inner_excess(predicted: Floats, labels: Floats, random: np.random.Generator) -> float:

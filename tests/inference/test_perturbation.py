@@ -59,7 +59,7 @@ def asked(sure: float, unsure: float) -> Ask:
 
     def ask(parts: Sequence[TrainingExample]) -> Floats:
         p = np.array([sure if "cause" in part.text else unsure for part in parts])
-        return np.log(np.stack([1 - p, p], axis=1))
+        return np.asarray(np.log(np.stack([1 - p, p], axis=1)))
 
     return ask
 
@@ -98,7 +98,7 @@ def test_the_nearest_measured_part_is_warned_of_if_it_matters() -> None:
     assert "on_parts" not in use.model_dump()
     cells = {("delete", 0.2): 0.19, ("delete", 0.8): 0.05, ("mask", 0.8): -0.06}
     measured = tuple(
-        PartExcess(operator=operator, kept=kept, excess=excess)  # type: ignore[arg-type]
+        PartExcess(operator=operator, kept=kept, excess=excess)
         for (operator, kept), excess in cells.items()
     )
     known = use.model_copy(update={"on_parts": measured})

@@ -85,7 +85,7 @@ class Answers:
     @property
     def right(self) -> Floats:
         """(N,) 1 where the predicted label is the true one; the temperature moves none."""
-        return (self.logits.argmax(axis=1) == self.labels).astype(np.float64)
+        return np.asarray(self.logits.argmax(axis=1) == self.labels, dtype=np.float64)
 
     def probabilities(self, temperature: float) -> Floats:
         """(N, L)."""
