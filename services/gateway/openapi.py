@@ -141,7 +141,7 @@ def _complete(operation: Json, route: APIRoute) -> None:
         says.append(f"Needs the scope {' or '.join(f'`{scope}`' for scope in scopes)}.")
         operation["x-scopes"] = scopes
     operation["description"] = "\n\n".join(filter(None, says))
-    _add_refusals(operation)
+    _add_refusals(operation, writes=not route.methods <= {"GET", "HEAD"})
     for status, response in operation["responses"].items():
         named = {*response.get("headers", ()), *_headers(status, operation)}
         response["headers"] = {name: {"$ref": HEADER + name} for name in HEADERS if name in named}
@@ -154,12 +154,14 @@ def _scopes(dependant: Dependant) -> Iterator[str]:
         yield from _scopes(inner)
 
 
-def _add_refusals(operation: Json) -> None:
+def _add_refusals(operation: Json, *, writes: bool) -> None:
     """Every error is a problem; the 422 that FastAPI adds by itself is none of ours."""
     responses = operation["responses"]
     for status in [status for status in responses if _is_of_fastapi(responses[status])]:
         del responses[status]
     every = {421: "sent to another host's name", 500: "our fault; the log has it by this id"}
+    if writes:
+        every[403] = "a page of another site, or a key without the scope, asks for it"
     if "requestBody" in operation:
         every[408] = "the body came too slowly"
     for status, says in every.items():
