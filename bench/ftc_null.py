@@ -25,7 +25,8 @@ from services.ftc.extraction import extract
 from services.ftc.metric import SERVICE
 from services.ftc.nulls import random_phrases
 from services.ftc.report import FtcBatchReportRequest
-from shared.contracts import Interval, Scored
+from shared.batch_contracts import Interval
+from shared.contracts import Scored
 from shared.models import ports
 from shared.models.catalogue import load_catalogue
 

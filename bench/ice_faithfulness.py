@@ -28,7 +28,8 @@ from services.ice.batch_messages import (
 from services.ice.batch_tables import ScoredIce, name
 from services.ice.contract import IceRequest
 from services.ice.metric import SERVICE
-from shared.contracts import Interval, Scored
+from shared.batch_contracts import Interval
+from shared.contracts import Scored
 from shared.estimates import BatchStatistics
 from shared.models import ports
 from shared.models.catalogue import load_catalogue

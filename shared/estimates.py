@@ -14,15 +14,8 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from shared.contracts import (
-    BatchReportRequest,
-    Histogram,
-    Interval,
-    LanguageScores,
-    Message,
-    Scored,
-    SequenceInterval,
-)
+from shared.batch_contracts import BatchReportRequest, Interval, LanguageScores, SequenceInterval
+from shared.contracts import Histogram, Message, Scored
 from shared.job_context import check
 from shared.service_contract import MetricContract
 from shared.settings import SERVICE_VERSION

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Generic, TypeVar, final, get_args
 
+from shared.batch_contracts import BatchReport
 from shared.contracts import (
-    BatchReport,
     Languages,
     Message,
     ModelUse,

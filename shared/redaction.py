@@ -14,7 +14,8 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel
 
-from shared.contracts import BatchReport, JobRequest, ModelUse, Provenance, Word, hint_of
+from shared.batch_contracts import BatchReport
+from shared.contracts import JobRequest, ModelUse, Provenance, Word, hint_of
 from shared.problems import Problem
 
 RUN = 12  # characters of the request in a row that count as a repetition

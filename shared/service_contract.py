@@ -11,11 +11,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeVar, get_args
 
+from shared.batch_contracts import BatchReport, BatchReportRequest
 from shared.contracts import (
     OF_PROVENANCE,
     TRANSPORT,
-    BatchReport,
-    BatchReportRequest,
     Finding,
     Input,
     JobRequest,

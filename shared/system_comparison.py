@@ -13,13 +13,8 @@ from typing import Any, Literal, get_args, get_origin
 import numpy as np
 from pydantic.fields import FieldInfo
 
-from shared.contracts import (
-    Against,
-    ComponentDifference,
-    Report,
-    Scored,
-    SystemComparison,
-)
+from shared.batch_contracts import Against, ComponentDifference, SystemComparison
+from shared.contracts import Report, Scored
 from shared.errors import BadInput
 from shared.estimates import BatchStatistics, as_interval, origins_of
 from shared.page_text import counted

@@ -10,7 +10,8 @@ import numpy as np
 from services.cot2el.agreement import COLUMNS
 from services.cot2el.contract import Cot2elRequest
 from services.cot2el.report import Cot2elAgreement, Cot2elBatchReport, Cot2elResult, Cot2elValidated
-from shared.contracts import BatchReportRequest, Interval, Scored
+from shared.batch_contracts import BatchReportRequest, Interval
+from shared.contracts import Scored
 from shared.estimates import UNIT, BatchStatistics
 from shared.statistics.clusters import Floats
 

@@ -30,7 +30,8 @@ from services.cot2el.report import (
     Cot2elValidation,
 )
 from services.cot2el.variants import VARIANTS, Cot2elVariant
-from shared.contracts import BatchReportRequest, Languages, Scored
+from shared.batch_contracts import BatchReportRequest
+from shared.contracts import Languages, Scored
 from shared.estimates import BatchStatistics
 from shared.language import (
     LanguageCoverage,

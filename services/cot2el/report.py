@@ -9,7 +9,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from shared.contracts import BatchReport, Evidence, Interval, Message, Report
+from shared.batch_contracts import BatchReport, Interval
+from shared.contracts import Evidence, Message, Report
 from shared.questions import Key, Stance
 
 Share = Annotated[float, Field(ge=0, le=1)]

@@ -38,7 +38,8 @@ from services.ftc.report import (
 )
 from services.ftc.scoring import satisfaction
 from services.ftc.skill import skills_of
-from shared.contracts import Interval, Scored
+from shared.batch_contracts import Interval
+from shared.contracts import Scored
 from shared.estimates import UNIT, BatchStatistics
 
 Row = Scored[FtcRequest, FtcResult]

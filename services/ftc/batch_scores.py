@@ -33,7 +33,8 @@ from services.ftc.report import (
     NliLabel,
     Statistic,
 )
-from shared.contracts import Interval, Scored
+from shared.batch_contracts import Interval
+from shared.contracts import Scored
 from shared.estimates import UNIT, BatchStatistics
 from shared.statistics.families import holm
 from shared.statistics.intervals import Bounds

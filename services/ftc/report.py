@@ -10,17 +10,8 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from shared.contracts import (
-    BatchReport,
-    BatchReportRequest,
-    Evidence,
-    Histogram,
-    Interval,
-    Message,
-    PValue,
-    Report,
-    Word,
-)
+from shared.batch_contracts import BatchReport, BatchReportRequest, Interval, PValue
+from shared.contracts import Evidence, Histogram, Message, Report, Word
 
 NliLabel = Literal["entailment", "neutral", "contradiction"]
 LABELS: tuple[NliLabel, ...] = ("entailment", "neutral", "contradiction")

@@ -22,7 +22,8 @@ from services.ftc.report import (
     NliLabel,
     UnexplainedAnswer,
 )
-from shared.contracts import Interval, Scored
+from shared.batch_contracts import Interval
+from shared.contracts import Scored
 from shared.estimates import BatchStatistics
 from shared.statistics.clusters import clustered
 from shared.statistics.comparing import mean_test

@@ -20,7 +20,8 @@ from services.gateway.caller import ANYBODY, Caller
 from services.gateway.pages.templates import SESSION_COOKIE, held
 from services.gateway.refusals import Forbidden, Unauthenticated
 from services.gateway.state import Gateway, State, requires_key
-from shared.contracts import BatchReportRequest, JobRequest
+from shared.batch_contracts import BatchReportRequest
+from shared.contracts import JobRequest
 from shared.errors import BadInput
 from shared.ledger import batch_lines, keys, webhooks
 from shared.ledger.keys import Key, Scope

@@ -141,7 +141,7 @@ def _complete(operation: Json, route: APIRoute) -> None:
         says.append(f"Needs the scope {' or '.join(f'`{scope}`' for scope in scopes)}.")
         operation["x-scopes"] = scopes
     operation["description"] = "\n\n".join(filter(None, says))
-    _add_refusals(operation, writes=not route.methods <= {"GET", "HEAD"})
+    _add_refusals(operation, writes=not (route.methods or set()) <= {"GET", "HEAD"})
     for status, response in operation["responses"].items():
         named = {*response.get("headers", ()), *_headers(status, operation)}
         response["headers"] = {name: {"$ref": HEADER + name} for name in HEADERS if name in named}

@@ -27,9 +27,10 @@ from services.haf.report import (
     Stage,
     Stance,
 )
+from shared.batch_contracts import Interval, Plot
 from shared.charts.engine import NOT_DRAWN
 from shared.charts.intervals import IntervalRow, interval_panels
-from shared.contracts import Interval, Plot, Scored
+from shared.contracts import Scored
 from shared.estimates import UNIT, BatchStatistics
 
 Row = Scored[HafRequest, HafResult]

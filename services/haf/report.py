@@ -11,16 +11,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from shared.contracts import (
-    BatchReport,
-    BatchReportRequest,
-    Evidence,
-    Interval,
-    Message,
-    MetadataKey,
-    Report,
-    Word,
-)
+from shared.batch_contracts import BatchReport, BatchReportRequest, Interval
+from shared.contracts import Evidence, Message, MetadataKey, Report, Word
 
 Share = Annotated[float, Field(ge=0, le=1)]
 Offset = Annotated[int, Field(ge=0, description="character offset into the stage's response")]

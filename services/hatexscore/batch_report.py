@@ -23,7 +23,8 @@ from services.hatexscore.report import (
     HatexscoreResult,
     Reader,
 )
-from shared.contracts import BatchReportRequest, Interval, Scored
+from shared.batch_contracts import BatchReportRequest, Interval
+from shared.contracts import Scored
 from shared.estimates import UNIT, BatchStatistics
 
 Row = Scored[HatexscoreRequest, HatexscoreResult]

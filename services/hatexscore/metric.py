@@ -35,7 +35,8 @@ from services.hatexscore.report import (
     QuotesMatter,
 )
 from services.hatexscore.variants import VARIANTS, HatexscoreVariant
-from shared.contracts import BatchReportRequest, Languages, ReasonCode, Scored
+from shared.batch_contracts import BatchReportRequest
+from shared.contracts import Languages, ReasonCode, Scored
 from shared.estimates import BatchStatistics
 from shared.language import Obstacle
 from shared.metric import Metric

@@ -9,18 +9,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from shared.contracts import (
-    BatchReport,
-    Count,
-    Evidence,
-    Interval,
-    Message,
-    NullReason,
-    ReasonCode,
-    Report,
-    Variant,
-    Word,
-)
+from shared.batch_contracts import BatchReport, Interval
+from shared.contracts import Count, Evidence, Message, NullReason, ReasonCode, Report, Variant, Word
 from shared.models.judgement import Reading
 
 MOST_NAMED = 100  # results with a label conflict

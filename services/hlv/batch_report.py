@@ -24,7 +24,8 @@ from services.hlv.report import (
     Method,
 )
 from services.hlv.scoring import CORRELATIONS, DIVERGENCES, ERRORS
-from shared.contracts import BatchReportRequest, Interval, Scored
+from shared.batch_contracts import BatchReportRequest, Interval
+from shared.contracts import Scored
 from shared.estimates import BatchStatistics
 from shared.statistics.clusters import Floats
 from shared.statistics.intervals import UNBOUNDED, Bounds

@@ -27,7 +27,8 @@ from services.hlv.report import (
 )
 from services.hlv.scoring import by_key, epsilon, gain, score_answers, score_values
 from services.hlv.variants import VARIANTS, HlvVariant
-from shared.contracts import BatchReportRequest, Languages, Scored
+from shared.batch_contracts import BatchReportRequest
+from shared.contracts import Languages, Scored
 from shared.estimates import BatchStatistics
 from shared.language import (
     LanguageCoverage,

@@ -10,7 +10,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from shared.contracts import BatchReport, Evidence, Interval, Message, Report, Word
+from shared.batch_contracts import BatchReport, Interval
+from shared.contracts import Evidence, Message, Report, Word
 from shared.questions import Key
 
 Method = Literal["rank", "logits", "score"]

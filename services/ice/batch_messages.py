@@ -18,7 +18,8 @@ from services.ice.report import (
     TestedOperator,
     Verdict,
 )
-from shared.contracts import BatchReport, BatchReportRequest, Interval, Message, Variant
+from shared.batch_contracts import BatchReport, BatchReportRequest, Interval
+from shared.contracts import Message, Variant
 
 
 class IceBatchReportRequest(BatchReportRequest):

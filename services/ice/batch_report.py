@@ -33,9 +33,9 @@ from services.ice.batch_tables import (
 )
 from services.ice.kernel import WIN_RATE_OF_CHANCE, Floats
 from services.ice.report import IceTest
+from shared.batch_contracts import Plot
 from shared.charts.engine import BLUE, GREY, NOT_DRAWN, ORANGE
 from shared.charts.intervals import IntervalRow, interval_plot
-from shared.contracts import Plot
 from shared.estimates import UNIT, BatchStatistics, as_interval
 from shared.statistics.families import benjamini_hochberg, holm
 

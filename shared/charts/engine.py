@@ -31,7 +31,7 @@ from cachetools import TTLCache
 from markupsafe import Markup
 
 from shared import telemetry
-from shared.contracts import Plot
+from shared.batch_contracts import Plot
 
 NOT_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 

@@ -15,7 +15,8 @@ from typing import Any
 from pydantic import ValidationError
 
 from shared import telemetry
-from shared.contracts import Against, BatchReport, BatchReportRequest, Scored
+from shared.batch_contracts import Against, BatchReport, BatchReportRequest
+from shared.contracts import Scored
 from shared.errors import BadInput
 from shared.estimates import BatchStatistics
 from shared.job_context import checking

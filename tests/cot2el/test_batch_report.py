@@ -10,7 +10,8 @@ import pytest
 from services.cot2el.contract import CONTRACT
 from services.cot2el.metric import SERVICE
 from services.cot2el.report import Cot2elBatchReport
-from shared.contracts import BatchReportRequest, Scored
+from shared.batch_contracts import BatchReportRequest
+from shared.contracts import Scored
 from shared.estimates import BatchStatistics
 from tests.cot2el.writers import EXAMPLE, StubWriter, bound, request, sent
 

@@ -14,7 +14,8 @@ import pytest
 from services.cot2el.contract import Cot2elRequest
 from services.cot2el.metric import SERVICE
 from services.cot2el.report import Cot2elBatchReport
-from shared.contracts import BatchReportRequest, Scored
+from shared.batch_contracts import BatchReportRequest
+from shared.contracts import Scored
 from shared.estimates import BatchStatistics
 
 score_batch = SERVICE.score_batch

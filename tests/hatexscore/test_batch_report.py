@@ -11,7 +11,8 @@ from services.hatexscore.batch_report import Row
 from services.hatexscore.contract import CONTRACT, HatexscoreRequest
 from services.hatexscore.metric import SERVICE
 from services.hatexscore.report import HatexscoreBatchReport
-from shared.contracts import BatchReportRequest, Scored
+from shared.batch_contracts import BatchReportRequest
+from shared.contracts import Scored
 from shared.estimates import BatchStatistics
 
 score = SERVICE.score

@@ -17,7 +17,8 @@ from services.hatexscore.metric import SERVICE
 from services.hatexscore.page import view
 from services.hatexscore.reader import FILE
 from services.hatexscore.report import HatexscoreGroupEvidence, HatexscoreResult
-from shared.contracts import BatchReportRequest, ModelUse, Scored
+from shared.batch_contracts import BatchReportRequest
+from shared.contracts import ModelUse, Scored
 from shared.errors import BadInput
 from shared.estimates import BatchStatistics
 from shared.models.calls import Completion, Prompt, Sampling

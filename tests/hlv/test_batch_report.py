@@ -13,7 +13,8 @@ from sklearn.metrics import r2_score  # type: ignore[import-untyped]
 from services.hlv.contract import CONTRACT
 from services.hlv.metric import SERVICE
 from services.hlv.report import HlvBatchReport, HlvTable
-from shared.contracts import BatchReportRequest, Scored
+from shared.batch_contracts import BatchReportRequest
+from shared.contracts import Scored
 from shared.estimates import BatchStatistics
 from tests.hlv.judges import request
 

@@ -13,7 +13,8 @@ from services.hlv.contract import HlvRequest
 from services.hlv.judge_runs import human_gold
 from services.hlv.metric import SERVICE
 from services.hlv.report import HlvBatchReport, HlvCeiling, HlvResult
-from shared.contracts import BatchReportRequest, Scored
+from shared.batch_contracts import BatchReportRequest
+from shared.contracts import Scored
 from shared.estimates import BatchStatistics
 from shared.statistics.seeds import generator
 

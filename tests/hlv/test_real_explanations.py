@@ -16,7 +16,8 @@ import pytest
 
 from services.hlv.metric import SERVICE
 from services.hlv.report import HlvBatchReport
-from shared.contracts import BatchReportRequest, Interval, Scored
+from shared.batch_contracts import BatchReportRequest, Interval
+from shared.contracts import Scored
 from shared.estimates import BatchStatistics
 from tests.hlv.judges import StubJudge, bound, request
 

@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from shared.contracts import BatchReportRequest, Histogram, Interval, Scored
+from shared.batch_contracts import BatchReportRequest, Interval
+from shared.contracts import Histogram, Scored
 from shared.estimates import BINS, BatchStatistics, histogram_of
 from shared.statistics import intervals
 from tests.echo_metric import ECHO, EchoRequest, echo

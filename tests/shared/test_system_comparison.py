@@ -11,7 +11,8 @@ import pytest
 from scipy import stats
 
 from services.registry import metrics
-from shared.contracts import Against, BatchReportRequest, Scored, SystemComparison
+from shared.batch_contracts import Against, BatchReportRequest, SystemComparison
+from shared.contracts import Scored
 from shared.errors import BadInput
 from shared.estimates import BatchStatistics
 from shared.statistics.seeds import generator

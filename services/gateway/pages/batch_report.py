@@ -18,7 +18,8 @@ from services.gateway.pages.result_tables import Table, is_interval
 from services.gateway.pages.templates import STATIC, rendered
 from services.gateway.views import batch_view
 from services.registry import metrics, surprising_words
-from shared.contracts import Interval, Message
+from shared.batch_contracts import Interval
+from shared.contracts import Message
 from shared.ledger.batch_lines import LineSummary
 from shared.ledger.batches import Batch
 from shared.page_text import significant

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import Any, Generic, Literal, TypeVar
 
 from services import registry
-from shared.contracts import BatchReport, BatchReportRequest, Interval, JobRequest, Message, Report
+from shared.batch_contracts import BatchReport, BatchReportRequest, Interval
+from shared.contracts import JobRequest, Message, Report
 from shared.page_text import AnswerTable, counted, significant
 
 TEMPLATE = "result_tables.html"

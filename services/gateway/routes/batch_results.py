@@ -28,7 +28,7 @@ from services.gateway.routes.batches import found
 from services.gateway.routes.scores import LOCATION, Prefer, ended
 from services.gateway.state import Gateway, State
 from services.registry import metrics, surprising_rules
-from shared.contracts import Plot
+from shared.batch_contracts import Plot
 from shared.ledger import batch_lines, batches
 from shared.ledger.batch_lines import LineFilter, LineSummary, SurprisingRules
 from shared.ledger.batches import Batch

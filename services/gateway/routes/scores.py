@@ -18,7 +18,8 @@ from services.gateway.job_views import job_type
 from services.gateway.refusals import UnknownMetric
 from services.gateway.state import Gateway, State
 from services.registry import every_contract, metrics
-from shared.contracts import BatchReportRequest, JobRequest
+from shared.batch_contracts import BatchReportRequest
+from shared.contracts import JobRequest
 from shared.ledger import batch_lines, jobs
 from shared.ledger.jobs import Accepted, Owner
 from shared.ledger.private_requests import require_encryption_key

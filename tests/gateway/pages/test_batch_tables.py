@@ -15,7 +15,7 @@ from services.gateway.pages.templates import environment
 from services.haf.report import HafBatchReport
 from services.hlv.report import HlvBatchReport
 from services.registry import metrics
-from shared.contracts import Interval
+from shared.batch_contracts import Interval
 
 Json = dict[str, Any]
 ESTIMATE = {"value": 0.5, "low": 0.25, "high": 0.75, "of": 9}

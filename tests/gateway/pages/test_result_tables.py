@@ -19,7 +19,8 @@ from services.inference.contract import InferenceRequest
 from services.inference.service import SERVICE as INFERENCE_SERVICE
 from services.similarity.contract import SimilarityRequest
 from services.similarity.service import SERVICE as SIMILARITY_SERVICE
-from shared.contracts import BatchReport, BatchReportRequest, Interval, Message, Plot
+from shared.batch_contracts import BatchReport, BatchReportRequest, Interval, Plot
+from shared.contracts import Message
 from shared.estimates import BatchStatistics
 from shared.models.ports import Models, bind
 from shared.page_text import significant

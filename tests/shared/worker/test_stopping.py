@@ -20,7 +20,7 @@ from services.hatexscore.metric import SERVICE as HATEXSCORE_SERVICE
 from services.ice.contract import IceRequest
 from services.ice.metric import SERVICE as ICE_SERVICE
 from shared import job_context
-from shared.contracts import BatchReportRequest
+from shared.batch_contracts import BatchReportRequest
 from shared.errors import DeadlineExceeded, JobCancelled, JobStopped
 from shared.estimates import BatchStatistics
 from shared.job_context import JobContext, awaited, checking, computing, holding, pause

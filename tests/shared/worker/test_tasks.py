@@ -13,7 +13,8 @@ import pytest
 from scipy.stats import bootstrap
 from sqlalchemy import Engine, func, insert
 
-from shared.contracts import BatchReport, BatchReportRequest, Interval, Scored
+from shared.batch_contracts import BatchReport, BatchReportRequest, Interval
+from shared.contracts import Scored
 from shared.estimates import BatchStatistics
 from shared.ledger import jobs
 from shared.ledger.jobs import Job
