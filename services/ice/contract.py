@@ -6,7 +6,6 @@ Source: Basu & Chakraborty, arXiv:2603.18579, section 3. Messages only; the card
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, StringConstraints, field_validator, model_validator
@@ -206,13 +205,14 @@ class IceRequest(LanguageRequest):
         "heat map needs it",
     )
 
-    @model_validator(mode="before")
-    @classmethod
-    def _defaults_of_the_variant(cls, given: object) -> object:
-        if not isinstance(given, Mapping):
-            return given
-        usual = ROBUST if given.get("variant", "robust") == "robust" else PUBLISHED
-        return {**usual, **given}
+    @model_validator(mode="after")
+    def _defaults_of_the_variant(self) -> Self:
+        """After the fields: what stands before them makes Python of JSON, and its lists no tuples.
+        The message is frozen, so past its own door."""
+        usual = ROBUST if self.variant == "robust" else PUBLISHED
+        for name in usual.keys() - self.model_fields_set:
+            self.__dict__[name] = usual[name]
+        return self
 
     @model_validator(mode="after")
     def _words_will_do(self) -> Self:

@@ -41,7 +41,7 @@ from shared.page_text import (
 TEMPLATE = "ice/page.html"
 DETAILS = {"token_values": True}  # fields of a request that only the page needs
 
-MOST_ROWS = 60  # of a table; what is left out is said, and stands in the job's JSON
+MOST_ROWS = 40  # of a table; what is left out is said, and stands in the job's JSON
 OWN_NAMES = frozenset({*get_args(MethodName), "attributions", "rationale"})  # all others: callers
 
 
@@ -280,7 +280,7 @@ def _summary(report: IceResult, test: IceTest, score: float) -> str:
 
 
 MOST_MAPS = 6  # explanations shown in the text; the others are in the tables
-MOST_STRETCHES = 2_500  # coloured or outlined elements of a page: about 100 kB
+MOST_STRETCHES = 1_600  # coloured or outlined elements of a page: about 60 kB
 STRONGEST = 10  # tokens listed
 MOST_SPANS = 20  # of a rationale, listed
 

@@ -82,9 +82,10 @@ def test_scattered_words_keep_to_their_strata_too(encoder: LocalClassifier) -> N
 
 
 def test_matched_spans_have_about_as_many_tokens(encoder: LocalClassifier) -> None:
-    text = " ".join([TEXT] * 9)
+    short = "the old dog and the cat sat near her red house"
+    text = f"{short} misremembered {short} misremembered {short}"  # all of it is read
     found = experiment(
-        text=text, model="m", rationale=[{"start": 8, "end": 38}], match_tokens=True,
+        text=text, model="m", rationale=[{"start": 4, "end": 15}], match_tokens=True,
         aspects=["sufficiency"],
     )  # fmt: skip
     [trial] = found.trials
@@ -93,7 +94,6 @@ def test_matched_spans_have_about_as_many_tokens(encoder: LocalClassifier) -> No
     assert len(drawn) == trial.null.others >= 19
     own = _class_of(len(trial.rationale))
     assert {_class_of(len(one)) for one in drawn} == {own}
-    assert len({len(one) for one in drawn}) >= 1
     assert trial.rationale not in drawn
 
 

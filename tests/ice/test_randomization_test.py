@@ -18,6 +18,8 @@ score_batch = SERVICE.score_batch
 
 LENGTHS = (5, 8, 10, 15, 40)
 EXAMPLES = 2_000
+# p has one grid, of M + 1 steps, where all tests have as many draws
+ONE_STAGE = {"target": "yes", "draws": 99, "adaptive": None, "aspects": ("sufficiency",)}
 
 
 def text_of(length: int, number: int = 0) -> str:
@@ -52,7 +54,7 @@ def found_in(requests: list[IceRequest]) -> list[IceTest]:
 @pytest.mark.parametrize("length", LENGTHS)
 def test_chance_wins_half_and_its_p_values_are_uniform(length: int) -> None:
     with planted():
-        found = found_in(random_rationales(length, EXAMPLES, target="yes"))
+        found = found_in(random_rationales(length, EXAMPLES, **ONE_STAGE))
     p_values = np.array([test.p_value for test in found])
     draws = np.array([test.null.draws for test in found])
     # p is uniform on 1/(M+1), ..., 1; less a uniform share of a step it is uniform on (0, 1)
@@ -67,7 +69,7 @@ def test_chance_wins_half_and_its_p_values_are_uniform(length: int) -> None:
 
 def test_chance_rarely_gets_a_verdict() -> None:
     with planted():
-        found = found_in(random_rationales(15, EXAMPLES, target="yes", draws=199))
+        found = found_in(random_rationales(15, EXAMPLES, **ONE_STAGE | {"draws": 199}))
     wrong = np.mean([test.verdict != "inconclusive" for test in found])
     assert wrong == pytest.approx(0.05, abs=0.02)
 
@@ -105,11 +107,11 @@ def test_several_tokens_with_all_the_signal_win_everything() -> None:
 
 def test_none_of_the_signal_is_anti_faithful() -> None:
     text = text_of(40)
-    signal = dict.fromkeys(range(20), 1.0)
+    signal = dict.fromkeys(range(30), 1.0)  # none of the draws misses them all, and ties
     with planted(weighted(signal)):
         report = score(
             IceRequest(
-                text=text, rationale=span(text, list(range(20, 28))), target="yes", null="tokens"
+                text=text, rationale=span(text, list(range(30, 38))), target="yes", null="tokens"
             )
         )
     test = report.components.tests[0]

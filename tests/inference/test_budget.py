@@ -49,7 +49,7 @@ def test_each_kind_has_its_door(tmp_path: Path, configured: Callable[..., LocalM
 
 def test_a_server_has_no_inside(configured: Callable[..., LocalModels]) -> None:
     model = configured("openai:http://127.0.0.1:1/v1", kind="causal").language_model("m")
-    with pytest.raises(BadInput, match="inference worker"):
+    with pytest.raises(BadInput, match="it shows neither attention nor gradients"):
         model.attributions([Example(text="rain")], ["no"], AttributionMethod(name="gradient"))
 
 

@@ -100,9 +100,11 @@ def test_a_report_over_many_has_a_page(client: httpx.Client, ends: Ends) -> None
 def test_the_three_have_their_own_pages_and_sheets(client: httpx.Client, ends: Ends) -> None:
     with judges.bound():
         rated = judges.request(model="embedded-nli"), hlv(judges.request(model="embedded-nli"))
+    with writers.bound():
+        refined = writers.sent(), cot2el(writers.sent())
     for metric, (asked, report) in {
         "ftc": test_page.scored(),
-        "cot2el": (writers.sent(), cot2el(writers.sent())),
+        "cot2el": refined,
         "hlv": rated,
     }.items():
         job = ends(f"/v1/scores/{metric}", asked.model_dump(mode="json"), report)
