@@ -137,7 +137,8 @@ def test_a_short_explanation_follows_its_text_and_no_text_nothing() -> None:
 
 def test_probabilities_that_are_sent_are_believed_in_any_language() -> None:
     sent = {"original": 0.9, "masked": 0.1}
-    report = score(ask(GERMAN, probabilities=sent))
+    with bound(english()):
+        report = score(ask(GERMAN, probabilities=sent))
     assert report.components.qf == pytest.approx(0.8)
     assert codes(report)["score"] == ["no-rules"]
 
