@@ -197,8 +197,8 @@ def reading_counts(scored: Sequence[ScoredIce]) -> tuple[IceReadingCounts, ...]:
     """Of each explanation, budget and operator of a model, in the order of first occurrence."""
     found: dict[tuple[str, str, float | None, Operator], Counter[Reading]] = defaultdict(Counter)
     for job in scored:
-        model = job.report.provenance.models[0].name
-        for one in job.report.components.readings:
+        for one in job.report.components.readings:  # none where no model was asked
+            model = job.report.provenance.models[0].name
             found[model, one.explanation, one.k, one.operator][one.reading] += 1
     return tuple(
         IceReadingCounts(
