@@ -12,6 +12,7 @@ from redis.retry import Retry
 
 from shared.settings import Settings, settings
 
+LEAST_WAIT_SECONDS = 0.01  # of a blocking command: less than a millisecond is "for ever" to Redis
 RETRIES = 1  # of who would rather know nothing than wait; at once
 
 

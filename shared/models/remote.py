@@ -66,7 +66,7 @@ from shared.models.ports import (
     perform,
 )
 from shared.queue import SOCKET_SECONDS, app, batch_queue
-from shared.redis_client import client
+from shared.redis_client import LEAST_WAIT_SECONDS, client
 from shared.settings import settings
 from shared.telemetry import carried, continued
 from shared.worker.batch_queues import stopping
@@ -77,7 +77,6 @@ SENDINGS = 3
 LONGEST_BLOCK_SECONDS = 3_600
 NOTICE_SECONDS = 0.5
 REPLY_SECONDS = 300  # an answer that nobody takes is forgotten
-LEAST_SECONDS = 0.01  # of a wait: Redis takes one of less than a millisecond for "for ever"
 ASK_SECONDS = 1.0
 SEND_PAUSE_SECONDS = 1.0  # before a broker that took no answer is tried again
 
@@ -241,7 +240,7 @@ def _waited(call: RemoteCall, seconds: float) -> bytes | None:
     with waiting() as still_wanted:
         while (left := until - time.monotonic()) > 0:
             still_wanted()
-            wait = max(LEAST_SECONDS, min(SLICE_SECONDS, left))
+            wait = max(LEAST_WAIT_SECONDS, min(SLICE_SECONDS, left))
             found = replies().blpop([reply_list(call.id)], timeout=wait)
             if found is not None:
                 return found[1]  # type: ignore[return-value]  # not decoded

@@ -28,10 +28,10 @@ from shared import telemetry
 from shared.errors import Unavailable
 from shared.ledger.leases import Claim
 from shared.queue import app, calls_first, is_call, pop
+from shared.redis_client import LEAST_WAIT_SECONDS
 from shared.worker.batch_pace import BatchPace
 
 BLOCK_SECONDS = 1.0
-LEAST_SECONDS = 0.01  # of a look; 0 would be for ever
 AWAY_SECONDS = 1.0  # before a broker that is away is asked again
 ASK_AGAIN_SECONDS = 0.25
 REMEMBERED = 1_000  # tenants
@@ -87,7 +87,8 @@ class BatchQueues:
         while not stopping.is_set():
             rest = self._pace.rest()
             queues = calls_first(self._queues) if rest <= 0 else self._calls
-            seconds = max(LEAST_SECONDS, min(rest, BLOCK_SECONDS)) if rest > 0 else BLOCK_SECONDS
+            seconds = BLOCK_SECONDS if rest <= 0 else min(rest, BLOCK_SECONDS)
+            seconds = max(LEAST_WAIT_SECONDS, seconds)
             if not queues:
                 stopping.wait(seconds)
                 continue
