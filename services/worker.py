@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-import threading
 import time
 from functools import partial
 from importlib.abc import MetaPathFinder
@@ -19,14 +18,12 @@ from services.registry import contracts, service
 from services.server_watch import ServerWatch
 from shared import queue, telemetry
 from shared.errors import ScoringError
-from shared.job_context import acting_for
 from shared.models import ports
 from shared.models.availability import ModelStates
 from shared.models.catalogue import Catalogue, load_catalogue
 from shared.models.ports import describe
 from shared.models.reload import CatalogueReload
 from shared.models.status_board import StatusSender
-from shared.priority import Party
 from shared.settings import Settings, settings_or_exit, stay_offline
 from shared.stop_signal import setting
 from shared.worker import register, registered
@@ -63,21 +60,11 @@ def needed(names: list[str], catalogue: Catalogue) -> list[str]:
     return list(dict.fromkeys([*(name for name in default if name in known), *held]))
 
 
-def warm_up() -> threading.Thread:
-    """Score each service's first example, and the others beside the work: those of further
-    languages, whose analysers take seconds to load, hold up no start. Returns the thread that does.
-    """
+def warm_up() -> None:
+    """Score each service's examples before any job comes: whoever computes while the analysers of
+    the further languages load (seconds under the interpreter's lock) would wait for them."""
     for task in registered.values():
-        _score_examples(task, list(task.contract.examples)[:1])
-
-    def others() -> None:
-        with acting_for(Party(batch=True, tenant="")):
-            for task in registered.values():
-                _score_examples(task, list(task.contract.examples)[1:])
-
-    thread = threading.Thread(target=others, name="warming up", daemon=True)
-    thread.start()
-    return thread
+        _score_examples(task, list(task.contract.examples))
 
 
 def _score_examples(task: RegisteredTask, names: list[str]) -> None:
@@ -159,10 +146,10 @@ def consume(queues: list[str], chosen: Settings) -> None:
 
 
 def make_ready(names: list[str], catalogue: Catalogue, health: Health) -> None:
-    """Register the services, load the models, and score an example of each service."""
+    """Register the services, load the models, and score the examples of each service."""
     register_all(names)
     preload(partial(describe, ports.models()), needed(names, catalogue), health)
-    health.obstruct("worker", "is warming up: it scores an example of each of its services")
+    health.obstruct("worker", "is warming up: it scores the examples of its services")
     warm_up()
 
 

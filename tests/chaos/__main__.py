@@ -12,6 +12,8 @@ import json
 import signal
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 
@@ -58,7 +60,8 @@ def main() -> int:
     }
     about = environment(jobs=asked.jobs)
     print(json.dumps({"chaos": found, "environment": about}))  # noqa: T201 - the answer
-    return 0 if all(one.holds for one in outcomes.values()) else 1
+    ran = all(one.skipped or one.number in outcomes for one in chosen)
+    return 0 if ran and all(one.holds for one in outcomes.values()) else 1
 
 
 def _run(chosen: list[Scenario], jobs: int, outcomes: dict[str, Outcome], console: Console) -> None:
@@ -70,10 +73,21 @@ def _run(chosen: list[Scenario], jobs: int, outcomes: dict[str, Outcome], consol
         outcomes[CALM.number] = calm
         for one in chosen:
             if one.shares and not one.skipped:
-                outcomes[one.number] = _one(one, service, jobs, calm.results, console)
+                with _noted(console):
+                    outcomes[one.number] = _one(one, service, jobs, calm.results, console)
     for one in chosen:
         if not one.shares and not one.skipped:
-            outcomes[one.number] = _apart(one, jobs, calm.results, console)
+            with _noted(console):
+                outcomes[one.number] = _apart(one, jobs, calm.results, console)
+
+
+@contextmanager
+def _noted(console: Console) -> Iterator[None]:
+    """A scenario that cannot be played to its end leaves the others to be played."""
+    try:
+        yield
+    except Exception:  # noqa: BLE001 - whatever it is, its row says that it did not end
+        console.print_exception()
 
 
 def _apart(scenario: Scenario, jobs: int, calm: dict[int, Json], console: Console) -> Outcome:
@@ -101,7 +115,7 @@ def _one(
 
 def _row(scenario: Scenario, outcome: Outcome | None) -> str:
     if outcome is None:
-        why = scenario.skipped or "the run ended before"
+        why = scenario.skipped or "it broke off"
         return f"| {scenario.number} | {scenario.claim} | not run: {why} ||||||||"
     found = outcome.findings
     cells = [

@@ -16,7 +16,8 @@ BATCHES, EXPENSIVE = 60, 16
 FEWEST_LINES = 2
 FEW_LINES = 3
 PATIENCE_SECONDS = 1_800
-MAX_CHARACTERS, DRAWS, QUOTATIONS = 20_000, 200, 600
+MAX_CHARACTERS, QUOTATIONS = 20_000, 200  # as many as a request may have
+DRAWS = 2_000_000 // MAX_CHARACTERS  # at most, in so long a text
 FIRST_SEED = 1_000_000  # of what is compared with nothing
 
 
@@ -45,7 +46,7 @@ def most_expensive(number: int) -> Json:
     word = "".join(chr(ord("a") + int(digit)) for digit in str(number))
     sentence = f"those people {word} are ruining our town and nobody stops them "
     text = (sentence * (MAX_CHARACTERS // len(sentence) + 1))[:MAX_CHARACTERS]
-    quotations = " ".join(f'"peoples {word} rruin our twn"' for _ in range(QUOTATIONS))
+    quotations = " ".join(f'"peoples {word} rruin our twn {n}"' for n in range(QUOTATIONS))
     return {
         "text": text,
         "explanation": f"{quotations} Conclusion: hateful."[-MAX_CHARACTERS:],

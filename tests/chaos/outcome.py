@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
@@ -106,7 +107,12 @@ def run(scenario: Scenario, service: Trial, jobs: int, calm: dict[int, Json]) ->
         failures=scenario.failures,
         others=_shown(alone, beside),
         seen="; ".join(filter(None, (sent.seen, told))),
-        broken=(*sent.broken, *_broken(service, alone), *_broken(service, beside)),
+        broken=(
+            *sent.broken,
+            *(errors_of(service, sent) if found.failed != scenario.failures else ()),
+            *_broken(service, alone),
+            *_broken(service, beside),
+        ),
     )
 
 
@@ -119,6 +125,18 @@ def results_of(service: Trial, sent: Sent) -> dict[int, Json]:
         for job in jobs
         if job["status"] == "succeeded"
     }
+
+
+def errors_of(service: Trial, sent: Sent) -> list[str]:
+    """How often each problem ended a job."""
+    with service.client(sent.tenant) as client, ThreadPoolExecutor(8) as pool:
+        jobs = list(pool.map(lambda job_id: client.get(f"/v1/jobs/{job_id}").json(), sent.ids))
+    errors = Counter(
+        f"{job['error']['type'].rpartition('/')[2]}: {job['error']['detail']}"
+        for job in jobs
+        if job["status"] == "failed"
+    )
+    return [f"{number} failed, {error}" for error, number in errors.items()]
 
 
 def _shown(alone: Interactive, beside: Interactive) -> str:

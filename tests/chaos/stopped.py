@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 
 import psutil
-from sqlalchemy import text
+from sqlalchemy import Connection, text
 
 from shared.ledger.engine import connect
 from tests.chaos.faults import frozen
@@ -19,14 +21,16 @@ from tests.end_to_end.load import submit
 from tests.end_to_end.service import Service
 from tests.patience import eventually
 
-LEASE_SECONDS, BEYOND_SECONDS = 12, 12
+LEASE_SECONDS = 12
 # the watchdog's patience is a lease and a grace: this one must live to see the end of its pause
 SETTINGS = {"LEASE": LEASE_SECONDS, "HEARTBEAT": 3, "RESEND": 5, "GRACE": 120}
 LATE_JOBS, LATE_EVERY = 120, 10  # so many at least: some must compute when the fault comes
 COMPUTING = """
-    SELECT claimed_by FROM jobs
+    SELECT claimed_by, array_agg(id) AS ids FROM jobs
     WHERE status = 'running' AND (request->'metadata')::jsonb = CAST(:late AS jsonb)
+    GROUP BY claimed_by ORDER BY count(*) DESC LIMIT 1
 """
+TAKEN_OVER = "SELECT count(*) FROM jobs WHERE id = ANY(:ids) AND attempts > 1"
 
 
 def send_late(service: Trial, jobs: int) -> Sent:
@@ -40,21 +44,38 @@ def send_late(service: Trial, jobs: int) -> Sent:
 
 
 def stop_beyond_the_lease(service: Service) -> str:
-    """One of two workers, while it computes what it will end when nobody wants it any more."""
-    worker = psutil.Process(eventually(lambda: _computing(service)))
-    with frozen([worker]):
-        time.sleep(LEASE_SECONDS + BEYOND_SECONDS)
+    """One of two workers, while it computes what it will end when somebody else has it."""
+    worker, late = eventually(lambda: _computing(service))
+    stopped = time.monotonic()
+    with frozen([psutil.Process(worker)]):
+        time.sleep(LEASE_SECONDS)
+        eventually(lambda: _is_taken_over(service, late))
+        seconds = time.monotonic() - stopped
     fenced = eventually(lambda: _fenced(service))
-    return f"{fenced} late ends refused"
+    return f"{seconds:.0f} s; {fenced} late ends refused"
 
 
-def _computing(service: Service) -> int | None:
-    """The process that has a late job right now: its session's name says which."""
+def _computing(service: Service) -> tuple[int, list[str]] | None:
+    """(the process that has most late jobs right now: its session's name says which; their ids)."""
+    with _reading(service) as connection:
+        row = connection.execute(text(COMPUTING), {"late": json.dumps(LATE)}).first()
+    return None if row is None else (int(row.claimed_by.split("-")[1]), row.ids)
+
+
+def _is_taken_over(service: Service, ids: list[str]) -> bool:
+    """Whether another worker has one of these jobs, or has ended it."""
+    with _reading(service) as connection:
+        return bool(connection.execute(text(TAKEN_OVER), {"ids": ids}).scalar())
+
+
+@contextmanager
+def _reading(service: Service) -> Iterator[Connection]:
     engine = connect(service.database_url)
-    with engine.connect() as connection:
-        name = connection.execute(text(COMPUTING), {"late": json.dumps(LATE)}).scalar()
-    engine.dispose()
-    return None if name is None else int(str(name).split("-")[1])
+    try:
+        with engine.connect() as connection:
+            yield connection
+    finally:
+        engine.dispose()
 
 
 def _fenced(service: Service) -> int:

@@ -38,4 +38,5 @@ CONTRACT = ServiceContract(
     report=HATEXSCORE.report,
     model_kinds=HATEXSCORE.model_kinds,
     default_model=HATEXSCORE.default_model,
+    examples=HATEXSCORE.examples,
 )
