@@ -6,6 +6,7 @@ It binds the model port to the models of this process and registers the services
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import time
 from functools import partial
@@ -24,6 +25,7 @@ from shared.models.catalogue import Catalogue, load_catalogue
 from shared.models.ports import describe
 from shared.models.reload import CatalogueReload
 from shared.models.status_board import StatusSender
+from shared.priority import NICENESS
 from shared.settings import Settings, settings_or_exit, stay_offline
 from shared.stop_signal import setting
 from shared.worker import register, registered
@@ -156,6 +158,8 @@ def make_ready(names: list[str], catalogue: Catalogue, health: Health) -> None:
 def main(arguments: list[str] | None = None) -> None:
     """The command."""
     names = parse(arguments)
+    if MODEL_SERVICES.issuperset(names):
+        os.nice(NICENESS)  # rows of models leave the processor to who waits for none
     stay_offline()
     chosen = settings_or_exit()
     telemetry.configure_logging(chosen.log_level, chosen.log_format)

@@ -22,12 +22,12 @@ from shared.errors import Unavailable
 from shared.ledger.engine import ledger
 from shared.models.catalogue import load_catalogue
 from shared.models.reload import CatalogueReload
+from shared.priority import NICENESS
 from shared.settings import Settings, settings_or_exit
 from shared.stop_signal import setting
 
 PURGE_EVERY_SECONDS = 600
 PRIVATE_EVERY_SECONDS = 5.0
-NICENESS = 5  # reading and filing batches leaves the processor to interactive jobs beside it
 BUSY_SECONDS = 0.01
 FIRST_SECONDS = 1.0  # after the start; who restarts often must purge too
 
@@ -98,7 +98,7 @@ def main() -> None:
     rounds = Rounds(max(chosen.duty_seconds, 3 * PURGE_EVERY_SECONDS))
     if chosen.metrics_port is not None:
         serve(rounds, chosen.metrics_host, chosen.metrics_port)
-    os.nice(NICENESS)
+    os.nice(NICENESS)  # reading and filing batches leaves the processor to interactive jobs
     stop = threading.Event()
     end = setting(stop)
     for name in (signal.SIGTERM, signal.SIGINT):

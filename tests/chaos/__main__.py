@@ -45,7 +45,7 @@ def main() -> int:
     try:
         _run(chosen, asked.jobs, outcomes, console)
     finally:  # what was found stays, whatever became of the others
-        rows = [_row(one, outcomes.get(one.number)) for one in (CALM, *chosen)]
+        rows = {one.number: _row(one, outcomes.get(one.number)) for one in (CALM, *chosen)}
         _write(asked.page, rows, asked.jobs)
     found = {
         number: {
@@ -134,18 +134,21 @@ def _row(scenario: Scenario, outcome: Outcome | None) -> str:
     return "| " + " | ".join(map(str, cells)) + " |"
 
 
-def _write(page: Path, rows: list[str], jobs: int) -> None:
-    about = ", ".join(f"{key} {value}" for key, value in environment(jobs=jobs).items())
+def _write(page: Path, rows: dict[str, str], jobs: int) -> None:
+    """The table with these rows; those of scenarios that were not chosen now stay as they are."""
     head = [
         BEGIN,
-        f"`python -m tests.chaos`, {about}",
-        "",
-        "| # | fault | accepted | succeeded | failed | cancelled | lost | ended twice | same results | others' p95, ms: alone → beside | seconds |",  # noqa: E501
-        "|---|---|---|---|---|---|---|---|---|---|---|",
+        "| # | fault | accepted | succeeded | failed | cancelled | lost | ended twice | same results | others' p95, ms: alone → beside | seconds | measured with |",  # noqa: E501
+        "|---|---|---|---|---|---|---|---|---|---|---|---|",
     ]
     before, _, rest = page.read_text("utf-8").partition(BEGIN)
-    after = rest.partition(END)[2]
-    page.write_text(before + "\n".join([*head, *rows, "", END]) + after, "utf-8")
+    table, _, after = rest.partition(END)
+    stands = {line.split("|")[1].strip(): line for line in table.splitlines() if line[:1] == "|"}
+    about = ", ".join(f"{key} {value}" for key, value in environment(jobs=jobs).items())
+    found = {number: f"{row} {about} |" for number, row in rows.items()}
+    all_rows = [(stands | found).get(one.number, "") for one in (CALM, *SCENARIOS)]
+    text = "\n".join([*head, *filter(None, all_rows), "", END])
+    page.write_text(before + text + after, "utf-8")
 
 
 if __name__ == "__main__":

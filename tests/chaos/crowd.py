@@ -16,6 +16,7 @@ BATCHES, EXPENSIVE = 60, 16
 FEWEST_LINES = 2
 FEW_LINES = 3
 PATIENCE_SECONDS = 1_800
+LOOK_SECONDS = 5.0  # at each batch: sixty that look all the time are another flood than this
 MAX_CHARACTERS, QUOTATIONS = 20_000, 200  # as many as a request may have
 DRAWS = 2_000_000 // MAX_CHARACTERS  # at most, in so long a text
 FIRST_SEED = 1_000_000  # of what is compared with nothing
@@ -31,7 +32,9 @@ def send_crowd(service: Trial, jobs: int) -> Sent:
         expensive = [_posted(crowd, most_expensive(seed)) for seed in range(EXPENSIVE)]
         beside = _few(other)
         with ThreadPoolExecutor(BATCHES) as pool:
-            ends = list(pool.map(lambda one: ended(crowd, one, PATIENCE_SECONDS), batches))
+            ends = list(
+                pool.map(lambda one: ended(crowd, one, PATIENCE_SECONDS, LOOK_SECONDS), batches)
+            )
         for job_id in expensive:
             patiently(crowd, "POST", f"/v1/jobs/{job_id}/cancel")  # 409: it has ended
     ids = [job_id for end in ends for job_id in end.job_ids]

@@ -63,10 +63,10 @@ def _made(answer: httpx.Response) -> Json:
     return found
 
 
-def ended(client: httpx.Client, batch: Json, seconds: float) -> Ended:
+def ended(client: httpx.Client, batch: Json, seconds: float, every: float = 0.5) -> Ended:
     """The batch at its end. Raises TimeoutError where it has none within so many seconds of an
     idle machine."""
-    for _ in looks(seconds, every=0.5):
+    for _ in looks(seconds, every):
         if batch["status"] in FINAL:
             break
         batch = patiently(client, "GET", f"/v1/batches/{batch['id']}").json()
