@@ -31,7 +31,7 @@ def looks(seconds: float = SECONDS, every: float = LOOK_SECONDS) -> Iterator[flo
 
 
 def eventually(
-    holds: Callable[[], T],
+    holds: Callable[[], T | None],
     why: Callable[[], object] | str = "it did not happen",
     *,
     seconds: float = SECONDS,
