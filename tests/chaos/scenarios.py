@@ -52,9 +52,7 @@ SCENARIOS = (
     Scenario("4", "Redis killed and restarted 10 times", faults.restart_redis_ten_times),
     Scenario("5", "Redis frozen for 30 s, connections stay open", faults.freeze_redis),
     Scenario("6", "Redis FLUSHALL", faults.flush_redis),
-    Scenario(
-        "7", "gateway killed 5 times before its message", faults.kill_gateway_repeatedly
-    ),
+    Scenario("7", "gateway killed 5 times before its message", faults.kill_gateway_repeatedly),
     Scenario("8", "SIGTERM to every process in turn", faults.rolling_update),
     Scenario(
         "9",
