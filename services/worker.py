@@ -152,6 +152,14 @@ def consume(queues: list[str], chosen: Settings) -> None:
     queue.app.worker_main(["worker", *threads, *quiet, "--queues", ",".join(queues), *level])
 
 
+def health_of(states: ModelStates, chosen: Settings) -> Health:
+    """What this process says of itself, over HTTP where it has a port."""
+    health = Health(states)
+    if chosen.metrics_port is not None:
+        serve_health(health, chosen.metrics_host, chosen.metrics_port)
+    return health
+
+
 def make_ready(names: list[str], catalogue: Catalogue, health: Health) -> None:
     """Register the services, load the models, and score the examples of each service."""
     register_all(names)
@@ -170,9 +178,7 @@ def main(arguments: list[str] | None = None) -> None:
     telemetry.configure_logging(chosen.log_level, chosen.log_format)
     telemetry.configure_tracing(f"worker-{'-'.join(names)}")
     states = ModelStates()
-    health = Health(states)
-    if chosen.metrics_port is not None:
-        serve_health(health, chosen.metrics_host, chosen.metrics_port)
+    health = health_of(states, chosen)
     catalogue = load_catalogue(chosen.models_file)
     ServerWatch(catalogue, states).start()
     note_faults(catalogue, states)
