@@ -66,18 +66,23 @@ def warm_up() -> None:
     """Score each service's examples before any job comes: whoever computes while the analysers of
     the further languages load (seconds under the interpreter's lock) would wait for them."""
     for task in registered.values():
-        _score_examples(task, list(task.contract.examples))
+        _score_examples(task)
 
 
-def _score_examples(task: RegisteredTask, names: list[str]) -> None:
+def _score_examples(task: RegisteredTask) -> None:
     started = time.perf_counter()
     try:
-        task.score_examples(names)
+        task.score_examples()
     except ScoringError as error:  # an example's model may be away, or not configured at all
         logger.warning("service.cold", service=task.contract.name, detail=error.detail)
         return
     seconds = round(time.perf_counter() - started, 2)
-    logger.info("service.warm", service=task.contract.name, examples=len(names), seconds=seconds)
+    logger.info(
+        "service.warm",
+        service=task.contract.name,
+        examples=len(task.contract.examples),
+        seconds=seconds,
+    )
 
 
 class NoTorch(MetaPathFinder):

@@ -98,7 +98,8 @@ def run(scenario: Scenario, service: Trial, jobs: int, calm: dict[int, Json]) ->
             sent = sending.result()
             found = ended(service, sent.ids)
             seconds = time.monotonic() - started
-    results = results_of(service, sent)
+    ended_jobs = jobs_of(service, sent)
+    results = results_of(ended_jobs)
     return Outcome(
         findings=found,
         results=results,
@@ -109,17 +110,21 @@ def run(scenario: Scenario, service: Trial, jobs: int, calm: dict[int, Json]) ->
         seen="; ".join(filter(None, (sent.seen, told))),
         broken=(
             *sent.broken,
-            *(errors_of(service, sent) if found.failed != scenario.failures else ()),
+            *(errors_of(ended_jobs) if found.failed != scenario.failures else ()),
             *_broken(service, alone),
             *_broken(service, beside),
         ),
     )
 
 
-def results_of(service: Trial, sent: Sent) -> dict[int, Json]:
-    """Seed → result of each succeeded job."""
+def jobs_of(service: Trial, sent: Sent) -> list[Json]:
+    """What has become of them."""
     with service.client(sent.tenant) as client, ThreadPoolExecutor(8) as pool:
-        jobs = list(pool.map(lambda job_id: client.get(f"/v1/jobs/{job_id}").json(), sent.ids))
+        return list(pool.map(lambda job_id: client.get(f"/v1/jobs/{job_id}").json(), sent.ids))
+
+
+def results_of(jobs: list[Json]) -> dict[int, Json]:
+    """Seed → result of each succeeded job."""
     return {
         job["result"]["provenance"]["seed"]: job["result"]
         for job in jobs
@@ -127,10 +132,8 @@ def results_of(service: Trial, sent: Sent) -> dict[int, Json]:
     }
 
 
-def errors_of(service: Trial, sent: Sent) -> list[str]:
+def errors_of(jobs: list[Json]) -> list[str]:
     """How often each problem ended a job."""
-    with service.client(sent.tenant) as client, ThreadPoolExecutor(8) as pool:
-        jobs = list(pool.map(lambda job_id: client.get(f"/v1/jobs/{job_id}").json(), sent.ids))
     errors = Counter(
         f"{job['error']['type'].rpartition('/')[2]}: {job['error']['detail']}"
         for job in jobs

@@ -206,7 +206,6 @@ def test_calls_and_replies_travel_encrypted(chosen: Settings) -> None:
     assert Reply.model_validate_json(opened(raw))
 
 
-@pytest.mark.usefixtures("worker")
 @pytest.mark.timeout(60)
 @pytest.mark.usefixtures("chosen")
 @pytest.mark.parametrize("seconds", [0.0004, 0.001, 0.5004])
@@ -217,6 +216,7 @@ def test_a_wait_ends_however_short_its_rest_is(seconds: float) -> None:
     assert call_module._waited(call, seconds) is None
 
 
+@pytest.mark.usefixtures("worker")
 def test_an_answer_that_nobody_takes_is_forgotten(chosen: Settings) -> None:
     later = time.time() + 900
     call = RemoteCall(id="left", model="fake", operation=calls.Describe(), deadline=later)
