@@ -153,8 +153,7 @@ def replies() -> redis.Redis:
 
 
 def sealed(message: Message) -> str:
-    """A call or a reply as it travels: Redis may write it to a file, so it is encrypted where
-    there are `TOUCHSTONE_SECRET_KEYS`."""
+    """A call or a reply as it travels; Redis may write it to a file, so keys encrypt it."""
     sealer = secret_sealer(settings())
     text = message.model_dump_json()
     return text if sealer is None else sealer.seal(text)
@@ -196,8 +195,7 @@ def _error(refusal: RemoteRefusal, model: str) -> ScoringError:
 
 
 def _answered(service: ModelService, model: str, operation: Any) -> bytes:
-    seconds = settings().call_seconds
-    call_id = secrets.token_hex(16)
+    seconds, call_id = settings().call_seconds, secrets.token_hex(16)
     job, given_up = current(), time.time() + SENDINGS * seconds
     for sending in range(SENDINGS):
         call = RemoteCall(
@@ -271,8 +269,7 @@ def answer(message: str) -> None:
     """Perform one call, unless nobody waits for it any more."""
     try:
         call = RemoteCall.model_validate_json(opened(message))
-    except (ValidationError, Unreadable):  # of another version, or sealed under another key: its
-        # sender runs into its deadline
+    except (ValidationError, Unreadable):  # of another version or key; its sender asks again
         logger.exception("call.unreadable")
         return
     if call.deadline < time.time():

@@ -53,8 +53,8 @@ def body(ending: str, **more: Any) -> dict[str, Any]:
     """A request whose text, explanation and quotation bear marks."""
     first, second, third = marked(ending)
     return {
-        "text": f"Honestly, {first} those people {third} are ruining our lovely old town.",
-        "explanation": f'The post says "those people {third} are" {second}. It is hateful.',
+        "text": f"{first} Those immigrants {third} are ruining our town",  # the model agrees
+        "explanation": f'The post says "immigrants {third} are" {second}. It is hateful.',
         "predicted_label": "hateful",
         "control_draws": 2,
     } | more
