@@ -21,6 +21,7 @@ from torch import Tensor, nn
 from bench.planted_texts import LONGEST, WORDS, Plant, by_arithmetic
 from shared.contracts import ModelKind, ModelUse
 from shared.models import ports
+from shared.models.abilities import Ability
 from shared.models.calls import Example, ExampleRows, Row, Tokens
 from shared.models.judgement import Judgement
 from shared.models.label_readout import of_head
@@ -146,12 +147,13 @@ def _ids(rows: Sequence[Sequence[int]]) -> Tensor:
 
 @dataclass
 class PlantedJudge:
-    """The port `Judge` over a scorer; the words of a text are its tokens."""
+    """The port `Judge` over a scorer; its tokens are [CLS] and the words of the text."""
 
     score: Score
     labels: tuple[str, str] = ("non-hateful", "hateful")
     languages: tuple[str, ...] = ("*",)
     use: ModelUse = USE
+    abilities: frozenset[Ability] = frozenset(("judge", "token_rows"))
     rows: int = 0  # asked so far
 
     def labels_of(self, example: Example) -> tuple[str, ...]:
@@ -199,12 +201,13 @@ def judged_by(score: Score) -> Iterator[PlantedJudge]:
 
 
 def _tokens(text: str) -> Tokens:
+    """[CLS], which stays when every word goes, and the words."""
     found = list(TOKEN.finditer(text))
     return Tokens(
-        ids=tuple(_id(one[0]) for one in found),
-        parts=("text",) * len(found),
-        starts=tuple(one.start() for one in found),
-        ends=tuple(one.end() for one in found),
+        ids=(CLS, *(_id(one[0]) for one in found)),
+        parts=("special", *("text",) * len(found)),
+        starts=(None, *(one.start() for one in found)),
+        ends=(None, *(one.end() for one in found)),
         truncated=False,
         mask_id=MASK,
         unk_id=UNK,
@@ -220,9 +223,11 @@ def _id(word: str) -> int:
 
 
 def _varied(asked: ExampleRows) -> Iterator[tuple[int, ...]]:
+    """The words of each row; every scorer puts its own [CLS] before them."""
     ids = _tokens(asked.example.text).ids
     for row in asked.rows:
         own = list(ids)
         for place, id_ in row.replaced:
             own[place] = id_
-        yield tuple(own if row.kept is None else (own[place] for place in row.kept))
+        kept = own if row.kept is None else [own[place] for place in row.kept]
+        yield tuple(id_ for id_ in kept if id_ != CLS)

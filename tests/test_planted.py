@@ -8,13 +8,19 @@ import pytest
 from bench import planted_model
 from bench.planted import Sizes, markdown, measure
 from bench.planted_ice import asked_of
-from bench.planted_model import arithmetic, judged_by, trained
+from bench.planted_model import CLS, arithmetic, judged_by, trained
 from bench.planted_texts import LONGEST, PLANTS, SHORTEST, by_arithmetic, ladder
 from shared.models.calls import Example, ExampleRows, Row
 from shared.models.ports import models
 from shared.statistics.seeds import generator
 
-UNTIL_BUILT = {"CoT2EL / units / negated / kept"}  # similarity alone is blind to negation
+UNTIL_BUILT = {
+    "CoT2EL / units / negated / kept",  # similarity alone is blind to negation
+    # of 60 to 90 words one random pair in 15 to 23 holds a word of the AND, whose removal does as
+    # much: p <= .05 is attainable in the longest third of the texts only
+    "ICE / AND / true / N",
+    "ICE / AND / true / reading cause",
+}
 
 
 @pytest.mark.parametrize("name", sorted(PLANTS))
@@ -54,11 +60,11 @@ def test_the_judge_answers_rows_as_a_model_does() -> None:
     with judged_by(arithmetic(PLANTS["token"]).score) as judge:
         example = Example(text="w1 w7 w250")
         [tokens] = judge.tokens([example])
-        assert tokens.ids == (1, 7, 250)
+        assert tokens.ids == (CLS, 1, 7, 250)
         rows = (
             Row(),
-            Row(kept=(0, 2)),
-            Row(replaced=((1, judge.tokens([example])[0].mask_id or 0),)),
+            Row(kept=(0, 1, 3)),
+            Row(replaced=((2, judge.tokens([example])[0].mask_id or 0),)),
         )
         [found] = models().judge("any").judge_rows([ExampleRows(example=example, rows=rows)])
         assert found[:, 1].tolist() == [0.98, 0.02, 0.02]

@@ -16,7 +16,6 @@ from services.ice.experiment import Experiment, Trial
 from services.ice.kernel import Floats
 from services.ice.report import Aspect, IceCausalReading, IceTest, Operator, Verdict
 from shared.job_context import checking
-from shared.statistics.draws import two_sided_p
 
 ROUNDING = 1e-9  # of sums of four log odds
 
@@ -48,7 +47,8 @@ def _reading(
         value = float(values[0]) if abs(values[0]) > ROUNDING else 0.0
         null = values[1:]
         if null.size:
-            p = two_sided_p(experiment.design, null >= value - ROUNDING, null <= value + ROUNDING)
+            # two-sided by size: twice a tail would count one tie, the partner of an AND, as two
+            p = experiment.design.p_value(np.abs(null) >= abs(value) - ROUNDING)
         if p is not None and p <= experiment.tokenized.request.alpha:
             direction = int(np.sign(value))
     sufficiency, necessity = sides

@@ -194,11 +194,6 @@ def draws_of(space: Placements, most: int) -> int:
     return min(most, space.count - 1)
 
 
-def two_sided_p(design: TwoStages, above: Bools, below: Bools) -> float:
-    """Twice the smaller of both tails' p, at most 1."""
-    return min(1.0, 2 * min(design.p_value(above), design.p_value(below)))
-
-
 def goes_on(design: TwoStages, tails: Sequence[Bools]) -> bool:
     """Whether some tail is not settled by the first block."""
     return not all(design.settled(tail) for tail in tails)

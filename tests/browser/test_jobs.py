@@ -93,14 +93,19 @@ def of_tokens(result: dict[str, Any], count: int) -> tuple[dict[str, Any], dict[
     for word in text.split(" "):
         spans.append({"start": place, "end": place + len(word), "of": "text", "eligible": True})
         place += len(word) + 1
-    test = result["components"]["tests"][0]
+    test, reading = result["components"]["tests"][0], result["components"]["readings"][0]
     operators = ("delete", "mask_unk", "mask_pad", "infill")
-    tests = [test | {"operator": operator, "tokens": count // 5} for operator in operators]
+    tests = [
+        test | {"operator": operator, "aspect": aspect, "tokens": count // 5}
+        for operator in operators
+        for aspect in ("sufficiency", "necessity")
+    ]
+    readings = [reading | {"operator": operator} for operator in operators]
     values = [((number * 37) % 101 - 40) / 60 for number in range(count)]
     rationale = sorted(sorted(range(count), key=lambda one: -values[one])[: count // 5])
     given = {"explanation": test["explanation"], "values": values, "rationale": rationale}
     changed = {
-        "components": result["components"] | {"tests": tests},
+        "components": result["components"] | {"tests": tests, "readings": readings},
         "tokens": spans,
         "token_values": [given],
         "eligible_tokens": count,
