@@ -58,8 +58,14 @@ def problem(error: ScoringError) -> Problem:
     return made
 
 
+MOST_FAULTS = 1_000  # of one body that are told one by one
+
+
 def validation_problem(error: ValidationError, body: Any) -> Problem:
-    """What pydantic found wrong with this body, a JSON pointer each."""
+    """What pydantic found wrong with this body, a JSON pointer each; of very many, how many."""
+    if error.error_count() > MOST_FAULTS:
+        said = f"{error.error_count():,} fields are not valid, too many to be told one by one"
+        return invalid([{"loc": (), "type": "too_many", "msg": said}], body)
     found = error.errors(include_url=False, include_context=False, include_input=False)
     return invalid(found, body)
 
@@ -190,14 +196,37 @@ def may_retry(found: Problem) -> bool | None:
 M = TypeVar("M", bound=Message)
 
 
+MOST_MEMBERS = 1_000  # of one object in a request
+
+
 def read_strictly(message: type[M], raw: bytes | str, body: Any) -> M:
-    """The message. body: the same JSON, decoded. Raises ValidationError."""
+    """The message. body: the same JSON, decoded. Raises ValidationError, and BadInput for an object
+    of more members than any request has."""
+    require_few_members(body)
     try:
         return message.model_validate_json(raw, strict=True)
     except ValidationError as error:
-        if all(found["type"] != "int_type" for found in error.errors(include_url=False)):
+        if error.error_count() > MOST_FAULTS or all(
+            found["type"] != "int_type" for found in error.errors(include_url=False)
+        ):
             raise
     return message.model_validate_json(json.dumps(whole(body)), strict=True)
+
+
+def require_few_members(body: Any) -> None:
+    """Raises BadInput where an object has very many: each unknown one would be a fault to tell."""
+    left = [body]
+    while left:
+        here = left.pop()
+        if isinstance(here, dict):
+            if len(here) > MOST_MEMBERS:
+                raise BadInput(
+                    f"an object has {len(here):,} members, and none may have over {MOST_MEMBERS:,}",
+                    pointer="",
+                )
+            left += [one for one in here.values() if isinstance(one, dict | list)]
+        elif isinstance(here, list):
+            left += [one for one in here if isinstance(one, dict | list)]
 
 
 def whole(value: Any) -> Any:

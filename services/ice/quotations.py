@@ -11,7 +11,7 @@ import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import accumulate
+from itertools import accumulate, islice
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, StringConstraints, ValidationInfo
@@ -34,40 +34,58 @@ _WORD = re.compile(
 
 
 class _SearchedText:
-    """A text in which quotations are looked for."""
+    """A text in which quotations are looked for, each no further than it is wanted."""
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self._found: dict[str, list[Place]] = {}
+        self._found: dict[str, tuple[list[Place], Iterator[Place]]] = {}
 
     def find(self, quotation: str, occurrence: int) -> Place | None:
         """Where it stands for the n-th time, n from 0."""
         if quotation not in self._found:
-            self._found[quotation] = self._occurrences(quotation)
-        own = self._found[quotation]
-        return own[occurrence] if occurrence < len(own) else None
+            self._found[quotation] = ([], self._occurrences(quotation))
+        known, more = self._found[quotation]
+        known.extend(islice(more, max(0, occurrence + 1 - len(known))))
+        return known[occurrence] if occurrence < len(known) else None
 
-    def _occurrences(self, quotation: str) -> list[Place]:
+    def _occurrences(self, quotation: str) -> Iterator[Place]:
         """As whole words as written, else word for word, else anywhere (scripts without blanks)."""
-        exact = [(at, at + len(quotation)) for at in _places(self._text, quotation)]
-        whole = [place for place in exact if not self._cuts_a_word(place)]
-        return whole or self._word_for_word(quotation) or exact
+        for way in (self._as_words, self._word_for_word, self._anywhere):
+            place = None
+            for place in way(quotation):
+                yield place
+            if place is not None:
+                return
 
-    def _cuts_a_word(self, place: Place) -> bool:
-        return any(
-            0 < border < len(self._text) and _WORD.fullmatch(self._text[border - 1 : border + 1])
-            for border in place
-        )
+    def _as_words(self, quotation: str) -> Iterator[Place]:
+        """Looked for only where it would cut no word at its begin."""
+        at = self._text.find(quotation)
+        while at >= 0:
+            end = at + len(quotation)
+            if not self._inside[at]:
+                if not self._inside[end]:
+                    yield at, end
+                at = end
+            at = self._text.find(quotation, self._inside.find(0, at))
 
-    def _word_for_word(self, quotation: str) -> list[Place]:
+    def _anywhere(self, quotation: str) -> Iterator[Place]:
+        return ((at, at + len(quotation)) for at in _places(self._text, quotation))
+
+    def _word_for_word(self, quotation: str) -> Iterator[Place]:
         wanted = [word.casefold() for word in _WORD.findall(quotation)]
         if not wanted:
-            return []
-        firsts = [
-            bisect_right(self._begins, at) - 1 for at in _places(self._folded, _joined(wanted), 1)
-        ]
-        words = self._words
-        return [(words[n].start(), words[n + len(wanted) - 1].end()) for n in firsts]
+            return
+        for at in _places(self._folded, _joined(wanted), 1):
+            first = bisect_right(self._begins, at) - 1
+            yield self._words[first].start(), self._words[first + len(wanted) - 1].end()
+
+    @cached_property
+    def _inside(self) -> bytes:
+        """Of each border between characters, both ends among them, whether it cuts a word."""
+        cuts = bytearray(len(self._text) + 1)
+        for word in self._words:
+            cuts[word.start() + 1 : word.end()] = b"\1" * (word.end() - word.start() - 1)
+        return bytes(cuts)
 
     @cached_property
     def _words(self) -> list[re.Match[str]]:

@@ -6,7 +6,6 @@ is told so instead of waiting. The jobs go in with one statement, whatever their
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -28,6 +27,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import insert as insert_or_ignore
 
 from shared.errors import ScoringError, UnknownJob
+from shared.ledger.engine import written
 from shared.ledger.jobs import (
     ANYBODY,
     SHOWN,
@@ -134,9 +134,9 @@ def _claimed(
 
 
 def _insert(connection: Connection, new: NewJobs, tenant: str, ids: list[str]) -> None:
-    written = [json.dumps(encrypted(request)) for request in new.requests]
+    documents = [written(encrypted(request)) for request in new.requests]
     made = (
-        func.unnest(literal(ids, ARRAY(String)), literal(written, ARRAY(String)))
+        func.unnest(literal(ids, ARRAY(String)), literal(documents, ARRAY(String)))
         .table_valued("id", "request")
         .render_derived("made")
     )

@@ -14,7 +14,14 @@ from functools import cache
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Request, Response
-from pydantic import AfterValidator, Field, StringConstraints, create_model
+from pydantic import (
+    AfterValidator,
+    Field,
+    GetCoreSchemaHandler,
+    StringConstraints,
+    create_model,
+)
+from pydantic_core import CoreSchema
 from sqlalchemy import Connection
 from starlette.concurrency import run_in_threadpool
 
@@ -53,6 +60,11 @@ class BulkRequest(Message):
     """Base of the body of every metric's `:batchCreate`."""
 
     requests: tuple[Any, ...]
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Unlike other lists, this one is read to its end: each request's faults are told."""
+        return handler(source)
 
 
 class JobIds(Message):
@@ -119,7 +131,10 @@ def _read(contract: MetricContract, raw: bytes, gateway: State) -> Sequence[JobR
     try:
         asked = http_requests.parsed(raw, bulk_request(contract.request)).requests
     except InvalidBody as error:
-        raise InvalidBody(_shortened(error.problem)) from None
+        found = error.problem
+        if [one["pointer"] for one in found["errors"]] == ["#"]:
+            found |= {"errors": _first_faults(contract, raw) or found["errors"]}
+        raise InvalidBody(_shortened(found)) from None
     faults: list[tuple[int, BadInput]] = []
     for number, one in enumerate(asked):
         try:
@@ -129,6 +144,24 @@ def _read(contract: MetricContract, raw: bytes, gateway: State) -> Sequence[JobR
     if faults:
         raise refused(faults)
     return asked
+
+
+def _first_faults(contract: MetricContract, raw: bytes) -> list[dict[str, str]]:
+    """Where there are too many to be made at once: request by request, until there are enough."""
+    body = http_requests.decode(raw)
+    requests = body.get("requests") if isinstance(body, dict) else None
+    errors: list[dict[str, str]] = []
+    for number, one in enumerate(requests if isinstance(requests, list) else ()):
+        try:
+            http_requests.parsed(json.dumps(one).encode(), contract.request)
+        except InvalidBody as error:
+            errors += [
+                {"detail": entry["detail"], "pointer": f"#/requests/{number}{entry['pointer'][1:]}"}
+                for entry in error.problem["errors"]
+            ]
+        if len(errors) >= MOST_FAULTS:
+            break
+    return errors
 
 
 def refused(faults: Sequence[tuple[int, BadInput]]) -> InvalidBody:
