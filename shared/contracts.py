@@ -55,6 +55,11 @@ class Parameter:
     """Marks a parameter that may hold the caller's own words: a policy, a list of terms."""
 
 
+class CallersWords:
+    """Marks a parameter that may be a list of the caller's own: of it, no word stays where
+    `do_not_store_text` is asked for, though a report calls the names of lists a `Word`."""
+
+
 def hint_of(field: FieldInfo) -> Any:
     """The type of a field, with its marks."""
     return Annotated[field.annotation, *field.metadata] if field.metadata else field.annotation

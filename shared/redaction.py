@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 from pydantic import BaseModel
 
 from shared.batch_contracts import BatchReport
-from shared.contracts import JobRequest, ModelUse, Provenance, Word, hint_of
+from shared.contracts import CallersWords, JobRequest, ModelUse, Provenance, Word, hint_of
 from shared.problems import Problem
 
 RUN = 12  # characters of the request in a row that count as a repetition
@@ -102,19 +102,46 @@ def _is_container(hint: Any) -> bool:
 
 
 OURS = (Provenance, ModelUse)  # their own strings name versions and models
+NAME = 3  # characters: a shorter word of the caller's stands in many a sentence of ours
 
 Json = Any
+Words = frozenset[str]  # of the caller's own lists, case folded
+
+
+def callers_words(request: JobRequest) -> Words:
+    """Every name and term of the lists that the caller sent."""
+    own = (
+        getattr(request, name)
+        for name, field in type(request).model_fields.items()
+        if CallersWords in field.metadata
+    )
+    return frozenset(
+        word.casefold() for value in own if not isinstance(value, str) for word in _words_in(value)
+    )
+
+
+def _words_in(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        yield from map(str, value)
+        yield from _words_in(list(value.values()))
+    elif isinstance(value, list | tuple):
+        for one in value:
+            yield from _words_in(one)
 
 
 def without_text(report: BaseModel, request: JobRequest) -> dict[str, Json]:
     """The report as JSON, without a string that may hold text. Sums over many results hold none."""
     if isinstance(report, BatchReport):
         return report.model_dump(mode="json")
-    kept = _model(report)
+    words = callers_words(request)
+    kept = _model(report, words)
     own = type(report).model_fields.get("warnings")
-    if own is not None and not are_ours(own.annotation):
-        texts = sorted(set(sent(request)), key=len, reverse=True)
-        kept["warnings"] = _warnings(report, texts)
+    if own is not None:
+        ours = are_ours(own.annotation)
+        texts = words if ours else {*sent(request), *words}
+        kept["warnings"] = _warnings(report, sorted(texts, key=len, reverse=True))
     return kept
 
 
@@ -133,35 +160,43 @@ def screened(problem: Problem, request: JobRequest) -> Problem:
 
 
 def _warnings(report: BaseModel, texts: list[str]) -> list[str]:
-    long = [text for text in texts if len(text) > 3]
+    long = [text for text in texts if len(text) > NAME]
     return [
         "a warning that repeats the text was not kept" if repeats(warning, long) else warning
         for warning in getattr(report, "warnings", ())
     ]
 
 
-def _model(model: BaseModel) -> dict[str, Json]:
+def _model(model: BaseModel, words: Words) -> dict[str, Json]:
     ours = isinstance(model, OURS)
     kept = {}
     for name, field in type(model).model_fields.items():
         value = getattr(model, name)
         if field.exclude_if is not None and field.exclude_if(value):
             continue  # as where the text stays
-        kept[name] = value if ours and isinstance(value, str) else _value(value, hint_of(field))
+        as_it_is = ours and isinstance(value, str)
+        kept[name] = value if as_it_is else _value(value, hint_of(field), words)
     return kept
 
 
-def _value(value: Any, hint: Any) -> Json:
+def _value(value: Any, hint: Any, words: Words) -> Json:
     """One value under its type; a string that is not ours becomes null where it may, else empty."""
     if isinstance(value, BaseModel):
-        return _model(value)
+        return _model(value, words)
     if isinstance(value, str):
-        return value if is_ours(value, hint) else _blank(hint)
+        named = value.casefold() not in words or is_ours(value, hint, names=False)
+        return value if named and is_ours(value, hint) else _blank(hint)
     if isinstance(value, Mapping):
-        return {key: _value(item, last_argument(hint)) for key, item in value.items()}
+        names = (_numbered(key, place, words) for place, key in enumerate(value, 1))
+        items = (_value(item, last_argument(hint), words) for item in value.values())
+        return dict(zip(names, items, strict=True))
     if isinstance(value, list | tuple | set | frozenset):
-        return [_value(item, last_argument(hint)) for item in value]
+        return [_value(item, last_argument(hint), words) for item in value]
     return value
+
+
+def _numbered(key: Any, place: int, words: Words) -> Any:
+    return str(place) if isinstance(key, str) and key.casefold() in words else key
 
 
 def _blank(hint: Any) -> Literal[""] | None:

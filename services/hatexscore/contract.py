@@ -41,6 +41,7 @@ from services.hatexscore.vocabulary import (
 )
 from shared.contracts import (
     MAX_TEXT,
+    CallersWords,
     Input,
     LanguageRequest,
     LanguageTag,
@@ -164,7 +165,7 @@ class HatexscoreRequest(LanguageRequest):
         description="the configured language model that reads; absent: the one that the entry of "
         "the judge names",
     )
-    policy: Annotated[PolicyName | CustomPolicy, Parameter] = Field(
+    policy: Annotated[PolicyName | CustomPolicy, Parameter, CallersWords] = Field(
         default="un",
         description='protected groups: a named list, or your own `{"category": ["term", ...]}`',
     )

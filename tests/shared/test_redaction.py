@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import timedelta
 from typing import Any
 
@@ -119,6 +120,23 @@ def test_hatexscore_keeps_its_numbers_and_names(name: str) -> None:
     ]
     assert not any(repeats(leaf, [request.text, request.explanation]) for leaf in leaves(kept))
     CONTRACT.report.model_validate(kept)  # it is still a report
+
+
+def test_no_word_of_the_callers_own_policy_stays() -> None:
+    policy = {"Road Users": ["cyclists", "pedestrians"], "others": ["immigrants"]}
+    example = dict(CONTRACT.examples["your own probabilities"])
+    example["explanation"] = "It blames immigrants and cyclists. Conclusion: hateful."
+    request = HatexscoreRequest.model_validate(example | {"policy": policy})
+    full = score(request)
+    assert {"immigrants", "cyclists"} & set(full.groups)  # or this shows nothing
+    kept = without_text(full, request)
+    said = json.dumps(kept).casefold()
+    for category, terms in policy.items():
+        assert not any(word.casefold() in said for word in (category, *terms))
+    assert kept["score"] == full.score
+    assert len(kept["evidence"]) == len(full.evidence)
+    assert [len(terms) for terms in kept["provenance"]["parameters"]["policy"].values()] == [2, 1]
+    CONTRACT.report.model_validate(kept)
 
 
 class Quoting(Message):
