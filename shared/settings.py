@@ -24,6 +24,7 @@ from pydantic import (
     IPvAnyNetwork,
     SecretStr,
     ValidationError,
+    field_validator,
     model_validator,
 )
 from pydantic.fields import FieldInfo
@@ -34,6 +35,7 @@ from pydantic_settings import (
     SettingsConfigDict,
 )
 
+from shared.encryption_keys import require_keys
 from shared.work import WorkLimit
 
 PREFIX = "TOUCHSTONE_"
@@ -381,6 +383,8 @@ class Settings(FromEnvironment):
     access_log: bool = Field(
         default=True, description="of the gateway: a line at level info for each request; or `off`"
     )
+
+    _keys = field_validator("webhook_keys", "secret_keys")(require_keys)
 
     @model_validator(mode="after")
     def _stores_are_protected(self) -> Self:

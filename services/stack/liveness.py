@@ -171,6 +171,10 @@ class Liveness:
         return well or (moved and health.status is None)
 
     def _end(self) -> None:
+        """Unless it has ended meanwhile: a look can take long, and the life that was looked at may
+        not be the one that runs now."""
+        if self._life is not self.child.process:
+            return
         silence = round(time.monotonic() - self.good)
         logger.warning("child.silent", name=self.child.name, seconds=silence, ready=self.ready)
         self.child.fate = f"was silent for {silence} s and was killed"

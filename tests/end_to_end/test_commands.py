@@ -138,13 +138,22 @@ def test_a_broken_models_file_is_said_at_once(tmp_path: Path) -> None:
 
 
 def test_a_process_that_dies_while_starting_is_named_with_its_last_words(tmp_path: Path) -> None:
-    broken = "not-a-key"  # only the processes read it
-    code, said = ended("serve", "--var", str(tmp_path), "--port", "0",
-                       TOUCHSTONE_WEBHOOK_KEYS=broken)  # fmt: skip
+    broken = tmp_path / "installed"
+    broken.mkdir()
+    (broken / "uvicorn.py").write_text("raise RuntimeError('a broken installation')\n")
+    code, said = ended("serve", "--var", str(tmp_path / "var"), "--port", "0",
+                       PYTHONPATH=str(broken))  # fmt: skip
     assert code == 1
     assert "died while starting; see" in said
     assert "its last lines" in said
+    assert "a broken installation" in said
     assert left_behind(tmp_path) == []
+
+
+def test_a_key_that_is_none_is_said_at_once(tmp_path: Path) -> None:
+    code, said = ended("serve", "--var", str(tmp_path), TOUCHSTONE_SECRET_KEYS="abc")
+    assert code == 2
+    assert said.startswith("TOUCHSTONE_SECRET_KEYS must be 32 bytes")
 
 
 def test_half_of_the_servers_named_is_refused(tmp_path: Path) -> None:

@@ -31,6 +31,9 @@ from tests.deployment.manifests import ROOT
 SECRETS = [variable_of(name, field) for name, field in fields_of(Settings) if is_secret(field)]
 
 
+KEY = "A" * 43 + "="  # 32 bytes
+
+
 def faults(monkeypatch: pytest.MonkeyPatch, **variables: str) -> list[str]:
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
@@ -94,12 +97,13 @@ def test_all_faults_are_said_at_once_a_line_each(monkeypatch: pytest.MonkeyPatch
 def test_every_secret_may_stand_in_a_file(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, variable: str
 ) -> None:
-    (tmp_path / "secret").write_text("a://secret\n")
+    secret = KEY if variable.endswith("_KEYS") else "a://secret"
+    (tmp_path / "secret").write_text(f"{secret}\n")
     monkeypatch.delenv(variable, raising=False)
     monkeypatch.setenv(f"{variable}_FILE", str(tmp_path / "secret"))
     name = next(name for name, field in fields_of(Settings) if variable_of(name, field) == variable)
     chosen = Settings()
-    assert getattr(chosen, name).get_secret_value() == "a://secret"
+    assert getattr(chosen, name).get_secret_value() == secret
     assert name in chosen.model_fields_set
     monkeypatch.setenv(variable, "other")
     assert faults(monkeypatch) == [f"{variable}_FILE: {variable} is set as well; keep one of them"]
@@ -152,3 +156,12 @@ def test_a_process_warns_and_ends_without_a_traceback(module: str) -> None:
     )
     assert ran.returncode == 2
     assert [line.split()[0].strip(":") for line in ran.stderr.splitlines()] == sorted(wrong)
+
+
+@pytest.mark.parametrize("name", ["TOUCHSTONE_SECRET_KEYS", "TOUCHSTONE_WEBHOOK_KEYS"])
+@pytest.mark.parametrize("keys", ["abc", "é" * 44, "A" * 43 + "=,short"])
+def test_a_key_that_is_none_is_a_wrong_setting(
+    monkeypatch: pytest.MonkeyPatch, name: str, keys: str
+) -> None:
+    [said] = faults(monkeypatch, **{name: keys})
+    assert said == f"{name} must be 32 bytes each in url-safe base64, between commas"
