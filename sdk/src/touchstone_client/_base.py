@@ -50,6 +50,12 @@ class Result(Shown):
         """The job that this result is of; None of one that a file or `Local` gave."""
         return self._job
 
+    def __eq__(self, other: object) -> bool:
+        """Whether they say the same, of whatever job."""
+        return type(self) is type(other) and self.__dict__ == other.__dict__
+
+    __hash__ = None  # type: ignore[assignment]
+
     def __str__(self) -> str:
         from touchstone_client import _notebook
 

@@ -24,7 +24,7 @@ COLOURS = {
 }
 CELL = "padding:2px 10px;text-align:left;vertical-align:top"
 MARK = "background:#fff3a3"
-TEXTS = ("text", "explanation", "premise", "hypothesis", "question", "reasoning")
+TEXTS = ("text", "text_pair", "explanation", "premise", "hypothesis", "question", "reasoning")
 
 
 def text(shown: Shown) -> str:

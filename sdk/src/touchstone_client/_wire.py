@@ -35,9 +35,7 @@ def encoded(value: Any) -> bytes:
 def _plain(value: Any) -> Any:
     if isinstance(value, BaseModel):
         return value.model_dump(mode="json", by_alias=True, exclude_unset=True)
-    if hasattr(value, "item"):  # a scalar of NumPy
-        return value.item()
-    if hasattr(value, "tolist"):
+    if hasattr(value, "tolist"):  # an array or a scalar of NumPy
         return value.tolist()
     raise TypeError(f"{type(value).__name__} cannot be sent: {value!r}")
 

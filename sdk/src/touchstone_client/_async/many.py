@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
 from itertools import chain, islice
 from tempfile import TemporaryFile
 from typing import BinaryIO, Literal
@@ -109,26 +110,25 @@ class AsyncMany:
 
     async def _by_batches(self, rows: Iterable[Row]) -> None:
         for content in files(rows, f"/v1/scores/{self._metric}"):
-            await self._by_batch(content)
+            left: BinaryIO | None = content
+            while left is not None:
+                with left:
+                    left = await self._by_batch(left)
 
-    async def _by_batch(self, content: BinaryIO) -> None:
-        """The lines of this file; those that are refused have their error, and the others go
-        again."""
-        batches = AsyncBatches(self._api)
+    async def _by_batch(self, content: BinaryIO) -> BinaryIO | None:
+        """None once all lines of this file are answered; where some are refused, those have their
+        error, and the file of the others is to go again."""
         before = self._done
-        while content.seek(0, 2):
-            batch = await batches.submit(content, self._metric)
-            try:
-                await batch.wait(progress=lambda done, _: self._progress.reach(before + done))
-            except BatchFailed as error:
-                refused = {line: said for line, said in error.faults if line}
-                if not refused:
-                    raise
-                content = self._refuse(content, refused)
-                continue
-            await self._collect(batch)
-            break
-        content.close()
+        batch = await AsyncBatches(self._api).submit(content, self._metric)
+        try:
+            await batch.wait(progress=lambda done, _: self._progress.reach(before + done))
+        except BatchFailed as error:
+            refused = {line: said for line, said in error.faults if line}
+            if not refused:
+                raise
+            return self._refuse(content, refused)
+        await self._collect(batch)
+        return None
 
     async def _collect(self, batch: AsyncBatch) -> None:
         async for line in batch.results():
@@ -140,17 +140,21 @@ class AsyncMany:
             self._add(int(line.custom_id), error, job_id)
         self._progress.reach(self._done)
 
-    def _refuse(self, content: BinaryIO, refused: dict[int, str]) -> BinaryIO:
-        """A file without these lines; they have their errors."""
-        kept = TemporaryFile()  # noqa: SIM115 - whoever takes it closes it
+    def _refuse(self, content: BinaryIO, refused: dict[int, str]) -> BinaryIO | None:
+        """The file without these lines; None where none is left."""
         content.seek(0)
-        for number, raw in enumerate(content, 1):
-            if number in refused:
-                problem = {"type": "invalid-line", "detail": refused[number]}
-                self._add(int(json.loads(raw)["custom_id"]), BadRequest(422, problem))
-            else:
-                kept.write(raw)
-        content.close()
+        with ExitStack() as held:
+            kept = held.enter_context(TemporaryFile())
+            for number, raw in enumerate(content, 1):
+                if number in refused:
+                    problem = {"type": "invalid-line", "detail": refused[number]}
+                    self._add(int(json.loads(raw)["custom_id"]), BadRequest(422, problem))
+                else:
+                    kept.write(raw)
+            if not kept.tell():
+                self._progress.reach(self._done)
+                return None
+            held.pop_all()
         return kept
 
 
@@ -196,14 +200,14 @@ def chunks(rows: Iterable[Row], most: int, most_bytes: int) -> Iterator[list[Row
 
 def files(rows: Iterable[Row], endpoint: str) -> Iterator[BinaryIO]:
     """Files of batch lines whose custom_id is the row's place; a row is in memory alone."""
-    made: BinaryIO | None = None
-    count = 0
-    for row in rows:
-        if made is None or count >= MOST_A_BATCH or made.tell() >= MOST_BATCH_BYTES:
-            if made is not None:
+    with ExitStack() as held:
+        made = held.enter_context(TemporaryFile())
+        count = 0
+        for row in rows:
+            if count >= MOST_A_BATCH or made.tell() >= MOST_BATCH_BYTES:
                 yield made
-            made, count = TemporaryFile(), 0  # noqa: SIM115 - whoever takes it closes it
-        made.write(encoded(line_of(str(row.index), endpoint, row.fields)) + b"\n")
-        count += 1
-    if made is not None:
-        yield made
+                made, count = held.enter_context(TemporaryFile()), 0
+            made.write(encoded(line_of(str(row.index), endpoint, row.fields)) + b"\n")
+            count += 1
+        if count:
+            yield made
