@@ -57,77 +57,97 @@ class Proxy:
         ]
 
 
+class Server(ThreadingHTTPServer):
+    """Requests on threads of their own; who hangs up on purpose is no news."""
+
+    daemon_threads = True
+    block_on_close = False
+
+    def __init__(self, proxy: Proxy) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.proxy = proxy
+
+    def handle_error(self, *_: object) -> None:
+        return
+
+
 @contextmanager
 def proxying(service: str, choose: Choose) -> Iterator[Proxy]:
     """Serve until the block is left."""
     proxy = Proxy(service, choose)
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(proxy))
-    server.daemon_threads = True
-    server.block_on_close = False
-    server.handle_error = lambda *_: None  # type: ignore[method-assign]  # it hangs up on purpose
-    proxy.url = f"http://127.0.0.1:{server.server_address[1]}"
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
-    thread.start()
-    try:
-        yield proxy
-    finally:
-        proxy.ended.set()
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    with Server(proxy) as server:
+        proxy.url = f"http://127.0.0.1:{server.server_address[1]}"
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+        thread.start()
+        try:
+            yield proxy
+        finally:
+            proxy.ended.set()
+            server.shutdown()
+            thread.join()
 
 
-def _handler(proxy: Proxy) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            length = int(self.headers.get("Content-Length", 0))
-            body = self.rfile.read(length)
-            headers = {name.lower(): value for name, value in self.headers.items()}
-            path = self.path.partition("?")[0]
-            fault = proxy.choose(self.command, path, proxy.count(self.command, path))
-            proxy.seen.append((self.command, path, headers))
-            self.close_connection = True
-            if fault.status:
-                self._answer(fault.status, fault.headers)
-                self.wfile.write(fault.body)
-            elif fault.held:
-                self._answer(200, {"Content-Type": "text/event-stream"})
-                self.wfile.flush()
-                proxy.ended.wait()
-            else:
-                self._pass(headers, body, fault)
+class Handler(BaseHTTPRequestHandler):
+    """One request through the proxy."""
 
-        do_POST = do_PATCH = do_DELETE = do_GET
+    server: Server
 
-        def _pass(self, headers: Headers, body: bytes, fault: Fault) -> None:
-            sent = {name: value for name, value in headers.items() if name not in HOP}
-            address = f"{proxy.service}{self.path}"
-            with httpx.stream(
-                self.command, address, headers=sent, content=body or None, timeout=120
-            ) as answer:
-                if fault.lost:
-                    answer.read()
-                    return
-                kept = {n: v for n, v in answer.headers.items() if n.lower() not in HOP}
-                if fault.bytes is not None:
-                    kept["Content-Length"] = "1000000"  # so that its end is no end
+    def do_GET(self) -> None:
+        self._serve()
+
+    def do_POST(self) -> None:
+        self._serve()
+
+    def do_PATCH(self) -> None:
+        self._serve()
+
+    def do_DELETE(self) -> None:
+        self._serve()
+
+    def _serve(self) -> None:
+        proxy = self.server.proxy
+        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        path = self.path.partition("?")[0]
+        fault = proxy.choose(self.command, path, proxy.count(self.command, path))
+        proxy.seen.append((self.command, path, headers))
+        self.close_connection = True
+        if fault.status:
+            self._answer(fault.status, fault.headers)
+            self.wfile.write(fault.body)
+        elif fault.held:
+            self._answer(200, {"Content-Type": "text/event-stream"})
+            self.wfile.flush()
+            proxy.ended.wait()
+        else:
+            self._pass(headers, body, fault)
+
+    def _pass(self, headers: Headers, body: bytes, fault: Fault) -> None:
+        sent = {name: value for name, value in headers.items() if name not in HOP}
+        address = f"{self.server.proxy.service}{self.path}"
+        with httpx.stream(
+            self.command, address, headers=sent, content=body or None, timeout=120
+        ) as answer:
+            if fault.lost:
+                answer.read()
+                return
+            kept = {n: v for n, v in answer.headers.items() if n.lower() not in HOP}
+            if fault.bytes is None:
                 self._answer(answer.status_code, kept)
-                left = fault.bytes
                 for piece in answer.iter_bytes():
-                    self.wfile.write(piece if left is None else piece[:left])
+                    self.wfile.write(piece)
                     self.wfile.flush()
-                    left = None if left is None else left - len(piece)
-                    if left is not None and left <= 0:
-                        return
+                return
+            # a longer length than what comes: so that its end is no end
+            self._answer(answer.status_code, kept | {"Content-Length": "1000000"})
+            self.wfile.write(next(answer.iter_bytes(), b"")[: fault.bytes])
 
-        def _answer(self, status: int, headers: Headers) -> None:
-            self.send_response(status)
-            for name, value in headers.items():
-                self.send_header(name, value)
-            self.send_header("Connection", "close")
-            self.end_headers()
+    def _answer(self, status: int, headers: Headers) -> None:
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.send_header("Connection", "close")
+        self.end_headers()
 
-        def log_message(self, *_: object) -> None:
-            """Quiet."""
-
-    return Handler
+    def log_message(self, *_: object) -> None:
+        """Quiet."""

@@ -75,7 +75,7 @@ def test_it_is_tried_again_with_the_same_key_and_done_once(
         assert len(set(proxy.keys(SCORE))) == 1
         client.hatexscore(POST)
         assert len(set(proxy.keys(SCORE))) == 2  # another call has another key
-    assert jobs_of(ts) - before == {result.job.id} | (jobs_of(ts) - before - {result.job.id})
+    assert result.job.id in jobs_of(ts) - before
     assert len(jobs_of(ts) - before) == 2
 
 
@@ -159,13 +159,12 @@ def test_a_stream_goes_on_where_it_broke_off(service: Service, ts: Touchstone) -
     batch = ts.batches.submit([POST] * 2, "hatexscore").wait(progress=False)
 
     def choose(method: str, path: str, before: int) -> Fault:
-        return Fault(bytes=2_500) if path.endswith("/events") and not before else PASS
+        return Fault(bytes=60) if path.endswith("/events") and not before else PASS
 
     with proxying(service.url, choose) as proxy, Touchstone(proxy.url) as client:
         seen = list(client.batches.get(batch.id).events())
         assert [one.status for one in seen] == ["completed"]
-        streams = [headers for _, path, headers in proxy.seen if path.endswith("/events")]
-        assert streams[-1].get("last-event-id", "") == "" or len(streams) > 1
+        assert sum(path.endswith("/events") for _, path, _ in proxy.seen) == 2
 
 
 def rows(count: int) -> Iterator[dict[str, Any]]:

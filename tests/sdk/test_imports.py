@@ -27,9 +27,10 @@ def closure(names: tuple[str, ...]) -> set[str]:
         if name in found:
             continue
         found.add(name)
-        for one in map(Requirement, requires(name) or ()):
-            if one.marker is None or one.marker.evaluate({"extra": ""}):
-                waiting.append(one.name)
+        needed = map(Requirement, requires(name) or ())
+        waiting += [
+            one.name for one in needed if not one.marker or one.marker.evaluate({"extra": ""})
+        ]
     return found
 
 
