@@ -9,6 +9,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+from touchstone_client import Client
 from touchstone_client.api.batches import create_batch, get_batch
 from touchstone_client.api.files import create_file
 from touchstone_client.api.jobs import get_job
@@ -21,10 +22,6 @@ from touchstone_client.api.scores import (
     score_hlv,
     score_ice,
 )
-from touchstone_client.models.batch_request_endpoint import BatchRequestEndpoint
-from touchstone_client.types import File
-
-from touchstone_client import Client
 from touchstone_client.models import (
     Batch,
     BatchReportRequest,
@@ -48,6 +45,8 @@ from touchstone_client.models import (
     Problem,
     StoredFile,
 )
+from touchstone_client.models.batch_request_endpoint import BatchRequestEndpoint
+from touchstone_client.types import File
 
 WAIT = "wait=30"
 
