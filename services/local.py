@@ -105,11 +105,13 @@ class _Invalid(Exception):
 
 
 def on_device(catalogue: Catalogue, device: str | None) -> Catalogue:
-    """The same models, where their entries leave it open on this device. Raises BadInput."""
+    """The same models, where their entries leave it open on this device. Raises ValueError."""
     if device is None:
         return catalogue
     moved = tuple(
-        one.model_validate(one.model_dump() | {"device": device}) if one.device == "auto" else one
+        one.model_validate(one.model_dump(exclude_unset=True) | {"device": device})
+        if one.device == "auto" and not one.is_served
+        else one
         for one in catalogue.entries
     )
     return replace(catalogue, entries=moved)

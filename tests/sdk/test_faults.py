@@ -195,7 +195,7 @@ def test_no_row_is_lost_or_scored_twice_where_the_gateway_is_killed(
         assert killed.is_set()
         assert len(set(proxy.keys(place))) == 1
     made = eventually(lambda: jobs_of(ts))
-    jobs = [one.job for one in scores]  # type: ignore[union-attr]
+    jobs = [one.job for one in scores]
     assert [one.metadata["row"] for one in jobs] == [str(number) for number in range(60)]
     assert len({one.id for one in jobs}) == 60
     assert {one.id for one in jobs} == made - before

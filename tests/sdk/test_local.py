@@ -69,7 +69,11 @@ def test_the_same_refusals(
 
 
 def test_rows_and_frames(here: Local) -> None:
-    post = {"text": "We lost again.", "explanation": "A complaint. Not hateful."}
+    post = {
+        "text": "Honestly, those immigrants are ruining our lovely old town.",
+        "explanation": 'It says "those immigrants are ruining our lovely old town". Hateful.',
+        "predicted_label": "hateful",
+    }
     told: list[tuple[int, int | None]] = []
     scores = here.score_many(
         [post, {"text": "a"}, post], "hatexscore", progress=lambda *now: told.append(now)

@@ -32,7 +32,7 @@ from touchstone_client._sync import many
 pytestmark = pytest.mark.end_to_end
 
 T = TypeVar("T")
-POST = {
+POST: dict[str, Any] = {
     "text": "Honestly, those immigrants are ruining our lovely old town.",
     "explanation": 'It says "those immigrants are ruining our lovely old town". Hateful.',
     "predicted_label": "hateful",
@@ -106,7 +106,7 @@ def test_jobs(ts: Touchstone) -> None:
 
 def test_a_list_pages_by_itself(ts: Touchstone) -> None:
     made = ts.score_many(posts(130), "hatexscore", progress=False, via="calls")
-    ids = {one.job.id for one in made}  # type: ignore[union-attr]
+    ids = {one.job.id for one in made}
     assert ids <= {one.id for one in ts.jobs.list(metric="hatexscore")}
 
 
@@ -117,10 +117,10 @@ def test_what_is_not_waited_for_goes_on(ts: Touchstone, bodies: dict[str, dict[s
 
 
 def test_a_job_that_fails_says_why(ts: Touchstone) -> None:
-    with pytest.raises(JobFailed) as failed:
-        ts.ice(text="one two three", rationale=[{"start": 100, "end": 120}])
-    assert failed.value.slug
-    assert failed.value.job_id is not None
+    with pytest.raises(JobFailed, match="no token") as failed:
+        ts.ice(text="\u200b", attribution="gradient", language="en", rows="tokens")
+    assert failed.value.slug == "degenerate-input"
+    assert ts.jobs.get(failed.value.job_id or "").status == "failed"
 
 
 def test_other_services(ts: Touchstone) -> None:
@@ -227,7 +227,7 @@ def test_resources_awaited(service: Service) -> None:
             await other.wait(progress=False)
             assert (await client.compare(batch, other)).pairs == 3
             scores = await client.score_many(posts(3), "hatexscore", progress=False)
-            assert [one.metric for one in scores] == ["hatexscore"] * 3  # type: ignore[union-attr]
+            assert [one.metric for one in scores] == ["hatexscore"] * 3
 
     asyncio.run(use())
 
@@ -288,13 +288,6 @@ def test_above_so_many_rows_it_is_a_batch(ts: Touchstone, monkeypatch: pytest.Mo
     found = ts.score_many(pd.DataFrame(posts(25)), "hatexscore", progress=False)
     assert sum(1 for _ in ts.batches.list()) == before + 2
     assert found["job_id"].notna().all()
-    assert (
-        list(found["score"])
-        == [
-            one.score
-            for one in ts.score_many(  # type: ignore[union-attr]
-                posts(25)[:20], "hatexscore", progress=False
-            )
-        ]
-        + list(found["score"][20:])
-    )
+    assert list(found["score"]) == [
+        one.score for one in ts.score_many(posts(25)[:20], "hatexscore", progress=False)
+    ] + list(found["score"][20:])
